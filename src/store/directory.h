@@ -1,0 +1,172 @@
+/*
+ * directory.h - the word of a key: one atomic 64-bit word that says where its row is, and is the row's latch and
+ * version.
+ *
+ *   bit 0      latch: a writer (or a mover, or a reader that lost patience) is at work
+ *   bits 1-3   state
+ *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty; bits 38-63 the
+ *              version, which every change of the row raises
+ *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that knowledge (protocol.md)
+ *
+ *                 first write              row_take
+ *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY when never written
+ *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED
+ *                                 MAIN <----row_promote---- REPLICA <--row_replicate / row_forget--> ELSEWHERE
+ *
+ * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never written; anywhere
+ * else it is at its home (under full replication it is a replica of zeros). A lookup is one load; a copy of the row is
+ * consistent if the word is the same before and after. A version would have to come round (2^26 changes) within one copy
+ * to deceive a reader.
+ *
+ * Callers   row.h and row.c, on any thread
+ * Memory    store.c reserves 8 bytes a key
+ * Waiting   never here
+ * Life      words live as long as the store
+ */
+#ifndef LOCUS_STORE_DIRECTORY_H
+#define LOCUS_STORE_DIRECTORY_H
+
+#include "store/tsan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint64_t directory_word;
+
+enum directory_state {
+    DIRECTORY_UNTOUCHED = 0,
+    DIRECTORY_ELSEWHERE = 1,
+    DIRECTORY_MAIN = 2,    /* the main copy is here */
+    DIRECTORY_REPLICA = 3, /* a copy is here, and in the next slot the sum of our updates that the owner has not got */
+    DIRECTORY_EMPTY = 4,   /* the main copy is here: never written, all zeros, no memory */
+    DIRECTORY_SHARED = 6,  /* the main copy is here, and other nodes hold replicas */
+};
+
+#define DIRECTORY_LATCH UINT64_C(1)
+#define DIRECTORY_STATE_MASK UINT64_C(14)
+#define DIRECTORY_HAS_ROW UINT64_C(4) /* of the states: those that have a slot */
+#define DIRECTORY_WANTED (UINT64_C(1) << 36)
+/* Of REPLICA and SHARED: changed here since the shard last looked; the key is marked (marks.h). */
+#define DIRECTORY_DIRTY (UINT64_C(1) << 37)
+#define DIRECTORY_VERSION_SHIFT 38
+#define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
+#define DIRECTORY_SLOT_BITS 32
+#define DIRECTORY_SLOTS_MAX (UINT64_C(1) << DIRECTORY_SLOT_BITS)
+#define DIRECTORY_NODE_BITS 16
+#define DIRECTORY_EPOCH_BITS 44
+
+static inline enum directory_state directory_state(directory_word w)
+{
+    return (enum directory_state)((w & DIRECTORY_STATE_MASK) >> 1);
+}
+
+static inline bool directory_is_latched(directory_word w)
+{
+    return w & DIRECTORY_LATCH;
+}
+
+/* Here, written, and no writer at work: the one question of the fast path. */
+static inline bool directory_is_readable(directory_word w)
+{
+    return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) == DIRECTORY_HAS_ROW;
+}
+
+static inline bool directory_has_row(directory_word w)
+{
+    return w & DIRECTORY_HAS_ROW;
+}
+
+/* Of a word that has a row: 1 for a replica, else 0. */
+static inline int directory_is_replica(directory_word w)
+{
+    return w >> 1 & 1;
+}
+
+static inline uint64_t directory_slot(directory_word w)
+{
+    return w >> 4 & (DIRECTORY_SLOTS_MAX - 1);
+}
+
+static inline uint64_t directory_version(directory_word w)
+{
+    return w >> DIRECTORY_VERSION_SHIFT;
+}
+
+/* Of `version` the lowest 26 bits count. */
+static inline directory_word directory_held(enum directory_state state, uint64_t slot, uint64_t version)
+{
+    return version << DIRECTORY_VERSION_SHIFT | slot << 4 | (uint64_t)state << 1;
+}
+
+static inline directory_word directory_main(uint64_t slot, uint64_t version)
+{
+    return directory_held(DIRECTORY_MAIN, slot, version);
+}
+
+static inline directory_word directory_empty(void)
+{
+    return DIRECTORY_EMPTY << 1;
+}
+
+static inline directory_word directory_elsewhere(unsigned owner, uint64_t epoch)
+{
+    return epoch << 20 | (uint64_t)owner << 4 | DIRECTORY_ELSEWHERE << 1;
+}
+
+static inline unsigned directory_owner(directory_word w)
+{
+    return w >> 4 & ((1u << DIRECTORY_NODE_BITS) - 1);
+}
+
+static inline uint64_t directory_epoch(directory_word w)
+{
+    return w >> 20;
+}
+
+static inline directory_word directory_load(const directory_word *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Release: whoever sees the new word sees the row as it was written before. Pairs with the acquire in
+ * directory_load(). */
+static inline void directory_publish(directory_word *word, directory_word w)
+{
+    __atomic_store_n(word, w, __ATOMIC_RELEASE);
+}
+
+/* The latched word keeps state and slot, so that views go on and readers know to wait. */
+static inline bool directory_try_latch(directory_word *word, directory_word w)
+{
+    bool ok = __atomic_compare_exchange_n(word, &w, w | DIRECTORY_LATCH, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    /* Release: the latch is visible before the first change of the row. Pairs with the fence in
+     * directory_is_unchanged(): a reader that copied any of our changes sees the latch or a later version. (No
+     * instruction on x86.) */
+    FENCE(__ATOMIC_RELEASE);
+    return ok;
+}
+
+/* Tells the holder of the latch, whose word is w, that somebody waits. It loses nothing when it comes too late: the
+ * holder's release takes the mark away, and the next look makes it again. */
+static inline void directory_want(directory_word *word, directory_word w)
+{
+    if (!(w & DIRECTORY_WANTED))
+        __atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* For the holder, before it releases. */
+static inline bool directory_is_wanted(const directory_word *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED) & DIRECTORY_WANTED;
+}
+
+/* After a copy: was the row whole? */
+static inline bool directory_is_unchanged(const directory_word *word, directory_word w)
+{
+    /* Acquire: the copy is complete before the word is looked at again. Pairs with the fence in
+     * directory_try_latch(). */
+    FENCE(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(word, __ATOMIC_RELAXED) == w;
+}
+
+#endif

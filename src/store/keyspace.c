@@ -1,0 +1,66 @@
+#include "store/keyspace.h"
+
+#include "error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
+{
+    if (t->rows == 0) return error_set(-EINVAL, "table %zu has no rows: `rows` must be at least 1", i);
+    if (t->rows > LOCUS_KEYS_MAX - keys)
+        return error_set(-EINVAL, "table %zu with %llu rows brings the keys of all tables above the limit of %llu", i,
+                         (unsigned long long)t->rows, (unsigned long long)LOCUS_KEYS_MAX);
+    if (t->length == 0 || t->length > LOCUS_LENGTH_MAX)
+        return error_set(-EINVAL, "table %zu has rows of %u floats: `length` must be 1 to %u", i, t->length,
+                         LOCUS_LENGTH_MAX);
+    if (t->flags != 0) return error_set(-EINVAL, "table %zu has flags 0x%x: none are known, use 0", i, t->flags);
+    return 0;
+}
+
+static char *table_name(const struct locus_table *t, size_t i)
+{
+    if (t->name) return strdup(t->name);
+    char name[32];
+    snprintf(name, sizeof name, "table%zu", i);
+    return strdup(name);
+}
+
+static int add_tables(struct keyspace *k, const struct locus_table *tables, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = check_table(&tables[i], i, k->keys);
+        if (rc) return rc;
+        char *name = table_name(&tables[i], i);
+        if (!name) return error_set(-ENOMEM, "no memory for the name of table %zu", i);
+        uint64_t first = k->keys;
+        k->keys += tables[i].rows;
+        k->table[k->tables++] = (struct keyspace_table){name, first, k->keys, tables[i].length};
+    }
+    return 0;
+}
+
+int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count, unsigned shards)
+{
+    *k = (struct keyspace){.shards = shards};
+    if (shards == 0 || shards > LOCUS_SHARDS_MAX)
+        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards, LOCUS_SHARDS_MAX);
+    if (!tables || count == 0) return error_set(-EINVAL, "the configuration has no table: at least one is needed");
+    if (count > LOCUS_TABLES_MAX)
+        return error_set(-EINVAL, "%zu tables are more than the limit of %d", count, LOCUS_TABLES_MAX);
+    if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;
+    k->table = calloc(count, sizeof *k->table);
+    if (!k->table) return error_set(-ENOMEM, "no memory for %zu tables", count);
+    int rc = add_tables(k, tables, count);
+    if (rc) keyspace_fini(k);
+    return rc;
+}
+
+void keyspace_fini(struct keyspace *k)
+{
+    for (unsigned i = 0; i < k->tables; i++) free(k->table[i].name);
+    free(k->table);
+    *k = (struct keyspace){0};
+}

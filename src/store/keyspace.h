@@ -1,0 +1,76 @@
+/*
+ * keyspace.h - the keys there are, and what follows from a key alone: its table, length, shard and index.
+ *
+ * The tables lie end to end. Key k belongs to shard k mod S on every node and has index k / S there; so a table's keys
+ * of one shard have consecutive indices.
+ *
+ * Callers   any thread; nothing changes between init and fini
+ * Memory    the tables' descriptions, copied at init
+ * Waiting   never
+ * Life      keyspace_init, any number of questions, keyspace_fini
+ */
+#ifndef LOCUS_STORE_KEYSPACE_H
+#define LOCUS_STORE_KEYSPACE_H
+
+#include "locus.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
+struct keyspace_table {
+    char *name;
+    uint64_t first; /* its keys: first ... end-1 */
+    uint64_t end;
+    uint32_t length; /* floats in a row */
+};
+
+struct keyspace {
+    uint64_t keys;
+    unsigned shards;
+    uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
+    unsigned tables;
+    struct keyspace_table *table;
+};
+
+/* 0, -ENOMEM, or -EINVAL with the sentence in locus_error(). */
+int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count, unsigned shards);
+void keyspace_fini(struct keyspace *);
+
+/* The table that holds `key`, which must be below keys. */
+static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key)
+{
+    unsigned low = 0, high = k->tables - 1;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (key < k->table[middle].end)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* key / shards by a multiplication: exact, because keys are below 2^40 and shards at most 2^8, so that the reciprocal's
+ * error (< shards) times the key stays below 2^64. */
+static inline uint64_t keyspace_index(const struct keyspace *k, locus_key key)
+{
+    if (k->reciprocal == 0) return key;
+    return (uint64_t)(((uint128)key * k->reciprocal) >> 64);
+}
+
+static inline unsigned keyspace_shard(const struct keyspace *k, locus_key key)
+{
+    return (unsigned)(key - keyspace_index(k, key) * k->shards);
+}
+
+static inline locus_key keyspace_key(const struct keyspace *k, unsigned shard, uint64_t index)
+{
+    return index * k->shards + shard;
+}
+
+/* How many of the keys below `key` belong to `shard`: the first index of a table that begins at `key`. */
+static inline uint64_t keyspace_count_below(const struct keyspace *k, locus_key key, unsigned shard)
+{
+    return key <= shard ? 0 : (key - shard - 1) / k->shards + 1;
+}
+
+#endif

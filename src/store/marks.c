@@ -1,0 +1,72 @@
+#include "store/marks.h"
+
+#include "store/memory.h"
+#include "store/yield.h"
+
+static uint64_t words_for(uint64_t bits)
+{
+    return (bits + 63) / 64;
+}
+
+bool marks_init(struct marks *m, uint64_t bound)
+{
+    uint64_t words = 0, bits = bound ? bound : 1;
+    *m = (struct marks){0};
+    do {
+        bits = words_for(bits);
+        words += bits;
+        m->levels++;
+    } while (bits > 1);
+    m->bytes = words * sizeof(uint64_t);
+    m->memory = memory_reserve(m->bytes);
+    if (!m->memory) return false;
+    uint64_t *at = m->memory;
+    bits = bound ? bound : 1;
+    for (unsigned l = 0; l < m->levels; l++) {
+        bits = words_for(bits);
+        m->level[l] = at;
+        at += bits;
+    }
+    return true;
+}
+
+void marks_fini(struct marks *m)
+{
+    memory_release(m->memory, m->bytes);
+    *m = (struct marks){0};
+}
+
+void marks_set(struct marks *m, uint64_t index)
+{
+    for (unsigned l = 0; l < m->levels; l++, index /= 64) {
+        uint64_t bit = UINT64_C(1) << index % 64;
+        /* Sequentially consistent: who finds a word empty goes up to where it is seen; pairs with take(). */
+        uint64_t before = __atomic_fetch_or(&m->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
+        LOCUS_YIELD();
+        if (before) return;
+    }
+    if (m->notify) m->notify(m->context);
+}
+
+bool marks_are_empty(const struct marks *m)
+{
+    return m->levels == 0 || __atomic_load_n(&m->level[m->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
+}
+
+static void take(struct marks *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t), void *context)
+{
+    uint64_t bits = __atomic_exchange_n(&m->level[level][word], 0, __ATOMIC_SEQ_CST);
+    LOCUS_YIELD();
+    for (; bits; bits &= bits - 1) {
+        uint64_t child = word * 64 + (uint64_t)__builtin_ctzll(bits);
+        if (level == 0)
+            each(context, child);
+        else
+            take(m, level - 1, child, each, context);
+    }
+}
+
+void marks_take(struct marks *m, void (*each)(void *, uint64_t), void *context)
+{
+    if (!marks_are_empty(m)) take(m, m->levels - 1, 0, each, context);
+}

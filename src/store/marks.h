@@ -1,0 +1,40 @@
+/*
+ * marks.h - which keys of a shard have changed and others must hear of it: set by any thread, taken by the shard.
+ *
+ * A tree of bits, 64 children to a word. Setting goes up only while a word was empty, taking goes down from the root and
+ * empties each word with one exchange; so a mark that is set while others are taken is either seen or found again by way
+ * of the root. Both cost what was marked, however many keys there are.
+ *
+ * Callers   row.c sets, on any thread, under the key's latch; the shard's thread sets and takes
+ * Memory    a bit a key and 1/63 more, reserved at init, used only where marks were
+ * Waiting   never
+ * Life      marks_init, any use, marks_fini
+ */
+#ifndef LOCUS_STORE_MARKS_H
+#define LOCUS_STORE_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MARKS_LEVELS_MAX = 7 };
+
+struct marks {
+    unsigned levels;
+    uint64_t *level[MARKS_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
+    void *memory;
+    size_t bytes;
+    /* Called by whoever sets the first mark when there was none. NULL: nobody. Any thread, must not wait. */
+    void (*notify)(void *context);
+    void *context;
+};
+
+/* For indices 0 ... bound-1; false: no address space. */
+bool marks_init(struct marks *, uint64_t bound);
+void marks_fini(struct marks *);
+void marks_set(struct marks *, uint64_t index);
+bool marks_are_empty(const struct marks *);
+/* Takes all marks, in ascending order. */
+void marks_take(struct marks *, void (*each)(void *context, uint64_t index), void *context);
+
+#endif

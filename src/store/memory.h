@@ -1,0 +1,24 @@
+/*
+ * memory.h - address space that is reserved at once and costs memory only where it is written.
+ *
+ * Callers   slab, bitset, directory
+ * Memory    the kernel's; new pages are zero
+ * Waiting   never
+ * Life      memory_reserve, any use, memory_release
+ */
+#ifndef LOCUS_STORE_MEMORY_H
+#define LOCUS_STORE_MEMORY_H
+
+#include <stddef.h>
+
+enum { MEMORY_CHUNK_BYTES = 2 << 20 }; /* a huge page: the unit in which row memory is asked for and given back */
+
+/* At least `bytes` zeros, aligned to a chunk when larger than one; huge pages where the kernel gives them. NULL: the
+ * address space was refused. */
+void *memory_reserve(size_t bytes);
+/* The same range to the byte; NULL is allowed. */
+void memory_release(void *, size_t bytes);
+/* Gives the pages within [from, from + bytes) back: they read as zeros until written again. */
+void memory_discard(void *from, size_t bytes);
+
+#endif

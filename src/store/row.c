@@ -1,0 +1,510 @@
+#include "store/row.h"
+
+#include "error.h"
+#include "store/yield.h"
+
+#include <errno.h>
+
+/* A copy that a writer disturbs this often in a row is made under the latch. */
+enum { READ_ATTEMPTS = 4 };
+
+/* Looks, a microsecond or two at most, for the other to take the latch. */
+enum { GIVE_WAY_LOOKS = 32 };
+
+void row_give_way(const directory_word *word)
+{
+    directory_word free = directory_load(word);
+    for (int i = 0; i < GIVE_WAY_LOOKS && directory_load(word) == free && !directory_is_latched(free); i++) {
+        LOCUS_YIELD();
+        cpu_relax();
+    }
+}
+
+static inline float *slot_row(const struct part *p, directory_word w)
+{
+    return part_row(p, directory_slot(w));
+}
+
+/* The slot that is reserved for the key here. */
+static uint64_t own_slot(struct spot s)
+{
+    return spot_is_home(s) ? spot_home_slot(s) : SLAB_NONE;
+}
+
+/* The word, latched by us; or, unlatched, a word that says that the row is not here. Waits for whoever has the latch. */
+static directory_word latch_here(struct spot s)
+{
+    unsigned spins = 0;
+    for (;;) {
+        directory_word w = directory_load(s.word);
+        LOCUS_YIELD();
+        if (directory_is_latched(w)) {
+            directory_want(s.word, w);
+            spin_wait(&spins);
+            continue;
+        }
+        if (!spot_is_held(s, w)) return w;
+        if (directory_try_latch(s.word, w)) return w | DIRECTORY_LATCH;
+    }
+}
+
+static int read_latched(struct spot s, float *values)
+{
+    directory_word w = latch_here(s);
+    if (!directory_is_latched(w)) return -EAGAIN;
+    LOCUS_YIELD();
+    if (directory_has_row(w))
+        floats_copy(values, slot_row(s.part, w), s.part->length);
+    else
+        memset(values, 0, s.part->row_bytes);
+    directory_publish(s.word, w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
+    return directory_has_row(w) ? directory_is_replica(w) : 0;
+}
+
+int row_read_slowly(struct part *p, uint64_t index, float *values)
+{
+    struct spot s = part_spot(p, index);
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+        directory_word w = directory_load(s.word);
+        LOCUS_YIELD();
+        if (directory_is_readable(w)) {
+            floats_copy(values, slot_row(p, w), p->length);
+            LOCUS_YIELD();
+            if (directory_is_unchanged(s.word, w)) return directory_is_replica(w);
+        } else if (!spot_is_held(s, w)) {
+            return -EAGAIN;
+        } else if (!directory_has_row(w)) {
+            memset(values, 0, p->row_bytes); /* zero at the moment of the load, latched or not */
+            return spot_is_here(s, w) ? 0 : ROW_ON_REPLICA;
+        }
+        cpu_relax();
+    }
+    return read_latched(s, values);
+}
+
+static void fill_slot(struct part *p, uint64_t slot, const float *values)
+{
+    /* Release: the slot's last tenant left its word before we write. Pairs with the fence in directory_is_unchanged(): a
+     * late reader of that tenant who copies what is written here finds its word changed. */
+    FENCE(__ATOMIC_RELEASE);
+    floats_copy(part_row(p, slot), values, p->length);
+}
+
+static void unlatch(struct spot s, directory_word w)
+{
+    directory_publish(s.word, w & ~DIRECTORY_LATCH);
+}
+
+/* Two slots for a replica: the copy's is returned. */
+static uint64_t take_pair(struct part *p)
+{
+    uint64_t pair = slab_take(&p->pairs, SLAB_NONE);
+    return pair == SLAB_NONE ? SLAB_NONE : p->first_pair + 2 * pair;
+}
+
+static float *updates_row(const struct part *p, directory_word w)
+{
+    return part_row(p, directory_slot(w) + 1);
+}
+
+/* Every stay of a row begins with another version, far from the last: a reader that began before the row left and ends
+ * now must not find its word again. */
+static uint64_t fresh_version(struct part *p)
+{
+    return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
+}
+
+/* Publishes a shared row with its change, and marks the key with the first change since the shard last looked. */
+static void publish_dirty(struct spot s, directory_word w)
+{
+    bool wanted = directory_is_wanted(s.word);
+    directory_publish(s.word, w | DIRECTORY_DIRTY);
+    if (!(w & DIRECTORY_DIRTY)) marks_set(s.part->marks, s.index);
+    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
+}
+
+/* Full replication: a first update of what is a replica of zeros. */
+static int write_first_replica(struct spot s, const float *values, enum row_change change, directory_word w)
+{
+    uint64_t slot = change == ROW_ADD ? take_pair(s.part) : SLAB_NONE;
+    LOCUS_YIELD();
+    if (slot == SLAB_NONE) {
+        unlatch(s, w);
+        return change == ROW_ADD ? -ENOMEM : -EAGAIN;
+    }
+    fill_slot(s.part, slot, values);
+    fill_slot(s.part, slot + 1, values);
+    publish_dirty(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    return ROW_ON_REPLICA;
+}
+
+/* The first write of a row: it gets a slot. The key is latched; w is its word. */
+static int write_first(struct spot s, const float *values, directory_word w)
+{
+    uint64_t slot = slab_take(&s.part->slab, own_slot(s));
+    LOCUS_YIELD();
+    if (slot == SLAB_NONE) {
+        unlatch(s, w);
+        return -ENOMEM;
+    }
+    fill_slot(s.part, slot, values);
+    LOCUS_YIELD();
+    if (s.part->is_full)
+        publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
+    else
+        directory_publish(s.word, directory_main(slot, 1));
+    return 0;
+}
+
+int row_write_shared(struct part *p, uint64_t index, directory_word w, const float *values, enum row_change change)
+{
+    struct spot s = part_spot(p, index);
+    bool replica = directory_is_replica(w);
+    float *row = slot_row(p, w);
+    LOCUS_YIELD();
+    if (replica && change == ROW_SET) {
+        unlatch(s, w);
+        return -EAGAIN;
+    }
+    if (change == ROW_ADD)
+        p->add(row, values, p->length);
+    else
+        floats_copy(row, values, p->length);
+    LOCUS_YIELD();
+    if (replica) p->add(updates_row(p, w), values, p->length);
+    LOCUS_YIELD();
+    publish_dirty(s, w + DIRECTORY_VERSION_ONE);
+    return replica;
+}
+
+int row_write_slowly(struct part *p, uint64_t index, const float *values, enum row_change change)
+{
+    struct spot s = part_spot(p, index);
+    directory_word w = latch_here(s);
+    if (!directory_is_latched(w)) return -EAGAIN;
+    w &= ~DIRECTORY_LATCH;
+    if (!directory_has_row(w))
+        return spot_is_here(s, w) ? write_first(s, values, w) : write_first_replica(s, values, change, w);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_write_shared(p, index, w, values, change);
+    row_write_latched(s, w, values, change);
+    return 0;
+}
+
+int row_take(struct mover *m, struct spot s, float *values, bool *written, directory_word next)
+{
+    directory_word w = latch_here(s);
+    if (!directory_is_latched(w)) return -EAGAIN;
+    *written = directory_has_row(w);
+    LOCUS_YIELD();
+    if (*written && values)
+        floats_copy(values, slot_row(s.part, w), s.part->length);
+    else if (values)
+        memset(values, 0, s.part->row_bytes);
+    LOCUS_YIELD();
+    directory_publish(s.word, next);
+    LOCUS_YIELD();
+    if (*written) mover_free(m, s.part, directory_slot(w));
+    return 0;
+}
+
+bool row_take_empty(struct spot s, directory_word next)
+{
+    directory_word w = directory_load(s.word);
+    LOCUS_YIELD();
+    if (directory_is_latched(w) || directory_has_row(w) || !spot_is_here(s, w)) return false;
+    return __atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+int row_put(struct spot s, const float *values)
+{
+    if (spot_is_here(s, directory_load(s.word))) return -EEXIST;
+    if (!values) {
+        directory_publish(s.word, directory_empty());
+        return 0;
+    }
+    uint64_t slot = slab_take(&s.part->slab, own_slot(s));
+    if (slot == SLAB_NONE) return -ENOMEM;
+    LOCUS_YIELD();
+    fill_slot(s.part, slot, values);
+    LOCUS_YIELD();
+    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
+    return 0;
+}
+
+/* ---- replicas ---- */
+
+/* Of a row that is here: the word, latched. */
+static directory_word latch(struct spot s)
+{
+    directory_word w = latch_here(s);
+    INVARIANT(directory_is_latched(w), "a row that must be here is not");
+    return w & ~DIRECTORY_LATCH;
+}
+
+void row_read_version(struct spot s, float *values, directory_word *w)
+{
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+        *w = directory_load(s.word);
+        LOCUS_YIELD();
+        if (!directory_is_readable(*w)) {
+            cpu_relax();
+            continue;
+        }
+        floats_copy(values, slot_row(s.part, *w), s.part->length);
+        LOCUS_YIELD();
+        if (directory_is_unchanged(s.word, *w)) return;
+    }
+    *w = latch(s);
+    if (directory_has_row(*w))
+        floats_copy(values, slot_row(s.part, *w), s.part->length);
+    else
+        memset(values, 0, s.part->row_bytes);
+    unlatch(s, *w);
+}
+
+directory_word row_word(struct spot s)
+{
+    unsigned spins = 0;
+    for (;;) {
+        directory_word w = directory_load(s.word);
+        if (!directory_is_latched(w)) return w;
+        LOCUS_YIELD();
+        spin_wait(&spins);
+    }
+}
+
+int row_share(struct spot s)
+{
+    directory_word w = latch(s);
+    uint64_t slot = directory_slot(w), version = directory_version(w);
+    if (!directory_has_row(w)) {
+        slot = slab_take(&s.part->slab, own_slot(s));
+        version = 1;
+        if (slot == SLAB_NONE) {
+            unlatch(s, w);
+            return -ENOMEM;
+        }
+        floats_zero(part_row(s.part, slot), s.part->length);
+    }
+    directory_publish(s.word, directory_held(DIRECTORY_SHARED, slot, version));
+    return 0;
+}
+
+void row_unshare(struct spot s)
+{
+    directory_word w = latch(s);
+    directory_publish(s.word, directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
+}
+
+void row_clean(struct spot s)
+{
+    directory_word w = directory_load(s.word);
+    if (!(w & DIRECTORY_DIRTY)) return;
+    w = latch(s);
+    unlatch(s, w & ~DIRECTORY_DIRTY);
+}
+
+int row_replicate(struct spot s, const float *values)
+{
+    uint64_t slot = take_pair(s.part);
+    if (slot == SLAB_NONE) return -ENOMEM;
+    LOCUS_YIELD();
+    if (values)
+        fill_slot(s.part, slot, values);
+    else
+        floats_zero(part_row(s.part, slot), s.part->length);
+    floats_zero(part_row(s.part, slot + 1), s.part->length);
+    LOCUS_YIELD();
+    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    return 0;
+}
+
+int row_ensure_replica(struct spot s)
+{
+    if (directory_has_row(row_word(s))) return 0;
+    uint64_t slot = take_pair(s.part);
+    if (slot == SLAB_NONE) return -ENOMEM;
+    directory_word w = latch(s);
+    if (directory_has_row(w)) { /* a worker was faster */
+        unlatch(s, w);
+        slab_give(&s.part->pairs, (slot - s.part->first_pair) / 2);
+        return 0;
+    }
+    floats_zero(part_row(s.part, slot), s.part->length);
+    floats_zero(part_row(s.part, slot + 1), s.part->length);
+    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    return 0;
+}
+
+void row_refresh(struct spot s, const float *values)
+{
+    directory_word w = latch(s);
+    float *row = slot_row(s.part, w);
+    LOCUS_YIELD();
+    floats_copy(row, values, s.part->length);
+    LOCUS_YIELD();
+    if (w & DIRECTORY_DIRTY) s.part->add(row, updates_row(s.part, w), s.part->length);
+    LOCUS_YIELD();
+    unlatch(s, w + DIRECTORY_VERSION_ONE);
+}
+
+/* Latched: the updates go out, the mark comes off. */
+static void take_updates(struct spot s, directory_word w, float *updates)
+{
+    float *row = updates_row(s.part, w);
+    if (updates) {
+        if (w & DIRECTORY_DIRTY)
+            floats_copy(updates, row, s.part->length);
+        else
+            memset(updates, 0, s.part->row_bytes);
+    }
+    LOCUS_YIELD();
+    if (w & DIRECTORY_DIRTY) floats_zero(row, s.part->length);
+}
+
+void row_collect(struct spot s, float *updates)
+{
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    take_updates(s, w, updates);
+    unlatch(s, w & ~DIRECTORY_DIRTY);
+}
+
+bool row_forget_clean(struct mover *m, struct spot s, directory_word next)
+{
+    directory_word w = directory_load(s.word);
+    LOCUS_YIELD();
+    if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
+    if (!__atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (directory_has_row(w)) mover_free(m, s.part, directory_slot(w));
+    return true;
+}
+
+void row_forget(struct mover *m, struct spot s, float *updates, directory_word next)
+{
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    take_updates(s, w, updates);
+    LOCUS_YIELD();
+    directory_publish(s.word, next);
+    mover_free(m, s.part, directory_slot(w));
+}
+
+int row_promote(struct mover *m, struct spot s, const float *values)
+{
+    uint64_t slot = slab_take(&s.part->slab, own_slot(s));
+    if (slot == SLAB_NONE) return -ENOMEM;
+    float *row = part_row(s.part, slot);
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    if (values)
+        fill_slot(s.part, slot, values);
+    else
+        floats_zero(row, s.part->length);
+    LOCUS_YIELD();
+    if (w & DIRECTORY_DIRTY) s.part->add(row, updates_row(s.part, w), s.part->length);
+    LOCUS_YIELD();
+    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
+    mover_free(m, s.part, directory_slot(w));
+    return 0;
+}
+
+/* Fetching ahead. A key's word and home slot are known from the key, so both can be under way together. Rows go to the
+ * second level of the cache: the first also has to hold the caller's buffer (measured, 64 rows of 128 floats: 10 to 20%
+ * faster than fetching to the first level, for reading or for writing). */
+enum {
+    FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
+    CACHE_LINE = 64,
+};
+
+static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot)
+{
+    const char *row = p->rows + slot * p->row_bytes;
+    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes : FETCH_LINES_MAX * CACHE_LINE;
+    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(row + at, 0, 2);
+    __builtin_prefetch(row + bytes - 1, 0, 2); /* a row need not begin with its line */
+}
+
+/* The word is fetched to be read, although a writer will change it: when nobody else has the line it comes exclusively
+ * all the same; when another thread works on it, taking it away long before it is needed costs both. */
+static inline __attribute__((always_inline)) struct spot fetch_spot(const struct store *s, locus_key key)
+{
+    struct spot spot = store_spot(s, key);
+    __builtin_prefetch(spot.word, 0, 3);
+    fetch_slot(spot.part, spot_home_slot(spot));
+    return spot;
+}
+
+/* The word has arrived by now: if the row is not in its home slot, it is fetched from where it is; for a write of a
+ * replica also the sum of its updates. */
+static inline __attribute__((always_inline)) void fetch_moved(struct spot s, bool writes)
+{
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    if (!directory_has_row(w) || directory_slot(w) == spot_home_slot(s)) return;
+    fetch_slot(s.part, directory_slot(w));
+    if (writes && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1);
+}
+
+void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) fetch_spot(s, keys[i]);
+}
+
+void rows_fetch_moved(const struct store *s, const locus_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) fetch_moved(store_spot(s, keys[i]), false);
+}
+
+/* A batch is a pipeline: a key is located and fetched AHEAD steps before its access, looked at again half way. The
+ * fields of the spots lie apart, so that none is read back wider than it was written (store.h says what that costs). */
+enum { AHEAD = 32, MOVED_AHEAD = 16 };
+
+enum access { READ, ADD, SET };
+
+static inline __attribute__((always_inline)) size_t access_rows(const struct store *s, const locus_key *keys, size_t n,
+                                                                float *values, struct missed_row *missed,
+                                                                size_t *replicas, int *rc, enum access access)
+{
+    struct part *part[AHEAD] = {0};
+    uint64_t index[AHEAD] = {0};
+    size_t offset = 0, misses = 0;
+    for (size_t i = 0; i < n + AHEAD; i++) {
+        struct part *now_part = part[i % AHEAD];
+        uint64_t now_index = index[i % AHEAD];
+        if (i < n) {
+            struct spot ahead = fetch_spot(s, keys[i]);
+            part[i % AHEAD] = ahead.part;
+            index[i % AHEAD] = ahead.index;
+        }
+        if (i >= MOVED_AHEAD && i - MOVED_AHEAD < n) {
+            size_t half = (i - MOVED_AHEAD) % AHEAD;
+            fetch_moved(part_spot(part[half], index[half]), access != READ);
+        }
+        if (i < AHEAD) continue;
+        struct spot now = part_spot(now_part, now_index);
+        float *at = values + offset;
+        int done = access == READ ? row_read(now, at) : row_write(now, at, access == ADD ? ROW_ADD : ROW_SET);
+        if (__builtin_expect(done > 0, 0)) ++*replicas;
+        if (__builtin_expect(done < 0, 0)) {
+            if (done == -ENOMEM && rc) *rc = done;
+            if (missed) missed[misses] = (struct missed_row){i - AHEAD, offset};
+            misses++;
+        }
+        offset += now.part->length;
+    }
+    return misses;
+}
+
+size_t rows_read(const struct store *s, const locus_key *keys, size_t n, float *values, struct missed_row *missed,
+                 size_t *replicas)
+{
+    return access_rows(s, keys, n, values, missed, replicas, NULL, READ);
+}
+
+size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const float *values, enum row_change change,
+                  struct missed_row *missed, size_t *replicas, int *rc)
+{
+    float *from = (float *)(uintptr_t)values; /* only read: the one pipeline serves both directions */
+    if (change == ROW_ADD) return access_rows(s, keys, n, from, missed, replicas, rc, ADD);
+    return access_rows(s, keys, n, from, missed, replicas, rc, SET);
+}

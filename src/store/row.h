@@ -1,0 +1,177 @@
+/*
+ * row.h - what can be done to the row of one key, and to many at once: read, add, set, view, take out, put in.
+ *
+ * Every read and write of a key is atomic. A reader copies without a latch and writes no shared memory: the directory
+ * word, equal before and after, proves the copy. After a bounded number of attempts it takes the latch like a writer.
+ * A latch is held for the time of one copy; who waits for it longer than that yields the processor.
+ *
+ *   0        done
+ *   1        done on a replica (ROW_ON_REPLICA)
+ *   -EAGAIN  not here; nothing was done
+ *   -ENOMEM  a first write or an arrival found no slot (slab.h says when); nothing was done
+ *
+ * A replica is a copy, and in the slot behind it the sum of the updates that the owner has not got. A worker reads and adds
+ * in place; what is added is in both. Setting a replica is the owner's business: -EAGAIN.
+ *
+ * Callers   workers (any thread) for read, add, set, view; a shard's mover alone for take and put of its keys
+ * Memory    slots of the key's slab; values are the caller's
+ * Waiting   for latches only
+ * Life      as the store
+ */
+#ifndef LOCUS_STORE_ROW_H
+#define LOCUS_STORE_ROW_H
+
+#include "store/store.h"
+
+enum row_change { ROW_ADD, ROW_SET };
+enum { ROW_ON_REPLICA = 1 };
+
+/* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
+int row_read_slowly(struct part *, uint64_t index, float *values);
+int row_write_slowly(struct part *, uint64_t index, const float *values, enum row_change);
+/* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
+int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
+
+/* The row that the word names. When that is the home slot, as nearly always, the processor goes on with the address
+ * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
+static inline float *row_at(struct spot s, directory_word w)
+{
+    uint64_t home = spot_home_slot(s);
+    float *row = part_row(s.part, home);
+    __asm__("" : "+r"(row));
+    return __builtin_expect(directory_slot(w) == home, 1) ? row : part_row(s.part, directory_slot(w));
+}
+
+static inline int row_read(struct spot s, float *values)
+{
+    directory_word w = directory_load(s.word);
+    LOCUS_YIELD();
+    if (__builtin_expect(directory_is_readable(w), 1)) {
+        floats_copy(values, row_at(s, w), s.part->length);
+        LOCUS_YIELD();
+        if (__builtin_expect(directory_is_unchanged(s.word, w), 1)) return directory_is_replica(w);
+    }
+    return row_read_slowly(s.part, s.index, values);
+}
+
+/* Lets somebody who waits for the latch have it: who writes a row again and again would take it back before the other
+ * processor has seen it free. */
+void row_give_way(const directory_word *);
+
+/* The key is latched, w its word before. */
+static inline void row_write_latched(struct spot s, directory_word w, const float *values, enum row_change change)
+{
+    float *row = row_at(s, w);
+    LOCUS_YIELD();
+    if (change == ROW_ADD)
+        s.part->add(row, values, s.part->length);
+    else
+        floats_copy(row, values, s.part->length);
+    LOCUS_YIELD();
+    bool wanted = directory_is_wanted(s.word);
+    directory_publish(s.word, w + DIRECTORY_VERSION_ONE);
+    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
+}
+
+static inline int row_write(struct spot s, const float *values, enum row_change change)
+{
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    LOCUS_YIELD();
+    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(s.word, w), 0))
+        return row_write_slowly(s.part, s.index, values, change);
+    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
+        return row_write_shared(s.part, s.index, w, values, change);
+    row_write_latched(s, w, values, change);
+    return 0;
+}
+
+static inline int row_add(struct spot s, const float *updates)
+{
+    return row_write(s, updates, ROW_ADD);
+}
+
+static inline int row_set(struct spot s, const float *values)
+{
+    return row_write(s, values, ROW_SET);
+}
+
+/* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and slot stand.
+ * *is_replica: 0 or 1. */
+static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
+{
+    directory_word w = directory_load(s.word);
+    LOCUS_YIELD();
+    *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
+    if (__builtin_expect(directory_has_row(w), 1)) return row_at(s, w);
+    return spot_is_held(s, w) ? st->zeros : NULL;
+}
+
+/* Takes the row out: copies it to `values` (zeros when never written; NULL: to nowhere), makes the word `next` (not a
+ * held state) and frees the slot when no reader can see it any more. *written: whether it had values. */
+int row_take(struct mover *, struct spot, float *values, bool *written, directory_word next);
+/* The same for a row that is here and never written, if nobody is about to; false: nothing was done. */
+bool row_take_empty(struct spot, directory_word next);
+
+/* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is here already. */
+int row_put(struct spot, const float *values);
+
+/*
+ * Replicas, and main copies that have them: all by the shard's mover alone. 0 or -ENOMEM where an int is returned.
+ */
+
+/* Reads a row that is here as row_read does; *w: the word whose version the copy has. */
+void row_read_version(struct spot, float *values, directory_word *w);
+/* The word when no writer is at work. */
+directory_word row_word(struct spot);
+
+/* The main copy: from now on a change marks its key; and no longer. */
+int row_share(struct spot);
+void row_unshare(struct spot);
+/* Before the marks' taker looks at a shared row: the next change marks again. */
+void row_clean(struct spot);
+
+/* A replica where there was none; NULL: zeros. */
+int row_replicate(struct spot, const float *values);
+/* Full replication: a replica that may still have no memory gets some. */
+int row_ensure_replica(struct spot);
+/* New values of the main copy; our own updates that it has not got stay on top of them. */
+void row_refresh(struct spot, const float *values);
+/* Are there updates that the owner has not got? */
+static inline bool row_is_dirty(struct spot s)
+{
+    return __atomic_load_n(s.word, __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
+}
+/* Takes them out, and leaves none. */
+void row_collect(struct spot, float *updates);
+/* Ends a replica without such updates; false: it has some, or a writer is at work; nothing was done. */
+bool row_forget_clean(struct mover *, struct spot, directory_word next);
+/* Ends a replica and takes its updates out. */
+void row_forget(struct mover *, struct spot, float *updates, directory_word next);
+/* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never written. */
+int row_promote(struct mover *, struct spot, const float *values);
+
+/* Fetches word and row into the cache, for an access soon; the row from its home slot. */
+void rows_fetch(const struct store *, const locus_key *keys, size_t n);
+/* A moment later, when the word has arrived: the row, if it is in another slot. */
+void rows_fetch_moved(const struct store *, const locus_key *keys, size_t n);
+/* The word alone. */
+static inline void word_fetch(const struct store *s, locus_key key)
+{
+    __builtin_prefetch(store_spot(s, key).word, 0, 3);
+}
+
+/*
+ * The same for n keys, rows one after the other, memory fetched ahead. Keys must be in range. Does all that are here;
+ * returns how many are not (or found no memory: then *rc is -ENOMEM) and, if `missed` is not NULL, their positions. Adds
+ * to *replicas how many were done on replicas.
+ */
+struct missed_row {
+    size_t position; /* in keys */
+    size_t offset;   /* in values, in floats */
+};
+size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *values, struct missed_row *missed,
+                 size_t *replicas);
+size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values, enum row_change,
+                  struct missed_row *missed, size_t *replicas, int *rc);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * slab.h - memory for the rows of one part (one table's keys of one shard): packed rows of one length, by slot number.
+ *
+ * A slab has a home slot for every key whose home is here, computed from the key, so that a reader can fetch row and
+ * directory word at the same time; and spare slots behind them. A row takes its key's home slot if that is free; else
+ * the lowest slot that a departed row left; else the next spare one. Row memory stays mapped for the slab's life (a
+ * late reader may look at a slot that has a new tenant, and finds out by the version), but a chunk of it without rows
+ * is given back.
+ *
+ * Random first writes into a large table would touch a chunk each. So a home slot in an untouched chunk is used only
+ * while the touched chunks of the node's home slots stay below twice the rows in them plus SLAB_SLACK_BYTES; else a
+ * spare slot is, which are dense.
+ *
+ * Callers   row.c; slots are taken under the key's latch and given back after a grace period
+ * Memory    address space at init; pages by use. Beside the rows: two bits a slot, 4 bytes a chunk
+ * Waiting   for its own latch, some nanoseconds
+ * Life      slab_init, slab_take / slab_give, slab_fini
+ */
+#ifndef LOCUS_STORE_SLAB_H
+#define LOCUS_STORE_SLAB_H
+
+#include "store/bitset.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SLAB_SLACK_BYTES = 64 << 20 };
+#define SLAB_NONE UINT64_MAX
+
+/* What the home slots of all slabs of a node use together. */
+struct slab_density {
+    int64_t touched_bytes; /* of chunks with home slots in use */
+    int64_t held_bytes;    /* of rows in home slots */
+};
+
+struct slab {
+    char *rows;
+    void *memory; /* that the rows lie in, if it is ours */
+    size_t memory_bytes;
+    size_t row_bytes;
+    uint64_t home_slots; /* slots below it belong to keys by computation */
+    uint64_t slots;
+    uint64_t next_spare; /* the lowest spare slot that was never used */
+    uint64_t held;       /* slots in use */
+    uint64_t empty;      /* a chunk without rows that is kept for the next one, SLAB_NONE: no such */
+    uint32_t *chunk_rows;
+    uint64_t *taken;        /* a bit a slot: in use, or waiting for its grace period */
+    struct bitset released; /* slots that a row left, for any other */
+    struct slab_density *density;
+    int latch;
+};
+
+/* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no address space. */
+bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *);
+/* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the first, whose numbering
+ * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. */
+bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
+                          struct slab_density *);
+uint64_t slab_first_pair(const struct slab *);
+void slab_fini(struct slab *);
+
+/* A slot, its content undefined: `home` if possible (SLAB_NONE: the key has no home slot here). SLAB_NONE: none is left,
+ * because more rows left during one long read section than the slab has keys. */
+uint64_t slab_take(struct slab *, uint64_t home);
+void slab_give(struct slab *, uint64_t slot);
+
+uint64_t slab_held(const struct slab *);
+/* Bytes of row memory that are, or may be, backed by pages. */
+uint64_t slab_touched_bytes(struct slab *);
+
+static inline float *slab_row(const struct slab *s, uint64_t slot)
+{
+    return (float *)(void *)(s->rows + slot * s->row_bytes);
+}
+
+#endif

@@ -1,0 +1,264 @@
+#include "store/store.h"
+
+#include "error.h"
+#include "store/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static size_t part_count(const struct store *s)
+{
+    return s->part ? (size_t)s->keyspace.shards * s->keyspace.tables : 0;
+}
+
+static size_t words_bytes(const struct keyspace *k, unsigned shard)
+{
+    /* To a multiple of 64: word_place() permutes within. */
+    return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
+}
+
+static int init_part(struct store *s, unsigned shard, unsigned table)
+{
+    const struct keyspace *k = &s->keyspace;
+    const struct keyspace_table *t = &k->table[table];
+    struct part *p = &s->part[(size_t)shard * k->tables + table];
+    uint64_t first = keyspace_count_below(k, t->first, shard);
+    uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
+    p->home = s->home.nodes > 1 ? &s->home : NULL;
+    p->first_bucket = home_first_bucket(&s->home, shard * k->tables + table);
+    uint64_t home = home_slots(&s->home, keys + p->first_bucket);
+    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, &s->density)
+                   : slab_init(&p->slab, t->length, keys, home, &s->density)))
+        return error_set(-ENOMEM,
+                         "no address space for table \"%s\" (%llu rows of %u floats): raise `ulimit -v`, set "
+                         "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
+                         t->name, (unsigned long long)keys, t->length);
+    p->words = s->words[shard];
+    p->rows = p->slab.rows;
+    p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
+    p->marks = s->marks ? &s->marks[shard] : NULL;
+    p->is_full = s->is_full;
+    p->add = floats_add_best();
+    p->first_index = first;
+    p->first_number = first - p->first_bucket; /* may wrap below 0, and back when it is subtracted */
+    p->keys = keys;
+    p->length = t->length;
+    p->row_bytes = (uint32_t)(t->length * sizeof(float));
+    return 0;
+}
+
+static int init_shard(struct store *s, unsigned shard)
+{
+    const struct keyspace *k = &s->keyspace;
+    s->words[shard] = memory_reserve(words_bytes(k, shard));
+    bool ok = s->words[shard] && (!s->marks || marks_init(&s->marks[shard], keyspace_count_below(k, k->keys, shard)));
+    if (!ok)
+        return error_set(-ENOMEM, "no address space for the directory of %llu keys: raise `ulimit -v`",
+                         (unsigned long long)k->keys);
+    for (unsigned table = 0; table < k->tables; table++) {
+        int rc = init_part(s, shard, table);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* Before anything is reserved. */
+static int check_parts(const struct keyspace *k)
+{
+    for (unsigned table = 0; table < k->tables; table++) {
+        const struct keyspace_table *t = &k->table[table];
+        uint64_t keys = (t->end - t->first) / k->shards;
+        if (keys > DIRECTORY_SLOTS_MAX / 8)
+            return error_set(-EINVAL, "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
+                             t->name, (unsigned long long)keys, (unsigned long long)DIRECTORY_SLOTS_MAX / 8);
+    }
+    return 0;
+}
+
+static int init_all(struct store *s, bool replicates)
+{
+    const struct keyspace *k = &s->keyspace;
+    size_t parts = (size_t)k->shards * k->tables;
+    uint32_t longest = 0;
+    for (unsigned t = 0; t < k->tables; t++)
+        if (k->table[t].length > longest) longest = k->table[t].length;
+    s->zeros_bytes = longest * sizeof(float);
+    s->zeros = memory_reserve(s->zeros_bytes);
+    s->words = calloc(k->shards, sizeof *s->words);
+    if (replicates) s->marks = calloc(k->shards, sizeof *s->marks);
+    s->part = aligned_alloc(_Alignof(struct part), parts * sizeof *s->part);
+    if (s->part) memset(s->part, 0, parts * sizeof *s->part); /* before any failure: store_fini() looks at them */
+    if (!s->zeros || !s->words || !s->part || (replicates && !s->marks))
+        return error_set(-ENOMEM, "no memory for %zu parts", parts);
+    s->has_one_part = parts == 1;
+    for (unsigned shard = 0; shard < k->shards; shard++) {
+        int rc = init_shard(s, shard);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int store_open(struct store *s, const struct store_config *c)
+{
+    *s = (struct store){.is_full = c->is_full};
+    ck_epoch_init(&s->epoch);
+    home_init(&s->home, c->nodes, c->rank);
+    int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);
+    if (rc) return rc;
+    rc = check_parts(&s->keyspace);
+    if (rc == 0) rc = init_all(s, c->replicates);
+    if (rc) store_fini(s);
+    return rc;
+}
+
+int store_init(struct store *s, const struct locus_table *tables, size_t count, unsigned shards, unsigned nodes,
+               unsigned rank)
+{
+    const struct store_config c = {
+        .tables = tables, .table_count = count, .shards = shards, .nodes = nodes, .rank = rank};
+    return store_open(s, &c);
+}
+
+void store_fini(struct store *s)
+{
+    for (size_t i = 0; i < part_count(s); i++) {
+        slab_fini(&s->part[i].pairs);
+        slab_fini(&s->part[i].slab);
+    }
+    for (unsigned shard = 0; s->marks && shard < s->keyspace.shards; shard++) marks_fini(&s->marks[shard]);
+    free(s->marks);
+    for (unsigned shard = 0; s->words && shard < s->keyspace.shards; shard++)
+        memory_release(s->words[shard], words_bytes(&s->keyspace, shard));
+    memory_release((void *)s->zeros, s->zeros_bytes);
+    free(s->words);
+    free(s->part);
+    keyspace_fini(&s->keyspace);
+}
+
+uint64_t store_touched_bytes(struct store *s)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < part_count(s); i++)
+        bytes += slab_touched_bytes(&s->part[i].slab) + slab_touched_bytes(&s->part[i].pairs);
+    return bytes;
+}
+
+uint64_t store_held_rows(const struct store *s)
+{
+    uint64_t rows = 0;
+    for (size_t i = 0; i < part_count(s); i++) rows += slab_held(&s->part[i].slab) + slab_held(&s->part[i].pairs);
+    return rows;
+}
+
+static uint64_t part_home_keys(const struct part *p, const struct home *h)
+{
+    uint64_t first = p->first_bucket, end = first + p->keys, keys = 0;
+    for (unsigned b = 0; b < HOME_BUCKETS; b++) {
+        if (h->node[b] != h->rank) continue;
+        /* The numbers below x that fall into bucket b. */
+        keys += (end + HOME_BUCKETS - 1 - b) / HOME_BUCKETS - (first + HOME_BUCKETS - 1 - b) / HOME_BUCKETS;
+    }
+    return keys;
+}
+
+uint64_t store_home_keys(const struct store *s)
+{
+    uint64_t keys = 0;
+    if (s->home.nodes == 1) return s->keyspace.keys;
+    for (size_t i = 0; i < part_count(s); i++) keys += part_home_keys(&s->part[i], &s->home);
+    return keys;
+}
+
+size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_t max)
+{
+    size_t found = 0;
+    for (locus_key key = from; key < s->keyspace.keys && found < max; key++) {
+        struct spot spot = store_spot(s, key);
+        if (spot_is_here(spot, __atomic_load_n(spot.word, __ATOMIC_RELAXED))) keys[found++] = key;
+    }
+    return found;
+}
+
+void reader_init(struct reader *r, struct store *s)
+{
+    r->depth = 0;
+    ck_epoch_register(&s->epoch, &r->record, NULL);
+}
+
+void reader_fini(struct reader *r)
+{
+    ck_epoch_unregister(&r->record);
+}
+
+void mover_init(struct mover *m, struct store *s)
+{
+    *m = (struct mover){0};
+    ck_epoch_register(&s->epoch, &m->record, NULL);
+}
+
+static void give_slot(struct part *p, uint64_t slot)
+{
+    if (slot >= p->first_pair)
+        slab_give(&p->pairs, (slot - p->first_pair) / 2);
+    else
+        slab_give(&p->slab, slot);
+}
+
+static void give_back(struct freed_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) give_slot(list->slot[i].part, list->slot[i].slot);
+    list->count = 0;
+}
+
+static void grace_period_is_over(ck_epoch_entry_t *entry)
+{
+    struct mover *m = (struct mover *)(void *)((char *)entry - offsetof(struct mover, entry));
+    give_back(&m->waiting);
+    m->is_waiting = false;
+}
+
+void mover_reclaim(struct mover *m)
+{
+    if (!m->is_waiting && m->open.count > 0) {
+        struct freed_list empty = m->waiting;
+        m->waiting = m->open;
+        m->open = empty;
+        m->is_waiting = true;
+        ck_epoch_call(&m->record, &m->entry, grace_period_is_over);
+    }
+    if (m->is_waiting) ck_epoch_poll(&m->record);
+}
+
+void mover_wait(struct mover *m)
+{
+    ck_epoch_barrier(&m->record);
+    give_back(&m->open);
+}
+
+static bool make_room(struct freed_list *list)
+{
+    if (list->count < list->room) return true;
+    size_t room = list->room ? 2 * list->room : 64;
+    struct freed_slot *larger = realloc(list->slot, room * sizeof *larger);
+    if (!larger) return false;
+    list->slot = larger;
+    list->room = room;
+    return true;
+}
+
+void mover_free(struct mover *m, struct part *p, uint64_t slot)
+{
+    if (!make_room(&m->open)) { /* no memory for the list: its bound is reached here and now */
+        mover_wait(m);
+        INVARIANT(make_room(&m->open), "no memory for a list of freed slots");
+    }
+    m->open.slot[m->open.count++] = (struct freed_slot){p, slot};
+}
+
+void mover_fini(struct mover *m)
+{
+    mover_wait(m);
+    free(m->open.slot);
+    free(m->waiting.slot);
+    ck_epoch_unregister(&m->record);
+}

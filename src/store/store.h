@@ -1,0 +1,211 @@
+/*
+ * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers may still see.
+ *
+ * The store is divided into parts, one a shard and table. A part's keys have consecutive indices in its shard's
+ * directory, rows of one length, and one slab.
+ *
+ * Callers   locus.c opens and closes it; row.h works on it
+ * Memory    address space at init; 8 bytes a key touched, rows when written
+ * Waiting   never
+ * Life      store_init, readers and movers register, row_* by any thread, all unregister, store_fini
+ */
+#ifndef LOCUS_STORE_STORE_H
+#define LOCUS_STORE_STORE_H
+
+#include "store/directory.h"
+#include "store/floats.h"
+#include "store/home.h"
+#include "store/keyspace.h"
+#include "store/marks.h"
+#include "store/slab.h"
+
+#include <ck_epoch.h>
+
+struct part {
+    /* What an access needs, in one cache line. */
+    directory_word *words; /* of the whole shard, by index */
+    char *rows;
+    floats_add_fn *add;
+    const struct home *home; /* NULL in a cluster of one: everything is at home */
+    uint64_t first_number;   /* subtracted from an index it gives the key's number: home.h */
+    uint32_t length;         /* floats in a row */
+    uint32_t row_bytes;
+    uint64_t first_index; /* its keys: first_index ... first_index + keys - 1 */
+    uint64_t keys;
+    unsigned first_bucket; /* home.h */
+    uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
+    bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    struct marks *marks;   /* of the whole shard, by index; NULL: nothing is replicated */
+    uint64_t first_pair;   /* slots from here on are replicas' */
+    struct slab slab, pairs;
+} __attribute__((aligned(64)));
+
+struct store {
+    struct keyspace keyspace;
+    bool is_full;           /* every node holds every row */
+    bool has_one_part;      /* one table and one shard: no need to look for it */
+    struct part *part;      /* [shard * tables + table] */
+    directory_word **words; /* [shard] */
+    struct marks *marks;    /* [shard]; NULL: nothing is replicated */
+    const float *zeros;     /* a row of the greatest length, never written: what an empty row looks like */
+    size_t zeros_bytes;
+    struct home home;
+    struct slab_density density;
+    ck_epoch_t epoch;
+};
+
+/* The place of a key. It must stay in registers on the fast path: a struct that the compiler writes to the stack in two
+ * pieces and reads back in one waits until every earlier store has reached the cache, those of rows that are still
+ * being fetched included (measured: 145 ns instead of 38). So functions that are not inlined take its fields. */
+struct spot {
+    directory_word *word;
+    struct part *part;
+    uint64_t index; /* of the key in its shard */
+};
+
+struct store_config {
+    const struct locus_table *tables;
+    size_t table_count;
+    unsigned shards, nodes, rank;
+    bool replicates; /* rows may have replicas on other nodes */
+    bool is_full;    /* all rows have, on all nodes, from the start */
+};
+
+/* 0, -EINVAL or -ENOMEM with the sentence in locus_error(). */
+int store_open(struct store *, const struct store_config *);
+/* The same for a store without replicas. */
+int store_init(struct store *, const struct locus_table *tables, size_t count, unsigned shards, unsigned nodes,
+               unsigned rank);
+void store_fini(struct store *);
+
+/* Bytes of row memory in use, to the chunk; rows held. For statistics and tests. */
+uint64_t store_touched_bytes(struct store *);
+uint64_t store_held_rows(const struct store *);
+
+/* Keys whose home is here. */
+uint64_t store_home_keys(const struct store *);
+
+/* Writes at most `max` keys >= from whose main copy is here, ascending. */
+size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
+
+/* Where the word of an index lies: neighbours, which are often hot together, in eight different cache lines, and 64
+ * consecutive ones in eight lines all the same. (Measured with two threads that push Zipf-distributed keys.) */
+static inline uint64_t word_place(uint64_t index)
+{
+    return (index & ~UINT64_C(63)) | (index & 7) << 3 | (index >> 3 & 7);
+}
+
+static inline struct spot part_spot(struct part *part, uint64_t index)
+{
+    return (struct spot){&part->words[word_place(index)], part, index};
+}
+
+static inline struct spot store_spot(const struct store *s, locus_key key)
+{
+    const struct keyspace *k = &s->keyspace;
+    if (s->has_one_part) return part_spot(s->part, key);
+    uint64_t index = keyspace_index(k, key);
+    unsigned shard = (unsigned)(key - index * k->shards);
+    unsigned table = k->tables == 1 ? 0 : keyspace_table_of(k, key);
+    return part_spot(&s->part[(size_t)shard * k->tables + table], index);
+}
+
+/* The key's number in its part, from the part's first bucket on. */
+static inline uint64_t spot_number(struct spot s)
+{
+    return s.index - s.part->first_number;
+}
+
+/* Where the row lies unless the word says otherwise: known from the key, so that both can be fetched together. For a key
+ * with another home it is a guess that does no harm. */
+static inline uint64_t spot_home_slot(struct spot s)
+{
+    uint64_t number = spot_number(s);
+    return __builtin_expect(s.part->home != NULL, 0) ? home_slot(s.part->home, number) : number;
+}
+
+static inline unsigned spot_home(struct spot s)
+{
+    return s.part->home ? home_node(s.part->home, spot_number(s)) : 0;
+}
+
+static inline bool spot_is_home(struct spot s)
+{
+    return !s.part->home || spot_home(s) == s.part->home->rank;
+}
+
+/* Is the main copy here, by this word of the spot? A word never touched says: at its home. */
+static inline bool spot_is_here(struct spot s, directory_word w)
+{
+    enum directory_state state = directory_state(w);
+    if (state == DIRECTORY_UNTOUCHED) return spot_is_home(s);
+    return state != DIRECTORY_ELSEWHERE && state != DIRECTORY_REPLICA;
+}
+
+/* Is the main copy or a replica here? */
+static inline bool spot_is_held(struct spot s, directory_word w)
+{
+    enum directory_state state = directory_state(w);
+    return state == DIRECTORY_UNTOUCHED ? s.part->is_full || spot_is_home(s) : state != DIRECTORY_ELSEWHERE;
+}
+
+static inline float *part_row(const struct part *p, uint64_t slot)
+{
+    return (float *)(void *)(p->rows + slot * p->row_bytes);
+}
+
+/*
+ * Readers in place. A row pointer stays readable while the reader is inside a section (ck_epoch): its slot gets a new
+ * tenant only after every section has ended that began before the row left. Copying reads need no section.
+ */
+struct reader {
+    ck_epoch_record_t record; /* stays on the store's list: registered once, in memory that outlives the store */
+    unsigned depth;           /* open sections */
+};
+void reader_init(struct reader *, struct store *);
+void reader_fini(struct reader *);
+static inline void reader_begin(struct reader *);
+static inline void reader_end(struct reader *);
+
+/*
+ * A mover takes rows out and puts rows in: the shard's thread. It owns the slots that rows left until no reader can see
+ * them. `freed` grows with the rows that leave during one read section, 16 bytes each.
+ */
+struct freed_slot {
+    struct part *part;
+    uint64_t slot;
+};
+
+struct freed_list {
+    struct freed_slot *slot;
+    size_t count, room;
+};
+
+struct mover {
+    ck_epoch_record_t record; /* as a reader's */
+    ck_epoch_entry_t entry;
+    struct freed_list open, waiting; /* still collecting; waiting for its grace period */
+    bool is_waiting;
+};
+void mover_init(struct mover *, struct store *);
+/* Needs all sections ended; gives every slot back. */
+void mover_fini(struct mover *);
+/* Puts a slot on the open list. */
+void mover_free(struct mover *, struct part *, uint64_t slot);
+/* Gives back what no reader sees any more. Cheap; now and then by the mover's thread. */
+void mover_reclaim(struct mover *);
+/* Waits until every section has ended that is open now, and gives back what left before. */
+void mover_wait(struct mover *);
+
+static inline void reader_begin(struct reader *r)
+{
+    if (r->depth++ == 0) ck_epoch_begin(&r->record, NULL);
+}
+
+static inline void reader_end(struct reader *r)
+{
+    if (--r->depth > 0) return;
+    ck_epoch_end(&r->record, NULL);
+}
+
+#endif

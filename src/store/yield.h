@@ -1,0 +1,47 @@
+/*
+ * yield.h - the narrow places: where another thread's step would matter most.
+ *
+ * LOCUS_YIELD() is empty in the library. Built with LOCUS_FIBERS, workers and shards run as fibers on one thread and
+ * the test's seed decides at each narrow place who goes on, so that their races are found and found again. Whoever
+ * would sleep waits with locus_fiber_wait() there.
+ */
+#ifndef LOCUS_STORE_YIELD_H
+#define LOCUS_STORE_YIELD_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+#ifdef LOCUS_FIBERS
+/* The test provides these. */
+void locus_fiber_yield(void);
+void locus_fiber_wait(bool (*condition)(const void *), const void *);
+#define LOCUS_YIELD() locus_fiber_yield()
+#else
+#define LOCUS_YIELD() ((void)0)
+#endif
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Waits a moment for another thread's critical section of some nanoseconds. Who waits long gives the core away:
+ * the other thread may have been preempted on this very core. `spins` counts the calls and starts at 0. */
+static inline void spin_wait(unsigned *spins)
+{
+#ifdef LOCUS_FIBERS
+    (void)spins;
+    LOCUS_YIELD();
+#else
+    if (++*spins % 64 == 0)
+        sched_yield();
+    else
+        cpu_relax();
+#endif
+}
+
+#endif
