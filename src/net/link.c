@@ -1,0 +1,498 @@
+#include "net/link_private.h"
+
+#include "error.h"
+#include "locus.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SPARE_BYTES_MAX = 4 << 20, /* of send buffers that wait in the pool, but 2 in any case */
+    SPARES_MIN = 2,
+    LOST_TEXT_MAX = LINK_REASON_BYTES,
+};
+static_assert(LOST_TEXT_MAX % 8 == 0 && LOST_TEXT_MAX <= 512, "a body that wire_check_frame accepts");
+
+/* ---- what all links of a ring share ------------------------------------------------------------------------------ */
+
+void links_init(struct links *all, const struct uring_events *events, unsigned nodes, size_t entry_bytes_max,
+                double timeout_s)
+{
+    size_t body_bytes = entry_bytes_max > LINK_FRAME_BYTES ? entry_bytes_max : LINK_FRAME_BYTES;
+    uint64_t timeout_ns = (uint64_t)(timeout_s * 1e9);
+    *all = (struct links){
+        .events = *events,
+        .nodes = nodes,
+        .frame_bytes = sizeof(struct wire_frame) + body_bytes,
+        .timeout_ns = timeout_ns,
+        /* Peers may have shorter time-outs than ours. */
+        .heartbeat_ns = timeout_ns / 4 < 1000000000 ? timeout_ns / 4 : 1000000000,
+    };
+    unsigned spares = (unsigned)(SPARE_BYTES_MAX / all->frame_bytes);
+    all->spares_max = spares > SPARES_MIN ? spares : SPARES_MIN;
+    all->fallen_end = &all->fallen;
+}
+
+void links_fini(struct links *all)
+{
+    struct outgoing *next;
+    for (struct outgoing *o = all->spare; o; o = next) {
+        next = o->next;
+        free(o);
+    }
+}
+
+/* The buffer last given back comes first: it is still in the cache. */
+static struct outgoing *take_buffer(struct links *all)
+{
+    struct outgoing *o = all->spare;
+    if (o) {
+        all->spare = o->next;
+        all->spares--;
+    } else if (posix_memalign((void **)&o, _Alignof(struct outgoing), sizeof *o + all->frame_bytes) != 0) {
+        return NULL;
+    }
+    o->next = NULL;
+    o->bytes = sizeof(struct wire_frame);
+    o->count = 0;
+    return o;
+}
+
+static void give_buffer(struct links *all, struct outgoing *o)
+{
+    if (all->spares >= all->spares_max) {
+        free(o);
+        return;
+    }
+    o->next = all->spare;
+    all->spare = o;
+    all->spares++;
+}
+
+/* Written by one thread, read by any. */
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+struct link *link_new(struct links *all, unsigned peer, int fd)
+{
+    struct link *l = aligned_alloc(64, (sizeof *l + 63) & ~(size_t)63);
+    if (!l) return NULL;
+    *l = (struct link){.all = all, .peer = peer, .fd = fd};
+    /* Its pages cost memory only once that many bytes have arrived together. */
+    l->buffer = malloc(2 * all->frame_bytes);
+    if (l->buffer) return l;
+    free(l);
+    return NULL;
+}
+
+/* What is under way belongs to the kernel and stays. */
+static void drop_queue(struct link *l)
+{
+    struct outgoing **end = &l->first, *last = NULL;
+    for (unsigned i = 0; i < l->under_way; i++) {
+        last = *end;
+        end = &last->next;
+    }
+    struct outgoing *next;
+    for (struct outgoing *o = *end; o; o = next) {
+        next = o->next;
+        give_buffer(l->all, o);
+    }
+    *end = NULL;
+    l->last = last;
+    if (l->building) give_buffer(l->all, l->building);
+    l->building = NULL;
+    l->queued_bytes = 0;
+}
+
+void link_free(struct link *l)
+{
+    l->under_way = 0;
+    drop_queue(l);
+    close(l->fd);
+    free(l->buffer);
+    free(l);
+}
+
+static void close_down(struct link *l, enum link_state state)
+{
+    if (l->state != LINK_OPEN) return;
+    l->state = state;
+    shutdown(l->fd, SHUT_RDWR); /* ends what is under way, too */
+    drop_queue(l);
+}
+
+/* The sequence number that the peer expects next, if no frame has gone in part. */
+static bool next_sequence(const struct link *l, uint64_t *sequence)
+{
+    if (l->under_way || l->sent) return false;
+    *sequence = l->first ? ((const struct wire_frame *)(const void *)l->first->data)->sequence : l->sequence_out;
+    return true;
+}
+
+/* Who gives its peer up says so, if the peer can still hear it: else that one would take the end of the connection for
+ * our failure, and tell others so. */
+static void tell_accused(struct link *l)
+{
+    struct {
+        struct wire_frame header;
+        char reason[LOST_TEXT_MAX];
+    } last = {.header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_LOST, .view = l->all->view}};
+    size_t length = strnlen(l->reason, LOST_TEXT_MAX);
+    if (l->culprit != l->peer || l->said_bye || !next_sequence(l, &last.header.sequence)) return;
+    last.header.lost = l->peer;
+    last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
+    memcpy(last.reason, l->reason, length);
+    send(l->fd, &last, sizeof last.header + last.header.body_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void link_fail(struct link *l, unsigned culprit, const char *format, ...)
+{
+    if (l->state != LINK_OPEN) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(l->reason, sizeof l->reason, format, arguments);
+    va_end(arguments);
+    l->culprit = culprit;
+    tell_accused(l);
+    close_down(l, LINK_FAILED);
+    *l->all->fallen_end = l;
+    l->all->fallen_end = &l->next_fallen;
+}
+
+void link_end(struct link *l)
+{
+    close_down(l, LINK_ENDED);
+}
+
+/* A killed process ends its connections in any of these ways. */
+static bool is_plain_end(int error)
+{
+    return error == 0 || error == ECONNRESET || error == EPIPE;
+}
+
+/* The connection has ended; `error` is 0 or an errno value. */
+static void end(struct link *l, int error)
+{
+    if (is_plain_end(error)) error = l->send_error;
+    if (l->said_bye || l->heard_bye)
+        link_end(l);
+    else if (is_plain_end(error))
+        link_fail(l, l->peer, "closed the connection");
+    else
+        link_fail(l, l->peer, "cannot be reached any more: %s", locus_strerror(-error));
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static void seal(struct link *l, struct outgoing *o, enum wire_kind kind, unsigned lost)
+{
+    *(struct wire_frame *)(void *)o->data = (struct wire_frame){
+        .magic = WIRE_MAGIC,
+        .version = WIRE_VERSION,
+        .kind = (uint16_t)kind,
+        .body_bytes = (uint32_t)(o->bytes - sizeof(struct wire_frame)),
+        .count = o->count,
+        .view = l->all->view,
+        .lost = lost,
+        .sequence = l->sequence_out++,
+    };
+    if (l->last)
+        l->last->next = o;
+    else
+        l->first = o;
+    l->last = o;
+    link_is_ready(l);
+}
+
+static void seal_building(struct link *l)
+{
+    if (l->building) seal(l, l->building, WIRE_ENTRIES, 0);
+    l->building = NULL;
+    l->flushed = false;
+}
+
+static bool is_speaking(const struct link *l)
+{
+    return l->state == LINK_OPEN && !l->said_bye;
+}
+
+size_t link_queued_max(const struct link *l)
+{
+    /* Requests, and answers to what every node asked, here or by way of others; the same for rounds. */
+    return 2 * (1 + 2 * (size_t)l->all->nodes) * LINK_WINDOW_BYTES + l->all->frame_bytes;
+}
+
+static bool start_building(struct link *l)
+{
+    l->building = take_buffer(l->all);
+    if (!l->building) {
+        link_fail(l, l->peer, "cannot be sent to: no memory for another frame of %zu bytes", l->all->frame_bytes);
+        return false;
+    }
+    l->queued_bytes += l->building->bytes;
+    return true;
+}
+
+/* A frame under construction that has room for as many bytes. */
+static bool make_room(struct link *l, size_t bytes)
+{
+    INVARIANT(sizeof(struct wire_frame) + bytes <= l->all->frame_bytes, "an entry is larger than the largest agreed");
+    if (!is_speaking(l)) return false;
+    if (l->queued_bytes + bytes > link_queued_max(l)) {
+        link_fail(l, l->peer, "takes nothing: %zu bytes wait to be sent to it", l->queued_bytes);
+        return false;
+    }
+    if (l->building && l->building->bytes + bytes > l->all->frame_bytes) seal_building(l);
+    return l->building || start_building(l);
+}
+
+struct wire_entry *link_entry(struct link *l, uint32_t length)
+{
+    size_t bytes = wire_entry_bytes(length);
+    if (!make_room(l, bytes)) return NULL;
+    struct outgoing *o = l->building;
+    struct wire_entry *e = (void *)(o->data + o->bytes);
+    *e = (struct wire_entry){.length = length};
+    if (length % 2 != 0) wire_values(e)[length] = 0;
+    o->bytes += bytes;
+    o->count++;
+    l->queued_bytes += bytes;
+    return e;
+}
+
+void link_flush(struct link *l)
+{
+    if (!l->building) return;
+    l->flushed = true;
+    link_is_ready(l);
+}
+
+/* A frame without entries, behind everything queued. */
+static void send_notice(struct link *l, enum wire_kind kind, unsigned lost, const char *text)
+{
+    size_t length = strnlen(text, LOST_TEXT_MAX);
+    seal_building(l);
+    if (!start_building(l)) return;
+    struct outgoing *o = l->building;
+    size_t bytes = (length + 7) & ~(size_t)7;
+    memset(o->data + o->bytes, 0, bytes);
+    memcpy(o->data + o->bytes, text, length);
+    o->bytes += bytes;
+    l->queued_bytes += bytes;
+    l->building = NULL;
+    seal(l, o, kind, lost);
+}
+
+void link_bye(struct link *l)
+{
+    if (!is_speaking(l)) return;
+    send_notice(l, WIRE_BYE, 0, "");
+    l->said_bye = true;
+}
+
+void link_lost(struct link *l, unsigned lost, const char *reason)
+{
+    if (!is_speaking(l)) return;
+    send_notice(l, WIRE_LOST, lost, reason);
+    l->said_bye = true;
+}
+
+unsigned link_gather(struct link *l)
+{
+    if (l->state != LINK_OPEN || l->under_way || l->send_error) return 0;
+    if (l->flushed) seal_building(l);
+    size_t skip = l->sent;
+    unsigned n = 0;
+    for (struct outgoing *o = l->first; o && n < LINK_GATHER_MAX; o = o->next) {
+        l->piece[n++] = (struct iovec){o->data + skip, o->bytes - skip};
+        skip = 0;
+    }
+    if (n == 0) return 0;
+    l->message = (struct msghdr){.msg_iov = l->piece, .msg_iovlen = n};
+    l->under_way = n;
+    l->spoke_ns = l->all->now_ns;
+    if (l->heard_bye) l->heard_ns = l->all->now_ns;
+    return n;
+}
+
+static void count_sent(struct link *l, size_t bytes)
+{
+    count(&l->stats.bytes_sent, bytes);
+    l->queued_bytes -= bytes;
+    l->sent += bytes;
+    while (l->first && l->sent >= l->first->bytes) {
+        struct outgoing *o = l->first;
+        l->sent -= o->bytes;
+        l->first = o->next;
+        if (!l->first) l->last = NULL;
+        count(&l->stats.frames_sent, 1);
+        give_buffer(l->all, o);
+    }
+}
+
+void link_sent(struct link *l, int result)
+{
+    l->under_way = 0;
+    if (l->state != LINK_OPEN) {
+        drop_queue(l);
+    } else if (result >= 0 || result == -EINTR || result == -EAGAIN) {
+        if (result > 0) count_sent(l, (size_t)result);
+        if (l->first || l->flushed) link_is_ready(l);
+    } else {
+        /* What the peer said last may still lie in the socket, the node that it lost perhaps: receiving goes on to the
+         * end, which the shutdown makes sure of, and tells the reason. */
+        l->send_error = -result;
+        shutdown(l->fd, SHUT_RDWR);
+    }
+}
+
+size_t link_queued_bytes(const struct link *l)
+{
+    return l->queued_bytes;
+}
+
+bool link_is_drained(const struct link *l)
+{
+    return l->state != LINK_OPEN || l->queued_bytes == 0;
+}
+
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
+
+/* The text of a WIRE_LOST: whatever the peer wrote, one line of it. */
+static void take_lost(struct link *l, const struct wire_frame *f, const char *text)
+{
+    char reason[LINK_REASON_BYTES];
+    size_t n = 0;
+    for (; n < f->body_bytes && n < sizeof reason - 1 && text[n]; n++)
+        reason[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+    reason[n] = '\0';
+    if (f->lost >= l->all->nodes)
+        link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost, l->all->nodes);
+    else
+        link_fail(l, f->lost, "%s", n > 0 ? reason : "failed");
+}
+
+static void take_frame(struct link *l, const struct wire_frame *f)
+{
+    const struct links *all = l->all;
+    const char *why = NULL;
+    if (l->heard_bye)
+        why = "a frame behind its goodbye";
+    else if (f->kind == WIRE_ENTRIES)
+        why = all->events.frame(all->events.context, l->peer, f, f + 1);
+    else if (f->kind == WIRE_BYE)
+        l->heard_bye = true;
+    else if (f->kind == WIRE_LOST)
+        take_lost(l, f, (const char *)(f + 1));
+    if (why) link_fail(l, l->peer, "sent %s", why);
+}
+
+/* Hands up whole frames. Returns how many bytes the frame that is not whole yet takes up, 0 when that is unknown. */
+static size_t take_frames(struct link *l)
+{
+    while (l->state == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
+        const struct wire_frame *f = (const void *)(l->buffer + l->head);
+        const char *why = wire_check_frame(f, l->all->frame_bytes - sizeof *f, l->sequence_in);
+        if (why) {
+            link_fail(l, l->peer, "sent %s", why);
+            return 0;
+        }
+        size_t bytes = sizeof *f + f->body_bytes;
+        if (l->tail - l->head < bytes) return bytes;
+        l->head += bytes;
+        l->sequence_in++;
+        count(&l->stats.frames_received, 1);
+        take_frame(l, f);
+    }
+    return 0;
+}
+
+/* The beginning of a frame moves to the front only when the rest of it would not fit behind it; of a frame whose header
+ * is not whole there is little to move. */
+static void move_to_front(struct link *l, size_t frame_bytes)
+{
+    size_t have = l->tail - l->head;
+    if (frame_bytes > 0 && l->head + frame_bytes <= 2 * l->all->frame_bytes) return;
+    if (l->head > 0) memmove(l->buffer, l->buffer + l->head, have);
+    l->head = 0;
+    l->tail = have;
+}
+
+void link_received(struct link *l, int result, bool more)
+{
+    if (l->state != LINK_OPEN) return;
+    if (result > 0) {
+        l->tail += (size_t)result;
+        l->more = more;
+        l->heard_ns = l->all->now_ns;
+        count(&l->stats.bytes_received, (size_t)result);
+        move_to_front(l, take_frames(l));
+    } else if (result != -EINTR && result != -EAGAIN) {
+        end(l, -result);
+    }
+    if (l->state == LINK_OPEN) link_is_ready(l);
+}
+
+bool link_peer_is_gone(const struct link *l)
+{
+    return l->heard_bye || l->state != LINK_OPEN;
+}
+
+/* ---- heartbeats and silence -------------------------------------------------------------------------------------- */
+
+static bool is_idle(const struct link *l)
+{
+    return !l->first && !l->flushed;
+}
+
+/* From a peer that said goodbye nothing is expected any more but that it takes what is under way. */
+static bool is_expecting(const struct link *l)
+{
+    return !l->heard_bye || l->under_way > 0;
+}
+
+/* Entries under construction that nobody has flushed go behind it. */
+static void send_heartbeat(struct link *l)
+{
+    struct outgoing *building = l->building;
+    l->building = NULL;
+    send_notice(l, WIRE_HEARTBEAT, 0, "");
+    l->building = building;
+}
+
+uint64_t link_tick(struct link *l, uint64_t now_ns)
+{
+    const struct links *all = l->all;
+    uint64_t silence_ns = is_expecting(l) ? l->heard_ns + all->timeout_ns : UINT64_MAX;
+    uint64_t speak_ns = UINT64_MAX;
+    if (l->state != LINK_OPEN) return UINT64_MAX;
+    if (now_ns >= silence_ns) {
+        link_fail(l, l->peer, "was silent for %g s", (double)all->timeout_ns * 1e-9);
+        return UINT64_MAX;
+    }
+    if (is_speaking(l)) {
+        bool is_due = now_ns >= l->spoke_ns + all->heartbeat_ns;
+        if (is_due && is_idle(l)) send_heartbeat(l);
+        speak_ns = (is_due ? now_ns : l->spoke_ns) + all->heartbeat_ns;
+    }
+    return silence_ns < speak_ns ? silence_ns : speak_ns;
+}
+
+struct link_stats link_stats(const struct link *l)
+{
+    return (struct link_stats){
+        .bytes_sent = __atomic_load_n(&l->stats.bytes_sent, __ATOMIC_RELAXED),
+        .bytes_received = __atomic_load_n(&l->stats.bytes_received, __ATOMIC_RELAXED),
+        .frames_sent = __atomic_load_n(&l->stats.frames_sent, __ATOMIC_RELAXED),
+        .frames_received = __atomic_load_n(&l->stats.frames_received, __ATOMIC_RELAXED),
+    };
+}

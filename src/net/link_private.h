@@ -1,0 +1,130 @@
+/*
+ * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O but a last word and
+ * a shutdown.
+ *
+ *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
+ *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer) free
+ *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
+ *                 `---anything else that ends it--> FAILED, and the ring's owner is told
+ *
+ * Callers   uring.c, on the reactor's thread
+ * Memory    as link.h says
+ * Waiting   never
+ * Life      link_new, one send and one receive under way at most, link_free when there is neither
+ */
+#ifndef LOCUS_NET_LINK_PRIVATE_H
+#define LOCUS_NET_LINK_PRIVATE_H
+
+#include "net/uring.h"
+
+#include <sys/socket.h>
+
+enum {
+    LINK_GATHER_MAX = 8, /* frames that one send takes along */
+    LINK_REASON_BYTES = 192,
+};
+
+/* A frame on its way out. */
+struct outgoing {
+    struct outgoing *next;
+    size_t bytes; /* header included */
+    uint32_t count;
+    _Alignas(64) unsigned char data[];
+};
+
+/* What the links of one ring share. */
+struct links {
+    struct uring_events events;
+    unsigned nodes;
+    uint32_t view;      /* the cluster's, for the headers of frames */
+    size_t frame_bytes; /* of the largest frame, header included */
+    uint64_t timeout_ns, heartbeat_ns;
+    uint64_t now_ns; /* of the latest poll or tick */
+    struct outgoing *spare;
+    unsigned spares, spares_max;
+    struct link *ready;  /* those with something to send or to receive, for the ring to look at */
+    struct link *fallen; /* those that failed, in that order, and nobody has been told */
+    struct link **fallen_end;
+};
+
+enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
+
+struct link {
+    struct links *all;
+    unsigned peer;
+    int fd;
+    enum link_state state;
+    bool said_bye, heard_bye;
+
+    struct outgoing *building;
+    struct outgoing *first, *last; /* queued; the kernel has the first `under_way` of them */
+    unsigned under_way;
+    size_t sent; /* bytes of the first that have gone already */
+    size_t queued_bytes;
+    bool flushed; /* what is being built goes out as soon as nothing is under way */
+    int send_error;
+    uint64_t sequence_out;
+
+    unsigned char *buffer; /* two frames */
+    size_t head, tail;
+    bool receiving; /* a receive is under way */
+    bool more;      /* when the last one ended, the socket had more bytes */
+    uint64_t sequence_in;
+
+    uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
+    struct link_stats stats;
+    bool is_ready;
+    struct link *next_ready, *next_fallen;
+    unsigned culprit;
+    char reason[LINK_REASON_BYTES];
+
+    struct iovec piece[LINK_GATHER_MAX]; /* of the send under way */
+    struct msghdr message;
+};
+
+void links_init(struct links *, const struct uring_events *, unsigned nodes, size_t entry_bytes_max, double timeout_s);
+void links_fini(struct links *);
+
+/* NULL: no memory; the descriptor is still the caller's. */
+struct link *link_new(struct links *, unsigned peer, int fd);
+/* Closes the descriptor. */
+void link_free(struct link *);
+
+/* What to send now: so many of piece[] and `message`; 0: nothing, or a send is under way. The bytes belong to the
+ * kernel until link_sent. */
+unsigned link_gather(struct link *);
+/* The send ended with this many bytes, or a negative errno value. */
+void link_sent(struct link *, int result);
+
+/* Where the next bytes go; never empty. */
+static inline struct iovec link_room(const struct link *l)
+{
+    return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
+}
+/* The receive ended with this many bytes (0: the connection did), or a negative errno value. Hands up whole frames. */
+void link_received(struct link *, int result, bool more);
+
+/* Heartbeat and silence. Returns when to look again. */
+uint64_t link_tick(struct link *, uint64_t now_ns);
+
+/* Ends the connection, drops what was to be sent, and lets the owner be told why; nothing when it is not open. */
+void link_fail(struct link *, unsigned culprit, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+
+/* The same without telling anybody. */
+void link_end(struct link *);
+
+/* Lets the ring look at this link when it submits. */
+static inline void link_is_ready(struct link *l)
+{
+    if (l->is_ready) return;
+    l->is_ready = true;
+    l->next_ready = l->all->ready;
+    l->all->ready = l;
+}
+
+/* uring_init() that leaves out the newest kernels' ways of setting up a ring; tests run on each of them. */
+enum { URING_SETUPS = 4 };
+int uring_open(struct uring **out, const struct uring_events *, unsigned nodes, size_t entry_bytes_max,
+               double peer_timeout_s, unsigned first_setup);
+
+#endif

@@ -1,0 +1,688 @@
+#include "net/mesh.h"
+
+#include "clock.h"
+#include "error.h"
+#include "locus.h"
+#include "net/mesh_address.h"
+#include "net/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 4096, /* connections that wait while we are still at the rendezvous; more wait with their senders */
+    ACCEPTS_PER_TURN = 64, /* so that our own connections have their turn, too */
+};
+#define RETRY_NS UINT64_C(100000000)
+#define CANCEL_NS UINT64_C(100000000) /* how often `cancel` is looked at */
+#define STRANGER_NS (MESH_STRANGER_S * UINT64_C(1000000000))
+#define REPORT_NS UINT64_C(1000000000) /* how often strangers are worth a line */
+
+/* ---- listening --------------------------------------------------------------------------------------------------- */
+
+static int bind_and_listen(const struct sockaddr *at, socklen_t bytes, int *listener)
+{
+    int on = 1;
+    int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, at, bytes) || listen(fd, BACKLOG)) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    *listener = fd;
+    return 0;
+}
+
+static int cannot_listen(int rc, const char *where)
+{
+    char interfaces[128];
+    switch (rc) {
+    case -EADDRINUSE:
+        return error_set(rc, "the port of the address for peers \"%.200s\" is taken: choose another with LOCUS_LISTEN",
+                         where);
+    case -EADDRNOTAVAIL:
+        mesh_address_list_interfaces(interfaces, sizeof interfaces);
+        return error_set(
+            rc,
+            "the address for peers \"%.200s\" belongs to no interface of this machine: set LOCUS_LISTEN to "
+            "one that does, or to an interface (%s)",
+            where, interfaces);
+    case -EACCES:
+        return error_set(rc, "the port of the address for peers \"%.200s\" is reserved: use one above 1023", where);
+    case -EMFILE:
+    case -ENFILE: return mesh_address_no_descriptor(rc);
+    case -EAFNOSUPPORT:
+        return error_set(rc, "the address for peers \"%.200s\" is of a family that this machine does not have: %s",
+                         where, "give an IPv4 address instead of IPv6, or the other way round");
+    default: return error_set(rc, "cannot listen for peers at \"%.200s\": %s", where, locus_strerror(rc));
+    }
+}
+
+/* The name of an address or an interface. */
+static int listen_at_name(const char *where, int *listener)
+{
+    char interfaces[128];
+    struct addrinfo *all;
+    int rc = mesh_address_resolve("the address for peers", where, AI_PASSIVE, AF_UNSPEC, &all);
+    if (rc) {
+        mesh_address_list_interfaces(interfaces, sizeof interfaces);
+        return error_set(rc, "%s; set LOCUS_LISTEN to an address of this machine or an interface (%s)", locus_error(),
+                         interfaces);
+    }
+    rc = -EADDRNOTAVAIL;
+    for (struct addrinfo *a = all; a && rc; a = a->ai_next) rc = bind_and_listen(a->ai_addr, a->ai_addrlen, listener);
+    freeaddrinfo(all);
+    return rc ? cannot_listen(rc, where) : 0;
+}
+
+static int listen_at_interface(const struct mesh_place *p, int *listener)
+{
+    struct mesh_address own;
+    int rc = mesh_address_of_interface(p->listen, AF_UNSPEC, &own);
+    if (rc) return rc;
+    /* One of the family in which the nodes speak with the rendezvous, if it has one. */
+    if (p->rendezvous && mesh_address_route(p->rendezvous, AF_UNSPEC, false, p->deadline_ns, &own) == 0)
+        rc = mesh_address_of_interface(p->listen, own.as.ss_family, &own);
+    if (!rc) rc = bind_and_listen((const struct sockaddr *)&own.as, own.bytes, listener);
+    return rc ? cannot_listen(rc, p->listen) : 0;
+}
+
+static int listen_at(const struct mesh_place *p, int *listener)
+{
+    int rc = listen_at_interface(p, listener);
+    return rc == -ENOENT ? listen_at_name(p->listen, listener) : rc;
+}
+
+static int listen_by_route(const struct mesh_place *p, int *listener)
+{
+    struct mesh_address own;
+    unsigned port = 0;
+    int rc = p->listen && *p->listen ? mesh_address_port_of("the address for peers", p->listen, &port) : 0;
+    if (!rc) rc = mesh_address_route(p->rendezvous, AF_UNSPEC, p->loopback_only, p->deadline_ns, &own);
+    if (rc) return rc;
+    mesh_address_set_port(&own, port);
+    rc = bind_and_listen((const struct sockaddr *)&own.as, own.bytes, listener);
+    return rc ? cannot_listen(rc, port ? p->listen : "by route to the rendezvous") : 0;
+}
+
+static int tell_address(const struct mesh_place *p, int listener, char address[MESH_ADDRESS_MAX])
+{
+    struct mesh_address own;
+    int rc = mesh_address_of(listener, &own);
+    if (rc) return error_set(rc, "a listening socket without an address: %s", locus_strerror(rc));
+    unsigned port = mesh_address_port(&own);
+    int family = own.as.ss_family == AF_INET ? AF_INET : AF_UNSPEC; /* IPv6 for all interfaces includes IPv4 */
+    if (mesh_address_is_any(&own)) rc = mesh_address_route(p->rendezvous, family, false, p->deadline_ns, &own);
+    return rc ? rc : mesh_address_text(&own, port, address);
+}
+
+bool mesh_is_told_where(const char *listen)
+{
+    return listen && mesh_address_has_host(listen);
+}
+
+int mesh_listen(const struct mesh_place *p, int *listener, char address[MESH_ADDRESS_MAX])
+{
+    *listener = -1;
+    *address = '\0';
+    int rc = mesh_is_told_where(p->listen) ? listen_at(p, listener) : listen_by_route(p, listener);
+    if (!rc) rc = tell_address(p, *listener, address);
+    if (rc && *listener >= 0) {
+        close(*listener);
+        *listener = -1;
+    }
+    return rc;
+}
+
+/* ---- what a mesh is made of -------------------------------------------------------------------------------------- */
+
+enum step {
+    WAITING, /* for the time of the next try */
+    CONNECTING,
+    HEARING, /* the other side's first message has not come in full */
+    PROVING, /* nor has its proof */
+    DONE,
+};
+
+struct contact {
+    int fd;
+    enum step step;
+    unsigned peer, shard; /* of a stranger not known before it has said hello */
+    uint64_t retry_ns;
+    uint64_t since_ns; /* of a stranger: when it came */
+    int error;         /* of the last try, as errno value */
+    size_t heard;
+    struct mesh_hello message;
+    unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
+};
+static_assert(sizeof((struct mesh_hello){0}.proof) == SECRET_PROOF_BYTES, "a proof fits");
+static_assert((int)SECRET_PROOF_BYTES == (int)SECRET_NONCE_BYTES, "so does a nonce");
+
+struct mesh {
+    const struct mesh_config *config;
+    uint64_t start_ns;
+    int *fd;
+    unsigned missing;
+    struct contact *ours; /* to the nodes of lower rank, shard by shard */
+    unsigned ours_count;
+    struct contact *stranger; /* the oldest first */
+    unsigned strangers;
+    unsigned proving_max; /* of them, that have said hello: a link each */
+    struct pollfd *polled;
+    uint64_t report_ns;   /* when to say who is missing */
+    uint64_t reported_ns; /* when a stranger was last named on stderr */
+};
+
+static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)
+{
+    return &m->fd[(size_t)peer * m->config->shards + shard];
+}
+
+static void settle(struct mesh *m, unsigned peer, unsigned shard, int fd)
+{
+    *place_of(m, peer, shard) = fd;
+    m->missing--;
+}
+
+static bool say(int fd, const struct mesh_config *c, enum mesh_status status, unsigned shard,
+                const unsigned char proof[SECRET_PROOF_BYTES])
+{
+    struct mesh_hello hello = {
+        .magic = MESH_MAGIC,
+        .version = MESH_VERSION,
+        .status = (uint16_t)status,
+        .cluster = status == MESH_ACCEPTED || status == MESH_CHALLENGE ? c->cluster : 0,
+        .rank = c->rank,
+        .shard = shard,
+    };
+    if (proof) memcpy(hello.proof, proof, sizeof hello.proof);
+    /* A new connection has room for it. */
+    return send(fd, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof hello;
+}
+
+static bool has_secret(const struct mesh *m)
+{
+    return m->config->secret && m->config->secret->is_known;
+}
+
+/* What one of the two says in its proof; `is_ours`: we do. */
+static struct secret_claim claim_of(const struct mesh *m, const struct contact *k, enum secret_role role, bool is_ours)
+{
+    return (struct secret_claim){
+        .role = role,
+        .prover = is_ours ? m->config->rank : k->peer,
+        .verifier = is_ours ? k->peer : m->config->rank,
+        .shard = k->shard,
+        .cluster = m->config->cluster,
+        .prover_nonce = is_ours ? k->our_nonce : k->their_nonce,
+        .verifier_nonce = is_ours ? k->their_nonce : k->our_nonce,
+    };
+}
+
+static bool say_proof(const struct mesh *m, const struct contact *k, enum secret_role role)
+{
+    unsigned char proof[SECRET_PROOF_BYTES];
+    const struct secret_claim claim = claim_of(m, k, role, true);
+    secret_prove(m->config->secret, &claim, proof);
+    return say(k->fd, m->config, MESH_ACCEPTED, k->shard, proof);
+}
+
+static bool has_proved(const struct mesh *m, const struct contact *k, enum secret_role role)
+{
+    const struct secret_claim claim = claim_of(m, k, role, false);
+    return secret_check(m->config->secret, &claim, k->message.proof);
+}
+
+/* Reads no further than the message: behind it frames may follow. 1: it is whole; 0: not yet; negative: it ended. */
+static int hear(struct contact *k)
+{
+    ssize_t n = recv(k->fd, (char *)&k->message + k->heard, sizeof k->message - k->heard, MSG_DONTWAIT);
+    if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    if (n == 0) return -ECONNRESET;
+    k->heard += (size_t)n;
+    if (k->heard >= sizeof k->message.magic && k->message.magic != MESH_MAGIC) return -EPROTO;
+    return k->heard == sizeof k->message;
+}
+
+static int out_of_descriptors(const struct mesh *m, int error)
+{
+    const struct mesh_config *c = m->config;
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return error_set(-error, "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
+                     c->size - 1, (c->size - 1) * c->shards, (unsigned long long)limit.rlim_cur);
+}
+
+/* ---- connecting to nodes of lower rank --------------------------------------------------------------------------- */
+
+static void try_later(struct contact *k, int error, uint64_t now_ns)
+{
+    if (k->fd >= 0) close(k->fd);
+    k->fd = -1;
+    k->step = WAITING;
+    k->error = error;
+    k->retry_ns = now_ns + RETRY_NS;
+}
+
+static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
+{
+    char what[64];
+    struct addrinfo *to;
+    snprintf(what, sizeof what, "the address of node %u", k->peer);
+    int rc = mesh_address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
+    if (rc) return rc;
+    k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_out = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
+    if (is_out) rc = out_of_descriptors(m, errno);
+    k->heard = 0;
+    k->step = CONNECTING;
+    if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS)) try_later(k, errno, now_ns);
+    freeaddrinfo(to);
+    return rc;
+}
+
+static void greet(const struct mesh *m, struct contact *k, uint64_t now_ns)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    getsockopt(k->fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    if (has_secret(m)) secret_nonce(k->our_nonce);
+    if (error || !say(k->fd, m->config, MESH_ACCEPTED, k->shard, has_secret(m) ? k->our_nonce : NULL))
+        try_later(k, error ? error : ECONNRESET, now_ns);
+    else
+        k->step = HEARING;
+}
+
+static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_ns)
+{
+    if (!has_secret(m))
+        return error_set(-EACCES, "node %u (%s) asks for the cluster's secret, which this node does not know; %s",
+                         k->peer, m->config->address[k->peer], SECRET_REMEDY);
+    memcpy(k->their_nonce, k->message.proof, sizeof k->their_nonce);
+    if (say_proof(m, k, SECRET_CALLER)) {
+        k->heard = 0;
+        k->step = PROVING;
+    } else {
+        try_later(k, ECONNRESET, now_ns);
+    }
+    return 0;
+}
+
+static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
+{
+    const struct mesh_config *c = m->config;
+    const struct mesh_hello *a = &k->message;
+    const char *address = c->address[k->peer];
+    bool fits = a->cluster == c->cluster && a->rank == k->peer && a->shard == k->shard;
+    if (a->version != MESH_VERSION || a->status == MESH_OTHER_VERSION)
+        return error_set(-EPROTO, "node %u (%s) makes its links by version %u of the protocol, this node by %u: %s",
+                         k->peer, address, a->version, MESH_VERSION, "run the same version of locus on all nodes");
+    if (a->status == MESH_MISFIT)
+        return error_set(-EPROTO,
+                         "node %u (%s) refuses shard %u of node %u: it knows another cluster than one of %u "
+                         "nodes with %u shards",
+                         k->peer, address, k->shard, c->rank, c->size, c->shards);
+    if (a->status == MESH_CHALLENGE && fits && k->step == HEARING) return meet_challenge(m, k, now_ns);
+    bool is_unproven = has_secret(m) && (k->step != PROVING || !has_proved(m, k, SECRET_CALLEE));
+    if (a->status != MESH_ACCEPTED || !fits) {
+        try_later(k, a->status == MESH_UNPROVEN ? EKEYREJECTED : EPROTO, now_ns);
+    } else if (is_unproven) {
+        try_later(k, EKEYREJECTED, now_ns);
+    } else {
+        k->step = DONE;
+        settle(m, k->peer, k->shard, k->fd);
+    }
+    return 0;
+}
+
+static int go_on(struct mesh *m, struct contact *k, uint64_t now_ns)
+{
+    if (k->step == CONNECTING) {
+        greet(m, k, now_ns);
+        return 0;
+    }
+    int heard = hear(k);
+    if (heard < 0) try_later(k, -heard, now_ns);
+    return heard > 0 ? take_answer(m, k, now_ns) : 0;
+}
+
+/* ---- being connected to ------------------------------------------------------------------------------------------ */
+
+static bool has_ended(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
+}
+
+static enum mesh_status judge(const struct mesh *m, const struct mesh_hello *hello)
+{
+    const struct mesh_config *c = m->config;
+    if (hello->version != MESH_VERSION) return MESH_OTHER_VERSION;
+    if (hello->cluster != c->cluster) return MESH_OTHER_CLUSTER;
+    if (hello->status != MESH_ACCEPTED || hello->rank <= c->rank || hello->rank >= c->size || hello->shard >= c->shards)
+        return MESH_MISFIT;
+    int standing = *place_of(m, hello->rank, hello->shard);
+    return standing >= 0 && !has_ended(standing) ? MESH_DUPLICATE : MESH_ACCEPTED;
+}
+
+static void place(struct mesh *m, const struct contact *k)
+{
+    int *at = place_of(m, k->peer, k->shard);
+    if (*at >= 0) { /* one that has ended gives way */
+        close(*at);
+        m->missing++;
+    }
+    settle(m, k->peer, k->shard, k->fd);
+}
+
+/* Somebody may knock without end: a line a second says enough. */
+static void report_stranger(struct mesh *m, const struct contact *k, uint64_t now_ns)
+{
+    char from[MESH_ADDRESS_MAX] = "unknown address";
+    struct mesh_address a = {.bytes = sizeof a.as};
+    if (m->reported_ns && now_ns < m->reported_ns + REPORT_NS) return;
+    m->reported_ns = now_ns;
+    if (getpeername(k->fd, (struct sockaddr *)&a.as, &a.bytes) == 0) mesh_address_text(&a, mesh_address_port(&a), from);
+    fprintf(stderr, "locus: who connects as node %u (%s) does not know the cluster's secret; %s\n", k->peer, from,
+            SECRET_REMEDY);
+}
+
+enum verdict { STAYS, IS_PLACED, MUST_GO };
+
+static enum verdict admit(struct mesh *m, struct contact *k)
+{
+    const struct mesh_hello *hello = &k->message;
+    enum mesh_status status = judge(m, hello);
+    if (status != MESH_ACCEPTED) {
+        say(k->fd, m->config, status, hello->shard, NULL);
+        return MUST_GO;
+    }
+    k->peer = hello->rank;
+    k->shard = hello->shard;
+    if (has_secret(m)) {
+        memcpy(k->their_nonce, hello->proof, sizeof k->their_nonce);
+        secret_nonce(k->our_nonce);
+        k->heard = 0;
+        k->step = PROVING;
+        return say(k->fd, m->config, MESH_CHALLENGE, k->shard, k->our_nonce) ? STAYS : MUST_GO;
+    }
+    if (!say(k->fd, m->config, MESH_ACCEPTED, k->shard, NULL)) return MUST_GO;
+    place(m, k);
+    return IS_PLACED;
+}
+
+static enum verdict take_proof(struct mesh *m, const struct contact *k, uint64_t now_ns)
+{
+    const struct mesh_hello *hello = &k->message;
+    bool is_same = hello->rank == k->peer && hello->shard == k->shard;
+    enum mesh_status status = is_same ? judge(m, hello) : MESH_MISFIT;
+    if (status == MESH_ACCEPTED && !has_proved(m, k, SECRET_CALLER)) {
+        status = MESH_UNPROVEN;
+        report_stranger(m, k, now_ns);
+    }
+    if (status != MESH_ACCEPTED) {
+        say(k->fd, m->config, status, k->shard, NULL);
+        return MUST_GO;
+    }
+    if (!say_proof(m, k, SECRET_CALLEE)) return MUST_GO;
+    place(m, k);
+    return IS_PLACED;
+}
+
+static void forget_stranger(struct mesh *m, unsigned i)
+{
+    m->strangers--;
+    memmove(&m->stranger[i], &m->stranger[i + 1], (m->strangers - i) * sizeof *m->stranger);
+}
+
+static void drop_stranger(struct mesh *m, unsigned i)
+{
+    close(m->stranger[i].fd);
+    forget_stranger(m, i);
+}
+
+/* When there are more than `most` at that step, the one that has been there for longest must go: nobody who belongs here
+ * takes his time. */
+static void limit_strangers(struct mesh *m, enum step step, unsigned most)
+{
+    unsigned count = 0, oldest = 0;
+    for (unsigned i = m->strangers; i-- > 0;) {
+        if (m->stranger[i].step != step) continue;
+        count++;
+        oldest = i;
+    }
+    if (count > most) drop_stranger(m, oldest);
+}
+
+static void listen_to_stranger(struct mesh *m, unsigned i, uint64_t now_ns)
+{
+    struct contact *k = &m->stranger[i];
+    int heard = hear(k);
+    if (heard == 0) return;
+    bool is_first = k->step == HEARING;
+    enum verdict verdict = heard < 0 ? MUST_GO : is_first ? admit(m, k) : take_proof(m, k, now_ns);
+    if (verdict == MUST_GO) close(k->fd);
+    if (verdict != STAYS) forget_stranger(m, i);
+    if (verdict == STAYS && is_first) limit_strangers(m, PROVING, m->proving_max);
+}
+
+static void drop_late_strangers(struct mesh *m, uint64_t now_ns)
+{
+    while (m->strangers > 0 && now_ns >= m->stranger[0].since_ns + STRANGER_NS) drop_stranger(m, 0);
+}
+
+/* Most say hello at once, and without a secret are no strangers any more when this returns. */
+static void welcome(struct mesh *m, int fd, uint64_t now_ns)
+{
+    limit_strangers(m, HEARING, MESH_STRANGERS_MAX - 1);
+    m->stranger[m->strangers++] = (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
+    listen_to_stranger(m, m->strangers - 1, now_ns);
+}
+
+static int accept_all(struct mesh *m, uint64_t now_ns)
+{
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(m->config->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        bool is_out = fd < 0 && (errno == EMFILE || errno == ENFILE);
+        if (is_out && m->strangers == 0) return out_of_descriptors(m, errno);
+        if (is_out)
+            drop_stranger(m, 0);
+        else if (fd >= 0)
+            welcome(m, fd, now_ns);
+        else if (errno == EAGAIN)
+            return 0;
+        /* Otherwise a connection ended before it was accepted. */
+    }
+    return 0;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static unsigned missing_of(const struct mesh *m, unsigned peer)
+{
+    unsigned missing = 0;
+    if (peer == m->config->rank) return 0;
+    for (unsigned s = 0; s < m->config->shards; s++) missing += *place_of(m, peer, s) < 0;
+    return missing;
+}
+
+/* Why our last try to reach a node failed, as text behind a sentence. */
+static const char *trouble_with(const struct mesh *m, unsigned peer, char *text, size_t bytes)
+{
+    *text = '\0';
+    for (unsigned i = 0; i < m->ours_count; i++) {
+        const struct contact *k = &m->ours[i];
+        if (k->peer != peer || k->step == DONE || !k->error) continue;
+        if (k->error == EPROTO) return ": another cluster, or something else, answers at its address";
+        if (k->error == EKEYREJECTED)
+            return ": what answers there does not know the same secret as this node; " SECRET_REMEDY;
+        snprintf(text, bytes, ": %s", locus_strerror(-k->error));
+    }
+    return text;
+}
+
+enum { SENTENCE_BYTES = 512 };
+
+static void describe_missing(const struct mesh *m, uint64_t now_ns, char sentence[SENTENCE_BYTES])
+{
+    const struct mesh_config *c = m->config;
+    char trouble[128], others[64] = "";
+    unsigned first = 0, nodes = 0, tenths = (unsigned)((now_ns - m->start_ns + 50000000) / 100000000);
+    for (unsigned peer = c->size; peer-- > 0;) {
+        if (missing_of(m, peer) == 0) continue;
+        first = peer;
+        nodes++;
+    }
+    if (nodes > 1) snprintf(others, sizeof others, "; %u more %s missing", nodes - 1, nodes == 2 ? "is" : "are");
+    snprintf(sentence, SENTENCE_BYTES, "node %u (%s) has not %s after %g s%s%s", first, c->address[first],
+             first < c->rank ? "accepted our links" : "connected its links", tenths * 0.1,
+             trouble_with(m, first, trouble, sizeof trouble), others);
+}
+
+static int timed_out(const struct mesh *m, uint64_t now_ns)
+{
+    char sentence[SENTENCE_BYTES];
+    describe_missing(m, now_ns, sentence);
+    return error_set(-ETIMEDOUT, "%s", sentence);
+}
+
+static void report_delay(struct mesh *m, uint64_t now_ns)
+{
+    char sentence[SENTENCE_BYTES];
+    if (now_ns < m->report_ns) return;
+    describe_missing(m, now_ns, sentence);
+    fprintf(stderr, "locus: %s\n", sentence);
+    m->report_ns += m->config->report_ns;
+}
+
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Begins what is due. *until_ns: when there is something to begin next. */
+static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
+{
+    int rc = 0;
+    *until_ns = min_ns(m->config->deadline_ns, m->report_ns);
+    if (m->strangers > 0) *until_ns = min_ns(*until_ns, m->stranger[0].since_ns + STRANGER_NS);
+    if (m->config->cancel) *until_ns = min_ns(*until_ns, now_ns + CANCEL_NS);
+    for (unsigned i = 0; i < m->ours_count && !rc; i++) {
+        struct contact *k = &m->ours[i];
+        if (k->step == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
+        if (k->step == WAITING) *until_ns = min_ns(*until_ns, k->retry_ns);
+    }
+    return rc;
+}
+
+/* [0]: the listener; then ours; then strangers. Whoever has nothing to wait for is left out by a negative descriptor. */
+static unsigned fill_polled(struct mesh *m)
+{
+    unsigned n = 0;
+    m->polled[n++] = (struct pollfd){.fd = m->config->listener, .events = POLLIN};
+    for (unsigned i = 0; i < m->ours_count; i++) {
+        const struct contact *k = &m->ours[i];
+        bool is_active = k->step == CONNECTING || k->step == HEARING || k->step == PROVING;
+        m->polled[n++] =
+            (struct pollfd){.fd = is_active ? k->fd : -1, .events = k->step == CONNECTING ? POLLOUT : POLLIN};
+    }
+    for (unsigned i = 0; i < m->strangers; i++)
+        m->polled[n++] = (struct pollfd){.fd = m->stranger[i].fd, .events = POLLIN};
+    return n;
+}
+
+static int handle_polled(struct mesh *m, uint64_t now_ns)
+{
+    int rc = 0;
+    const struct pollfd *ours = m->polled + 1, *strangers = ours + m->ours_count;
+    /* From the last to the first, for those that leave make those behind them move up. */
+    for (unsigned i = m->strangers; i-- > 0;)
+        if (strangers[i].revents) listen_to_stranger(m, i, now_ns);
+    drop_late_strangers(m, now_ns);
+    for (unsigned i = 0; i < m->ours_count && !rc; i++)
+        if (ours[i].revents) rc = go_on(m, &m->ours[i], now_ns);
+    if (!rc && m->polled[0].revents) rc = accept_all(m, now_ns);
+    return rc;
+}
+
+static int wait_and_handle(struct mesh *m, uint64_t until_ns, uint64_t now_ns)
+{
+    uint64_t ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
+    unsigned n = fill_polled(m);
+    int rc = poll(m->polled, n, ms < 3600000 ? (int)ms : 3600000);
+    if (rc < 0 && errno != EINTR) return error_set(-errno, "cannot wait for peers: %s", locus_strerror(-errno));
+    return handle_polled(m, clock_now_ns());
+}
+
+static bool is_cancelled(const struct mesh_config *c)
+{
+    return c->cancel && __atomic_load_n(c->cancel, __ATOMIC_ACQUIRE);
+}
+
+static int connect_all(struct mesh *m)
+{
+    int rc = 0;
+    while (m->missing > 0 && !rc) {
+        uint64_t until_ns, now_ns = clock_now_ns();
+        if (is_cancelled(m->config)) return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
+        if (now_ns >= m->config->deadline_ns) return timed_out(m, now_ns);
+        report_delay(m, now_ns);
+        rc = begin_contacts(m, now_ns, &until_ns);
+        if (!rc) rc = wait_and_handle(m, until_ns, now_ns);
+    }
+    return rc;
+}
+
+static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
+{
+    *m = (struct mesh){.config = c, .start_ns = clock_now_ns(), .fd = fd};
+    m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
+    m->missing = (c->size - 1) * c->shards;
+    m->ours_count = c->rank * c->shards;
+    m->proving_max = (c->size - 1 - c->rank) * c->shards;
+    m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
+    m->stranger = calloc((size_t)m->proving_max + 1 + MESH_STRANGERS_MAX, sizeof *m->stranger);
+    m->polled = calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_STRANGERS_MAX, sizeof *m->polled);
+    if (!m->ours || !m->stranger || !m->polled) return error_set(-ENOMEM, "no memory for %u links", m->missing);
+    for (unsigned i = 0; i < m->ours_count; i++)
+        m->ours[i] = (struct contact){.fd = -1, .peer = i / c->shards, .shard = i % c->shards};
+    return 0;
+}
+
+static void close_strangers(struct mesh *m)
+{
+    while (m->strangers > 0) drop_stranger(m, m->strangers - 1);
+}
+
+static void close_all(struct mesh *m)
+{
+    for (unsigned i = 0; m->ours && i < m->ours_count; i++)
+        if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) close(m->ours[i].fd);
+    for (size_t i = 0; i < (size_t)m->config->size * m->config->shards; i++) {
+        if (m->fd[i] >= 0) close(m->fd[i]);
+        m->fd[i] = -1;
+    }
+}
+
+int mesh_connect(const struct mesh_config *c, int *fd)
+{
+    struct mesh m;
+    for (size_t i = 0; i < (size_t)c->size * c->shards; i++) fd[i] = -1;
+    int rc = init_mesh(&m, c, fd);
+    if (!rc) rc = connect_all(&m);
+    close(c->listener);
+    close_strangers(&m);
+    if (rc) close_all(&m);
+    free(m.ours);
+    free(m.stranger);
+    free(m.polled);
+    return rc;
+}

@@ -1,0 +1,100 @@
+/*
+ * mesh.h - the data connections of a node: to every other node one for each shard, made once, when the cluster forms.
+ *
+ * Each node listens on one port. Of two nodes the one of higher rank connects and says hello, the other checks that
+ * the connection belongs here and answers; all messages have the layout of struct mesh_hello. When the cluster has a
+ * secret, both prove that they know it. Whatever else connects (a port scanner, a node of an earlier cluster, somebody who
+ * says nothing) is closed or refused and holds nobody up; one that fails to prove itself is named on stderr.
+ *
+ * Callers   whoever opens a node, on one thread; nothing is shared between nodes of one process
+ * Memory    its own, given back on return; at most MESH_STRANGERS_MAX connections that have not said hello, each for
+ *           MESH_STRANGER_S at most, and as many that have yet to prove themselves as links are missing
+ * Waiting   mesh_listen for the resolver; mesh_connect to its deadline
+ * Life      mesh_listen, then mesh_connect, which ends the listening: nobody can connect later
+ */
+#ifndef LOCUS_NET_MESH_H
+#define LOCUS_NET_MESH_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct secret;
+
+enum {
+    MESH_ADDRESS_MAX = 64, /* "host:port", with its 0 */
+    MESH_STRANGERS_MAX = 64,
+    MESH_STRANGER_S = 5,
+};
+
+/*
+ * Listens for peers at `listen`: "host:port", "host" or ":port", the host a name, an interface ("eth0"), an IPv4 or an
+ * IPv6 address ("[::1]:80"), port 0 or none for any. NULL, or a port only: at the address from which this machine reaches
+ * `rendezvous` ("host:port"), so on loopback when the rendezvous is there; `loopback_only`: and nowhere else. `address` is
+ * what to tell the peers; for a `listen` of all interfaces it has the host by that same rule. 0, or a negative errno value
+ * with the sentence in locus_error(). The descriptor is the caller's.
+ */
+struct mesh_place {
+    const char *listen, *rendezvous;
+    bool loopback_only;   /* unless `listen` has a host: the cluster has no secret */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; of waiting for a resolver that does not answer */
+};
+/* Does `listen` name a host? Then that is where to listen, with or without a secret. */
+bool mesh_is_told_where(const char *listen);
+int mesh_listen(const struct mesh_place *, int *listener, char address[MESH_ADDRESS_MAX]);
+
+struct mesh_config {
+    uint64_t cluster; /* its id */
+    unsigned rank, size, shards;
+    const char (*address)[MESH_ADDRESS_MAX]; /* [size]; numeric hosts */
+    int listener;
+    uint64_t deadline_ns;        /* CLOCK_MONOTONIC */
+    const struct secret *secret; /* NULL: none */
+    uint64_t report_ns;          /* how often to say on stderr who is missing; 0: never */
+    const bool *cancel;          /* NULL, or what another thread sets (atomically) to end it within 0.1 s */
+};
+
+/*
+ * Connects with all peers; closes the listener in any case. fd[peer * shards + shard] are the connections, -1 for
+ * ourselves. 0, or with the sentence in locus_error(), and nothing left open:
+ *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10 s"
+ *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
+ *   -EMFILE      too few descriptors; says how many are needed
+ *   -ECANCELED   cancel was set
+ *   -EINVAL      an address that is none; -ENOMEM
+ */
+int mesh_connect(const struct mesh_config *, int *fd);
+
+#define MESH_MAGIC UINT32_C(0x6d636f6c) /* "locm" */
+enum { MESH_VERSION = 2 };
+
+/*
+ *      who connects             who listens
+ *      ACCEPTED, nonce   ->
+ *                        <-     CHALLENGE, nonce     with a secret only
+ *      ACCEPTED, proof   ->
+ *                        <-     ACCEPTED, proof      or a refusal, at either place
+ */
+enum mesh_status {
+    MESH_ACCEPTED,
+    MESH_OTHER_VERSION,
+    MESH_OTHER_CLUSTER, /* of an earlier one at this address, perhaps: worth another try, as are the next and the last */
+    MESH_DUPLICATE,     /* that node's connection for that shard stands */
+    MESH_MISFIT,        /* no such rank or shard here, or not the one to connect */
+    MESH_CHALLENGE,     /* no refusal: prove that you know the secret */
+    MESH_UNPROVEN,      /* that proof is wrong */
+};
+
+/* Little-endian, as everything that locus sends. */
+struct mesh_hello {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t status;  /* enum mesh_status */
+    uint64_t cluster; /* 0 when the status is a refusal: who does not know it is not told */
+    uint32_t rank;    /* the sender's */
+    uint32_t shard;
+    uint8_t proof[32]; /* or nonce (secret.h); zeros without a secret */
+};
+static_assert(sizeof(struct mesh_hello) == 56, "peers read this by offset");
+
+#endif

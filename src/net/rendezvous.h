@@ -1,0 +1,94 @@
+/*
+ * rendezvous.h - who is in the cluster: joining, barriers, and the news that a node was lost. The control plane, on nng;
+ * never the data path.
+ *
+ * Rank 0 listens at the rendezvous address; every node, rank 0 included, is a member with a connection to it. A member
+ * tells rank, size, protocol version, the address of its data port and its configuration (tables, technique, shards);
+ * rank 0 compares, and when all have come gives everybody the list of addresses, the number of shards and the
+ * cluster's id, a fresh random number that every data connection then presents: what is left of an earlier cluster at
+ * the same address is told apart by it. When the cluster has a secret, a member and rank 0 prove to each other that they
+ * know it before anything that the member told is believed. One that cannot is refused and named on rank 0's stderr, and
+ * the others go on waiting for the rightful node.
+ *
+ * Callers   locus.c and collective.c; the callback comes from a thread of the rendezvous
+ * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
+ * Waiting   join: to its deadline. barrier, leave: as long as all members live, peer_timeout_s after the last sign of
+ *           life of one that does not
+ * Life      rendezvous_join, barriers, rendezvous_leave or the loss of a member, rendezvous_free
+ */
+#ifndef LOCUS_NET_RENDEZVOUS_H
+#define LOCUS_NET_RENDEZVOUS_H
+
+#include "locus.h"
+
+struct rendezvous;
+struct secret;
+
+enum {
+    RENDEZVOUS_NODES_MAX = 4096,
+    RENDEZVOUS_ADDRESS_MAX = 64, /* "host:port" of a data port, with its 0 */
+    RENDEZVOUS_MESSAGE_MAX = 1 << 20,
+};
+
+struct rendezvous_config {
+    int rank, size;                   /* size at least 2 */
+    const char *address;              /* "host:port" of rank 0's rendezvous */
+    const char *data_address;         /* of this node, "host:port" */
+    const struct locus_table *tables; /* must be equal on all nodes: names, rows, lengths, flags */
+    size_t table_count;
+    int technique;
+    bool act_immediately;
+    unsigned shards;  /* 0: rank 0's choice */
+    unsigned choice;  /* what rank 0 chooses when its own `shards` is 0 */
+    unsigned workers; /* of this node; may differ */
+    double join_timeout_s, peer_timeout_s;
+    const struct secret *secret; /* of the cluster; NULL: none */
+    bool loopback_only;          /* rank 0 listens at no other address */
+    /* A member was lost: its rank and the reason, which reads well behind "node N (host:port) ". Called once at most,
+     * after a successful join only, from a thread of the rendezvous; must not wait and must not call back. */
+    void (*lost)(void *context, int rank, const char *reason);
+    void *context;
+};
+
+/* What all agreed on. */
+struct rendezvous_cluster {
+    uint64_t id; /* never 0 */
+    unsigned shards;
+    double peer_timeout_s;                   /* the shortest of all: a node that one of them gives up is lost for all */
+    char (*address)[RENDEZVOUS_ADDRESS_MAX]; /* [size], of the data ports; belongs to the rendezvous */
+    unsigned *workers;                       /* [size] */
+};
+
+/*
+ * Joins. 0, or with the sentence in locus_error():
+ *   -ETIMEDOUT   names who is missing, for how long and the address: "rank 3 of 4 has not joined after 10 s;
+ *                rendezvous 10.0.0.1:7777", or that nobody answers there
+ *   -EADDRINUSE  rank 0: the port is taken
+ *   -EINVAL      an address that cannot be parsed or resolved; a node that differs: both sides get the same sentence
+ *                that says in what and with which two values ("rank 2 has shards 4, rank 0 has 2"); rank taken twice
+ *   -EPROTO      another protocol version, or something at the address that is no rendezvous of locus
+ *   -EACCES      the secret: we do not know it, or rank 0 does not, or one has one and the other none; or rank 0 may listen
+ *                on loopback only, and the address is another
+ *   -ECONNRESET  rank 0, or a member, left before all had joined
+ * A cluster that is being left at the same address is waited for, to the deadline.
+ */
+int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out, struct rendezvous_cluster *);
+
+/* Meets all other nodes; every node calls the same barriers in the same order; `name` appears in messages. After 10 s,
+ * and then every 10 s, one line on stderr says which ranks are missing. -ECONNRESET: a member was lost. */
+int rendezvous_barrier(struct rendezvous *, const char *name);
+
+/* From now on we count as arrived at every barrier of the others (or no longer): nobody here takes part. Not during a
+ * barrier of ours. No waiting, any thread. */
+void rendezvous_absent(struct rendezvous *, bool absent);
+
+/* Tells all that `rank` failed (a link of ours ended, say). No waiting, any thread. Ours and the others' `lost` are
+ * called with it, unless something was lost before. */
+void rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
+
+/* Leaves in order, with all others: a barrier, after which the ends of connections are no failures and the address may
+ * be used again at once. -ECONNRESET when a member was lost: then it only says goodbye, without waiting. */
+int rendezvous_leave(struct rendezvous *);
+void rendezvous_free(struct rendezvous *);
+
+#endif

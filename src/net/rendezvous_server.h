@@ -1,0 +1,33 @@
+/*
+ * rendezvous_server.h - rank 0's part of a rendezvous: it listens, compares, counts who has arrived, and says who was
+ * lost first. It speaks with the member of its own process as with all others, through a connection.
+ *
+ * Callers   rendezvous.c, on rank 0
+ * Memory    its own, all of it allocated at start but for messages and connections. At most RENDEZVOUS_STRANGERS_MAX
+ *           connections that have not said who they are, beside the members
+ * Waiting   start: up to two seconds for a port to become free. stop: for members to hear the last word, as said there
+ * Life      rendezvous_server_start ... rendezvous_server_stop
+ */
+#ifndef LOCUS_NET_RENDEZVOUS_SERVER_H
+#define LOCUS_NET_RENDEZVOUS_SERVER_H
+
+#include "net/rendezvous.h"
+#include "net/rendezvous_address.h"
+
+#include <stdint.h>
+
+/* Beside one for each member. When one more comes, the one that has been silent for longest must go: a member says who
+ * it is at once, so that strangers cannot keep it out. */
+enum { RENDEZVOUS_STRANGERS_MAX = 64 };
+
+struct rendezvous_server;
+
+/* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0, -EADDRINUSE, or another
+ * negative errno, with the sentence in locus_error(). */
+int rendezvous_server_start(struct rendezvous_server **out, const struct rendezvous_config *,
+                            const struct rendezvous_address *, uint64_t deadline_ns);
+/* Returns when all members that were told the end (refused, lost, left) have heard it, a second later at most;
+ * peer_timeout_s when all have left in order. */
+void rendezvous_server_stop(struct rendezvous_server *);
+
+#endif

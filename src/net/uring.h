@@ -1,0 +1,77 @@
+/*
+ * uring.h - the io_uring of one reactor: its links, its wake-up, its sleep. All io_uring calls are in uring.c.
+ *
+ * Features (SINGLE_ISSUER, DEFER_TASKRUN, COOP_TASKRUN, ...) are probed, newest first, and left out where the kernel
+ * refuses them. One receive and one send at a time a link, both from and to linear memory: that is fastest for a
+ * request that waits for its answer, and as fast as any for streams.
+ *
+ * Callers   the reactor's thread alone, from uring_start on; before that whoever opens the node; uring_wake from any
+ *           thread. uring_fini on the reactor's thread, or on any other when that thread has ended
+ * Memory    the ring, a pool of send buffers (link.h), the links
+ * Waiting   uring_wait; uring_stop for what the kernel has under way, which the end of its connections ends
+ * Life      uring_init, uring_add_link for every peer, uring_start, any number of uring_poll / submit / wait, uring_stop,
+ *           uring_fini
+ */
+#ifndef LOCUS_NET_URING_H
+#define LOCUS_NET_URING_H
+
+#include "net/link.h"
+
+struct uring;
+
+/* What a ring tells its owner, on the reactor's thread, from within uring_poll. */
+struct uring_events {
+    void *context;
+    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body is valid until
+     * return. NULL, or what about it makes the link fail, in the words of wire.h: "an entry of no known operation". */
+    const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
+    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as known: the peer itself,
+     * or whom its WIRE_LOST named, a node of the cluster in any case. `reason` reads well behind "node N (host:port) ":
+     * "closed the connection", "was silent for 10 s", "sent a frame larger than agreed". Links that failed before are
+     * told of before. */
+    void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
+};
+
+/* `nodes`: of the cluster; peers and culprits are below. `entry_bytes_max`: of the largest entry of any table. 0, or a
+ * negative errno with the sentence in locus_error(): what was refused and which setting to change
+ * (kernel.io_uring_disabled, ulimit -n, ulimit -l). */
+int uring_init(struct uring **out, const struct uring_events *, unsigned nodes, size_t entry_bytes_max,
+               double peer_timeout_s);
+/* Would that succeed, as far as the ring goes? For whoever wants to know before there are connections. */
+int uring_check(unsigned nodes);
+/* NULL is allowed. */
+void uring_fini(struct uring *);
+
+/* Takes over a connected, authenticated TCP socket (sets no delay, cubic where it exists, and blocking: the ring does
+ * the waiting). 0, or -ENOMEM: the descriptor is still the caller's. */
+int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
+
+/* The cluster view that frames carry from now on; before uring_start, or on the reactor's thread. */
+void uring_set_view(struct uring *, uint32_t view);
+
+/* Begins receiving; heartbeats and silence are counted from now. 0, or a negative errno with the sentence. */
+int uring_start(struct uring *, uint64_t now_ns);
+
+/* Handles what has completed, without waiting and, when nothing has, without a system call; then tells of links that
+ * failed. Returns how many things there were to do. `now_ns`: CLOCK_MONOTONIC. */
+unsigned uring_poll(struct uring *, uint64_t now_ns);
+/* Hands everything flushed to the kernel, and lets links receive again: one system call for all links (of a few hundred
+ * at least), none when there is nothing. */
+void uring_submit(struct uring *);
+/* Sleeps until something completes, uring_wake, or `until_ns`; may end earlier. Submits first. */
+void uring_wait(struct uring *, uint64_t until_ns);
+/* Ends the current uring_wait or, when none is under way, the next, unless a uring_poll before that counts it as one of
+ * the things to do. From any thread; one write to an eventfd. */
+void uring_wake(struct uring *);
+
+/* Heartbeats and silence: to be called when uring_next_tick_ns has come, in between at will. Time by which it comes
+ * late, because this thread did not run, does not count as a peer's silence. */
+void uring_tick(struct uring *, uint64_t now_ns);
+uint64_t uring_next_tick_ns(const struct uring *);
+
+/* Ends the connections, at once: who wants the last bytes to arrive waits for link_is_drained, and link_peer_is_gone,
+ * before. The last thing that the reactor's thread does with the ring, unless it calls uring_fini; without either, the
+ * kernel lets go of the connections some time after uring_fini. */
+void uring_stop(struct uring *);
+
+#endif
