@@ -1,0 +1,245 @@
+#include "actors/owner.h"
+
+#include "actors/location.h"
+#include "actors/relocation.h"
+#include "actors/rounds.h"
+#include "error.h"
+
+#include <stdlib.h>
+
+/* ---- holders ---- */
+
+struct holder *owner_holder(const struct record *r, unsigned node)
+{
+    for (unsigned i = 0; i < r->holders; i++)
+        if (r->holder[i].node == node) return &r->holder[i];
+    return NULL;
+}
+
+static void make_room(struct record *r)
+{
+    if (r->holders < r->holder_room) return;
+    r->holder_room = r->holder_room ? (uint16_t)(2 * r->holder_room) : 4;
+    r->holder = realloc(r->holder, r->holder_room * sizeof *r->holder);
+    INVARIANT(r->holder != NULL, "no memory for the holders of a replica");
+}
+
+static struct holder *add_holder(struct shard *s, struct record *r, struct spot spot, unsigned node)
+{
+    struct holder *h = owner_holder(r, node);
+    if (h) return h;
+    if (r->holders == 0) {
+        while (row_share(spot)) mover_wait(&s->mover);
+        r->seen_word = directory_version(row_word(spot));
+        r->version++;
+    }
+    make_room(r);
+    r->holder[r->holders] = (struct holder){.node = (uint16_t)node};
+    return &r->holder[r->holders++];
+}
+
+static void remove_holder(struct record *r, struct spot spot, unsigned node)
+{
+    struct holder *h = owner_holder(r, node);
+    if (!h) return;
+    *h = r->holder[--r->holders];
+    if (r->holders == 0) row_unshare(spot);
+}
+
+/* Full replication: everybody is a holder from the start, of zeros with version 0. */
+static void add_all_holders(struct shard *s, struct record *r, struct spot spot)
+{
+    if (s->technique != LOCUS_FULL_REPLICATION || r->holders > 0) return;
+    for (unsigned node = 0; node < s->nodes; node++)
+        if (node != s->rank) add_holder(s, r, spot, node);
+}
+
+/* ---- versions ---- */
+
+static void note_word(struct record *r, directory_word w)
+{
+    if (directory_version(w) == r->seen_word) return;
+    r->seen_word = directory_version(w);
+    r->version++;
+}
+
+uint64_t owner_version(struct shard *s, struct record *r, struct spot spot)
+{
+    (void)s;
+    note_word(r, row_word(spot));
+    return r->version;
+}
+
+/* ---- what the owner says ---- */
+
+static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node, uint8_t operation,
+                              uint32_t length)
+{
+    struct wire_entry *e = s->port->entry(s->port->context, node, length);
+    if (!e) return NULL;
+    e->operation = operation;
+    e->owner = (uint16_t)s->rank;
+    e->origin = (uint16_t)node;
+    e->length = length;
+    e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
+    e->epoch = s->records.epoch[r->index];
+    e->version = r->version;
+    return e;
+}
+
+static void say_row(struct shard *s, struct record *r, struct spot spot, struct holder *h, uint8_t operation,
+                    uint8_t flags)
+{
+    struct wire_entry *e = say(s, r, h->node, operation, spot.part->length);
+    directory_word w;
+    if (!e) return;
+    row_read_version(spot, wire_values(e), &w);
+    note_word(r, w);
+    e->flags = flags;
+    e->version = h->seen = r->version;
+    if (operation == WIRE_ANSWER) rounds_answered(s, h->node);
+}
+
+size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
+{
+    struct spot spot = shard_spot(s, r->index);
+    struct holder *h = owner_holder(r, node);
+    if (!h) return 0;
+    h->is_queued = false;
+    if (!location_of(s, spot).is_here || h->seen >= owner_version(s, r, spot)) return 0;
+    say_row(s, r, spot, h, WIRE_REFRESH, 0);
+    return wire_entry_bytes(spot.part->length);
+}
+
+void owner_changed(struct shard *s, struct record *r)
+{
+    struct spot spot = shard_spot(s, r->index);
+    row_clean(spot);
+    add_all_holders(s, r, spot);
+    uint64_t version = owner_version(s, r, spot);
+    for (unsigned i = 0; i < r->holders; i++) {
+        struct holder *h = &r->holder[i];
+        if (h->seen >= version || h->is_queued) continue;
+        h->is_queued = true;
+        rounds_queue_refresh(s, h->node, r->index);
+    }
+}
+
+/* ---- decisions ---- */
+
+/* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the owner. */
+static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
+{
+    return s->technique == LOCUS_ADAPTIVE && r->wanted == 0 && r->holders == 1 ? &r->holder[0] : NULL;
+}
+
+void owner_consider(struct shard *s, struct record *r)
+{
+    const struct holder *h = only_one_who_wants(s, r);
+    if (h && !h->is_poked) rounds_queue_poke(s, r, h->node);
+}
+
+bool owner_poke(struct shard *s, struct record *r, unsigned node)
+{
+    struct holder *h = only_one_who_wants(s, r);
+    if (!h || h->is_poked) return false;
+    if (h->node != node) { /* it is another one by now */
+        rounds_queue_poke(s, r, h->node);
+        return false;
+    }
+    h->is_poked = true;
+    say(s, r, node, WIRE_POKE, 0);
+    return true;
+}
+
+bool owner_lets_go(const struct shard *s, const struct record *r)
+{
+    if (s->technique == LOCUS_RELOCATE) return true;
+    return s->technique == LOCUS_ADAPTIVE && (!r || (r->holders == 0 && r->wanted == 0));
+}
+
+static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e, bool fresh)
+{
+    struct holder *h = owner_holder(r, e->origin);
+    if (!h) {
+        say(s, r, e->origin, WIRE_ANSWER, 0);
+    } else if (fresh && !(e->flags & (WIRE_BEGIN | WIRE_VALUE))) {
+        h->seen = r->version;
+        struct wire_entry *a = say(s, r, e->origin, WIRE_ANSWER, 0);
+        if (a) a->flags = WIRE_HOLDER;
+    } else {
+        say_row(s, r, spot, h, WIRE_ANSWER, WIRE_HOLDER);
+    }
+}
+
+static void merge(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e)
+{
+    if (e->flags & WIRE_UPDATE) shard_write(s, spot, wire_values_const(e), ROW_ADD);
+    if (e->flags & WIRE_VALUE) shard_write(s, spot, wire_values_const(e), ROW_SET);
+    if (e->flags & WIRE_END) remove_holder(r, spot, e->origin);
+    struct holder *h = e->flags & WIRE_BEGIN ? add_holder(s, r, spot, e->origin) : owner_holder(r, e->origin);
+    if (h) h->is_poked = false;
+}
+
+/* A replica that had our version has this one, too, when only its own update came on top; not when a worker of ours has
+ * written in between. Every write counts one in the word. One look: what is written after it is a later version. */
+static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e)
+{
+    uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
+    directory_word w = row_word(spot), expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
+    note_word(r, w);
+    return directory_version(w) == directory_version(expected);
+}
+
+static void serve_entry(struct shard *s, struct spot spot, const struct wire_entry *e)
+{
+    struct record *r = record_get(&s->records, spot.index);
+    add_all_holders(s, r, spot);
+    bool fresh = r->holders > 0 && e->version == owner_version(s, r, spot) && !(e->flags & WIRE_VALUE);
+    merge(s, r, spot, e);
+    struct holder *only = only_one_who_wants(s, r);
+    if (only && only->node == e->origin) {
+        relocation_give(s, spot, e);
+        return; /* the record may be gone */
+    }
+    answer(s, r, spot, e, fresh && is_still_fresh(r, spot, e));
+    owner_consider(s, r);
+    rounds_settle(s, r);
+}
+
+static const char *check(const struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    bool has_values = e->flags & (WIRE_UPDATE | WIRE_VALUE);
+    if (e->origin >= s->nodes || e->owner >= s->nodes) return "an entry of a node that does not exist";
+    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
+    if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER)) return "an entry with flags of something else";
+    if ((e->flags & WIRE_UPDATE && e->flags & WIRE_VALUE) || (e->flags & WIRE_BEGIN && e->flags != WIRE_BEGIN))
+        return "an entry that contradicts itself";
+    return NULL;
+}
+
+const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = check(s, e, spot);
+    if (wrong) return wrong;
+    bool begins = e->flags == WIRE_BEGIN;
+    location_learn(s, spot, e->owner, e->epoch);
+    struct location l = location_of(s, spot);
+    struct record *r = record_find(&s->records, spot.index);
+    if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
+    if (!l.is_here) return begins ? location_pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
+    if (e->origin == s->rank) { /* the row has come here by another way */
+        rounds_entry_is_back(s, r);
+        return NULL;
+    }
+    if (s->technique == LOCUS_RELOCATE) {
+        if (!begins) return "an update of a replica, where there are none";
+        relocation_give(s, spot, e);
+        return NULL;
+    }
+    if (!begins && s->technique != LOCUS_FULL_REPLICATION && !(r && owner_holder(r, e->origin)))
+        return "an update of a replica that nobody holds";
+    serve_entry(s, spot, e);
+    return NULL;
+}

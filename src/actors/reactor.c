@@ -1,0 +1,407 @@
+#include "actors/reactor.h"
+
+#include "actors/mailbox.h"
+#include "actors/shard.h"
+#include "clock.h"
+#include "error.h"
+#include "net/uring.h"
+#include "operation.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { REASON_BYTES = 200 };
+
+struct inbox {
+    struct mailbox mailbox;
+    struct request *current; /* taken out, and waiting for a window */
+};
+
+struct reactor {
+    /* The reactor's thread. */
+    struct shard shard;
+    struct port port;
+    struct uring *uring;
+    struct link **link;  /* [nodes]; NULL for ourselves */
+    struct inbox *inbox; /* [workers] */
+    unsigned nodes, workers;
+    size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
+    bool yields, saw_loss, said_bye;
+    struct pinning_place place;
+    uint64_t goodbye_ns; /* when to stop waiting for goodbyes */
+    uint64_t due_ns;     /* when the shard wants a turn */
+    void (*lost)(void *context, unsigned rank, const char *reason);
+    void *context;
+    pthread_t thread;
+    bool started;
+    /* Shared with other threads. */
+    struct {
+        int sleeping; /* the reactor sleeps, or is about to and will look again */
+        int stopping;
+        int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
+        unsigned lost_rank;
+        char reason[REASON_BYTES];
+    } shared __attribute__((aligned(64)));
+};
+
+/* The port: what the shard's actors ask of the world. */
+
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+{
+    struct reactor *r = context;
+    /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has filled it in, it must
+     * not leave. */
+    if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
+        r->unsubmitted_bytes = 0;
+        uring_submit(r->uring);
+    }
+    r->unsubmitted_bytes += wire_entry_bytes(length);
+    return link_entry(r->link[peer], length);
+}
+
+static void port_complete(void *context, struct request *request, int rc)
+{
+    (void)context;
+    operation_request_done(request, rc);
+}
+
+static uint64_t port_now_ns(void *context)
+{
+    (void)context;
+    return clock_now_ns();
+}
+
+static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f, const void *body)
+{
+    struct reactor *r = context;
+    return shard_frame(&r->shard, peer, f, body);
+}
+
+static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
+{
+    struct reactor *r = context;
+    (void)peer;
+    r->lost(r->context, culprit, reason);
+}
+
+/* Opening. */
+
+static int add_links(struct reactor *r, const struct reactor_config *c)
+{
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        if (peer == r->shard.rank) continue;
+        int rc = uring_add_link(r->uring, peer, c->fd[peer], &r->link[peer]);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+static size_t entry_bytes_max(const struct store *s)
+{
+    return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
+}
+
+static void wake_for_marks(void *reactor);
+
+static int open_parts(struct reactor *r, const struct reactor_config *c)
+{
+    const struct uring_events events = {r, on_frame, on_failed};
+    for (unsigned w = 0; w < r->workers; w++)
+        if (!mailbox_init(&r->inbox[w].mailbox)) return error_set(-ENOMEM, "no memory for a mailbox");
+    const struct shard_config shard = {.store = c->store,
+                                       .port = &r->port,
+                                       .technique = c->technique,
+                                       .number = c->shard,
+                                       .workers = c->workers,
+                                       .window_bytes = LINK_WINDOW_BYTES,
+                                       .acts_immediately = c->acts_immediately,
+                                       .max_rounds_per_second = c->max_rounds_per_second,
+                                       .clock = c->clock,
+                                       .node_keys = c->node_keys};
+    int rc = shard_init(&r->shard, &shard);
+    if (rc) return error_set(rc, "no memory for shard %u", c->shard);
+    rc = trace_open(&r->shard, &r->shard.trace);
+    if (rc) return rc;
+    rc = uring_init(&r->uring, &events, r->nodes, entry_bytes_max(c->store), c->peer_timeout_s);
+    if (rc) return rc;
+    uring_set_view(r->uring, c->store->home.view);
+    if (c->store->marks) {
+        c->store->marks[c->shard].context = r;
+        c->store->marks[c->shard].notify = wake_for_marks;
+    }
+    return add_links(r, c);
+}
+
+static void close_unused(const struct reactor *r, const struct reactor_config *c)
+{
+    for (unsigned peer = 0; peer < c->store->home.nodes; peer++)
+        if (peer != c->store->home.rank && !(r && r->link && r->link[peer])) close(c->fd[peer]);
+}
+
+int reactor_open(const struct reactor_config *c, struct reactor **out)
+{
+    struct reactor *r = aligned_alloc(_Alignof(struct reactor), sizeof *r);
+    *out = NULL;
+    if (r) {
+        *r = (struct reactor){.nodes = c->store->home.nodes,
+                              .workers = c->workers,
+                              .yields = c->yields,
+                              .place = c->place,
+                              .lost = c->lost,
+                              .context = c->context};
+        r->port = (struct port){r, port_entry, port_complete, port_now_ns};
+        r->link = calloc(r->nodes, sizeof(struct link *));
+        r->inbox = calloc(r->workers, sizeof *r->inbox);
+    }
+    int rc = r && r->link && r->inbox ? open_parts(r, c) : error_set(-ENOMEM, "no memory for a reactor");
+    if (rc) {
+        close_unused(r, c);
+        reactor_free(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void reactor_fini(struct reactor *r)
+{
+    trace_close(r->shard.trace);
+    r->shard.trace = NULL;
+    shard_fini(&r->shard);
+}
+
+void reactor_free(struct reactor *r)
+{
+    if (!r) return;
+    uring_fini(r->uring);
+    reactor_fini(r);
+    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
+    free(r->inbox);
+    free(r->link);
+    free(r);
+}
+
+/* Turns. */
+
+/* Requests of one worker, in order. A request that waits for a window holds back those behind it. */
+static unsigned serve_inbox(struct reactor *r, struct inbox *in)
+{
+    unsigned served = 0;
+    for (;;) {
+        if (!in->current) in->current = mailbox_take(&in->mailbox);
+        if (!in->current) return served;
+        uint32_t sent = in->current->sent;
+        if (!shard_serve(&r->shard, in->current)) return served + (in->current->sent > sent);
+        in->current = NULL;
+        served++;
+    }
+}
+
+static unsigned serve_inboxes(struct reactor *r)
+{
+    unsigned served = 0;
+    for (unsigned w = 0; w < r->workers; w++) served += serve_inbox(r, &r->inbox[w]);
+    return served;
+}
+
+static void flush_links(struct reactor *r)
+{
+    for (unsigned peer = 0; peer < r->nodes; peer++)
+        if (r->link[peer]) link_flush(r->link[peer]);
+    uring_submit(r->uring);
+}
+
+static void for_all_links(struct reactor *r, void (*say)(struct link *, const struct reactor *))
+{
+    for (unsigned peer = 0; peer < r->nodes; peer++)
+        if (r->link[peer]) say(r->link[peer], r);
+    flush_links(r);
+}
+
+static void say_lost(struct link *l, const struct reactor *r)
+{
+    link_lost(l, r->shared.lost_rank, r->shared.reason);
+}
+
+static void say_bye(struct link *l, const struct reactor *r)
+{
+    (void)r;
+    link_bye(l);
+}
+
+static void handle_loss(struct reactor *r)
+{
+    if (r->saw_loss || __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) != 2) return;
+    r->saw_loss = true;
+    shard_fail(&r->shard, -ECONNRESET);
+    for_all_links(r, say_lost);
+}
+
+static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
+{
+    for (unsigned peer = 0; peer < r->nodes; peer++)
+        if (r->link[peer] && !is(r->link[peer])) return false;
+    return true;
+}
+
+/* Everything is sent, and every peer gone: closing earlier might reset a connection and discard our last words. After a
+ * loss nobody is waited for as long: the peers may have nothing more to do. */
+static bool is_finished(struct reactor *r, uint64_t now)
+{
+    if (!__atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return false;
+    if (!r->said_bye) {
+        r->said_bye = true;
+        r->goodbye_ns = now + (r->saw_loss ? REACTOR_GOODBYE_NS / 10 : REACTOR_GOODBYE_NS);
+        if (!r->saw_loss) for_all_links(r, say_bye);
+    }
+    if (now >= r->goodbye_ns) return true;
+    return all_links(r, link_is_drained) && all_links(r, link_peer_is_gone);
+}
+
+static bool has_news(struct reactor *r)
+{
+    /* Behind a request that waits for a window nothing is news: an answer will end the wait, and the sleep. */
+    for (unsigned w = 0; w < r->workers; w++)
+        if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
+    if (shard_has_news(&r->shard)) return true;
+    if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
+    return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
+}
+
+static void sleep_until_news(struct reactor *r)
+{
+    uint64_t until = uring_next_tick_ns(r->uring);
+    if (r->due_ns < until) until = r->due_ns;
+    if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
+    /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one of us sees the
+     * other. */
+    __atomic_exchange_n(&r->shared.sleeping, 1, __ATOMIC_SEQ_CST);
+    if (!has_news(r)) uring_wait(r->uring, until);
+    __atomic_store_n(&r->shared.sleeping, 0, __ATOMIC_RELAXED);
+}
+
+static void poll_gently(const struct reactor *r)
+{
+    if (r->yields)
+        sched_yield();
+    else
+        cpu_relax();
+}
+
+static void *run(void *argument)
+{
+    struct reactor *r = argument;
+    uint64_t now = clock_now_ns(), busy = now;
+    while (!is_finished(r, now)) {
+        unsigned work = uring_poll(r->uring, now);
+        handle_loss(r);
+        work += serve_inboxes(r);
+        r->due_ns = shard_turn(&r->shard, now);
+        flush_links(r);
+        uring_tick(r->uring, now);
+        if (work > 0)
+            busy = now;
+        else if (now - busy < REACTOR_SPIN_NS)
+            poll_gently(r);
+        else
+            sleep_until_news(r);
+        now = clock_now_ns();
+    }
+    uring_stop(r->uring);
+    return NULL;
+}
+
+static void *start(void *argument)
+{
+    struct reactor *r = argument;
+    pinning_apply(r->place); /* refused: slower, not wrong */
+    int rc = uring_start(r->uring, clock_now_ns());
+    if (rc) r->lost(r->context, r->shard.rank, locus_error());
+    return run(r);
+}
+
+int reactor_start(struct reactor *r)
+{
+    char name[16];
+    int rc = pthread_create(&r->thread, NULL, start, r);
+    if (rc) return error_set(-rc, "no thread for shard %u: %s", r->shard.number, locus_strerror(-rc));
+    r->started = true;
+    snprintf(name, sizeof name, "locus-shard%u", r->shard.number);
+    pthread_setname_np(r->thread, name);
+    return 0;
+}
+
+/* From other threads. */
+
+static void wake_if_sleeping(struct reactor *r)
+{
+    if (__atomic_exchange_n(&r->shared.sleeping, 0, __ATOMIC_SEQ_CST)) uring_wake(r->uring);
+}
+
+void reactor_post(struct reactor *r, struct request *request)
+{
+    mailbox_put(&r->inbox[request->worker].mailbox, request);
+    wake_if_sleeping(r);
+}
+
+struct intents *reactor_intents(struct reactor *r)
+{
+    return &r->shard.intents;
+}
+
+void reactor_wake(struct reactor *r)
+{
+    wake_if_sleeping(r);
+}
+
+static void wake_for_marks(void *reactor)
+{
+    reactor_wake(reactor);
+}
+
+void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
+{
+    int none = 0;
+    if (!__atomic_compare_exchange_n(&r->shared.loss, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    r->shared.lost_rank = rank;
+    snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
+    __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
+    wake_if_sleeping(r);
+}
+
+void reactor_stop(struct reactor *r)
+{
+    if (!r->started) return;
+    __atomic_store_n(&r->shared.stopping, 1, __ATOMIC_RELEASE);
+    wake_if_sleeping(r);
+    pthread_join(r->thread, NULL);
+    r->started = false;
+}
+
+struct link_stats reactor_link_stats(const struct reactor *r)
+{
+    struct link_stats sum = {0};
+    for (unsigned peer = 0; peer < r->nodes; peer++) {
+        if (!r->link[peer]) continue;
+        struct link_stats s = link_stats(r->link[peer]);
+        sum.bytes_sent += s.bytes_sent;
+        sum.bytes_received += s.bytes_received;
+        sum.frames_sent += s.frames_sent;
+        sum.frames_received += s.frames_received;
+    }
+    return sum;
+}
+
+void reactor_add_counters(const struct reactor *r, struct shard_counters *to)
+{
+    shard_add_counters(&r->shard, to);
+}
+
+void reactor_add_histogram(const struct reactor *r, enum locus_histogram_kind kind, struct locus_histogram *to)
+{
+    shard_add_histogram(&r->shard, kind, to);
+}

@@ -1,0 +1,74 @@
+/*
+ * reactor.h - the thread of one shard: takes requests from the workers' mailboxes and frames from the links, lets the
+ * shard serve them, sends what came of it, and sleeps when there is nothing to do.
+ *
+ * A turn handles everything that has arrived, then sends at once what it produced for each peer. A reactor that was busy
+ * within the last REACTOR_SPIN_NS polls; then it sleeps in its ring and costs nothing. Who posts to a sleeping reactor
+ * wakes it, once; who posts to one that polls does not. Where threads outnumber cores a polling reactor yields its core
+ * on each round, so that it does not starve the worker it waits for.
+ *
+ * Callers   node.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose from any thread
+ * Memory    mailboxes, the shard's state, the ring and its links; all at open
+ * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye
+ * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more), reactor_fini,
+ *           reactor_free
+ */
+#ifndef LOCUS_ACTORS_REACTOR_H
+#define LOCUS_ACTORS_REACTOR_H
+
+#include "actors/pinning.h"
+#include "actors/request.h"
+#include "actors/shard.h"
+#include "net/link.h"
+#include "store/store.h"
+
+struct reactor;
+
+#define REACTOR_SPIN_NS UINT64_C(50000)
+#define REACTOR_GOODBYE_NS UINT64_C(1000000000)
+
+struct reactor_config {
+    struct store *store;
+    unsigned shard;   /* its number */
+    unsigned workers; /* of this node */
+    enum locus_technique technique;
+    bool acts_immediately;
+    unsigned max_rounds_per_second;
+    const locus_clock *const *clock; /* [workers] */
+    uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
+    const int *fd;                   /* [nodes] connected sockets, taken over; that of our own rank is not looked at */
+    double peer_timeout_s;
+    struct pinning_place place; /* of the thread */
+    bool yields;                /* a worker may need this core */
+    /* A node was lost, as seen by a link. From the reactor's thread; must not wait. */
+    void (*lost)(void *context, unsigned rank, const char *reason);
+    void *context;
+};
+
+/* 0, or a negative errno with the sentence in locus_error(); the sockets are closed then. */
+int reactor_open(const struct reactor_config *, struct reactor **out);
+int reactor_start(struct reactor *);
+/* Says goodbye to all peers, waits for theirs, ends the thread. */
+void reactor_stop(struct reactor *);
+/* Ends the shard. Of all reactors of a node before any is freed. */
+void reactor_fini(struct reactor *);
+void reactor_free(struct reactor *); /* NULL is allowed */
+
+/* Hands a request over; wakes the reactor if it sleeps. From the thread of the request's worker. */
+void reactor_post(struct reactor *, struct request *);
+
+/* What the workers of this node intend in this shard; and waking the shard for it. Any thread. */
+struct intents *reactor_intents(struct reactor *);
+void reactor_wake(struct reactor *);
+
+/* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are told why we leave. Any
+ * thread, never waits; only the first call counts. */
+void reactor_lose(struct reactor *, unsigned rank, const char *reason);
+
+/* Sums over the reactor's links. Any thread. */
+struct link_stats reactor_link_stats(const struct reactor *);
+/* Adds what the shard has counted. Any thread. */
+void reactor_add_counters(const struct reactor *, struct shard_counters *to);
+void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind, struct locus_histogram *to);
+
+#endif

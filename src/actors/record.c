@@ -1,0 +1,84 @@
+#include "actors/record.h"
+
+#include "error.h"
+#include "store/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int records_init(struct records *all, uint64_t keys)
+{
+    *all = (struct records){.keys = keys};
+    all->number = memory_reserve(keys * sizeof *all->number);
+    all->epoch = memory_reserve(keys * sizeof *all->epoch);
+    if (all->number && all->epoch) return 0;
+    records_fini(all);
+    return -ENOMEM;
+}
+
+static void free_lists(struct record *r)
+{
+    free(r->holder);
+    while (r->parked_first) {
+        struct parked *p = r->parked_first;
+        r->parked_first = p->next;
+        free(p);
+    }
+}
+
+void records_fini(struct records *all)
+{
+    for (uint32_t number = 1; number <= all->used; number++) free_lists(record_at(all, number));
+    for (uint32_t i = 0; i < all->chunks; i++) free(all->chunk[i]);
+    free(all->chunk);
+    free(all->free);
+    memory_release(all->number, all->keys * sizeof *all->number);
+    memory_release(all->epoch, all->keys * sizeof *all->epoch);
+    *all = (struct records){0};
+}
+
+static void add_chunk(struct records *all)
+{
+    uint32_t chunks = all->chunks + 1;
+    struct record **chunk = realloc(all->chunk, chunks * sizeof(struct record *));
+    if (chunk) all->chunk = chunk;
+    uint32_t *free_numbers = realloc(all->free, (size_t)chunks * RECORDS_A_CHUNK * sizeof *free_numbers);
+    if (free_numbers) all->free = free_numbers;
+    struct record *records = calloc(RECORDS_A_CHUNK, sizeof *records);
+    INVARIANT(chunk && free_numbers && records, "no memory for what a shard must remember of its keys");
+    all->chunk[all->chunks++] = records;
+}
+
+struct record *record_get(struct records *all, uint64_t index)
+{
+    if (all->number[index]) return record_at(all, all->number[index]);
+    uint32_t number;
+    if (all->free_count > 0) {
+        number = all->free[--all->free_count];
+    } else {
+        if (all->used == all->chunks * RECORDS_A_CHUNK) add_chunk(all);
+        number = ++all->used;
+    }
+    struct record *r = record_at(all, number);
+    *r = (struct record){.index = index,
+                         .number = number,
+                         .waiting_first = REQUEST_NOWHERE,
+                         .waiting_last = REQUEST_NOWHERE,
+                         .unseen_first = REQUEST_NOWHERE,
+                         .set = REQUEST_NOWHERE};
+    all->number[index] = number;
+    return r;
+}
+
+void record_release(struct records *all, struct record *r)
+{
+    all->number[r->index] = 0;
+    free(r->holder);
+    r->holder = NULL;
+    all->free[all->free_count++] = r->number;
+}
+
+uint32_t records_in_use(const struct records *all)
+{
+    return all->used - all->free_count;
+}

@@ -1,0 +1,109 @@
+#include "actors/relocation.h"
+
+#include "actors/access.h"
+#include "actors/location.h"
+#include "actors/owner.h"
+#include "actors/rounds.h"
+
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request, uint64_t epoch, uint32_t length)
+{
+    unsigned to = request->origin;
+    struct wire_entry *e = s->port->entry(s->port->context, to, length);
+    if (!e) return NULL;
+    e->operation = WIRE_ROW;
+    e->owner = (uint16_t)to;
+    e->origin = (uint16_t)s->rank;
+    e->flags = request->operation == WIRE_LOCALIZE ? WIRE_LOCALIZED : WIRE_ANSWERS;
+    e->length = length;
+    e->tag = request->tag;
+    e->key = request->key;
+    e->epoch = epoch;
+    return e;
+}
+
+/* The space in the frame comes before the latch: getting it may take long. */
+static void take_into_frame(struct shard *s, struct spot spot, const struct wire_entry *request, uint64_t epoch,
+                            directory_word next)
+{
+    unsigned spins = 0;
+    while (!directory_has_row(directory_load(spot.word))) {
+        if (!row_take_empty(spot, next)) { /* somebody writes it for the first time just now */
+            spin_wait(&spins);
+            continue;
+        }
+        row_entry(s, request, epoch, 0);
+        return;
+    }
+    bool written;
+    struct wire_entry *e = row_entry(s, request, epoch, spot.part->length);
+    /* Without a link the row is lost, as is the cluster; but no worker may find it here any more. */
+    row_take(&s->mover, spot, e ? wire_values(e) : NULL, &written, next);
+}
+
+void relocation_give(struct shard *s, struct spot spot, const struct wire_entry *request)
+{
+    uint64_t epoch = s->records.epoch[spot.index] + 1;
+    s->records.epoch[spot.index] = 0;
+    take_into_frame(s, spot, request, epoch, directory_elsewhere(request->origin, epoch));
+    if (request->operation == WIRE_ENTRY) rounds_answered(s, request->origin); /* which may hold an older replica */
+    shard_count(&s->counters.relocated_out, 1);
+    location_announce(s, spot, request->key);
+    struct record *r = record_find(&s->records, spot.index);
+    if (!r) return;
+    r->holders = 0; /* the new owner was the only one, if any */
+    r->version = 0;
+    rounds_settle(s, r);
+}
+
+static void put(struct shard *s, struct spot spot, const struct wire_entry *e)
+{
+    const float *values = e->length ? wire_values_const(e) : NULL;
+    bool replica = location_of(s, spot).is_replica;
+    while ((replica ? row_promote(&s->mover, spot, values) : row_put(spot, values)) == -ENOMEM) mover_wait(&s->mover);
+    s->records.epoch[spot.index] = e->epoch;
+    shard_count(&s->counters.relocated_in, 1);
+}
+
+/* Those who came before the row, in order. One of them may take it away again; then the others follow it. */
+static void serve_parked(struct shard *s, struct record *r)
+{
+    struct parked *next = r->parked_first;
+    r->parked_first = r->parked_last = NULL;
+    rounds_settle(s, r);
+    for (struct parked *p; (p = next);) {
+        next = p->next;
+        s->parked_bytes -= wire_entry_bytes(p->entry.length);
+        histogram_add(&s->histograms.parked, s->now_ns - p->since_ns);
+        if (p->entry.operation == WIRE_ENTRY)
+            owner_entry(s, p->peer, &p->entry);
+        else
+            access_serve(s, p->peer, &p->entry);
+        free(p);
+    }
+}
+
+const char *relocation_arrive(struct shard *s, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    struct location known = location_of(s, spot);
+    if (e->length != 0 && e->length != spot.part->length) return "a row of another length than its table's";
+    if (e->owner != s->rank) return "a row for another node";
+    if (known.is_here) return "a row that is here already";
+    if (e->epoch < known.epoch || (e->epoch == known.epoch && known.owner != s->rank))
+        return "a row whose ownership has passed on";
+    if (e->epoch == 0 || e->epoch >> DIRECTORY_EPOCH_BITS) return "a row of no possible epoch";
+    const char *wrong = e->flags & WIRE_LOCALIZED ? access_check_row(s, e) : rounds_check_row(s, e);
+    if (wrong) return wrong;
+    put(s, spot, e);
+    struct record *r = record_find(&s->records, spot.index);
+    if (r) rounds_row_is_here(s, r, e->flags & WIRE_ANSWERS);
+    if (e->flags & WIRE_LOCALIZED) access_row_is_here(s, e);
+    r = record_find(&s->records, spot.index);
+    if (r) serve_parked(s, r);
+    return NULL;
+}

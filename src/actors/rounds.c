@@ -1,0 +1,597 @@
+#include "actors/rounds.h"
+
+#include "actors/access.h"
+#include "actors/location.h"
+#include "actors/owner.h"
+#include "error.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The windows of all workers are looked at again this often at most. */
+#define WINDOWS_PAUSE_NS UINT64_C(100000)
+
+/* ---- lists ---- */
+
+static size_t list_length(const struct index_list *l)
+{
+    return l->count - l->first;
+}
+
+static void list_push(struct shard *s, struct index_list *l, uint64_t index)
+{
+    if (l->count == l->room) {
+        l->room = l->room ? 2 * l->room : 64;
+        l->index = realloc(l->index, l->room * sizeof *l->index);
+        INVARIANT(l->index != NULL, "no memory for the keys of the next round");
+    }
+    l->index[l->count++] = index;
+    s->rounds.waiting++;
+}
+
+static uint64_t list_pop(struct shard *s, struct index_list *l)
+{
+    uint64_t index = l->index[l->first++];
+    if (l->first == l->count) l->first = l->count = 0;
+    s->rounds.waiting--;
+    return index;
+}
+
+static void queue_entry(struct shard *s, struct record *r, unsigned owner, enum rounds_class class)
+{
+    struct peer_round *p = &s->rounds.peer[owner];
+    if (r->queued & class) return;
+    r->queued |= class;
+    list_push(s, class == ROUNDS_URGENT ? &p->urgent : &p->lazy, r->index);
+}
+
+void rounds_queue_refresh(struct shard *s, unsigned node, uint64_t index)
+{
+    list_push(s, &s->rounds.peer[node].refresh, index);
+}
+
+void rounds_queue_poke(struct shard *s, struct record *r, unsigned node)
+{
+    if (r->queued & ROUNDS_POKE) return;
+    r->queued |= ROUNDS_POKE;
+    list_push(s, &s->rounds.peer[node].poke, r->index);
+}
+
+void rounds_answered(struct shard *s, unsigned node)
+{
+    s->rounds.peer[node].owes = true;
+}
+
+/* ---- replicas come and go ---- */
+
+static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t epoch)
+{
+    struct peer_round *p = &s->rounds.peer[owner];
+    if (p->replicas++ == 0) p->heard_ns = s->now_ns;
+    r->source = r->owner = (uint16_t)owner;
+    r->epoch = epoch;
+    shard_count(&s->counters.replicas_created, 1);
+}
+
+static void replica_ends(struct shard *s, struct record *r)
+{
+    s->rounds.peer[r->source].replicas--;
+    r->version = 0;
+    shard_count(&s->counters.replicas_dropped, 1);
+}
+
+static void not_awaited(struct shard *s, struct record *r)
+{
+    s->rounds.awaited -= r->is_awaited;
+    r->is_awaited = false;
+}
+
+/* ---- what must be said of a key ---- */
+
+static bool is_full(const struct shard *s)
+{
+    return s->technique == LOCUS_FULL_REPLICATION;
+}
+
+/* The flags of the entry that the key's owner should get now. */
+static uint8_t entry_flags(const struct shard *s, const struct record *r, struct spot spot, struct location l)
+{
+    uint8_t flags = 0;
+    if (l.is_here || l.owner == s->rank || r->is_out) return 0;
+    if (r->wanted && !r->told && !is_full(s)) return WIRE_BEGIN;
+    if (r->told && !r->wanted && !is_full(s) && s->technique != LOCUS_RELOCATE) flags |= WIRE_END;
+    if (!l.is_replica) return flags;
+    if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
+    if (row_is_dirty(spot)) flags |= WIRE_UPDATE;
+    return flags;
+}
+
+static void queue_what_must_be_said(struct shard *s, struct record *r, struct spot spot)
+{
+    struct location l = location_of(s, spot);
+    uint8_t flags = entry_flags(s, r, spot, l);
+    bool was_later = r->is_later;
+    if (r->is_poked && !l.is_replica) r->is_poked = false;
+    if (r->is_out) return;
+    s->rounds.awaited -= was_later;
+    r->is_later = false;
+    if (l.owner == s->rank) return; /* the row is here, or on its way */
+    if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked)
+        queue_entry(s, r, l.owner, ROUNDS_URGENT);
+    else if (flags & WIRE_END || (was_later && flags))
+        queue_entry(s, r, l.owner, ROUNDS_LAZY);
+}
+
+void rounds_settle(struct shard *s, struct record *r)
+{
+    struct spot spot = shard_spot(s, r->index);
+    if (r->unseen_first != REQUEST_NOWHERE && (!location_of(s, spot).is_replica || r->version >= r->unseen_version))
+        access_seen(s, r);
+    queue_what_must_be_said(s, r, spot);
+    record_settle(s, r);
+}
+
+void rounds_say_set(struct shard *s, struct record *r)
+{
+    queue_what_must_be_said(s, r, shard_spot(s, r->index));
+}
+
+void rounds_want(void *shard, uint64_t index)
+{
+    struct shard *s = shard;
+    struct record *r = record_get(&s->records, index);
+    if (r->wanted++ == 0) queue_what_must_be_said(s, r, shard_spot(s, index));
+}
+
+void rounds_unwant(void *shard, uint64_t index)
+{
+    struct shard *s = shard;
+    struct record *r = record_find(&s->records, index);
+    if (--r->wanted > 0) return;
+    if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
+    if (location_of(s, shard_spot(s, index)).is_here) owner_consider(s, r);
+    rounds_settle(s, r);
+}
+
+/* ---- entries ---- */
+
+/* The replica leaves with its entry; *flags learns of an update that came at the last moment. */
+static bool forget_clean(struct shard *s, struct spot spot, directory_word next, uint8_t *flags)
+{
+    unsigned spins = 0;
+    while (!(*flags & (WIRE_UPDATE | WIRE_VALUE))) {
+        if (row_forget_clean(&s->mover, spot, next)) return true;
+        if (row_is_dirty(spot))
+            *flags |= WIRE_UPDATE;
+        else
+            spin_wait(&spins);
+    }
+    return false;
+}
+
+static void take_values(struct shard *s, struct record *r, struct spot spot, struct location l, uint8_t flags,
+                        float *values)
+{
+    float *updates = flags & WIRE_UPDATE ? values : NULL; /* a set comes after them, and they before it for nothing */
+    if (flags & WIRE_VALUE && values) access_set_value(s, r, values);
+    if (flags & WIRE_END)
+        row_forget(&s->mover, spot, updates, directory_elsewhere(l.owner, l.epoch));
+    else if (row_is_dirty(spot))
+        row_collect(spot, updates);
+}
+
+static void note_entry(struct shard *s, struct record *r, uint8_t flags)
+{
+    r->is_out = true;
+    r->is_poked = false;
+    r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE); /* a set takes updates along, and hides them */
+    r->has_set = flags & WIRE_VALUE;
+    r->is_awaited = flags & ~WIRE_BEGIN;
+    s->rounds.awaited += r->is_awaited;
+    if (s->technique == LOCUS_RELOCATE) r->told = true; /* asked once for each intent */
+}
+
+/* What the entry and its answer take, which may bring the row whatever was asked. */
+static size_t exchange_bytes(uint32_t length, uint32_t row_length)
+{
+    return wire_entry_bytes(length) + wire_entry_bytes(row_length);
+}
+
+/* Writes the key's entry into the frame to its owner, if there is something to say. Returns what it and its answer take. */
+static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum rounds_class class)
+{
+    struct spot spot = shard_spot(s, r->index);
+    struct location l = location_of(s, spot);
+    uint8_t flags = entry_flags(s, r, spot, l);
+    if (l.is_here || r->is_out || (!flags && !r->is_poked)) return 0;
+    if (l.owner != peer) {
+        if (l.owner != s->rank) queue_entry(s, r, l.owner, class);
+        return 0;
+    }
+    bool had_replica = l.is_replica;
+    bool is_gone = flags & WIRE_END && had_replica &&
+                   forget_clean(s, spot, directory_elsewhere(l.owner, l.epoch), &flags);
+    uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? spot.part->length : 0;
+    struct wire_entry *e = s->port->entry(s->port->context, peer, length);
+    if (e) {
+        e->operation = WIRE_ENTRY;
+        e->owner = (uint16_t)l.owner;
+        e->origin = (uint16_t)s->rank;
+        e->flags = flags;
+        e->length = length;
+        e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
+        e->epoch = l.epoch;
+        e->version = had_replica ? r->version : 0;
+    }
+    if (had_replica && !is_gone) take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
+    if (had_replica && flags & WIRE_END) replica_ends(s, r);
+    note_entry(s, r, flags);
+    return exchange_bytes(length, spot.part->length);
+}
+
+/* ---- rounds ---- */
+
+static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum rounds_class class, size_t bytes)
+{
+    for (size_t n = list_length(l); n > 0 && bytes < ROUNDS_BYTES; n--) {
+        struct record *r = record_find(&s->records, list_pop(s, l));
+        if (!r || !(r->queued & class)) continue;
+        r->queued &= (uint8_t) ~class;
+        size_t more = emit_entry(s, r, peer, class);
+        bytes += more;
+        if (!more) rounds_settle(s, r);
+    }
+    return bytes;
+}
+
+static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
+{
+    struct peer_round *p = &s->rounds.peer[peer];
+    size_t before = bytes;
+    while (list_length(&p->refresh) > 0 && bytes < ROUNDS_BYTES) {
+        struct record *r = record_find(&s->records, list_pop(s, &p->refresh));
+        if (r) bytes += owner_refresh(s, r, peer);
+    }
+    p->refreshes = bytes > before;
+    return bytes;
+}
+
+static size_t emit_pokes(struct shard *s, unsigned peer, size_t bytes)
+{
+    struct index_list *l = &s->rounds.peer[peer].poke;
+    for (size_t n = list_length(l); n > 0 && bytes < ROUNDS_BYTES; n--) {
+        struct record *r = record_find(&s->records, list_pop(s, l));
+        r->queued &= (uint8_t)~ROUNDS_POKE;
+        if (owner_poke(s, r, peer)) bytes += exchange_bytes(0, shard_spot(s, r->index).part->length);
+        rounds_settle(s, r);
+    }
+    return bytes;
+}
+
+static locus_clock clock_of(const struct shard *s, unsigned worker)
+{
+    return s->intents.clock ? __atomic_load_n(s->intents.clock[worker], __ATOMIC_RELAXED) : 0;
+}
+
+static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
+{
+    struct wire_entry *e = s->port->entry(s->port->context, peer, 0);
+    if (!e) return;
+    e->operation = operation;
+    e->owner = e->origin = (uint16_t)s->rank;
+    e->tag = number;
+    e->key = s->number; /* some key of the shard */
+}
+
+static bool wants_round(const struct shard *s, const struct peer_round *p, bool sync)
+{
+    if (p->is_under_way) return false;
+    if (p->owes && s->rounds.settles > 0) return true; /* one that only follows the rows */
+    return list_length(&p->urgent) > 0 || list_length(&p->poke) > 0 ||
+           ((sync || p->goes_on) && (list_length(&p->lazy) || list_length(&p->refresh)));
+}
+
+static void begin_round(struct shard *s, unsigned peer, bool sync)
+{
+    struct peer_round *p = &s->rounds.peer[peer];
+    bool all = sync || p->goes_on;
+    size_t bytes = emit_entries(s, peer, &p->urgent, ROUNDS_URGENT, 0);
+    bytes = emit_pokes(s, peer, bytes);
+    p->refreshes = false;
+    if (all) bytes = emit_entries(s, peer, &p->lazy, ROUNDS_LAZY, bytes);
+    if (all) bytes = emit_refreshes(s, peer, bytes);
+    p->goes_on = all && (list_length(&p->lazy) || list_length(&p->refresh));
+    if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
+    p->is_under_way = true;
+    p->refreshes |= p->owes;
+    p->owes = false;
+    say_round(s, peer, WIRE_ROUND, ++p->number);
+    for (unsigned w = 0; w < s->workers; w++) timing_begin(&p->timing[w], clock_of(s, w));
+    shard_count(&s->counters.rounds, 1);
+}
+
+const char *rounds_end(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct peer_round *p = &s->rounds.peer[peer];
+    if (e->length) return "the end of a round with values";
+    if (e->operation == WIRE_ROUND) {
+        say_round(s, peer, WIRE_ROUND_DONE, e->tag);
+        return NULL;
+    }
+    if (!p->is_under_way || e->tag != p->number) return "the acknowledgement of a round that is not under way";
+    p->is_under_way = false;
+    p->refreshes = false;
+    p->ended_ns = s->now_ns;
+    for (unsigned w = 0; w < s->workers; w++) timing_end(&p->timing[w], clock_of(s, w));
+    s->rounds.windows_changed = true;
+    return NULL;
+}
+
+/* ---- turns ---- */
+
+/* A marked key: a replica that has updates, or a main copy that its holders have not got. */
+static void note_change(void *shard, uint64_t index)
+{
+    struct shard *s = shard;
+    struct spot spot = shard_spot(s, index);
+    struct location l = location_of(s, spot);
+    struct record *r = is_full(s) ? record_get(&s->records, index) : record_find(&s->records, index);
+    if (!r) return; /* it is a replica, or has some, no longer */
+    if (l.is_here) {
+        if (r->holders > 0 || is_full(s)) owner_changed(s, r);
+        return;
+    }
+    if (!l.is_replica) return;
+    if (!r->is_out) {
+        queue_entry(s, r, l.owner, ROUNDS_LAZY);
+    } else if (!r->is_later) {
+        r->is_later = true;
+        s->rounds.awaited++;
+    }
+}
+
+static void look_at_windows(struct shard *s)
+{
+    struct rounds *all = &s->rounds;
+    if (!all->windows_changed || s->now_ns - all->windows_ns < WINDOWS_PAUSE_NS) return;
+    all->windows_changed = false;
+    all->windows_ns = s->now_ns;
+    for (unsigned w = 0; w < s->workers; w++) {
+        locus_clock widest = 0;
+        for (unsigned peer = 0; peer < s->nodes; peer++) {
+            const struct peer_round *p = &all->peer[peer];
+            if (!p->ended_ns || s->now_ns - p->ended_ns > TIMING_MEMORY_NS) continue;
+            if (p->timing[w].window > widest) widest = p->timing[w].window;
+        }
+        if (widest) all->window[w] = widest; /* after a pause the last one stands */
+    }
+}
+
+static bool marks_wait(const struct shard *s)
+{
+    return s->marks && !marks_are_empty(s->marks);
+}
+
+static bool all_peers(const struct shard *s, bool (*holds)(const struct peer_round *))
+{
+    for (unsigned peer = 0; peer < s->nodes; peer++)
+        if (!holds(&s->rounds.peer[peer])) return false;
+    return true;
+}
+
+static bool has_no_lazy(const struct peer_round *p)
+{
+    return list_length(&p->lazy) == 0 && list_length(&p->poke) == 0;
+}
+
+static bool has_no_refresh(const struct peer_round *p)
+{
+    return list_length(&p->refresh) == 0 && !p->owes && !(p->is_under_way && p->refreshes);
+}
+
+/* protocol.md, quiesce: first our updates are in the main copies, then our rows are in all replicas. */
+static bool is_settled(const struct shard *s, enum request_kind kind)
+{
+    if (marks_wait(s)) return false;
+    if (kind == REQUEST_SETTLE_UPDATES) return s->rounds.awaited == 0 && all_peers(s, has_no_lazy);
+    return all_peers(s, has_no_refresh);
+}
+
+static void complete_settled(struct shard *s)
+{
+    for (unsigned w = 0; w < s->workers && s->rounds.settles > 0; w++) {
+        struct request *r = s->rounds.settle[w];
+        if (!r || !is_settled(s, r->kind)) continue;
+        s->rounds.settle[w] = NULL;
+        s->rounds.settles--;
+        shard_complete(s, r);
+    }
+}
+
+static void synchronize(struct shard *s, bool sync)
+{
+    if (sync && marks_wait(s)) marks_take(s->marks, note_change, s);
+    bool all = s->rounds.settles > 0;
+    for (unsigned peer = 0; peer < s->nodes && (all || s->rounds.waiting > 0); peer++)
+        if (wants_round(s, &s->rounds.peer[peer], sync)) begin_round(s, peer, sync);
+}
+
+static void govern(struct shard *s, uint64_t began_ns)
+{
+    uint64_t now = s->port->now_ns(s->port->context);
+    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + (now - began_ns));
+    if (pause < s->round_pause_ns) pause = s->round_pause_ns;
+    s->rounds.sync_cost_ns = 0;
+    s->rounds.sync_ns = now + pause;
+}
+
+uint64_t rounds_turn(struct shard *s)
+{
+    struct rounds *all = &s->rounds;
+    look_at_windows(s);
+    bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
+    bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
+    if (waits) {
+        uint64_t began = sync ? s->port->now_ns(s->port->context) : 0;
+        uint64_t rounds = s->counters.rounds;
+        synchronize(s, sync);
+        if (sync && s->counters.rounds > rounds) govern(s, began);
+    }
+    if (all->settles > 0) complete_settled(s);
+    s->marks_seen = marks_wait(s);
+    return (all->waiting > 0 || s->marks_seen) && s->now_ns < all->sync_ns ? all->sync_ns : UINT64_MAX;
+}
+
+void rounds_heard(struct shard *s, unsigned peer, uint64_t cost_ns, bool synchronizes)
+{
+    struct peer_round *p = &s->rounds.peer[peer];
+    if (synchronizes) s->rounds.sync_cost_ns += cost_ns;
+    if (p->replicas > 0) {
+        uint64_t us = (s->now_ns - p->heard_ns) / 1000;
+        shard_count(&s->counters.stale_us, p->replicas * us);
+        shard_count(&s->counters.stale_us_squared, p->replicas * us * us / 2);
+    }
+    p->heard_ns = s->now_ns;
+}
+
+locus_clock rounds_window(void *shard, unsigned worker)
+{
+    const struct shard *s = shard;
+    return s->acts_immediately ? INT64_MAX : s->rounds.window[worker];
+}
+
+/* ---- what the owner says ---- */
+
+static void entry_is_answered(struct shard *s, struct record *r)
+{
+    r->is_out = r->has_update = false;
+    not_awaited(s, r);
+    if (!r->has_set) return;
+    r->has_set = false;
+    access_set_done(s, r);
+}
+
+void rounds_entry_is_back(struct shard *s, struct record *r)
+{
+    entry_is_answered(s, r);
+    rounds_settle(s, r);
+}
+
+/* Where there was none, or none with memory. */
+static void install(struct shard *s, struct record *r, struct spot spot, struct location l, const struct wire_entry *e)
+{
+    const float *values = wire_values_const(e);
+    if (s->trace && l.is_replica) trace_wrote(s->trace, spot.index);
+    if (l.is_replica && is_full(s)) {
+        while (row_ensure_replica(spot)) mover_wait(&s->mover);
+        row_refresh(spot, values);
+    } else if (l.is_replica) {
+        row_refresh(spot, values);
+    } else {
+        while (row_replicate(spot, values)) mover_wait(&s->mover);
+        replica_begins(s, r, e->owner, e->epoch);
+    }
+}
+
+const char *rounds_answer(struct shard *s, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    struct record *r = record_find(&s->records, spot.index);
+    struct location l = location_of(s, spot);
+    bool holder = e->flags & WIRE_HOLDER;
+    if (!r || !r->is_out || e->origin != s->rank || e->owner >= s->nodes) return "an answer to no entry of ours";
+    if (l.is_here) return "an answer about a row that is here";
+    if (e->length != 0 && (!holder || e->length != spot.part->length)) return "an answer of no possible length";
+    if (holder && e->length == 0 && !l.is_replica) return "an answer that makes a replica of nothing";
+    if (l.is_replica && e->version < r->version) return "an answer older than the replica";
+    location_learn(s, spot, e->owner, e->epoch);
+    if (e->length) install(s, r, spot, l, e);
+    if (holder) r->version = e->version;
+    r->told = holder;
+    entry_is_answered(s, r);
+    rounds_settle(s, r);
+    return NULL;
+}
+
+const char *rounds_refresh(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    struct location l = location_of(s, spot);
+    if (e->length != spot.part->length || e->owner != peer) return "a refresh of no possible row";
+    location_learn(s, spot, e->owner, e->epoch);
+    if (!l.is_replica) return NULL;
+    struct record *r = is_full(s) ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
+    /* Over an update that is under way it would hide our own writes; the answer brings what it has. */
+    if (r->has_update || e->version <= r->version) return NULL;
+    install(s, r, spot, l, e);
+    r->version = e->version;
+    rounds_settle(s, r);
+    return NULL;
+}
+
+const char *rounds_poke(struct shard *s, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    struct record *r = record_find(&s->records, spot.index);
+    if (e->length) return "a poke with values";
+    if (!r || r->is_out || !location_of(s, spot).is_replica) return NULL;
+    r->is_poked = true;
+    rounds_settle(s, r);
+    return NULL;
+}
+
+const char *rounds_check_row(const struct shard *s, const struct wire_entry *e)
+{
+    const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (e->flags != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || is_full(s)) return "a row that nobody asked for";
+    return r && r->is_out ? NULL : "a row that nobody asked for";
+}
+
+void rounds_row_is_here(struct shard *s, struct record *r, bool answers)
+{
+    if (r->version) replica_ends(s, r);
+    r->told = s->technique == LOCUS_RELOCATE && r->wanted;
+    r->is_poked = false;
+    if (answers) entry_is_answered(s, r);
+    if (r->set != REQUEST_NOWHERE && !r->has_set) access_set_here(s, r);
+}
+
+/* ---- life ---- */
+
+static int init_peer(struct shard *s, struct peer_round *p)
+{
+    p->timing = calloc(s->workers, sizeof *p->timing);
+    if (!p->timing) return -ENOMEM;
+    for (unsigned w = 0; w < s->workers; w++) timing_init(&p->timing[w]);
+    return 0;
+}
+
+int rounds_init(struct shard *s)
+{
+    struct rounds *all = &s->rounds;
+    int rc = 0;
+    all->peer = calloc(s->nodes, sizeof *all->peer);
+    all->window = calloc(s->workers, sizeof *all->window);
+    all->settle = calloc(s->workers, sizeof(struct request *));
+    if (!all->peer || !all->window || !all->settle) return -ENOMEM;
+    for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE, TIMING_QUANTILE);
+    for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
+    return rc;
+}
+
+void rounds_fini(struct shard *s)
+{
+    struct rounds *all = &s->rounds;
+    for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) {
+        struct peer_round *p = &all->peer[peer];
+        free(p->urgent.index);
+        free(p->poke.index);
+        free(p->lazy.index);
+        free(p->refresh.index);
+        free(p->timing);
+    }
+    free(all->peer);
+    free(all->window);
+    free(all->settle);
+}

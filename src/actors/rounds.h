@@ -1,0 +1,105 @@
+/*
+ * rounds.h - the requester's side of communication rounds: what the owners must hear of our intents and of our replicas'
+ * updates, and what the holders of replicas must hear of our rows (AdaPM, Appendix B.1.2 and B.2; protocol.md).
+ *
+ * A key has at most one entry under way (its `is_out`), a peer at most one round: a run of entries and refreshes, ended by
+ * WIRE_ROUND, which the peer acknowledges when it has served all before it. So whatever happens meanwhile is aggregated
+ * into the next round. Three classes of news wait for it:
+ *
+ *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as the peer's round is
+ *             over
+ *   lazy      updates of replicas, expired intents
+ *   refresh   rows of ours that changed, for their holders
+ *
+ * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
+ * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers.
+ * What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
+ *
+ * Callers   shard.c, owner.c, access.c, relocation.c
+ * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker
+ * Waiting   never
+ * Life      rounds_init, rounds_turn now and then, rounds_fini
+ */
+#ifndef LOCUS_ACTORS_ROUNDS_H
+#define LOCUS_ACTORS_ROUNDS_H
+
+#include "actors/record.h"
+#include "actors/timing.h"
+
+struct shard;
+
+enum {
+    ROUNDS_GOVERNOR = 8,
+    ROUNDS_BYTES = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
+};
+
+enum rounds_class { ROUNDS_URGENT = 1, ROUNDS_LAZY = 2, ROUNDS_POKE = 4 };
+
+struct index_list {
+    uint64_t *index;
+    size_t first, count, room; /* index[first … count-1] wait */
+};
+
+struct peer_round {
+    bool is_under_way;
+    bool refreshes;    /* it carries refreshes, or follows rows that went there */
+    bool owes;         /* a row went there as an answer, and no round has followed it yet */
+    bool goes_on;      /* the last one was full; what is left need not wait for the governor */
+    uint32_t number;   /* of the last one */
+    uint64_t ended_ns; /* when the last one was acknowledged; 0: never */
+    struct index_list urgent, poke, lazy, refresh;
+    struct timing *timing; /* [workers] */
+    uint64_t heard_ns;     /* last frame; 0: none while we hold replicas of its rows */
+    uint64_t replicas;     /* that we hold of its rows */
+};
+
+struct rounds {
+    struct peer_round *peer; /* [nodes] */
+    locus_clock *window;     /* [workers] how far ahead to act on intents */
+    uint64_t windows_ns;     /* when they were last looked at */
+    bool windows_changed;
+    uint64_t sync_ns;        /* not before: the governor's next moment */
+    uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began */
+    uint64_t waiting;        /* keys in the lists */
+    uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */
+    struct request **settle; /* [workers] quiesce requests under way */
+    unsigned settles;
+};
+
+int rounds_init(struct shard *);
+void rounds_fini(struct shard *);
+
+/* Sends what may be sent; returns when it wants to be called again. */
+uint64_t rounds_turn(struct shard *);
+
+/* The node wants the key once more, once less. For intents.h. */
+void rounds_want(void *shard, uint64_t index);
+void rounds_unwant(void *shard, uint64_t index);
+locus_clock rounds_window(void *shard, unsigned worker);
+
+/* A set of the key's replica waits to be said. */
+void rounds_say_set(struct shard *, struct record *);
+/* Something about the key may have to be said, or can go on. May give the record back. */
+void rounds_settle(struct shard *, struct record *);
+void rounds_queue_refresh(struct shard *, unsigned node, uint64_t index);
+/* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is there. */
+void rounds_answered(struct shard *, unsigned node);
+void rounds_queue_poke(struct shard *, struct record *, unsigned node);
+
+/* Our entry came back to us, or its answer arrived with the row. */
+void rounds_entry_is_back(struct shard *, struct record *);
+/* A row that answers an entry: have we asked? NULL, or what is wrong with it. */
+const char *rounds_check_row(const struct shard *, const struct wire_entry *);
+/* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
+void rounds_row_is_here(struct shard *, struct record *, bool answers);
+
+/* Entries from peers. NULL, or what is wrong with them. */
+const char *rounds_answer(struct shard *, const struct wire_entry *);
+const char *rounds_refresh(struct shard *, unsigned peer, const struct wire_entry *);
+const char *rounds_poke(struct shard *, const struct wire_entry *);
+const char *rounds_end(struct shard *, unsigned peer, const struct wire_entry *);
+
+/* A frame arrived from the peer, and took so long to serve; `synchronizes`: it was mostly that. */
+void rounds_heard(struct shard *, unsigned peer, uint64_t cost_ns, bool synchronizes);
+
+#endif
