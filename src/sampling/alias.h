@@ -1,0 +1,50 @@
+/*
+ * alias.h - drawing by weight in constant time: the alias method, with a table built as by Vose (1991).
+ *
+ * Each of n cells has the same probability; it belongs to its own index up to a threshold, and to one other index from
+ * there on. One random number chooses the cell and the side. An index of weight 0 is never drawn, one of any other
+ * weight can be.
+ *
+ * Callers   target.c
+ * Memory    16 bytes an index; 16 more while the table is built
+ * Waiting   never
+ * Life      alias_init, alias_draw and alias_weights from any thread, alias_fini
+ */
+#ifndef LOCUS_SAMPLING_ALIAS_H
+#define LOCUS_SAMPLING_ALIAS_H
+
+#include "sampling/random.h"
+
+#include <stdbool.h>
+
+struct alias_cell {
+    uint64_t threshold; /* of the cell, in 2^64ths, that belongs to its own index; 0: none, its weight is 0 */
+    uint64_t other;
+};
+
+struct alias {
+    uint64_t count;
+    uint64_t possible; /* indices of weight above 0 */
+    struct alias_cell *cell;
+};
+
+/* Weights are finite and not negative, one is above 0. 0 or -ENOMEM. */
+int alias_init(struct alias *, const double *weights, uint64_t count);
+void alias_fini(struct alias *);
+
+static inline uint64_t alias_draw(const struct alias *a, struct random *r)
+{
+    uint64_t rest, i = random_below(r, a->count, &rest);
+    const struct alias_cell *c = &a->cell[i];
+    return rest < c->threshold ? i : c->other;
+}
+
+static inline bool alias_is_possible(const struct alias *a, uint64_t i)
+{
+    return a->cell[i].threshold > 0;
+}
+
+/* The weights again, with another sum. */
+void alias_weights(const struct alias *, double *weights);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * distribution.h - a registered distribution: the target, the scheme that its conformity level asks for, and a stream
+ * of samples for each worker.
+ *
+ * Callers   sampling.c
+ * Memory    about 2.3 KB a worker, the target's (target.h), the pools of the workers that use them (stream.h)
+ * Waiting   never
+ * Life      distribution_new, stream_... , distribution_free. It may outlive the node, but can then only be freed
+ */
+#ifndef LOCUS_SAMPLING_DISTRIBUTION_H
+#define LOCUS_SAMPLING_DISTRIBUTION_H
+
+#include "sampling/stream.h"
+
+struct locus_distribution {
+    const locus *node;
+    struct target target;
+    enum locus_conformity conformity;
+    bool is_unique; /* without replacement */
+    bool is_used;   /* a sample was prepared */
+    unsigned rank, streams;
+    struct stream *stream; /* [streams], by worker */
+};
+
+/* Weights NULL: uniform. The arguments were checked. 0 or -ENOMEM. */
+int distribution_new(locus_distribution **, locus_key first, const double *weights, uint64_t count, unsigned workers);
+void distribution_free(locus_distribution *);
+
+/* What the streams' random numbers follow from, with rank and worker. */
+void distribution_seed(locus_distribution *, uint64_t seed);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * local.h - local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local sampling").
+ *
+ * A key is drawn from the target until its row is here, LOCAL_DRAWS times at most: that is the target restricted to
+ * what is here. When that fails, little of it is here: then a piece of the range is searched, the search going on where
+ * it stopped the last time, and one of the keys that it has found (LOCAL_KNOWN of them are remembered) and that are
+ * still here is taken, whatever its weight. When none is, there is no local key: the caller falls back. After the whole
+ * range was searched in vain, the next attempts are shorter, until one succeeds.
+ *
+ * Callers   stream.c, under its latch
+ * Memory    its own
+ * Waiting   never
+ * Life      zeroed, local_draw any number of times
+ */
+#ifndef LOCUS_SAMPLING_LOCAL_H
+#define LOCUS_SAMPLING_LOCAL_H
+
+#include "sampling/target.h"
+#include "store/store.h"
+
+enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_KNOWN = 64 };
+
+struct local {
+    locus_key known[LOCAL_KNOWN];
+    unsigned count;        /* known */
+    uint64_t place;        /* in the range, where to search next */
+    uint64_t keys_in_vain; /* searched since a key was found here */
+};
+
+/* Can the row of `key` be read without the network? */
+static inline bool local_has_row(const struct store *s, locus_key key)
+{
+    struct spot spot = store_spot(s, key);
+    return spot_is_held(spot, directory_load(spot.word));
+}
+
+/* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it looked. */
+bool local_draw(struct local *, const struct store *, const struct target *, struct random *, struct keyset *drawn,
+                locus_key *key);
+
+#endif

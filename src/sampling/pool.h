@@ -1,0 +1,40 @@
+/*
+ * pool.h - sample reuse: G keys drawn independently, and given out U times, each time in another random order
+ * (NuPS, Section 4.4, "Sample reuse").
+ *
+ * A sample that must have no key twice skips over what it has: those keys stay for the next sample of the same
+ * traversal; at its end they are passed over.
+ *
+ * Callers   stream.c, under its latch
+ * Memory    8 bytes a key, kept from one filling to the next
+ * Waiting   never
+ * Life      zeroed, pool_fill, pool_take until it is used up, again pool_fill ..., pool_fini
+ */
+#ifndef LOCUS_SAMPLING_POOL_H
+#define LOCUS_SAMPLING_POOL_H
+
+#include "sampling/target.h"
+
+enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
+
+struct pool {
+    locus_key *key; /* [size]; of the present traversal, [next ...] are still to come */
+    size_t size, room, next;
+    unsigned uses; /* traversals left, the present one included; 0: used up */
+};
+
+/* Draws `size` keys. 0 or -ENOMEM: the pool is as before. */
+int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
+void pool_fini(struct pool *);
+
+/* Takes at most n keys, fewer when the pool is used up; returns how many. With `drawn`: none that is in it; fewer also
+ * when a whole traversal has no other. */
+size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
+
+/* Keys that it will still give out. */
+static inline uint64_t pool_left(const struct pool *p)
+{
+    return p->uses == 0 ? 0 : (uint64_t)p->uses * p->size - p->next;
+}
+
+#endif

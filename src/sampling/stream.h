@@ -1,0 +1,64 @@
+/*
+ * stream.h - what one worker draws from one distribution: its random numbers, its pools, what it knows to be here.
+ *
+ * The worker's thread and its loaders' all draw from it; the latch makes them take turns. Streams have no part in
+ * common, so that samples of different workers and nodes are independent at the levels that promise it (NuPS, Section
+ * 4.1).
+ *
+ * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended, which is what "in the
+ * background" means here: the manager's threads fetch the rows; drawing the keys takes 2 us once in POOL_KEYS *
+ * POOL_USES keys, and needs no thread. How many are ahead follows from experience: one more when a pool's turn comes and
+ * an eighth of its rows is not here yet (NuPS, Section 4.4, compares durations to the same end).
+ *
+ * Callers   sampling.c
+ * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 + POOLS_AHEAD_MAX of them
+ * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when a pool is filled
+ * Life      stream_init, stream_... , stream_fini
+ */
+#ifndef LOCUS_SAMPLING_STREAM_H
+#define LOCUS_SAMPLING_STREAM_H
+
+#include "sampling/lease.h"
+#include "sampling/local.h"
+
+enum { POOLS_AHEAD_MAX = 8, POOLS_MAX = 1 + POOLS_AHEAD_MAX };
+
+struct stream_pool {
+    struct pool pool;
+    struct lease lease;
+};
+
+struct stream {
+    int latch;
+    unsigned filled; /* pools, from `present` on, in a ring */
+    unsigned present, ahead;
+    struct random random;
+    uint64_t opening;        /* of the worker, whose clock the leases are in */
+    locus_clock began;       /* the present pool: start of its first sample */
+    locus_clock pool_clocks; /* how long a pool lasts; 0: not known yet */
+    struct stream_pool pool[POOLS_MAX];
+    struct local local;
+} __attribute__((aligned(128)));
+
+/* A request for keys: `n` of them to `keys`, used while the worker's clock is in [start, end). */
+struct drawing {
+    const struct target *target;
+    const struct store *store;
+    struct preparer who;
+    struct keyset *drawn; /* without replacement: what the sample has; else NULL */
+    locus_clock now, start, end;
+    uint64_t opening; /* of the worker: pools of another one's are of no use */
+    bool rows_move;   /* do rows come here by intent? */
+    bool localize;    /* intent moves a row once (Lapse), and it may leave again: intend what has left */
+};
+
+void stream_init(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
+void stream_fini(struct stream *);
+
+/* Each scheme: n keys, or -ENOMEM, or what signaling intent said: a node was lost. */
+int stream_draw_independent(struct stream *, const struct drawing *, locus_key *keys, size_t n);
+int stream_draw_reused(struct stream *, const struct drawing *, locus_key *keys, size_t n);
+/* Signals nothing. Keys that had to be drawn from anywhere come last. */
+int stream_draw_local(struct stream *, const struct drawing *, locus_key *keys, size_t n);
+
+#endif
