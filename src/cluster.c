@@ -1,0 +1,430 @@
+#include "cluster.h"
+
+#include "actors/pinning.h"
+#include "clock.h"
+#include "error.h"
+#include "net/mesh.h"
+#include "net/rendezvous.h"
+#include "net/rendezvous_address.h"
+#include "net/secret.h"
+#include "net/uring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOSS_BYTES = 320 };
+static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX, "one list of addresses serves both");
+
+struct cluster {
+    int rank, size;
+    unsigned shards;
+    double join_timeout_s, peer_timeout_s;
+    struct secret secret;
+    int listener; /* of the data port while joining, else -1 */
+    struct rendezvous *rendezvous;
+    struct rendezvous_cluster agreed;
+    struct pinning_machine *machine;
+    struct pinning_plan *plan;
+    struct reactor **reactor; /* [shards] */
+    void (*lost)(void *context);
+    void *context;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t noted;
+    bool has_reactors; /* all are open: a loss is told to them */
+    bool is_telling;   /* they are being told */
+    bool is_lost;      /* atomic: mesh_connect looks at it, too */
+    unsigned lost_rank;
+    char loss[LOSS_BYTES]; /* the sentence */
+};
+
+/* Losing a node. */
+
+/* The first loss counts: what follows is mostly its consequence. */
+static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool *has_reactors)
+{
+    bool first = false;
+    pthread_mutex_lock(&c->mutex);
+    *has_reactors = c->has_reactors;
+    if (!c->is_lost) {
+        first = c->is_telling = true;
+        __atomic_store_n(&c->is_lost, true, __ATOMIC_RELEASE);
+        c->lost_rank = rank;
+        const char *address = c->agreed.address && rank < (unsigned)c->size ? c->agreed.address[rank]
+                                                                            : "unknown address";
+        snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
+        pthread_cond_broadcast(&c->noted);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return first;
+}
+
+static void lose(struct cluster *c, unsigned rank, const char *reason)
+{
+    bool has_reactors;
+    if (!note_loss(c, rank, reason, &has_reactors)) return;
+    /* Before any operation ends by it: from then on every call fails, those for rows that are here, too. */
+    c->lost(c->context);
+    for (unsigned s = 0; has_reactors && s < c->shards; s++) reactor_lose(c->reactor[s], rank, reason);
+    pthread_mutex_lock(&c->mutex);
+    c->is_telling = false;
+    pthread_cond_broadcast(&c->noted);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* Whoever found the loss has told the reactors of it and uses them no more. */
+static void await_told(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    while (c->is_telling) pthread_cond_wait(&c->noted, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+static void lost_by_link(void *context, unsigned rank, const char *reason)
+{
+    struct cluster *c = context;
+    rendezvous_report_lost(c->rendezvous, (int)rank, reason);
+    lose(c, rank, reason);
+}
+
+static void lost_by_rendezvous(void *context, int rank, const char *reason)
+{
+    lose(context, (unsigned)rank, reason);
+}
+
+int cluster_loss(struct cluster *c)
+{
+    int rc = 0;
+    pthread_mutex_lock(&c->mutex);
+    if (c->is_lost) rc = error_set(-ECONNRESET, "%s", c->loss);
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
+}
+
+/* The rendezvous says that a node was lost; which one it is about to tell from a thread of its own. */
+static int await_loss(struct cluster *c, int rc)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += 1;
+    pthread_mutex_lock(&c->mutex);
+    while (!c->is_lost && pthread_cond_timedwait(&c->noted, &c->mutex, &deadline) == 0) continue;
+    pthread_mutex_unlock(&c->mutex);
+    int loss = cluster_loss(c);
+    return loss ? loss : rc;
+}
+
+/* Joining. */
+
+static double seconds_or(double seconds, double standard)
+{
+    return seconds > 0 ? seconds : standard;
+}
+
+static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
+{
+    unsigned here = 0;
+    const char *ours = c->agreed.address[c->rank];
+    size_t host = (size_t)(strrchr(ours, ':') - ours);
+    for (int i = 0; i < c->size; i++) {
+        const char *other = c->agreed.address[i];
+        if (strncmp(other, ours, host) != 0 || strrchr(other, ':') != other + host) continue;
+        if (i == c->rank) *our_index = here;
+        here++;
+    }
+    return here;
+}
+
+static const char *listen_address(const struct locus_config *config)
+{
+    return config->listen ? config->listen : getenv("LOCUS_LISTEN");
+}
+
+/* Without a secret whoever reaches our ports could join: nobody from outside does, unless we were told so. */
+static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
+{
+    return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
+}
+
+static int join_rendezvous(struct cluster *c, const struct locus_config *config, const char *data_address)
+{
+    const struct rendezvous_config r = {
+        .rank = c->rank,
+        .size = c->size,
+        .address = config->rendezvous,
+        .data_address = data_address,
+        .tables = config->tables,
+        .table_count = config->table_count,
+        .technique = (int)config->technique,
+        .act_immediately = config->act_immediately,
+        .shards = config->shards,
+        /* Nodes of one host are counted as if all were: rank 0 does not know better before the others came. */
+        .choice = pinning_choose_shards(c->machine, 1, config->workers),
+        .workers = config->workers,
+        .join_timeout_s = c->join_timeout_s,
+        .peer_timeout_s = c->peer_timeout_s,
+        .secret = &c->secret,
+        .loopback_only = stays_on_loopback(c, config),
+        .lost = lost_by_rendezvous,
+        .context = c,
+    };
+    int rc = rendezvous_join(&r, &c->rendezvous, &c->agreed);
+    if (rc) return rc;
+    c->shards = c->agreed.shards;
+    c->peer_timeout_s = c->agreed.peer_timeout_s;
+    return 0;
+}
+
+static int listen_for_peers(struct cluster *c, const struct locus_config *config, char address[MESH_ADDRESS_MAX])
+{
+    const struct mesh_place place = {
+        .listen = listen_address(config),
+        .rendezvous = config->rendezvous,
+        .loopback_only = stays_on_loopback(c, config),
+        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+    };
+    return mesh_listen(&place, &c->listener, address);
+}
+
+static int join(struct cluster *c, const struct locus_config *config)
+{
+    char data_address[MESH_ADDRESS_MAX];
+    struct rendezvous_address rendezvous;                        /* its form is the first thing to be wrong */
+    if (pinning_machine_load(c->machine)) c->machine->cores = 0; /* an unknown machine: nothing is pinned */
+    int rc = rendezvous_address_parse(&rendezvous, config->rendezvous);
+    if (rc == 0) rc = secret_read(&c->secret);
+    if (rc == 0) rc = listen_for_peers(c, config, data_address);
+    if (rc == 0) rc = join_rendezvous(c, config, data_address);
+    if (rc) return rc;
+    c->reactor = calloc(c->shards, sizeof(struct reactor *));
+    return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
+}
+
+static void init_lock(struct cluster *c)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&c->mutex, NULL);
+    pthread_cond_init(&c->noted, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context, struct cluster **out)
+{
+    struct cluster *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) return error_set(-ENOMEM, "no memory for a cluster");
+    init_lock(c);
+    c->listener = -1;
+    c->rank = config->rank;
+    c->size = config->size;
+    c->join_timeout_s = seconds_or(config->join_timeout_s, 60);
+    c->peer_timeout_s = seconds_or(config->peer_timeout_s, 10);
+    c->lost = lost;
+    c->context = context;
+    c->machine = calloc(1, sizeof *c->machine);
+    c->plan = calloc(1, sizeof *c->plan);
+    int rc = c->machine && c->plan ? join(c, config) : error_set(-ENOMEM, "no memory for a pinning plan");
+    if (rc) {
+        cluster_free(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+unsigned cluster_shards(const struct cluster *c)
+{
+    return c->shards;
+}
+
+static void close_sockets(const int *fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fd[i] >= 0) close(fd[i]);
+}
+
+/* Opens a reactor for every shard; fd[peer * shards + shard] are taken over. */
+static int open_reactors(struct cluster *c, const struct cluster_start *start, const int *fd)
+{
+    int rc = 0, own[RENDEZVOUS_NODES_MAX];
+    for (unsigned s = 0; s < c->shards; s++) {
+        for (int peer = 0; peer < c->size; peer++) own[peer] = fd[(size_t)peer * c->shards + s];
+        const struct reactor_config r = {
+            .store = start->store,
+            .shard = s,
+            .workers = start->workers,
+            .technique = start->technique,
+            .acts_immediately = start->acts_immediately,
+            .max_rounds_per_second = start->max_rounds_per_second,
+            .clock = start->clock,
+            .node_keys = start->node_keys,
+            .fd = own,
+            .peer_timeout_s = c->peer_timeout_s,
+            .place = c->plan->shard[s],
+            .yields = cluster_shares_cores(c),
+            .lost = lost_by_link,
+            .context = c,
+        };
+        if (rc)
+            close_sockets(own, (size_t)c->size);
+        else
+            rc = reactor_open(&r, &c->reactor[s]);
+    }
+    return rc;
+}
+
+static void plan_threads(struct cluster *c)
+{
+    unsigned our_index = 0, most = 0, here = nodes_of_host(c, &our_index);
+    for (int i = 0; i < c->size; i++)
+        if (c->agreed.workers[i] > most) most = c->agreed.workers[i];
+    pinning_plan(c->machine, here, our_index, c->shards, most, c->plan);
+}
+
+static int connect_links(struct cluster *c, const struct cluster_start *start)
+{
+    size_t links = (size_t)c->shards * (unsigned)c->size;
+    int *fd = malloc(links * sizeof *fd);
+    if (!fd) return error_set(-ENOMEM, "no memory for %zu links", links);
+    const struct mesh_config m = {
+        .cluster = c->agreed.id,
+        .rank = (unsigned)c->rank,
+        .size = (unsigned)c->size,
+        .shards = c->shards,
+        .address = (const char(*)[MESH_ADDRESS_MAX])c->agreed.address,
+        .listener = c->listener,
+        .secret = &c->secret,
+        .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
+        .report_ns = UINT64_C(10000000000),
+        .cancel = &c->is_lost,
+    };
+    int rc = mesh_connect(&m, fd);
+    c->listener = -1;
+    if (rc == 0) rc = open_reactors(c, start, fd);
+    free(fd);
+    return rc;
+}
+
+/* The others wait for this node: they hear why it does not come. */
+static void report_failure(struct cluster *c)
+{
+    char reason[LOSS_BYTES];
+    snprintf(reason, sizeof reason, "could not start: %s", locus_error());
+    rendezvous_report_lost(c->rendezvous, c->rank, reason);
+}
+
+/* The rendezvous may tell of a loss from the moment of joining on. One that came before this is for us to find. */
+static int announce_reactors(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->has_reactors = true;
+    pthread_mutex_unlock(&c->mutex);
+    return cluster_loss(c);
+}
+
+int cluster_start(struct cluster *c, const struct cluster_start *start)
+{
+    plan_threads(c);
+    /* Before there are links, whose end would speak faster than the report. */
+    int rc = uring_check((unsigned)c->size);
+    if (rc == 0) rc = connect_links(c, start);
+    if (rc == -ECANCELED) rc = cluster_loss(c);
+    if (rc == 0) rc = announce_reactors(c);
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
+    if (rc && cluster_loss(c) == 0) report_failure(c);
+    return rc ? rc : cluster_barrier(c, "open");
+}
+
+struct reactor **cluster_reactors(struct cluster *c)
+{
+    return c->reactor;
+}
+
+bool cluster_shares_cores(const struct cluster *c)
+{
+    return !c->plan->has_own_core;
+}
+
+int cluster_barrier(void *cluster, const char *name)
+{
+    struct cluster *c = cluster;
+    int rc = cluster_loss(c);
+    if (rc == 0) rc = rendezvous_barrier(c->rendezvous, name);
+    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
+}
+
+void cluster_absent(struct cluster *c, bool absent)
+{
+    rendezvous_absent(c->rendezvous, absent);
+}
+
+/* Leaving. */
+
+/* Each may tell all others of a loss until it has stopped. */
+static void end_reactors(struct cluster *c)
+{
+    for (unsigned s = 0; c->reactor && s < c->shards; s++)
+        if (c->reactor[s]) reactor_stop(c->reactor[s]);
+    await_told(c);
+    /* Each waits for the readers that the store knows, the other shards' among them: so none is freed before. */
+    for (unsigned s = 0; c->reactor && s < c->shards; s++)
+        if (c->reactor[s]) reactor_fini(c->reactor[s]);
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) {
+        if (c->reactor[s]) reactor_free(c->reactor[s]);
+        c->reactor[s] = NULL;
+    }
+}
+
+int cluster_leave(struct cluster *c)
+{
+    int rc = cluster_loss(c);
+    if (rc == 0) rc = rendezvous_leave(c->rendezvous);
+    end_reactors(c);
+    int loss = cluster_loss(c);
+    return loss ? loss : rc;
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (!c) return;
+    rendezvous_free(c->rendezvous); /* first: it may call `lost` until then */
+    end_reactors(c);
+    if (c->listener >= 0) close(c->listener);
+    if (c->machine) pinning_machine_fini(c->machine);
+    pthread_cond_destroy(&c->noted);
+    pthread_mutex_destroy(&c->mutex);
+    secret_forget(&c->secret);
+    free(c->reactor);
+    free(c->machine);
+    free(c->plan);
+    free(c);
+}
+
+struct link_stats cluster_link_stats(const struct cluster *c)
+{
+    struct link_stats sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) {
+        struct link_stats l = reactor_link_stats(c->reactor[s]);
+        sum.bytes_sent += l.bytes_sent;
+        sum.bytes_received += l.bytes_received;
+        sum.frames_sent += l.frames_sent;
+        sum.frames_received += l.frames_received;
+    }
+    return sum;
+}
+
+struct shard_counters cluster_counters(const struct cluster *c)
+{
+    struct shard_counters sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) reactor_add_counters(c->reactor[s], &sum);
+    return sum;
+}
+
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind, struct locus_histogram *out)
+{
+    for (unsigned s = 0; s < c->shards; s++) reactor_add_histogram(c->reactor[s], kind, out);
+}

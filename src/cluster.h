@@ -1,0 +1,59 @@
+/*
+ * cluster.h - the other nodes: joining them, one reactor a shard with links to them, losing one, leaving in order.
+ *
+ * Callers   locus.c opens and closes; worker.c and collective.c ask; losses come from reactors' and rendezvous' threads
+ * Memory    its own, and what its parts state
+ * Waiting   cluster_join to the join deadline; cluster_barrier and cluster_leave while all nodes live
+ * Life      cluster_join, cluster_start, work, cluster_leave, cluster_free
+ */
+#ifndef LOCUS_CLUSTER_H
+#define LOCUS_CLUSTER_H
+
+#include "actors/reactor.h"
+#include "locus.h"
+#include "net/link.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+struct cluster;
+
+/* Joins as config->rank of config->size (at least 2). 0, or with the sentence in locus_error(): rendezvous.h and mesh.h
+ * say which. `lost` is called once, when a node was lost: from any thread, must not wait. */
+int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context, struct cluster **out);
+unsigned cluster_shards(const struct cluster *);
+
+/* Starts the reactors on the store, and waits until all nodes have. */
+struct cluster_start {
+    struct store *store;
+    unsigned workers;
+    enum locus_technique technique;
+    bool acts_immediately;
+    unsigned max_rounds_per_second;
+    const locus_clock *const *clock; /* [workers]; stays valid */
+    uint64_t *node_keys;             /* keys of waiting intents */
+};
+int cluster_start(struct cluster *, const struct cluster_start *);
+struct reactor **cluster_reactors(struct cluster *); /* [shards] */
+/* Do workers share cores with shards? Then whoever spins must yield. */
+bool cluster_shares_cores(const struct cluster *);
+
+/* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
+int cluster_loss(struct cluster *);
+
+/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits collective_others. */
+int cluster_barrier(void *cluster, const char *name);
+/* All our workers have closed (or one is open again): we count as arrived at every barrier meanwhile. */
+void cluster_absent(struct cluster *, bool absent);
+
+/* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
+int cluster_leave(struct cluster *);
+void cluster_free(struct cluster *); /* NULL is allowed */
+
+/* Sums over the links, over the shards. Any thread. */
+struct link_stats cluster_link_stats(const struct cluster *);
+struct shard_counters cluster_counters(const struct cluster *);
+/* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
+void cluster_histogram(const struct cluster *, enum locus_histogram_kind, struct locus_histogram *out);
+
+#endif

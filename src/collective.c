@@ -1,0 +1,205 @@
+#include "collective.h"
+
+#include "error.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
+
+static const char *kind_name(enum collective_kind kind)
+{
+    return kind == COLLECTIVE_QUIESCE ? "quiesce" : "barrier";
+}
+
+void collective_init(struct collective *c, unsigned workers)
+{
+    *c = (struct collective){.workers = workers};
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&c->mutex, NULL);
+    pthread_cond_init(&c->complete, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void collective_join(struct collective *c, collective_others *others, void *context)
+{
+    c->others = others;
+    c->context = context;
+}
+
+void collective_fini(struct collective *c)
+{
+    pthread_cond_destroy(&c->complete);
+    pthread_mutex_destroy(&c->mutex);
+}
+
+static bool all_are_there(const struct collective *c)
+{
+    for (unsigned i = 0; i < c->workers; i++)
+        if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_OPEN) return false;
+    return true;
+}
+
+static void complete(struct collective *c, int result)
+{
+    for (unsigned i = 0; i < c->workers; i++)
+        if (c->place[i] == PLACE_ARRIVED) c->place[i] = PLACE_OPEN;
+    c->kind = COLLECTIVE_NONE;
+    c->result = result;
+    c->meeting++;
+    pthread_cond_broadcast(&c->complete);
+}
+
+/* All of this node are there, and nobody has gone to meet the others yet: whoever sees it first does. */
+static bool should_meet_others(const struct collective *c)
+{
+    return c->kind != COLLECTIVE_NONE && !c->others_called && !c->failure && all_are_there(c);
+}
+
+static void meet_others(struct collective *c)
+{
+    int rc = 0;
+    if (c->others) {
+        const char *name = kind_name(c->kind);
+        c->others_called = true;
+        pthread_mutex_unlock(&c->mutex);
+        rc = c->others(c->context, name);
+        pthread_mutex_lock(&c->mutex);
+        c->others_called = false;
+    }
+    complete(c, c->failure ? c->failure : rc);
+}
+
+int collective_open(struct collective *c)
+{
+    int id = -EBUSY;
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->workers && id < 0; i++)
+        if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
+    if (id >= 0) c->place[id] = PLACE_OPEN;
+    pthread_mutex_unlock(&c->mutex);
+    return id;
+}
+
+void collective_close(struct collective *c, int id)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->place[id] = PLACE_CLOSED;
+    if (should_meet_others(c)) pthread_cond_broadcast(&c->complete); /* one of those who wait does it */
+    pthread_mutex_unlock(&c->mutex);
+}
+
+unsigned collective_open_count(struct collective *c)
+{
+    unsigned open = 0;
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->workers; i++) open += c->place[i] == PLACE_OPEN || c->place[i] == PLACE_ARRIVED;
+    pthread_mutex_unlock(&c->mutex);
+    return open;
+}
+
+static void report_missing(const struct collective *c, enum collective_kind kind, unsigned waited_s)
+{
+    char missing[REPORT_BYTES];
+    size_t length = 0;
+    unsigned more = 0;
+    for (unsigned i = 0; i < c->workers; i++) {
+        if (c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_OPEN) continue;
+        const char *note = c->place[i] == PLACE_OPEN ? "" : " (never opened)";
+        if (length + 32 > sizeof missing)
+            more++;
+        else
+            length += (size_t)snprintf(missing + length, sizeof missing - length, " %u%s", i, note);
+    }
+    fprintf(stderr, "locus: a %s has waited %u s for worker%s", kind_name(kind), waited_s, missing);
+    if (more) fprintf(stderr, " and %u more", more);
+    fprintf(stderr, "\n");
+}
+
+#ifdef LOCUS_FIBERS
+struct awaited {
+    const struct collective *collective;
+    uint64_t meeting;
+};
+
+static bool has_news(const void *awaited)
+{
+    const struct awaited *a = awaited;
+    const struct collective *c = a->collective;
+    return c->meeting != a->meeting || should_meet_others(c) || (c->failure && !c->others_called);
+}
+
+static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+{
+    const struct awaited a = {c, c->meeting};
+    (void)deadline, (void)waited_s, (void)report_missing;
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(has_news, &a);
+    pthread_mutex_lock(&c->mutex);
+}
+#else
+/* Waits for a change, to the next moment of reporting. */
+static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+{
+    if (pthread_cond_timedwait(&c->complete, &c->mutex, deadline) != ETIMEDOUT) return;
+    *waited_s += REPORT_AFTER_S;
+    deadline->tv_sec += REPORT_AFTER_S;
+    if (!all_are_there(c)) report_missing(c, c->kind, *waited_s);
+}
+#endif
+
+static int wait_for_meeting(struct collective *c)
+{
+    uint64_t meeting = c->meeting;
+    unsigned waited_s = 0;
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += REPORT_AFTER_S;
+    while (c->meeting == meeting) {
+        if (should_meet_others(c))
+            meet_others(c);
+        else if (c->failure && !c->others_called)
+            complete(c, c->failure);
+        else
+            wait_for_news(c, &deadline, &waited_s);
+    }
+    return c->result;
+}
+
+int collective_meet(struct collective *c, int id, enum collective_kind kind)
+{
+    pthread_mutex_lock(&c->mutex);
+    enum collective_kind other = c->kind;
+    int rc = c->failure;
+    if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
+        rc = error_set(-EINVAL, "worker %d called a %s while others wait in a %s", id, kind_name(kind),
+                       kind_name(other));
+    if (rc == 0) {
+        c->kind = kind;
+        c->place[id] = PLACE_ARRIVED;
+        rc = wait_for_meeting(c);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
+}
+
+void collective_fail(struct collective *c, int rc)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->failure = rc;
+    pthread_cond_broadcast(&c->complete);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+bool collective_all_closed(struct collective *c)
+{
+    bool all = true;
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->workers; i++) all &= c->place[i] == PLACE_CLOSED;
+    pthread_mutex_unlock(&c->mutex);
+    return all;
+}

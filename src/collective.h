@@ -1,0 +1,60 @@
+/*
+ * collective.h - where the workers of a node meet, and then all nodes.
+ *
+ * A node has arrived when every worker id of it has arrived or has closed; ids that never opened are waited for. One of
+ * the waiting workers then meets the other nodes for all of them (collective_others).
+ *
+ * Callers   worker.c, from the workers' threads; collective_fail from any
+ * Memory    its own
+ * Waiting   collective_meet: until all are there or a node was lost; after 10 s, and then every 10 s, it says on stderr
+ *           which workers are missing (the rendezvous says which nodes)
+ * Life      collective_init, workers open / meet / close, collective_fini
+ */
+#ifndef LOCUS_COLLECTIVE_H
+#define LOCUS_COLLECTIVE_H
+
+#include "locus.h"
+
+#include <pthread.h>
+
+enum collective_kind { COLLECTIVE_NONE, COLLECTIVE_BARRIER, COLLECTIVE_QUIESCE };
+enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED };
+
+/* Meets the other nodes; 0 or a negative errno. */
+typedef int collective_others(void *context, const char *name);
+
+struct collective {
+    pthread_mutex_t mutex;
+    pthread_cond_t complete;
+    unsigned workers;
+    uint64_t meeting;          /* counts the completed ones */
+    enum collective_kind kind; /* that some are waiting in */
+    bool others_called;        /* one of ours is meeting the other nodes */
+    int result;                /* of the last meeting */
+    int failure;               /* 0, or what every meeting returns */
+    collective_others *others; /* NULL in a cluster of one */
+    void *context;
+    unsigned char place[LOCUS_WORKERS_MAX];
+};
+
+void collective_init(struct collective *, unsigned workers);
+/* There are other nodes, and this is how to meet them; before the first worker opens. */
+void collective_join(struct collective *, collective_others *, void *context);
+void collective_fini(struct collective *);
+
+/* The lowest free id, or -EBUSY. */
+int collective_open(struct collective *);
+void collective_close(struct collective *, int id);
+unsigned collective_open_count(struct collective *);
+
+/* Arrives and waits. -EINVAL: others wait in a collective of another kind; the caller did not arrive. What
+ * collective_others or collective_fail said: a node was lost. */
+int collective_meet(struct collective *, int id, enum collective_kind kind);
+
+/* Every wait ends, and every later one fails, with rc. */
+void collective_fail(struct collective *, int rc);
+
+/* Has every worker id closed? Then the node counts as arrived at what the others do. */
+bool collective_all_closed(struct collective *);
+
+#endif

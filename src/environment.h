@@ -1,0 +1,43 @@
+/*
+ * environment.h - who we are, as the launcher says in environment variables.
+ *
+ * The first of these that speaks is believed, the innermost launcher before those around it:
+ *
+ *     launcher            rank, size                               rendezvous, when LOCUS_RENDEZVOUS is not set
+ *     locus run, by hand  LOCUS_RANK, LOCUS_SIZE                   none: it must be set
+ *     torchrun            RANK, WORLD_SIZE; TORCHELASTIC_RUN_ID    MASTER_ADDR, port MASTER_PORT + 1 (*)
+ *     Open MPI            OMPI_COMM_WORLD_RANK, ..._SIZE           (*), port from PMIX_NAMESPACE; several hosts: none
+ *     torch's variables   RANK, WORLD_SIZE                         as for torchrun
+ *     Slurm (srun)        SLURM_PROCID, SLURM_STEP_NUM_TASKS       the first host of SLURM_STEP_NODELIST (*),
+ *                                                                  port from SLURM_JOB_ID and SLURM_STEP_ID
+ *     (*) on loopback when all processes are on one host
+ *
+ * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or MASTER_PORT. A batch
+ * script of Slurm has SLURM_PROCID and SLURM_NTASKS, too, without being one of several tasks: only SLURM_STEP_ID says that
+ * srun started us. A launcher that speaks of half of what it should is an error that names the variable.
+ *
+ * Callers   locus_open()
+ * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_ENVIRONMENT_H
+#define LOCUS_ENVIRONMENT_H
+
+enum {
+    ENVIRONMENT_RENDEZVOUS_MAX = 300, /* a host's name of 255 characters and a port */
+    /* Derived ports are below those that the system deals out to connecting sockets. */
+    ENVIRONMENT_PORT_MIN = 10000,
+    ENVIRONMENT_PORT_COUNT = 20000,
+};
+
+struct environment {
+    int rank, size;         /* size 0: no launcher spoke */
+    const char *rendezvous; /* NULL: none is known. May point to `derived` */
+    char derived[ENVIRONMENT_RENDEZVOUS_MAX];
+};
+
+/* 0, or -EINVAL with the sentence that names variable and value. */
+int environment_read(struct environment *);
+
+#endif

@@ -1,0 +1,310 @@
+#include "node.h"
+
+#include "environment.h"
+#include "error.h"
+#include "histogram.h"
+#include "net/rendezvous.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void locus_config_init_sized(struct locus_config *c, size_t size)
+{
+    const struct locus_config defaults = {.workers = 1};
+    if (!c) return;
+    memset(c, 0, size);
+    memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
+}
+
+static int check_seconds(const char *field, double seconds)
+{
+    if (isfinite(seconds) && seconds >= 0) return 0;
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds, or 0 for the default", field, seconds);
+}
+
+/* Rank, size and rendezvous: as configured, or as the launcher says. The rendezvous may be the environment's. */
+static int find_membership(struct locus_config *c, struct environment *e)
+{
+    if (c->size != 0) {
+        if (!c->rendezvous) c->rendezvous = getenv("LOCUS_RENDEZVOUS");
+        return 0;
+    }
+    int rc = environment_read(e);
+    if (rc) return rc;
+    c->size = e->size ? e->size : 1;
+    c->rank = e->rank;
+    if (!c->rendezvous) c->rendezvous = e->rendezvous;
+    return 0;
+}
+
+static int check_membership(const struct locus_config *c)
+{
+    if (c->size < 0 || c->size > RENDEZVOUS_NODES_MAX)
+        return error_set(-EINVAL, "size is %d: must be the number of nodes, at most %d, or 0", c->size,
+                         RENDEZVOUS_NODES_MAX);
+    if (c->rank < 0 || c->rank >= c->size)
+        return error_set(-EINVAL, "rank is %d: must be at least 0 and below size, which is %d", c->rank, c->size);
+    if (c->size == 1) return 0;
+    if (!c->rendezvous || !*c->rendezvous)
+        return error_set(-EINVAL,
+                         "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
+                         "the host:port on which rank 0 listens",
+                         c->size);
+    return 0;
+}
+
+static int check_config(const struct locus_config *c)
+{
+    if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
+        return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
+    if ((unsigned)c->technique > LOCUS_FULL_REPLICATION)
+        return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
+    int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
+    if (rc == 0) rc = check_seconds("join_timeout_s", c->join_timeout_s);
+    return rc ? rc : check_membership(c);
+}
+
+/* A node was lost: every blocked call ends, and every later one finds no key in range and then the reason. */
+static void on_loss(void *context)
+{
+    locus *n = context;
+    for (unsigned i = 0; i < n->workers; i++) __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
+    collective_fail(&n->collective, -ECONNRESET);
+}
+
+static int init_worker(locus *n, unsigned id)
+{
+    locus_worker *w = &n->worker[id];
+    w->node = n;
+    w->store = &n->store;
+    w->id = (int)id;
+    /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
+    reader_init(&w->reader, &n->store);
+    waiting_init(&w->waiting, &n->waiting_keys);
+    if (samples_init(&w->samples)) return error_set(-ENOMEM, "no memory for worker %u", id);
+    if (!n->cluster) return 0;
+    w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
+    if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
+    const struct operations_config c = {.worker = id,
+                                        .reactor = cluster_reactors(n->cluster),
+                                        .shards = cluster_shards(n->cluster),
+                                        .yields = cluster_shares_cores(n->cluster),
+                                        .moves = n->technique != LOCUS_STATIC};
+    return operations_init(&w->operations, &c);
+}
+
+static void fini_workers(locus *n)
+{
+    for (unsigned i = 0; i < n->workers; i++) {
+        locus_worker *w = &n->worker[i];
+        if (!w->node) continue;
+        operations_fini(&w->operations);
+        free(w->missed);
+        samples_fini(&w->samples);
+        waiting_fini(&w->waiting);
+        reader_fini(&w->reader);
+    }
+}
+
+static int init_workers(locus *n)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < n->workers && rc == 0; i++) rc = init_worker(n, i);
+    if (rc) return rc;
+    for (unsigned i = 0; i < n->workers; i++)
+        __atomic_store_n(&n->worker[i].bound, n->store.keyspace.keys, __ATOMIC_RELAXED);
+    /* A loss before this line has set the bounds to 0 too early. */
+    if (n->cluster && (rc = cluster_loss(n->cluster))) on_loss(n);
+    return rc;
+}
+
+static void note_technique(locus *n, enum locus_technique technique)
+{
+    bool others = n->size > 1;
+    n->technique = technique;
+    n->replicates = others && technique != LOCUS_STATIC && technique != LOCUS_RELOCATE;
+    n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
+}
+
+static int start_cluster(const struct locus_config *c, locus *n)
+{
+    unsigned shards = cluster_shards(n->cluster);
+    n->clock = calloc(n->workers, sizeof *n->clock);
+    n->intents = calloc(shards, sizeof(struct intents *));
+    if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
+    for (unsigned i = 0; i < n->workers; i++) n->clock[i] = &n->worker[i].clock;
+    const struct cluster_start start = {.store = &n->store,
+                                        .workers = n->workers,
+                                        .technique = n->technique,
+                                        .acts_immediately = c->act_immediately,
+                                        .max_rounds_per_second = c->max_rounds_per_second,
+                                        .clock = n->clock,
+                                        .node_keys = &n->waiting_keys};
+    int rc = cluster_start(n->cluster, &start);
+    for (unsigned s = 0; s < shards && rc == 0; s++) n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
+    return rc;
+}
+
+static int open_store(const struct locus_config *c, locus *n)
+{
+    /* A cluster of one has nothing to serve: one shard, so that consecutive keys lie next to each other. */
+    unsigned shards = n->cluster ? cluster_shards(n->cluster) : c->shards ? c->shards : 1;
+    const struct store_config store = {.tables = c->tables,
+                                       .table_count = c->table_count,
+                                       .shards = shards,
+                                       .nodes = (unsigned)n->size,
+                                       .rank = (unsigned)n->rank,
+                                       .replicates = n->replicates,
+                                       .is_full = n->cluster && c->technique == LOCUS_FULL_REPLICATION};
+    int rc = store_open(&n->store, &store);
+    n->has_store = rc == 0;
+    return rc;
+}
+
+static int open_node(const struct locus_config *c, locus *n)
+{
+    size_t bytes = c->workers * sizeof *n->worker;
+    n->worker = aligned_alloc(_Alignof(locus_worker), bytes);
+    if (!n->worker) return error_set(-ENOMEM, "no memory for %u workers", c->workers);
+    memset(n->worker, 0, bytes);
+    n->rank = c->rank;
+    n->size = c->size;
+    note_technique(n, c->technique);
+    n->workers = c->workers;
+    int rc = n->size > 1 ? cluster_join(c, on_loss, n, &n->cluster) : 0;
+    if (rc == 0) rc = open_store(c, n);
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n);
+    return rc ? rc : init_workers(n);
+}
+
+static void free_node(locus *n)
+{
+    cluster_free(n->cluster); /* first: its threads use all the rest */
+    if (n->worker) fini_workers(n);
+    if (n->has_store) store_fini(&n->store);
+    collective_fini(&n->collective);
+    pthread_mutex_destroy(&n->presence);
+    free(n->intents);
+    free(n->clock);
+    free(n->worker);
+    free(n);
+}
+
+int locus_open(const struct locus_config *config, locus **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_open: `out` is NULL");
+    *out = NULL;
+    if (!config) return error_set(-EINVAL, "locus_open: the configuration is NULL");
+    struct locus_config c = *config;
+    struct environment e;
+    int rc = find_membership(&c, &e);
+    if (rc == 0) rc = check_config(&c);
+    if (rc) return rc;
+    locus *n = aligned_alloc(_Alignof(locus), sizeof *n);
+    if (!n) return error_set(-ENOMEM, "no memory for a node");
+    memset(n, 0, sizeof *n);
+    collective_init(&n->collective, c.workers);
+    pthread_mutex_init(&n->presence, NULL);
+    rc = open_node(&c, n);
+    if (rc) {
+        free_node(n);
+        return rc;
+    }
+    if (n->cluster) collective_join(&n->collective, cluster_barrier, n->cluster);
+    *out = n;
+    return 0;
+}
+
+int locus_close(locus *n)
+{
+    if (!n) return 0;
+    unsigned open = collective_open_count(&n->collective);
+    if (open) return error_set(-EBUSY, "%u of %u workers are still open: close them first", open, n->workers);
+    int rc = n->cluster ? cluster_leave(n->cluster) : 0;
+    free_node(n);
+    return rc;
+}
+
+int locus_rank(const locus *n)
+{
+    return n ? n->rank : error_set(-EINVAL, "locus_rank: the node is NULL");
+}
+
+int locus_size(const locus *n)
+{
+    return n ? n->size : error_set(-EINVAL, "locus_size: the node is NULL");
+}
+
+uint64_t locus_keys(const locus *n)
+{
+    return n ? n->store.keyspace.keys : 0;
+}
+
+uint32_t locus_length(const locus *n, locus_key key)
+{
+    if (!n || key >= n->store.keyspace.keys) return 0;
+    return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].length;
+}
+
+size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)
+{
+    return n && keys ? store_owned(&n->store, from, keys, max) : 0;
+}
+
+static void add_worker_stats(locus_worker *w, struct locus_stats *s)
+{
+    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
+    s->pulled_local += __atomic_load_n(&pulled[COUNT_LOCAL], __ATOMIC_RELAXED);
+    s->pulled_replica += __atomic_load_n(&pulled[COUNT_REPLICA], __ATOMIC_RELAXED);
+    s->pulled_remote += __atomic_load_n(&pulled[COUNT_REMOTE], __ATOMIC_RELAXED);
+    s->pushed_local += __atomic_load_n(&pushed[COUNT_LOCAL], __ATOMIC_RELAXED);
+    s->pushed_replica += __atomic_load_n(&pushed[COUNT_REPLICA], __ATOMIC_RELAXED);
+    s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
+    s->intents_signaled += waiting_signaled(&w->waiting) + __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+}
+
+int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
+{
+    struct locus_stats s = {0};
+    if (!n || !out) return error_set(-EINVAL, "locus_stats_read: the node or the result is NULL");
+    for (unsigned i = 0; i < n->workers; i++) add_worker_stats(&n->worker[i], &s);
+    s.owned_now = store_home_keys(&n->store);
+    if (n->cluster) {
+        struct link_stats l = cluster_link_stats(n->cluster);
+        s.bytes_sent = l.bytes_sent;
+        s.bytes_received = l.bytes_received;
+        s.messages_sent = l.frames_sent;
+        s.messages_received = l.frames_received;
+        struct shard_counters c = cluster_counters(n->cluster);
+        s.relocated_in = c.relocated_in;
+        s.relocated_out = c.relocated_out;
+        s.forwards = c.forwards;
+        s.replicas_created = c.replicas_created;
+        s.replicas_dropped = c.replicas_dropped;
+        s.replicas_now = c.replicas_created - c.replicas_dropped;
+        s.rounds = c.rounds;
+        s.intents_late = c.intents_late;
+        if (c.stale_us) s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared / (double)c.stale_us;
+        s.owned_now += c.relocated_in - c.relocated_out;
+        /* Every row is here from the start, written or not. */
+        if (n->technique == LOCUS_FULL_REPLICATION)
+            s.replicas_created = s.replicas_now = n->store.keyspace.keys - s.owned_now;
+    }
+    memset(out, 0, size);
+    memcpy(out, &s, size < sizeof s ? size : sizeof s);
+    return 0;
+}
+
+int locus_histogram_read(const locus *n, enum locus_histogram_kind kind, struct locus_histogram *out)
+{
+    if (!n || !out) return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
+    if ((unsigned)kind > LOCUS_HOPS)
+        return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
+    *out = (struct locus_histogram){0};
+    if (kind != LOCUS_BLOCKED_TIME && n->cluster) cluster_histogram(n->cluster, kind, out);
+    for (unsigned i = 0; i < n->workers && kind == LOCUS_BLOCKED_TIME; i++)
+        histogram_sum(out, &n->worker[i].operations.blocked);
+    return 0;
+}

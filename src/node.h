@@ -1,0 +1,77 @@
+/*
+ * node.h - what makes up a node: the store, its workers, their meeting place.
+ *
+ * Callers   locus.c (open, close, questions about the node) and worker.c (everything a worker calls)
+ * Memory    allocated by locus_open(), given back by locus_close()
+ * Waiting   only in collectives
+ * Life      locus_open ... locus_close
+ */
+#ifndef LOCUS_NODE_H
+#define LOCUS_NODE_H
+
+#include "cluster.h"
+#include "collective.h"
+#include "locus.h"
+#include "operation.h"
+#include "sampling/sample.h"
+#include "store/row.h"
+#include "waiting.h"
+
+/* Where an access was served; the first two are what row_read and row_write return. */
+enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
+
+/* Written by one thread, read by any: relaxed, never shared between writers. */
+struct worker_counters {
+    uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
+};
+
+/* Keys of a call that are looked at together: those that are not here are remembered by position. */
+enum { CALL_CHUNK = 1024 };
+
+struct locus_worker {
+    struct store *store; /* the node's */
+    uint64_t bound;      /* keys below it may be accessed: all; none once a node was lost */
+    struct worker_counters counters;
+    locus *node;
+    locus_clock clock;
+    int id;
+    struct reader reader;
+    struct operations operations;                        /* with other nodes only */
+    struct missed_row *missed;                           /* [CALL_CHUNK] */
+    unsigned loaders;                                    /* open ones */
+    struct samples samples;                              /* open ones; loaders open some, too */
+    struct intent_stream **stream;                       /* [shards] of our intents; NULL: no shard heeds them */
+    uint64_t signaled;                                   /* keys, where shards heed intents; loaders count here too */
+    struct waiting waiting __attribute__((aligned(64))); /* loaders write here too */
+} __attribute__((aligned(128)));
+
+struct locus_loader {
+    locus_worker *worker;
+    struct intent_stream **stream; /* as the worker's */
+};
+
+struct locus {
+    struct store store;
+    struct collective collective;
+    pthread_mutex_t presence; /* of opening and closing workers, and telling the cluster that all have closed */
+    struct cluster *cluster;  /* NULL in a cluster of one */
+    enum locus_technique technique;
+    bool has_store;
+    int rank, size;
+    unsigned workers;
+    uint64_t waiting_keys;
+    bool replicates;           /* rows may have replicas */
+    bool heeds_intents;        /* shards act on them */
+    struct intents **intents;  /* [shards] */
+    const locus_clock **clock; /* [workers] */
+    uint64_t distributions;    /* ever registered */
+    locus_worker *worker;      /* [workers]; one that closed may be opened again */
+};
+
+/* One writer: no locked instruction. */
+static inline void counter_add(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
+#endif

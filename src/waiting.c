@@ -1,0 +1,169 @@
+#include "waiting.h"
+
+#include "error.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { GRANT_KEYS = 4000 };
+
+static void lock(struct waiting *w)
+{
+    unsigned spins = 0;
+    while (__atomic_exchange_n(&w->latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
+}
+
+static void unlock(struct waiting *w)
+{
+    __atomic_store_n(&w->latch, 0, __ATOMIC_RELEASE);
+}
+
+void waiting_init(struct waiting *w, uint64_t *node_keys)
+{
+    *w = (struct waiting){.next = INT64_MAX, .node_keys = node_keys};
+}
+
+static void give_back(struct waiting *w, uint64_t keys)
+{
+    w->granted -= keys;
+    __atomic_fetch_sub(w->node_keys, keys, __ATOMIC_RELAXED);
+}
+
+void waiting_fini(struct waiting *w)
+{
+    give_back(w, w->granted);
+    free(w->heap);
+    w->heap = NULL;
+    w->count = w->room = 0;
+    w->keys = 0;
+    __atomic_store_n(&w->next, INT64_MAX, __ATOMIC_RELAXED);
+}
+
+static void sift_up(struct waiting *w, size_t i)
+{
+    struct waiting_start moving = w->heap[i];
+    for (; i > 0 && w->heap[(i - 1) / 2].start > moving.start; i = (i - 1) / 2) w->heap[i] = w->heap[(i - 1) / 2];
+    w->heap[i] = moving;
+}
+
+static void sift_down(struct waiting *w)
+{
+    struct waiting_start moving = w->heap[0];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child + 1 < w->count && w->heap[child + 1].start < w->heap[child].start) child++;
+        if (child >= w->count || w->heap[child].start >= moving.start) break;
+        w->heap[i] = w->heap[child];
+        i = child;
+    }
+    w->heap[i] = moving;
+}
+
+static void publish_next(struct waiting *w)
+{
+    __atomic_store_n(&w->next, w->count ? w->heap[0].start : INT64_MAX, __ATOMIC_RELAXED);
+}
+
+static bool make_room(struct waiting *w)
+{
+    if (w->count < w->room) return true;
+    size_t room = w->room ? 2 * w->room : 64;
+    struct waiting_start *larger = realloc(w->heap, room * sizeof *larger);
+    if (!larger) return false;
+    w->heap = larger;
+    w->room = room;
+    return true;
+}
+
+/* Calls for one batch follow each other: the entry added last, or the one at the top, often has the same start. */
+static struct waiting_start *same_start(struct waiting *w, locus_clock start)
+{
+    if (w->count == 0) return NULL;
+    if (w->heap[w->count - 1].start == start) return &w->heap[w->count - 1];
+    return w->heap[0].start == start ? &w->heap[0] : NULL;
+}
+
+static int push(struct waiting *w, locus_clock start, uint64_t n)
+{
+    struct waiting_start *same = same_start(w, start);
+    if (same) {
+        same->keys += n;
+        return 0;
+    }
+    if (!make_room(w)) return error_set(-ENOMEM, "no memory for %zu waiting intents", w->count);
+    w->heap[w->count] = (struct waiting_start){start, n};
+    sift_up(w, w->count++);
+    publish_next(w);
+    return 0;
+}
+
+static bool grant(struct waiting *w, uint64_t keys)
+{
+    uint64_t before = __atomic_fetch_add(w->node_keys, keys, __ATOMIC_RELAXED);
+    w->granted += keys;
+    if (before + keys <= LOCUS_WAITING_KEYS_MAX) return true;
+    give_back(w, keys);
+    return false;
+}
+
+/* Room for n more waiting keys: a block if there is one, else just what is needed. */
+static bool reserve(struct waiting *w, uint64_t n)
+{
+    if (w->keys + n <= w->granted) return true;
+    uint64_t needed = w->keys + n - w->granted;
+    return (needed < GRANT_KEYS && grant(w, GRANT_KEYS)) || grant(w, needed);
+}
+
+static int no_room(const uint64_t *node_keys, uint64_t n)
+{
+    return error_set(-ENOBUFS,
+                     "%llu keys of this node wait for the start of their intent, %llu more pass the limit of %d: "
+                     "signal later",
+                     (unsigned long long)__atomic_load_n(node_keys, __ATOMIC_RELAXED), (unsigned long long)n,
+                     LOCUS_WAITING_KEYS_MAX);
+}
+
+int waiting_add(struct waiting *w, locus_clock now, locus_clock start, uint64_t n)
+{
+    int rc = 0;
+    lock(w);
+    if (start > now) {
+        rc = n <= LOCUS_WAITING_KEYS_MAX && reserve(w, n) ? push(w, start, n) : no_room(w->node_keys, n);
+        if (rc == 0) w->keys += n;
+    }
+    if (rc == 0) w->signaled += n;
+    unlock(w);
+    return rc;
+}
+
+void waiting_advance(struct waiting *w, locus_clock now)
+{
+    if (now < __atomic_load_n(&w->next, __ATOMIC_RELAXED)) return;
+    lock(w);
+    while (w->count > 0 && w->heap[0].start <= now) {
+        w->keys -= w->heap[0].keys;
+        w->heap[0] = w->heap[--w->count];
+        if (w->count > 0) sift_down(w);
+    }
+    if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
+    publish_next(w);
+    unlock(w);
+}
+
+uint64_t waiting_signaled(struct waiting *w)
+{
+    lock(w);
+    uint64_t signaled = w->signaled;
+    unlock(w);
+    return signaled;
+}
+
+int waiting_count(uint64_t *node_keys, uint64_t n)
+{
+    if (n <= LOCUS_WAITING_KEYS_MAX && __atomic_add_fetch(node_keys, n, __ATOMIC_RELAXED) <= LOCUS_WAITING_KEYS_MAX)
+        return 0;
+    if (n <= LOCUS_WAITING_KEYS_MAX) __atomic_fetch_sub(node_keys, n, __ATOMIC_RELAXED);
+    return no_room(node_keys, n);
+}

@@ -1,0 +1,517 @@
+#include "error.h"
+#include "node.h"
+#include "signaling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int no_worker(const char *call)
+{
+    return error_set(-EINVAL, "%s: the worker is NULL", call);
+}
+
+static __attribute__((noinline, cold)) int no_array(const char *call, const char *name, size_t n)
+{
+    return error_set(-EINVAL, "%s: `%s` is NULL for %zu keys", call, name, n);
+}
+
+static __attribute__((noinline, cold)) int bad_key(const char *call, const locus *node, const locus_key *keys, size_t n)
+{
+    uint64_t bound = node->store.keyspace.keys;
+    size_t i = 0;
+    while (i < n - 1 && keys[i] < bound) i++;
+    return error_set(-EINVAL, "%s: key %llu (position %zu) is out of range: valid keys are 0 to %llu", call,
+                     (unsigned long long)keys[i], i, (unsigned long long)bound - 1);
+}
+
+static __attribute__((noinline, cold)) int no_slot(const char *call)
+{
+    return error_set(-ENOMEM, "%s: no memory for a row: a read section has been open while too many rows left", call);
+}
+
+static __attribute__((noinline, cold)) int no_such_key(const char *call, const locus_worker *w, const locus_key *keys,
+                                                       size_t n)
+{
+    /* No key is in range once a node was lost: so the fast path needs no look at that. */
+    int rc = w->node->cluster ? cluster_loss(w->node->cluster) : 0;
+    return rc ? rc : bad_key(call, w->node, keys, n);
+}
+
+static int in_section(const char *call)
+{
+    return error_set(-EDEADLK, "%s: would wait inside a read section: call locus_read_end() first", call);
+}
+
+static inline uint64_t key_bound(const locus_worker *w)
+{
+    return __atomic_load_n(&w->bound, __ATOMIC_RELAXED);
+}
+
+static inline bool in_range(const locus_worker *w, const locus_key *keys, size_t n)
+{
+    uint64_t bound = key_bound(w);
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) ok &= keys[i] < bound;
+    return ok;
+}
+
+/* 0, or why this call cannot be. n is not 0. */
+static inline int check_access(const char *call, const char *name, locus_worker *w, const locus_key *keys, size_t n,
+                               const void *values)
+{
+    if (!w) return no_worker(call);
+    if (!keys) return no_array(call, "keys", n);
+    if (!values) return no_array(call, name, n);
+    return in_range(w, keys, n) ? 0 : no_such_key(call, w, keys, n);
+}
+
+/* One key a call is what latency-sensitive callers do, and there each instruction counts: the processor overlaps the
+ * misses of consecutive calls only as far as they fit into its window. */
+static inline bool is_one_key(const locus_worker *w, const locus_key *keys, size_t n, const void *values)
+{
+    return n == 1 && w && keys && values && keys[0] < key_bound(w) && w->operations.keys_under_way == 0;
+}
+
+static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
+                                        [REQUEST_PUSH] = "locus_push",
+                                        [REQUEST_SET] = "locus_set",
+                                        [REQUEST_LOCALIZE] = "locus_localize"};
+static const char *const array_name[] = {
+    [REQUEST_PULL] = "values", [REQUEST_PUSH] = "updates", [REQUEST_SET] = "values", [REQUEST_LOCALIZE] = "keys"};
+
+static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica, size_t remote)
+{
+    struct worker_counters *c = &w->counters;
+    if (kind == REQUEST_LOCALIZE) return;
+    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
+    if (replica) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA], replica);
+    if (remote) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], remote);
+}
+
+/* All keys of the chunk are missed: their rows are moved, or something of ours is under way for some of them. */
+static size_t miss_all(locus_worker *w, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &w->store->keyspace;
+    size_t offset = 0;
+    if (!w->missed) return 0; /* without other nodes */
+    for (size_t i = 0; i < n; i++) {
+        w->missed[i] = (struct missed_row){i, offset};
+        offset += k->table[k->tables == 1 ? 0 : keyspace_table_of(k, keys[i])].length;
+    }
+    return n;
+}
+
+/* Those that are elsewhere. */
+static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
+{
+    size_t misses = 0;
+    if (!w->missed) return 0; /* without other nodes */
+    for (size_t i = 0; i < n; i++) {
+        struct spot spot = store_spot(w->store, keys[i]);
+        if (!spot_is_held(spot, directory_load(spot.word))) w->missed[misses++] = (struct missed_row){i, 0};
+    }
+    return misses;
+}
+
+/* Serves the keys that are here; the others are in w->missed (with other nodes only). */
+static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                          size_t *replicas, int *rc)
+{
+    if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
+    if (operations_hold(&w->operations, keys, n)) return miss_all(w, keys, n);
+    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, w->missed, replicas);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->missed, replicas, rc);
+}
+
+/* Adds the missed keys of a chunk to the operation, which begins with the first of them. */
+static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys, float *values, size_t misses,
+                           struct operation **op)
+{
+    if (!*op) *op = operation_begin(&w->operations);
+    for (size_t i = 0; i < misses; i++) {
+        locus_key key = keys[w->missed[i].position];
+        unsigned shard = keyspace_shard(&w->store->keyspace, key);
+        operation_add(&w->operations, *op, kind, shard, key, values ? values + w->missed[i].offset : NULL);
+    }
+}
+
+static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &s->keyspace;
+    if (k->tables == 1) return n * k->table[0].length;
+    size_t floats = 0;
+    for (size_t i = 0; i < n; i++) floats += k->table[keyspace_table_of(k, keys[i])].length;
+    return floats;
+}
+
+/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was here. */
+static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                        struct operation **op)
+{
+    int rc = 0;
+    *op = NULL;
+    while (n > 0) {
+        size_t chunk = n < CALL_CHUNK || !w->missed ? n : CALL_CHUNK;
+        size_t replicas = 0, misses = access_here(w, kind, keys, chunk, values, &replicas, &rc);
+        if (rc) break; /* no memory for a first write */
+        count_access(w, kind, chunk - misses - replicas, replicas, misses);
+        if (misses) ask_for_missed(w, kind, keys, values, misses, op);
+        n -= chunk;
+        if (n > 0 && values) values += count_floats(w->store, keys, chunk);
+        keys += chunk;
+    }
+    return rc ? no_slot(call_name[kind]) : 0;
+}
+
+static bool all_here(const locus_worker *w, const locus_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct spot spot = store_spot(w->store, keys[i]);
+        if (!spot_is_held(spot, directory_load(spot.word))) return false;
+    }
+    return true;
+}
+
+/* A result that may mean that a node was lost: then the sentence says which. */
+static int name_loss(const locus_worker *w, int rc)
+{
+    int loss = rc == -ECONNRESET && w->node->cluster ? cluster_loss(w->node->cluster) : 0;
+    return loss ? loss : rc;
+}
+
+static int finish(locus_worker *w, locus_ticket ticket)
+{
+    return name_loss(w, operations_wait(&w->operations, ticket));
+}
+
+static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                                 size_t n, float *values)
+{
+    struct operation *op;
+    if (n == 0) return 0;
+    int rc = check_access(call_name[kind], array_name[kind], w, keys, n,
+                          kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    if (w->reader.depth > 0 && w->node->cluster && !all_here(w, keys, n)) return in_section(call_name[kind]);
+    rc = begin_access(w, kind, keys, n, values, &op);
+    if (!op) return rc;
+    int remote = finish(w, operation_submit(&w->operations, op));
+    return rc ? rc : remote;
+}
+
+static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                        locus_ticket *ticket)
+{
+    struct operation *op;
+    if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
+    *ticket = 0;
+    if (n == 0) return 0;
+    int rc = check_access(call_name[kind], array_name[kind], w, keys, n,
+                          kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    if (w->reader.depth > 0 && w->node->cluster && operations_would_wait(&w->operations, n) && !all_here(w, keys, n))
+        return in_section(call_name[kind]);
+    rc = begin_access(w, kind, keys, n, values, &op);
+    if (op) *ticket = operation_submit(&w->operations, op);
+    return rc;
+}
+
+int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
+{
+    int done = is_one_key(w, keys, n, values) ? row_read(store_spot(w->store, keys[0]), values) : -EAGAIN;
+    if (__builtin_expect(done >= 0, 1)) {
+        counter_add(&w->counters.pulled[done], 1);
+        return 0;
+    }
+    return access_rows(w, REQUEST_PULL, keys, n, values);
+}
+
+int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
+{
+    int done = is_one_key(w, keys, n, updates) ? row_add(store_spot(w->store, keys[0]), updates) : -EAGAIN;
+    if (__builtin_expect(done >= 0, 1)) {
+        counter_add(&w->counters.pushed[done], 1);
+        return 0;
+    }
+    return access_rows(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+}
+
+int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
+{
+    int done = is_one_key(w, keys, n, values) ? row_set(store_spot(w->store, keys[0]), values) : -EAGAIN;
+    if (__builtin_expect(done >= 0, 1)) {
+        counter_add(&w->counters.pushed[done], 1);
+        return 0;
+    }
+    return access_rows(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
+}
+
+int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PULL, keys, n, values, ticket);
+}
+
+int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *updates, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates, ticket);
+}
+
+int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const float *values, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values, ticket);
+}
+
+int locus_wait(locus_worker *w, locus_ticket ticket)
+{
+    if (!w) return no_worker("locus_wait");
+    if (w->reader.depth > 0 && !operations_done(&w->operations, ticket)) return in_section("locus_wait");
+    return finish(w, ticket);
+}
+
+int locus_wait_all(locus_worker *w)
+{
+    if (!w) return no_worker("locus_wait_all");
+    if (w->reader.depth > 0 && !operations_all_done(&w->operations)) return in_section("locus_wait_all");
+    return name_loss(w, operations_wait_all(&w->operations));
+}
+
+bool locus_done(locus_worker *w, locus_ticket ticket)
+{
+    return !w || operations_done(&w->operations, ticket);
+}
+
+int locus_pull_local(locus_worker *w, locus_key key, float *value)
+{
+    int rc = check_access("locus_pull_local", "value", w, &key, 1, value);
+    if (rc) return rc;
+    rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN : row_read(store_spot(w->store, key), value);
+    if (rc < 0) return error_set(rc, "the row of key %llu is not held by this node", (unsigned long long)key);
+    counter_add(&w->counters.pulled[rc], 1);
+    return 0;
+}
+
+/* More would push each other out of the cache. */
+enum { PREFETCH_KEYS_MAX = 64 };
+
+void locus_prefetch(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (!w || !keys) return;
+    if (n > PREFETCH_KEYS_MAX) n = PREFETCH_KEYS_MAX;
+    if (in_range(w, keys, n)) rows_fetch(w->store, keys, n);
+}
+
+void locus_read_begin(locus_worker *w)
+{
+    if (w) reader_begin(&w->reader);
+}
+
+const float *locus_view(locus_worker *w, locus_key key)
+{
+    if (!w || w->reader.depth == 0 || key >= key_bound(w)) return NULL;
+    int replica;
+    const float *row = row_view(w->store, store_spot(w->store, key), &replica);
+    if (row) counter_add(&w->counters.pulled[replica], 1);
+    return row;
+}
+
+void locus_read_end(locus_worker *w)
+{
+    if (w && w->reader.depth > 0) reader_end(&w->reader);
+}
+
+/* `streams`: the worker's or the loader's. */
+static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams, const locus_key *keys,
+                         size_t n, locus_clock start, locus_clock end, int access)
+{
+    if (n == 0) return 0;
+    if (!w) return no_worker(call);
+    if (end <= start)
+        return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld", call,
+                         (long long)end, (long long)start);
+    if (access < LOCUS_READ || access > LOCUS_READ_WRITE)
+        return error_set(-EINVAL, "%s: access is %d: must be LOCUS_READ, LOCUS_WRITE or LOCUS_READ_WRITE", call,
+                         access);
+    if (!keys) return no_array(call, "keys", n);
+    if (!in_range(w, keys, n)) return no_such_key(call, w, keys, n);
+    if (streams) return signaling_intent(w, streams, keys, n, start, end);
+    return waiting_add(&w->waiting, locus_current_clock(w), start, n);
+}
+
+int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start, locus_clock end, int access)
+{
+    return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end, access);
+}
+
+locus_clock locus_advance_clock(locus_worker *w)
+{
+    if (!w) return 0;
+    locus_clock now = w->clock + 1;
+    if (w->stream)
+        __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
+    else
+        __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
+    waiting_advance(&w->waiting, now);
+    signaling_advance(w, now);
+    return now;
+}
+
+locus_clock locus_current_clock(const locus_worker *w)
+{
+    return w ? __atomic_load_n(&w->clock, __ATOMIC_RELAXED) : 0;
+}
+
+/* Does localize move anything here? */
+static bool localizes(const locus_worker *w)
+{
+    return w->node->cluster && (w->node->technique == LOCUS_RELOCATE || w->node->technique == LOCUS_ADAPTIVE);
+}
+
+int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (n > 0 && w && localizes(w)) return access_rows(w, REQUEST_LOCALIZE, keys, n, NULL);
+    return n == 0 ? 0 : check_access("locus_localize", "keys", w, keys, n, keys);
+}
+
+int locus_localize_async(locus_worker *w, const locus_key *keys, size_t n, locus_ticket *ticket)
+{
+    if (!ticket) return error_set(-EINVAL, "locus_localize_async: `ticket` is NULL");
+    *ticket = 0;
+    if (n > 0 && w && localizes(w)) return access_async(w, REQUEST_LOCALIZE, keys, n, NULL, ticket);
+    return locus_localize(w, keys, n);
+}
+
+/* Waits for what quiesce needs of this node's shards. */
+static int settle(locus_worker *w, enum request_kind kind)
+{
+    return name_loss(w, operations_settle(&w->operations, kind));
+}
+
+/* When the last worker has closed, the node counts as arrived at what the other nodes do; until one opens again. */
+
+static int open_place(locus *n)
+{
+    pthread_mutex_lock(&n->presence);
+    bool was_absent = collective_all_closed(&n->collective);
+    int id = collective_open(&n->collective);
+    if (n->cluster && was_absent && id >= 0) cluster_absent(n->cluster, false);
+    pthread_mutex_unlock(&n->presence);
+    return id;
+}
+
+static void close_place(locus *n, int id)
+{
+    pthread_mutex_lock(&n->presence);
+    collective_close(&n->collective, id);
+    if (n->cluster && collective_all_closed(&n->collective)) cluster_absent(n->cluster, true);
+    pthread_mutex_unlock(&n->presence);
+}
+
+int locus_worker_open(locus *node, locus_worker **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_worker_open: `out` is NULL");
+    *out = NULL;
+    if (!node) return error_set(-EINVAL, "locus_worker_open: the node is NULL");
+    int id = open_place(node);
+    if (id < 0)
+        return error_set(id, "all %u workers of this node are open: raise `workers` in its configuration",
+                         node->workers);
+    locus_worker *w = &node->worker[id];
+    __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
+    int rc = signaling_open(w, &w->stream);
+    if (rc)
+        close_place(node, id);
+    else
+        *out = w;
+    return rc;
+}
+
+int locus_worker_close(locus_worker *w)
+{
+    if (!w) return 0;
+    if (w->reader.depth > 0) return in_section("locus_worker_close");
+    unsigned loaders = __atomic_load_n(&w->loaders, __ATOMIC_ACQUIRE);
+    if (loaders) return error_set(-EBUSY, "%u loaders of worker %d are still open: close them first", loaders, w->id);
+    waiting_fini(&w->waiting);
+    signaling_close(w, &w->stream, true);
+    int rc = locus_wait_all(w);
+    /* Nobody quiesces for us any more. */
+    if (rc == 0 && w->node->replicates) rc = settle(w, REQUEST_SETTLE_UPDATES);
+    samples_close(&w->samples);
+    close_place(w->node, w->id);
+    return rc;
+}
+
+int locus_worker_id(const locus_worker *w)
+{
+    return w ? w->id : no_worker("locus_worker_id");
+}
+
+int locus_loader_open(locus_worker *w, locus_loader **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_loader_open: `out` is NULL");
+    *out = NULL;
+    if (!w) return no_worker("locus_loader_open");
+    locus_loader *l = malloc(sizeof *l);
+    if (!l) return error_set(-ENOMEM, "no memory for a loader");
+    l->worker = w;
+    int rc = signaling_open(w, &l->stream);
+    if (rc) {
+        free(l);
+        return rc;
+    }
+    __atomic_fetch_add(&w->loaders, 1, __ATOMIC_RELAXED);
+    *out = l;
+    return 0;
+}
+
+int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start, locus_clock end,
+                        int access)
+{
+    if (!l) return error_set(-EINVAL, "locus_loader_intent: the loader is NULL");
+    return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end, access);
+}
+
+int locus_loader_close(locus_loader *l)
+{
+    if (!l) return 0;
+    signaling_close(l->worker, &l->stream, false);
+    /* Release: pairs with the acquire in locus_worker_close(), which may give back what this loader used. */
+    __atomic_fetch_sub(&l->worker->loaders, 1, __ATOMIC_RELEASE);
+    free(l);
+    return 0;
+}
+
+static int meet(const char *call, locus_worker *w, enum collective_kind kind)
+{
+    if (!w) return no_worker(call);
+    if (w->reader.depth > 0) return in_section(call);
+    return name_loss(w, collective_meet(&w->node->collective, w->id, kind));
+}
+
+int locus_barrier(locus_worker *w)
+{
+    return meet("locus_barrier", w, COLLECTIVE_BARRIER);
+}
+
+int locus_quiesce(locus_worker *w)
+{
+    int rc = w && w->reader.depth == 0 ? locus_wait_all(w) : 0;
+    if (rc || !w || w->reader.depth > 0 || !w->node->replicates)
+        return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_QUIESCE);
+    rc = settle(w, REQUEST_SETTLE_UPDATES);
+    if (rc == 0) rc = meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* the main copies are final */
+    if (rc == 0) rc = settle(w, REQUEST_SETTLE_REPLICAS);
+    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_QUIESCE);
+}
+
+int locus_checkpoint(locus_worker *w, const char *directory)
+{
+    (void)w, (void)directory;
+    return error_set(-ENOSYS, "locus_checkpoint: checkpoints are not yet supported");
+}
+
+int locus_restore(locus_worker *w, const char *directory)
+{
+    (void)w, (void)directory;
+    return error_set(-ENOSYS, "locus_restore: checkpoints are not yet supported");
+}
