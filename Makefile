@@ -1,0 +1,46 @@
+# Builds locus. `make help` lists the targets; the parts are in mk/.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' Makefile mk/*.mk
+	@echo
+	@echo "  V=1                    show the whole commands"
+	@echo "  CC=gcc|clang           the compiler; each has its own folder under build/"
+	@echo "  SAN=address|thread|undefined"
+	@echo "                         with a sanitizer (address includes undefined)"
+	@echo "  CFLAGS= LDFLAGS=       yours; the default CFLAGS are -O2 -g"
+	@echo "  WERROR=                let warnings pass"
+	@echo "  T=text                 only the unit tests whose suite/name contains it"
+	@echo "  PREFIX= DESTDIR=       where install puts things (PREFIX: $(PREFIX))"
+	@echo "  SOAK_SECONDS=          how long each long test lasts in soak ($(SOAK_SECONDS))"
+
+include mk/config.mk
+include mk/build.mk
+include mk/test.mk
+include mk/install.mk
+include mk/tools.mk
+
+all: lib programs ## the library and the programs (default)
+	$(call link_programs)
+
+demo: deps-build ## trains embeddings of WordNet on a cluster of four nodes here
+	@$(MAKE) all
+	@scripts/demo.sh $(B)/bin
+
+check: deps ## everything that must hold; the last line is the sum of all tests (STAGES=)
+	@scripts/check.sh $(STAGES)
+
+DATA ?= data
+results: deps-build ## the tables of docs/wv.md and docs/mf.md (DATA=folder; what is not there is passed over)
+	@$(MAKE) all
+	@scripts/results.sh $(B)/bin '$(DATA)' build/results
+
+clean: ## remove everything that was built
+	rm -rf build bin compile_commands.json
+
+.PHONY: help all demo check results clean FORCE
+FORCE:

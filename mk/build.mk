@@ -1,0 +1,147 @@
+# How things are made. Nothing is listed: what stands in a folder is built, and a folder may be absent.
+#
+#   src/*.c src/*/*.c            -> <variant>/lib/liblocus.{a,so}
+#   apps/NAME.c apps/NAME/*.c    -> <variant>/bin/NAME, and bin/NAME as a link to it
+#   apps/common/*.c              -> <variant>/lib/libapps.a, of which each program takes what it needs
+#   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME
+#   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
+#   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan
+#   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
+#   test/fuzz/NAME.c             -> <variant>/test/fuzz/NAME         SAN=fuzzer only
+#
+# NAME may also be a folder of sources. What the programs of a folder share is linked into each of them: common/*.c, and
+# every X.c that has an X.h beside it. Unit tests see all parts of the training programs: everything but main.c.
+
+LIB_SOURCES  := $(wildcard src/*.c src/*/*.c)
+UNIT_SOURCES := $(wildcard test/unit/*.c test/unit/*/*.c)
+APPS_SOURCES := $(wildcard apps/common/*.c)
+APPS_PARTS   := $(filter-out apps/common/% apps/locus/% %/main.c,$(wildcard apps/*/*.c))
+TEST_SUPPORT := test/runner/check.c test/runner/plain.c $(wildcard test/common/*.c)
+
+# $(call shared,<folder>): the sources of all its programs
+shared = $(filter-out $(APPS_SOURCES),$(wildcard $1/common/*.c $(patsubst %.h,%.c,$(wildcard $1/*.h))))
+# $(call names,<folder>): the programs in it
+names = $(sort $(patsubst $1/%.c,%,$(filter-out $(call shared,$1),$(wildcard $1/*.c))) \
+               $(filter-out common,$(patsubst $1/%/,%,$(dir $(wildcard $1/*/*.c)))))
+# $(call objects,<root>,<sources>)
+objects = $(patsubst %.c,$1/obj/%.o,$2)
+
+# ---- objects -----------------------------------------------------------------------------------------------------
+
+# Everything that a compile depends on beside its source; rewritten only when it changes. Two makes may run at once.
+FLAG_NAMES := $(sort $(filter FLAGS_% FOLDER_% FLAVOR_%,$(.VARIABLES)))
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@new=$@.$$$$; \
+	echo '$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(foreach f,$(FLAG_NAMES),$f=$($f))' > $$new; \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
+# $(call OBJECTS,<root>,<further flags>)
+define OBJECTS
+$1/obj/%.o: %.c $(B)/flags
+	$$(call say,CC,$$(patsubst src/%,%,$$*).o)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(call flags_of,$$<) $2 -MMD -MP -c $$< -o $$@
+endef
+
+# $(call ARCHIVE,<root>)
+define ARCHIVE
+$1/lib/liblocus.a: $$(call objects,$1,$$(LIB_SOURCES))
+	$$(call say,AR,liblocus.a)
+	@mkdir -p $$(@D) && rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+endef
+
+FLAVOR_ROOTS := $(foreach f,$(FLAVORS),$(B)-$f)
+
+$(eval $(call OBJECTS,$(B)))
+$(eval $(call ARCHIVE,$(B)))
+$(foreach f,$(FLAVORS),$(eval $(call OBJECTS,$(B)-$f,$(FLAVOR_$f)))$(eval $(call ARCHIVE,$(B)-$f)))
+$(eval $(call OBJECTS,$(B)/criterion,-DTEST_WITH_CRITERION))
+
+# ---- the library -------------------------------------------------------------------------------------------------
+
+SO := $(B)/lib/liblocus.so
+lib: $(B)/lib/liblocus.a $(SO) ## liblocus.a and liblocus.so
+
+$(SO).$(VERSION): $(call objects,$(B),$(LIB_SOURCES))
+	$(call say,LINK,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-soname,liblocus.so.$(SOVERSION) $(BASE_LDFLAGS) $(LDFLAGS) $^ $(PKG_LIBS) $(LIBS) -o $@
+$(SO): $(SO).$(VERSION)
+	@ln -sf $(<F) $@.$(SOVERSION) && ln -sf liblocus.so.$(SOVERSION) $@
+
+# ---- programs ----------------------------------------------------------------------------------------------------
+
+LINK = $(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $1 $(PKG_LIBS) $(LIBS) -o $@
+
+# $(call PROGRAM,<folder>,<name>,<result>,<root>,<archives>,<libraries and flags>)
+define PROGRAM
+$3: $$(call objects,$4,$$(wildcard $1/$2.c $1/$2/*.c) $$(call shared,$1)) $5 $4/lib/liblocus.a
+	$$(call say,LINK,$$(@:build/%=%))
+	@mkdir -p $$(@D)
+	$$(call LINK,$6 $$(LINK_$1/$2))
+endef
+
+# $(call PROGRAMS,<folder>,<folder of the results>,<root>,<archives>,<libraries and flags>)
+PROGRAMS = $(foreach n,$(call names,$1),$(eval $(call PROGRAM,$1,$n,$2/$n,$3,$4,$5)))
+# $(call results,<folder>,<folder of the results>)
+results = $(addprefix $2/,$(call names,$1))
+
+TEST_LIB := $(B)/lib/libtest.a
+$(TEST_LIB): $(call objects,$(B),$(TEST_SUPPORT))
+	$(call say,AR,libtest.a)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# $(call APPS_ARCHIVE,<name>,<sources>)
+define APPS_ARCHIVE
+$(B)/lib/$1: $$(call objects,$(B),$2)
+	$$(call say,AR,$$(@F))
+	@mkdir -p $$(@D) && rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+endef
+$(eval $(call APPS_ARCHIVE,libapps.a,$(APPS_SOURCES)))
+$(eval $(call APPS_ARCHIVE,libparts.a,$(APPS_PARTS)))
+APPS_LIB := $(B)/lib/libapps.a
+
+$(call PROGRAMS,apps,$(B)/bin,$(B),$(APPS_LIB))
+$(call PROGRAMS,bench,$(B)/bench,$(B))
+$(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
+$(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
+$(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(TEST_LIB))
+$(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
+
+PROGRAMS_BUILT := $(call results,apps,$(B)/bin)
+BENCHES        := $(call results,bench,$(B)/bench)
+CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
+TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
+SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
+FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)
+
+programs: $(PROGRAMS_BUILT)
+benches: $(BENCHES)
+# bin/ shows the programs of the variant that was built last.
+link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$(PROGRAMS_BUILT)) bin/)
+
+# ---- the unit tests, under either runner --------------------------------------------------------------------------
+
+# $(call UNIT,<name>,<sources>): the same bodies under both runners. The plain one is in libtest.a.
+define UNIT
+$(B)/test/$1-plain: $$(call objects,$(B),$2) $(TEST_LIB) $(B)/lib/libparts.a $(APPS_LIB) $(B)/lib/liblocus.a
+	$$(call say,LINK,$$(@:build/%=%))
+	@mkdir -p $$(@D)
+	$$(call LINK,)
+$(B)/test/$1-criterion: $$(call objects,$(B)/criterion,$2 test/runner/criterion.c) $(TEST_LIB) $(B)/lib/libparts.a $(APPS_LIB) $(B)/lib/liblocus.a
+	$$(call say,LINK,$$(@:build/%=%))
+	@mkdir -p $$(@D)
+	$$(call LINK,-lcriterion)
+endef
+$(eval $(call UNIT,unit,$(UNIT_SOURCES)))
+$(eval $(call UNIT,planted,test/selftest/planted.c))
+
+# Only this variant's: another make may be writing those of another.
+-include $(shell find $(wildcard $(B) $(FLAVOR_ROOTS)) /dev/null -name '*.d' 2>/dev/null)
+
+.PHONY: lib programs benches
+.SECONDARY:

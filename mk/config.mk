@@ -1,0 +1,86 @@
+# The compiler, its flags, and where the results go.
+
+# The header is the one place where the version stands.
+VERSION   := $(shell awk '/define LOCUS_VERSION_(MAJOR|MINOR|PATCH)/ { v = v dot $$3; dot = "." } END { print v }' \
+               include/locus.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN    ?=
+WERROR ?= -Werror
+
+# `fuzzer` is for `make fuzz` alone: the fuzz targets bring main() from clang's libFuzzer.
+ifneq ($(filter-out address thread undefined fuzzer,$(SAN)),)
+$(error SAN=$(SAN) is unknown: choose address, thread or undefined)
+endif
+
+# A variant is a compiler and a sanitizer, a flavor the whole library with further definitions. Every combination has
+# a folder of its own, so that objects never mix: build/gcc, build/clang-thread, build/gcc-fibers, ...
+VARIANT := $(notdir $(lastword $(filter-out -%,$(CC))))$(addprefix -,$(SAN))
+B       := build/$(VARIANT)
+
+FLAVORS      := fibers
+FLAVOR_fibers := -DLOCUS_FIBERS
+
+SAN_CFLAGS_address   := -fsanitize=address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
+SAN_CFLAGS_undefined := -fsanitize=undefined -fno-sanitize-recover=all
+SAN_CFLAGS_fuzzer    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
+# test/tsan shadows the ck headers whose inline assembly ThreadSanitizer cannot see through.
+SAN_CFLAGS_thread    := -fsanitize=thread -isystem test/tsan -DCK_USE_CC_BUILTINS=1 -DLOCUS_TSAN
+
+ifeq ($(SAN),)
+CFLAGS ?= -O2 -g
+else
+CFLAGS ?= -O1 -g -fno-omit-frame-pointer
+endif
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+            -Wpointer-arith -Wwrite-strings
+
+# All objects are position independent: one set serves liblocus.a and liblocus.so, and the archive may become part of
+# somebody's shared object. Only what LOCUS_API marks is visible outside. No -march: what needs newer instructions
+# asks the processor when it runs.
+BASE_CFLAGS  := -std=gnu11 -D_GNU_SOURCE -Iinclude $(WARNINGS) $(WERROR) -pthread -fPIC -fvisibility=hidden \
+                $(SAN_CFLAGS_$(SAN))
+BASE_LDFLAGS := -pthread -Wl,--as-needed $(filter -fsanitize=%,$(SAN_CFLAGS_$(SAN)))
+
+# What the library may need of others; --as-needed drops what it does not use (yet). The same two lists are in
+# locus.pc for static linking. hwloc is named directly: the static line of its own .pc asks for libudev, of which Debian
+# has no archive, and which the shared libhwloc brings by itself.
+PKGS := liburing ck libsodium
+LIBS := -lnng -lmbedtls -lmbedx509 -lmbedcrypto -lhwloc -lm
+PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -lsodium)
+
+# Flags by folder. Applications see the public header only.
+FOLDER_src   := -Isrc
+FOLDER_apps  := -Iapps -Iapps/common
+FOLDER_bench := -Isrc -Ibench -Ibench/common
+FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
+
+# Flags of one file: FLAGS_<path without .c>.
+FLAGS_bench/common/floors := -O3
+
+# Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
+LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
+# vec.c asks the processor which of them it has.
+FLAGS_apps/common/vec_16 := -O3 -ffast-math
+FLAGS_apps/common/vec_32 := -O3 -ffast-math
+FLAGS_apps/common/vec_64 := -O3 -ffast-math
+ifeq ($(shell uname -m),x86_64)
+FLAGS_apps/common/vec_32 += -mavx2 -mfma
+FLAGS_apps/common/vec_64 += -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=256
+endif
+
+# $(call flags_of,<source>)
+flags_of = $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FOLDER_$(firstword $(subst /, ,$1))) $(FLAGS_$(basename $1))
+
+V ?= 0
+ifeq ($(V),1)
+Q   :=
+say  =
+else
+Q   := @
+say  = @printf '  %-5s %s\n' '$1' '$2'
+endif

@@ -1,0 +1,39 @@
+# make install PREFIX=/usr/local DESTDIR=
+#
+# locus.pc finds its prefix from where it stands itself, so that an installed tree can be moved.
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+PC_DIR      = $(LIBDIR)/pkgconfig
+PC_PREFIX   = $(shell realpath -m -s --relative-to='$(PC_DIR)' '$(PREFIX)')
+
+# The text goes through the environment: the shell leaves ${pcfiledir} alone there.
+define PC_TEXT
+prefix=$${pcfiledir}/$(PC_PREFIX)
+includedir=$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)
+libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)
+
+Name: locus
+Description: adaptive parameter manager for distributed machine learning
+Version: $(VERSION)
+Requires.private: $(PKGS)
+Cflags: -I$${includedir}
+Libs: -L$${libdir} -llocus
+Libs.private: $(LIBS) -pthread
+endef
+export PC_TEXT
+
+install: lib $(B)/bin/locus ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
+	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)'
+	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
+	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'
+	install -m 644 $(B)/lib/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
+	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
+	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'
+	ln -sf liblocus.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so'
+	printenv PC_TEXT > '$(DESTDIR)$(PC_DIR)/locus.pc'
+	chmod 644 '$(DESTDIR)$(PC_DIR)/locus.pc'
+
+.PHONY: install

@@ -1,0 +1,53 @@
+# Tests, benchmarks, and what runs them. Everything that `make check` does is in scripts/check.sh.
+
+SOAK_SECONDS ?= 300
+T            ?=
+# Criterion aborts under ThreadSanitizer.
+RUNNER       ?= $(if $(filter thread,$(SAN)),plain,criterion)
+
+# How long a test that repeats itself goes on; test.h has it as test_seconds().
+export LOCUS_TEST_SECONDS ?= 5
+
+export TSAN_OPTIONS  ?= halt_on_error=1 second_deadlock_stack=1 suppressions=$(CURDIR)/test/tsan/suppressions
+export ASAN_OPTIONS  ?= detect_stack_use_after_return=1 strict_string_checks=1
+export UBSAN_OPTIONS ?= print_stacktrace=1
+
+# Builds whatever there is in this variant, and runs nothing.
+UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
+everything: lib programs benches $(if $(UNIT_SOURCES),$(UNIT_RUNNER)) $(SIM_TESTS) $(CLUSTER_TESTS)
+
+# $(call run,<programs>)
+run = $(if $1,@scripts/run-programs.sh $1,@echo "there are none yet")
+
+test: $(if $(UNIT_SOURCES),$(UNIT_RUNNER)) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
+	$(if $^,@$< $(T),@echo "there are none yet")
+
+# Some of them start programs: the launcher.
+cluster: $(PROGRAMS_BUILT) $(CLUSTER_TESTS) ## the tests with several processes (SAN=, CC=)
+	$(call run,$(CLUSTER_TESTS))
+
+sim: $(SIM_TESTS) ## the simulations: fibers and seeds (SAN=, CC=; SEEDS= NODES= of the protocol's alone)
+	$(if $(SEEDS)$(NODES),$(B)-fibers/test/sim/protocol $(addprefix --seeds ,$(SEEDS)) $(addprefix --nodes ,$(NODES)),\
+	    $(call run,$^))
+
+fuzz: ## the fuzzers, LOCUS_TEST_SECONDS each (needs clang)
+	@$(MAKE) CC=clang SAN=fuzzer fuzz-targets
+	@scripts/run-fuzzers.sh $(call names,test/fuzz)
+
+fuzz-targets: $(FUZZ_TARGETS)
+
+selftest: ## do the test runners and ThreadSanitizer still see a fault?
+	@test/selftest.sh
+
+soak: deps ## the long tests, SOAK_SECONDS each, under every sanitizer
+	@LOCUS_TEST_SECONDS=$(SOAK_SECONDS) scripts/check.sh --soak $(STAGES)
+
+bench: deps-build ## all benchmarks in full; results in build/bench-results/
+	@$(MAKE) benches
+	@scripts/bench.sh $(BENCHES)
+
+bench-demo: deps-build ## what a local access costs next to a plain array: a short table
+	@$(MAKE) benches
+	@$(B)/bench/local_access --demo
+
+.PHONY: bench-demo everything test cluster sim fuzz fuzz-targets selftest check soak bench

@@ -1,0 +1,80 @@
+# What looks at the sources without running them, and the packages that all of this needs.
+
+ALL_SOURCES := $(sort $(LIB_SOURCES) $(UNIT_SOURCES) $(TEST_SUPPORT) test/runner/criterion.c \
+                 $(wildcard apps/*.c apps/*/*.c bench/*.c bench/*/*.c test/*/*.c))
+ALL_HEADERS := $(sort $(wildcard include/*.h src/*.h src/*/*.h apps/*.h apps/*/*.h bench/*.h bench/*/*.h \
+                 test/*/*.h test/*/*/*.h))
+# The shadows of the ck headers make sense only where SAN=thread puts them.
+LONE_HEADERS := $(filter-out test/tsan/%,$(ALL_HEADERS))
+
+deps: ## install the Debian packages that are missing, for check and all the rest
+	@scripts/deps.sh all
+
+deps-build: ## the same, only for all, demo and install
+	@scripts/deps.sh build
+
+# $(call header_alone,<compiler>): every header compiles when nothing comes before it.
+define header_alone
+	@for h in $(LONE_HEADERS); do \
+	    case $$h in apps/*) flags='$(FOLDER_apps)';; bench/*) flags='$(FOLDER_bench)';; test/*) flags='$(FOLDER_test)';; \
+	        *) flags='$(FOLDER_src)';; esac; \
+	    printf '#include "%s"\ntypedef int alone;\n' $$h | \
+	        $1 $(BASE_CFLAGS) $(CPPFLAGS) $$flags -I. -Wno-unused-function -x c -fsyntax-only - || exit 1; \
+	done; echo '  OK    $1: $(words $(LONE_HEADERS)) headers'
+endef
+# $(call header_in_cpp,<compiler>)
+define header_in_cpp
+	@printf '#include "locus.h"\nint main() { return 0; }\n' | \
+	    $1 -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -x c++ -fsyntax-only - && echo '  OK    $1: locus.h'
+endef
+
+headers: ## every header compiles alone with gcc and clang, and locus.h as C++
+	$(call header_alone,gcc)
+	$(call header_alone,clang)
+	$(call header_in_cpp,g++)
+	$(call header_in_cpp,clang++)
+
+format: ## write all sources in the style of .clang-format
+	@clang-format -i $(ALL_SOURCES) $(ALL_HEADERS)
+
+format-check: ## is there anything that `make format` would change?
+	@clang-format --dry-run --Werror $(ALL_SOURCES) $(ALL_HEADERS)
+
+# The processes' messages about warnings that they do not show go nowhere; what they find is on stdout.
+# What is shipped: all of it, the tests too, takes minutes more.
+tidy: compile_commands.json ## clang-tidy over library and programs
+	@printf '%s\n' $(LIB_SOURCES) $(wildcard apps/*/*.c) | \
+	    xargs -n 1 -P "$$(nproc)" clang-tidy -p . --quiet --warnings-as-errors='*' 2> build/tidy-messages
+
+# It does not look into system headers; these macros would stop it.
+CPPCHECK_MACROS := '-DCK_EPOCH_CONTAINER(T,M,N)=' '-DCK_STACK_CONTAINER(T,M,N)='
+cppcheck: ## cppcheck over all sources
+	@mkdir -p build/cppcheck
+	@cppcheck --quiet --std=c11 -j "$$(nproc)" --cppcheck-build-dir=build/cppcheck --error-exitcode=1 \
+	    --enable=warning,performance,portability --inline-suppr --suppressions-list=.cppcheck \
+	    $(CPPCHECK_MACROS) -D__x86_64__ -D__GNUC__=12 -Iinclude -Isrc -Iapps/common -Ibench -Ibench/common -Itest -Itest/unit $(ALL_SOURCES)
+
+# gcc 12 takes memory that is stored through a pointer for leaked, and what a loop filled for unset or NULL. LeakSanitizer
+# and clang's analyzer, which clang-tidy runs, know better.
+analyzer: ## gcc -fanalyzer over the library
+	@printf '%s\n' $(LIB_SOURCES) | xargs -n 1 -P "$$(nproc)" \
+	    gcc $(BASE_CFLAGS) $(FOLDER_src) -O2 -fanalyzer -Wno-analyzer-malloc-leak \
+	    -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-dereference -o /dev/null -c
+
+shellcheck: ## shellcheck over all scripts
+	@shellcheck .ci/run $(wildcard scripts/*.sh test/*.sh test/*/*.sh)
+
+# $(call compile_entry,<source>): as it is compiled, with the flavor of its folder.
+compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/%,$1),$(FLAVOR_fibers)) \
+                $(if $(filter %/criterion.c,$1),-DTEST_WITH_CRITERION) -c $1
+compile_commands.json: FORCE | build ## for editors and clang-tidy
+	$(file >build/compile_commands)$(foreach s,$(ALL_SOURCES),$(file >>build/compile_commands,$(call compile_entry,$s)))
+	@awk -v folder="$(CURDIR)" 'BEGIN { print "[" } { file = $$1; sub(/^[^ ]+ /, ""); gsub(/"/, "\\\""); \
+	    printf "%s{ \"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\" }", (NR > 1 ? ",\n" : ""), folder, file, $$0 } \
+	    END { print "\n]" }' build/compile_commands > $@
+
+# A rule of its own: the lists above are written before a recipe's first line runs.
+build:
+	@mkdir -p $@
+
+.PHONY: deps deps-build headers format format-check tidy cppcheck analyzer shellcheck

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Installs what is missing of the Debian packages that locus needs, and says so. Fast, without root and without the
+# network when nothing is missing.
+#
+#     scripts/deps.sh build     what `make`, `make demo` and `make install` need
+#     scripts/deps.sh all       the same and what `make check` and `make bench` need
+set -u
+
+# a|b: either will do; the first that the distribution knows is installed.
+build=(
+    gcc make libc6-dev 'pkg-config|pkgconf'
+    libck-dev       # lock-free structures and epochs
+    liburing-dev    # the links between nodes
+    libnng-dev libmbedtls-dev # rendezvous; the second for linking it statically
+    libhwloc-dev    # where threads are pinned
+    libsodium-dev   # the cluster's secret
+    wordnet-base    # what `make demo` trains on
+)
+check=(
+    git g++ clang 'libclang-rt-dev|libclang-rt-14-dev' # the second compiler, its sanitizers and libFuzzer
+    libcriterion-dev # the runner of the unit tests
+    clang-tidy clang-format cppcheck shellcheck
+    gnuplot-nox     # the drawings of the benchmarks
+    python3         # reads the models that the programs write
+    openmpi-bin     # mpirun, under which a test starts a cluster
+    openssh-server  # sshd, which the test of host lists starts for itself
+)
+
+case "${1:-}" in
+    build) wanted=("${build[@]}") ;;
+    all) wanted=("${build[@]}" "${check[@]}") ;;
+    *) echo "usage: $0 build|all" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query > /dev/null; then
+    echo "This is not Debian or a relative of it. Please see to it that you have the like of: ${wanted[*]}"
+    exit 0
+fi
+
+mapfile -t installed < <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 2> /dev/null | sed -n 's/^installed //p')
+# Not every distribution has clang's runtime in a package of its own.
+compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*' > /dev/null && installed+=(libclang-rt-dev)
+has() { printf '%s\n' "${installed[@]}" | grep -qxE "$1"; }
+
+missing=()
+for package in "${wanted[@]}"; do
+    has "${package//+/\\+}" || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+give_up() {
+    echo "$1 Missing are: ${missing[*]}" >&2
+    exit 1
+}
+command -v apt-get > /dev/null || give_up "There is no apt-get to install packages with."
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo > /dev/null || give_up "Installing packages needs root, and there is no sudo."
+    root=(sudo)
+fi
+apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -q "$@"; }
+
+echo "Packages to install: ${missing[*]}"
+apt update || give_up "The list of packages could not be fetched (apt-get update)."
+
+# The first alternative that the distribution has.
+first_known() {
+    local name
+    for name in ${1//|/ }; do
+        if apt-cache show "$name" > /dev/null 2>&1; then
+            echo "$name"
+            return
+        fi
+    done
+    echo "${1%%|*}"
+}
+names=()
+for package in "${missing[@]}"; do names+=("$(first_known "$package")"); done
+
+# The tests need sshd's program. Nobody asked for a machine that can be logged in to: the service is not started, neither
+# by the installation nor at the next boot.
+policy=/usr/sbin/policy-rc.d
+keep_services_off() {
+    [ -e "$policy" ] && return
+    trap '"${root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
+    "${root[@]}" chmod 755 "$policy"
+}
+disable_sshd() {
+    command -v systemctl > /dev/null && "${root[@]}" systemctl -q disable ssh.service
+}
+sshd_is_new=
+case " ${names[*]} " in *' openssh-server '*) sshd_is_new=1 ;; esac
+
+[ "$sshd_is_new" ] && keep_services_off
+apt install -y --no-install-recommends "${names[@]}" < /dev/null || give_up "apt-get install failed."
+[ "$sshd_is_new" ] && disable_sshd
+echo "Installed: ${names[*]}"
