@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Can somebody build on an installed locus? Installs to a staging folder, compiles a small program against it in the ways
+# that people do, moves the tree elsewhere, and does it again.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+unset MAKEFLAGS MFLAGS MAKELEVEL # what the caller's make was told is not meant for those below
+passed=0 failed=0 skipped=0
+place=$(mktemp -d)
+log=$place/log
+trap 'rm -rf "$place"' EXIT
+
+good() { passed=$((passed + 1)); echo "ok      $*"; }
+bad() { failed=$((failed + 1)); sed 's/^/    /' "$log"; echo "failed: $*"; }
+skip() { skipped=$((skipped + 1)); echo "skipped: $1: $2"; }
+# try NAME COMMAND...
+try() {
+    local name=$1
+    shift
+    if "$@" > "$log" 2>&1; then good "$name"; else bad "$name"; fi
+}
+
+cat > "$place/program.c" <<'PROGRAM'
+#include <locus.h>
+#include <stdio.h>
+
+int main(void)
+{
+    const char *text = locus_strerror(0);
+    puts(text);
+    return !(text && text[0]);
+}
+PROGRAM
+cp "$place/program.c" "$place/program.cpp"
+
+# Compiles like a user: words of pkg-config and all. compile COMPILER SOURCE RESULT FLAGS...
+compile() { "$1" -Wall -Wextra -Werror "$2" -o "$3" "${@:4}"; }
+flags() { PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" locus; }
+
+shared() {
+    # shellcheck disable=SC2046
+    compile gcc "$place/program.c" "$place/shared" $(flags --cflags --libs) &&
+        LD_LIBRARY_PATH=$prefix/lib "$place/shared" &&
+        ldd "$place/shared" | grep -q 'liblocus\.so\.0 '
+}
+
+static() {
+    # An archive beside a shared library is only taken by -static, or when it is alone.
+    local alone=$place/alone
+    rm -rf "$alone" && cp -r "$prefix" "$alone" && rm "$alone"/lib/liblocus.so*
+    # shellcheck disable=SC2046
+    prefix=$alone compile gcc "$place/program.c" "$place/static" $(prefix=$alone flags --static --cflags --libs) &&
+        "$place/static" && ! ldd "$place/static" | grep liblocus
+}
+
+# Everything from archives. Not on Debian once hwloc is used: libhwloc.a needs libudev, of which there is no archive.
+fully_static() {
+    # shellcheck disable=SC2046
+    compile gcc "$place/program.c" "$place/fully_static" -static $(flags --static --cflags --libs) &&
+        "$place/fully_static"
+}
+
+in_cpp() {
+    # shellcheck disable=SC2046
+    compile g++ "$place/program.cpp" "$place/cpp" -std=c++11 -Wpedantic $(flags --cflags --libs) &&
+        LD_LIBRARY_PATH=$prefix/lib "$place/cpp"
+}
+
+with_clang() {
+    # shellcheck disable=SC2046
+    compile clang "$place/program.c" "$place/clang" $(flags --cflags --libs) &&
+        LD_LIBRARY_PATH=$prefix/lib "$place/clang"
+}
+
+# What the header declares is there, and nothing else can be seen.
+exports() {
+    local declared exported
+    declared=$(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' "$prefix/include/locus.h" | sort -u)
+    exported=$(nm -D --defined-only "$prefix/lib/liblocus.so" | awk '{ print $NF }' | sort -u)
+    diff <(echo "$declared") <(echo "$exported")
+}
+
+needs_only_what_it_uses() {
+    ! LC_ALL=C ldd -u "$prefix/lib/liblocus.so" | grep '/lib/'
+}
+
+all_ways() {
+    try "$1: shared" shared
+    try "$1: against liblocus.a" static
+    if ! fully_static > "$log" 2>&1 && grep -q 'undefined reference to .udev_' "$log"; then
+        skip "$1: all static" "libhwloc.a needs libudev, of which there is no archive here"
+    else
+        try "$1: all static" fully_static
+    fi
+    if command -v g++ > /dev/null; then
+        try "$1: C++" in_cpp
+    else
+        skip "$1: C++" "there is no g++ here"
+    fi
+    if command -v clang > /dev/null; then
+        try "$1: clang" with_clang
+    else
+        skip "$1: clang" "there is no clang here"
+    fi
+}
+
+prefix=$place/stage/opt/locus
+try "install with DESTDIR and PREFIX" make -j"$(nproc)" install PREFIX=/opt/locus DESTDIR="$place/stage"
+all_ways "installed"
+try "the exported names are those of the header" exports
+try "no library is linked in vain" needs_only_what_it_uses
+
+try "the command is there" "$prefix/bin/locus" --version
+
+mkdir "$place/moved" && mv "$place/stage/opt/locus" "$place/moved/here"
+prefix=$place/moved/here
+all_ways "moved"
+
+try "LIBDIR may be deeper" make install PREFIX=/usr LIBDIR=/usr/lib/triplet DESTDIR="$place/deep"
+prefix=$place/deep/usr
+deep() { [ -e "$(PKG_CONFIG_PATH=$prefix/lib/triplet/pkgconfig pkg-config --variable=libdir locus)/liblocus.a" ]; }
+try "locus.pc finds it there" deep
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

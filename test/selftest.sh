@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Do the runners notice what they should? The tests of test/selftest/planted.c fail on purpose, under both runners, with
+# and without AddressSanitizer; those of test/tsan/planted.c race on purpose, and those of agree.c must not seem to.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+unset MAKEFLAGS MFLAGS MAKELEVEL # what the caller's make was told is not meant for those below
+passed=0 failed=0 skipped=0
+export LOCUS_TEST_SECONDS=1
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+good() { passed=$((passed + 1)); echo "ok      $*"; }
+bad() { failed=$((failed + 1)); sed 's/^/    /' "$log"; echo "failed: $*"; }
+
+# expect NAME STATUS PATTERN... : the program in the log ended so, and said each of these
+expect() {
+    local name=$1 status=$2 wanted
+    shift 2
+    for wanted; do
+        grep -qE -- "$wanted" "$log" || { bad "$name: it does not say: $wanted"; return; }
+    done
+    [ "$status" -eq 1 ] || { bad "$name: its exit status is $status"; return; }
+    good "$name"
+}
+
+# harness VARIANT RUNNER CLOSING MORE...
+harness() {
+    local variant=$1 runner=$2 closing=$3
+    shift 3
+    make -j"$(nproc)" CC="${variant%%-*}" SAN="$(sed -n 's/^[a-z]*-//p' <<< "$variant")" "build/$variant/test/planted-$runner" \
+        > "$log" 2>&1 || { bad "$variant, $runner: it does not compile"; return; }
+    "build/$variant/test/planted-$runner" > "$log" 2>&1
+    expect "$variant, $runner" $? "^$closing\$" 'planted\.c:[0-9]+: CHECK\(1 \+ 1 == 3\)' \
+        'CHECK_EQ\(3 \* 4, 13\): 12 != 13' '"node 3 has failed" does not contain "node 4"' \
+        '^failed: planted/a_false_check_in_a_thread_counts' '^failed: planted/a_hang_is_ended' \
+        '^failed: planted/a_crash_counts' '^failed: planted/an_early_exit_counts' \
+        '^skipped: planted/a_skip_has_a_reason: there is no such device$' "$@"
+    grep -q 'must not appear' "$log" && bad "$variant, $runner: a test goes on after a false check"
+}
+
+# tsan COMPILER
+tsan() {
+    local folder=build/$1-thread/test/tsan
+    make -j"$(nproc)" CC="$1" SAN=thread "$folder/agree" "$folder/planted" > "$log" 2>&1 || { bad "tsan, $1: it does not compile"; return; }
+    if "$folder/agree" > "$log" 2>&1; then good "tsan, $1: no false report"; else bad "tsan, $1: a false report"; fi
+    "$folder/planted" > "$log" 2>&1
+    expect "tsan, $1: planted races are found" $? '^0 passed, 3 failed, 0 skipped$' \
+        'ThreadSanitizer: data race .*a_write_after_the_ring' 'a_read_after_its_section: exit status 66' \
+        'a_free_without_a_grace_period: exit status 66'
+}
+
+leaks='^failed: planted/a_leak_is_seen' frees='^failed: planted/a_use_after_free_is_seen'
+for compiler in gcc clang; do
+    if ! command -v $compiler > /dev/null; then
+        skipped=$((skipped + 1))
+        echo "skipped: $compiler: it is not installed"
+        continue
+    fi
+    for runner in plain criterion; do
+        harness $compiler $runner '1 passed, 7 failed, 3 skipped'
+        harness $compiler-address $runner '1 passed, 9 failed, 1 skipped' "$leaks" "$frees"
+    done
+    tsan $compiler
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
