@@ -1,0 +1,541 @@
+/* What becomes of intents between the thread that signals and the shard's events: begin and end of each key. */
+#include "actors/intents.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { WORKERS = 2, KEYS = 5000, WINDOW = 10 };
+
+/* A shard that counts: how often each key is wanted now, and how often it ever began to be. */
+struct desk {
+    struct intents intents;
+    locus_clock clock[WORKERS];
+    const locus_clock *clocks[WORKERS];
+    uint64_t node_keys;
+    locus_clock window;
+    int wanted[KEYS];
+    long begun, ended;
+};
+
+static void begin(void *context, uint64_t index)
+{
+    struct desk *d = context;
+    CHECK(index < KEYS);
+    d->wanted[index]++;
+    d->begun++;
+}
+
+static void end(void *context, uint64_t index)
+{
+    struct desk *d = context;
+    CHECK(index < KEYS);
+    CHECK(d->wanted[index]-- > 0);
+    d->ended++;
+}
+
+static locus_clock window(void *context, unsigned worker)
+{
+    (void)worker;
+    return ((struct desk *)context)->window;
+}
+
+static void turn(struct desk *d)
+{
+    const struct intent_events events = {d, begin, end, window};
+    intents_turn(&d->intents, &events);
+}
+
+static void open_desk(struct desk *d)
+{
+    memset(d, 0, sizeof *d);
+    d->window = WINDOW;
+    for (int w = 0; w < WORKERS; w++) d->clocks[w] = &d->clock[w];
+    CHECK_EQ(intents_init(&d->intents, WORKERS, d->clocks, &d->node_keys), 0);
+    turn(d);
+}
+
+static void close_desk(struct desk *d)
+{
+    intents_fini(&d->intents);
+}
+
+static void set_clock(struct desk *d, unsigned worker, locus_clock now)
+{
+    __atomic_store_n(&d->clock[worker], now, __ATOMIC_SEQ_CST);
+}
+
+/* As signaling.c does it; true: the shard must be woken. */
+static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first, uint64_t count, locus_clock start,
+                         locus_clock end_clock)
+{
+    locus_clock now = d->clock[s->worker];
+    bool waits = start > now;
+    if (waits) __atomic_fetch_add(&d->node_keys, count, __ATOMIC_RELAXED);
+    for (uint64_t i = first; i < first + count; i++) CHECK_EQ(stream_add(s, start, end_clock, waits, i), 0);
+    stream_publish(s);
+    return intents_published(&d->intents, s->worker, start, now);
+}
+
+static bool signal_key(struct desk *d, struct intent_stream *s, uint64_t index, locus_clock start,
+                       locus_clock end_clock)
+{
+    return signal_range(d, s, index, 1, start, end_clock);
+}
+
+static void check_wanted(const struct desk *d, uint64_t first, uint64_t count, int times)
+{
+    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->wanted[i], i >= first && i < first + count ? times : 0);
+}
+
+/* The worker comes to `now`, and the shard looks. */
+static void advance(struct desk *d, unsigned worker, locus_clock now)
+{
+    set_clock(d, worker, now);
+    turn(d);
+}
+
+/* ---- from start to end ---- */
+
+TEST(intents, a_key_is_wanted_from_the_window_before_its_start_to_its_end)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    signal_key(&d, s, 7, 100, 103);
+    for (locus_clock now = 0; now < 120; now++) {
+        advance(&d, 0, now);
+        CHECK_EQ(d.wanted[7], 100 - now < WINDOW && now < 103);
+        CHECK_EQ(d.node_keys, 100 - now < WINDOW ? 0 : 1);
+    }
+    CHECK_EQ(d.begun, 1);
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+TEST(intents, that_overlap_repeat_or_extend_are_one_for_the_node)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *a = stream_open(&d.intents, 0), *b = stream_open(&d.intents, 1);
+    signal_key(&d, a, 3, 0, 5);
+    signal_key(&d, a, 3, 0, 5);  /* repeated */
+    signal_key(&d, a, 3, 4, 20); /* extended */
+    signal_key(&d, b, 3, 0, 2);  /* another worker's, by its own clock */
+    turn(&d);
+    CHECK_EQ(d.wanted[3], 4);
+    advance(&d, 0, 5);
+    CHECK_EQ(d.wanted[3], 2);
+    advance(&d, 1, 2);
+    CHECK_EQ(d.wanted[3], 1);
+    advance(&d, 1, 1000);
+    CHECK_EQ(d.wanted[3], 1);
+    advance(&d, 0, 19);
+    CHECK_EQ(d.wanted[3], 1);
+    advance(&d, 0, 20);
+    CHECK_EQ(d.wanted[3], 0);
+    stream_close(a, true);
+    stream_close(b, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+/* The shard slept, or the worker ran: nobody shall move a row for what is over. */
+TEST(intents, that_expire_before_they_begin_never_begin)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    signal_range(&d, s, 0, 100, 50, 60);
+    turn(&d);
+    CHECK_EQ(d.node_keys, 100);
+    advance(&d, 0, 60);
+    CHECK_EQ(d.begun, 0);
+    CHECK_EQ(d.node_keys, 0);
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+/* Many batches with starts and ends in any order: a heap gives them back by time. */
+TEST(intents, in_any_order)
+{
+    enum { BATCHES = 300 };
+    struct desk d;
+    locus_clock start[BATCHES], stop[BATCHES];
+    uint64_t dice = 5;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    for (int i = 0; i < BATCHES; i++) {
+        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        start[i] = (locus_clock)(dice >> 40) % 400;
+        stop[i] = start[i] + 1 + (locus_clock)(dice >> 20) % 50;
+        signal_key(&d, s, (uint64_t)i, start[i], stop[i]);
+    }
+    for (locus_clock now = 0; now < 500; now++) {
+        advance(&d, 0, now);
+        for (int i = 0; i < BATCHES; i++) CHECK_EQ(d.wanted[i], start[i] - now < WINDOW && now < stop[i]);
+    }
+    CHECK_EQ(d.begun, BATCHES);
+    CHECK_EQ(d.ended, BATCHES);
+    CHECK_EQ(d.node_keys, 0);
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+/* ---- streams ---- */
+
+/* A chunk has about 500 words: calls of all sizes end before, at and behind its end, in every phase. */
+TEST(intents, of_calls_of_any_size_arrive_whole)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    long keys = 0;
+    for (uint64_t count = 1; count < 1100; count += count < 520 ? 1 : 37) {
+        signal_range(&d, s, count, count, 0, 1);
+        turn(&d);
+        check_wanted(&d, count, count, 1);
+        keys += (long)count;
+        CHECK_EQ(d.begun, keys);
+        advance(&d, 0, 1);
+        check_wanted(&d, 0, 0, 0);
+        set_clock(&d, 0, 0);
+    }
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+TEST(intents, of_thousands_of_keys_a_call)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 1);
+    for (int i = 0; i < 3; i++) signal_range(&d, s, 0, KEYS, 20, 30); /* before the shard looks at any */
+    turn(&d);
+    CHECK_EQ(d.begun, 0);
+    CHECK_EQ(d.node_keys, 3 * KEYS);
+    advance(&d, 1, 11);
+    check_wanted(&d, 0, KEYS, 3);
+    CHECK_EQ(d.node_keys, 0);
+    advance(&d, 1, 30);
+    check_wanted(&d, 0, 0, 0);
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+/* A call that fails midway leaves nothing, whatever it had written, and the stream is as before. */
+TEST(intents, of_a_call_that_was_undone_leave_nothing)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    for (uint64_t before = 0; before < 510; before += 13) {
+        if (before) signal_range(&d, s, 0, before, 0, 1);
+        for (uint64_t undone = 1; undone < 3000; undone *= 7) {
+            for (uint64_t i = 0; i < undone; i++) CHECK_EQ(stream_add(s, 0, 1, false, KEYS - 1), 0);
+            CHECK(stream_has_unpublished(s));
+            stream_undo(s);
+            CHECK(!stream_has_unpublished(s));
+            turn(&d);
+            check_wanted(&d, 0, before, 1);
+        }
+        signal_range(&d, s, before, 3, 0, 1);
+        turn(&d);
+        check_wanted(&d, 0, before + 3, 1);
+        advance(&d, 0, 1);
+        set_clock(&d, 0, 0);
+    }
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+TEST(intents, that_are_not_published_are_not_seen)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    turn(&d);
+    for (uint64_t i = 0; i < 2000; i++) CHECK_EQ(stream_add(s, 0, 5, false, i), 0);
+    CHECK(!intents_have_news(&d.intents));
+    turn(&d);
+    CHECK_EQ(d.begun, 0);
+    stream_publish(s);
+    CHECK(intents_have_news(&d.intents));
+    turn(&d);
+    check_wanted(&d, 0, 2000, 1);
+    CHECK(!intents_have_news(&d.intents));
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+TEST(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *known = stream_open(&d.intents, 0);
+    turn(&d);
+    signal_range(&d, known, 0, KEYS, 0, 5);
+    signal_range(&d, stream_open(&d.intents, 1), 0, KEYS, 50, 55);
+    close_desk(&d);
+}
+
+/* ---- lives ---- */
+
+/* What a loader signaled is the worker's; it may close before anybody has looked. */
+TEST(intents, of_a_closed_loader_live_as_long_as_the_worker)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *worker = stream_open(&d.intents, 0), *loader = stream_open(&d.intents, 0);
+    signal_range(&d, loader, 0, 1000, 0, 90);
+    signal_range(&d, loader, 1000, 50, 80, 90);
+    stream_close(loader, false);
+    turn(&d);
+    check_wanted(&d, 0, 1000, 1);
+    advance(&d, 0, 75);
+    check_wanted(&d, 0, 1050, 1);
+    stream_close(worker, true);
+    turn(&d);
+    check_wanted(&d, 0, 0, 0);
+    close_desk(&d);
+}
+
+/* Loader and worker both closed, and the shard sees all of it at once. */
+TEST(intents, of_a_loader_that_nobody_has_read_end_with_the_worker)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *worker = stream_open(&d.intents, 0), *first = stream_open(&d.intents, 0);
+    struct intent_stream *second = stream_open(&d.intents, 0);
+    turn(&d);
+    signal_range(&d, first, 0, 1000, 0, 90);
+    signal_range(&d, second, 0, 700, 70, 90);
+    signal_range(&d, worker, 0, 10, 0, 90);
+    stream_close(first, false);
+    stream_close(second, false);
+    stream_close(worker, true);
+    turn(&d);
+    CHECK_EQ(d.begun, d.ended);
+    check_wanted(&d, 0, 0, 0);
+    CHECK_EQ(d.node_keys, 0); /* nothing waits any more */
+    close_desk(&d);
+}
+
+/* The worker's id is opened again before the shard has seen the first life's end. */
+TEST(intents, of_one_life_do_not_end_those_of_the_next)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *first = stream_open(&d.intents, 1);
+    turn(&d);
+    signal_range(&d, first, 0, 100, 0, 5);
+    stream_close(first, true);
+    set_clock(&d, 1, 0);
+    struct intent_stream *second = stream_open(&d.intents, 1);
+    signal_range(&d, second, 200, 100, 0, 5);
+    turn(&d);
+    check_wanted(&d, 200, 100, 1);
+    advance(&d, 1, 5);
+    check_wanted(&d, 0, 0, 0);
+    stream_close(second, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+/* The same with loaders, whose streams were opened and closed within either life. */
+TEST(intents, of_a_loader_do_not_end_with_the_life_before)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *first = stream_open(&d.intents, 1), *loader = stream_open(&d.intents, 1);
+    signal_range(&d, loader, 0, 50, 0, 5);
+    signal_range(&d, loader, 50, 50, 40, 45);
+    stream_close(loader, false);
+    stream_close(first, true);
+    struct intent_stream *second = stream_open(&d.intents, 1);
+    loader = stream_open(&d.intents, 1);
+    signal_range(&d, loader, 100, 50, 0, 5);
+    stream_close(loader, false);
+    turn(&d);
+    check_wanted(&d, 100, 50, 1);
+    CHECK_EQ(d.node_keys, 0);
+    stream_close(second, true);
+    turn(&d);
+    check_wanted(&d, 0, 0, 0);
+    close_desk(&d);
+}
+
+TEST(intents, of_one_worker_do_not_end_with_another)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *a = stream_open(&d.intents, 0), *b = stream_open(&d.intents, 1);
+    signal_range(&d, a, 0, 10, 0, 50);
+    signal_range(&d, b, 10, 10, 0, 50);
+    turn(&d);
+    stream_close(a, true);
+    turn(&d);
+    check_wanted(&d, 10, 10, 1);
+    stream_close(b, true);
+    turn(&d);
+    check_wanted(&d, 0, 0, 0);
+    close_desk(&d);
+}
+
+/* ---- waking a shard that sleeps ---- */
+
+TEST(intents, wake_the_shard_only_for_what_must_be_done_now)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    turn(&d);
+    CHECK(!intents_advanced(&d.intents, 0, 1000000));
+    CHECK(!signal_key(&d, s, 1, 100, 200)); /* far off: the worker's clock will wake it, */
+    CHECK(!intents_advanced(&d.intents, 0, 90));
+    CHECK(intents_advanced(&d.intents, 0, 91)); /* although it has not looked: 100 < 91 + the window */
+    CHECK(!intents_advanced(&d.intents, 1, 91));
+    CHECK(!signal_key(&d, s, 1, 50, 60)); /* nearer: earlier */
+    CHECK(!intents_advanced(&d.intents, 0, 40));
+    CHECK(intents_advanced(&d.intents, 0, 41));
+    CHECK(!signal_key(&d, s, 1, 70, 80)); /* farther: as before */
+    CHECK(intents_advanced(&d.intents, 0, 41));
+    CHECK(signal_key(&d, s, 1, WINDOW - 1, 20)); /* within the window */
+    CHECK(signal_key(&d, s, 1, 0, 20));
+    turn(&d);
+    CHECK_EQ(d.wanted[1], 2);
+    CHECK(!intents_advanced(&d.intents, 0, 19)); /* next is their end */
+    CHECK(intents_advanced(&d.intents, 0, 20));
+    stream_close(s, true);
+    turn(&d);
+    CHECK(!intents_advanced(&d.intents, 0, 1000000));
+    close_desk(&d);
+}
+
+/* No intent is missed if the shard looks only when it is told to. */
+TEST(intents, are_in_time_for_a_shard_that_sleeps_in_between)
+{
+    struct desk d;
+    uint64_t dice = 3;
+    int turns = 0;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    turn(&d);
+    for (locus_clock now = 1; now < 3000; now++) {
+        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        bool wake = false;
+        if (dice >> 60 == 0) wake = signal_key(&d, s, (uint64_t)now, now + 200, now + 203);
+        set_clock(&d, 0, now);
+        if (intents_advanced(&d.intents, 0, now)) wake = true;
+        if (wake) {
+            turn(&d);
+            turns++;
+        }
+        for (locus_clock key = now > 220 ? now - 220 : 1; key < now; key++) {
+            if (d.wanted[key]) CHECK(key + 200 - now < WINDOW && now < key + 203);
+            if (d.intents.worker[0].waiting.count + d.intents.worker[0].active.count == 0) CHECK(!d.wanted[key]);
+        }
+    }
+    CHECK(d.begun > 100);
+    CHECK(turns < 1500); /* some 190 intents, each with a begin and an end */
+    set_clock(&d, 0, 4000);
+    turn(&d);
+    CHECK_EQ(d.begun, d.ended);
+    stream_close(s, true);
+    turn(&d);
+    close_desk(&d);
+}
+
+TEST(intents, of_an_unlimited_window_begin_at_once)
+{
+    struct desk d;
+    open_desk(&d);
+    d.window = INT64_MAX;
+    turn(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    CHECK(signal_key(&d, s, 1, INT64_MAX - 2, INT64_MAX - 1));
+    turn(&d);
+    CHECK_EQ(d.wanted[1], 1);
+    CHECK_EQ(d.node_keys, 0);
+    stream_close(s, true);
+    turn(&d);
+    CHECK_EQ(d.wanted[1], 0);
+    close_desk(&d);
+}
+
+/* ---- threads ---- */
+
+enum { WRITERS = 2, CALLS = 4000 };
+
+struct writer {
+    struct desk *desk;
+    unsigned worker;
+    long keys;
+    int *running;
+};
+
+/* Each key is signaled for one clock, which the worker then passes. */
+static void *write_many(void *argument)
+{
+    struct writer *w = argument;
+    struct desk *d = w->desk;
+    struct intent_stream *own = stream_open(&d->intents, w->worker), *loader = NULL;
+    uint64_t dice = w->worker;
+    CHECK(own != NULL);
+    for (int call = 0; call < CALLS; call++) {
+        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        locus_clock now = __atomic_load_n(&d->clock[w->worker], __ATOMIC_RELAXED);
+        uint64_t count = 1 + (dice >> 40) % (call % 16 ? 4 : 1500);
+        if (call % 64 == 0) {
+            if (loader) stream_close(loader, false);
+            loader = stream_open(&d->intents, w->worker);
+        }
+        struct intent_stream *s = call % 2 ? own : loader;
+        for (uint64_t i = 0; i < count; i++) CHECK_EQ(stream_add(s, now, now + 1000000, false, i), 0);
+        if (dice >> 62 == 0) {
+            stream_undo(s);
+            continue;
+        }
+        stream_publish(s);
+        intents_published(&d->intents, w->worker, now, now);
+        w->keys += (long)count;
+        __atomic_store_n(&d->clock[w->worker], now + 1, __ATOMIC_SEQ_CST);
+    }
+    stream_close(loader, false);
+    if (w->worker == 0) stream_close(own, true); /* the other one's intents end by the clock */
+    __atomic_fetch_sub(w->running, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+TEST(intents, of_threads_that_write_while_the_shard_reads)
+{
+    static struct desk d;
+    struct writer w[WRITERS];
+    pthread_t thread[WRITERS];
+    int running = WRITERS;
+    open_desk(&d);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        w[i] = (struct writer){.desk = &d, .worker = i, .running = &running};
+        CHECK_EQ(pthread_create(&thread[i], NULL, write_many, &w[i]), 0);
+    }
+    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
+        if (intents_have_news(&d.intents)) turn(&d);
+    for (unsigned i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
+    turn(&d);
+    CHECK(d.begun <= w[0].keys + w[1].keys);
+    CHECK_EQ(d.begun - d.ended, w[1].keys); /* the first one's have ended with it, read or not */
+    set_clock(&d, 1, 1000000 + CALLS);
+    turn(&d);
+    CHECK_EQ(d.begun, d.ended);
+    check_wanted(&d, 0, 0, 0);
+    close_desk(&d);
+}

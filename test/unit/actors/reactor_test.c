@@ -1,0 +1,202 @@
+/* Two nodes of one shard each in one process, over TCP on loopback: reactors, links, a worker's operations. */
+#include "actors/reactor.h"
+#include "operation.h"
+#include "test.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { KEYS = 1000, LENGTH = 7, WORKERS = 2 };
+
+struct node {
+    struct store store;
+    struct reactor *reactor;
+    struct operations operations[WORKERS];
+    int losses;
+    unsigned lost_rank;
+    char reason[200];
+};
+
+struct pair {
+    struct node node[2];
+};
+
+static void connect_pair(int fd[2])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof a;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ(bind(listener, (void *)&a, length), 0);
+    CHECK_EQ(listen(listener, 1), 0);
+    CHECK_EQ(getsockname(listener, (void *)&a, &length), 0);
+    fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ(connect(fd[0], (void *)&a, length), 0);
+    fd[1] = accept(listener, NULL, NULL);
+    CHECK(fd[1] >= 0);
+    close(listener);
+}
+
+static void on_lost(void *context, unsigned rank, const char *reason)
+{
+    struct node *n = context;
+    if (__atomic_load_n(&n->losses, __ATOMIC_RELAXED) == 0) {
+        n->lost_rank = rank;
+        snprintf(n->reason, sizeof n->reason, "%s", reason);
+        reactor_lose(n->reactor, rank, reason);
+    }
+    __atomic_fetch_add(&n->losses, 1, __ATOMIC_RELEASE);
+}
+
+static void open_node(struct node *n, unsigned rank, int fd, bool yields)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const int fds[2] = {fd, fd};
+    CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
+    const struct reactor_config c = {.technique = LOCUS_STATIC,
+                                     .store = &n->store,
+                                     .workers = WORKERS,
+                                     .fd = fds,
+                                     .peer_timeout_s = 30,
+                                     .place = {PINNING_NONE, PINNING_NONE},
+                                     .yields = true,
+                                     .lost = on_lost,
+                                     .context = n};
+    CHECK_EQ(reactor_open(&c, &n->reactor), 0);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        const struct operations_config o = {.worker = w, .reactor = &n->reactor, .shards = 1, .yields = yields};
+        CHECK_EQ(operations_init(&n->operations[w], &o), 0);
+    }
+}
+
+static struct pair *open_pair(bool yields)
+{
+    int fd[2];
+    struct pair *p = aligned_alloc(64, (sizeof *p + 63) / 64 * 64);
+    CHECK(p != NULL);
+    memset(p, 0, sizeof *p);
+    connect_pair(fd);
+    for (unsigned rank = 0; rank < 2; rank++) open_node(&p->node[rank], rank, fd[rank], yields);
+    for (unsigned rank = 0; rank < 2; rank++) CHECK_EQ(reactor_start(p->node[rank].reactor), 0);
+    return p;
+}
+
+static void *stop(void *node)
+{
+    reactor_stop(((struct node *)node)->reactor);
+    return NULL;
+}
+
+static void close_pair(struct pair *p)
+{
+    pthread_t other;
+    CHECK_EQ(pthread_create(&other, NULL, stop, &p->node[1]), 0); /* each waits for the other's goodbye */
+    stop(&p->node[0]);
+    pthread_join(other, NULL);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        for (unsigned w = 0; w < WORKERS; w++) operations_fini(&p->node[rank].operations[w]);
+        reactor_free(p->node[rank].reactor);
+        store_fini(&p->node[rank].store);
+    }
+    free(p);
+}
+
+/* The i-th of the keys whose home is the other node. */
+static locus_key remote_key(const struct node *n, unsigned i)
+{
+    for (locus_key key = 0;; key = (key + 1) % KEYS)
+        if (spot_home(store_spot(&n->store, key)) != n->store.home.rank && i-- == 0) return key;
+}
+
+static int run(struct node *n, unsigned worker, enum request_kind kind, locus_key key, float *values)
+{
+    struct operations *o = &n->operations[worker];
+    struct operation *op = operation_begin(o);
+    operation_add(o, op, kind, 0, key, values);
+    return operations_wait(o, operation_submit(o, op));
+}
+
+static void push_and_pull(bool yields)
+{
+    struct pair *p = open_pair(yields);
+    float one[LENGTH], got[LENGTH];
+    locus_key key = remote_key(&p->node[0], 3);
+    for (int f = 0; f < LENGTH; f++) one[f] = 1;
+    for (int i = 1; i <= 300; i++) {
+        if (i % 50 == 0) usleep(1000); /* long enough for both reactors to fall asleep */
+        CHECK_EQ(run(&p->node[0], 0, REQUEST_PUSH, key, one), 0);
+        CHECK_EQ(run(&p->node[0], 1, REQUEST_PULL, key, got), 0);
+        for (int f = 0; f < LENGTH; f++) CHECK_EQ((int)got[f], i);
+    }
+    CHECK(reactor_link_stats(p->node[0].reactor).bytes_sent > 300 * LENGTH * sizeof(float));
+    close_pair(p);
+}
+
+TEST(reactor, serves_a_worker_that_yields_while_it_waits)
+{
+    push_and_pull(true);
+}
+
+TEST(reactor, serves_a_worker_that_spins_while_it_waits)
+{
+    push_and_pull(false);
+}
+
+TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
+{
+    enum { ROUNDS = 400, IN_FLIGHT = 2 * OPERATIONS_MAX };
+    struct pair *p = open_pair(true);
+    struct operations *o = &p->node[1].operations[0];
+    static float set[IN_FLIGHT][LENGTH], got[IN_FLIGHT][LENGTH];
+    locus_key key = remote_key(&p->node[1], 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        int i = round % IN_FLIGHT;
+        if (i == 0) CHECK_EQ(operations_wait_all(o), 0);
+        for (int f = 0; f < LENGTH; f++) set[i][f] = (float)round;
+        struct operation *op = operation_begin(o);
+        operation_add(o, op, REQUEST_SET, 0, key, set[i]);
+        operation_submit(o, op);
+        op = operation_begin(o);
+        operation_add(o, op, REQUEST_PULL, 0, key, got[i]);
+        locus_ticket ticket = operation_submit(o, op);
+        if (round % 7 == 0) {
+            CHECK_EQ(operations_wait(o, ticket), 0);
+            CHECK(operations_done(o, ticket));
+            CHECK_EQ((int)got[i][LENGTH - 1], round);
+        }
+    }
+    CHECK_EQ(operations_wait_all(o), 0);
+    CHECK_EQ((int)got[(ROUNDS - 1) % IN_FLIGHT][0], ROUNDS - 1);
+    close_pair(p);
+}
+
+TEST(reactor, a_lost_peer_ends_what_is_in_flight_and_what_comes_later)
+{
+    struct pair *p = open_pair(true);
+    struct node *n = &p->node[0];
+    float values[LENGTH] = {0};
+    CHECK_EQ(run(n, 0, REQUEST_PULL, remote_key(n, 1), values), 0);
+    reactor_lose(p->node[1].reactor, 1, "gave up"); /* node 1 leaves, and says so on its link */
+    int rc = 0;
+    while (rc == 0) rc = run(n, 0, REQUEST_PULL, remote_key(n, 1), values);
+    CHECK_EQ(rc, -ECONNRESET);
+    CHECK_EQ(run(n, 1, REQUEST_PUSH, remote_key(n, 1), values), -ECONNRESET);
+    while (__atomic_load_n(&n->losses, __ATOMIC_ACQUIRE) == 0) usleep(100);
+    CHECK_EQ(n->lost_rank, 1);
+    CHECK_STR(n->reason, "gave up");
+    close_pair(p);
+}
+
+TEST(reactor, a_ticket_that_was_never_given_out_is_an_error)
+{
+    struct pair *p = open_pair(true);
+    CHECK_EQ(operations_wait(&p->node[0].operations[0], 5), -EINVAL);
+    CHECK_EQ(operations_wait(&p->node[0].operations[0], 0), 0);
+    CHECK(operations_done(&p->node[0].operations[0], 0));
+    close_pair(p);
+}

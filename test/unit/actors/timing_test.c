@@ -1,0 +1,176 @@
+#include "actors/timing.h"
+
+#include "test.h"
+
+#include <math.h>
+
+/* The reference multiplies where timing.c adds logarithms: a long double holds exp(-1000) and everything after it. */
+static long double reference_cdf(double mean, locus_clock k)
+{
+    long double term = expl(-(long double)mean), sum = term;
+    for (locus_clock i = 1; i <= k; i++) {
+        term *= (long double)mean / i;
+        sum += term;
+    }
+    return k < 0 ? 0 : sum;
+}
+
+/* The least clock whose probability reaches p, but for what rounding may hide. */
+static void check_quantile(double mean, double p)
+{
+    const long double rounding = 1e-11L;
+    locus_clock k = timing_quantile(mean, p);
+    if (reference_cdf(mean, k) < p - rounding) test_fail(__FILE__, __LINE__, "%g: %lld is too low", mean, (long long)k);
+    if (reference_cdf(mean, k - 1) >= p + rounding)
+        test_fail(__FILE__, __LINE__, "%g: %lld is too high", mean, (long long)k);
+}
+
+TEST(timing, the_quantile_is_that_of_the_sums)
+{
+    static const double p[] = {0.01, 0.5, 0.9, 0.99, 0.9999, 0.999999};
+    for (int step = 0; step < 204; step++) /* up to 988 */
+        for (size_t i = 0; i < sizeof p / sizeof *p; i++) check_quantile(0.001 * pow(1.07, step), p[i]);
+    for (int mean = 1; mean <= 1000; mean += 37) check_quantile(mean, TIMING_QUANTILE);
+    check_quantile(1000, TIMING_QUANTILE);
+}
+
+/* As tables of the Poisson distribution have them. */
+TEST(timing, quantiles_that_are_known)
+{
+    static const struct {
+        double mean, p;
+        locus_clock k;
+    } known[] = {{0.1, 0.9999, 3}, {1, 0.5, 1},      {1, 0.95, 3},       {1, 0.9999, 6},    {4, 0.9999, 13},
+                 {5, 0.5, 5},      {10, 0.5, 10},    {10, 0.95, 15},     {10, 0.9999, 24},  {20, 0.9999, 39},
+                 {50, 0.9999, 78}, {100, 0.95, 117}, {100, 0.9999, 139}, {500, 0.9999, 585}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK_EQ(timing_quantile(known[i].mean, known[i].p), known[i].k);
+}
+
+TEST(timing, no_rate_no_window)
+{
+    CHECK_EQ(timing_quantile(0, TIMING_QUANTILE), 0);
+    CHECK_EQ(timing_quantile(-1, TIMING_QUANTILE), 0);
+    CHECK_EQ(timing_quantile(NAN, TIMING_QUANTILE), 0);
+}
+
+/* Above 1000 the distribution's skewness is neglected: (z*z - 1) / 6 clocks at the quantile z, 2.1 for 0.9999, whatever
+ * the mean (Cornish and Fisher's expansion); the next term and rounding stay below one more. */
+TEST(timing, the_normal_approximation_is_three_clocks_short_at_most)
+{
+    for (int step = 0; step < 20; step++) { /* up to 10,000 */
+        double mean = 1000.001 * pow(1.13, step);
+        locus_clock k = timing_quantile(mean, TIMING_QUANTILE), exact = k - 1;
+        while (reference_cdf(mean, exact) < TIMING_QUANTILE) exact++;
+        CHECK(exact >= k);
+        CHECK(exact - k <= 3);
+    }
+    CHECK(timing_quantile(1000, TIMING_QUANTILE) - timing_quantile(1000.001, TIMING_QUANTILE) <= 3);
+}
+
+TEST(timing, the_quantile_grows_with_the_rate)
+{
+    locus_clock last = 0;
+    for (int step = 0; step < 1157; step++) { /* up to 995 */
+        locus_clock k = timing_quantile(0.01 * pow(1.01, step), TIMING_QUANTILE);
+        CHECK(k >= last);
+        last = k;
+    }
+    last = 0;
+    for (int step = 0; step < 217; step++) { /* up to 9e11 */
+        locus_clock k = timing_quantile(1001 * pow(1.1, step), TIMING_QUANTILE);
+        CHECK(k > last);
+        last = k;
+    }
+    CHECK(last > 1000000000);
+}
+
+/* ---- Algorithm 1 ---- */
+
+static const struct timing fresh = {.rate = 10};
+
+static void round_of(struct timing *t, locus_clock from, locus_clock to)
+{
+    timing_begin(t, from);
+    timing_end(t, to);
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+TEST(timing, begins_with_ten_clocks_a_round)
+{
+    struct timing t;
+    timing_init(&t);
+    CHECK(t.rate == fresh.rate);
+    CHECK_EQ(t.window, 39); /* of twice the rate */
+}
+
+TEST(timing, smooths_the_rate)
+{
+    struct timing t;
+    timing_init(&t);
+    round_of(&t, 100, 104);
+    CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 4));
+    CHECK_EQ(t.window, timing_quantile(2 * t.rate, 0.9999));
+    round_of(&t, 104, 106);
+    CHECK(is_near(t.rate, 0.9 * 9.4 + 0.1 * 2));
+    CHECK_EQ(t.window, timing_quantile(2 * t.rate, 0.9999));
+}
+
+/* max(L, D): the worker has become faster, and the estimate lags behind. */
+TEST(timing, takes_the_last_round_where_it_was_longer_than_the_estimate)
+{
+    struct timing t;
+    timing_init(&t);
+    round_of(&t, 0, 100);
+    CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 100));
+    CHECK_EQ(t.window, timing_quantile(2 * 100, 0.9999));
+}
+
+/* D = 0: the worker evaluates, or waits at a barrier. Slow rounds later must not find the estimate gone. */
+TEST(timing, a_pause_leaves_the_estimate_alone)
+{
+    struct timing t;
+    timing_init(&t);
+    round_of(&t, 0, 30);
+    double rate = t.rate;
+    locus_clock window = t.window;
+    for (int i = 0; i < 1000; i++) round_of(&t, 30, 30);
+    CHECK(t.rate == rate);
+    CHECK_EQ(t.window, window);
+}
+
+/* A worker's next life begins at clock 0: the round that was under way says nothing. */
+TEST(timing, a_clock_that_began_anew_leaves_the_estimate_alone)
+{
+    struct timing t;
+    timing_init(&t);
+    round_of(&t, 5000, 3);
+    CHECK(t.rate == 10);
+    CHECK_EQ(t.window, 39);
+}
+
+/* Clocks between rounds do not count. */
+TEST(timing, idle_time_does_not_count)
+{
+    struct timing t;
+    timing_init(&t);
+    for (locus_clock c = 0; c < 100000; c += 1000) round_of(&t, c, c + 10);
+    CHECK(is_near(t.rate, 10));
+    CHECK_EQ(t.window, timing_quantile(2 * t.rate > 20 ? 2 * t.rate : 20, 0.9999));
+}
+
+TEST(timing, follows_a_worker_that_changes_its_pace)
+{
+    struct timing t;
+    timing_init(&t);
+    for (int i = 0; i < 200; i++) round_of(&t, i, i + 1);
+    CHECK(t.rate < 1.001);
+    CHECK(t.window <= 10);
+    for (int i = 0; i < 200; i++) round_of(&t, 0, 500);
+    CHECK(t.rate > 499);
+    CHECK_EQ(t.window, timing_quantile(1000, 0.9999));
+}

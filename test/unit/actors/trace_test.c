@@ -1,0 +1,263 @@
+#include "world.h"
+
+#include "actors/trace.h"
+#include "apps/folder.h"
+#include "locus.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 2, KEYS = 100, LENGTH = 4 };
+
+/* Two nodes that trace into a folder. */
+struct stage {
+    char folder[FOLDER_PATH_BYTES];
+    struct world *world;
+    locus_key key; /* at home at node 0 */
+    struct intent_stream *stream;
+};
+
+static void say_where(struct stage *s, const char *keys)
+{
+    char prefix[FOLDER_PATH_BYTES + 8];
+    folder_new(s->folder);
+    snprintf(prefix, sizeof prefix, "%s/run", s->folder);
+    CHECK_EQ(setenv("LOCUS_TRACE", prefix, 1), 0);
+    if (keys)
+        CHECK_EQ(setenv("LOCUS_TRACE_KEYS", keys, 1), 0);
+    else
+        CHECK_EQ(unsetenv("LOCUS_TRACE_KEYS"), 0);
+}
+
+static void open_stage(struct stage *s, const char *keys)
+{
+    say_where(s, keys);
+    s->world = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    s->key = 0;
+    while (!spot_is_home(store_spot(&s->world->node[0].store, s->key))) s->key++;
+    for (unsigned i = 0; i < NODES; i++) {
+        struct shard *shard = &s->world->node[i].shard;
+        CHECK_EQ(trace_open(shard, &shard->trace), 0);
+        CHECK(shard->trace != NULL);
+    }
+    s->stream = stream_open(&s->world->node[1].shard.intents, 0);
+}
+
+/* A millisecond passes, and everything arrives. */
+static void settle(struct stage *s)
+{
+    for (int turn = 0; turn < 10; turn++) {
+        const char *why;
+        s->world->now_ns += 1000000;
+        for (unsigned i = 0; i < NODES; i++) shard_turn(&s->world->node[i].shard, s->world->now_ns);
+        while (world_step(s->world, &why)) CHECK(!why);
+    }
+}
+
+static void intend(struct stage *s, locus_clock end)
+{
+    CHECK_EQ(stream_add(s->stream, 0, end, false, s->key), 0);
+    stream_publish(s->stream);
+    settle(s);
+}
+
+static void add_ones(struct stage *s, unsigned node, int times)
+{
+    static const float ones[LENGTH] = {1, 1, 1, 1};
+    for (int i = 0; i < times; i++) CHECK(row_add(store_spot(&s->world->node[node].store, s->key), ones) >= 0);
+}
+
+static void close_traces(struct stage *s)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        trace_close(s->world->node[i].shard.trace);
+        s->world->node[i].shard.trace = NULL;
+    }
+    stream_close(s->stream, true);
+    settle(s);
+    world_free(s->world);
+}
+
+/* A node's file without its times: what stands behind `"k":key,` of each line of the key, in order. */
+static void read_key(const struct stage *s, unsigned node, char *found, size_t room)
+{
+    char name[32], mark[32];
+    snprintf(name, sizeof name, "run.%u.jsonl", node);
+    snprintf(mark, sizeof mark, "\"k\":%u,", (unsigned)s->key);
+    size_t length;
+    char *text = folder_read(s->folder, name, &length);
+    length = 0;
+    found[0] = '\0';
+    for (char *at = text; (at = strstr(at, mark));) {
+        at += strlen(mark);
+        int n = (int)strcspn(at, "}\n");
+        length += (size_t)snprintf(found + length, room - length, "%.*s;", n, at);
+        CHECK(length < room);
+    }
+    free(text);
+}
+
+static void check_key(const struct stage *s, unsigned node, const char *expected)
+{
+    char found[4096];
+    read_key(s, node, found, sizeof found);
+    if (strcmp(found, expected) != 0)
+        test_fail(__FILE__, __LINE__, "node %u\n  expected  %s\n  found     %s", node, expected, found);
+}
+
+TEST(trace, tells_a_keys_life_on_each_node)
+{
+    struct stage s;
+    open_stage(&s, "0-99");
+    settle(&s);
+    add_ones(&s, 0, 2);
+    settle(&s);
+    intend(&s, 10); /* to node 1 */
+    add_ones(&s, 1, 3);
+    settle(&s);
+    s.world->node[1].clock[0] = 10;
+    settle(&s);
+    close_traces(&s);
+    check_key(&s, 0, "\"s\":\"O\",\"i\":0;\"w\":2,\"p\":0,\"q\":0;\"s\":\".\",\"i\":0;");
+    check_key(
+        &s, 1,
+        "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":1;\"s\":\"O\",\"i\":1;\"w\":3,\"p\":0,\"q\":0;\"s\":\"O\",\"i\":0;");
+    folder_remove(s.folder);
+}
+
+/* What comes from other nodes, by refreshes and entries, is not counted as an access here. */
+TEST(trace, counts_what_this_node_does_and_nobody_elses)
+{
+    struct stage s;
+    open_stage(&s, "0-99");
+    add_ones(&s, 0, 2); /* before the first look */
+    /* Node 0 wants its row, so that node 1 gets a replica. */
+    struct intent_stream *own = stream_open(&s.world->node[0].shard.intents, 0);
+    CHECK_EQ(stream_add(own, 0, 10, false, s.key), 0);
+    stream_publish(own);
+    intend(&s, 10);
+    add_ones(&s, 0, 5);
+    settle(&s);
+    add_ones(&s, 1, 7);
+    settle(&s);
+    close_traces(&s);
+    char found[4096];
+    read_key(&s, 0, found, sizeof found);
+    CHECK_STR(found, "\"w\":5,");
+    CHECK(!strstr(found, "\"w\":7"));
+    read_key(&s, 1, found, sizeof found);
+    CHECK_STR(found, "\"s\":\"r\",\"i\":1;");
+    CHECK_STR(found, "\"w\":7,");
+    CHECK(!strstr(found, "\"w\":5"));
+    CHECK(!strstr(found, "\"w\":1,"));
+    folder_remove(s.folder);
+}
+
+TEST(trace, counts_what_goes_to_other_nodes)
+{
+    struct stage s;
+    float values[64] = {0};
+    open_stage(&s, "0-99");
+    settle(&s);
+    static struct request r[3];
+    static struct request_item item[3];
+    static const enum request_kind kind[3] = {REQUEST_PULL, REQUEST_PUSH, REQUEST_SET};
+    for (unsigned i = 0; i < 3; i++) {
+        item[i] = (struct request_item){.key = s.key, .values = values};
+        world_request(&r[i], 0, i, kind[i], &item[i], 1);
+        CHECK(shard_serve(&s.world->node[1].shard, &r[i]));
+        settle(&s);
+    }
+    close_traces(&s);
+    check_key(&s, 1, "\"s\":\".\",\"i\":0;\"w\":0,\"p\":1,\"q\":0;\"w\":0,\"p\":0,\"q\":1;\"w\":0,\"p\":0,\"q\":1;");
+    check_key(&s, 0, "\"s\":\"O\",\"i\":0;"); /* they were not its own */
+    folder_remove(s.folder);
+}
+
+/* ---- which keys ---- */
+
+/* How many keys the two nodes trace with this choice: each notes every key at the first look. */
+static int keys_traced(const char *choice)
+{
+    struct stage s;
+    int lines = 0;
+    size_t length;
+    open_stage(&s, choice);
+    settle(&s);
+    close_traces(&s);
+    char *text = folder_read(s.folder, "run.1.jsonl", &length);
+    for (char *at = text; (at = strstr(at, "\"k\":")); at++) lines++;
+    free(text);
+    folder_remove(s.folder);
+    return lines;
+}
+
+TEST(trace, of_the_keys_that_were_chosen)
+{
+    CHECK_EQ(keys_traced("7"), 1);
+    CHECK_EQ(keys_traced("1,2,7-9"), 5);
+    CHECK_EQ(keys_traced("5-9,7,8-12"), 8);
+    CHECK_EQ(keys_traced("99,0"), 2);
+    CHECK_EQ(keys_traced("sample:1"), 1);
+    CHECK(keys_traced(NULL) > 8);
+    int some = keys_traced("sample:40");
+    CHECK(some > 20 && some <= 40);
+}
+
+static void is_refused(const char *choice)
+{
+    struct stage s;
+    struct trace *t = NULL;
+    say_where(&s, choice);
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    CHECK_EQ(trace_open(&w->node[0].shard, &t), -EINVAL);
+    CHECK(t == NULL);
+    CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
+    CHECK_STR(locus_error(), choice);
+    world_free(w);
+    folder_remove(s.folder);
+}
+
+TEST(trace, refuses_keys_that_cannot_be)
+{
+    static const char *const choice[] = {"x",
+                                         "1,",
+                                         "1-",
+                                         "9-7",
+                                         "100",
+                                         "50-100",
+                                         "1;2",
+                                         "sample:",
+                                         "sample:0",
+                                         "sample:1001",
+                                         "-1",
+                                         "1 2",
+                                         "0-99999999999999999999",
+                                         "sample:5x"};
+    for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) is_refused(choice[i]);
+}
+
+TEST(trace, is_off_unless_asked_for)
+{
+    struct trace *t = (void *)1;
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
+    CHECK_EQ(trace_open(&w->node[0].shard, &t), 0);
+    CHECK(t == NULL);
+    trace_close(t);
+    world_free(w);
+}
+
+TEST(trace, says_where_it_cannot_write)
+{
+    struct trace *t;
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
+    CHECK_EQ(trace_open(&w->node[0].shard, &t), -ENOENT);
+    CHECK(t == NULL);
+    CHECK_STR(locus_error(), "/proc/no/such/folder/run.0.jsonl");
+    world_free(w);
+}

@@ -1,0 +1,142 @@
+#include "args.h"
+#include "ending.h"
+#include "settings.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const colours[] = {"red", "green", NULL};
+
+static struct {
+    bool flag;
+    uint64_t count;
+    double real;
+    const char *text;
+    int colour;
+} got;
+
+static void parse(int argc, char **argv)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "things"},
+        {.name = "--flag", .kind = ARGS_FLAG, .target = &got.flag, .help = "a flag"},
+        {.name = "--count",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &got.count,
+         .min = 1,
+         .max = 1000,
+         .help = "n"},
+        {.name = "--real", .argument = "X", .kind = ARGS_REAL, .target = &got.real, .min = -1, .max = 1, .help = "x"},
+        {.name = "--text", .argument = "T", .kind = ARGS_TEXT, .target = &got.text, .help = "first line\nsecond line"},
+        {.name = "--colour",
+         .argument = "C",
+         .kind = ARGS_CHOICE,
+         .target = &got.colour,
+         .choices = colours,
+         .help = "c"},
+    };
+    args_parse(&(struct args_program){.name = "thing", .about = "Does things.", .options = options, .option_count = 6},
+               argc, argv);
+}
+
+/* The words of a command line, one space between them. */
+static void parse_line(const void *line)
+{
+    static char text[256];
+    char name[] = "thing", *argv[16] = {name};
+    int argc = 1;
+    strncpy(text, line, sizeof text - 1);
+    got.count = 7;
+    got.real = 0.5;
+    got.text = "none";
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    parse(argc, argv);
+}
+
+TEST(args, sets_targets_of_every_kind)
+{
+    parse_line("--flag --count 12 --real=-0.25 --text a=b --colour green");
+    CHECK(got.flag);
+    CHECK_EQ(got.count, 12);
+    CHECK(got.real == -0.25);
+    CHECK_STR(got.text, "a=b");
+    CHECK_EQ(got.colour, 1);
+}
+
+TEST(args, keeps_what_is_not_given)
+{
+    got.flag = false;
+    parse_line("");
+    CHECK(!got.flag);
+    CHECK_EQ(got.count, 7);
+    CHECK(got.real == 0.5);
+    CHECK_STR(got.text, "none");
+}
+
+static void is_refused(const char *line, const char *part)
+{
+    ends_with(parse_line, line, 2, part);
+}
+
+TEST(args, refuses_with_a_sentence_that_names_value_and_range)
+{
+    is_refused("--fly", "there is no option \"--fly\"; --help lists them");
+    is_refused("--flags", "there is no option \"--flags\"");
+    is_refused("--fla", "there is no option \"--fla\"");
+    is_refused("fly", "\"fly\" is not an option");
+    is_refused("--flag=1", "--flag takes no value");
+    is_refused("--count", "--count needs a value: N");
+    is_refused("--count 0", "--count takes a whole number from 1 to 1000, not \"0\"");
+    is_refused("--count 1001", "not \"1001\"");
+    is_refused("--count -5", "not \"-5\"");
+    is_refused("--count 5x", "not \"5x\"");
+    is_refused("--count 1.5", "not \"1.5\"");
+    is_refused("--count 99999999999999999999", "from 1 to 1000");
+    is_refused("--real 2", "--real takes a number from -1 to 1, not \"2\"");
+    is_refused("--real nan", "not \"nan\"");
+    is_refused("--real x", "not \"x\"");
+    is_refused("--text=", "--text needs a value that is not empty");
+    is_refused("--colour blue", "--colour takes one of red, green, not \"blue\"");
+}
+
+TEST(args, help_lists_all_options_with_their_defaults)
+{
+    char said[4096];
+    CHECK_EQ(ending_of(parse_line, "--help", said, sizeof said), 0);
+    CHECK_STR(said, "usage: thing [options]");
+    CHECK_STR(said, "Does things.");
+    CHECK_STR(said, "\nthings\n");
+    CHECK_STR(said, "  --count N               n (default 7)");
+    CHECK_STR(said, "x (default 0.5)");
+    CHECK_STR(said, "first line\n                          second line (default none)");
+    CHECK_STR(said, "c (default red)");
+    CHECK_STR(said, "--help");
+}
+
+TEST(args, settings_take_the_number_of_workers_from_the_environment)
+{
+    struct settings s;
+    setenv("LOCUS_WORKERS", "3", 1);
+    settings_init(&s);
+    CHECK_EQ(s.workers, 3);
+    unsetenv("LOCUS_WORKERS");
+    settings_init(&s);
+    CHECK_EQ(s.workers, 1);
+}
+
+static void init_settings(const void *unused)
+{
+    struct settings s;
+    (void)unused;
+    settings_init(&s);
+}
+
+TEST(args, settings_refuse_a_number_of_workers_that_cannot_be)
+{
+    setenv("LOCUS_WORKERS", "many", 1);
+    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024");
+    setenv("LOCUS_WORKERS", "0", 1);
+    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"0\"");
+}

@@ -1,0 +1,151 @@
+#include "crew.h"
+#include "feeder.h"
+#include "params.h"
+#include "rng.h"
+#include "test.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+TEST(crew, shares_are_whole_and_even)
+{
+    for (uint64_t total = 0; total < 40; total++) {
+        for (unsigned places = 1; places < 9; places++) {
+            uint64_t next = 0;
+            for (unsigned place = 0; place < places; place++) {
+                uint64_t first, end;
+                crew_share(total, place, places, &first, &end);
+                CHECK_EQ(first, next);
+                CHECK(end - first == total / places || end - first == total / places + 1);
+                next = end;
+            }
+            CHECK_EQ(next, total);
+        }
+    }
+}
+
+static void open_crew(struct crew *crew, bool is_baseline, unsigned workers)
+{
+    struct locus_table tables[] = {{.rows = 10, .length = 4}, {.rows = 3, .length = 2}};
+    crew_open(crew, &(struct crew_config){
+                        .tables = tables, .table_count = 2, .workers = workers, .is_baseline = is_baseline});
+}
+
+static const double large = 9007199254740991.0; /* 2^53 - 1 */
+
+static void sum(struct crew_member *m, void *unused)
+{
+    (void)unused;
+    for (int round = 0; round < 20; round++) {
+        double figures[] = {1, m->index, m->index == 0 ? large : 0, 0.1};
+        crew_sum(m, figures, 4);
+        CHECK_EQ(figures[0], m->total);
+        CHECK_EQ(figures[1], m->total * (m->total - 1) / 2);
+        CHECK(figures[2] == large);
+        CHECK(figures[3] > 0.0999999 * m->total && figures[3] < 0.1000001 * m->total);
+    }
+}
+
+TEST(crew, sums_are_exact)
+{
+    for (int baseline = 0; baseline < 2; baseline++) {
+        for (unsigned workers = 1; workers <= 4; workers++) {
+            struct crew crew;
+            open_crew(&crew, baseline, workers);
+            crew_run(&crew, sum, NULL);
+            crew_close(&crew);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+static void use_rows(struct crew_member *m, void *unused)
+{
+    const locus_key keys[] = {9, 12, 0};
+    const float *rows[3];
+    struct params p;
+    (void)unused;
+    params_open(&p, m, 3, 10);
+    for (int round = 0; round < 50; round++) {
+        struct params_update *u = params_begin(&p);
+        params_prefetch(&p, keys, 3);
+        params_read(&p, keys, 3, rows);
+        CHECK(rows[0][0] == (float)round && rows[0][3] == (float)(4 * round));
+        CHECK(rows[1][0] == (float)round && rows[1][1] == (float)(2 * round));
+        CHECK(rows[2][1] == (float)(2 * round));
+        memcpy(u->keys, keys, sizeof keys);
+        memcpy(u->values, (float[]){1, 2, 3, 4, 1, 2, 1, 2, 3, 4}, 10 * sizeof(float));
+        params_release(&p);
+        params_end(&p, u, 3);
+    }
+    params_close(&p);
+}
+
+TEST(crew, rows_of_locus_and_of_the_baseline)
+{
+    for (int baseline = 0; baseline < 2; baseline++) {
+        struct crew crew;
+        open_crew(&crew, baseline, 1);
+        crew_run(&crew, use_rows, NULL);
+        crew_close(&crew);
+    }
+}
+
+/* ---- feeder ---- */
+
+enum { PORTIONS = 1000, DEPTH = 4 };
+
+struct counted {
+    int next, limit;
+    atomic_int given;
+    bool is_ahead_too_far;
+};
+
+static bool count_up(void *context, locus_loader *loader, void *portion)
+{
+    struct counted *c = context;
+    CHECK(loader == NULL);
+    if (c->next == c->limit) return false;
+    /* What was not given back is the worker's, or waits for it. */
+    if (c->next - atomic_load(&c->given) >= DEPTH) c->is_ahead_too_far = true;
+    *(int *)portion = c->next++;
+    return true;
+}
+
+TEST(feeder, gives_portions_in_order_and_is_bounded)
+{
+    int numbers[DEPTH];
+    void *portions[DEPTH];
+    struct feeder f;
+    struct counted c = {.limit = PORTIONS};
+    for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
+    feeder_open(&f, NULL, portions, DEPTH, count_up, &c);
+    for (int i = 0; i < PORTIONS; i++) {
+        int *number = feeder_take(&f);
+        CHECK(number != NULL);
+        CHECK_EQ(*number, i);
+        atomic_fetch_add(&c.given, 1);
+        feeder_give(&f);
+    }
+    CHECK(feeder_take(&f) == NULL);
+    CHECK(feeder_take(&f) == NULL);
+    feeder_close(&f);
+    CHECK(!c.is_ahead_too_far);
+}
+
+TEST(feeder, closes_while_the_loader_waits_for_room)
+{
+    int numbers[DEPTH];
+    void *portions[DEPTH];
+    for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
+    for (int taken = 0; taken < 3; taken++) {
+        struct feeder f;
+        struct counted c = {.limit = PORTIONS};
+        feeder_open(&f, NULL, portions, DEPTH, count_up, &c);
+        for (int i = 0; i < taken; i++) CHECK(feeder_take(&f) != NULL);
+        if (taken == 2) usleep(10000);
+        feeder_close(&f);
+    }
+}

@@ -1,0 +1,212 @@
+/* Ranks against a naive ranking. */
+#include "kge/evaluate.h"
+#include "fail.h"
+#include "rng.h"
+#include "test.h"
+#include "tiny.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double naive_score(const struct task *t, const float *s, const float *r, const float *o)
+{
+    float query[64];
+    double sum = 0;
+    model_query(&t->model, MODEL_OBJECTS, query, s, r);
+    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * o[i];
+    return sum;
+}
+
+static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
+{
+    for (int split = 0; split < GRAPH_SPLITS; split++) {
+        for (size_t i = 0; i < g->splits[split].count; i++) {
+            struct fact f = g->splits[split].list[i];
+            if (f.subject == s && f.relation == r && f.object == o) return true;
+        }
+    }
+    return false;
+}
+
+static void add_naive(const struct task *t, const float *entities, const float *relations, struct fact f,
+                      enum model_side side, struct quality_sums *sums)
+{
+    size_t dim = t->model.dim, floats = model_relation_floats(&t->model), better = 0, equal = 0;
+    const float *s = entities + f.subject * dim, *o = entities + f.object * dim;
+    const float *r = relations + model_relation_row(&t->model, side, f.relation) * floats;
+    bool is_turned = side == MODEL_SUBJECTS && t->model.is_reciprocal;
+    double own = is_turned ? naive_score(t, o, r, s) : naive_score(t, s, r, o);
+    for (uint32_t e = 0; e < t->model.entities; e++) {
+        const float *other = entities + e * dim;
+        if (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
+                                  : is_known(&t->graph, e, f.relation, f.object))
+            continue;
+        double score = is_turned ? naive_score(t, o, r, other)
+                       : side    ? naive_score(t, other, r, o)
+                                 : naive_score(t, s, r, other);
+        better += score > own + 1e-6;
+        equal += fabs(score - own) <= 1e-6;
+    }
+    double rank = 1 + (double)better + (double)equal / 2;
+    sums->reciprocal += 1 / rank;
+    sums->hits1 += rank <= 1;
+    sums->hits3 += rank <= 3;
+    sums->hits10 += rank <= 10;
+    sums->questions++;
+}
+
+static void rank_both_ways(struct task *t, float *entities, float *relations, struct quality_sums *got,
+                           struct quality_sums *expected)
+{
+    struct evaluation e;
+    *got = *expected = (struct quality_sums){0};
+    evaluation_init(&e, t);
+    evaluation_fill(&e, entities, t->model.dim, relations, model_relation_floats(&t->model));
+    /* In two parts, as two workers would. */
+    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
+    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
+    for (int i = 0; i < TINY_HELD_BACK; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++)
+            add_naive(t, entities, relations, t->graph.splits[GRAPH_TEST].list[i], (enum model_side)side, expected);
+    }
+    evaluation_fini(&e);
+}
+
+static void is_same(const struct quality_sums *a, const struct quality_sums *b)
+{
+    CHECK_EQ(a->questions, 2 * TINY_HELD_BACK);
+    CHECK_EQ(a->questions, b->questions);
+    CHECK_EQ(a->hits1, b->hits1);
+    CHECK_EQ(a->hits3, b->hits3);
+    CHECK_EQ(a->hits10, b->hits10);
+    CHECK(fabs(a->reciprocal - b->reciprocal) < 1e-9);
+}
+
+/* `alike`: so many entities share an embedding, which makes ties. */
+static void check_ranks(int kind, bool is_reciprocal, uint32_t alike)
+{
+    struct task t;
+    struct quality_sums got, expected;
+    struct rng rng;
+    tiny_init(&t);
+    t.options.model = kind;
+    t.options.is_reciprocal = is_reciprocal;
+    tiny_finish(&t);
+    size_t dim = t.model.dim, floats = model_relation_rows(&t.model) * model_relation_floats(&t.model);
+    float *entities = take_memory(TINY_ENTITIES * dim, sizeof *entities),
+          *relations = take_memory(floats, sizeof *relations);
+    rng_init(&rng, 8, alike);
+    for (size_t i = 0; i < TINY_ENTITIES * dim; i++) entities[i] = (float)rng_below(&rng, 9) / 4 - 1;
+    for (size_t i = 0; i < floats; i++) relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
+    for (uint32_t e = 0; e < alike; e++) memcpy(entities + e * dim, entities, dim * sizeof *entities);
+    rank_both_ways(&t, entities, relations, &got, &expected);
+    is_same(&got, &expected);
+    free(entities);
+    free(relations);
+    tiny_fini(&t);
+}
+
+TEST(evaluate, ranks_are_those_of_a_naive_ranking)
+{
+    for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
+        for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
+            check_ranks(kind, reciprocal, 0);
+            check_ranks(kind, reciprocal, 15);
+        }
+    }
+}
+
+/* The mean of the best and the worst rank among equals: nothing is gained by a model that cannot tell. */
+TEST(evaluate, equal_scores_give_the_middle_rank)
+{
+    struct task t;
+    struct evaluation e;
+    struct quality_sums sums = {0};
+    tiny_init(&t);
+    tiny_finish(&t);
+    float *zeros = take_memory(TINY_ENTITIES * t.model.dim, sizeof *zeros);
+    evaluation_init(&e, &t);
+    evaluation_fill(&e, zeros, t.model.dim, zeros, t.model.dim);
+    struct fact f = t.graph.splits[GRAPH_TEST].list[0];
+    size_t known[2];
+    filter_answers(&t.filter, FILTER_OBJECTS, f.subject, f.relation, &known[0]);
+    filter_answers(&t.filter, FILTER_SUBJECTS, f.object, f.relation, &known[1]);
+    evaluation_rank(&e, GRAPH_TEST, 0, 1, &sums);
+    double expected = 0;
+    for (int i = 0; i < 2; i++) expected += 1 / (1 + (double)(TINY_ENTITIES - known[i]) / 2);
+    CHECK(fabs(sums.reciprocal - expected) < 1e-9);
+    CHECK_EQ(sums.hits10, 0);
+    evaluation_fini(&e);
+    free(zeros);
+    tiny_fini(&t);
+}
+
+TEST(evaluate, a_score_that_is_no_number_ranks_last)
+{
+    struct task t;
+    struct evaluation e;
+    struct quality_sums sums = {0};
+    tiny_init(&t);
+    tiny_finish(&t);
+    float *none = take_memory(TINY_ENTITIES * t.model.dim, sizeof *none);
+    for (size_t i = 0; i < TINY_ENTITIES * t.model.dim; i++) none[i] = NAN;
+    evaluation_init(&e, &t);
+    evaluation_fill(&e, none, t.model.dim, none, t.model.dim);
+    evaluation_rank(&e, GRAPH_TEST, 0, TINY_HELD_BACK, &sums);
+    CHECK(fabs(sums.reciprocal - 2.0 * TINY_HELD_BACK / TINY_ENTITIES) < 1e-9);
+    CHECK_EQ(sums.hits10, 0);
+    evaluation_fini(&e);
+    free(none);
+    tiny_fini(&t);
+}
+
+/* ---- by all workers ---- */
+
+static struct task shared_task;
+static struct evaluation shared;
+static double mrrs[3];
+
+static void evaluate_together(struct crew_member *m, void *unused)
+{
+    (void)unused;
+    for (int table = 0; table < 2 && m->index == 0; table++) {
+        const struct crew_table *t = &m->crew->tables[table];
+        struct rng rng;
+        rng_init(&rng, 4, (uint64_t)table);
+        for (uint64_t i = 0; i < t->rows; i++) {
+            float row[64];
+            locus_key key = t->first + i;
+            for (uint32_t j = 0; j < t->length; j++) row[j] = (float)rng_real(&rng);
+            if (m->worker) {
+                CHECK_EQ(locus_set(m->worker, &key, 1, row), 0);
+            } else {
+                memcpy(t->values + i * t->length, row, t->length * sizeof *row);
+            }
+        }
+    }
+    struct quality q = evaluate(&shared, m, GRAPH_TEST);
+    CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
+    mrrs[m->index] = q.mrr;
+}
+
+TEST(evaluate, is_the_same_with_locus_the_baseline_and_any_number_of_workers)
+{
+    double first = 0;
+    tiny_init(&shared_task);
+    tiny_finish(&shared_task);
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        for (int baseline = 0; baseline < 2; baseline++) {
+            struct crew crew;
+            evaluation_init(&shared, &shared_task);
+            tiny_crew(&crew, &shared_task, baseline, workers);
+            crew_run(&crew, evaluate_together, NULL);
+            crew_close(&crew);
+            evaluation_fini(&shared);
+            if (first == 0) first = mrrs[0];
+            CHECK(first > 0);
+            for (unsigned i = 0; i < workers; i++) CHECK(fabs(mrrs[i] - first) < 1e-12);
+        }
+    }
+    tiny_fini(&shared_task);
+}

@@ -1,0 +1,158 @@
+#include "kge/feed.h"
+#include "test.h"
+#include "tiny.h"
+
+#include <string.h>
+
+/* One baseline worker of some; all of its epochs. */
+struct pass {
+    struct task task;
+    unsigned place, total;
+    int seen[TINY_TRAIN];
+    uint64_t batches;
+    size_t facts;
+    uint64_t digest;
+};
+
+static void check_places(const struct pass *p, const struct batch *b)
+{
+    float uses[256] = {0};
+    for (uint32_t i = 0; i < b->entities + b->relations; i++) {
+        CHECK((b->keys[i] < TINY_ENTITIES) == (i < b->entities));
+        for (uint32_t j = 0; j < i; j++) CHECK(b->keys[i] != b->keys[j]);
+    }
+    for (uint32_t i = 0; i < b->facts; i++) {
+        CHECK(b->subject[i] < b->entities && b->object[i] < b->entities);
+        uses[b->subject[i]] += 2;
+        uses[b->object[i]] += 2;
+        for (int side = 0; side < MODEL_SIDES; side++) {
+            CHECK(b->relation[side][i] >= b->entities && b->relation[side][i] < b->entities + b->relations);
+            uses[b->relation[side][i]]++;
+        }
+        CHECK_EQ(b->keys[b->relation[1][i]],
+                 b->keys[b->relation[0][i]] + (p->task.model.is_reciprocal ? TINY_RELATIONS : 0));
+    }
+    for (uint32_t i = 0; i < b->entities + b->relations; i++) CHECK(uses[i] == b->uses[i]);
+    for (uint32_t i = 0; i < b->negatives; i++) CHECK(b->negative_keys[i] < TINY_ENTITIES);
+}
+
+/* Counts the training facts that a batch has; equal ones are counted one after the other. */
+static void count_facts(struct pass *p, const struct batch *b)
+{
+    for (uint32_t i = 0; i < b->facts; i++) {
+        int best = -1;
+        for (int j = 0; j < TINY_TRAIN; j++) {
+            struct fact f = p->task.graph.splits[GRAPH_TRAIN].list[j];
+            if (task_entity_key(f.subject) != b->keys[b->subject[i]]) continue;
+            if (task_entity_key(f.object) != b->keys[b->object[i]]) continue;
+            if (task_relation_key(&p->task, f.relation) != b->keys[b->relation[0][i]]) continue;
+            if (best < 0 || p->seen[j] < p->seen[best]) best = j;
+        }
+        CHECK(best >= 0);
+        p->seen[best]++;
+        p->digest = p->digest * 31 + (uint64_t)best;
+    }
+}
+
+static void run(struct pass *p)
+{
+    struct crew crew;
+    struct feed feed;
+    tiny_crew(&crew, &p->task, true, 1);
+    struct crew_member m = {.crew = &crew, .place = p->place, .total = p->total};
+    feed_open(&feed, &p->task, &m);
+    const struct batch *b;
+    size_t in_epoch = 0;
+    while ((b = feed_next(&feed)) != NULL) {
+        check_places(p, b);
+        count_facts(p, b);
+        p->batches++;
+        p->facts += b->facts;
+        in_epoch += b->facts;
+        CHECK_EQ(b->negatives, feed_negatives(&p->task, b->facts));
+        CHECK_EQ(b->is_last, in_epoch == feed.count);
+        if (b->is_last) in_epoch = 0;
+    }
+    feed_close(&feed);
+    crew_close(&crew);
+}
+
+static void start(struct pass *p, uint64_t batch)
+{
+    memset(p, 0, sizeof *p);
+    tiny_init(&p->task);
+    p->task.options.batch = batch;
+    p->total = 1;
+}
+
+TEST(feed, every_fact_comes_once_an_epoch)
+{
+    static const uint64_t sizes[] = {1, 7, 40, 64, 200};
+    for (int i = 0; i < 5; i++) {
+        for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
+            static struct pass p;
+            start(&p, sizes[i]);
+            p.task.options.is_reciprocal = reciprocal;
+            p.task.options.has_own_negatives = i % 2;
+            tiny_finish(&p.task);
+            run(&p);
+            for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
+            CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + sizes[i] - 1) / sizes[i]));
+            tiny_fini(&p.task);
+        }
+    }
+}
+
+TEST(feed, workers_divide_the_facts)
+{
+    int seen[TINY_TRAIN] = {0};
+    size_t facts = 0;
+    for (unsigned place = 0; place < 7; place++) {
+        static struct pass p;
+        start(&p, 4);
+        p.place = place;
+        p.total = 7;
+        tiny_finish(&p.task);
+        run(&p);
+        for (int j = 0; j < TINY_TRAIN; j++) seen[j] += p.seen[j];
+        facts += p.facts;
+        tiny_fini(&p.task);
+    }
+    CHECK_EQ(facts, 2 * TINY_TRAIN);
+    for (int j = 0; j < TINY_TRAIN; j++) CHECK(seen[j] >= 1);
+}
+
+TEST(feed, the_seed_decides_the_order)
+{
+    uint64_t digests[3];
+    for (int i = 0; i < 3; i++) {
+        static struct pass p;
+        start(&p, 3);
+        p.task.options.common.seed = i < 2 ? 8 : 9;
+        tiny_finish(&p.task);
+        run(&p);
+        digests[i] = p.digest;
+        tiny_fini(&p.task);
+    }
+    CHECK(digests[0] == digests[1]);
+    CHECK(digests[0] != digests[2]);
+}
+
+TEST(feed, closes_in_the_middle)
+{
+    static struct pass p;
+    struct crew crew;
+    struct feed feed;
+    start(&p, 2);
+    p.task.options.common.epochs = 1000;
+    tiny_finish(&p.task);
+    tiny_crew(&crew, &p.task, true, 1);
+    struct crew_member m = {.crew = &crew, .total = 1};
+    feed_open(&feed, &p.task, &m);
+    CHECK(feed_next(&feed) != NULL);
+    feed_close(&feed);
+    feed_open(&feed, &p.task, &m);
+    feed_close(&feed);
+    crew_close(&crew);
+    tiny_fini(&p.task);
+}

@@ -1,0 +1,18 @@
+/*
+ * folder.h - a folder of its own for a test's files, gone when the test calls folder_remove().
+ */
+#ifndef TEST_APPS_FOLDER_H
+#define TEST_APPS_FOLDER_H
+
+#include <stddef.h>
+
+enum { FOLDER_PATH_BYTES = 256 };
+
+void folder_new(char *folder);
+void folder_remove(const char *folder);
+/* Writes folder/file; text of `length` bytes, or up to its zero byte when length is 0. */
+void folder_write(const char *folder, const char *file, const char *text, size_t length);
+/* Reads a file whole, with a zero byte behind it; free() it. */
+char *folder_read(const char *folder, const char *file, size_t *length);
+
+#endif

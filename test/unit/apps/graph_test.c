@@ -1,0 +1,149 @@
+#include "kge/filter.h"
+#include "kge/graph.h"
+#include "ending.h"
+#include "folder.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES];
+
+static void new_graph(const char *train, const char *valid, const char *test)
+{
+    folder_new(folder);
+    if (train) folder_write(folder, "train.txt", train, 0);
+    if (valid) folder_write(folder, "valid.txt", valid, 0);
+    if (test) folder_write(folder, "test.txt", test, 0);
+}
+
+static void load(const void *unused)
+{
+    struct graph g;
+    (void)unused;
+    graph_load(&g, folder, 1);
+    graph_fini(&g);
+}
+
+static void is_fact(const struct graph *g, enum graph_split split, size_t i, const char *s, const char *r,
+                    const char *o)
+{
+    CHECK(i < g->splits[split].count);
+    struct fact f = g->splits[split].list[i];
+    CHECK(strcmp(names_get(&g->entities, f.subject), s) == 0);
+    CHECK(strcmp(names_get(&g->relations, f.relation), r) == 0);
+    CHECK(strcmp(names_get(&g->entities, f.object), o) == 0);
+}
+
+TEST(graph, is_read_from_a_folder)
+{
+    struct graph g;
+    new_graph("dog\tis a\tanimal\r\ncat\tis a\tanimal\r\n", "dog\tis a\tcat\n", "12\tis a\t13");
+    graph_load(&g, folder, 1);
+    CHECK_EQ(g.entities.count, 5);
+    CHECK_EQ(g.relations.count, 1);
+    is_fact(&g, GRAPH_TRAIN, 0, "dog", "is a", "animal");
+    is_fact(&g, GRAPH_TRAIN, 1, "cat", "is a", "animal");
+    is_fact(&g, GRAPH_VALID, 0, "dog", "is a", "cat");
+    is_fact(&g, GRAPH_TEST, 0, "12", "is a", "13");
+    graph_fini(&g);
+    folder_remove(folder);
+}
+
+TEST(graph, digests_tell_graphs_apart)
+{
+    struct graph g;
+    uint64_t digests[3];
+    static const char *const trains[] = {"a\tr\tb\nb\tr\tc\n", "a\tr\tb\nb\tr\tc\n", "a\tr\tb\nc\tr\tb\n"};
+    for (int i = 0; i < 3; i++) {
+        new_graph(trains[i], "a\tr\tc\n", "b\tr\ta\n");
+        graph_load(&g, folder, 1);
+        digests[i] = graph_digest(&g);
+        graph_fini(&g);
+        folder_remove(folder);
+    }
+    CHECK(digests[0] == digests[1]);
+    CHECK(digests[0] != digests[2]);
+}
+
+static void is_refused(const char *train, const char *valid, const char *test, const char *part)
+{
+    new_graph(train, valid, test);
+    ends_with(load, NULL, 1, part);
+    folder_remove(folder);
+}
+
+TEST(graph, errors_name_file_and_line)
+{
+    const char *good = "a\tr\tb\n";
+    is_refused("a\tr\tb\na\tr\n", good, good,
+               "/train.txt:2: has fewer than 3 fields, but must be: subject TAB relation TAB object: \"a\tr\"");
+    is_refused(good, "a\tr\tb\tc\n", good, "/valid.txt:1: has more than 3 fields");
+    is_refused(good, good, "a r b\n", "/test.txt:1: has fewer than 3 fields");
+    is_refused("a\tr\tb\n\nb\tr\ta\n", good, good, "/train.txt:2: has fewer than 3 fields");
+    is_refused("a\tr\tb\n\tr\tb\n", good, good, "/train.txt:2: the subject is empty");
+    is_refused("a\t\tb\n", good, good, "/train.txt:1: the relation is empty");
+    is_refused("a\tr\t\r\n", good, good, "/train.txt:1: the object is empty");
+    is_refused("", good, good, "/train.txt is empty");
+    is_refused(good, "", good, "/valid.txt is empty");
+    is_refused(good, good, NULL, "/test.txt: No such file");
+    is_refused(NULL, good, good, "has neither train.txt nor WordNet's data.noun in it");
+    is_refused(good, good, "a\tq\tb\n", "the relation \"q\" is in valid.txt or test.txt, but not in train.txt");
+}
+
+TEST(graph, a_zero_byte_is_refused)
+{
+    new_graph(NULL, "a\tr\tb\n", "a\tr\tb\n");
+    folder_write(folder, "train.txt", "a\0c\tr\tb\n", 8);
+    ends_with(load, NULL, 1, "/train.txt:1: the subject has a zero byte in it");
+    folder_remove(folder);
+}
+
+static void load_path(const void *path)
+{
+    struct graph g;
+    graph_load(&g, path, 1);
+}
+
+TEST(graph, says_when_there_is_no_folder)
+{
+    ends_with(load_path, "/no/such/folder", 1, "--data /no/such/folder: No such file");
+    ends_with(load_path, "/dev/null", 1, "--data /dev/null is not a folder");
+}
+
+/* ---- filter ---- */
+
+static size_t answers(const struct graph *g, enum filter_side side, const char *given, const char *relation,
+                      const char *expected)
+{
+    struct filter f;
+    size_t count;
+    char text[256] = "";
+    filter_init(&f, g);
+    const struct fact *known = filter_answers(&f, side, names_find(&g->entities, given, strlen(given)),
+                                              names_find(&g->relations, relation, strlen(relation)), &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s", names_get(&g->entities, known[i].object));
+        if (i > 0) CHECK(known[i].object > known[i - 1].object);
+    }
+    CHECK_STR(text, expected);
+    CHECK_EQ(strlen(text), strlen(expected));
+    filter_fini(&f);
+    return count;
+}
+
+TEST(graph, known_answers_come_from_all_splits_once_each)
+{
+    struct graph g;
+    new_graph("a\tr\tb\na\tr\tc\na\tq\td\nb\tr\tc\n", "a\tr\td\na\tr\tb\n", "d\tr\tc\na\tr\te\n");
+    graph_load(&g, folder, 1);
+    CHECK_EQ(answers(&g, FILTER_OBJECTS, "a", "r", "bcde"), 4);
+    CHECK_EQ(answers(&g, FILTER_OBJECTS, "a", "q", "d"), 1);
+    CHECK_EQ(answers(&g, FILTER_OBJECTS, "e", "r", ""), 0);
+    CHECK_EQ(answers(&g, FILTER_OBJECTS, "b", "q", ""), 0);
+    CHECK_EQ(answers(&g, FILTER_SUBJECTS, "c", "r", "abd"), 3);
+    CHECK_EQ(answers(&g, FILTER_SUBJECTS, "e", "r", "a"), 1);
+    graph_fini(&g);
+    folder_remove(folder);
+}

@@ -1,0 +1,100 @@
+#include "lines.h"
+#include "ending.h"
+#include "folder.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void open_text(struct lines *l, const char *text, size_t length)
+{
+    folder_new(folder);
+    folder_write(folder, "text", text, length);
+    snprintf(path, sizeof path, "%s/text", folder);
+    lines_open(l, path);
+}
+
+static void next_is(struct lines *l, const char *text)
+{
+    CHECK(lines_next(l));
+    CHECK_EQ(l->length, strlen(text));
+    CHECK(memcmp(l->text, text, l->length) == 0);
+}
+
+TEST(lines, end_with_lf_or_crlf_or_with_the_file)
+{
+    struct lines l;
+    open_text(&l, "one\ntwo\r\n\n\r\nfive\r", 0);
+    next_is(&l, "one");
+    next_is(&l, "two");
+    next_is(&l, "");
+    next_is(&l, "");
+    next_is(&l, "five");
+    CHECK_EQ(l.number, 5);
+    CHECK(!lines_next(&l));
+    lines_close(&l);
+    folder_remove(folder);
+}
+
+TEST(lines, an_empty_file_has_none)
+{
+    struct lines l;
+    open_text(&l, "", 0);
+    CHECK(!lines_next(&l));
+    lines_close(&l);
+    folder_remove(folder);
+}
+
+TEST(lines, split_at_a_separator)
+{
+    struct lines l;
+    const char *fields[3];
+    size_t lengths[3];
+    open_text(&l, "a\tbc\t\n\nx\n1\t2\t3\t4\n", 0);
+    CHECK(lines_next(&l));
+    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 3);
+    CHECK_EQ(lengths[0], 1);
+    CHECK_EQ(lengths[1], 2);
+    CHECK_EQ(lengths[2], 0);
+    CHECK(memcmp(fields[1], "bc", 2) == 0);
+    CHECK(lines_next(&l));
+    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 1);
+    CHECK_EQ(lengths[0], 0);
+    CHECK(lines_next(&l));
+    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 1);
+    CHECK(lines_next(&l));
+    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 4);
+    lines_close(&l);
+    folder_remove(folder);
+}
+
+static void open_named(const void *name)
+{
+    struct lines l;
+    lines_open(&l, name);
+}
+
+TEST(lines, say_why_a_file_cannot_be_read)
+{
+    ends_with(open_named, "/no/such/file", 1, "/no/such/file: No such file");
+    ends_with(open_named, "/tmp", 1, "/tmp is a folder, not a file");
+    ends_with(open_named, "/dev/null", 1, "/dev/null is not a regular file");
+}
+
+static void complain(const void *lines)
+{
+    lines_fail(lines, "no %d", 7);
+}
+
+TEST(lines, complain_with_file_and_line)
+{
+    struct lines l;
+    open_text(&l, "one\ntwo\n", 0);
+    lines_next(&l);
+    lines_next(&l);
+    ends_with(complain, &l, 1, "/text:2: no 7\n");
+    lines_close(&l);
+    folder_remove(folder);
+}

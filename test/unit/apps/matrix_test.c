@@ -1,0 +1,126 @@
+#include "matrix.h"
+#include "fail.h"
+#include "rng.h"
+#include "test.h"
+#include "vec.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rng rng = {{5, 6, 7, 8}};
+
+static float *matrix_of(size_t rows, size_t columns)
+{
+    float *m = take_memory(rows * columns, sizeof *m);
+    for (size_t i = 0; i < rows * columns; i++) m[i] = (float)(2 * rng_real(&rng) - 1);
+    return m;
+}
+
+static const float **rows_of(const float *m, size_t rows, size_t columns)
+{
+    const float **r = take_memory(rows, sizeof *r);
+    for (size_t i = 0; i < rows; i++) r[i] = m + i * columns;
+    return r;
+}
+
+static void is_product(const float *c, size_t m, size_t n, size_t k, const float *a, bool a_turned, const float *b,
+                       bool b_turned, double times)
+{
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < k; l++)
+                sum += (double)(a_turned ? a[l * m + i] : a[i * k + l]) * (b_turned ? b[j * k + l] : b[l * n + j]);
+            if (fabs(c[i * n + j] - times * sum) > 1e-4) test_fail(__FILE__, __LINE__, "(%zu, %zu) is wrong", i, j);
+        }
+    }
+}
+
+/* All the forms that a training step needs, of sizes around the edges of blocks. */
+static void check_size(size_t m, size_t n, size_t k)
+{
+    float *a = matrix_of(m, k), *b = matrix_of(k, n), *c = matrix_of(m, n);
+    float *panels = take_memory(matrix_panels(k, n), sizeof *panels);
+    const float **straight = rows_of(b, k, n), **turned = rows_of(b, n, k);
+    matrix_pack(panels, straight, k, n);
+    matrix_multiply(c, n, a, k, 1, panels, m, n, k, 0);
+    is_product(c, m, n, k, a, false, b, false, 1);
+    matrix_multiply(c, n, a, k, 1, panels, m, n, k, 1);
+    is_product(c, m, n, k, a, false, b, false, 2);
+    matrix_multiply(c, n, a, 1, m, panels, m, n, k, 0);
+    is_product(c, m, n, k, a, true, b, false, 1);
+    matrix_pack_turned(panels, turned, k, n);
+    matrix_multiply(c, n, a, k, 1, panels, m, n, k, 0);
+    is_product(c, m, n, k, a, false, b, true, 1);
+    for (size_t j = 0; j < n; j++) {
+        float *column = take_memory(k, sizeof *column);
+        matrix_unpack_column(column, panels, k, j);
+        CHECK(memcmp(column, b + j * k, k * sizeof *column) == 0);
+        free(column);
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(panels);
+    free(straight);
+    free(turned);
+}
+
+TEST(matrix, products_of_all_sizes)
+{
+    static const size_t sizes[] = {1, 2, 5, 12, 13, 31, 32, 33, 70};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    for (size_t i = 0; i < SIZES; i++) {
+        for (size_t j = 0; j < SIZES; j++) {
+            for (size_t l = 0; l < SIZES; l += 2) check_size(sizes[i], sizes[j], sizes[l]);
+        }
+    }
+    check_size(3, 40, 256);
+    check_size(14, 33, 600);
+}
+
+TEST(matrix, parts_are_those_of_the_whole)
+{
+    enum { M = 5, N = 100, K = 19, FIRST = 64 };
+    float *a = matrix_of(M, K), *b = matrix_of(N, K), whole[M * N], part[M * N];
+    float *panels = take_memory(matrix_panels(K, N), sizeof *panels),
+          *again = take_memory(matrix_panels(K, N), sizeof *again);
+    const float **rows = rows_of(b, N, K);
+    matrix_pack_turned(panels, rows, K, N);
+    matrix_pack_turned_part(again, rows + FIRST, K, FIRST, N - FIRST);
+    matrix_pack_turned_part(again, rows, K, 0, FIRST);
+    CHECK(memcmp(panels, again, matrix_panels(K, N) * sizeof *panels) == 0);
+    matrix_multiply(whole, N, a, K, 1, panels, M, N, K, 0);
+    matrix_multiply_part(part, N, a, K, 1, panels, M, FIRST, N - FIRST, K, 0);
+    for (size_t i = 0; i < M; i++) {
+        for (size_t j = 0; j < N - FIRST; j++) CHECK(part[i * N + j] == whole[i * N + FIRST + j]);
+    }
+    free(a);
+    free(b);
+    free(panels);
+    free(again);
+    free(rows);
+}
+
+/* Ranking counts ties by comparing: equal columns must have equal products, in full panels, narrow ones and alone. */
+TEST(matrix, equal_columns_have_equal_products)
+{
+    enum { M = 13, N = 75, K = 300 };
+    float *a = matrix_of(M, K), *b = matrix_of(1, K), c[M * N];
+    float *panels = take_memory(matrix_panels(K, N), sizeof *panels);
+    const float *rows[N];
+    for (size_t j = 0; j < N; j++) rows[j] = b;
+    matrix_pack_turned(panels, rows, K, N);
+    matrix_multiply(c, N, a, K, 1, panels, M, N, K, 0);
+    for (size_t i = 0; i < M; i++) {
+        float alone[VEC_PANEL_MAX];
+        matrix_multiply_part(alone, VEC_PANEL_MAX, a + i * K, K, 1, panels, 1, 64, N - 64, K, 0);
+        for (size_t j = 0; j < N; j++) CHECK(c[i * N + j] == c[i * N]);
+        CHECK(alone[3] == c[i * N]);
+    }
+    free(a);
+    free(b);
+    free(panels);
+}

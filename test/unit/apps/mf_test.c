@@ -1,0 +1,399 @@
+#include "ending.h"
+#include "fail.h"
+#include "folder.h"
+#include "mf/factors.h"
+#include "mf/ratings.h"
+#include "mf/rmse.h"
+#include "mf/visit.h"
+#include "mf/zipf.h"
+#include "rows.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void load(struct ratings *r, const char *text)
+{
+    folder_new(folder);
+    folder_write(folder, "cells", text, 0);
+    snprintf(path, sizeof path, "%s/cells", folder);
+    ratings_init(r);
+    ratings_load(r, path, NULL, 0, 1);
+    folder_remove(folder);
+}
+
+/* ---- files ---- */
+
+TEST(mf, reads_user_item_rating)
+{
+    static const char *const texts[] = {"u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
+                                        "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
+                                        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n", "u x 1\nv y 2\n\nu y -4.5"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ratings r;
+        load(&r, texts[i]);
+        CHECK_EQ(r.train, 3);
+        CHECK_EQ(r.test, 0);
+        CHECK_EQ(r.rows, 2);
+        CHECK_EQ(r.columns, 2);
+        CHECK_STR(names_get(&r.row_names, 1), "v");
+        CHECK(r.list[2].row == 0 && r.list[2].column == 1 && r.list[2].value == -4.5F);
+        CHECK(fabs(r.mean + 0.5) < 1e-12);
+        ratings_fini(&r);
+    }
+}
+
+TEST(mf, reads_matrix_market_and_writes_it)
+{
+    struct ratings r, again;
+    load(&r, "%%MatrixMarket matrix coordinate real general\n% remark\n3 4 2\n1 4 0.1\n3 1 -2e3\n");
+    CHECK_EQ(r.rows, 3);
+    CHECK_EQ(r.columns, 4);
+    CHECK_EQ(r.train, 2);
+    CHECK(r.list[1].row == 2 && r.list[1].column == 0 && r.list[1].value == -2000);
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/written", folder);
+    ratings_write(&r, path);
+    ratings_init(&again);
+    ratings_load(&again, path, NULL, 0, 1);
+    CHECK_EQ(ratings_digest(&again), ratings_digest(&r));
+    again.list[0].value = 0.25F;
+    CHECK(ratings_digest(&again) != ratings_digest(&r));
+    ratings_fini(&r);
+    ratings_fini(&again);
+    folder_remove(folder);
+}
+
+static void load_text(const void *text)
+{
+    struct ratings r;
+    load(&r, text);
+}
+
+TEST(mf, malformed_files_are_refused_with_their_line)
+{
+    ends_with(load_text, "", 1, "has no ratings");
+    ends_with(load_text, "a b 1\na b\n", 1, "cells:2: has 2 fields");
+    ends_with(load_text, "a b 1\na b much\n", 1, "cells:2: \"much\" is no rating");
+    ends_with(load_text, "%%MatrixMarket matrix array real general\n", 1, "cells:1: is \"matrix array\"");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate pattern general\n", 1, "cells:1: has \"pattern\" values");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real symmetric\n", 1, "cells:1: is \"symmetric\"");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n", 1,
+              "cells:3: \"3\" is no row: must be a whole number from 1 to 2");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n", 1,
+              "the file ends after 1 of 2 cells");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n1 2 5\n", 1,
+              "cells:4: there are more cells than the 1 declared");
+}
+
+TEST(mf, holds_back_a_share)
+{
+    struct ratings r;
+    ratings_init(&r);
+    for (uint32_t i = 0; i < 10000; i++) ratings_add(&r, (struct rating){.row = i, .value = 1});
+    r.rows = 10000;
+    r.columns = 1;
+    ratings_finish(&r, 0.2, 5);
+    CHECK_EQ(r.train + r.test, 10000);
+    CHECK(r.test > 1800 && r.test < 2200);
+    char seen[10000] = {0};
+    for (size_t i = 0; i < 10000; i++) CHECK_EQ(seen[r.list[i].row]++, 0);
+    ratings_fini(&r);
+}
+
+/* ---- generated cells ---- */
+
+static void generate(struct ratings *r, uint64_t seed)
+{
+    struct zipf z = {.exponent = 1.1, .rank = 5, .noise = 0.1, .seed = seed};
+    zipf_parse(&z, "2000x500x50000");
+    ratings_init(r);
+    zipf_generate(&z, r);
+    ratings_finish(r, 0, seed);
+}
+
+static int descending(const void *a, const void *b)
+{
+    return *(const int *)b - *(const int *)a;
+}
+
+TEST(mf, generated_cells_follow_zipf)
+{
+    struct ratings r, other;
+    int rows[2000] = {0};
+    double squares = 0;
+    generate(&r, 1);
+    CHECK_EQ(r.train, 50000);
+    char *seen = calloc(2000, 500);
+    CHECK(seen != NULL);
+    for (size_t i = 0; i < r.train; i++) {
+        CHECK_EQ(seen[r.list[i].row * 500 + r.list[i].column]++, 0);
+        rows[r.list[i].row]++;
+        squares += (double)r.list[i].value * (double)r.list[i].value;
+    }
+    free(seen);
+    qsort(rows, 2000, sizeof *rows, descending);
+    /* The head is full: different cells. Behind it each tenfold rank has a tenth or so. */
+    CHECK(rows[0] > 300);
+    CHECK(rows[20] > 4 * rows[200]);
+    CHECK(rows[200] > 4 * rows[1999]);
+    CHECK(squares / 50000 > 0.4 && squares / 50000 < 2.5);
+    generate(&other, 1);
+    CHECK_EQ(ratings_digest(&other), ratings_digest(&r));
+    ratings_fini(&other);
+    generate(&other, 2);
+    CHECK(ratings_digest(&other) != ratings_digest(&r));
+    ratings_fini(&other);
+    ratings_fini(&r);
+}
+
+static void parse(const void *text)
+{
+    struct zipf z;
+    zipf_parse(&z, text);
+}
+
+TEST(mf, impossible_matrices_are_refused)
+{
+    ends_with(parse, "10x10", 2, "--zipf takes ROWSxCOLUMNSxCELLS");
+    ends_with(parse, "10x10x51", 2, "51 cells are more than half of the matrix");
+    ends_with(parse, "0x10x1", 2, "rows and columns must be from 1");
+}
+
+/* ---- visits ---- */
+
+TEST(mf, cuts_are_even)
+{
+    const uint64_t weights[] = {1, 1, 1, 1, 4, 0, 0, 8};
+    uint32_t bounds[5];
+    visit_cut(weights, 8, 2, bounds);
+    CHECK_EQ(bounds[0], 0);
+    CHECK(bounds[1] >= 5 && bounds[1] <= 7);
+    CHECK_EQ(bounds[2], 8);
+    visit_cut(weights, 8, 4, bounds);
+    CHECK_EQ(bounds[1], 4);
+    for (int i = 0; i < 4; i++) CHECK(bounds[i] <= bounds[i + 1]);
+    CHECK_EQ(bounds[4], 8);
+    visit_cut(weights, 0, 3, bounds);
+    CHECK_EQ(bounds[3], 0);
+}
+
+static void small_init(struct mf *f, enum mf_visit visit)
+{
+    *f = (struct mf){.options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
+    f->options.common = (struct settings){.epochs = 3, .seed = 3, .is_baseline = true};
+    struct zipf z = {.exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
+    zipf_parse(&z, "60x40x600");
+    ratings_init(&f->ratings);
+    zipf_generate(&z, &f->ratings);
+    ratings_finish(&f->ratings, 0.1, 9);
+}
+
+static void small_crew(struct crew *crew, const struct mf *f, unsigned workers)
+{
+    uint32_t length = (uint32_t)(2 * mf_parameters(f));
+    struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
+                                   {.rows = f->ratings.columns, .length = length}};
+    crew_open(crew, &(struct crew_config){.tables = tables,
+                                          .table_count = 2,
+                                          .workers = workers,
+                                          .is_baseline = f->options.common.is_baseline});
+}
+
+/* What all workers together saw. */
+static int visits[60][40];
+static pthread_mutex_t visits_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void check_visits(const struct mf *f, const struct visit_batch *b)
+{
+    pthread_mutex_lock(&visits_lock);
+    for (uint32_t i = 0; i < b->cells; i++) {
+        CHECK(b->column[i] < b->columns);
+        visits[b->keys[b->columns + i]][b->keys[b->column[i]] - f->ratings.rows]++;
+    }
+    pthread_mutex_unlock(&visits_lock);
+}
+
+static void visit_work(struct crew_member *m, void *mf)
+{
+    struct mf *f = mf;
+    struct visit v;
+    const struct visit_batch *b;
+    int epochs = 0, blocks = 0;
+    visit_open(&v, f, m);
+    while ((b = visit_next(&v)) != NULL) {
+        check_visits(f, b);
+        CHECK(b->cells <= f->options.batch);
+        epochs += b->is_last;
+        blocks += b->begins_block;
+    }
+    visit_close(&v);
+    CHECK_EQ(epochs, 3);
+    CHECK_EQ(blocks, f->options.visit == MF_BLOCKS ? 9 : 3);
+}
+
+TEST(mf, every_epoch_visits_every_cell)
+{
+    for (int visit = 0; visit < 2; visit++) {
+        struct mf f;
+        struct crew crew;
+        small_init(&f, (enum mf_visit)visit);
+        memset(visits, 0, sizeof visits);
+        small_crew(&crew, &f, 3);
+        crew_run(&crew, visit_work, &f);
+        crew_close(&crew);
+        for (size_t i = 0; i < f.ratings.train; i++)
+            CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
+        ratings_fini(&f.ratings);
+    }
+}
+
+/* ---- the step ---- */
+
+static double adagrad(double *x, double *sum, double gradient, double rate)
+{
+    *sum += gradient * gradient;
+    return *x -= rate * gradient / sqrt(*sum + 1e-10);
+}
+
+/* By the book, in double precision. `rows` are those of both tables. */
+static double reference(const struct mf *f, const struct visit_batch *b, double *rows)
+{
+    size_t rank = f->options.rank, n = mf_parameters(f);
+    double squares = 0, weight = f->options.regularization, rate = f->options.rate;
+    for (uint32_t i = 0; i < b->cells; i++) {
+        double *p = rows + b->keys[b->columns + i] * 2 * n, *q = rows + b->keys[b->column[i]] * 2 * n;
+        double error = f->ratings.mean - (double)b->values[i];
+        for (size_t k = 0; k < rank; k++) error += p[k] * q[k];
+        if (n > rank) error += p[rank] + q[rank];
+        squares += error * error;
+        for (size_t k = 0; k < n; k++) {
+            double x = k < rank ? p[k] : 1, y = k < rank ? q[k] : 1;
+            adagrad(&p[k], &p[n + k], error * y + weight * p[k], rate);
+            adagrad(&q[k], &q[n + k], error * x + weight * q[k], rate);
+        }
+    }
+    return squares;
+}
+
+static void fill_row(const void *mf, uint64_t row, float *values)
+{
+    size_t n = mf_parameters(mf);
+    for (size_t i = 0; i < n; i++) values[i] = (float)sin((double)row * 7 + (double)i) * 0.5F;
+    for (size_t i = n; i < 2 * n; i++) values[i] = 0.5F;
+}
+
+struct copy {
+    double rows[100 * 2 * 6];
+    size_t at, length;
+};
+
+static void copy_row(void *copy, uint64_t row, const float *values)
+{
+    struct copy *c = copy;
+    (void)row;
+    for (size_t i = 0; i < c->length; i++) c->rows[c->at++] = (double)values[i];
+}
+
+static void copy_all(struct crew_member *m, const struct mf *f, struct copy *c)
+{
+    *c = (struct copy){.length = 2 * mf_parameters(f)};
+    rows_visit(m, MF_ROWS, 0, f->ratings.rows, copy_row, c);
+    rows_visit(m, MF_COLS, 0, f->ratings.columns, copy_row, c);
+}
+
+/* Two cells of one row in a batch: with locus the second does not see what the first did to the row. */
+static bool has_row_twice(const struct visit_batch *b)
+{
+    for (uint32_t i = 0; i < b->cells; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (b->keys[b->columns + i] == b->keys[b->columns + j]) return true;
+        }
+    }
+    return false;
+}
+
+static void step_work(struct crew_member *m, void *mf)
+{
+    struct mf *f = mf;
+    struct visit v;
+    struct factors step;
+    static struct copy before, after;
+    int compared = 0;
+    rows_init(m, MF_ROWS, fill_row, f);
+    rows_init(m, MF_COLS, fill_row, f);
+    visit_open(&v, f, m);
+    factors_open(&step, f, m);
+    for (int i = 0; i < 60; i++) {
+        const struct visit_batch *b = visit_next(&v);
+        copy_all(m, f, &before);
+        double expected = reference(f, b, before.rows), squares = factors_train(&step, &v, b);
+        if (m->worker && has_row_twice(b)) continue;
+        compared++;
+        CHECK(fabs(squares - expected) < 1e-3);
+        draft_flush(&step.draft);
+        copy_all(m, f, &after);
+        for (size_t k = 0; k < after.at; k++)
+            CHECK(fabs(after.rows[k] - before.rows[k]) < 1e-4 * (1 + fabs(before.rows[k])));
+    }
+    CHECK(compared > 5);
+    factors_close(&step);
+    visit_close(&v);
+}
+
+TEST(mf, steps_are_those_of_the_book)
+{
+    for (int kind = 0; kind < 8; kind++) {
+        struct mf f;
+        struct crew crew;
+        small_init(&f, kind & 4 ? MF_BLOCKS : MF_COLUMNS);
+        f.options.has_bias = kind & 1;
+        f.options.common.is_baseline = kind & 2;
+        f.options.batch = 4;
+        small_crew(&crew, &f, 1);
+        crew_run(&crew, step_work, &f);
+        crew_close(&crew);
+        ratings_fini(&f.ratings);
+    }
+}
+
+/* ---- RMSE ---- */
+
+static void rmse_work(struct crew_member *m, void *mf)
+{
+    const struct mf *f = mf;
+    static struct copy all;
+    double squares = 0;
+    rows_init(m, MF_ROWS, fill_row, f);
+    rows_init(m, MF_COLS, fill_row, f);
+    crew_settle(m);
+    double rmse = rmse_of_test(f, m).rmse;
+    if (m->place > 0) return;
+    copy_all(m, f, &all);
+    for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
+        const struct rating *x = &f->ratings.list[i];
+        const double *p = all.rows + x->row * all.length, *q = all.rows + (f->ratings.rows + x->column) * all.length;
+        double error = f->ratings.mean - (double)x->value;
+        for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
+        squares += error * error;
+    }
+    CHECK(fabs(rmse - sqrt(squares / (double)f->ratings.test)) < 1e-5);
+}
+
+TEST(mf, rmse_is_of_the_cells_held_back)
+{
+    for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
+        struct mf f;
+        struct crew crew;
+        small_init(&f, MF_COLUMNS);
+        f.options.common.is_baseline = is_baseline;
+        small_crew(&crew, &f, 2);
+        crew_run(&crew, rmse_work, &f);
+        crew_close(&crew);
+        ratings_fini(&f.ratings);
+    }
+}

@@ -1,0 +1,40 @@
+#include "names.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TEST(names, are_numbered_in_the_order_in_which_they_come)
+{
+    struct names n;
+    names_init(&n);
+    CHECK_EQ(names_add(&n, "a", 1), 0);
+    CHECK_EQ(names_add(&n, "bcd", 3), 1);
+    CHECK_EQ(names_add(&n, "a", 1), 0);
+    CHECK_EQ(names_add(&n, "ab", 2), 2);
+    CHECK_EQ(names_add(&n, "abc", 1), 0);
+    CHECK_EQ(names_find(&n, "bcd", 3), 1);
+    CHECK_EQ(names_find(&n, "bc", 2), NAMES_NONE);
+    CHECK_EQ(names_find(&n, "bcde", 4), NAMES_NONE);
+    CHECK_STR(names_get(&n, 1), "bcd");
+    CHECK_EQ(n.count, 3);
+    names_fini(&n);
+}
+
+TEST(names, grow)
+{
+    enum { MANY = 50000 };
+    struct names n;
+    char name[32];
+    names_init(&n);
+    for (uint32_t i = 0; i < MANY; i++) {
+        int length = snprintf(name, sizeof name, "name-%u", i * 7919);
+        CHECK_EQ(names_add(&n, name, (size_t)length), i);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        int length = snprintf(name, sizeof name, "name-%u", i * 7919);
+        CHECK_EQ(names_find(&n, name, (size_t)length), i);
+        CHECK(strcmp(names_get(&n, i), name) == 0);
+    }
+    names_fini(&n);
+}

@@ -1,0 +1,161 @@
+/* What the programs write: JSON lines, models, charts, progress. */
+#include "chart.h"
+#include "ending.h"
+#include "folder.h"
+#include "json.h"
+#include "meter.h"
+#include "tensors.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- JSON ---- */
+
+static void print_json(const void *unused)
+{
+    struct json j;
+    (void)unused;
+    json_begin(&j, "epoch");
+    json_count(&j, "epoch", 18446744073709551615u);
+    json_number(&j, "hits@1", 0.25);
+    json_number(&j, "loss", NAN);
+    json_text(&j, "name", "a\"b\\c\n\x01");
+    json_end(&j);
+    json_begin(&j, "end");
+    json_end(&j);
+}
+
+TEST(output, json_is_one_object_a_line)
+{
+    char said[1024];
+    CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
+    CHECK(strcmp(said, "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
+                       "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n{\"event\":\"end\"}\n") == 0);
+}
+
+/* ---- models ---- */
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void write_model(size_t floats)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6, 7};
+    struct tensors t;
+    tensors_open(&t, path);
+    tensors_note(&t, "model", "com\"plex");
+    tensors_declare(&t, "entities", TENSORS_F32, 3, 2);
+    tensors_declare(&t, "names", TENSORS_U8, 4, 0);
+    tensors_begin(&t);
+    tensors_write(&t, values, 2 * sizeof(float));
+    tensors_write(&t, values + 2, (floats - 2) * sizeof(float));
+    tensors_write(&t, "a\nb\n", 4);
+    tensors_close(&t);
+}
+
+static void write_floats(const void *floats)
+{
+    write_model(*(const size_t *)floats);
+}
+
+TEST(output, a_model_is_a_header_and_the_tensors)
+{
+    size_t length;
+    uint64_t header;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    folder_write(folder, "model", "what was there before", 0);
+    write_model(6);
+    char *text = folder_read(folder, "model", &length);
+    memcpy(&header, text, sizeof header);
+    CHECK_EQ(header % 8, 0);
+    CHECK_EQ(length, 8 + header + 6 * sizeof(float) + 4);
+    CHECK(strncmp(text + 8,
+                  "{\"__metadata__\":{\"model\":\"com\\\"plex\"},"
+                  "\"entities\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
+                  "\"names\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[24,28]}}",
+                  header - 8) == 0);
+    float last;
+    memcpy(&last, text + 8 + header + 5 * sizeof last, sizeof last);
+    CHECK(last == 6);
+    CHECK(memcmp(text + length - 4, "a\nb\n", 4) == 0);
+    free(text);
+    folder_remove(folder);
+}
+
+TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
+{
+    size_t length, floats = 5;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    folder_write(folder, "model", "what was there before", 0);
+    ends_with(write_floats, &floats, 1, "fewer tensors than declared");
+    char *text = folder_read(folder, "model", &length);
+    CHECK_STR(text, "what was there before");
+    free(text);
+    floats = 7;
+    ends_with(write_floats, &floats, 1, "more tensors than declared");
+    folder_remove(folder);
+    snprintf(path, sizeof path, "/no/such/folder/model");
+    ends_with(write_floats, &floats, 1, "/no/such/folder/model.part: No such file");
+}
+
+/* ---- charts ---- */
+
+TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
+{
+    static const double x[] = {1, 2, 3}, y[] = {5, NAN, 10}, z[] = {0, 0, 0};
+    size_t length;
+    struct chart c = {.title = "a <b> & c", .subtitle = "s", .panel_count = 2};
+    c.panels[0] = (struct chart_panel){.title = "one", .x_label = "x", .series_count = 1};
+    c.panels[0].series[0] = (struct chart_series){"y", x, y, 3};
+    c.panels[1] = (struct chart_panel){.title = "two", .x_label = "x", .series_count = 2, .y_max = 100};
+    c.panels[1].series[0] = (struct chart_series){"first", x, y, 3};
+    c.panels[1].series[1] = (struct chart_series){"second", x, z, 0};
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/chart.svg", folder);
+    chart_write(&c, path);
+    char *text = folder_read(folder, "chart.svg", &length);
+    CHECK_STR(text, "a &lt;b> &amp; c");
+    CHECK_STR(text, ">first<");
+    CHECK_STR(text, "</svg>\n");
+    CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+    int points = 0;
+    for (const char *at = text; (at = strstr(at, "<circle")) != NULL; at++) points++;
+    CHECK_EQ(points, 4);
+    /* The largest value is at the top of the first panel, at a tenth of the height in the second. */
+    CHECK_STR(text, "cx=\"308.0\" cy=\"110.0\"");
+    CHECK_STR(text, "cx=\"638.0\" cy=\"281.0\"");
+    free(text);
+    folder_remove(folder);
+}
+
+/* ---- progress ---- */
+
+static void show_progress(const void *is_shown)
+{
+    struct meter m;
+    meter_init(&m, *(const bool *)is_shown);
+    meter_begin(&m, "epoch 1", "facts", 100);
+    for (uint64_t i = 0; i <= 100; i += 10) meter_set(&m, i);
+    m.shown_s -= 60; /* as if a minute had passed */
+    m.began_s -= 60;
+    meter_set(&m, 50);
+    meter_end(&m);
+}
+
+TEST(output, progress_is_plain_lines_where_there_is_no_terminal)
+{
+    char said[1024];
+    bool is_shown = true;
+    CHECK_EQ(ending_of(show_progress, &is_shown, said, sizeof said), 0);
+    CHECK_STR(said, "epoch 1: 50 %, 1 facts/s, 60 s left\n");
+    CHECK(strchr(said, '\r') == NULL);
+    CHECK(strchr(said, '\n') == strrchr(said, '\n'));
+    is_shown = false;
+    CHECK_EQ(ending_of(show_progress, &is_shown, said, sizeof said), 0);
+    CHECK_EQ(strlen(said), 0);
+}

@@ -1,0 +1,294 @@
+/* A training step against its definition: the loss in double precision, and its slopes by finite differences. */
+#include "kge/step.h"
+#include "fail.h"
+#include "rng.h"
+#include "test.h"
+#include "tiny.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = 16 };
+
+/* Three facts over five entities; the first entity is a subject twice, the third fact is about one entity alone. Entities
+ * that are sampled are others, so that each key's squared gradient is that of one update. */
+static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
+static uint32_t relation[MODEL_SIDES][FACTS];
+static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES * FACTS];
+static float uses[KEYS_MAX];
+
+static struct batch batch_of(const struct task *t)
+{
+    bool is_reciprocal = t->model.is_reciprocal;
+    struct batch b = {.facts = FACTS,
+                      .entities = 5,
+                      .relations = is_reciprocal ? 4 : 2,
+                      .subject = subject,
+                      .object = object,
+                      .keys = keys,
+                      .uses = uses,
+                      .negative_keys = negatives};
+    static const uint32_t rows[FACTS] = {0, 1, 0};
+    static const float entity_uses[5] = {4, 2, 2, 0, 4};
+    for (uint32_t i = 0; i < 5; i++) {
+        keys[i] = i;
+        uses[i] = entity_uses[i];
+    }
+    for (uint32_t i = 0; i < b.relations; i++) {
+        keys[5 + i] = task_relation_key(t, i < 2 ? i : TINY_RELATIONS + i - 2);
+        uses[5 + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
+    }
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        for (int i = 0; i < FACTS; i++) relation[side][i] = 5 + rows[i] + (is_reciprocal && side ? 2 : 0);
+        b.relation[side] = relation[side];
+    }
+    b.negatives = (uint32_t)feed_negatives(t, FACTS);
+    for (uint32_t i = 0; i < b.negatives; i++) negatives[i] = 10 + i;
+    return b;
+}
+
+/* ---- the loss, as it is written ---- */
+
+static const float *row_of(const struct crew *crew, locus_key key)
+{
+    const struct crew_table *t = &crew->tables[key >= TINY_ENTITIES];
+    return t->values + (key - t->first) * t->length;
+}
+
+static double score_of(const struct task *t, const struct crew *crew, enum model_side side, locus_key given,
+                       locus_key r, locus_key answer)
+{
+    float query[64];
+    double sum = 0;
+    model_query(&t->model, side, query, row_of(crew, given), row_of(crew, r));
+    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * row_of(crew, answer)[i];
+    return sum;
+}
+
+static double question_loss(const struct task *t, const struct crew *crew, const struct batch *b, enum model_side side,
+                            uint32_t fact)
+{
+    locus_key given = b->keys[side ? b->object[fact] : b->subject[fact]], r = b->keys[b->relation[side][fact]];
+    locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
+    size_t n = t->options.negatives, first = side * n;
+    if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
+    double own = score_of(t, crew, side, given, r, answer), others = 0, loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        double score = score_of(t, crew, side, given, r, b->negative_keys[first + i]);
+        others += exp(score) * TINY_ENTITIES / (double)n;
+        loss += log1p(exp(score));
+    }
+    if (t->options.loss == LOSS_SOFTMAX) return -log(exp(own) / (exp(own) + others));
+    bool is_counted = side == MODEL_OBJECTS || t->model.is_reciprocal;
+    return loss + (is_counted ? log1p(exp(-own)) : 0);
+}
+
+/* Without regularization. */
+static double batch_loss(const struct task *t, const struct crew *crew, const struct batch *b)
+{
+    double loss = 0;
+    for (int side = 0; side < MODEL_SIDES; side++) {
+        for (uint32_t fact = 0; fact < FACTS; fact++) loss += question_loss(t, crew, b, (enum model_side)side, fact);
+    }
+    return loss;
+}
+
+/* The cubed norm of a row's parameters. */
+static double cubed_norm(const struct task *t, const float *row, size_t n)
+{
+    double sum = 0;
+    size_t half = n / 2;
+    for (size_t i = 0; i < n; i++) {
+        double x = t->model.kind == MODEL_RESCAL ? fabs((double)row[i])
+                   : i < half                    ? hypot((double)row[i], (double)row[half + i])
+                                                 : 0;
+        sum += x * x * x;
+    }
+    return sum;
+}
+
+static double regularized_loss(const struct task *t, const struct crew *crew, const struct batch *b)
+{
+    double loss = batch_loss(t, crew, b);
+    for (uint32_t i = 0; i < b->entities + b->relations; i++) {
+        size_t n = i < b->entities ? t->model.dim : model_relation_floats(&t->model);
+        loss += t->options.regularization * b->uses[i] * cubed_norm(t, row_of(crew, b->keys[i]), n);
+    }
+    return loss;
+}
+
+/* ---- the check ---- */
+
+static double slope_of(const struct task *t, const struct crew *crew, const struct batch *b, float *parameter)
+{
+    float kept = *parameter;
+    *parameter = kept + 4e-3f;
+    double above = regularized_loss(t, crew, b), up = *parameter;
+    *parameter = kept - 4e-3f;
+    double below = regularized_loss(t, crew, b), down = *parameter;
+    *parameter = kept;
+    return (above - below) / (up - down);
+}
+
+static void fill_rows(const struct crew *crew)
+{
+    struct rng rng;
+    rng_init(&rng, 5, 5);
+    for (int table = 0; table < 2; table++) {
+        const struct crew_table *t = &crew->tables[table];
+        for (uint64_t i = 0; i < t->rows * t->length; i++) {
+            bool is_sum = i % t->length >= t->length / 2;
+            t->values[i] = is_sum ? 0.25f : (float)(1.6 * rng_real(&rng) - 0.8);
+        }
+    }
+}
+
+/* The slopes of all parameters first, then one step, which must have added their squares and moved against them. */
+static void check_step(struct task *t)
+{
+    struct crew crew;
+    struct step step;
+    tiny_finish(t);
+    tiny_crew(&crew, t, true, 1);
+    fill_rows(&crew);
+    struct crew_member member = {.crew = &crew, .total = 1};
+    struct batch b = batch_of(t);
+    float *values[2], *slopes[2];
+    for (int table = 0; table < 2; table++) {
+        const struct crew_table *c = &crew.tables[table];
+        size_t count = c->rows * c->length;
+        values[table] = take_memory(count, sizeof(float));
+        slopes[table] = take_memory(count, sizeof(float));
+        memcpy(values[table], c->values, count * sizeof(float));
+        for (size_t i = 0; i < count; i++) {
+            if (i % c->length < c->length / 2) slopes[table][i] = (float)slope_of(t, &crew, &b, &c->values[i]);
+        }
+    }
+    double loss = batch_loss(t, &crew, &b);
+    step_open(&step, t, &member);
+    CHECK(fabs(step_train(&step, &b) - loss) < 1e-4);
+    step_close(&step);
+    for (int table = 0; table < 2; table++) {
+        const struct crew_table *c = &crew.tables[table];
+        size_t half = c->length / 2;
+        for (size_t i = 0; i < c->rows * c->length; i++) {
+            if (i % c->length >= half) continue;
+            double slope = slopes[table][i], square = c->values[i + half] - 0.25f;
+            double moved = c->values[i] - values[table][i];
+            if (fabs(square - slope * slope) > 2e-3 * (1 + slope * slope))
+                test_fail(__FILE__, __LINE__, "table %d, %zu: %g is not the square of %g", table, i, square, slope);
+            CHECK(fabs(moved + t->options.rate * slope / sqrt(0.25 + slope * slope)) < 1e-3);
+        }
+        free(values[table]);
+        free(slopes[table]);
+    }
+    crew_close(&crew);
+    tiny_fini(t);
+}
+
+static void check_kinds(bool has_own_negatives, double regularization)
+{
+    for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
+        for (int loss = LOSS_LOGISTIC; loss <= LOSS_SOFTMAX; loss++) {
+            for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
+                struct task t;
+                tiny_init(&t);
+                t.options.batch = FACTS;
+                t.options.negatives = NEGATIVES;
+                t.options.model = kind;
+                t.options.loss = loss;
+                t.options.is_reciprocal = reciprocal;
+                t.options.has_own_negatives = has_own_negatives;
+                t.options.regularization = regularization;
+                check_step(&t);
+            }
+        }
+    }
+}
+
+TEST(step, follows_the_slope_with_own_negatives)
+{
+    check_kinds(true, 0);
+}
+
+TEST(step, follows_the_slope_with_shared_negatives)
+{
+    check_kinds(false, 0);
+}
+
+TEST(step, follows_the_slope_with_regularization)
+{
+    check_kinds(true, 0.05);
+    check_kinds(false, 0.05);
+}
+
+/* ---- with locus ---- */
+
+static void train_with(struct crew_member *m, void *context)
+{
+    const struct task *t = context;
+    struct step step;
+    struct batch b = batch_of(t);
+    crew_meet(m);
+    step_open(&step, t, m);
+    for (int i = 0; i < 10; i++) step_train(&step, &b);
+    step_close(&step);
+    crew_settle(m);
+}
+
+/* The same rows in locus, and back from it. */
+static void copy_rows(struct crew_member *m, struct crew *arrays, bool is_back)
+{
+    for (int table = 0; table < 2; table++) {
+        const struct crew_table *t = &arrays->tables[table];
+        for (uint64_t i = 0; i < t->rows; i++) {
+            locus_key key = t->first + i;
+            float *row = t->values + i * t->length;
+            CHECK_EQ((is_back ? locus_pull(m->worker, &key, 1, row) : locus_set(m->worker, &key, 1, row)), 0);
+        }
+    }
+}
+
+struct pair {
+    struct task task;
+    struct crew arrays;
+};
+
+static void train_in_locus(struct crew_member *m, void *pair)
+{
+    struct pair *p = pair;
+    copy_rows(m, &p->arrays, false);
+    train_with(m, &p->task);
+    copy_rows(m, &p->arrays, true);
+}
+
+TEST(step, locus_and_the_baseline_do_the_same)
+{
+    for (int own = 0; own < 2; own++) {
+        struct pair p, other;
+        struct crew node;
+        tiny_init(&p.task);
+        p.task.options.batch = FACTS;
+        p.task.options.negatives = NEGATIVES;
+        p.task.options.has_own_negatives = own;
+        p.task.options.regularization = 0.01;
+        tiny_finish(&p.task);
+        other.task = p.task;
+        tiny_crew(&p.arrays, &p.task, true, 1);
+        tiny_crew(&other.arrays, &p.task, true, 1);
+        fill_rows(&p.arrays);
+        fill_rows(&other.arrays);
+        crew_run(&p.arrays, train_with, &p.task);
+        tiny_crew(&node, &p.task, false, 1);
+        crew_run(&node, train_in_locus, &other);
+        crew_close(&node);
+        for (int table = 0; table < 2; table++) {
+            const struct crew_table *a = &p.arrays.tables[table], *b = &other.arrays.tables[table];
+            for (uint64_t i = 0; i < a->rows * a->length; i++) CHECK(fabsf(a->values[i] - b->values[i]) < 1e-4f);
+        }
+        crew_close(&p.arrays);
+        crew_close(&other.arrays);
+        tiny_fini(&p.task);
+    }
+}

@@ -1,0 +1,234 @@
+/* Every width that this processor has, against plain loops in double precision. */
+#include "rng.h"
+#include "test.h"
+#include "vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct vec vec_16;
+#if defined(__x86_64__)
+extern const struct vec vec_32, vec_64;
+#endif
+
+enum { LONGEST = 203 };
+
+static size_t widths(const struct vec *tables[3])
+{
+    size_t n = 0;
+    tables[n++] = &vec_16;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables[n++] = &vec_32;
+    if (vec_best() == &vec_64) tables[n++] = &vec_64;
+#endif
+    return n;
+}
+
+static struct rng rng = {{1, 2, 3, 4}};
+
+static void draw(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] = (float)(4 * rng_real(&rng) - 2);
+}
+
+static void is_near(double a, double b, double scale)
+{
+    if (!(fabs(a - b) <= 2e-6 * (scale + fabs(b)))) test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", a, b);
+}
+
+typedef void check_width(const struct vec *, size_t n);
+
+static void for_all(check_width *check)
+{
+    const struct vec *tables[3];
+    size_t count = widths(tables);
+    for (size_t t = 0; t < count; t++) {
+        for (size_t n = 0; n <= LONGEST; n++) check(tables[t], n);
+    }
+}
+
+static void check_sums(const struct vec *v, size_t n)
+{
+    float a[LONGEST], b[LONGEST], c[LONGEST], d[LONGEST];
+    draw(a, n);
+    draw(b, n);
+    memcpy(c, a, sizeof c);
+    memcpy(d, a, sizeof d);
+    double product = 0;
+    for (size_t i = 0; i < n; i++) product += (double)a[i] * b[i];
+    is_near(v->dot(a, b, n), product, (double)n);
+    v->add_scaled(c, 0.5f, b, n);
+    v->add(d, b, n);
+    for (size_t i = 0; i < n; i++) {
+        is_near(c[i], a[i] + 0.5 * b[i], 1);
+        is_near(d[i], (double)a[i] + b[i], 1);
+    }
+    v->scale(d, 3, n);
+    for (size_t i = 0; i < n; i++) is_near(d[i], 3 * ((double)a[i] + b[i]), 1);
+}
+
+TEST(vec, sums_and_products)
+{
+    for_all(check_sums);
+}
+
+static void check_complex(const struct vec *v, size_t n)
+{
+    n -= n % 2;
+    float a[LONGEST], b[LONGEST], to[4][LONGEST] = {{0}}, before[LONGEST];
+    size_t half = n / 2;
+    draw(a, n);
+    draw(b, n);
+    draw(before, n);
+    memcpy(to[2], before, sizeof before);
+    memcpy(to[3], before, sizeof before);
+    v->multiply(to[0], a, b, n);
+    v->multiply_conjugate(to[1], a, b, n);
+    v->multiply_add(to[2], a, b, n);
+    v->multiply_conjugate_add(to[3], a, b, n);
+    for (size_t i = 0; i < half; i++) {
+        double ar = a[i], ai = a[half + i], br = b[i], bi = b[half + i];
+        is_near(to[0][i], ar * br - ai * bi, 4);
+        is_near(to[0][half + i], ar * bi + ai * br, 4);
+        is_near(to[1][i], ar * br + ai * bi, 4);
+        is_near(to[1][half + i], ar * bi - ai * br, 4);
+        is_near(to[2][i], before[i] + ar * br - ai * bi, 4);
+        is_near(to[2][half + i], before[half + i] + ar * bi + ai * br, 4);
+        is_near(to[3][i], before[i] + ar * br + ai * bi, 4);
+        is_near(to[3][half + i], before[half + i] + ar * bi - ai * br, 4);
+    }
+}
+
+TEST(vec, products_of_complex_numbers)
+{
+    for_all(check_complex);
+}
+
+/* What AdaGrad should add. */
+static void expect_update(const float *update, const float *row, size_t n, size_t i, double gradient, double rate)
+{
+    is_near(update[n + i], gradient * gradient, 1);
+    double root = sqrt(row[n + i] + gradient * gradient + 1e-10);
+    if (fabs(update[i] + rate * gradient / root) > 1e-4 * rate)
+        test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)update[i], -rate * gradient / root);
+}
+
+static void check_adagrad(const struct vec *v, size_t n)
+{
+    float row[2 * LONGEST], gradient[LONGEST], update[2 * LONGEST];
+    n -= n % 2;
+    draw(row, 2 * n);
+    draw(gradient, n);
+    for (size_t i = 0; i < n; i++) row[n + i] = fabsf(row[n + i]);
+    for (int kind = 0; kind < 3; kind++) {
+        struct vec_step step = {.rate = 0.1f, .weight = kind ? 0.05f : 0, .is_complex = kind == 2};
+        v->adagrad(update, gradient, row, n, step);
+        for (size_t i = 0; i < n; i++) {
+            size_t partner = i < n / 2 ? i + n / 2 : i - n / 2;
+            double modulus = kind == 2 ? hypot((double)row[i], (double)row[partner]) : fabs((double)row[i]);
+            expect_update(update, row, n, i, gradient[i] + 3 * (double)step.weight * modulus * row[i], 0.1);
+        }
+    }
+    v->adagrad_scaled(update, -0.3f, gradient, row, n, 0.2f);
+    for (size_t i = 0; i < n; i++) expect_update(update, row, n, i, -0.3f * gradient[i], 0.2f);
+}
+
+TEST(vec, adagrad)
+{
+    for_all(check_adagrad);
+}
+
+TEST(vec, adagrad_without_a_gradient_changes_nothing)
+{
+    const struct vec *tables[3];
+    size_t count = widths(tables);
+    float row[16] = {1, 2, 3, 4, 5, 6, 7, 8}, gradient[8] = {0}, update[16];
+    for (size_t t = 0; t < count; t++) {
+        tables[t]->adagrad(update, gradient, row, 8, (struct vec_step){.rate = 0.1f});
+        for (int i = 0; i < 16; i++) CHECK(update[i] == 0);
+    }
+}
+
+static void check_losses(const struct vec *v, size_t n)
+{
+    float x[LONGEST] = {0}, y[LONGEST];
+    double sum = 0, loss = 0;
+    if (n == 0) return;
+    for (size_t i = 0; i < n; i++) x[i] = (float)(60 * rng_real(&rng) - 30);
+    memcpy(y, x, sizeof y);
+    float most = x[0];
+    for (size_t i = 0; i < n; i++) most = fmaxf(most, x[i]);
+    CHECK(v->maximum(x, n) == most);
+    for (size_t i = 0; i < n; i++) sum += exp((double)x[i] - most);
+    is_near(v->exponentials(y, n, most), sum, 1);
+    for (size_t i = 0; i < n; i++) is_near(y[i], exp((double)x[i] - most), 1);
+    memcpy(y, x, sizeof y);
+    for (size_t i = 0; i < n; i++) loss += log1p(exp((double)x[i]));
+    is_near(v->logistic(y, n), loss, 1);
+    for (size_t i = 0; i < n; i++) is_near(y[i], 1 / (1 + exp(-(double)x[i])), 1);
+}
+
+TEST(vec, exponentials_and_the_logistic_loss)
+{
+    for_all(check_losses);
+}
+
+TEST(vec, extreme_scores_neither_overflow_nor_vanish)
+{
+    const struct vec *tables[3];
+    size_t count = widths(tables);
+    for (size_t t = 0; t < count; t++) {
+        float x[2] = {1e4f, -1e4f};
+        is_near(tables[t]->logistic(x, 2), 1e4, 1);
+        is_near(x[0], 1, 0);
+        CHECK(x[1] >= 0 && x[1] < 1e-30f);
+    }
+}
+
+static void check_counts(const struct vec *v, size_t n)
+{
+    float x[LONGEST] = {0};
+    size_t greater = 0, equal = 0, counted = 5;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)rng_below(&rng, 5);
+        greater += x[i] > 2;
+        equal += x[i] == 2;
+    }
+    CHECK_EQ(v->count_greater(x, n, 2, &counted), greater);
+    CHECK_EQ(counted, equal + 5);
+}
+
+TEST(vec, counts_greater_and_equal)
+{
+    for_all(check_counts);
+}
+
+TEST(vec, panels_of_a_matrix_product)
+{
+    const struct vec *tables[3];
+    size_t count = widths(tables);
+    for (size_t t = 0; t < count; t++) {
+        const struct vec *v = tables[t];
+        size_t wide = v->panel_columns;
+        CHECK(wide <= VEC_PANEL_MAX);
+        for (size_t m = 1; m <= 30; m++) {
+            enum { K = 7 };
+            float a[30 * K], panel[K * VEC_PANEL_MAX], c[30 * VEC_PANEL_MAX], before[30 * VEC_PANEL_MAX];
+            size_t columns = m % 2 ? wide : 1 + m % wide;
+            draw(a, 30 * K);
+            draw(panel, K * wide);
+            draw(c, 30 * wide);
+            memcpy(before, c, sizeof before);
+            v->panel(m, K, a, K, 1, panel, c, wide, columns, m % 3 == 0);
+            for (size_t i = 0; i < 30; i++) {
+                for (size_t j = 0; j < wide; j++) {
+                    double sum = m % 3 == 0 ? before[i * wide + j] : 0;
+                    for (size_t k = 0; k < K; k++) sum += (double)a[i * K + k] * panel[k * wide + j];
+                    if (i >= m || j >= columns) sum = before[i * wide + j];
+                    is_near(c[i * wide + j], sum, 10);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+/* A WordNet of a few synsets. The real one, where it is installed, is looked at, too. */
+#include "kge/wordnet.h"
+#include "ending.h"
+#include "folder.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[FOLDER_PATH_BYTES];
+
+static const char header[] = "  1 This line is a header, like the one below.  \n  2 @ 1 n  \n";
+
+/* Offset 00000100 animal, 00000200 dog, 00000300 "dog" in another sense, 00000400 wing. */
+static const char nouns[] =
+    "00000100 03 n 01 animal 0 003 ~ 00000200 n 0000 %p 00000400 n 0000 + 00000100 a 0101 | a being\n"
+    "00000200 05 n 02 dog 0 hound 2 002 @ 00000100 n 0000 + 00000100 v 0101 | barks | loudly\n"
+    "00000300 05 n 01 Dog 1 001 @i 00000100 n 0000 | a star\n"
+    "00000400 05 n 0a wing 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 001 #p 00000100 n 0000 | flaps\n";
+static const char verbs[] = "00000100 29 v 01 dog 0 002 + 00000200 n 0101 ^ 00000200 v 0000 01 + 02 00 | follows\n"
+                            "00000200 29 v 01 chase 0 001 ^ 00000100 v 0000 01 + 02 00 | follows fast\n";
+static const char adjectives[] = "00000100 00 s 01 beastly(p) 0 001 + 00000100 n 0101 | like an animal\n";
+static const char adverbs[] = "00000100 02 r 01 wildly 0 001 \\ 00000100 a 0101 | in the manner of a beast\n";
+
+static void write_wordnet(const char *data_noun)
+{
+    char text[2048];
+    folder_new(folder);
+    snprintf(text, sizeof text, "%s%s", header, data_noun);
+    folder_write(folder, "data.noun", text, 0);
+    folder_write(folder, "data.verb", verbs, 0);
+    folder_write(folder, "data.adj", adjectives, 0);
+    folder_write(folder, "data.adv", adverbs, 0);
+    folder_write(
+        folder, "index.noun",
+        "  header  \nanimal n 1 2 ~ %p 1 1 00000100  \ndog n 2 2 @ @i 2 1 00000200 00000300  \nhound n 1 1 @ 1 0 "
+        "00000200  \nwing n 1 1 #p 1 0 00000400  \n",
+        0);
+    folder_write(folder, "index.verb", "chase v 1 1 ^ 1 0 00000200  \ndog v 1 2 + ^ 1 1 00000100  \n", 0);
+    folder_write(folder, "index.adj", "beastly a 1 1 + 1 0 00000100  \n", 0);
+    folder_write(folder, "index.adv", "wildly r 1 1 \\ 1 0 00000100  \n", 0);
+}
+
+static void load(const void *unused)
+{
+    struct graph g;
+    (void)unused;
+    graph_load(&g, folder, 1);
+    graph_fini(&g);
+}
+
+/* The facts of all splits as a text. */
+static void all_facts(const struct graph *g, char *text)
+{
+    *text = '\0';
+    for (int split = 0; split < GRAPH_SPLITS; split++) {
+        for (size_t i = 0; i < g->splits[split].count; i++) {
+            struct fact f = g->splits[split].list[i];
+            sprintf(text + strlen(text), "[%s %s %s]", names_get(&g->entities, f.subject),
+                    names_get(&g->relations, f.relation), names_get(&g->entities, f.object));
+        }
+    }
+}
+
+/* Too few facts for three splits are an error, so their number is counted from the message. */
+TEST(wordnet, too_few_facts_to_split_are_refused)
+{
+    write_wordnet(nouns);
+    ends_with(load, NULL, 1, "has too few facts (7) to be split into train, valid and test");
+    folder_remove(folder);
+}
+
+/* Many synsets below one, each with a second link, so that some facts may be held back. */
+static void write_many(int count)
+{
+    static char data[1 << 20], index[1 << 20];
+    size_t d = 0, i = 0;
+    data[0] = index[0] = '\0';
+    for (int n = 0; n < count; n++) {
+        int parent = n / 2, other = (n * 7 + 3) % count;
+        d += (size_t)sprintf(data + d, "%08d 03 n 01 w%d 0 002 @ %08d n 0000 = %08d n 0000 | gloss\n", n + 1, n,
+                             parent + 1, other + 1);
+        i += (size_t)sprintf(index + i, "w%d n 1 1 @ 1 0 %08d  \n", n, n + 1);
+    }
+    folder_new(folder);
+    folder_write(folder, "data.noun", data, 0);
+    folder_write(folder, "index.noun", index, 0);
+    folder_write(folder, "data.verb", "00000100 29 v 01 chase 0 000 01 + 02 00 | follows\n", 0);
+    folder_write(folder, "index.verb", "chase v 1 0 1 0 00000100\n", 0);
+    folder_write(folder, "data.adj", "00000100 00 a 01 big 0 000 | large\n", 0);
+    folder_write(folder, "index.adj", "big a 1 0 1 0 00000100\n", 0);
+    folder_write(folder, "data.adv", "00000100 02 r 01 well 0 000 | good\n", 0);
+    folder_write(folder, "index.adv", "well r 1 0 1 0 00000100\n", 0);
+}
+
+TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
+{
+    enum { COUNT = 1000 };
+    static char first[1 << 18], again[1 << 18], other[1 << 18];
+    struct graph g;
+    write_many(COUNT);
+    graph_load(&g, folder, 5);
+    all_facts(&g, first);
+    /* 999 hypernyms (the first is its own), and as many attributes less those that are the same pair the other way round. */
+    size_t total = g.splits[GRAPH_TRAIN].count + g.splits[GRAPH_VALID].count + g.splits[GRAPH_TEST].count;
+    CHECK(total > 1900 && total < 2000);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, total / WORDNET_PART);
+    CHECK_EQ(g.splits[GRAPH_VALID].count, total / WORDNET_PART);
+    bool *is_trained = calloc(g.entities.count, sizeof *is_trained);
+    for (size_t i = 0; i < g.splits[GRAPH_TRAIN].count; i++) {
+        is_trained[g.splits[GRAPH_TRAIN].list[i].subject] = true;
+        is_trained[g.splits[GRAPH_TRAIN].list[i].object] = true;
+    }
+    for (uint32_t e = 0; e < g.entities.count; e++) CHECK(is_trained[e]);
+    free(is_trained);
+    graph_fini(&g);
+    graph_load(&g, folder, 5);
+    all_facts(&g, again);
+    graph_fini(&g);
+    graph_load(&g, folder, 6);
+    all_facts(&g, other);
+    graph_fini(&g);
+    CHECK(strcmp(first, again) == 0);
+    CHECK(strcmp(first, other) != 0);
+    folder_remove(folder);
+}
+
+TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
+{
+    struct graph g;
+    if (access("/usr/share/wordnet/data.noun", R_OK) != 0) SKIP("WordNet (wordnet-base) is not installed");
+    graph_load(&g, "/usr/share/wordnet", 1);
+    uint32_t attribute = names_find(&g.relations, "attribute", 9), hypernym = names_find(&g.relations, "hypernym", 8);
+    CHECK(attribute != NAMES_NONE && hypernym != NAMES_NONE);
+    CHECK_EQ(names_find(&g.relations, "hyponym", 7), NAMES_NONE);
+    CHECK(names_find(&g.entities, "dog.n.01", 8) != NAMES_NONE);
+    uint32_t dog = names_find(&g.entities, "dog.n.01", 8), canine = names_find(&g.entities, "canine.n.02", 11);
+    bool is_known = false;
+    for (int split = 0; split < GRAPH_SPLITS; split++) {
+        for (size_t i = 0; i < g.splits[split].count; i++) {
+            struct fact f = g.splits[split].list[i];
+            CHECK(f.subject != f.object);
+            is_known |= f.subject == dog && f.relation == hypernym && f.object == canine;
+        }
+    }
+    CHECK(is_known);
+    CHECK_EQ(g.relations.count, 18);
+    CHECK(g.splits[GRAPH_TRAIN].count > 150000);
+    graph_fini(&g);
+}
+
+static void is_refused(const char *data_noun, const char *part)
+{
+    write_wordnet(data_noun);
+    ends_with(load, NULL, 1, part);
+    folder_remove(folder);
+}
+
+TEST(wordnet, errors_name_file_and_line)
+{
+    is_refused("00000100 03 n 01 animal 0 001 @ 00000200 n\n", "/data.noun:3: ends before the entry is complete");
+    is_refused("00000100 03 n zz animal 0 000 | x\n", "/data.noun:3: \"zz\" is no number of words");
+    is_refused("00000100 03 n 00 000 | x\n", "/data.noun:3: has no words");
+    is_refused("00000100 03 v 01 animal 0 000 | x\n", "/data.noun:3: is of another part of speech than the file");
+    is_refused("00000100 03 q 01 animal 0 000 | x\n", "/data.noun:3: \"q\" is no part of speech");
+    is_refused("00000100 03 n 01 animal 0 001 ? 00000100 n 0000 | x\n", "/data.noun:3: \"?\" is no kind of pointer");
+    is_refused("00000100 03 n 01 animal 0 000 | x\n00000100 03 n 01 dog 0 000 | x\n",
+               "/data.noun:4: the offset 00000100 is not greater than the one before");
+    is_refused("00000100 03 n 01 animal 0 001 @ 00000999 n 0000 | x\n",
+               "a pointer leads to offset 00000999 of data.noun, where no synset is");
+    is_refused("", "/data.noun has no synsets");
+}

@@ -1,0 +1,113 @@
+#include "error.h"
+#include "locus.h"
+#include "test.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST(error, zero_is_success)
+{
+    CHECK_STR(locus_strerror(0), "success");
+}
+
+TEST(error, an_errno_value_has_its_name)
+{
+    CHECK_STR(locus_strerror(-EINVAL), "Invalid argument");
+    CHECK_STR(locus_strerror(-ENOSYS), "not implemented");
+    CHECK_STR(locus_strerror(-EDEADLK), "deadlock");
+}
+
+TEST(error, every_number_has_a_text)
+{
+    const int numbers[] = {1, 77, INT_MAX, -4095, -100000, INT_MIN + 1, INT_MIN};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *text = locus_strerror(numbers[i]);
+        CHECK(text != NULL);
+        CHECK(*text != '\0');
+    }
+}
+
+TEST(error, there_is_no_message_before_the_first_failure)
+{
+    CHECK_EQ(strlen(locus_error()), 0);
+}
+
+TEST(error, a_failure_leaves_its_sentence_and_returns_its_value)
+{
+    CHECK_EQ(error_set(-ERANGE, "%d is more than %s", 7, "six"), -ERANGE);
+    CHECK_EQ(strcmp(locus_error(), "7 is more than six"), 0);
+}
+
+TEST(error, a_success_keeps_the_last_sentence)
+{
+    error_set(-EINVAL, "the sentence");
+    CHECK_EQ(locus_close(NULL), 0);
+    CHECK_EQ(strcmp(locus_error(), "the sentence"), 0);
+}
+
+TEST(error, a_message_may_contain_the_one_before)
+{
+    error_set(-EIO, "the cause");
+    error_set(-EINVAL, "this failed: %s", locus_error());
+    CHECK_EQ(strcmp(locus_error(), "this failed: the cause"), 0);
+}
+
+TEST(error, a_long_message_is_cut)
+{
+    char text[5000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    error_set(-EINVAL, "begins, %s", text);
+    CHECK_STR(locus_error(), "begins, xxx");
+    CHECK(strlen(locus_error()) < sizeof text);
+}
+
+static void *fail_elsewhere(void *seen)
+{
+    *(size_t *)seen = strlen(locus_error());
+    error_set(-EIO, "the other thread's");
+    return NULL;
+}
+
+TEST(error, each_thread_has_its_own)
+{
+    pthread_t other;
+    size_t seen = 99;
+    error_set(-EINVAL, "mine");
+    CHECK_EQ(pthread_create(&other, NULL, fail_elsewhere, &seen), 0);
+    CHECK_EQ(pthread_join(other, NULL), 0);
+    CHECK_EQ(seen, 0);
+    CHECK_EQ(strcmp(locus_error(), "mine"), 0);
+}
+
+static void violate(int output)
+{
+    dup2(output, STDERR_FILENO);
+    signal(SIGABRT, SIG_DFL);
+    INVARIANT(1 + 1 == 2, "arithmetic holds");
+    INVARIANT(1 + 1 == 3, "one and one are not three");
+    _exit(0);
+}
+
+TEST(error, a_violated_invariant_ends_the_process_with_one_sentence)
+{
+    int ends[2], status;
+    char text[4096] = "";
+    CHECK_EQ(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) violate(ends[1]);
+    close(ends[1]);
+    size_t n = 0;
+    for (ssize_t more; (more = read(ends[0], text + n, sizeof text - 1 - n)) > 0;) n += (size_t)more;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0); /* a sanitizer may turn the signal into a status */
+    CHECK_STR(text, "one and one are not three");
+    CHECK(strstr(text, "arithmetic holds") == NULL);
+}

@@ -1,0 +1,252 @@
+/* Where a cluster's secret comes from, and what a proof of it is good for. */
+#include "test.h"
+
+#include "locus.h"
+#include "net/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 128, NOBODY = 65534 };
+
+/* ---- where it comes from ---- */
+
+static void environment_is(const char *text, const char *path)
+{
+    unsetenv("LOCUS_SECRET");
+    unsetenv("LOCUS_SECRET_FILE");
+    if (text) CHECK_EQ(setenv("LOCUS_SECRET", text, 1), 0);
+    if (path) CHECK_EQ(setenv("LOCUS_SECRET_FILE", path, 1), 0);
+}
+
+/* A file of its own for the test's process, which removes it. */
+static const char *new_file(const char *text, size_t bytes, mode_t mode)
+{
+    static char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/tmp/locus-secret-XXXXXX");
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    CHECK_EQ(write(fd, text, bytes), bytes);
+    CHECK_EQ(fchmod(fd, mode), 0);
+    close(fd);
+    return path;
+}
+
+static struct secret secret_of(const char *text)
+{
+    struct secret s;
+    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
+    CHECK(s.is_known);
+    return s;
+}
+
+static void reads_as(const char *text)
+{
+    struct secret s, wanted = secret_of(text);
+    int rc = secret_read(&s);
+    if (rc) test_fail(__FILE__, __LINE__, "%s", locus_error());
+    CHECK(s.is_known);
+    CHECK(memcmp(s.key, wanted.key, sizeof s.key) == 0);
+    secret_forget(&s);
+    CHECK(!s.is_known);
+}
+
+static void is_refused(int rc, const char *sentence)
+{
+    struct secret s;
+    CHECK_EQ(secret_read(&s), rc);
+    CHECK_STR(locus_error(), sentence);
+    CHECK(!s.is_known);
+}
+
+TEST(secret, comes_from_either_variable)
+{
+    struct secret s;
+    environment_is(NULL, NULL);
+    CHECK_EQ(secret_read(&s), 0);
+    CHECK(!s.is_known);
+    environment_is("open sesame", NULL);
+    reads_as("open sesame");
+    environment_is("  open sesame\r\n", NULL);
+    reads_as("open sesame");
+    const char *path = new_file(" open sesame\n\n", 14, 0600);
+    environment_is(NULL, path);
+    reads_as("open sesame");
+    environment_is("", path); /* set to nothing */
+    reads_as("open sesame");
+    environment_is("open sesame", "");
+    reads_as("open sesame");
+    unlink(path);
+    struct secret other = secret_of("open sesame!");
+    CHECK(memcmp(secret_of("open sesame").key, other.key, sizeof other.key) != 0);
+}
+
+TEST(secret, that_is_none_is_refused)
+{
+    static char long_text[SECRET_TEXT_MAX + 2];
+    char sentence[PATH_BYTES + 64];
+    memset(long_text, 'x', sizeof long_text - 1);
+    environment_is("", NULL);
+    is_refused(-EINVAL, "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`");
+    environment_is(" \n", NULL);
+    is_refused(-EINVAL, "LOCUS_SECRET is empty");
+    environment_is(long_text, NULL);
+    is_refused(-EINVAL, "LOCUS_SECRET has 4097 bytes: a secret has at most 4096");
+    environment_is("text", "/file");
+    is_refused(-EINVAL, "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one");
+    environment_is(NULL, "/no/such/file");
+    is_refused(-ENOENT, "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
+    environment_is(NULL, "/dev/null");
+    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file");
+    environment_is(NULL, "/");
+    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/\", which is no file");
+
+    const char *path = new_file("\n", 1, 0600);
+    environment_is(NULL, path);
+    snprintf(sentence, sizeof sentence, "the file \"%s\" of LOCUS_SECRET_FILE is empty", path);
+    is_refused(-EINVAL, sentence);
+    unlink(path);
+    path = new_file(long_text, sizeof long_text - 1, 0600);
+    environment_is(NULL, path);
+    is_refused(-EINVAL, "of LOCUS_SECRET_FILE has 4097 bytes");
+    unlink(path);
+}
+
+TEST(secret, a_file_without_permission_is_refused)
+{
+    const char *path = new_file("text", 4, 0);
+    environment_is(NULL, path);
+    bool is_root = geteuid() == 0 && seteuid(NOBODY) == 0;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0) is_refused(-EACCES, "which cannot be read: Permission denied");
+    if (is_root) CHECK_EQ(seteuid(0), 0);
+    unlink(path);
+    if (fd >= 0) SKIP("this user may read everything");
+}
+
+static void stderr_of_reading(char *text, size_t room)
+{
+    struct secret s;
+    FILE *file = tmpfile();
+    CHECK(file != NULL);
+    int before = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    CHECK_EQ(secret_read(&s), 0);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+TEST(secret, a_file_that_everybody_may_read_is_worth_a_line)
+{
+    char text[512];
+    const char *path = new_file("text", 4, 0640);
+    environment_is(NULL, path);
+    stderr_of_reading(text, sizeof text);
+    CHECK_EQ(text[0], '\0');
+    CHECK_EQ(chmod(path, 0644), 0);
+    stderr_of_reading(text, sizeof text);
+    CHECK_STR(text, "locus: everybody on this machine may read the cluster's secret in \"/tmp/locus-secret-");
+    CHECK_STR(text, "chmod o= it\n");
+    unlink(path);
+}
+
+/* ---- proofs ---- */
+
+struct talk {
+    unsigned char nonce[2][SECRET_NONCE_BYTES];
+    unsigned char body[40];
+    struct secret_claim claim;
+};
+
+static void init_talk(struct talk *t)
+{
+    *t = (struct talk){0};
+    secret_nonce(t->nonce[0]);
+    secret_nonce(t->nonce[1]);
+    memset(t->body, 7, sizeof t->body);
+    t->claim = (struct secret_claim){.role = SECRET_CALLER,
+                                     .prover = 3,
+                                     .verifier = 1,
+                                     .shard = 2,
+                                     .cluster = UINT64_C(0x1234567890abcdef),
+                                     .prover_nonce = t->nonce[0],
+                                     .verifier_nonce = t->nonce[1],
+                                     .body = t->body,
+                                     .body_bytes = sizeof t->body};
+}
+
+TEST(secret, who_knows_it_can_prove_it)
+{
+    struct talk t;
+    struct secret one = secret_of("open sesame"), other = secret_of("open barley"), none = {0};
+    unsigned char proof[SECRET_PROOF_BYTES];
+    init_talk(&t);
+    secret_prove(&one, &t.claim, proof);
+    struct secret same = secret_of("open sesame\n");
+    CHECK(secret_check(&same, &t.claim, proof));
+    CHECK(!secret_check(&other, &t.claim, proof));
+    CHECK(!secret_check(&none, &t.claim, proof));
+    for (unsigned i = 0; i < sizeof proof; i++) {
+        proof[i] ^= 1;
+        CHECK(!secret_check(&one, &t.claim, proof));
+        proof[i] ^= 1;
+    }
+    CHECK(secret_check(&one, &t.claim, proof));
+}
+
+/* No proof is good for anything but what it was made for. */
+TEST(secret, a_proof_fits_nothing_else)
+{
+    struct talk t;
+    struct secret s = secret_of("open sesame");
+    unsigned char proof[SECRET_PROOF_BYTES], fresh[SECRET_NONCE_BYTES];
+    init_talk(&t);
+    secret_nonce(fresh);
+    secret_prove(&s, &t.claim, proof);
+    struct secret_claim other[12];
+    for (int i = 0; i < 12; i++) other[i] = t.claim;
+    other[0].role = SECRET_CALLEE;
+    other[1].role = SECRET_MEMBER;
+    other[2].prover = 4;
+    other[3].verifier = 0;
+    other[4].shard = 0;
+    other[5].cluster++;
+    other[6].prover_nonce = fresh;
+    other[7].verifier_nonce = fresh; /* recorded, and played back later */
+    other[8].body_bytes--;
+    other[9].body = NULL;
+    other[9].body_bytes = 0;
+    /* Sent back to who made it: ranks and nonces change places. */
+    other[10] = (struct secret_claim){.role = SECRET_CALLEE,
+                                      .prover = 1,
+                                      .verifier = 3,
+                                      .shard = 2,
+                                      .cluster = t.claim.cluster,
+                                      .prover_nonce = t.nonce[1],
+                                      .verifier_nonce = t.nonce[0]};
+    other[11].prover = 1;
+    other[11].verifier = 3;
+    for (int i = 0; i < 12; i++)
+        if (secret_check(&s, &other[i], proof)) test_fail(__FILE__, __LINE__, "the proof also fits claim %d", i);
+    t.body[39]++;
+    CHECK(!secret_check(&s, &t.claim, proof));
+}
+
+TEST(secret, challenges_differ)
+{
+    enum { NONCES = 64 };
+    unsigned char nonce[NONCES][SECRET_NONCE_BYTES];
+    secret_of("started");
+    for (int i = 0; i < NONCES; i++) {
+        secret_nonce(nonce[i]);
+        for (int k = 0; k < i; k++) CHECK(memcmp(nonce[i], nonce[k], sizeof nonce[i]) != 0);
+    }
+}

@@ -1,0 +1,113 @@
+/* The alias method: the table says what the weights say, and draws follow it. */
+#include "sampling/alias.h"
+#include "sampling/chi_square.h"
+
+#include <float.h>
+
+enum { KEYS = 200, DRAWS = 400000, TABLE_MAX = 1000 };
+
+static struct alias alias_of(const double *weights, uint64_t count)
+{
+    struct alias a;
+    CHECK_EQ(alias_init(&a, weights, count), 0);
+    return a;
+}
+
+/* The table's own probabilities are the weights', up to rounding. */
+static void check_table(const double *weights, uint64_t count)
+{
+    struct alias a = alias_of(weights, count);
+    double again[TABLE_MAX], sum = 0, sum_again = 0;
+    alias_weights(&a, again);
+    for (uint64_t i = 0; i < count; i++) {
+        sum += weights[i];
+        sum_again += again[i];
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        CHECK_EQ(alias_is_possible(&a, i), weights[i] > 0);
+        double p = weights[i] / sum, difference = again[i] / sum_again - p;
+        CHECK(difference <= 1e-12 && difference >= -1e-12);
+        CHECK(weights[i] > 0 ? again[i] > 0 : again[i] == 0);
+    }
+    alias_fini(&a);
+}
+
+static void check_draws(const double *weights, uint64_t count, uint64_t seed)
+{
+    struct alias a = alias_of(weights, count);
+    struct random r;
+    uint64_t got[KEYS] = {0};
+    double expected[KEYS], sum = 0;
+    random_init(&r, seed, 0, 0);
+    for (int i = 0; i < DRAWS; i++) got[alias_draw(&a, &r)]++;
+    for (uint64_t i = 0; i < count; i++) sum += weights[i];
+    for (uint64_t i = 0; i < count; i++) expected[i] = DRAWS * weights[i] / sum;
+    CHECK_COUNTS(got, expected, count);
+    alias_fini(&a);
+}
+
+TEST(alias, the_table_holds_the_weights)
+{
+    double weights[TABLE_MAX];
+    struct random r;
+    random_init(&r, 1, 2, 3);
+    for (int round = 0; round < 50; round++) {
+        uint64_t rest, count = 1 + random_below(&r, TABLE_MAX, &rest);
+        for (uint64_t i = 0; i < count; i++)
+            weights[i] = random_below(&r, 4, &rest) == 0 ? 0 : exp(20 * random_exponential(&r) / 10);
+        weights[random_below(&r, count, &rest)] = 3;
+        check_table(weights, count);
+    }
+}
+
+TEST(alias, draws_have_the_frequencies_of_zipf)
+{
+    double weights[KEYS];
+    for (int i = 0; i < KEYS; i++) weights[i] = 1 / (double)(i + 1);
+    check_draws(weights, KEYS, 1);
+}
+
+TEST(alias, keys_of_weight_zero_are_never_drawn)
+{
+    double weights[KEYS] = {0};
+    for (int i = 3; i < KEYS; i += 7) weights[i] = 1 + i % 3;
+    check_table(weights, KEYS);
+    check_draws(weights, KEYS, 2);
+}
+
+TEST(alias, equal_weights_are_a_uniform_distribution)
+{
+    double weights[KEYS];
+    for (int i = 0; i < KEYS; i++) weights[i] = 0.1;
+    check_table(weights, KEYS);
+    check_draws(weights, KEYS, 3);
+}
+
+TEST(alias, one_key_is_always_drawn)
+{
+    const double weight = 0.25, only[3] = {0, 1e-300, 0};
+    struct random r;
+    random_init(&r, 4, 0, 0);
+    struct alias a = alias_of(&weight, 1), b = alias_of(only, 3);
+    for (int i = 0; i < 1000; i++) {
+        CHECK_EQ(alias_draw(&a, &r), 0);
+        CHECK_EQ(alias_draw(&b, &r), 1);
+    }
+    CHECK_EQ(b.possible, 1);
+    alias_fini(&a);
+    alias_fini(&b);
+}
+
+TEST(alias, the_greatest_and_the_smallest_numbers_are_weights)
+{
+    const double weights[] = {DBL_MAX, DBL_MAX, DBL_TRUE_MIN, DBL_MAX, 0};
+    const double expected[] = {DRAWS / 3.0, DRAWS / 3.0, 0, DRAWS / 3.0, 0};
+    uint64_t got[5] = {0};
+    struct alias a = alias_of(weights, 5);
+    struct random r;
+    random_init(&r, 5, 0, 0);
+    CHECK_EQ(a.possible, 4); /* one of them in theory */
+    for (int i = 0; i < DRAWS; i++) got[alias_draw(&a, &r)]++;
+    CHECK_COUNTS(got, expected, 5);
+    alias_fini(&a);
+}

@@ -1,0 +1,137 @@
+/* A pool: each of its keys is given out 16 times, once in each traversal, in random orders. */
+#include "sampling/chi_square.h"
+#include "sampling/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct random numbers(uint64_t seed)
+{
+    struct random r;
+    random_init(&r, seed, 0, 0);
+    return r;
+}
+
+static void fill(struct pool *p, struct random *r, uint64_t keys, size_t size)
+{
+    struct target t;
+    target_init_uniform(&t, 0, keys);
+    CHECK_EQ(pool_fill(p, &t, r, size), 0);
+    CHECK_EQ(p->size, size);
+    CHECK_EQ(pool_left(p), size * POOL_USES);
+    target_fini(&t);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const locus_key x = *(const locus_key *)a, y = *(const locus_key *)b;
+    return (x > y) - (x < y);
+}
+
+TEST(pool, every_traversal_is_the_pool_in_another_order)
+{
+    static locus_key drawn[POOL_KEYS], out[POOL_KEYS], before[POOL_KEYS];
+    struct pool p = {0};
+    struct random r = numbers(1);
+    fill(&p, &r, 1000000, POOL_KEYS);
+    memcpy(drawn, p.key, sizeof drawn);
+    qsort(drawn, POOL_KEYS, sizeof *drawn, compare);
+    for (int use = 0; use < POOL_USES; use++) {
+        CHECK_EQ(pool_left(&p), (POOL_USES - use) * POOL_KEYS);
+        /* In portions of any size. */
+        size_t done = pool_take(&p, &r, NULL, out, (size_t)use * 10);
+        CHECK_EQ(done, use * 10);
+        CHECK_EQ(pool_take(&p, &r, NULL, out + done, POOL_KEYS - done), POOL_KEYS - done);
+        CHECK(memcmp(out, before, sizeof out) != 0);
+        memcpy(before, out, sizeof out);
+        qsort(out, POOL_KEYS, sizeof *out, compare);
+        CHECK(memcmp(out, drawn, sizeof out) == 0);
+    }
+    CHECK_EQ(pool_left(&p), 0);
+    CHECK_EQ(pool_take(&p, &r, NULL, out, 1), 0);
+    pool_fini(&p);
+}
+
+TEST(pool, taking_more_than_is_left_takes_what_is_left)
+{
+    static locus_key out[2 * POOL_KEYS * POOL_USES];
+    struct pool p = {0};
+    struct random r = numbers(2);
+    fill(&p, &r, 1000, POOL_KEYS);
+    CHECK_EQ(pool_take(&p, &r, NULL, out, 7), 7);
+    CHECK_EQ(pool_take(&p, &r, NULL, out, sizeof out / sizeof *out), POOL_KEYS * POOL_USES - 7);
+    fill(&p, &r, 1000, 10);
+    CHECK_EQ(pool_take(&p, &r, NULL, out, 161), 160);
+    pool_fini(&p);
+}
+
+/* Where does the pool's first key come in a traversal? Anywhere, and independently of where it came before. */
+TEST(pool, orders_are_random)
+{
+    enum { SIZE = 8, POOLS = 20000 };
+    struct pool p = {0};
+    struct random r = numbers(3);
+    uint64_t got[SIZE * SIZE] = {0};
+    double expected[SIZE * SIZE];
+    locus_key out[SIZE];
+    for (int i = 0; i < POOLS; i++) {
+        int place = 0, first = 0;
+        fill(&p, &r, UINT64_C(1) << 40, SIZE);
+        locus_key key = p.key[0];
+        for (int use = 0; use < 2; use++) {
+            first = place;
+            CHECK_EQ(pool_take(&p, &r, NULL, out, SIZE), SIZE);
+            for (place = 0; out[place] != key;) place++;
+        }
+        got[first * SIZE + place]++;
+    }
+    for (int i = 0; i < SIZE * SIZE; i++) expected[i] = (double)POOLS / (SIZE * SIZE);
+    CHECK_COUNTS(got, expected, SIZE * SIZE);
+    pool_fini(&p);
+}
+
+/* Samples without replacement from a pool whose keys are all different: no use is lost, and none is twice in a sample
+ * that crosses from one traversal to the next. */
+TEST(pool, samples_without_replacement_use_every_key_as_often)
+{
+    enum { SIZE = 100, SAMPLE = 64 };
+    struct pool p = {0};
+    struct keyset drawn = {0};
+    struct random r = numbers(4);
+    locus_key out[SAMPLE];
+    unsigned uses[SIZE] = {0};
+    fill(&p, &r, 1000, SIZE);
+    for (locus_key i = 0; i < SIZE; i++) p.key[i] = i;
+    for (int sample = 0; sample < SIZE * POOL_USES / SAMPLE; sample++) {
+        CHECK_EQ(keyset_begin(&drawn, SAMPLE), 0);
+        CHECK_EQ(pool_take(&p, &r, &drawn, out, SAMPLE), SAMPLE);
+        bool is_in[SIZE] = {false};
+        for (int i = 0; i < SAMPLE; i++) {
+            CHECK(!is_in[out[i]]);
+            is_in[out[i]] = true;
+            uses[out[i]]++;
+        }
+    }
+    CHECK_EQ(pool_left(&p), 0);
+    for (int i = 0; i < SIZE; i++) CHECK_EQ(uses[i], POOL_USES);
+    keyset_fini(&drawn);
+    pool_fini(&p);
+}
+
+TEST(pool, a_pool_whose_keys_the_sample_all_has_gives_no_more)
+{
+    struct pool p = {0};
+    struct keyset drawn = {0};
+    struct random r = numbers(5);
+    locus_key out[20];
+    fill(&p, &r, 5, POOL_KEYS);
+    for (int sample = 0; sample < POOL_USES; sample++) {
+        CHECK_EQ(keyset_begin(&drawn, 20), 0);
+        CHECK_EQ(pool_take(&p, &r, &drawn, out, 20), 5);
+        qsort(out, 5, sizeof *out, compare);
+        for (locus_key i = 0; i < 5; i++) CHECK_EQ(out[i], i);
+    }
+    CHECK_EQ(pool_left(&p), 0);
+    keyset_fini(&drawn);
+    pool_fini(&p);
+}

@@ -1,0 +1,87 @@
+#include "store/floats.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+
+enum { LENGTH_MAX = 300, GUARD = 16 };
+
+/* Values with guards around, at any offset from a cache line. */
+struct field {
+    float *memory, *at;
+};
+
+static struct field field_of(size_t n, size_t offset, float guard)
+{
+    float *memory = aligned_alloc(64, (LENGTH_MAX + 3 * GUARD) * sizeof(float) / 64 * 64 + 64);
+    CHECK(memory != NULL);
+    struct field f = {memory, memory + GUARD + offset};
+    for (size_t i = 0; i < GUARD + offset; i++) memory[i] = guard;
+    for (size_t i = 0; i < GUARD; i++) f.at[n + i] = guard;
+    return f;
+}
+
+static void check_guards(struct field f, size_t n, size_t offset, float guard)
+{
+    for (size_t i = 0; i < GUARD + offset; i++) CHECK(f.memory[i] == guard);
+    for (size_t i = 0; i < GUARD; i++) CHECK(f.at[n + i] == guard);
+    free(f.memory);
+}
+
+static void add_once(floats_add_fn *add, size_t n, size_t to_offset, size_t from_offset)
+{
+    struct field to = field_of(n, to_offset, -1), from = field_of(n, from_offset, -2);
+    for (size_t i = 0; i < n; i++) {
+        to.at[i] = (float)i * 1000;
+        from.at[i] = (float)i + 1;
+    }
+    add(to.at, from.at, n);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(to.at[i] == (float)i * 1000 + (float)i + 1);
+        CHECK(from.at[i] == (float)i + 1);
+    }
+    check_guards(to, n, to_offset, -1);
+    check_guards(from, n, from_offset, -2);
+}
+
+TEST(floats, adding_adds_each_element_once_and_nothing_beside)
+{
+    for (size_t n = 0; n <= 140; n++)
+        for (size_t offset = 0; offset < 16; offset += 5) add_once(floats_add_best(), n, offset, 15 - offset);
+    add_once(floats_add_best(), LENGTH_MAX, 1, 2);
+}
+
+TEST(floats, copying_copies_each_element_and_nothing_beside)
+{
+    for (size_t n = 0; n <= 140; n++)
+        for (size_t offset = 0; offset < 16; offset += 5) {
+            struct field to = field_of(n, offset, -1), from = field_of(n, 15 - offset, -2);
+            for (size_t i = 0; i < n; i++) {
+                to.at[i] = -3;
+                from.at[i] = (float)i + 0.5f;
+            }
+            floats_copy(to.at, from.at, n);
+            for (size_t i = 0; i < n; i++) CHECK(to.at[i] == (float)i + 0.5f && from.at[i] == (float)i + 0.5f);
+            check_guards(to, n, offset, -1);
+            check_guards(from, n, 15 - offset, -2);
+        }
+}
+
+TEST(floats, adding_is_that_of_single_precision)
+{
+    float to[33], from[33];
+    for (int i = 0; i < 33; i++) {
+        to[i] = 16777216;
+        from[i] = (float)(i % 3);
+    }
+    floats_add_best()(to, from, 33);
+    for (int i = 0; i < 33; i++) CHECK(to[i] == 16777216.0f + (float)(i % 3));
+}
+
+TEST(floats, a_row_can_be_added_to_itself)
+{
+    float row[70];
+    for (int i = 0; i < 70; i++) row[i] = (float)i;
+    floats_add_best()(row, row, 70);
+    for (int i = 0; i < 70; i++) CHECK(row[i] == (float)(2 * i));
+}

@@ -1,0 +1,136 @@
+#include "store/keyspace.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct keyspace space_of(uint64_t rows, unsigned shards)
+{
+    struct keyspace k;
+    struct locus_table t = {.rows = rows, .length = 1};
+    CHECK_EQ(keyspace_init(&k, &t, 1, shards), 0);
+    return k;
+}
+
+static const uint64_t interesting[] = {
+    0,
+    1,
+    2,
+    255,
+    256,
+    257,
+    65535,
+    1000003,
+    (UINT64_C(1) << 32) - 1,
+    UINT64_C(1) << 32,
+    (UINT64_C(1) << 39) + 12345,
+    LOCUS_KEYS_MAX - 2,
+    LOCUS_KEYS_MAX - 1,
+};
+
+TEST(keyspace, index_and_shard_are_quotient_and_remainder)
+{
+    for (unsigned shards = 1; shards <= LOCUS_SHARDS_MAX; shards++) {
+        struct keyspace k = space_of(LOCUS_KEYS_MAX, shards);
+        for (size_t i = 0; i < sizeof interesting / sizeof *interesting; i++)
+            for (uint64_t near = 0; near < 2 * shards; near += shards / 3 + 1) {
+                uint64_t key = (interesting[i] + near) % LOCUS_KEYS_MAX;
+                CHECK_EQ(keyspace_index(&k, key), key / shards);
+                CHECK_EQ(keyspace_shard(&k, key), key % shards);
+                CHECK_EQ(keyspace_key(&k, (unsigned)(key % shards), key / shards), key);
+            }
+        keyspace_fini(&k);
+    }
+}
+
+TEST(keyspace, multiples_of_the_shards_are_exact_to_the_last_key)
+{
+    for (unsigned shards = 1; shards <= LOCUS_SHARDS_MAX; shards++) {
+        struct keyspace k = space_of(LOCUS_KEYS_MAX, shards);
+        uint64_t multiple = (LOCUS_KEYS_MAX - 1) / shards * shards;
+        CHECK_EQ(keyspace_index(&k, multiple), multiple / shards);
+        CHECK_EQ(keyspace_index(&k, multiple - 1), multiple / shards - (shards > 0));
+        keyspace_fini(&k);
+    }
+}
+
+TEST(keyspace, keys_of_a_shard_are_counted_below_any_key)
+{
+    for (unsigned shards = 1; shards <= 17; shards++) {
+        struct keyspace k = space_of(200, shards);
+        for (unsigned shard = 0; shard < shards; shard++) {
+            uint64_t count = 0;
+            for (uint64_t key = 0; key <= 200; key++) {
+                CHECK_EQ(keyspace_count_below(&k, key, shard), count);
+                count += key % shards == shard;
+            }
+        }
+        keyspace_fini(&k);
+    }
+}
+
+TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
+{
+    for (size_t count = 1; count <= 40; count++) {
+        struct locus_table *t = calloc(count, sizeof *t);
+        struct keyspace k;
+        CHECK(t != NULL);
+        for (size_t i = 0; i < count; i++)
+            t[i] = (struct locus_table){.rows = 1 + i * i % 7, .length = (uint32_t)i + 1};
+        CHECK_EQ(keyspace_init(&k, t, count, 3), 0);
+        uint64_t key = 0;
+        for (size_t i = 0; i < count; i++) {
+            CHECK_EQ(k.table[i].first, key);
+            CHECK_EQ(k.table[i].length, i + 1);
+            for (uint64_t row = 0; row < t[i].rows; row++) CHECK_EQ(keyspace_table_of(&k, key++), i);
+            CHECK_EQ(k.table[i].end, key);
+        }
+        CHECK_EQ(k.keys, key);
+        keyspace_fini(&k);
+        free(t);
+    }
+}
+
+TEST(keyspace, tables_without_a_name_are_numbered)
+{
+    struct keyspace k;
+    char name[] = "mine";
+    struct locus_table t[] = {
+        {.rows = 1, .length = 1}, {.name = name, .rows = 1, .length = 1}, {.rows = 1, .length = 1}};
+    CHECK_EQ(keyspace_init(&k, t, 3, 1), 0);
+    name[0] = 'x'; /* it was copied */
+    CHECK_EQ(strcmp(k.table[0].name, "table0"), 0);
+    CHECK_EQ(strcmp(k.table[1].name, "mine"), 0);
+    CHECK_EQ(strcmp(k.table[2].name, "table2"), 0);
+    keyspace_fini(&k);
+}
+
+TEST(keyspace, wrong_descriptions_leave_nothing_behind)
+{
+    struct keyspace k;
+    struct locus_table t[3] = {{.rows = 5, .length = 1}, {.rows = 5, .length = 1}, {.rows = 0, .length = 1}};
+    CHECK_EQ(keyspace_init(&k, t, 3, 1), -EINVAL);
+    CHECK_STR(locus_error(), "table 2 has no rows");
+    CHECK(k.table == NULL);
+    CHECK_EQ(k.keys, 0);
+    keyspace_fini(&k); /* harmless */
+    CHECK_EQ(keyspace_init(&k, t, 2, 0), -EINVAL);
+    CHECK_STR(locus_error(), "shards is 0");
+    CHECK_EQ(keyspace_init(&k, t, 0, 1), -EINVAL);
+    CHECK_EQ(keyspace_init(&k, NULL, 1, 1), -EINVAL);
+}
+
+TEST(keyspace, the_last_key_that_is_allowed_is_allowed)
+{
+    struct keyspace k;
+    struct locus_table t[2] = {{.rows = LOCUS_KEYS_MAX - 1, .length = 1}, {.rows = 1, .length = LOCUS_LENGTH_MAX}};
+    CHECK_EQ(keyspace_init(&k, t, 2, 1), 0);
+    CHECK_EQ(k.keys, LOCUS_KEYS_MAX);
+    CHECK_EQ(keyspace_table_of(&k, LOCUS_KEYS_MAX - 1), 1);
+    keyspace_fini(&k);
+    t[1].rows = 2;
+    CHECK_EQ(keyspace_init(&k, t, 2, 1), -EINVAL);
+    CHECK_STR(locus_error(), "table 1 with 2 rows");
+}

@@ -1,0 +1,178 @@
+/*
+ * memory_cost_test.c - what a node's rows cost in memory that is really used.
+ *
+ * Resident memory is compared with what the headers promise: 8 bytes for a key that is not held, up to 24 for one that
+ * is, the values of the rows that are held and nothing for others, SLAB_SLACK_BYTES at most for rows that lie apart; and
+ * rows that left give theirs back.
+ */
+#include "one_node.h"
+#include "store/memory.h"
+#include "store/row.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MILLION UINT64_C(1000000)
+#define MEBIBYTE (INT64_C(1) << 20)
+
+enum {
+    LENGTH = 16,
+    ROW_BYTES = LENGTH * 4,
+    CALL = 1000,
+    /* Pages of the process itself, of tables of pages, of the heap. */
+    NOISE_BYTES = 16 << 20,
+};
+
+static int64_t resident(void)
+{
+    long pages = 0, all = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL);
+    CHECK_EQ(fscanf(f, "%ld %ld", &all, &pages), 2);
+    fclose(f);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static void skip_where_it_cannot_be_measured(void)
+{
+#if defined(LOCUS_ASAN) || defined(LOCUS_TSAN)
+    SKIP("a sanitizer's shadow is resident memory too");
+#endif
+    if (sysconf(_SC_AVPHYS_PAGES) < (3072 * MEBIBYTE) / sysconf(_SC_PAGESIZE))
+        SKIP("3 GiB of memory are not free here");
+}
+
+static uint64_t throw_dice(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* `count` rows of random keys, CALL a call. */
+static void touch_random_rows(locus_worker *w, uint64_t keys, uint64_t count, bool write, uint64_t seed)
+{
+    static locus_key key[CALL];
+    static float rows[CALL * LENGTH];
+    for (uint64_t done = 0; done < count; done += CALL) {
+        for (int i = 0; i < CALL; i++) key[i] = throw_dice(&seed) % keys;
+        CHECK_EQ(write ? locus_push(w, key, CALL, rows) : locus_pull(w, key, CALL, rows), 0);
+    }
+}
+
+/* A hundred million keys of which few are held. */
+static void few_of_many(uint64_t held)
+{
+    const uint64_t keys = 100 * MILLION;
+    int64_t before = resident();
+    locus *n = one_node(keys, LENGTH, 1);
+    locus_worker *w = worker_of(n);
+    CHECK(resident() - before < NOISE_BYTES); /* opened, it costs nothing */
+    touch_random_rows(w, keys, held, true, 1);
+    int64_t values = (int64_t)held * ROW_BYTES;
+    CHECK(resident() - before <= (int64_t)(keys * 17 / 2) + 2 * values + SLAB_SLACK_BYTES + NOISE_BYTES);
+    close_both(n, w);
+    CHECK(resident() - before < NOISE_BYTES);
+}
+
+TEST(memory_cost, a_hundred_million_keys_of_which_a_thousand_are_held)
+{
+    skip_where_it_cannot_be_measured();
+    few_of_many(1000);
+}
+
+TEST(memory_cost, a_hundred_million_keys_of_which_a_hundred_thousand_are_held)
+{
+    skip_where_it_cannot_be_measured();
+    few_of_many(100000);
+}
+
+/* The same with several tables and shards: the slack is the node's, not each part's. */
+TEST(memory_cost, the_slack_does_not_multiply)
+{
+    skip_where_it_cannot_be_measured();
+    enum { TABLES = 20, SHARDS = 4 };
+    struct locus_table tables[TABLES];
+    const uint64_t keys = 20 * MILLION, held = 20000;
+    for (int i = 0; i < TABLES; i++) tables[i] = (struct locus_table){.rows = keys / TABLES, .length = LENGTH};
+    int64_t before = resident();
+    locus *n = node_of(tables, TABLES, 1, SHARDS);
+    locus_worker *w = worker_of(n);
+    touch_random_rows(w, keys, held, true, 2);
+    /* Of each part one chunk of spare rows, and its lists. */
+    int64_t parts = TABLES * SHARDS * (int64_t)(MEMORY_CHUNK_BYTES + MEMORY_CHUNK_BYTES / 8);
+    CHECK(resident() - before <=
+          (int64_t)keys * 17 / 2 + 2 * (int64_t)held * ROW_BYTES + SLAB_SLACK_BYTES + parts + NOISE_BYTES);
+    close_both(n, w);
+}
+
+TEST(memory_cost, reading_what_was_never_written_costs_nothing)
+{
+    skip_where_it_cannot_be_measured();
+    const uint64_t keys = 100 * MILLION;
+    locus *n = one_node(keys, LENGTH, 1);
+    locus_worker *w = worker_of(n);
+    int64_t before = resident();
+    touch_random_rows(w, keys, MILLION, false, 3);
+    locus_read_begin(w);
+    for (locus_key k = 0; k < keys; k += 101) CHECK(locus_view(w, k)[LENGTH - 1] == 0);
+    locus_read_end(w);
+    CHECK(resident() - before < NOISE_BYTES);
+    close_both(n, w);
+}
+
+TEST(memory_cost, a_held_row_costs_at_most_24_bytes_beside_its_values)
+{
+    skip_where_it_cannot_be_measured();
+    for (int in_order = 0; in_order < 2; in_order++) {
+        const uint64_t rows = MILLION;
+        static locus_key key[CALL];
+        static float values[CALL * LENGTH];
+        int64_t before = resident();
+        locus *n = one_node(rows, LENGTH, 1);
+        locus_worker *w = worker_of(n);
+        for (uint64_t done = 0; done < rows; done += CALL) {
+            for (uint64_t i = 0; i < CALL; i++) key[i] = in_order ? done + i : (done + i) * 386117 % rows;
+            CHECK_EQ(locus_push(w, key, CALL, values), 0);
+        }
+        CHECK(resident() - before <= (int64_t)rows * (ROW_BYTES + 24));
+        CHECK(resident() - before >= (int64_t)rows * ROW_BYTES); /* or this measures nothing */
+        close_both(n, w);
+    }
+}
+
+/* ---- rows that leave ---- */
+
+static void take(struct mover *m, struct store *s, locus_key key)
+{
+    float row[LENGTH + 32];
+    bool written;
+    CHECK_EQ(row_take(m, store_spot(s, key), row, &written, directory_elsewhere(1, 1)), 0);
+    CHECK(written);
+}
+
+TEST(memory_cost, rows_that_leave_give_their_memory_back)
+{
+    skip_where_it_cannot_be_measured();
+    static struct store s;
+    static struct mover m;
+    const uint64_t rows = MILLION;
+    const struct locus_table t = {.rows = rows, .length = LENGTH};
+    const float row[LENGTH + 32] = {1};
+    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), 0);
+    mover_init(&m, &s);
+    int64_t before = resident();
+    for (locus_key k = 0; k < rows; k++) CHECK_EQ(row_set(store_spot(&s, k), row), 0);
+    CHECK(resident() - before >= (int64_t)rows * ROW_BYTES);
+    for (locus_key k = 0; k < rows; k++) {
+        take(&m, &s, k * 386117 % rows); /* in no order */
+        if (k % 1000 == 0) mover_reclaim(&m);
+    }
+    for (int i = 0; i < 16; i++) mover_reclaim(&m);
+    CHECK_EQ(store_held_rows(&s), 0);
+    CHECK(store_touched_bytes(&s) <= MEMORY_CHUNK_BYTES);
+    /* What is left: 8 bytes a key that is elsewhere, three bits a slot. */
+    CHECK(resident() - before <= (int64_t)rows * 9 + MEMORY_CHUNK_BYTES + NOISE_BYTES);
+    mover_fini(&m);
+    store_fini(&s);
+}

@@ -1,0 +1,435 @@
+/* Replicas, and main copies that have them: row.h's calls of the shard, and workers that read and add meanwhile. */
+#include "store/row.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 64, LENGTH = 24, ROOM = 64 /* for a row: the compiler does not know its length */, POLLS = 16 };
+
+struct fixture {
+    struct store store;
+    struct mover mover;
+    struct reader reader;
+    locus_key ours, theirs; /* a key whose home is here, and one whose home is node 1 */
+};
+
+static struct fixture *open_store(bool is_full)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const struct store_config c = {
+        .tables = &table, .table_count = 1, .shards = 1, .nodes = 2, .rank = 0, .replicates = true, .is_full = is_full};
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CHECK(f != NULL);
+    CHECK_EQ(store_open(&f->store, &c), 0);
+    mover_init(&f->mover, &f->store);
+    reader_init(&f->reader, &f->store);
+    f->ours = f->theirs = 0;
+    while (!spot_is_home(store_spot(&f->store, f->ours))) f->ours++;
+    while (spot_is_home(store_spot(&f->store, f->theirs))) f->theirs++;
+    return f;
+}
+
+/* Every slot must be back but those of `rows` rows. */
+static void end(struct fixture *f, uint64_t rows)
+{
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
+    CHECK_EQ(store_held_rows(&f->store), rows);
+    reader_fini(&f->reader);
+    mover_fini(&f->mover);
+    store_fini(&f->store);
+    free(f);
+}
+
+static struct spot ours(struct fixture *f)
+{
+    return store_spot(&f->store, f->ours);
+}
+
+static struct spot theirs(struct fixture *f)
+{
+    return store_spot(&f->store, f->theirs);
+}
+
+/* base, base + step, … */
+static const float *row_of(float base, float step)
+{
+    static float row[8][ROOM];
+    static int next;
+    float *r = row[next++ % 8];
+    for (int i = 0; i < LENGTH; i++) r[i] = base + step * (float)i;
+    return r;
+}
+
+static void check_row(const float *row, float base, float step)
+{
+    for (int i = 0; i < LENGTH; i++) CHECK(row[i] == base + step * (float)i);
+}
+
+static void check_read(struct spot s, int where, float base, float step)
+{
+    float row[ROOM] = {0};
+    CHECK_EQ(row_read(s, row), where);
+    check_row(row, base, step);
+}
+
+static const directory_word elsewhere = 1u << 4 | DIRECTORY_ELSEWHERE << 1; /* at node 1, epoch 0 */
+
+static void count(void *context, uint64_t index)
+{
+    (void)index;
+    ++*(int *)context;
+}
+
+/* How many keys were marked. */
+static int marked(struct fixture *f)
+{
+    int n = 0;
+    marks_take(&f->store.marks[0], count, &n);
+    return n;
+}
+
+/* ---- a replica ---- */
+
+TEST(replica, is_read_and_added_to_in_place)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM];
+    CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
+    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
+    check_read(theirs(f), ROW_ON_REPLICA, 100, 1);
+    CHECK(!row_is_dirty(theirs(f)));
+    CHECK_EQ(row_add(theirs(f), row_of(1, 1)), ROW_ON_REPLICA);
+    check_read(theirs(f), ROW_ON_REPLICA, 101, 2);
+    CHECK(row_is_dirty(theirs(f)));
+    CHECK_EQ(row_set(theirs(f), row_of(5, 5)), -EAGAIN); /* the owner's business */
+    check_read(theirs(f), ROW_ON_REPLICA, 101, 2);
+    row_forget(&f->mover, theirs(f), row, elsewhere);
+    check_row(row, 1, 1);
+    CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
+    end(f, 0);
+}
+
+TEST(replica, of_a_row_never_written_is_zeros)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    end(f, 0);
+}
+
+/* What is added goes out once, and marks the key with the first change since. */
+TEST(replica, gives_its_updates_out_once)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM];
+    CHECK_EQ(row_replicate(theirs(f), row_of(7, 0)), 0);
+    CHECK_EQ(marked(f), 0);
+    for (int i = 0; i < 3; i++) row_add(theirs(f), row_of(1, 0));
+    CHECK_EQ(marked(f), 1);
+    row_add(theirs(f), row_of(1, 0));
+    CHECK_EQ(marked(f), 0); /* dirty all the time: the shard knows */
+    row_collect(theirs(f), row);
+    check_row(row, 4, 0);
+    CHECK(!row_is_dirty(theirs(f)));
+    row_collect(theirs(f), row);
+    check_row(row, 0, 0);
+    row_add(theirs(f), row_of(2, 1));
+    CHECK_EQ(marked(f), 1);
+    row_collect(theirs(f), row);
+    check_row(row, 2, 1);
+    check_read(theirs(f), ROW_ON_REPLICA, 13, 1);
+    row_forget(&f->mover, theirs(f), NULL, elsewhere);
+    end(f, 0);
+}
+
+TEST(replica, keeps_its_updates_on_top_of_what_arrives)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM];
+    CHECK_EQ(row_replicate(theirs(f), row_of(10, 0)), 0);
+    row_refresh(theirs(f), row_of(20, 0));
+    check_read(theirs(f), ROW_ON_REPLICA, 20, 0);
+    row_add(theirs(f), row_of(3, 1));
+    row_refresh(theirs(f), row_of(40, 0));
+    check_read(theirs(f), ROW_ON_REPLICA, 43, 1);
+    row_collect(theirs(f), row);
+    check_row(row, 3, 1);
+    row_refresh(theirs(f), row_of(43, 1)); /* the owner has merged them */
+    check_read(theirs(f), ROW_ON_REPLICA, 43, 1);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    end(f, 0);
+}
+
+TEST(replica, is_not_forgotten_in_passing_while_it_has_updates)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM];
+    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
+    row_add(theirs(f), row_of(1, 0));
+    CHECK(!row_forget_clean(&f->mover, theirs(f), elsewhere));
+    check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
+    row_collect(theirs(f), row);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    end(f, 0);
+}
+
+TEST(replica, becomes_the_main_copy_with_its_updates)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
+    row_add(theirs(f), row_of(1, 0));
+    CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(50, 2)), 0);
+    check_read(theirs(f), 0, 51, 2);
+    CHECK_EQ(row_set(theirs(f), row_of(9, 9)), 0);
+    check_read(theirs(f), 0, 9, 9);
+    end(f, 1);
+}
+
+TEST(replica, becomes_the_main_copy_of_a_row_never_written)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    row_add(theirs(f), row_of(1, 3));
+    CHECK_EQ(row_promote(&f->mover, theirs(f), NULL), 0);
+    check_read(theirs(f), 0, 1, 3);
+    end(f, 1);
+}
+
+/* Who looks at a replica in place sees it as it was, although its slots were given up. */
+TEST(replica, stays_under_a_view)
+{
+    struct fixture *f = open_store(false);
+    int is_replica;
+    CHECK_EQ(row_replicate(theirs(f), row_of(6, 1)), 0);
+    reader_begin(&f->reader);
+    const float *view = row_view(&f->store, theirs(f), &is_replica);
+    CHECK(view && is_replica);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
+    CHECK_EQ(row_replicate(theirs(f), row_of(70, 7)), 0); /* in another slot */
+    check_row(view, 6, 1);
+    reader_end(&f->reader);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    end(f, 0);
+}
+
+TEST(replica, comes_and_goes_without_a_slot_lost)
+{
+    struct fixture *f = open_store(false);
+    for (int round = 0; round < 500; round++) {
+        while (row_replicate(theirs(f), row_of((float)round, 0))) mover_wait(&f->mover);
+        check_read(theirs(f), ROW_ON_REPLICA, (float)round, 0);
+        row_forget(&f->mover, theirs(f), NULL, elsewhere);
+        mover_reclaim(&f->mover);
+    }
+    end(f, 0);
+}
+
+/* ---- a main copy that has replicas ---- */
+
+TEST(replica, of_a_main_copy_makes_its_changes_known)
+{
+    struct fixture *f = open_store(false);
+    directory_word w;
+    float row[ROOM];
+    row_add(ours(f), row_of(1, 1));
+    CHECK_EQ(marked(f), 0);
+    CHECK_EQ(row_share(ours(f)), 0);
+    check_read(ours(f), 0, 1, 1);
+    row_add(ours(f), row_of(1, 0));
+    row_set(ours(f), row_of(4, 2));
+    CHECK_EQ(marked(f), 1);
+    row_clean(ours(f));
+    CHECK(!row_is_dirty(ours(f)));
+    CHECK_EQ(marked(f), 0);
+    row_read_version(ours(f), row, &w);
+    check_row(row, 4, 2);
+    CHECK(directory_version(row_word(ours(f))) == directory_version(w));
+    row_add(ours(f), row_of(1, 0));
+    CHECK(directory_version(row_word(ours(f))) != directory_version(w));
+    CHECK_EQ(marked(f), 1);
+    row_unshare(ours(f));
+    row_add(ours(f), row_of(1, 0));
+    CHECK_EQ(marked(f), 0);
+    check_read(ours(f), 0, 6, 2);
+    end(f, 1);
+}
+
+TEST(replica, of_a_row_never_written_shares_its_zeros)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_share(ours(f)), 0);
+    check_read(ours(f), 0, 0, 0);
+    row_add(ours(f), row_of(1, 1));
+    CHECK_EQ(marked(f), 1);
+    row_unshare(ours(f));
+    check_read(ours(f), 0, 1, 1);
+    end(f, 1);
+}
+
+/* ---- full replication ---- */
+
+TEST(replica, of_zeros_gets_memory_with_its_first_update)
+{
+    struct fixture *f = open_store(true);
+    float row[ROOM];
+    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
+    check_read(ours(f), 0, 0, 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    CHECK_EQ(row_set(theirs(f), row_of(1, 1)), -EAGAIN);
+    CHECK_EQ(row_add(theirs(f), row_of(1, 1)), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(ours(f), row_of(2, 1)), 0);
+    CHECK_EQ(marked(f), 2);
+    check_read(theirs(f), ROW_ON_REPLICA, 1, 1);
+    row_collect(theirs(f), row);
+    check_row(row, 1, 1);
+    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
+    row_refresh(theirs(f), row_of(8, 8));
+    check_read(theirs(f), ROW_ON_REPLICA, 8, 8);
+    end(f, 2); /* a main copy, and a pair that counts as one */
+}
+
+/* ---- threads ---- */
+
+enum { ADDERS = 2, READERS = 2, THREADS = ADDERS + READERS, ROUNDS = 150 };
+
+struct storm {
+    struct fixture *f;
+    int stop;                /* atomic */
+    uint64_t added[ADDERS];  /* by each, to their row */
+    uint64_t reads[READERS]; /* that found the row */
+};
+
+struct thread {
+    struct storm *storm;
+    int number;
+    pthread_t thread;
+};
+
+static bool is_over(const struct storm *s)
+{
+    return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
+}
+
+/* All elements of a row are equal all the time: each add is 1 everywhere. */
+static void *add_ones(void *argument)
+{
+    struct thread *t = argument;
+    float ones[ROOM];
+    for (int i = 0; i < LENGTH; i++) ones[i] = 1;
+    while (!is_over(t->storm)) {
+        if (row_add(theirs(t->storm->f), ones) >= 0) t->storm->added[t->number]++;
+        CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void check_whole(const float *row)
+{
+    for (int i = 1; i < LENGTH; i++)
+        if (row[i] != row[0]) test_fail(__FILE__, __LINE__, "torn: %g, %g", row[0], row[i]);
+}
+
+static void *read_rows(void *argument)
+{
+    struct thread *t = argument;
+    float row[ROOM];
+    while (!is_over(t->storm)) {
+        if (row_read(theirs(t->storm->f), row) >= 0) {
+            check_whole(row);
+            t->storm->reads[t->number]++;
+        }
+        CHECK_EQ(row_read(ours(t->storm->f), row), 0);
+        check_whole(row);
+    }
+    return NULL;
+}
+
+static void start(struct storm *s, struct thread *thread)
+{
+    for (int i = 0; i < THREADS; i++) {
+        bool adds = i < ADDERS;
+        thread[i] = (struct thread){.storm = s, .number = adds ? i : i - ADDERS};
+        CHECK_EQ(pthread_create(&thread[i].thread, NULL, adds ? add_ones : read_rows, &thread[i]), 0);
+    }
+}
+
+static void stop(struct storm *s, const struct thread *thread)
+{
+    __atomic_store_n(&s->stop, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i].thread, NULL);
+}
+
+/* One life of the replica, as the shard leads it. `owner` is the main copy elsewhere; returns what it has then. */
+static float live(struct fixture *f, float owner, int round)
+{
+    float row[ROOM];
+    while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
+    for (int i = 0; i < 4; i++) {
+        sched_yield();
+        if (row_is_dirty(theirs(f))) {
+            row_collect(theirs(f), row);
+            check_whole(row);
+            owner += row[0];
+        }
+        row_refresh(theirs(f), row_of(owner, 0));
+    }
+    if (round % 2 && row_forget_clean(&f->mover, theirs(f), elsewhere)) return owner;
+    row_forget(&f->mover, theirs(f), row, elsewhere);
+    check_whole(row);
+    return owner + row[0];
+}
+
+TEST(replica, loses_no_update_and_tears_no_row_while_it_comes_and_goes)
+{
+    struct fixture *f = open_store(false);
+    struct storm s = {.f = f};
+    struct thread thread[THREADS];
+    float owner = 0;
+    start(&s, thread);
+    for (int round = 0; round < ROUNDS; round++) {
+        owner = live(f, owner, round);
+        if (round % 2) CHECK_EQ(row_share(ours(f)), 0);
+        row_clean(ours(f));
+        if (round % 2) row_unshare(ours(f));
+        marked(f);
+        mover_reclaim(&f->mover);
+    }
+    stop(&s, thread);
+    CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
+    CHECK(owner < 1 << 24); /* exact in a float */
+    end(f, 1);
+}
+
+/* The row comes and leaves again and again: what was added to the replica is in the main copy then. */
+TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
+{
+    struct fixture *f = open_store(false);
+    struct storm s = {.f = f};
+    struct thread thread[THREADS];
+    float row[ROOM], owner = 0;
+    bool written;
+    start(&s, thread);
+    for (int round = 0; round < ROUNDS; round++) {
+        while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
+        sched_yield();
+        while (row_promote(&f->mover, theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
+        sched_yield();
+        CHECK_EQ(row_take(&f->mover, theirs(f), row, &written, elsewhere), 0);
+        check_whole(row);
+        CHECK(row[0] >= owner);
+        owner = row[0];
+        mover_reclaim(&f->mover);
+    }
+    stop(&s, thread);
+    CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
+    CHECK(owner < 1 << 24); /* exact in a float */
+    end(f, 1);
+}

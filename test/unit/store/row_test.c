@@ -1,0 +1,592 @@
+#include "store/row.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    KEYS = 12,
+    ROOM = 40,
+    POLLS = 16,
+};
+
+/* A store with a reader and a mover. Its memory outlives them: the epoch knows their records until the store ends. */
+struct fixture {
+    struct store store;
+    struct mover mover;
+    struct reader reader;
+};
+
+static struct fixture *open_tables(const struct locus_table *t, size_t count, unsigned shards, unsigned nodes)
+{
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CHECK(f != NULL);
+    CHECK_EQ(store_init(&f->store, t, count, shards, nodes, 0), 0);
+    mover_init(&f->mover, &f->store);
+    reader_init(&f->reader, &f->store);
+    return f;
+}
+
+static struct fixture *open_rows(uint32_t length)
+{
+    struct locus_table t = {.rows = KEYS, .length = length};
+    return open_tables(&t, 1, 1, 1);
+}
+
+static void end(struct fixture *f)
+{
+    reader_fini(&f->reader);
+    mover_fini(&f->mover);
+    store_fini(&f->store);
+    free(f);
+}
+
+static struct spot spot_of(struct fixture *f, locus_key key)
+{
+    return store_spot(&f->store, key);
+}
+
+static directory_word word_of(struct fixture *f, locus_key key)
+{
+    return *spot_of(f, key).word;
+}
+
+/* Different in each element, so that shifted rows are seen. */
+static float *pattern(float *row, uint32_t length, float base)
+{
+    for (uint32_t i = 0; i < length; i++) row[i] = base + (float)i;
+    return row;
+}
+
+static void check_pattern(const float *row, uint32_t length, float base)
+{
+    for (uint32_t i = 0; i < length; i++) CHECK(row[i] == base + (float)i);
+}
+
+static void check_zero(const float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) CHECK(row[i] == 0);
+}
+
+static void take(struct fixture *f, locus_key key, float *row, bool written)
+{
+    bool was_written = !written;
+    CHECK_EQ(row_take(&f->mover, spot_of(f, key), row, &was_written, directory_elsewhere(3, 7)), 0);
+    CHECK_EQ(was_written, written);
+    CHECK(word_of(f, key) == directory_elsewhere(3, 7));
+}
+
+static void poll(struct fixture *f)
+{
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
+}
+
+TEST(row, a_row_never_written_is_zero_and_has_no_slot)
+{
+    struct fixture *f = open_rows(5);
+    float row[ROOM];
+    pattern(row, 5, 9);
+    CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+    check_zero(row, 5);
+    CHECK_EQ(word_of(f, 3), 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    CHECK_EQ(store_touched_bytes(&f->store), 0);
+    end(f);
+}
+
+TEST(row, what_is_set_is_read)
+{
+    const uint32_t lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 100, 1000, 100000};
+    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        struct fixture *f = open_rows(lengths[l]);
+        float *row = calloc(lengths[l] + ROOM, sizeof *row);
+        CHECK(row != NULL);
+        for (locus_key k = 0; k < KEYS; k += 5)
+            CHECK_EQ(row_set(spot_of(f, k), pattern(row, lengths[l], (float)k * 100)), 0);
+        for (locus_key k = 0; k < KEYS; k++) {
+            CHECK_EQ(row_read(spot_of(f, k), row), 0);
+            if (k % 5 == 0)
+                check_pattern(row, lengths[l], (float)k * 100);
+            else
+                check_zero(row, lengths[l]);
+        }
+        free(row);
+        end(f);
+    }
+}
+
+TEST(row, adding_begins_at_zero)
+{
+    struct fixture *f = open_rows(17);
+    float row[ROOM];
+    for (int i = 1; i <= 3; i++) {
+        CHECK_EQ(row_add(spot_of(f, 2), pattern(row, 17, 10)), 0);
+        CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+        for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(i * (10 + k)));
+    }
+    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 17, 5)), 0);
+    CHECK_EQ(row_add(spot_of(f, 2), pattern(row, 17, 1)), 0);
+    CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+    for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(5 + k + 1 + k));
+    end(f);
+}
+
+TEST(row, every_change_makes_another_word_and_no_read_does)
+{
+    struct fixture *f = open_rows(4);
+    float row[ROOM] = {1, 2, 3, 4};
+    directory_word before = word_of(f, 1);
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(i % 2 ? row_set(spot_of(f, 1), row) : row_add(spot_of(f, 1), row), 0);
+        directory_word now = word_of(f, 1);
+        CHECK(now != before);
+        CHECK(!directory_is_latched(now));
+        CHECK_EQ(row_read(spot_of(f, 1), row), 0);
+        CHECK(word_of(f, 1) == now);
+        before = now;
+    }
+    end(f);
+}
+
+TEST(row, a_row_that_is_taken_out_is_not_here)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM], out[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 70)), 0);
+    take(f, 4, out, true);
+    check_pattern(out, 16, 70);
+    pattern(row, 16, -5);
+    CHECK_EQ(row_read(spot_of(f, 4), row), -EAGAIN);
+    check_pattern(row, 16, -5); /* nothing was done */
+    CHECK_EQ(row_add(spot_of(f, 4), row), -EAGAIN);
+    CHECK_EQ(row_set(spot_of(f, 4), row), -EAGAIN);
+    CHECK(word_of(f, 4) == directory_elsewhere(3, 7));
+    reader_begin(&f->reader);
+    CHECK(row_view(&f->store, spot_of(f, 4), &(int){0}) == NULL);
+    reader_end(&f->reader);
+    CHECK_EQ(row_read(spot_of(f, 5), row), 0); /* its neighbours are */
+    end(f);
+}
+
+TEST(row, a_row_comes_back_with_what_it_is_given)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM], out[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 70)), 0);
+    take(f, 4, out, true);
+    CHECK_EQ(row_put(spot_of(f, 4), pattern(row, 16, 80)), 0);
+    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    check_pattern(out, 16, 80);
+    CHECK_EQ(row_add(spot_of(f, 4), row), 0);
+    end(f);
+}
+
+TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM], out[ROOM];
+    pattern(out, 16, 3);
+    take(f, 4, out, false);
+    check_zero(out, 16);
+    CHECK_EQ(row_put(spot_of(f, 4), NULL), 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    pattern(out, 16, 3);
+    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    check_zero(out, 16);
+    take(f, 4, out, false); /* and once more */
+    CHECK_EQ(row_put(spot_of(f, 4), NULL), 0);
+    CHECK_EQ(row_add(spot_of(f, 4), pattern(row, 16, 6)), 0);
+    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    check_pattern(out, 16, 6);
+    CHECK_EQ(store_held_rows(&f->store), 1);
+    take(f, 4, out, true);
+    end(f);
+}
+
+TEST(row, a_row_is_taken_out_once_and_put_in_once)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM], out[ROOM];
+    bool written = true;
+    pattern(row, 16, 1);
+    CHECK_EQ(row_put(spot_of(f, 0), row), -EEXIST); /* never written is here too */
+    CHECK_EQ(row_put(spot_of(f, 0), NULL), -EEXIST);
+    CHECK_EQ(row_set(spot_of(f, 0), row), 0);
+    CHECK_EQ(row_put(spot_of(f, 0), out), -EEXIST);
+    take(f, 0, out, true);
+    pattern(out, 16, 44);
+    CHECK_EQ(row_take(&f->mover, spot_of(f, 0), out, &written, directory_elsewhere(1, 1)), -EAGAIN);
+    check_pattern(out, 16, 44);
+    CHECK(word_of(f, 0) == directory_elsewhere(3, 7));
+    CHECK_EQ(row_put(spot_of(f, 0), NULL), 0);
+    CHECK_EQ(row_put(spot_of(f, 0), NULL), -EEXIST);
+    end(f);
+}
+
+/* Which word a reader saw before it was interrupted for long must not come again, or it would take a copy of two rows
+ * for one. */
+TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
+{
+    enum { STAYS = 200, WRITES = 20 };
+    static directory_word seen[STAYS * (WRITES + 1)];
+    struct fixture *f = open_rows(1);
+    float row[ROOM] = {1};
+    size_t count = 0;
+    for (int stay = 0; stay < STAYS; stay++) {
+        for (int i = 0; i < WRITES; i++) {
+            CHECK_EQ(row_add(spot_of(f, 0), row), 0);
+            seen[count++] = word_of(f, 0);
+        }
+        take(f, 0, row, true);
+        poll(f);
+        CHECK_EQ(row_put(spot_of(f, 0), row), 0);
+        seen[count++] = word_of(f, 0);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++) CHECK(seen[i] != seen[k]);
+    end(f);
+}
+
+TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 1)), 0);
+    CHECK_EQ(directory_slot(word_of(f, 4)), 4);
+    reader_begin(&f->reader);
+    take(f, 4, row, true);
+    poll(f);
+    CHECK_EQ(row_put(spot_of(f, 4), row), 0);
+    CHECK(directory_slot(word_of(f, 4)) != 4);
+    CHECK(directory_slot(word_of(f, 4)) >= KEYS); /* and nobody else's */
+    reader_end(&f->reader);
+    take(f, 4, row, true);
+    poll(f);
+    CHECK_EQ(row_put(spot_of(f, 4), row), 0);
+    CHECK_EQ(directory_slot(word_of(f, 4)), 4);
+    end(f);
+}
+
+/* ---- views ---- */
+
+TEST(row, a_view_shows_the_row_in_place)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 1)), 0);
+    reader_begin(&f->reader);
+    const float *view = row_view(&f->store, spot_of(f, 2), &(int){0});
+    check_pattern(view, 16, 1);
+    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 50)), 0);
+    check_pattern(view, 16, 50);
+    CHECK(row_view(&f->store, spot_of(f, 2), &(int){0}) == view);
+    reader_end(&f->reader);
+    end(f);
+}
+
+TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
+{
+    struct locus_table t[] = {{.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
+    struct fixture *f = open_tables(t, 3, 2, 1);
+    reader_begin(&f->reader);
+    for (locus_key k = 0; k < 9; k++) {
+        const float *view = row_view(&f->store, spot_of(f, k), &(int){0});
+        CHECK(view != NULL);
+        check_zero(view, spot_of(f, k).part->length);
+    }
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    reader_end(&f->reader);
+    end(f);
+}
+
+TEST(row, a_view_keeps_the_row_as_it_left)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 1)), 0);
+    reader_begin(&f->reader);
+    const float *view = row_view(&f->store, spot_of(f, 2), &(int){0});
+    take(f, 2, row, true);
+    for (int i = 0; i < 20; i++) { /* comes and goes, changed, with others */
+        poll(f);
+        CHECK_EQ(row_put(spot_of(f, 2), pattern(row, 16, (float)(100 + i))), 0);
+        CHECK_EQ(row_set(spot_of(f, (locus_key)i % KEYS), pattern(row, 16, 7)), 0);
+        check_pattern(view, 16, 1);
+        take(f, 2, row, true);
+    }
+    reader_end(&f->reader);
+    end(f);
+}
+
+/* ---- latches ---- */
+
+static float *latched_row; /* what the other thread did */
+static int latched_done;
+
+static void *read_it(void *argument)
+{
+    struct fixture *f = argument;
+    CHECK_EQ(row_read(spot_of(f, 1), latched_row), 0);
+    __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void *add_to_it(void *argument)
+{
+    struct fixture *f = argument;
+    float row[ROOM];
+    CHECK_EQ(row_add(spot_of(f, 1), pattern(row, 16, 0)), 0);
+    __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* While key 1 is latched, the other thread waits; a view does not. */
+static void wait_for_latch(void *(*other)(void *))
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM], seen[ROOM] = {0};
+    pthread_t thread;
+    latched_row = seen;
+    latched_done = 0;
+    CHECK_EQ(row_set(spot_of(f, 1), pattern(row, 16, 5)), 0);
+    directory_word w = word_of(f, 1);
+    CHECK(directory_try_latch(spot_of(f, 1).word, w));
+    CHECK_EQ(pthread_create(&thread, NULL, other, f), 0);
+    usleep(20000);
+    CHECK_EQ(__atomic_load_n(&latched_done, __ATOMIC_ACQUIRE), 0);
+    reader_begin(&f->reader);
+    check_pattern(row_view(&f->store, spot_of(f, 1), &(int){0}), 16, 5);
+    reader_end(&f->reader);
+    directory_publish(spot_of(f, 1).word, w);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(latched_done, 1);
+    if (other == read_it) check_pattern(seen, 16, 5);
+    CHECK(!directory_is_latched(word_of(f, 1)));
+    end(f);
+}
+
+TEST(row, a_reader_waits_for_a_writer)
+{
+    wait_for_latch(read_it);
+}
+
+TEST(row, a_writer_waits_for_a_writer)
+{
+    wait_for_latch(add_to_it);
+}
+
+TEST(row, a_first_write_under_way_leaves_the_row_zero)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM];
+    pattern(row, 16, 5);
+    CHECK(directory_try_latch(spot_of(f, 1).word, 0));
+    CHECK_EQ(row_read(spot_of(f, 1), row), 0); /* does not wait */
+    check_zero(row, 16);
+    reader_begin(&f->reader);
+    check_zero(row_view(&f->store, spot_of(f, 1), &(int){0}), 16);
+    reader_end(&f->reader);
+    directory_publish(spot_of(f, 1).word, 0);
+    end(f);
+}
+
+/* ---- no slot left ---- */
+
+/* Rows leave and come back under an open section until no slot is left for the next one. */
+static uint64_t use_up_slots(struct fixture *f, locus_key key)
+{
+    float row[ROOM];
+    uint64_t moves = 0;
+    int rc = 0;
+    pattern(row, 16, 1);
+    for (; rc == 0; moves++) {
+        CHECK(moves < 10000);
+        take(f, key, row, true);
+        mover_reclaim(&f->mover);
+        rc = row_put(spot_of(f, key), row);
+    }
+    CHECK_EQ(rc, -ENOMEM);
+    return moves;
+}
+
+TEST(row, an_arrival_without_a_slot_does_nothing)
+{
+    struct fixture *f = open_rows(16);
+    float row[ROOM];
+    CHECK_EQ(row_set(spot_of(f, 1), pattern(row, 16, 1)), 0);
+    reader_begin(&f->reader);
+    CHECK(use_up_slots(f, 1) > 2 * KEYS); /* what slab.h promises */
+    CHECK(word_of(f, 1) == directory_elsewhere(3, 7));
+    CHECK_EQ(row_read(spot_of(f, 1), row), -EAGAIN);
+    CHECK_EQ(row_put(spot_of(f, 1), row), -ENOMEM);
+    reader_end(&f->reader);
+    poll(f);
+    CHECK_EQ(row_put(spot_of(f, 1), pattern(row, 16, 3)), 0);
+    CHECK_EQ(row_read(spot_of(f, 1), row), 0);
+    check_pattern(row, 16, 3);
+    CHECK_EQ(store_held_rows(&f->store), 1);
+    end(f);
+}
+
+TEST(row, a_first_write_without_a_slot_does_nothing)
+{
+    struct locus_table t = {.rows = KEYS, .length = 16};
+    struct fixture *f = open_tables(&t, 1, 1, 2);
+    float row[ROOM], many[3 * 16];
+    locus_key at_home = 0, other = 0;
+    while (!spot_is_home(spot_of(f, at_home))) at_home++;
+    while (spot_is_home(spot_of(f, other))) other++;
+    CHECK_EQ(row_set(spot_of(f, at_home), pattern(row, 16, 1)), 0);
+    CHECK_EQ(row_put(spot_of(f, other), NULL), 0); /* here now, never written, and without a home slot */
+    reader_begin(&f->reader);
+    use_up_slots(f, at_home);
+    CHECK_EQ(row_add(spot_of(f, other), row), -ENOMEM);
+    CHECK_EQ(row_set(spot_of(f, other), row), -ENOMEM);
+    CHECK(word_of(f, other) == directory_empty()); /* and not latched */
+
+    const locus_key keys[] = {other, at_home, other};
+    struct missed_row missed[3];
+    int rc = 0;
+    memset(many, 0, sizeof many);
+    CHECK_EQ(rows_write(&f->store, keys, 3, many, ROW_ADD, missed, NULL, &rc), 3);
+    CHECK_EQ(rc, -ENOMEM);
+    for (size_t i = 0; i < 3; i++) CHECK(missed[i].position == i && missed[i].offset == 16 * i);
+
+    reader_end(&f->reader);
+    poll(f);
+    CHECK_EQ(row_add(spot_of(f, other), pattern(row, 16, 8)), 0);
+    CHECK_EQ(row_read(spot_of(f, other), row), 0);
+    check_pattern(row, 16, 8);
+    end(f);
+}
+
+/* ---- other homes ---- */
+
+TEST(row, a_row_whose_home_is_another_node_is_not_here)
+{
+    struct locus_table t = {.rows = KEYS, .length = 16};
+    struct fixture *f = open_tables(&t, 1, 1, 3);
+    unsigned here = 0;
+    for (locus_key k = 0; k < KEYS; k++) {
+        float row[ROOM];
+        bool written;
+        pattern(row, 16, 4);
+        if (spot_is_home(spot_of(f, k))) {
+            here++;
+            CHECK_EQ(row_read(spot_of(f, k), row), 0);
+            check_zero(row, 16);
+            continue;
+        }
+        CHECK_EQ(row_read(spot_of(f, k), row), -EAGAIN);
+        CHECK_EQ(row_set(spot_of(f, k), row), -EAGAIN);
+        CHECK_EQ(row_take(&f->mover, spot_of(f, k), row, &written, directory_elsewhere(1, 1)), -EAGAIN);
+        check_pattern(row, 16, 4);
+        CHECK_EQ(word_of(f, k), 0);
+        CHECK_EQ(row_put(spot_of(f, k), row), 0);
+        CHECK_EQ(row_read(spot_of(f, k), row), 0);
+        check_pattern(row, 16, 4);
+    }
+    CHECK_EQ(here, KEYS / 3);
+    end(f);
+}
+
+/* ---- many at once ---- */
+
+static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < n; i++) offset += spot_of(f, keys[i]).part->length;
+    return offset;
+}
+
+/* n keys of tables of different lengths, some of them more than once. */
+static void many_at_once(size_t n, unsigned shards)
+{
+    struct locus_table t[] = {{.rows = 5, .length = 1}, {.rows = 5, .length = 33}, {.rows = 5, .length = 16}};
+    struct fixture *f = open_tables(t, 3, shards, 1);
+    locus_key keys[64];
+    float *values = calloc(64 * 33 + ROOM, sizeof *values), expected[15] = {0};
+    CHECK(values != NULL);
+    for (size_t i = 0; i < n; i++) keys[i] = i * 7 % 15;
+    for (size_t i = 0; i < n; i++) {
+        pattern(values + offset_of(f, keys, i), spot_of(f, keys[i]).part->length, (float)(i + 1));
+        expected[keys[i]] += (float)(i + 1);
+    }
+    CHECK_EQ(rows_write(&f->store, keys, n, values, ROW_ADD, NULL, NULL, NULL), 0);
+    CHECK_EQ(rows_read(&f->store, keys, n, values, NULL, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        const float *row = values + offset_of(f, keys, i);
+        size_t times = (n - keys[i] * 13 % 15 + 14) /
+                       15; /* i = key * 13 mod 15 gives the key: 7 * 13 = 91 = 1 mod 15 */
+        for (uint32_t k = 0; k < spot_of(f, keys[i]).part->length; k++)
+            CHECK(row[k] == expected[keys[i]] + (float)(times * k));
+    }
+    free(values);
+    end(f);
+}
+
+TEST(row, many_rows_of_different_lengths_at_once)
+{
+    for (size_t n = 0; n <= 64; n = n < 20 ? n + 1 : n + 11)
+        for (unsigned shards = 1; shards <= 4; shards++) many_at_once(n, shards);
+}
+
+TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
+{
+    struct fixture *f = open_rows(2);
+    const locus_key keys[] = {3, 3, 3};
+    const float values[ROOM] = {1, 1, 2, 2, 3, 3};
+    float row[ROOM] = {0};
+    CHECK_EQ(rows_write(&f->store, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
+    CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+    CHECK(row[0] == row[1]);
+    CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
+    end(f);
+}
+
+TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
+{
+    struct locus_table t[] = {{.rows = 10, .length = 3}, {.rows = 30, .length = 16}};
+    struct fixture *f = open_tables(t, 2, 3, 1);
+    locus_key keys[40];
+    struct missed_row missed[40];
+    float values[10 * 3 + 30 * 16 + ROOM], row[ROOM];
+    size_t away = 0;
+    for (locus_key k = 0; k < 40; k++) {
+        keys[k] = 39 - k;
+        if (k % 3 != 1) continue;
+        take(f, k, row, false);
+        away++;
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 1;
+    int rc = 0;
+    CHECK_EQ(rows_write(&f->store, keys, 40, values, ROW_ADD, missed, NULL, &rc), away);
+    CHECK_EQ(rc, 0);
+    for (size_t i = 0; i < away; i++) {
+        CHECK_EQ(keys[missed[i].position] % 3, 1);
+        CHECK_EQ(missed[i].offset, offset_of(f, keys, missed[i].position));
+        CHECK(i == 0 || missed[i].position > missed[i - 1].position);
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 9;
+    CHECK_EQ(rows_read(&f->store, keys, 40, values, missed, NULL), away);
+    for (size_t i = 0; i < 40; i++)
+        for (uint32_t k = 0; k < spot_of(f, keys[i]).part->length; k++)
+            CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1)); /* what was missed is untouched */
+    CHECK_EQ(rows_read(&f->store, keys, 40, values, NULL, NULL), away);
+    end(f);
+}
+
+TEST(row, fetching_ahead_changes_nothing)
+{
+    struct fixture *f = open_rows(16);
+    const locus_key keys[] = {0, 5, 5, 11};
+    rows_fetch(&f->store, keys, 4);
+    rows_fetch(&f->store, keys, 0);
+    for (locus_key k = 0; k < KEYS; k++) CHECK_EQ(word_of(f, k), 0);
+    CHECK_EQ(store_touched_bytes(&f->store), 0);
+    end(f);
+}

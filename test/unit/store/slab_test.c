@@ -1,0 +1,366 @@
+#include "store/slab.h"
+
+#include "store/memory.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t throw_dice(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static size_t resident(const void *p, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)p % page;
+    size_t count = (before + bytes + page - 1) / page, in = 0;
+    unsigned char *pages = calloc(1, count);
+    CHECK(pages != NULL);
+    CHECK_EQ(mincore((void *)((uintptr_t)p - before), before + bytes, pages), 0);
+    for (size_t i = 0; i < count; i++) in += (pages[i] & 1) * page;
+    free(pages);
+    return in;
+}
+
+TEST(slab, every_key_gets_its_home_slot)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 3, 100, 100, &d));
+    for (uint64_t i = 0; i < 100; i++) CHECK_EQ(slab_take(&s, 99 - i), 99 - i);
+    CHECK_EQ(s.held, 100);
+    CHECK_EQ(d.held_bytes, 100 * 12);
+    slab_fini(&s);
+}
+
+TEST(slab, a_home_slot_in_use_is_not_given_twice)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 1, 10, 10, &d));
+    CHECK_EQ(slab_take(&s, 4), 4);
+    uint64_t other = slab_take(&s, 4);
+    CHECK(other >= 10); /* a spare one, no other key's */
+    slab_give(&s, 4);
+    CHECK_EQ(slab_take(&s, 4), 4);
+    slab_fini(&s);
+}
+
+TEST(slab, a_key_from_elsewhere_gets_what_was_left_before_a_new_slot)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 1, 10, 10, &d));
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 10);
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
+    CHECK_EQ(slab_take(&s, 7), 7);
+    CHECK_EQ(slab_take(&s, 3), 3);
+    slab_give(&s, 11);
+    slab_give(&s, 7);
+    slab_give(&s, 3);
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 3); /* the lowest first: memory stays dense */
+    CHECK_EQ(slab_take(&s, 3), 7);         /* its home has another tenant now */
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 12);
+    slab_fini(&s);
+}
+
+TEST(slab, without_free_slots_there_is_none_and_then_again_one)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 2, 5, 5, &d));
+    uint64_t count = 0;
+    while (slab_take(&s, SLAB_NONE) != SLAB_NONE) count++;
+    CHECK(count >= 2 * 5); /* all keys, and as many that wait for a grace period */
+    CHECK_EQ(s.held, count);
+    CHECK_EQ(slab_take(&s, 2), 2); /* home slots are kept for their keys */
+    CHECK(slab_take(&s, 2) == SLAB_NONE);
+    CHECK(slab_take(&s, SLAB_NONE) == SLAB_NONE);
+    CHECK_EQ(s.held, count + 1);
+    slab_give(&s, 7);
+    CHECK_EQ(slab_take(&s, SLAB_NONE), 7);
+    slab_fini(&s);
+}
+
+TEST(slab, a_part_without_keys_costs_nothing)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 1000, 0, 0, &d));
+    CHECK_EQ(slab_touched_bytes(&s), 0);
+    slab_fini(&s);
+    slab_fini(&s);
+}
+
+TEST(slab, more_than_the_address_space_is_refused)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(!slab_init(&s, 1 << 20, UINT64_C(1) << 40, UINT64_C(1) << 40, &d));
+    CHECK(!slab_init(&s, 1 << 20, UINT64_C(1) << 50, UINT64_C(1) << 50, &d));
+}
+
+TEST(slab, rows_do_not_overlap)
+{
+    const uint32_t lengths[] = {1, 2, 15, 16, 17, 100, 1000, 100000, 1 << 20};
+    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        struct slab_density d = {0};
+        struct slab s;
+        uint64_t slot[6];
+        CHECK(slab_init(&s, lengths[l], 3, 3, &d));
+        for (unsigned i = 0; i < 6; i++) {
+            slot[i] = slab_take(&s, i < 3 ? i : SLAB_NONE);
+            float *row = slab_row(&s, slot[i]);
+            for (uint32_t k = 0; k < lengths[l]; k++) row[k] = (float)(i + 1);
+        }
+        for (unsigned i = 0; i < 6; i++) {
+            const float *row = slab_row(&s, slot[i]);
+            CHECK(row[0] == (float)(i + 1) && row[lengths[l] - 1] == (float)(i + 1));
+        }
+        slab_fini(&s);
+    }
+}
+
+TEST(slab, memory_of_rows_that_left_comes_back)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    const uint64_t keys = 20 * (MEMORY_CHUNK_BYTES / 400);
+    CHECK(slab_init(&s, 100, keys, keys, &d));
+    for (uint64_t k = 0; k < keys; k++) memset(slab_row(&s, slab_take(&s, k)), 1, 400);
+    CHECK(resident(s.rows, keys * 400) >= keys * 400);
+    CHECK(slab_touched_bytes(&s) >= keys * 400);
+    for (uint64_t k = 0; k < keys; k++) slab_give(&s, k * 7919 % keys); /* in no order: keys is no multiple of it */
+    CHECK_EQ(s.held, 0);
+    CHECK_EQ(d.held_bytes, 0);
+    CHECK_EQ(slab_touched_bytes(&s), MEMORY_CHUNK_BYTES); /* one is kept for the next row */
+    CHECK_EQ(d.touched_bytes, MEMORY_CHUNK_BYTES);
+    CHECK(resident(s.rows, keys * 400) <= MEMORY_CHUNK_BYTES);
+    slab_fini(&s);
+}
+
+TEST(slab, a_chunk_with_one_row_left_keeps_it)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    const uint64_t rows = 3 * (MEMORY_CHUNK_BYTES / 4096), middle = rows / 2;
+    CHECK(slab_init(&s, 1024, rows, rows, &d));
+    for (uint64_t k = 0; k < rows; k++) *slab_row(&s, slab_take(&s, k)) = (float)k;
+    for (uint64_t k = 0; k < rows; k++)
+        if (k != middle) slab_give(&s, k);
+    CHECK(*slab_row(&s, middle) == (float)middle);
+    CHECK_EQ(slab_touched_bytes(&s), 2 * MEMORY_CHUNK_BYTES); /* its own, and an empty one */
+    slab_fini(&s);
+}
+
+TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    CHECK(slab_init(&s, 16, 1000000, 1000000, &d));
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(slab_take(&s, 500000), 500000);
+        *slab_row(&s, 500000) = 1;
+        slab_give(&s, 500000);
+        CHECK(resident(slab_row(&s, 500000), 64) > 0);
+    }
+    slab_fini(&s);
+}
+
+/* What the header promises: the touched chunks of home slots stay below twice their rows and the slack. The last of
+ * these chunks is touched by spare slots too. */
+TEST(slab, few_random_rows_of_a_large_table_lie_close_together)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    uint64_t dice = 1;
+    const uint64_t keys = 50 * 1000 * 1000;
+    CHECK(slab_init(&s, 16, keys, keys, &d));
+    for (uint64_t held = 1; held <= 100000; held++) {
+        uint64_t home = throw_dice(&dice) % keys;
+        CHECK(slab_take(&s, home) != SLAB_NONE);
+        CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + MEMORY_CHUNK_BYTES);
+        CHECK(d.held_bytes <= (int64_t)held * 64);
+    }
+    CHECK_EQ(s.held, 100000);
+    CHECK(slab_touched_bytes(&s) <= 2 * 100000 * 64 + SLAB_SLACK_BYTES + 2 * MEMORY_CHUNK_BYTES);
+    slab_fini(&s);
+}
+
+/* Two slabs of a node share the slack. */
+TEST(slab, the_slack_is_one_for_all)
+{
+    struct slab_density d = {0};
+    struct slab s[4];
+    uint64_t dice = 2;
+    const uint64_t keys = 10 * 1000 * 1000;
+    for (int i = 0; i < 4; i++) CHECK(slab_init(&s[i], 16, keys, keys, &d));
+    for (int i = 0; i < 20000; i++) CHECK(slab_take(&s[i % 4], throw_dice(&dice) % keys) != SLAB_NONE);
+    CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + 4 * MEMORY_CHUNK_BYTES);
+    for (int i = 0; i < 4; i++) slab_fini(&s[i]);
+}
+
+/* Against a plain list of who has what, and the density counted anew. */
+
+struct model {
+    struct slab slab;
+    struct slab_density density;
+    uint64_t *slot; /* in use */
+    size_t count;
+    unsigned char *used; /* by slot */
+};
+
+static void recount(struct model *m)
+{
+    struct slab *s = &m->slab;
+    int64_t held = 0, touched = 0;
+    uint64_t all = 0, last_home = (s->home_slots * s->row_bytes - 1) / MEMORY_CHUNK_BYTES;
+    for (uint64_t chunk = 0; chunk * MEMORY_CHUNK_BYTES < s->slots * s->row_bytes; chunk++) {
+        uint64_t begin = chunk * MEMORY_CHUNK_BYTES, end = begin + MEMORY_CHUNK_BYTES, rows = 0;
+        for (size_t i = 0; i < m->count; i++)
+            rows += m->slot[i] * s->row_bytes < end && (m->slot[i] + 1) * s->row_bytes > begin;
+        CHECK_EQ(s->chunk_rows[chunk], rows);
+        if (end > s->slots * s->row_bytes) end = s->slots * s->row_bytes;
+        bool is_touched = rows > 0 || s->empty == chunk;
+        all += is_touched ? end - begin : 0;
+        touched += is_touched && chunk <= last_home ? (int64_t)(end - begin) : 0;
+    }
+    for (size_t i = 0; i < m->count; i++) held += m->slot[i] < s->home_slots ? (int64_t)s->row_bytes : 0;
+    CHECK_EQ(m->density.held_bytes, held);
+    CHECK_EQ(m->density.touched_bytes, touched);
+    CHECK_EQ(slab_touched_bytes(s), all);
+    CHECK_EQ(s->held, m->count);
+}
+
+static void take_one(struct model *m, uint64_t home)
+{
+    uint64_t slot = slab_take(&m->slab, home);
+    if (slot == SLAB_NONE) return;
+    CHECK(slot < m->slab.slots);
+    CHECK_EQ(m->used[slot], 0);
+    CHECK(slot >= m->slab.home_slots || slot == home || slot < m->slab.next_spare);
+    m->used[slot] = 1;
+    m->slot[m->count++] = slot;
+    *slab_row(&m->slab, slot) = (float)slot;
+}
+
+static void give_one(struct model *m, size_t i)
+{
+    uint64_t slot = m->slot[i];
+    CHECK(*slab_row(&m->slab, slot) == (float)slot); /* nobody gave its chunk back */
+    slab_give(&m->slab, slot);
+    m->used[slot] = 0;
+    m->slot[i] = m->slot[--m->count];
+}
+
+static void same_as_a_list(uint32_t length, uint64_t keys, uint64_t seed)
+{
+    struct model m = {.count = 0};
+    uint64_t dice = seed;
+    CHECK(slab_init(&m.slab, length, keys, keys, &m.density));
+    m.slot = calloc(m.slab.slots, sizeof *m.slot);
+    m.used = calloc(m.slab.slots, 1);
+    CHECK(m.slot && m.used);
+    for (int step = 0; step < 2000; step++) {
+        bool grows = step / 400 % 2 == 0;
+        if (throw_dice(&dice) % 4 < (grows ? 3 : 1))
+            take_one(&m, throw_dice(&dice) % 3 ? throw_dice(&dice) % keys : SLAB_NONE);
+        else if (m.count > 0)
+            give_one(&m, throw_dice(&dice) % m.count);
+        if (step % 50 == 0) recount(&m);
+    }
+    while (m.count > 0) give_one(&m, m.count - 1);
+    recount(&m);
+    slab_fini(&m.slab);
+    free(m.slot);
+    free(m.used);
+}
+
+TEST(slab, it_agrees_with_a_plain_list)
+{
+    same_as_a_list(1, 300, 1);
+    same_as_a_list(16, 1000000, 2);
+    same_as_a_list(1000, 5000, 3);
+    same_as_a_list(100000, 300, 4);  /* five rows to a chunk, most across two */
+    same_as_a_list(1 << 20, 200, 5); /* two chunks a row */
+    same_as_a_list(700001, 200, 6);
+}
+
+static void give_twice(void)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    signal(SIGABRT, SIG_DFL);
+    if (!freopen("/dev/null", "w", stderr) || !slab_init(&s, 1, 10, 10, &d)) _exit(0);
+    uint64_t slot = slab_take(&s, 3);
+    slab_give(&s, slot);
+    slab_give(&s, slot);
+    _exit(0);
+}
+
+TEST(slab, giving_a_slot_back_twice_ends_the_process)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) give_twice();
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+}
+
+/* Threads at one slab: each writes its mark into its rows and finds it again. */
+
+enum { THREADS = 4, ROUNDS = 20000, OWN = 20 };
+
+struct user {
+    struct slab *slab;
+    unsigned id;
+    pthread_t thread;
+};
+
+static void *take_and_give(void *argument)
+{
+    struct user *u = argument;
+    uint64_t slot[OWN], dice = u->id;
+    size_t count = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (count < OWN && throw_dice(&dice) % 2) {
+            uint64_t got = slab_take(u->slab, throw_dice(&dice) % 2 ? throw_dice(&dice) % 40 : SLAB_NONE);
+            CHECK(got != SLAB_NONE);
+            *slab_row(u->slab, got) = (float)u->id;
+            slot[count++] = got;
+        } else if (count > 0) {
+            size_t which = throw_dice(&dice) % count;
+            CHECK(*slab_row(u->slab, slot[which]) == (float)u->id);
+            slab_give(u->slab, slot[which]);
+            slot[which] = slot[--count];
+        }
+    }
+    while (count > 0) slab_give(u->slab, slot[--count]);
+    return NULL;
+}
+
+TEST(slab, threads_never_share_a_slot)
+{
+    struct slab_density d = {0};
+    struct slab s;
+    struct user user[THREADS];
+    CHECK(slab_init(&s, 3, 40, 40, &d));
+    for (unsigned i = 0; i < THREADS; i++) {
+        user[i] = (struct user){&s, i + 1, 0};
+        CHECK_EQ(pthread_create(&user[i].thread, NULL, take_and_give, &user[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(user[i].thread, NULL), 0);
+    CHECK_EQ(s.held, 0);
+    CHECK_EQ(d.held_bytes, 0);
+    slab_fini(&s);
+}

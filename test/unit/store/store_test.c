@@ -1,0 +1,383 @@
+#include "store/store.h"
+
+#include "store/memory.h"
+#include "store/row.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct locus_table mixed[] = {
+    {.rows = 10, .length = 3},
+    {.rows = 1, .length = 1000},
+    {.rows = 25, .length = 16},
+};
+enum { MIXED_KEYS = 36 };
+
+static void open_mixed(struct store *s, unsigned shards, unsigned nodes, unsigned rank)
+{
+    CHECK_EQ(store_init(s, mixed, 3, shards, nodes, rank), 0);
+}
+
+TEST(store, every_key_has_a_word_of_its_own)
+{
+    for (unsigned shards = 1; shards <= 41; shards += 4) {
+        struct store s;
+        open_mixed(&s, shards, 1, 0);
+        for (locus_key a = 0; a < MIXED_KEYS; a++) {
+            struct spot spot = store_spot(&s, a);
+            CHECK_EQ(*spot.word, 0);
+            *spot.word = a + 1;
+            CHECK_EQ(spot.part->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
+            CHECK_EQ(spot.part->row_bytes, spot.part->length * 4);
+            CHECK(spot_home_slot(spot) < spot.part->keys);
+        }
+        for (locus_key a = 0; a < MIXED_KEYS; a++) {
+            CHECK_EQ(*store_spot(&s, a).word, a + 1);
+            *store_spot(&s, a).word = 0;
+        }
+        store_fini(&s);
+    }
+}
+
+TEST(store, home_slots_of_a_part_are_all_different)
+{
+    const unsigned nodes = 3;
+    for (unsigned rank = 0; rank < nodes; rank++) {
+        struct store s;
+        open_mixed(&s, 2, nodes, rank);
+        for (locus_key a = 0; a < MIXED_KEYS; a++)
+            for (locus_key b = 0; b < a; b++) {
+                struct spot x = store_spot(&s, a), y = store_spot(&s, b);
+                if (x.part != y.part || !spot_is_home(x) || !spot_is_home(y)) continue;
+                CHECK(spot_home_slot(x) != spot_home_slot(y));
+                CHECK(spot_home_slot(x) < x.part->slab.home_slots);
+            }
+        store_fini(&s);
+    }
+}
+
+TEST(store, each_key_is_here_at_exactly_one_node_to_begin_with)
+{
+    unsigned here[MIXED_KEYS] = {0};
+    for (unsigned rank = 0; rank < 4; rank++) {
+        struct store s;
+        locus_key owned[MIXED_KEYS];
+        size_t count = 0;
+        open_mixed(&s, 3, 4, rank);
+        for (locus_key k = 0; k < MIXED_KEYS; k++) {
+            bool is_here = spot_is_here(store_spot(&s, k), 0);
+            CHECK_EQ(is_here, spot_home(store_spot(&s, k)) == rank);
+            here[k] += is_here;
+            count += is_here;
+        }
+        CHECK_EQ(store_owned(&s, 0, owned, MIXED_KEYS), count);
+        for (size_t i = 0; i < count; i++) CHECK(spot_is_home(store_spot(&s, owned[i])));
+        store_fini(&s);
+    }
+    for (locus_key k = 0; k < MIXED_KEYS; k++) CHECK_EQ(here[k], 1);
+}
+
+TEST(store, an_open_store_uses_no_row_memory)
+{
+    struct store s;
+    open_mixed(&s, 3, 1, 0);
+    CHECK_EQ(store_touched_bytes(&s), 0);
+    CHECK_EQ(store_held_rows(&s), 0);
+    store_fini(&s);
+}
+
+TEST(store, held_rows_are_counted)
+{
+    struct store s;
+    const float row[1000] = {1};
+    open_mixed(&s, 3, 1, 0);
+    for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_spot(&s, k), row), 0);
+    CHECK_EQ(store_held_rows(&s), MIXED_KEYS / 3);
+    CHECK(store_touched_bytes(&s) > 0);
+    store_fini(&s);
+}
+
+TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
+{
+    struct store s;
+    struct mover m;
+    float row[1000];
+    bool written;
+    locus_key keys[MIXED_KEYS];
+    open_mixed(&s, 2, 1, 0);
+    mover_init(&m, &s);
+    for (locus_key k = 1; k < MIXED_KEYS; k += 2)
+        CHECK_EQ(row_take(&m, store_spot(&s, k), row, &written, directory_elsewhere(1, 1)), 0);
+    CHECK_EQ(store_owned(&s, 0, keys, MIXED_KEYS), MIXED_KEYS / 2);
+    for (size_t i = 0; i < MIXED_KEYS / 2; i++) CHECK_EQ(keys[i], 2 * i);
+    CHECK_EQ(store_owned(&s, 5, keys, 3), 3);
+    CHECK_EQ(keys[0], 6);
+    CHECK_EQ(row_put(store_spot(&s, 35), NULL), 0);
+    CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
+    mover_fini(&m);
+    store_fini(&s);
+}
+
+TEST(store, wrong_descriptions_are_refused)
+{
+    struct store s;
+    struct locus_table t = {.name = "wide", .rows = (UINT64_C(1) << 30) + 1, .length = 1};
+    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "\"wide\" has 1073741825 keys in a shard");
+    CHECK_EQ(store_init(&s, &t, 0, 1, 1, 0), -EINVAL);
+    CHECK_EQ(store_init(&s, &t, 1, LOCUS_SHARDS_MAX + 1, 1, 0), -EINVAL);
+    t.rows = 0;
+    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "no rows");
+}
+
+/* Memory of the heap that was used before: as if the parts of an earlier store had been there, whose pages are now
+ * somebody else's. */
+static void fail_on_used_heap(void)
+{
+    enum { TABLES = 64, SHARDS = 8 };
+    static struct locus_table table[TABLES];
+    struct store s;
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct rlimit limit = {0, 0};
+    size_t bytes = TABLES * SHARDS * sizeof(struct part);
+    for (int i = 0; i < TABLES; i++) table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
+    struct part *old = aligned_alloc(_Alignof(struct part), bytes);
+    if (!old || page == MAP_FAILED) _exit(3);
+    for (int i = 0; i < TABLES * SHARDS; i++) old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
+    __asm__ volatile("" : : "r"(old) : "memory"); /* these stores count, though the memory goes back at once */
+    free(old);
+    if (setrlimit(RLIMIT_AS, &limit)) _exit(4);
+    if (store_init(&s, table, TABLES, SHARDS, 1, 0) != -ENOMEM) _exit(5);
+    _exit(msync(page, 4096, MS_ASYNC) == 0 ? 0 : 6); /* is it still mapped? */
+}
+
+TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
+{
+#if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
+    SKIP("the sanitizer has its own heap and its own idea of the address space");
+#endif
+    int status;
+    pid_t child = fork();
+    if (child == 0) fail_on_used_heap();
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+/* ---- grace periods ---- */
+
+enum {
+    POLLS = 16,
+    ROOM = 40, /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
+};
+
+struct moving {
+    struct store store;
+    struct mover mover;
+    struct reader a, b;
+};
+
+static struct moving *moving_store(uint64_t rows, uint32_t length)
+{
+    struct moving *m = aligned_alloc(128, (sizeof *m + 127) / 128 * 128);
+    struct locus_table t = {.rows = rows, .length = length};
+    CHECK(m != NULL);
+    CHECK_EQ(store_init(&m->store, &t, 1, 1, 1, 0), 0);
+    mover_init(&m->mover, &m->store);
+    reader_init(&m->a, &m->store);
+    reader_init(&m->b, &m->store);
+    return m;
+}
+
+static void end_moving(struct moving *m)
+{
+    reader_fini(&m->a);
+    reader_fini(&m->b);
+    mover_fini(&m->mover);
+    CHECK_EQ(m->store.density.held_bytes >= 0, 1);
+    store_fini(&m->store);
+    free(m);
+}
+
+static void write_row(struct moving *m, locus_key key, float value)
+{
+    float row[ROOM];
+    for (int i = 0; i < 16; i++) row[i] = value;
+    CHECK_EQ(row_set(store_spot(&m->store, key), row), 0);
+}
+
+static void take_row(struct moving *m, locus_key key)
+{
+    float row[ROOM];
+    bool written;
+    CHECK_EQ(row_take(&m->mover, store_spot(&m->store, key), row, &written, directory_elsewhere(1, 1)), 0);
+}
+
+static void poll(struct moving *m)
+{
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&m->mover);
+}
+
+TEST(store, without_readers_a_slot_comes_back_soon)
+{
+    struct moving *m = moving_store(4, 16);
+    write_row(m, 2, 1);
+    take_row(m, 2);
+    CHECK_EQ(store_held_rows(&m->store), 1);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    end_moving(m);
+}
+
+TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
+{
+    struct moving *m = moving_store(4, 16);
+    write_row(m, 2, 5);
+    reader_begin(&m->a);
+    const float *view = row_view(&m->store, store_spot(&m->store, 2), &(int){0});
+    take_row(m, 2);
+    write_row(m, 1, 7); /* would take the slot if it could */
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 2);
+    CHECK(view[0] == 5 && view[15] == 5);
+    reader_end(&m->a);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 1);
+    end_moving(m);
+}
+
+TEST(store, only_the_outermost_end_ends_a_section)
+{
+    struct moving *m = moving_store(4, 16);
+    write_row(m, 2, 5);
+    reader_begin(&m->a);
+    reader_begin(&m->a);
+    take_row(m, 2);
+    reader_end(&m->a);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 1);
+    reader_end(&m->a);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    end_moving(m);
+}
+
+/* There is always a section open, but never the same one for long. */
+TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
+{
+    struct moving *m = moving_store(64, 16);
+    for (locus_key k = 0; k < 64; k++) write_row(m, k, 1);
+    reader_begin(&m->a);
+    for (locus_key k = 0; k < 64; k++) take_row(m, k);
+    for (int i = 0; i < 20; i++) {
+        reader_begin(&m->b);
+        mover_reclaim(&m->mover);
+        reader_end(&m->a);
+        reader_begin(&m->a);
+        mover_reclaim(&m->mover);
+        reader_end(&m->b);
+    }
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    reader_end(&m->a);
+    end_moving(m);
+}
+
+TEST(store, a_section_that_began_later_does_not_hold_up_what_left_before)
+{
+    struct moving *m = moving_store(4, 16);
+    write_row(m, 1, 1);
+    take_row(m, 1);
+    reader_begin(&m->a);
+    write_row(m, 2, 1);
+    take_row(m, 2); /* this one it could see */
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&m->mover);
+    CHECK(store_held_rows(&m->store) >= 1);
+    reader_end(&m->a);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    end_moving(m);
+}
+
+/* Rows that leave while others wait for their grace period get one of their own. */
+TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
+{
+    struct moving *m = moving_store(4, 16);
+    write_row(m, 1, 1);
+    write_row(m, 2, 2);
+    reader_begin(&m->a);
+    take_row(m, 1);
+    mover_reclaim(&m->mover); /* key 1 waits now */
+    reader_begin(&m->b);
+    const float *view = row_view(&m->store, store_spot(&m->store, 2), &(int){0});
+    take_row(m, 2);
+    reader_end(&m->a);
+    poll(m);
+    write_row(m, 3, 9);
+    write_row(m, 0, 9);
+    CHECK(view[0] == 2);
+    CHECK(store_held_rows(&m->store) >= 3); /* keys 0, 3 and what b sees */
+    reader_end(&m->b);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 2);
+    end_moving(m);
+}
+
+TEST(store, many_rows_can_wait)
+{
+    struct moving *m = moving_store(5000, 16);
+    for (locus_key k = 0; k < 5000; k++) write_row(m, k, 1);
+    reader_begin(&m->a);
+    for (locus_key k = 0; k < 5000; k++) {
+        take_row(m, k);
+        mover_reclaim(&m->mover);
+    }
+    CHECK_EQ(store_held_rows(&m->store), 5000);
+    reader_end(&m->a);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    CHECK_EQ(m->store.density.held_bytes, 0);
+    end_moving(m);
+}
+
+TEST(store, the_end_of_a_mover_gives_everything_back)
+{
+    struct moving *m = moving_store(100, 16);
+    for (locus_key k = 0; k < 100; k++) write_row(m, k, 1);
+    for (locus_key k = 0; k < 100; k++) {
+        take_row(m, k);
+        if (k == 50) mover_reclaim(&m->mover); /* some wait, some are not yet asked for */
+    }
+    mover_fini(&m->mover);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    CHECK_EQ(m->store.density.held_bytes, 0);
+    reader_fini(&m->a);
+    reader_fini(&m->b);
+    store_fini(&m->store);
+    free(m);
+}
+
+TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
+{
+    struct moving *m = moving_store(4, 16);
+    static struct mover other; /* outlives its registration: the epoch knows its record until the store ends */
+    float row[ROOM];
+    bool written;
+    mover_init(&other, &m->store);
+    write_row(m, 0, 1);
+    write_row(m, 1, 1);
+    take_row(m, 0);
+    CHECK_EQ(row_take(&other, store_spot(&m->store, 1), row, &written, directory_elsewhere(1, 1)), 0);
+    poll(m);
+    CHECK_EQ(store_held_rows(&m->store), 1);
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&other);
+    CHECK_EQ(store_held_rows(&m->store), 0);
+    mover_fini(&other);
+    end_moving(m);
+}

@@ -1,0 +1,75 @@
+/*
+ * test.h - what every test file includes.
+ *
+ *     TEST(mailbox, keeps_the_order_of_one_sender)
+ *     {
+ *         CHECK_EQ(mailbox_put(&mb, &m), 0);
+ *     }
+ *
+ * The same bodies run under two runners. Criterion runs them in the ordinary and the ASan build; the plain runner
+ * (test/runner/plain.c) everywhere, and alone under ThreadSanitizer, where Criterion aborts. Both give each test a
+ * process of its own and a time limit. A failed check prints where and what, and ends the test at once, from any thread
+ * or fiber; SKIP() is for the test's own thread.
+ */
+#ifndef TEST_H
+#define TEST_H
+
+#include <stddef.h>
+
+enum { TEST_LIMIT_S = 60 };
+
+/* A test of at most TEST_LIMIT_S seconds, or of a limit of its own. Names are sentences_with_underscores. */
+#define TEST(suite, name) TEST_TIMEOUT(suite, name, TEST_LIMIT_S)
+
+/* Ends the test as failed unless the condition holds. */
+#define CHECK(condition) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "CHECK(%s)", #condition))
+/* The same for two integers, and shows them. */
+#define CHECK_EQ(a, b) test_equal(__FILE__, __LINE__, #a, #b, (long long)(a), (long long)(b))
+/* The same for a text that must contain another. */
+#define CHECK_STR(text, part) test_contains(__FILE__, __LINE__, #text, text, part)
+/* Ends the test as skipped; the closing lines name it with this reason. */
+#define SKIP(reason) test_skip(reason)
+
+/* How long a test that repeats itself should go on: LOCUS_TEST_SECONDS, 5 unless told. `make soak` asks for minutes; a
+ * test's time limit grows with it. */
+int test_seconds(void);
+
+_Noreturn void test_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void test_skip(const char *reason);
+void test_equal(const char *file, int line, const char *a, const char *b, long long a_value, long long b_value);
+void test_contains(const char *file, int line, const char *name, const char *text, const char *part);
+
+#ifdef TEST_WITH_CRITERION
+
+#include <criterion/criterion.h>
+void test_check_leaks(void);
+#define TEST_TIMEOUT(suite, name, seconds) \
+    static void suite##__##name(void); \
+    Test(suite, name, .timeout = (seconds)) \
+    { \
+        suite##__##name(); \
+        test_check_leaks(); \
+    } \
+    static void suite##__##name(void)
+
+#else
+
+struct test {
+    const char *suite, *name;
+    void (*body)(void);
+    int limit_s;
+    struct test *next; /* the runner's */
+};
+void test_register(struct test *);
+
+#define TEST_TIMEOUT(suite, name, seconds) \
+    static void suite##__##name(void); \
+    __attribute__((constructor)) static void suite##__##name##__register(void) \
+    { \
+        static struct test test = {#suite, #name, suite##__##name, (seconds), NULL}; \
+        test_register(&test); \
+    } \
+    static void suite##__##name(void)
+
+#endif
+#endif
