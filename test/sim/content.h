@@ -1,0 +1,71 @@
+/*
+ * content.h - rows whose values say what was done to them.
+ *
+ * Every update of a key has a number and a field of its own in the row: two bits of a float that counts exactly to 2^24.
+ * Adding the update makes its field 1; adding it twice, 2. The first element names the last set, the last element counts
+ * the updates since; both name the key, too. So a row that was read tells exactly which updates it holds, whether one
+ * was applied twice, whether it is torn and whether it is another key's; and rows can be added up: owner's row plus
+ * updates under way must be all that were made.
+ *
+ * Callers   simulation programs
+ * Memory    the caller's
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_TEST_CONTENT_H
+#define LOCUS_TEST_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CONTENT_FIELDS = 12, /* a float */
+    CONTENT_UPDATES_MAX = 120,
+    CONTENT_KEYS_MAX = 64,
+    CONTENT_LENGTH_MIN = 3,
+    CONTENT_LENGTH_MAX = 2 + CONTENT_UPDATES_MAX / CONTENT_FIELDS,
+    CONTENT_ROOM = 36, /* the compiler does not know that rows are short, and warns of its copies of 33 floats */
+};
+
+struct content {
+    unsigned set; /* the last one, 0: none yet */
+    uint64_t updates[2];
+};
+
+static inline bool content_has(const struct content *c, unsigned update)
+{
+    return c->updates[update / 64] >> update % 64 & 1;
+}
+
+static inline void content_add(struct content *c, unsigned update)
+{
+    c->updates[update / 64] |= UINT64_C(1) << update % 64;
+}
+
+static inline bool content_equals(const struct content *a, const struct content *b)
+{
+    return a->set == b->set && a->updates[0] == b->updates[0] && a->updates[1] == b->updates[1];
+}
+
+/* Updates that a row of this length has fields for. */
+static inline unsigned content_room(uint32_t length)
+{
+    return (length - 2) * CONTENT_FIELDS;
+}
+
+/* The row of a key: where its fields are. */
+struct content_layout {
+    uint32_t length;
+    unsigned key;
+};
+void content_write_update(float *row, struct content_layout, unsigned update);
+void content_write_set(float *row, struct content_layout, unsigned set);
+/* NULL, or what is wrong with the row. */
+const char *content_read(const float *row, struct content_layout, struct content *);
+/* Is that what is wrong: a row half written? */
+bool content_is_torn(const char *wrong);
+/* "set 2 + 1 5 9"; returns `text`. */
+const char *content_text(const struct content *, char *text, size_t bytes);
+
+#endif

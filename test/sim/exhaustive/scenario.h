@@ -1,0 +1,50 @@
+/*
+ * scenario.h - a handful of operations on one key, by workers of three nodes.
+ *
+ * Callers   main.c chooses, search.c explores
+ * Memory    the caller's
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_EXHAUSTIVE_SCENARIO_H
+#define LOCUS_EXHAUSTIVE_SCENARIO_H
+
+#include "locus.h"
+
+enum { SCENARIO_NODES = 3, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 7 };
+
+enum scenario_kind {
+    CALL_PULL,
+    CALL_PUSH,
+    CALL_SET,
+    CALL_LOCALIZE,
+    CALL_BEGIN, /* an intent becomes active; and ends */
+    CALL_END,
+    CALL_KINDS
+};
+
+struct scenario_call {
+    enum scenario_kind kind;
+    unsigned worker; /* of all; calls of one worker in their order here */
+    bool async;      /* the worker goes on before it is done */
+};
+
+struct scenario {
+    enum locus_technique technique;
+    unsigned workers;
+    unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
+    unsigned calls;
+    struct scenario_call call[SCENARIO_CALLS_MAX];
+};
+
+/* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before them the technique, if
+ * it is not relocate: "adaptive 0:begin,push,end 1:begin,pull". False: no such scenario. */
+bool scenario_parse(struct scenario *, const char *text);
+/* Returns `text`. */
+const char *scenario_text(const struct scenario *, char *text, size_t bytes);
+
+/* All scenarios of so many calls, each once: 0 ... scenario_count()-1. False: that one is like another. */
+uint64_t scenario_count(enum locus_technique, unsigned calls);
+bool scenario_number(struct scenario *, enum locus_technique, unsigned calls, uint64_t number);
+
+#endif

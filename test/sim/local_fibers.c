@@ -1,0 +1,740 @@
+/*
+ * local_fibers.c - the store's rows under every interleaving that a seed can think of.
+ *
+ * Workers read, add, set and view a few short rows while each shard's mover takes rows out and puts them back, changed
+ * meanwhile or not, as another node would. All are fibers; at each of the store's narrow places the seed decides who
+ * goes on. Checked: every row read is whole and the key's own, every key's history has an order (history.h), a view
+ * stays with its row until its section ends, -EAGAIN is answered only for a row that is away, and all memory comes back.
+ *
+ *   local_fibers             seeds 1 ... 10000, then new ones until LOCUS_TEST_SECONDS seconds are over
+ *   local_fibers --seeds N   seeds 1 ... N, or to the first failure
+ *   local_fibers --seed N    one, with a trace
+ */
+#include "fibers.h"
+#include "history.h"
+#include "store/row.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LENGTH_MAX = 9,
+    ROOM = 40, /* floats for a row; the compiler does not know that they are short, and warns of its copies of 33 */
+    KEYS_MAX = 4,
+    TABLES_MAX = 3,
+    SHARDS_MAX = 3,
+    NODES_MAX = 3,
+    WORKERS_MAX = 4,
+    BATCH_MAX = 12,
+    VALUE_BITS = 6, /* the values of different keys lie in different ranges: who sees another key's row knows it */
+    VALUE_MAX = (1 << VALUE_BITS) - 1,
+    CROWDED_BYTES = 1 << 30, /* as if other rows had used up all home slots that may be touched: spare ones are taken */
+    STEPS_MAX = 200000,
+    UNDECIDED_MAX = 10, /* more, and this would judge nothing */
+    SECONDS_MAX = 60,   /* a seed takes far below a millisecond */
+};
+
+struct key {
+    locus_key key;
+    struct spot spot;
+    uint32_t length;
+    float unit; /* its values are multiples of it: 0 ... VALUE_MAX times */
+    bool has_sets;
+    unsigned spent;   /* the sum of all that was ever added or set */
+    unsigned planned; /* entries of the history that are taken or promised */
+    struct history history;
+    bool away, written;       /* as its mover knows; written: while it is away */
+    uint64_t away_until;      /* the return of the last call that put it back */
+    unsigned departures;      /* completed calls that took it out */
+    unsigned returns;         /* calls that put it back, begun */
+    directory_word elsewhere; /* what its word says while it is away */
+    float values[ROOM];
+};
+
+struct worker {
+    struct reader reader;
+    struct dice dice;
+    unsigned id, operations;
+};
+
+struct moves {
+    struct mover mover;
+    struct dice dice;
+    unsigned shard, count;
+};
+
+static struct {
+    struct store store;
+    unsigned shards, keys, workers;
+    struct key key[KEYS_MAX];
+    struct worker worker[WORKERS_MAX];
+    struct moves moves[SHARDS_MAX];
+    unsigned view_weight, move_weight; /* how the operations are mixed */
+    uint64_t now;                      /* a logical clock: calls and returns have different times */
+} world;
+
+static uint64_t seed;
+static bool tracing, failed;
+static uint64_t undecided; /* histories with too many operations at once for a verdict */
+
+static void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void trace(const char *format, ...)
+{
+    if (!tracing) return;
+    int who = fibers_current();
+    printf("%6" PRIu64 " ", fibers_steps());
+    if (who < 0)
+        printf("           ");
+    else if ((unsigned)who < world.workers)
+        printf("worker %u   ", (unsigned)who);
+    else
+        printf("mover      ");
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+}
+
+static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void fail(const char *format, ...)
+{
+    if (!failed) {
+        printf("seed %" PRIu64 ": ", seed);
+        va_list arguments;
+        va_start(arguments, format);
+        vprintf(format, arguments);
+        va_end(arguments);
+        printf("\nreplay: local_fibers --seed %" PRIu64 "\n", seed);
+    }
+    failed = true;
+    if (fibers_current() >= 0) fibers_stop();
+}
+
+static uint64_t tick(void)
+{
+    return ++world.now;
+}
+
+static void record(struct key *k, enum history_kind kind, unsigned value, uint64_t called)
+{
+    if (!history_add(&k->history, kind, value, called, tick())) fail("the history of key %u is full", (unsigned)k->key);
+}
+
+/* Room for one more operation on the key; a history has its bound. */
+static bool plan(struct key *k)
+{
+    if (k->planned == HISTORY_MAX - 2) return false; /* the last two are for the end: read, and taken out */
+    k->planned++;
+    return true;
+}
+
+/* An amount to add or set, 0: the range of the key's values is used up. */
+static unsigned spend(struct key *k, struct dice *d)
+{
+    unsigned amount = 1 + dice_below(d, 3);
+    if (k->spent + amount > VALUE_MAX) return 0;
+    k->spent += amount;
+    return amount;
+}
+
+static void fill(const struct key *k, float *row, unsigned amount)
+{
+    for (uint32_t i = 0; i < k->length; i++) row[i] = (float)amount * k->unit;
+}
+
+/* The element as a multiple of the key's unit. */
+static unsigned amount_of(const struct key *k, float element, const char *what)
+{
+    unsigned amount = (unsigned)(element / k->unit);
+    if (element < 0 || amount > VALUE_MAX || (float)amount * k->unit != element)
+        fail("%s of key %u found %g, which is not a value of this key", what, (unsigned)k->key, (double)element);
+    return amount;
+}
+
+static unsigned row_amount(const struct key *k, const float *row, const char *what)
+{
+    for (uint32_t i = 1; i < k->length; i++)
+        if (row[i] != row[0])
+            fail("%s of key %u is torn: element 0 is %g, element %u is %g", what, (unsigned)k->key, (double)row[0], i,
+                 (double)row[i]);
+    return amount_of(k, row[0], what);
+}
+
+/* -EAGAIN is true only of a row that was away at some moment of the call. */
+static void check_refusal(const struct key *k, int rc, uint64_t called)
+{
+    if (rc != -EAGAIN) fail("key %u: %s", (unsigned)k->key, strerror(-rc));
+    if (!k->away && k->away_until < called) fail("key %u: -EAGAIN although the row was here", (unsigned)k->key);
+    trace("key %u is away", (unsigned)k->key);
+    locus_fiber_yield();
+}
+
+/* Is the row elsewhere, and was it ever since there were that many `returns`? */
+static bool is_gone(const struct key *k, unsigned returns)
+{
+    return k->returns == returns && k->departures == returns + 1;
+}
+
+static void read_one(struct key *k, uint64_t called)
+{
+    float row[ROOM];
+    int rc;
+    bool gone = is_gone(k, k->returns);
+    unsigned returns = k->returns;
+    memset(row, 0xff, sizeof row);
+    for (uint64_t attempt = called; (rc = row_read(k->spot, row)); attempt = tick()) check_refusal(k, rc, attempt);
+    if (gone && is_gone(k, returns)) fail("a read of key %u, which is away", (unsigned)k->key);
+    unsigned amount = row_amount(k, row, "a read");
+    trace("key %u: read %u", (unsigned)k->key, amount);
+    record(k, HISTORY_READ, amount, called);
+}
+
+static void write_one(struct key *k, enum row_change change, unsigned amount, uint64_t called)
+{
+    float row[ROOM];
+    int rc;
+    fill(k, row, amount);
+    for (uint64_t attempt = called; (rc = row_write(k->spot, row, change)); attempt = tick())
+        check_refusal(k, rc, attempt);
+    trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
+    record(k, change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, amount, called);
+}
+
+static struct key *any_key(struct dice *d)
+{
+    return &world.key[dice_below(d, world.keys)];
+}
+
+static void read_some(struct worker *w)
+{
+    struct key *k = any_key(&w->dice);
+    if (plan(k)) read_one(k, tick());
+}
+
+static void write_some(struct worker *w)
+{
+    struct key *k = any_key(&w->dice);
+    enum row_change change = k->has_sets && dice_below(&w->dice, 2) ? ROW_SET : ROW_ADD;
+    unsigned amount = plan(k) ? spend(k, &w->dice) : 0;
+    if (amount) write_one(k, change, amount, tick());
+}
+
+/* Many keys in one call, each of them up to three times. */
+struct batch {
+    size_t n;
+    locus_key keys[BATCH_MAX];
+    unsigned amount[BATCH_MAX];
+    size_t offset[BATCH_MAX];
+    float values[BATCH_MAX * LENGTH_MAX];
+    struct missed_row missed[BATCH_MAX];
+    bool is_missed[BATCH_MAX];
+};
+
+static struct key *batch_key(const struct batch *b, size_t i)
+{
+    return &world.key[b->keys[i]];
+}
+
+static void fill_batch(struct batch *b, struct worker *w, bool to_write)
+{
+    size_t want = 2 + dice_below(&w->dice, 3 * world.keys - 1), offset = 0;
+    memset(b, 0, sizeof *b);
+    for (unsigned tries = 0; b->n < want && tries < 2 * BATCH_MAX; tries++) {
+        struct key *k = any_key(&w->dice);
+        size_t same = 0;
+        for (size_t i = 0; i < b->n; i++) same += b->keys[i] == k->key;
+        if (same == 3 || !plan(k)) continue;
+        unsigned amount = to_write ? spend(k, &w->dice) : 0;
+        if (to_write && !amount) continue;
+        b->keys[b->n] = k->key;
+        b->amount[b->n] = amount;
+        b->offset[b->n++] = offset;
+        fill(k, b->values + offset, amount);
+        offset += k->length;
+    }
+}
+
+/* Checks what the call says it did not do, and marks it. */
+static void note_missed(struct batch *b, size_t count, uint64_t called)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct missed_row m = b->missed[i];
+        if (m.position >= b->n || b->is_missed[m.position] || m.offset != b->offset[m.position])
+            fail("a batch of %zu missed position %zu at offset %zu", b->n, m.position, m.offset);
+        b->is_missed[m.position] = true;
+        check_refusal(batch_key(b, m.position), -EAGAIN, called);
+    }
+}
+
+static void read_batch(struct worker *w)
+{
+    struct batch b;
+    fill_batch(&b, w, false);
+    memset(b.values, 0xff, sizeof b.values);
+    uint64_t called = tick();
+    size_t missed = rows_read(&world.store, b.keys, b.n, b.values, b.missed, NULL);
+    for (size_t i = 0, m = 0; i < b.n; i++) {
+        bool is_missed = m < missed && b.missed[m].position == i;
+        if (is_missed) m++;
+        if (is_missed) continue;
+        unsigned amount = row_amount(batch_key(&b, i), b.values + b.offset[i], "a read of many");
+        trace("key %u: read %u among %zu", (unsigned)b.keys[i], amount, b.n);
+        record(batch_key(&b, i), HISTORY_READ, amount, called);
+    }
+    note_missed(&b, missed, called);
+    for (size_t i = 0; i < b.n; i++)
+        if (b.is_missed[i]) read_one(batch_key(&b, i), called);
+}
+
+static void write_batch(struct worker *w)
+{
+    struct batch b;
+    int rc = 0;
+    bool all_may_be_set = true;
+    fill_batch(&b, w, true);
+    for (size_t i = 0; i < b.n; i++) all_may_be_set &= batch_key(&b, i)->has_sets;
+    enum row_change change = all_may_be_set && dice_below(&w->dice, 2) ? ROW_SET : ROW_ADD;
+    uint64_t called = tick();
+    size_t missed = rows_write(&world.store, b.keys, b.n, b.values, change, b.missed, NULL, &rc);
+    if (rc) fail("a write of many: %s", strerror(-rc));
+    for (size_t i = 0, m = 0; i < b.n; i++) {
+        bool is_missed = m < missed && b.missed[m].position == i;
+        if (is_missed) m++;
+        if (is_missed) continue;
+        trace("key %u: %s %u among %zu", (unsigned)b.keys[i], change == ROW_ADD ? "added" : "set to", b.amount[i], b.n);
+        record(batch_key(&b, i), change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, b.amount[i], called);
+    }
+    note_missed(&b, missed, called);
+    for (size_t i = 0; i < b.n; i++)
+        if (b.is_missed[i]) write_one(batch_key(&b, i), change, b.amount[i], called);
+}
+
+/* A row in place, and what is known of it. */
+struct look {
+    struct key *key;
+    const float *row;
+    unsigned departures; /* of the row, when it was viewed */
+    bool stands_still;   /* the row left since: `seen` is its last state */
+    float seen[LENGTH_MAX];
+};
+
+static void look_again(struct look *l)
+{
+    bool had_left = l->key->departures != l->departures;
+    float now[LENGTH_MAX] = {0};
+    for (uint32_t i = 0; i < l->key->length; i++) {
+        now[i] = l->row[i];
+        unsigned amount = amount_of(l->key, now[i], "a view");
+        if (!l->key->has_sets && amount < amount_of(l->key, l->seen[i], "a view"))
+            fail("a view of key %u went back from %g to %g", (unsigned)l->key->key, (double)l->seen[i], (double)now[i]);
+        if (l->stands_still && now[i] != l->seen[i])
+            fail("a view of key %u went on from %g to %g after the row had left", (unsigned)l->key->key,
+                 (double)l->seen[i], (double)now[i]);
+    }
+    memcpy(l->seen, now, sizeof now);
+    l->stands_still = had_left;
+}
+
+static void view_some(struct worker *w)
+{
+    struct look look[3];
+    unsigned looks = 0, views = 1 + dice_below(&w->dice, 3);
+    bool nested = dice_below(&w->dice, 4) == 0;
+    reader_begin(&w->reader);
+    trace("section begins");
+    for (unsigned i = 0; i < views; i++) {
+        struct key *k = any_key(&w->dice);
+        struct look *l = &look[looks];
+        uint64_t called = tick();
+        unsigned returns = k->returns;
+        bool gone = is_gone(k, returns);
+        if (nested) reader_begin(&w->reader);
+        *l = (struct look){.key = k, .departures = k->departures, .row = row_view(&world.store, k->spot, &(int){0})};
+        if (nested) reader_end(&w->reader);
+        trace("key %u: viewed, %s", (unsigned)k->key, l->row ? "here" : "away");
+        if (!l->row && !k->away && k->away_until < called) fail("no view of key %u, which is here", (unsigned)k->key);
+        if (l->row && gone && is_gone(k, returns)) fail("a view of key %u, which is away", (unsigned)k->key);
+        if (l->row && k->departures == l->departures) looks++; /* else unknown which stay of the row this is */
+        for (unsigned j = 0; j < looks; j++) look_again(&look[j]);
+    }
+    for (unsigned i = 0, n = 2 + dice_below(&w->dice, 6); i < n; i++) {
+        locus_fiber_yield();
+        if (dice_below(&w->dice, 4) == 0) read_some(w);
+        for (unsigned j = 0; j < looks; j++) look_again(&look[j]);
+    }
+    trace("section ends");
+    reader_end(&w->reader);
+}
+
+static void work(void *argument)
+{
+    struct worker *w = argument;
+    for (unsigned i = 0; i < w->operations; i++) {
+        locus_fiber_yield();
+        if (dice_below(&w->dice, 8) < world.view_weight) {
+            view_some(w);
+            continue;
+        }
+        switch (dice_below(&w->dice, 8)) {
+        case 0: read_batch(w); break;
+        case 1: write_batch(w); break;
+        case 2:
+        case 3:
+        case 4: read_some(w); break;
+        default: write_some(w);
+        }
+    }
+}
+
+static void take_out(struct moves *m, struct key *k)
+{
+    bool written;
+    uint64_t called = tick();
+    k->away = true; /* from some moment of the call on */
+    memset(k->values, 0xff, sizeof k->values);
+    k->elsewhere = directory_elsewhere(1 + dice_below(&m->dice, 3), dice_below(&m->dice, 100));
+    int rc = row_take(&m->mover, k->spot, k->values, &written, k->elsewhere);
+    k->departures++;
+    if (rc) fail("key %u cannot be taken out: %s", (unsigned)k->key, strerror(-rc));
+    unsigned amount = row_amount(k, k->values, "taking out");
+    trace("key %u: taken out with %u%s", (unsigned)k->key, amount, written ? "" : ", never written");
+    if (!written && amount) fail("key %u was never written, but its row is not zero", (unsigned)k->key);
+    k->written = written;
+    record(k, HISTORY_READ, amount, called);
+}
+
+/* As if it were written at the node where it is now. */
+static void change_elsewhere(struct moves *m, struct key *k)
+{
+    bool is_set = k->has_sets && dice_below(&m->dice, 2);
+    unsigned amount = plan(k) ? spend(k, &m->dice) : 0;
+    if (!amount) return;
+    for (uint32_t i = 0; i < k->length; i++) k->values[i] = (is_set ? 0 : k->values[i]) + (float)amount * k->unit;
+    trace("key %u: %s %u elsewhere", (unsigned)k->key, is_set ? "set to" : "added", amount);
+    k->written = true;
+    record(k, is_set ? HISTORY_SET : HISTORY_ADD, amount, tick());
+}
+
+static void put_back(struct key *k)
+{
+    k->returns++;
+    if (*k->spot.word != k->elsewhere) fail("the word of key %u, which is away, was changed", (unsigned)k->key);
+    int rc = row_put(k->spot, k->written ? k->values : NULL);
+    if (rc) fail("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
+    k->away = false;
+    k->away_until = tick();
+    trace("key %u: put back%s", (unsigned)k->key, k->written ? "" : ", never written");
+}
+
+static void check_wrong_moves(struct moves *m, struct key *k)
+{
+    float row[ROOM] = {0};
+    bool written;
+    if (k->away && row_take(&m->mover, k->spot, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
+        fail("key %u was taken out twice", (unsigned)k->key);
+    if (!k->away && row_put(k->spot, row) != -EEXIST) fail("key %u was put in twice", (unsigned)k->key);
+}
+
+static void move_some(struct moves *m, struct key *k)
+{
+    if (dice_below(&m->dice, 8) == 0) check_wrong_moves(m, k);
+    if (!k->away) {
+        if (plan(k)) take_out(m, k);
+    } else if (dice_below(&m->dice, 3) == 0) {
+        change_elsewhere(m, k);
+    } else {
+        put_back(k);
+    }
+    for (unsigned polls = dice_below(&m->dice, 4); polls > 0; polls--) mover_reclaim(&m->mover);
+}
+
+static bool is_of_shard(const struct key *k, unsigned shard)
+{
+    return keyspace_shard(&world.store.keyspace, k->key) == shard;
+}
+
+static void move(void *argument)
+{
+    struct moves *m = argument;
+    for (unsigned i = 0; i < m->count; i++) {
+        struct key *k = any_key(&m->dice);
+        locus_fiber_yield();
+        if (is_of_shard(k, m->shard)) move_some(m, k);
+    }
+    for (unsigned i = 0; i < world.keys; i++)
+        if (is_of_shard(&world.key[i], m->shard) && world.key[i].away) put_back(&world.key[i]);
+}
+
+/* The world of a seed: drawn before its fibers run. */
+
+static unsigned draw_tables(struct dice *d, struct locus_table *table)
+{
+    unsigned tables = 0;
+    world.keys = 1 + dice_below(d, KEYS_MAX);
+    for (unsigned left = world.keys; left > 0; tables++) {
+        unsigned rows = tables + 1 == TABLES_MAX ? left : 1 + dice_below(d, left);
+        table[tables] = (struct locus_table){.rows = rows, .length = 1 + dice_below(d, LENGTH_MAX)};
+        left -= rows;
+    }
+    return tables;
+}
+
+/* A key whose home is another node is away from the start, never written. */
+static void draw_keys(struct dice *d)
+{
+    unsigned sets = dice_below(d, 3); /* no key, any key, every key is also set */
+    for (unsigned i = 0; i < world.keys; i++) {
+        struct key *k = &world.key[i];
+        memset(k, 0, sizeof *k);
+        k->key = i;
+        k->spot = store_spot(&world.store, i);
+        k->length = k->spot.part->length;
+        k->unit = (float)(1u << i * VALUE_BITS);
+        k->has_sets = sets == 2 || (sets == 1 && dice_below(d, 2));
+        k->away = !spot_is_home(k->spot);
+        k->departures = k->away;
+    }
+}
+
+static void draw_fibers(struct dice *d)
+{
+    unsigned operations = 2 + dice_below(d, 8), moves = dice_below(d, 20);
+    world.workers = 1 + dice_below(d, WORKERS_MAX);
+    world.view_weight = dice_below(d, 6);
+    for (unsigned i = 0; i < world.workers; i++) {
+        struct worker *w = &world.worker[i];
+        w->id = i;
+        w->dice.state = dice_throw(d);
+        w->operations = operations;
+        reader_init(&w->reader, &world.store);
+        fibers_add(work, w);
+    }
+    for (unsigned i = 0; i < world.shards; i++) {
+        struct moves *m = &world.moves[i];
+        m->shard = i;
+        m->dice.state = dice_throw(d);
+        m->count = moves * world.keys / 2;
+        mover_init(&m->mover, &world.store);
+        fibers_add(move, m);
+    }
+}
+
+static void draw_world(struct dice *d)
+{
+    struct locus_table table[TABLES_MAX];
+    unsigned tables = draw_tables(d, table);
+    world.now = 0;
+    world.shards = 1 + dice_below(d, SHARDS_MAX);
+    unsigned nodes = 1 + dice_below(d, NODES_MAX), rank = dice_below(d, nodes);
+    if (store_init(&world.store, table, tables, world.shards, nodes, rank)) fail("no store");
+    if (dice_below(d, 2)) world.store.density.touched_bytes = CROWDED_BYTES;
+    draw_keys(d);
+    draw_fibers(d);
+    trace("%u keys in %u tables, %u shards, %u workers, node %u of %u, policy %s", world.keys, tables, world.shards,
+          world.workers, rank, nodes, fibers_policy_name((enum fibers_policy)(seed % FIBERS_POLICIES)));
+}
+
+/* After the last step: nobody is inside the store. */
+
+static void check_word(const struct key *k)
+{
+    directory_word w = *k->spot.word;
+    if (directory_is_latched(w)) fail("key %u is still latched", (unsigned)k->key);
+    if (w & DIRECTORY_WANTED) fail("the latch of key %u is still wanted", (unsigned)k->key);
+}
+
+static void check_history(struct key *k)
+{
+    read_one(k, tick());
+    enum history_verdict verdict = history_check(&k->history);
+    if (verdict == HISTORY_TOO_WIDE) undecided++;
+    if (verdict == HISTORY_BAD) {
+        if (!failed) history_print(&k->history);
+        fail("the operations on key %u have no order", (unsigned)k->key);
+    }
+}
+
+static uint64_t rows_here(void)
+{
+    uint64_t rows = 0;
+    for (unsigned i = 0; i < world.keys; i++) rows += directory_state(*world.key[i].spot.word) == DIRECTORY_MAIN;
+    return rows;
+}
+
+/* Without readers a few polls must end every grace period. */
+static void reclaim_all(void)
+{
+    for (unsigned polls = 0; polls < 16; polls++)
+        for (unsigned i = 0; i < world.shards; i++) mover_reclaim(&world.moves[i].mover);
+}
+
+static void check_memory(void)
+{
+    reclaim_all();
+    if (store_held_rows(&world.store) != rows_here())
+        fail("%" PRIu64 " slots are in use for %" PRIu64 " rows", store_held_rows(&world.store), rows_here());
+    for (unsigned i = 0; i < world.keys; i++)
+        take_out(&world.moves[keyspace_shard(&world.store.keyspace, i)], &world.key[i]);
+    reclaim_all();
+    if (store_held_rows(&world.store)) fail("%" PRIu64 " slots were never given back", store_held_rows(&world.store));
+    if (world.store.density.held_bytes) fail("%" PRId64 " bytes of rows are left", world.store.density.held_bytes);
+    int64_t touched = world.store.density.touched_bytes % CROWDED_BYTES;
+    if (touched != (int64_t)store_touched_bytes(&world.store))
+        fail("%" PRId64 " bytes are counted as touched, %" PRIu64 " are", touched, store_touched_bytes(&world.store));
+}
+
+static void end_world(void)
+{
+    for (unsigned i = 0; i < world.workers; i++) reader_fini(&world.worker[i].reader);
+    for (unsigned i = 0; i < world.shards; i++) mover_fini(&world.moves[i].mover);
+    store_fini(&world.store);
+}
+
+static void check_end(enum fibers_end end)
+{
+    if (end == FIBERS_ENDLESS) fail("no end after %d steps", STEPS_MAX);
+    for (unsigned i = 0; i < world.keys && !failed; i++) {
+        check_word(&world.key[i]);
+        check_history(&world.key[i]);
+    }
+    if (!failed) check_memory();
+    if (!failed) end_world(); /* after a failure its fibers may be anywhere, with latches and sections */
+}
+
+/* A violated invariant, a hang or a wild access inside the store: says the seed before the process ends. */
+
+static char seed_text[128]; /* written ahead: a handler may not */
+
+static void write_seed_text(void)
+{
+    snprintf(seed_text, sizeof seed_text,
+             "seed %" PRIu64 " ended the process\nreplay: local_fibers --seed %" PRIu64 "\n", seed, seed);
+}
+
+static void say_seed(void)
+{
+    if (write(STDOUT_FILENO, seed_text, strlen(seed_text)) < 0) _exit(3);
+}
+
+static void on_signal(int number)
+{
+    say_seed();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+#ifdef LOCUS_ASAN
+void __sanitizer_set_death_callback(void (*callback)(void));
+
+static void catch_signals(void)
+{
+    __sanitizer_set_death_callback(say_seed);
+    signal(SIGABRT, on_signal);
+    signal(SIGALRM, on_signal);
+}
+#else
+static void catch_signals(void)
+{
+    signal(SIGABRT, on_signal);
+    signal(SIGALRM, on_signal);
+    signal(SIGSEGV, on_signal);
+}
+#endif
+
+static bool run_seed(uint64_t which)
+{
+    struct dice d = {which};
+    seed = which;
+    failed = false;
+    write_seed_text();
+    alarm(SECONDS_MAX);
+    fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), dice_throw(&d));
+    draw_world(&d);
+    check_end(fibers_run(STEPS_MAX));
+    alarm(0);
+    return !failed;
+}
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Each policy is a test that ends with its first failure. */
+static struct {
+    uint64_t passed;
+    bool has_failed;
+} test[FIBERS_POLICIES];
+
+static void run_seed_of_test(uint64_t number)
+{
+    unsigned policy = (unsigned)(number % FIBERS_POLICIES);
+    if (test[policy].has_failed) return;
+    test[policy].has_failed = !run_seed(number);
+    test[policy].passed += !test[policy].has_failed;
+}
+
+static unsigned failed_tests(void)
+{
+    unsigned failures = 0;
+    for (unsigned p = 0; p < FIBERS_POLICIES; p++) failures += test[p].has_failed;
+    return failures;
+}
+
+static int closing_lines(void)
+{
+    unsigned failures = failed_tests();
+    for (unsigned p = 0; p < FIBERS_POLICIES; p++)
+        printf("%-7s rows under %s scheduling: %" PRIu64 " seeds\n", test[p].has_failed ? "FAILED" : "ok",
+               fibers_policy_name((enum fibers_policy)p), test[p].passed);
+    if (undecided) printf("%" PRIu64 " histories were too wide for a verdict\n", undecided);
+    printf("%u passed, %u failed, 0 skipped\n", FIBERS_POLICIES - failures, failures);
+    return failures > 0 || undecided > UNDECIDED_MAX;
+}
+
+/* Ends early when that many tests have failed. */
+static int run_seeds(uint64_t seeds, uint64_t seconds, unsigned failures_max)
+{
+    uint64_t deadline = monotonic_ms() + 1000 * seconds;
+    for (uint64_t number = 1; number <= seeds && failed_tests() < failures_max; number++) run_seed_of_test(number);
+    /* Seeds that no earlier run had. */
+    uint64_t number = (uint64_t)time(NULL) << 24;
+    while (monotonic_ms() < deadline && failed_tests() < failures_max) run_seed_of_test(number++);
+    return closing_lines();
+}
+
+static int run_with_trace(uint64_t number)
+{
+    tracing = true;
+    bool good = run_seed(number);
+    printf("%d passed, %d failed, 0 skipped\n", good, !good);
+    return !good;
+}
+
+int main(int argc, char **argv)
+{
+    const char *seconds = getenv("LOCUS_TEST_SECONDS");
+    uint64_t number = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+#ifdef LOCUS_TSAN
+    printf("skipped: local_fibers: fibers share one thread, which ThreadSanitizer cannot tell apart\n");
+    printf("0 passed, 0 failed, %d skipped\n", FIBERS_POLICIES);
+    return 0;
+#endif
+    catch_signals();
+    if (argc == 3 && strcmp(argv[1], "--seed") == 0) return run_with_trace(number);
+    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) return run_seeds(number, 0, 1);
+    if (argc == 1) return run_seeds(10000, seconds ? strtoull(seconds, NULL, 10) : 0, FIBERS_POLICIES);
+    fprintf(stderr, "usage: local_fibers [--seed N | --seeds N]\n");
+    return 2;
+}

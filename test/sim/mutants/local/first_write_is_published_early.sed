@@ -1,0 +1,3 @@
+# file: src/store/row.c
+# what: a first write publishes its slot before the copy
+/^static int write_first/,/^}/ s/fill_slot(/directory_publish(s.word, directory_main(slot, 1)); &/

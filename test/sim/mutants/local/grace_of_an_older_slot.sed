@@ -1,0 +1,3 @@
+# file: src/store/store.c
+# what: a slot is given back with those that left before it
+/^void mover_free/,/^}/ s/m->open/(*(m->is_waiting ? \&m->waiting : \&m->open))/g

@@ -1,0 +1,3 @@
+# file: src/store/directory.h
+# what: a latched row counts as readable, and can be latched again
+s/(w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) ==/(w \& DIRECTORY_HAS_ROW) ==/

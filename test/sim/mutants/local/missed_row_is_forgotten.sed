@@ -1,0 +1,3 @@
+# file: src/store/row.c
+# what: a batch does not say that a row is elsewhere
+s/^\( *\)misses++;/\1;/

@@ -1,0 +1,3 @@
+# file: src/store/slab.c
+# what: a slot that left and is used again is still offered
+s/bitset_remove(&s->released, slot);/(void)0;/

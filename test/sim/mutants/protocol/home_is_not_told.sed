@@ -1,0 +1,4 @@
+# file: src/actors/location.c
+# what: the home does not hear of a row that moved
+# by: exhaustive
+/^void location_announce/,/^}/ s/home == s->rank ||/true ||/

@@ -1,0 +1,3 @@
+# file: src/store/row.c
+# what: a row that arrives is published before it is copied
+/^int row_put(/,/^}/ s/fill_slot(/directory_publish(s.word, directory_main(slot, 7)); &/

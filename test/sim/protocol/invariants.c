@@ -1,0 +1,500 @@
+#include "invariants.h"
+
+#include "actors/location.h"
+#include "journal.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EPOCHS_MAX = 8192 };
+
+struct key_state {
+    uint64_t epoch;             /* of the ownership that was given away last */
+    uint16_t owner[EPOCHS_MAX]; /* of every epoch */
+    directory_word *word[PLATFORM_NODES_MAX];
+    uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
+};
+
+static struct {
+    const struct script *script;
+    uint64_t moment, relocations;
+    struct key_state key[JOURNAL_KEYS_MAX];
+} world;
+
+static struct spot spot_at(unsigned node, locus_key key)
+{
+    struct shard *s = platform_shard(node, 0);
+    return store_spot(s->store, key);
+}
+
+static unsigned shard_of(locus_key key)
+{
+    return (unsigned)(key % world.script->shards);
+}
+
+static bool is_here(unsigned node, locus_key key)
+{
+    struct spot spot = spot_at(node, key);
+    return spot_is_here(spot, directory_load(spot.word));
+}
+
+void invariants_begin(const struct script *s)
+{
+    world.script = s;
+    world.moment = 1;
+    world.relocations = 0;
+    for (locus_key key = 0; key < s->keys; key++) {
+        struct key_state *k = &world.key[key];
+        unsigned home = spot_home(spot_at(0, key));
+        memset(k, 0, offsetof(struct key_state, owner));
+        memset(k->seen, 0, sizeof *k - offsetof(struct key_state, seen));
+        k->owner[0] = (uint16_t)home;
+        journal_key(key)->was_replicated = s->technique == LOCUS_FULL_REPLICATION;
+        for (unsigned n = 0; n < s->nodes; n++) k->word[n] = spot_at(n, key).word;
+    }
+}
+
+uint64_t invariants_moment(void)
+{
+    return ++world.moment;
+}
+
+uint64_t invariants_relocations(void)
+{
+    return world.relocations;
+}
+
+/* Who the owner of an epoch is, is said by the row that brings the epoch. */
+static void check_claim(locus_key key, unsigned owner, uint64_t epoch, const char *who, unsigned node)
+{
+    struct key_state *k = &world.key[key];
+    if (epoch > k->epoch)
+        report_fail(key, "%s %u knows epoch %" PRIu64 " of key %u, the last is %" PRIu64, who, node, epoch,
+                    (unsigned)key, k->epoch);
+    else if (owner != k->owner[epoch])
+        report_fail(key, "%s %u takes node %u for the owner of key %u in epoch %" PRIu64 ", which is node %u", who,
+                    node, owner, (unsigned)key, epoch, k->owner[epoch]);
+}
+
+/* ---- entries ---- */
+
+static void row_leaves(unsigned from, const struct wire_entry *e)
+{
+    struct key_state *k = &world.key[e->key];
+    if (e->epoch != k->epoch + 1)
+        report_fail(e->key, "node %u gives key %u away with epoch %" PRIu64 ", the last was %" PRIu64, from,
+                    (unsigned)e->key, e->epoch, k->epoch);
+    if (from != k->owner[k->epoch])
+        report_fail(e->key, "node %u gives key %u away, which is node %u's", from, (unsigned)e->key,
+                    k->owner[k->epoch]);
+    if (e->epoch >= EPOCHS_MAX) abort();
+    k->epoch = e->epoch;
+    k->owner[e->epoch] = e->owner;
+    world.relocations++;
+}
+
+static void check_hops(const struct wire_entry *e, unsigned node)
+{
+    uint64_t bound = world.script->nodes + world.key[e->key].epoch;
+    if (e->hops > bound)
+        report_fail(e->key,
+                    "a request for key %u was forwarded %u times by %u nodes and %" PRIu64
+                    " relocations, lately by node %u",
+                    (unsigned)e->key, e->hops, world.script->nodes, world.key[e->key].epoch, node);
+}
+
+static bool is_about_a_key(const struct wire_entry *e)
+{
+    return e->operation != WIRE_ROUND && e->operation != WIRE_ROUND_DONE;
+}
+
+static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    report_sent(shard, from, to, e);
+    if (platform_is_broken() || !is_about_a_key(e)) return;
+    if (e->operation == WIRE_ROW)
+        row_leaves(from, e);
+    else
+        check_claim(e->key, e->owner, e->epoch, "a message of node", from);
+    if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_ENTRY) check_hops(e, from);
+}
+
+static void arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+{
+    report_arrived(shard, from, to, e);
+}
+
+static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
+{
+    report_fail(REPORT_NO_KEY, "shard %u of node %u refuses a frame of node %u: %s", shard, to, from, why);
+}
+
+/* ---- one key ---- */
+
+/* What is under way. Rows of updates are added up. */
+struct traffic {
+    unsigned rows;
+    float sum[CONTENT_ROOM];
+    bool is_disturbed; /* somebody is writing a copy just now */
+};
+
+/* Entries that carry updates on their way to the main copy, or the main copy itself. */
+static bool counts(const struct wire_entry *e)
+{
+    return e->operation == WIRE_ROW || e->operation == WIRE_PUSH ||
+           (e->operation == WIRE_ENTRY && e->flags & WIRE_UPDATE);
+}
+
+static void add_row(float *sum, const float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
+}
+
+static void look_at_links(locus_key key, struct traffic *t)
+{
+    unsigned shard = shard_of(key), nodes = world.script->nodes;
+    for (unsigned from = 0; from < nodes; from++)
+        for (unsigned to = 0; to < nodes; to++) {
+            struct platform_walk w = platform_walk(platform_link(shard, from, to));
+            for (const struct wire_entry *e; (e = platform_next(&w));) {
+                if (e->key != key || !is_about_a_key(e)) continue;
+                t->rows += e->operation == WIRE_ROW;
+                if (counts(e)) add_row(t->sum, wire_values_const(e), e->length);
+            }
+        }
+}
+
+static void look_at_parked(locus_key key, struct traffic *t)
+{
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        struct shard *s = platform_shard(n, shard_of(key));
+        struct record *r = record_find(&s->records, spot_at(n, key).index);
+        for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next)
+            if (counts(&p->entry)) add_row(t->sum, wire_values_const(&p->entry), p->entry.length);
+    }
+}
+
+/* The main copy, unless somebody writes it just now. */
+static bool read_main(unsigned node, locus_key key, float *row)
+{
+    struct spot spot = spot_at(node, key);
+    directory_word w = directory_load(spot.word);
+    if (directory_is_latched(w)) return false;
+    if (directory_has_row(w))
+        memcpy(row, part_row(spot.part, directory_slot(w)), spot.part->row_bytes);
+    else
+        memset(row, 0, spot.part->row_bytes);
+    return true;
+}
+
+/* Replicas: what was added and the owner has not got lies in the row behind. */
+static void look_at_replicas(locus_key key, struct traffic *t)
+{
+    struct journal_key *j = journal_key(key);
+    struct content c;
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        struct spot spot = spot_at(n, key);
+        directory_word w = directory_load(spot.word);
+        if (directory_state(w) != DIRECTORY_REPLICA) continue;
+        j->was_replicated = true;
+        if (directory_is_latched(w)) {
+            t->is_disturbed = true;
+            continue;
+        }
+        const float *row = part_row(spot.part, directory_slot(w));
+        const char *wrong = content_read(row, j->layout, &c);
+        if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
+        if (w & DIRECTORY_DIRTY) add_row(t->sum, row + j->layout.length, j->layout.length);
+    }
+}
+
+static void check_updates(locus_key key, int owner, struct traffic *t)
+{
+    const struct journal_key *j = journal_key(key);
+    float row[CONTENT_ROOM];
+    struct content c;
+    if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, row))) return;
+    if (owner >= 0) add_row(t->sum, row, j->layout.length);
+    const char *wrong = content_read(t->sum, j->layout, &c);
+    if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
+        wrong = owner >= 0 ? content_read(row, j->layout, &c) : NULL;
+        if (wrong) report_fail(key, "the row of key %u at node %d %s", (unsigned)key, owner, wrong);
+        return;
+    }
+    if (wrong) report_fail(key, "key %u: main copy and updates under way: the sum %s", (unsigned)key, wrong);
+    for (unsigned u = 0; u < j->updates; u++)
+        if (content_has(&j->done, u) && !content_has(&c, u))
+            report_fail(key, "update %u of key %u, which is complete, is lost", u, (unsigned)key);
+}
+
+static bool is_elsewhere(enum directory_state state, bool is_home)
+{
+    return state == DIRECTORY_UNTOUCHED ? !is_home : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
+}
+
+/* -1: nobody. */
+static int find_owner(locus_key key)
+{
+    int owner = -1;
+    struct key_state *k = &world.key[key];
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        directory_word w = directory_load(k->word[n]);
+        if (directory_state(w) == DIRECTORY_REPLICA) journal_key(key)->was_replicated = true;
+        if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
+        if (owner >= 0) report_fail(key, "nodes %d and %u both own key %u", owner, n, (unsigned)key);
+        owner = (int)n;
+        k->seen[n] = ++world.moment;
+    }
+    return owner;
+}
+
+void invariants_watch(void)
+{
+    if (platform_is_broken()) return;
+    for (locus_key key = 0; key < world.script->keys; key++) find_owner(key);
+}
+
+static struct record *record_of(unsigned node, locus_key key)
+{
+    return record_find(&platform_shard(node, shard_of(key))->records, spot_at(node, key).index);
+}
+
+/* A replica that has the owner's present version, and nothing of its own, is equal to the main copy. */
+static void check_replicas(locus_key key, unsigned owner)
+{
+    float main[CONTENT_ROOM], row[CONTENT_ROOM];
+    const struct record *o = record_of(owner, key);
+    directory_word w = directory_load(spot_at(owner, key).word);
+    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word) return;
+    if (!read_main(owner, key, main)) return;
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        const struct record *r = record_of(n, key);
+        w = directory_load(spot_at(n, key).word);
+        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->is_out) continue;
+        if (r->version != o->version || !read_main(n, key, row)) continue;
+        for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
+            if (main[i] != row[i])
+                report_fail(key, "the replica of key %u at node %u has version %" PRIu64 ", and is not its main copy",
+                            (unsigned)key, n, r->version);
+    }
+}
+
+static void check_owner(locus_key key)
+{
+    struct traffic t = {0};
+    int owner = find_owner(key);
+    look_at_links(key, &t);
+    look_at_parked(key, &t);
+    look_at_replicas(key, &t);
+    if ((owner >= 0) + t.rows != 1)
+        report_fail(key, "key %u has %d owners and %u rows under way", (unsigned)key, owner >= 0, t.rows);
+    check_updates(key, owner, &t);
+    if (owner >= 0) check_replicas(key, (unsigned)owner);
+}
+
+/* What a node knows whose shard has just returned. */
+static void check_knowledge(locus_key key, unsigned node)
+{
+    struct shard *s = platform_shard(node, shard_of(key));
+    struct location l = location_of(s, spot_at(node, key));
+    const struct key_state *k = &world.key[key];
+    check_claim(key, l.owner, l.epoch, "node", node);
+    if (l.is_here && l.epoch != k->epoch)
+        report_fail(key, "node %u owns key %u in epoch %" PRIu64 ", the last one is %" PRIu64, node, (unsigned)key,
+                    l.epoch, k->epoch);
+}
+
+static void returned(unsigned shard, unsigned node, bool settled)
+{
+    if (platform_is_broken()) return;
+    for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
+        if (settled) check_owner(key);
+        check_knowledge(key, node);
+    }
+}
+
+struct platform_hooks invariants_hooks(void)
+{
+    return (struct platform_hooks){.sent = sent, .arrived = arrived, .returned = returned, .refused = refused};
+}
+
+bool invariants_is_here(unsigned node, locus_key key)
+{
+    return is_here(node, key);
+}
+
+void invariants_localized(unsigned node, locus_key key, uint64_t began)
+{
+    const struct key_state *k = &world.key[key];
+    if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken()) return;
+    if (k->seen[node] >= began) return;
+    report_fail(key, "localize of key %u at node %u is complete, but the row has not been there since", (unsigned)key,
+                node);
+}
+
+/* ---- at rest ---- */
+
+static bool is_full(void)
+{
+    return world.script->technique == LOCUS_FULL_REPLICATION;
+}
+
+/* The owner remembers the version, which never falls; under full replication also the holders, and they theirs. */
+static void check_record(unsigned node, unsigned shard, const struct record *r)
+{
+    locus_key key = r->index * world.script->shards + shard;
+    bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
+                 r->set != REQUEST_NOWHERE || r->parked_first || r->wanted || r->is_out || r->is_later || r->queued;
+    if (waits || (!is_full() && (r->told || r->holders || !is_here(node, key))))
+        report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
+}
+
+static void check_shard(unsigned node, unsigned shard)
+{
+    struct shard *s = platform_shard(node, shard);
+    for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++)
+        if (s->active[i]) report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has an open request", shard, node);
+    for (uint64_t index = 0; index < s->records.keys; index++)
+        if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
+    if (s->parked_bytes || s->rounds.waiting || s->rounds.awaited || s->rounds.settles || s->stalled)
+        report_fail(REPORT_NO_KEY,
+                    "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
+                    " keys that wait for a round, %" PRIu64 " awaited",
+                    shard, node, s->parked_bytes, s->rounds.waiting, s->rounds.awaited);
+    for (unsigned peer = 0; peer < s->nodes; peer++) {
+        if (s->asked_bytes[peer])
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard, node,
+                        s->asked_bytes[peer], peer);
+        if (s->rounds.peer[peer].is_under_way)
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u", shard, node, peer);
+        if (s->rounds.peer[peer].replicas && !is_full())
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u", shard, node, peer);
+    }
+}
+
+/* Every copy is the same; without intent there is none but under full replication. */
+static void check_copies(locus_key key)
+{
+    float main[CONTENT_ROOM], row[CONTENT_ROOM];
+    int owner = find_owner(key);
+    if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        struct spot spot = spot_at(n, key);
+        directory_word w = directory_load(spot.word);
+        bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
+        if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
+        if (!is_full()) report_fail(key, "at rest: node %u has a replica of key %u without intent", n, (unsigned)key);
+        read_main(n, key, row);
+        if (memcmp(main, row, spot.part->row_bytes) != 0)
+            report_fail(key, "at rest: the replica of key %u at node %u is not its main copy", (unsigned)key, n);
+    }
+}
+
+static void check_memory(unsigned node)
+{
+    struct shard *s = platform_shard(node, 0);
+    uint64_t rows = 0;
+    for (locus_key key = 0; key < world.script->keys; key++) {
+        directory_word w = directory_load(spot_at(node, key).word);
+        rows += directory_has_row(w);
+        if (directory_is_latched(w)) report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
+        if (w & DIRECTORY_WANTED && directory_has_row(w))
+            report_fail(key, "at rest: the latch of key %u is wanted at node %u", (unsigned)key, node);
+    }
+    if (store_held_rows(s->store) != rows)
+        report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows", node,
+                    store_held_rows(s->store), rows);
+}
+
+static void read_last(locus_key key)
+{
+    float row[CONTENT_ROOM];
+    for (unsigned n = 0; n < world.script->nodes; n++) {
+        if (!is_here(n, key) || !read_main(n, key, row)) continue;
+        const char *wrong = journal_saw(key, 0, journal_tick(), row);
+        if (wrong) report_fail(key, "at rest: the row of key %u %s", (unsigned)key, wrong);
+        return;
+    }
+    report_fail(key, "at rest: nobody has the row of key %u", (unsigned)key);
+}
+
+/* The home must know the owner when all news has arrived. */
+static void check_home(locus_key key)
+{
+    unsigned home = spot_home(spot_at(0, key));
+    struct location l = location_of(platform_shard(home, shard_of(key)), spot_at(home, key));
+    if (l.epoch != world.key[key].epoch)
+        report_fail(key, "at rest: node %u, the home of key %u, knows epoch %" PRIu64 ", the last is %" PRIu64, home,
+                    (unsigned)key, l.epoch, world.key[key].epoch);
+}
+
+void invariants_at_rest(void)
+{
+    for (unsigned n = 0; n < world.script->nodes && !report_has_failed(); n++) {
+        for (unsigned s = 0; s < world.script->shards; s++) check_shard(n, s);
+        check_memory(n);
+    }
+    for (locus_key key = 0; key < world.script->keys && !report_has_failed(); key++) {
+        check_owner(key);
+        check_home(key);
+        check_copies(key);
+        read_last(key);
+    }
+}
+
+/* ---- in words ---- */
+
+static const char *kind_of_word(directory_word w)
+{
+    static const char *const name[] = {"untouched", "elsewhere", "main", "replica", "empty", "?", "shared", "?"};
+    return name[directory_state(w)];
+}
+
+static void print_at(unsigned node, locus_key key)
+{
+    struct shard *s = platform_shard(node, shard_of(key));
+    struct spot spot = spot_at(node, key);
+    directory_word w = directory_load(spot.word);
+    struct location l = location_of(s, spot);
+    struct record *r = record_find(&s->records, spot.index);
+    float row[CONTENT_ROOM] = {0};
+    struct content c;
+    char text[400];
+    printf("  node %u: %s%s, owner %u, epoch %" PRIu64, node, kind_of_word(w),
+           directory_is_latched(w) && directory_state(w) != DIRECTORY_ELSEWHERE ? " (latched)" : "", l.owner, l.epoch);
+    if ((l.is_here || l.is_replica) && read_main(node, key, row)) {
+        const char *wrong = content_read(row, journal_key(key)->layout, &c);
+        printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "", wrong ? wrong : "");
+    }
+    if (r && (r->wanted || r->told || r->is_out || r->version || r->holders))
+        printf("; wanted %u%s%s, version %" PRIu64 ", %u holders", r->wanted, r->told ? ", told" : "",
+               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+    if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
+        printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
+               r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
+    for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next)
+        printf("; parked: operation %u of node %u", p->entry.operation, p->entry.origin);
+    printf("\n");
+}
+
+void invariants_print(locus_key key)
+{
+    const struct key_state *k = &world.key[key];
+    unsigned nodes = world.script->nodes;
+    printf("  key %u: home %u, %" PRIu64 " relocations, owner by the last row: %u\n", (unsigned)key,
+           spot_home(spot_at(0, key)), k->epoch, k->owner[k->epoch]);
+    for (unsigned n = 0; n < nodes; n++) print_at(n, key);
+    for (unsigned from = 0; from < nodes; from++)
+        for (unsigned to = 0; to < nodes; to++) {
+            struct platform_walk walk = platform_walk(platform_link(shard_of(key), from, to));
+            for (const struct wire_entry *e; (e = platform_next(&walk));)
+                if (e->key == key)
+                    printf("  under way %u -> %u: operation %u, origin %u, owner %u, epoch %" PRIu64 ", hops %u\n",
+                           from, to, e->operation, e->origin, e->owner, e->epoch, e->hops);
+        }
+    printf("  what was done to it:\n");
+    journal_print(key);
+}

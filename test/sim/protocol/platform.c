@@ -1,0 +1,664 @@
+#include "platform.h"
+
+#include "actors/mailbox.h"
+#include "cluster.h"
+#include "error.h"
+#include "operation.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_NS = 10, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+
+struct inbox {
+    struct mailbox mailbox;
+    struct request *current; /* taken out, and waiting for a window */
+};
+
+struct reactor {
+    struct shard shard;
+    struct port port;
+    unsigned node, number;
+    struct inbox *inbox; /* [workers] */
+    bool is_in_call, saw_loss;
+    struct wire_entry *filling; /* the entry that the shard got last: complete when it asks for the next, or returns */
+    unsigned filling_for;
+    uint64_t turn_ns; /* when the shard wants its turn without news */
+};
+
+struct cluster {
+    int rank, size;
+    unsigned shards, workers;
+    enum locus_technique technique;
+    struct reactor **reactor; /* [shards] */
+    void (*lost)(void *context);
+    void *context;
+    bool is_lost, arrived, absent;
+    uint64_t loss_ns; /* when the news of a loss arrives, UINT64_MAX: never */
+    unsigned lost_rank;
+};
+
+/* What the network is like in this run. */
+struct nature {
+    uint64_t latency_ns, jitter_ns;
+    unsigned slow_node, slow_factor;
+    unsigned stall_rarity; /* a frame of so many is late */
+    uint64_t stall_ns;
+    uint32_t frame_bytes;
+    unsigned cut_rarity, linger_rarity;
+    size_t window_bytes;
+};
+
+static struct {
+    unsigned nodes, shards, workers_left;
+    struct platform_hooks hooks;
+    struct dice dice;
+    struct nature nature;
+    struct cluster *node[PLATFORM_NODES_MAX];
+    struct platform_link link[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][PLATFORM_NODES_MAX];
+    unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
+    uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
+    uint64_t meeting;
+    bool ended, broken;
+    struct platform_counters counters;
+} sim;
+
+uint64_t platform_now_ns(void)
+{
+    return 1000 + sim.skipped_ns + fibers_steps() * STEP_NS;
+}
+
+struct platform_counters platform_counters(void)
+{
+    return sim.counters;
+}
+
+/* The network. */
+
+static bool one_in(unsigned rarity)
+{
+    return rarity > 0 && dice_below(&sim.dice, rarity) == 0;
+}
+
+static uint64_t some_ns(uint64_t below)
+{
+    return below ? dice_throw(&sim.dice) % below : 0;
+}
+
+static void draw_nature(struct nature *n)
+{
+    static const uint64_t latency[] = {0, 100, 1000, 5000, 30000};
+    static const uint32_t bytes[] = {1, 200, 1000, ENTRIES_ALWAYS_FIT};
+    struct dice *d = &sim.dice;
+    n->latency_ns = latency[dice_below(d, 5)];
+    n->jitter_ns = (n->latency_ns + 50) * (dice_below(d, 3) ? dice_below(d, 10) : 0);
+    n->slow_node = dice_below(d, 2 * PLATFORM_NODES_MAX);
+    n->slow_factor = 1 + dice_below(d, 40);
+    n->stall_rarity = dice_below(d, 2) ? 5 + dice_below(d, 50) : 0;
+    n->stall_ns = 1000 + latency[dice_below(d, 5)] * 10;
+    n->frame_bytes = bytes[dice_below(d, 4)];
+    n->cut_rarity = dice_below(d, 2) ? 1 + dice_below(d, 6) : 0;
+    n->linger_rarity = dice_below(d, 2) ? 1 + dice_below(d, 5) : 0;
+    n->window_bytes = one_in(4) ? WINDOW_SMALL_BYTES : 1 << 20;
+}
+
+static void draw_link(struct platform_link *l, unsigned from, unsigned to)
+{
+    const struct nature *n = &sim.nature;
+    unsigned factor = from == n->slow_node || to == n->slow_node || one_in(8) ? n->slow_factor : 1;
+    *l = (struct platform_link){
+        .leaves_ns = UINT64_MAX, .latency_ns = n->latency_ns * factor, .jitter_ns = n->jitter_ns * factor};
+}
+
+void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks *hooks, struct dice dice)
+{
+    memset(&sim, 0, sizeof sim);
+    sim.nodes = nodes;
+    sim.shards = shards;
+    sim.hooks = *hooks;
+    sim.dice = dice;
+    draw_nature(&sim.nature);
+    for (unsigned s = 0; s < shards; s++)
+        for (unsigned from = 0; from < nodes; from++)
+            for (unsigned to = 0; to < nodes; to++) draw_link(&sim.link[s][from][to], from, to);
+}
+
+static void drop_frames(struct platform_link *l)
+{
+    while (l->first) {
+        struct platform_frame *f = l->first;
+        l->first = f->next;
+        free(f);
+    }
+    l->last = NULL;
+}
+
+void platform_end(void)
+{
+    for (unsigned s = 0; s < sim.shards; s++)
+        for (unsigned from = 0; from < sim.nodes; from++)
+            for (unsigned to = 0; to < sim.nodes; to++) {
+                drop_frames(&sim.link[s][from][to]);
+                free(sim.link[s][from][to].open);
+            }
+}
+
+const struct platform_link *platform_link(unsigned shard, unsigned from, unsigned to)
+{
+    return &sim.link[shard][from][to];
+}
+
+struct shard *platform_shard(unsigned node, unsigned shard)
+{
+    struct cluster *c = sim.node[node];
+    return c && c->reactor && c->reactor[shard] ? &c->reactor[shard]->shard : NULL;
+}
+
+static struct wire_cursor cursor_of(const struct platform_frame *f)
+{
+    return f ? wire_cursor(&f->header, f->body) : (struct wire_cursor){0};
+}
+
+struct platform_walk platform_walk(const struct platform_link *l)
+{
+    bool open = !l->first;
+    const struct platform_frame *f = open ? l->open : l->first;
+    return (struct platform_walk){f, open, cursor_of(f), l};
+}
+
+const struct wire_entry *platform_next(struct platform_walk *w)
+{
+    const char *why;
+    for (;;) {
+        const struct wire_entry *e = w->cursor.left ? wire_next(&w->cursor, &why) : NULL;
+        if (e) return e;
+        if (!w->frame || w->was_open) return NULL;
+        w->frame = w->frame->next;
+        if (!w->frame) {
+            w->frame = w->link->open;
+            w->was_open = true;
+        }
+        w->cursor = cursor_of(w->frame);
+    }
+}
+
+static void for_entries(const struct platform_frame *f, unsigned shard, unsigned from, unsigned to,
+                        void (*hook)(unsigned, unsigned, unsigned, const struct wire_entry *))
+{
+    struct wire_cursor c = wire_cursor(&f->header, f->body);
+    const struct wire_entry *e;
+    const char *why;
+    while (hook && (e = wire_next(&c, &why))) hook(shard, from, to, e);
+}
+
+/* The open frame begins its way. */
+static void seal(unsigned shard, unsigned from, unsigned to)
+{
+    struct platform_link *l = &sim.link[shard][from][to];
+    struct platform_frame *f = l->open;
+    l->open = NULL;
+    l->leaves_ns = UINT64_MAX;
+    if (l->dead) {
+        free(f);
+        return;
+    }
+    sim.counters.frames++;
+    sim.counters.entries += f->header.count;
+    f->arrives_ns = platform_now_ns() + l->latency_ns + some_ns(l->jitter_ns);
+    if (one_in(sim.nature.stall_rarity)) f->arrives_ns += some_ns(sim.nature.stall_ns);
+    if (f->arrives_ns < l->latest_ns) f->arrives_ns = l->latest_ns;
+    l->latest_ns = f->arrives_ns;
+    f->next = NULL;
+    *(l->first ? &l->last->next : &l->first) = f;
+    l->last = f;
+}
+
+static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
+{
+    uint32_t room = sim.nature.frame_bytes < bytes ? bytes : sim.nature.frame_bytes;
+    struct platform_frame *f = malloc(sizeof *f + room);
+    if (!f) abort();
+    *f = (struct platform_frame){.room = room,
+                                 .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
+    return f;
+}
+
+/* The port. */
+
+static void entry_is_complete(struct reactor *r)
+{
+    if (r->filling && sim.hooks.sent) sim.hooks.sent(r->number, r->node, r->filling_for, r->filling);
+    r->filling = NULL;
+}
+
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+{
+    struct reactor *r = context;
+    struct platform_link *l = &sim.link[r->number][r->node][peer];
+    uint32_t bytes = (uint32_t)wire_entry_bytes(length);
+    entry_is_complete(r);
+    if (l->dead) return NULL;
+    if (peer == r->node) abort(); /* there is no link to oneself */
+    if (l->open && (l->open->header.body_bytes + bytes > l->open->room || one_in(sim.nature.cut_rarity)))
+        seal(r->number, r->node, peer);
+    if (!l->open) l->open = new_frame(r->shard.store, bytes);
+    struct wire_entry *e = (void *)(l->open->body + l->open->header.body_bytes);
+    memset(e, 0, bytes);
+    e->length = length;
+    l->open->header.body_bytes += bytes;
+    l->open->header.count++;
+    r->filling = e;
+    r->filling_for = peer;
+    return e;
+}
+
+static void port_complete(void *context, struct request *request, int rc)
+{
+    (void)context;
+    operation_request_done(request, rc);
+}
+
+static uint64_t port_now_ns(void *context)
+{
+    (void)context;
+    return platform_now_ns();
+}
+
+/* Losses. */
+
+static void note_loss(struct cluster *c, unsigned rank)
+{
+    c->loss_ns = UINT64_MAX;
+    if (c->is_lost) return;
+    c->is_lost = true;
+    c->lost_rank = rank;
+    c->lost(c->context); /* before any operation ends by it */
+}
+
+void platform_break(unsigned a, unsigned b)
+{
+    sim.broken = true;
+    for (unsigned s = 0; s < sim.shards; s++) {
+        sim.link[s][a][b].dead = sim.link[s][b][a].dead = true;
+        drop_frames(&sim.link[s][a][b]); /* not those under construction: their shards may be at it */
+        drop_frames(&sim.link[s][b][a]);
+    }
+    for (unsigned n = 0; n < sim.nodes; n++) {
+        struct cluster *c = sim.node[n];
+        if (c->is_lost) continue;
+        c->loss_ns = platform_now_ns() + some_ns(20000);
+        c->lost_rank = n == b ? a : b;
+    }
+}
+
+bool platform_is_broken(void)
+{
+    return sim.broken;
+}
+
+/* A reactor's turns. */
+
+static void begin_call(struct reactor *r)
+{
+    r->is_in_call = true;
+    sim.calls[r->number]++;
+}
+
+static void end_call(struct reactor *r)
+{
+    entry_is_complete(r);
+    r->is_in_call = false;
+    bool settled = --sim.calls[r->number] == 0;
+    if (sim.hooks.returned) sim.hooks.returned(r->number, r->node, settled);
+}
+
+static void deliver(struct reactor *r, unsigned from)
+{
+    struct platform_link *l = &sim.link[r->number][from][r->node];
+    struct platform_frame *f = l->first;
+    l->first = f->next;
+    if (!r->saw_loss) for_entries(f, r->number, from, r->node, sim.hooks.arrived);
+    begin_call(r);
+    const char *why = shard_frame(&r->shard, from, &f->header, f->body);
+    free(f);
+    end_call(r);
+    if (why && sim.hooks.refused) sim.hooks.refused(r->number, from, r->node, why);
+}
+
+static bool has_arrived(const struct reactor *r, unsigned from)
+{
+    const struct platform_link *l = &sim.link[r->number][from][r->node];
+    return l->first && l->first->arrives_ns <= platform_now_ns();
+}
+
+static void deliver_some(struct reactor *r)
+{
+    unsigned start = dice_below(&sim.dice, sim.nodes);
+    for (unsigned i = 0; i < sim.nodes; i++) {
+        unsigned from = (start + i) % sim.nodes;
+        while (has_arrived(r, from)) {
+            deliver(r, from);
+            if (one_in(3)) break;
+        }
+    }
+}
+
+static void serve_inbox(struct reactor *r, struct inbox *in)
+{
+    for (;;) {
+        if (!in->current) in->current = mailbox_take(&in->mailbox);
+        if (!in->current) return;
+        begin_call(r);
+        bool done = shard_serve(&r->shard, in->current);
+        if (done) in->current = NULL;
+        end_call(r);
+        if (!done) return;
+    }
+}
+
+static void handle_loss(struct reactor *r)
+{
+    if (r->saw_loss || !sim.node[r->node]->is_lost) return;
+    r->saw_loss = true;
+    begin_call(r);
+    shard_fail(&r->shard, -ECONNRESET);
+    end_call(r);
+}
+
+static void flush(struct reactor *r)
+{
+    for (unsigned to = 0; to < sim.nodes; to++) {
+        struct platform_link *l = &sim.link[r->number][r->node][to];
+        if (!l->open) continue;
+        if (one_in(sim.nature.linger_rarity))
+            l->leaves_ns = platform_now_ns() + some_ns(500); /* an earlier one is still being sent */
+        else
+            seal(r->number, r->node, to);
+    }
+}
+
+static void turn(struct reactor *r)
+{
+    sim.counters.turns++;
+    if (sim.node[r->node]->loss_ns <= platform_now_ns()) note_loss(sim.node[r->node], sim.node[r->node]->lost_rank);
+    deliver_some(r);
+    handle_loss(r);
+    for (unsigned w = 0; w < sim.node[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
+    begin_call(r);
+    r->turn_ns = shard_turn(&r->shard, platform_now_ns());
+    end_call(r);
+    flush(r);
+}
+
+/* Frames that lingered leave with time, whoever looks first; not while their shard is filling them. */
+static void let_leave(unsigned shard, unsigned from, unsigned to)
+{
+    if (sim.link[shard][from][to].leaves_ns > platform_now_ns()) return;
+    if (!sim.node[from]->reactor[shard]->is_in_call) seal(shard, from, to);
+}
+
+static bool has_news(const void *reactor)
+{
+    const struct reactor *r = reactor;
+    const struct cluster *c = sim.node[r->node];
+    uint64_t now = platform_now_ns();
+    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now) return true;
+    for (unsigned from = 0; from < sim.nodes; from++) {
+        let_leave(r->number, from, r->node);
+        if (has_arrived(r, from)) return true;
+    }
+    for (unsigned w = 0; w < c->workers; w++)
+        if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
+    return shard_has_news(&r->shard);
+}
+
+static void run_reactor(void *argument)
+{
+    struct reactor *r = argument;
+    for (;;) {
+        locus_fiber_wait(has_news, r);
+        if (sim.ended) return;
+        turn(r);
+    }
+}
+
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct {
+    uint64_t wakes_ns[FIBERS_MAX]; /* of who sleeps */
+} naps;
+
+static uint64_t next_event_ns(void)
+{
+    uint64_t next = UINT64_MAX;
+    for (unsigned i = 0; i < FIBERS_MAX; i++)
+        if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
+    for (unsigned n = 0; n < sim.nodes; n++) {
+        next = min_ns(next, sim.node[n]->loss_ns);
+        for (unsigned s = 0; s < sim.shards; s++) next = min_ns(next, sim.node[n]->reactor[s]->turn_ns);
+    }
+    for (unsigned s = 0; s < sim.shards; s++)
+        for (unsigned from = 0; from < sim.nodes; from++)
+            for (unsigned to = 0; to < sim.nodes; to++) {
+                const struct platform_link *l = &sim.link[s][from][to];
+                next = min_ns(next, l->leaves_ns);
+                if (l->first) next = min_ns(next, l->first->arrives_ns);
+            }
+    return next;
+}
+
+/* Nobody has anything to do now: time passes until somebody has. */
+static bool pass_time(void)
+{
+    uint64_t next = next_event_ns(), now = platform_now_ns();
+    if (next == UINT64_MAX) {
+        if (sim.workers_left > 0 || sim.ended) return false;
+        sim.ended = true;
+        return true;
+    }
+    if (next <= now) return false; /* an event that nobody takes */
+    sim.skipped_ns += next - now;
+    return true;
+}
+
+void platform_add_reactors(unsigned workers)
+{
+    sim.workers_left = workers;
+    memset(&naps, 0, sizeof naps);
+    fibers_set_idle(pass_time);
+    for (unsigned n = 0; n < sim.nodes; n++)
+        for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, sim.node[n]->reactor[s]);
+}
+
+void platform_worker_ended(void)
+{
+    sim.workers_left--;
+}
+
+static bool has_slept(const void *until)
+{
+    return *(const uint64_t *)until <= platform_now_ns();
+}
+
+void platform_sleep(uint64_t ns)
+{
+    uint64_t *until = &naps.wakes_ns[fibers_current()];
+    *until = platform_now_ns() + ns;
+    locus_fiber_wait(has_slept, until);
+    *until = 0;
+}
+
+/* reactor.h, as far as workers use it. */
+
+void reactor_post(struct reactor *r, struct request *request)
+{
+    mailbox_put(&r->inbox[request->worker].mailbox, request);
+}
+
+struct intents *reactor_intents(struct reactor *r)
+{
+    return &r->shard.intents;
+}
+
+/* A simulated reactor looks by itself. */
+void reactor_wake(struct reactor *r)
+{
+    (void)r;
+}
+
+static void free_reactor(struct reactor *r, unsigned workers)
+{
+    if (!r) return;
+    shard_fini(&r->shard);
+    for (unsigned w = 0; r->inbox && w < workers; w++) mailbox_fini(&r->inbox[w].mailbox);
+    free(r->inbox);
+    free(r);
+}
+
+static int open_reactor(struct cluster *c, const struct cluster_start *start, unsigned number)
+{
+    struct reactor *r = calloc(1, sizeof *r);
+    if (!r) return -ENOMEM;
+    c->reactor[number] = r;
+    r->node = (unsigned)c->rank;
+    r->number = number;
+    r->turn_ns = UINT64_MAX;
+    r->port = (struct port){r, port_entry, port_complete, port_now_ns};
+    r->inbox = calloc(c->workers, sizeof *r->inbox);
+    for (unsigned w = 0; r->inbox && w < c->workers; w++)
+        if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
+    if (!r->inbox) return -ENOMEM;
+    const struct shard_config shard = {.store = start->store,
+                                       .port = &r->port,
+                                       .technique = start->technique,
+                                       .number = number,
+                                       .workers = c->workers,
+                                       .acts_immediately = start->acts_immediately,
+                                       .max_rounds_per_second = start->max_rounds_per_second,
+                                       .clock = start->clock,
+                                       .node_keys = start->node_keys,
+                                       .window_bytes = sim.nature.window_bytes};
+    return shard_init(&r->shard, &shard);
+}
+
+/* cluster.h. */
+
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context, struct cluster **out)
+{
+    struct cluster *c = calloc(1, sizeof *c);
+    *out = c;
+    if (!c) return -ENOMEM;
+    c->rank = config->rank;
+    c->size = config->size;
+    c->shards = config->shards;
+    c->workers = config->workers;
+    c->lost = lost;
+    c->context = context;
+    c->loss_ns = UINT64_MAX;
+    c->reactor = calloc(c->shards, sizeof(struct reactor *));
+    sim.node[c->rank] = c;
+    return c->reactor ? 0 : -ENOMEM;
+}
+
+unsigned cluster_shards(const struct cluster *c)
+{
+    return c->shards;
+}
+
+int cluster_start(struct cluster *c, const struct cluster_start *start)
+{
+    int rc = 0;
+    c->workers = start->workers;
+    c->technique = start->technique;
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c, start, s);
+    return rc;
+}
+
+struct reactor **cluster_reactors(struct cluster *c)
+{
+    return c->reactor;
+}
+
+bool cluster_shares_cores(const struct cluster *c)
+{
+    (void)c;
+    return true;
+}
+
+int cluster_loss(struct cluster *c)
+{
+    return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
+}
+
+/* When all have arrived the meeting is over. */
+static void look_for_meeting(void)
+{
+    bool anybody = false;
+    for (unsigned n = 0; n < sim.nodes; n++) {
+        if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
+        anybody |= sim.node[n]->arrived;
+    }
+    if (!anybody) return;
+    sim.meeting++;
+    for (unsigned n = 0; n < sim.nodes; n++) sim.node[n]->arrived = false;
+}
+
+static bool has_met(const void *cluster)
+{
+    const struct cluster *c = cluster;
+    return !c->arrived || c->is_lost;
+}
+
+int cluster_barrier(void *cluster, const char *name)
+{
+    struct cluster *c = cluster;
+    (void)name;
+    c->arrived = true;
+    look_for_meeting();
+    locus_fiber_wait(has_met, c);
+    return cluster_loss(c);
+}
+
+void cluster_absent(struct cluster *c, bool absent)
+{
+    c->absent = absent;
+    look_for_meeting();
+}
+
+int cluster_leave(struct cluster *c)
+{
+    return cluster_loss(c);
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (!c) return;
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) free_reactor(c->reactor[s], c->workers);
+    sim.node[c->rank] = NULL;
+    free(c->reactor);
+    free(c);
+}
+
+struct link_stats cluster_link_stats(const struct cluster *c)
+{
+    (void)c;
+    return (struct link_stats){0};
+}
+
+struct shard_counters cluster_counters(const struct cluster *c)
+{
+    struct shard_counters sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(&c->reactor[s]->shard, &sum);
+    return sum;
+}
+
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind, struct locus_histogram *out)
+{
+    for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
+}

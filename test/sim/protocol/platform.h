@@ -1,0 +1,86 @@
+/*
+ * platform.h - a cluster in one thread: what cluster.h and reactor.h promise, on virtual time and a network of chance.
+ *
+ * The second platform of the library: nodes are opened with locus_open(), workers and reactors run as fibers, and
+ * locus.c, worker.c, operation.c, collective.c, the store and the shards are those that ship. A link keeps the order of
+ * its frames and knows no other: latency, jitter, stalls, where frames are cut and how many arrive together differ from
+ * seed to seed, from link to link and from frame to frame.
+ *
+ * Callers   run.c, invariants.c
+ * Memory    frames, from malloc, until they are delivered
+ * Waiting   as fibers
+ * Life      platform_begin, locus_open for each node, platform_add_reactors, fibers_run, locus_close, platform_end
+ */
+#ifndef LOCUS_SIM_PLATFORM_H
+#define LOCUS_SIM_PLATFORM_H
+
+#include "actors/shard.h"
+#include "sim/fibers.h"
+
+enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };
+
+struct platform_frame {
+    struct platform_frame *next;
+    uint64_t arrives_ns;
+    uint32_t room;
+    struct wire_frame header;
+    _Alignas(8) unsigned char body[];
+};
+
+/* From one node's shard to the same shard of another. */
+struct platform_link {
+    struct platform_frame *first, *last; /* on their way */
+    struct platform_frame *open;         /* under construction */
+    uint64_t leaves_ns;                  /* when the open frame will, UINT64_MAX: nobody flushed it yet */
+    uint64_t latest_ns;                  /* arrival of the last frame */
+    uint64_t latency_ns, jitter_ns;
+    bool dead;
+};
+
+/* What the simulation wants to know, NULL: nothing. */
+struct platform_hooks {
+    /* An entry is complete, and will travel; it has arrived, and will be handled next. */
+    void (*sent)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
+    void (*arrived)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
+    /* A shard has returned to its reactor. `settled`: no shard of this number on any node is inside a call. */
+    void (*returned)(unsigned shard, unsigned node, bool settled);
+    /* A shard did not accept a frame. */
+    void (*refused)(unsigned shard, unsigned from, unsigned to, const char *why);
+};
+
+/* Draws the network's nature. */
+void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks *, struct dice);
+/* After the last locus_close(). */
+void platform_end(void);
+
+/* Adds a fiber for each reactor. They end when `workers` have called platform_worker_ended() and nothing is under way. */
+void platform_add_reactors(unsigned workers);
+void platform_worker_ended(void);
+
+uint64_t platform_now_ns(void);
+struct shard *platform_shard(unsigned node, unsigned shard); /* NULL: the node is not open */
+const struct platform_link *platform_link(unsigned shard, unsigned from, unsigned to);
+
+/* All links between two nodes break; the others hear of it some time later. */
+void platform_break(unsigned a, unsigned b);
+bool platform_is_broken(void);
+
+/* A nap of virtual time, for a fiber. */
+void platform_sleep(uint64_t ns);
+
+/* Goes through the entries of a link that are on their way, and those under construction. */
+struct platform_walk {
+    const struct platform_frame *frame;
+    bool was_open;
+    struct wire_cursor cursor;
+    const struct platform_link *link;
+};
+struct platform_walk platform_walk(const struct platform_link *);
+const struct wire_entry *platform_next(struct platform_walk *);
+
+struct platform_counters {
+    uint64_t frames, entries, turns;
+};
+struct platform_counters platform_counters(void);
+
+#endif

@@ -1,0 +1,336 @@
+#include "player.h"
+
+#include "invariants.h"
+#include "journal.h"
+#include "platform.h"
+#include "report.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { OPEN_MAX = 6 };
+
+/* A call and its buffers, until it is done. */
+struct call {
+    const struct script_step *step;
+    locus_ticket ticket;
+    unsigned n;
+    locus_key key[SCRIPT_KEYS_MAX];
+    unsigned event[SCRIPT_KEYS_MAX];
+    uint32_t offset[SCRIPT_KEYS_MAX];
+    uint64_t began; /* a moment of invariants.h */
+    bool is_under_way, was_here[SCRIPT_KEYS_MAX];
+    float values[SCRIPT_KEYS_MAX * CONTENT_ROOM];
+};
+
+struct worker {
+    locus *node;
+    locus_worker *handle;
+    locus_loader *loader;
+    unsigned number;
+    uint64_t calls;
+    bool is_lost; /* a call told of a loss: nothing may work any more */
+    struct call call[OPEN_MAX];
+};
+
+static struct {
+    const struct script *script;
+    const bool *is_dropped;
+    struct dice dice;
+    struct worker worker[SCRIPT_WORKERS_MAX];
+    struct player_counters counters;
+} player;
+
+struct player_counters player_counters(void)
+{
+    return player.counters;
+}
+
+void player_begin(const struct script *s, const bool *is_dropped, struct dice d)
+{
+    player.script = s;
+    player.is_dropped = is_dropped;
+    player.dice = d;
+}
+
+static unsigned node_of(const struct worker *w)
+{
+    return w->number / player.script->workers;
+}
+
+static enum journal_kind kind_of(const struct script_step *s)
+{
+    return s->kind == STEP_PUSH ? JOURNAL_ADD : s->kind == STEP_SET ? JOURNAL_SET : JOURNAL_READ;
+}
+
+static void check(const struct worker *w, locus_key key, const char *wrong)
+{
+    if (wrong) report_fail(key, "worker %u saw a row of key %u that %s", w->number, (unsigned)key, wrong);
+}
+
+/* The only failure that may be is that a node was lost; and then nothing succeeds any more. */
+static void check_result(struct worker *w, const struct script_step *s, int rc)
+{
+    report_done(w->number, s, rc);
+    if (rc == -ECONNRESET && platform_is_broken())
+        w->is_lost = true;
+    else if (rc)
+        report_fail(REPORT_NO_KEY, "worker %u: %s returned %d: %s", w->number, script_kind_name(s->kind), rc,
+                    locus_error());
+}
+
+/* Calls. */
+
+static struct call *free_call(struct worker *w)
+{
+    for (unsigned i = 0; i < OPEN_MAX; i++)
+        if (!w->call[i].is_under_way) return &w->call[i];
+    return NULL;
+}
+
+/* The keys of the step that the journal has room for. */
+static void begin_call(struct worker *w, struct call *c, const struct script_step *s)
+{
+    uint32_t offset = 0;
+    uint64_t number = ++w->calls;
+    c->step = s;
+    c->n = 0;
+    memset(c->values, 0xff, sizeof c->values);
+    for (unsigned i = 0; i < s->n; i++) {
+        locus_key key = s->key[i];
+        if (s->kind != STEP_LOCALIZE && !journal_has_room(key, kind_of(s))) continue;
+        c->key[c->n] = key;
+        c->offset[c->n] = offset;
+        c->was_here[c->n] = invariants_is_here(node_of(w), key);
+        if (s->kind != STEP_LOCALIZE)
+            c->event[c->n] = journal_issue(key, kind_of(s), w->number, number, c->values + offset);
+        offset += journal_key(key)->layout.length;
+        c->n++;
+    }
+    c->began = invariants_moment();
+    player.counters.operations++;
+    player.counters.keys += c->n;
+}
+
+static int make_call(struct worker *w, struct call *c)
+{
+    locus_worker *h = w->handle;
+    bool async = c->step->async;
+    locus_ticket *t = &c->ticket;
+    c->ticket = 0;
+    switch (c->step->kind) {
+    case STEP_PULL:
+        return async ? locus_pull_async(h, c->key, c->n, c->values, t) : locus_pull(h, c->key, c->n, c->values);
+    case STEP_PUSH:
+        return async ? locus_push_async(h, c->key, c->n, c->values, t) : locus_push(h, c->key, c->n, c->values);
+    case STEP_SET:
+        return async ? locus_set_async(h, c->key, c->n, c->values, t) : locus_set(h, c->key, c->n, c->values);
+    default: return async ? locus_localize_async(h, c->key, c->n, t) : locus_localize(h, c->key, c->n);
+    }
+}
+
+static void call_is_done(struct worker *w, struct call *c, int rc)
+{
+    c->is_under_way = false;
+    check_result(w, c->step, rc);
+    if (w->is_lost) return; /* whoever waited for all was told the failure, not whose it was */
+    for (unsigned i = 0; i < c->n; i++) {
+        if (c->step->kind == STEP_LOCALIZE && !c->was_here[i]) invariants_localized(node_of(w), c->key[i], c->began);
+        if (c->step->kind != STEP_LOCALIZE)
+            check(w, c->key[i], journal_done(c->key[i], c->event[i], c->values + c->offset[i]));
+    }
+}
+
+static void wait_for(struct worker *w, struct call *c)
+{
+    call_is_done(w, c, locus_wait(w->handle, c->ticket));
+}
+
+/* Any of those under way: results come in another order than calls went out. */
+static void wait_for_one(struct worker *w)
+{
+    unsigned first = dice_below(&player.dice, OPEN_MAX);
+    for (unsigned i = 0; i < OPEN_MAX; i++) {
+        struct call *c = &w->call[(first + i) % OPEN_MAX];
+        if (!c->is_under_way) continue;
+        wait_for(w, c);
+        return;
+    }
+}
+
+static void wait_for_all(struct worker *w)
+{
+    static const struct script_step all = {.kind = STEP_ALL};
+    if (dice_below(&player.dice, 2)) check_result(w, &all, locus_wait_all(w->handle));
+    for (unsigned i = 0; i < OPEN_MAX; i++)
+        if (w->call[i].is_under_way) wait_for(w, &w->call[i]);
+}
+
+static void call(struct worker *w, const struct script_step *s)
+{
+    if (!free_call(w)) wait_for_one(w);
+    struct call *c = free_call(w);
+    begin_call(w, c, s);
+    if (c->n == 0) return;
+    report_called(w->number, s);
+    int rc = make_call(w, c);
+    if (rc == 0 && s->async)
+        c->is_under_way = true;
+    else
+        call_is_done(w, c, rc);
+}
+
+static void pull_local(struct worker *w, const struct script_step *s)
+{
+    float row[CONTENT_ROOM];
+    locus_key key = s->key[0];
+    if (!journal_has_room(key, JOURNAL_READ)) return;
+    uint64_t called = journal_tick();
+    int rc = locus_pull_local(w->handle, key, row);
+    if (rc == 0)
+        check(w, key, journal_saw(key, w->number, called, row));
+    else if (rc != -EAGAIN)
+        check_result(w, s, rc);
+}
+
+/* A row in place; one that left stands still until the section ends, whoever gets its slot afterwards. */
+struct look {
+    locus_key key;
+    const float *row;
+    struct content seen;
+};
+
+static void look_again(struct worker *w, struct look *l)
+{
+    float copy[CONTENT_ROOM];
+    struct content now;
+    const struct journal_key *k = journal_key(l->key);
+    memcpy(copy, l->row, k->layout.length * sizeof *copy);
+    const char *wrong = content_read(copy, k->layout, &now);
+    if (wrong && content_is_torn(wrong)) return; /* may be: it is being written */
+    check(w, l->key, wrong);
+    bool back = (l->seen.updates[0] & ~now.updates[0]) | (l->seen.updates[1] & ~now.updates[1]);
+    /* A replica is refreshed in place. */
+    if (back && !k->has_sets && !k->was_replicated && !platform_is_broken())
+        check(w, l->key, "went back while it was viewed");
+    l->seen = now;
+}
+
+static void view(struct worker *w, const struct script_step *s)
+{
+    struct look look[SCRIPT_KEYS_MAX];
+    unsigned looks = 0;
+    locus_read_begin(w->handle);
+    for (unsigned i = 0; i < s->n; i++) {
+        const float *row = locus_view(w->handle, s->key[i]);
+        if (row) look[looks++] = (struct look){.key = s->key[i], .row = row};
+    }
+    for (unsigned i = 0; i < 1 + s->amount % 256 && looks > 0; i++) {
+        look_again(w, &look[i % looks]);
+        locus_fiber_yield();
+    }
+    locus_read_end(w->handle);
+}
+
+/* All workers have this meeting, or none: one that was taken out of the script for some is so for all. */
+static bool takes_place(const struct script_step *meeting)
+{
+    const struct script *s = player.script;
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct script_step *other = &s->step[i];
+        if (other->kind == meeting->kind && other->amount == meeting->amount && player.is_dropped &&
+            player.is_dropped[i])
+            return false;
+    }
+    return true;
+}
+
+static void meet(struct worker *w, const struct script_step *s)
+{
+    if (!takes_place(s)) return;
+    wait_for_all(w);
+    if (w->is_lost) return;
+    report_called(w->number, s);
+    bool quiesces = s->kind == STEP_QUIESCE;
+    if (quiesces) journal_quiesce(w->number, false);
+    check_result(w, s, quiesces ? locus_quiesce(w->handle) : locus_barrier(w->handle));
+    if (quiesces && !w->is_lost) journal_quiesce(w->number, true);
+}
+
+static void signal_intent(struct worker *w, const struct script_step *s)
+{
+    locus_key key[SCRIPT_KEYS_MAX];
+    locus_clock start = locus_current_clock(w->handle) + s->amount;
+    for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
+    report_called(w->number, s);
+    if (s->async)
+        check_result(w, s, locus_loader_intent(w->loader, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+    else
+        check_result(w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+}
+
+static void must_be_local(struct worker *w, const struct script_step *s)
+{
+    float row[CONTENT_ROOM];
+    int rc = locus_pull_local(w->handle, s->key[0], row);
+    if (rc && !platform_is_broken())
+        report_fail(s->key[0], "worker %u signaled its intent for key %u long before, and it is not here", w->number,
+                    s->key[0]);
+}
+
+static void play(struct worker *w, const struct script_step *s)
+{
+    switch ((enum script_kind)s->kind) {
+    case STEP_PULL:
+    case STEP_PUSH:
+    case STEP_SET:
+    case STEP_LOCALIZE: call(w, s); break;
+    case STEP_PULL_LOCAL: pull_local(w, s); break;
+    case STEP_VIEW: view(w, s); break;
+    case STEP_WAIT: wait_for_one(w); break;
+    case STEP_ALL: wait_for_all(w); break;
+    case STEP_SLEEP: platform_sleep(s->amount); break;
+    case STEP_BARRIER:
+    case STEP_QUIESCE: meet(w, s); break;
+    case STEP_BREAK: platform_break(node_of(w), s->amount); break;
+    case STEP_INTENT: signal_intent(w, s); break;
+    case STEP_CLOCK: locus_advance_clock(w->handle); break;
+    case STEP_LOCAL: must_be_local(w, s); break;
+    case STEP_KINDS: break;
+    }
+}
+
+static void close_worker(struct worker *w)
+{
+    static const struct script_step closing = {.kind = STEP_ALL};
+    wait_for_all(w);
+    int rc = locus_loader_close(w->loader);
+    if (rc == 0) rc = locus_worker_close(w->handle);
+    if (rc) check_result(w, &closing, rc);
+    report_remark("has closed", w->number);
+    platform_worker_ended();
+}
+
+static void run(void *argument)
+{
+    struct worker *w = argument;
+    const struct script *s = player.script;
+    for (unsigned i = 0; i < s->count; i++) {
+        if (s->step[i].worker != w->number || (player.is_dropped && player.is_dropped[i])) continue;
+        locus_fiber_yield();
+        if (!w->is_lost) play(w, &s->step[i]);
+    }
+    close_worker(w);
+}
+
+void player_add_worker(locus *node, unsigned number)
+{
+    struct worker *w = &player.worker[number];
+    memset(w, 0, sizeof *w);
+    w->node = node;
+    w->number = number;
+    if (locus_worker_open(node, &w->handle) || locus_loader_open(w->handle, &w->loader))
+        report_fail(REPORT_NO_KEY, "worker %u cannot open: %s", number, locus_error());
+    fibers_add(run, w);
+}

@@ -1,0 +1,24 @@
+/*
+ * player.h - workers that play their part of a script on the public interface, and take down what they see.
+ *
+ * Callers   run.c
+ * Memory    buffers of each worker, static
+ * Waiting   as fibers
+ * Life      player_begin, player_add_worker for each, fibers_run
+ */
+#ifndef LOCUS_SIM_PLAYER_H
+#define LOCUS_SIM_PLAYER_H
+
+#include "script.h"
+
+/* `is_dropped` [count of steps]: not to be played; NULL: play all. */
+void player_begin(const struct script *, const bool *is_dropped, struct dice);
+void player_add_worker(locus *, unsigned worker);
+
+/* Keys that were accessed, operations called. */
+struct player_counters {
+    uint64_t operations, keys;
+};
+struct player_counters player_counters(void);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * script.h - what the workers of a run will do, written down before it begins: from a seed, or for a purpose.
+ *
+ * Callers   run.c has it written, player.c plays it, shrink.c takes steps out
+ * Memory    one script at a time, static
+ * Waiting   never
+ * Life      script_write
+ */
+#ifndef LOCUS_SIM_SCRIPT_H
+#define LOCUS_SIM_SCRIPT_H
+
+#include "locus.h"
+#include "sim/fibers.h"
+
+enum {
+    SCRIPT_STEPS_MAX = 600,
+    SCRIPT_KEYS_MAX = 8, /* of a call */
+    SCRIPT_WORKERS_MAX = 12,
+};
+
+enum script_kind {
+    STEP_PULL,
+    STEP_PUSH,
+    STEP_SET,
+    STEP_LOCALIZE,
+    STEP_PULL_LOCAL,
+    STEP_VIEW,    /* a section that looks at the keys, `amount` times at most */
+    STEP_WAIT,    /* for one of the operations under way */
+    STEP_ALL,     /* for all */
+    STEP_SLEEP,   /* `amount` ns */
+    STEP_BARRIER, /* of all workers; `amount` is its number, as of the next */
+    STEP_QUIESCE,
+    STEP_BREAK,  /* the links between this node and node `amount` */
+    STEP_INTENT, /* from `amount` clocks ahead, for `clocks`; async: by a loader */
+    STEP_CLOCK,
+    STEP_LOCAL, /* the keys must be here: an intent was signaled early enough */
+    STEP_KINDS
+};
+
+struct script_step {
+    uint8_t kind, n, worker;
+    bool async;
+    uint8_t clocks;
+    uint32_t amount;
+    uint8_t key[SCRIPT_KEYS_MAX];
+};
+
+struct script {
+    unsigned nodes, shards, workers; /* workers of a node; worker w is of node w / workers */
+    unsigned keys;
+    enum locus_technique technique;
+    bool has_sets, acts_immediately;
+    unsigned count;
+    struct script_step step[SCRIPT_STEPS_MAX];
+};
+
+enum { SCRIPTS = 12 };
+extern const char *const script_names[SCRIPTS];
+
+/* nodes 0: drawn. False: there is no script of that name. */
+bool script_write(struct script *, const char *name, unsigned nodes, enum locus_technique, struct dice);
+
+const char *script_kind_name(enum script_kind);
+
+#endif
