@@ -1,0 +1,247 @@
+/* Any key from any node: what one worker sets or pushes, every other pulls. */
+#include "team.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lengths from one float to rows that are larger than a frame. */
+static const struct locus_table mixed[] = {
+    {.rows = 400, .length = 1},  {.rows = 200, .length = 16},   {.rows = 60, .length = 100},
+    {.rows = 6, .length = 5000}, {.rows = 2, .length = 100000},
+};
+enum { MIXED = sizeof mixed / sizeof *mixed };
+
+/* Float i of the row of `key`: small integers, so that sums are exact. */
+static float pattern(locus_key key, uint32_t i, unsigned version)
+{
+    return (float)((key * 31 + i * 7 + version * 1013) % 8192);
+}
+
+static void fill(const struct batch *b, unsigned version)
+{
+    BATCH_FOREACH(c, b)
+    for (uint32_t i = 0; i < c.length; i++) c.row[i] = pattern(c.key, i, version);
+}
+
+/* Rows were set to version 1, and `pushes` times version 2 was pushed. */
+static void check_rows(const struct batch *b, int pushes)
+{
+    BATCH_FOREACH(c, b)
+    for (uint32_t i = 0; i < c.length; i++) {
+        float expected = pattern(c.key, i, 1) + (float)pushes * pattern(c.key, i, 2);
+        if (c.row[i] != expected)
+            test_fail(__FILE__, __LINE__, "key %llu, float %u: %g, not %g", (unsigned long long)c.key, i,
+                      (double)c.row[i], (double)expected);
+    }
+}
+
+/* ---- everybody sets a part, everybody reads all ---- */
+
+static void set_my_part(struct seat *s, const struct batch *all)
+{
+    struct batch mine = batch_new(s->node, all->n, all->floats);
+    for (size_t i = 0; i < all->n; i++)
+        if ((int)(all->keys[i] % (unsigned)s->seats) == s->number) batch_add(&mine, all->keys[i]);
+    fill(&mine, 1);
+    CHECK_EQ(locus_set(s->worker, mine.keys, mine.n, mine.values), 0);
+    batch_free(&mine);
+}
+
+static void pull_and_check(struct seat *s, struct batch *all, int pushes)
+{
+    batch_shuffle(all, s);
+    memset(all->values, 0xff, all->floats * sizeof(float)); /* not numbers */
+    CHECK_EQ(locus_pull(s->worker, all->keys, all->n, all->values), 0);
+    check_rows(all, pushes);
+}
+
+static void exchange(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    set_my_part(s, &all);
+    seat_barrier(s);
+    pull_and_check(s, &all, 0);
+    seat_barrier(s);
+    batch_shuffle(&all, s);
+    fill(&all, 2);
+    CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
+    seat_barrier(s);
+    pull_and_check(s, &all, s->seats);
+    batch_free(&all);
+}
+
+static void exchange_among(int nodes, unsigned workers, unsigned shards)
+{
+    struct team t = {.nodes = nodes, .workers = workers, .shards = shards, .tables = mixed, .table_count = MIXED};
+    team_run(&t, exchange);
+}
+
+TEST(access, between_two_nodes_of_one_worker_and_one_shard)
+{
+    exchange_among(2, 1, 1);
+}
+
+TEST(access, between_two_nodes_of_four_workers_and_three_shards)
+{
+    exchange_among(2, 4, 3);
+}
+
+TEST(access, between_three_nodes)
+{
+    exchange_among(3, 2, 2);
+}
+
+TEST(access, between_four_nodes)
+{
+    exchange_among(4, 1, 4);
+    exchange_among(4, 4, 1);
+}
+
+TEST(access, rank_0_chooses_the_number_of_shards)
+{
+    exchange_among(2, 2, 0);
+}
+
+/* Nodes may have different numbers of workers, and a row that was never written is zero everywhere. */
+TEST(access, rows_never_written_are_zero_at_every_node)
+{
+    struct team t = {.nodes = 3, .workers = 1, .shards = 2, .tables = mixed, .table_count = MIXED};
+    locus *node[3];
+    team_open_all(&t, node);
+    for (int i = 0; i < 3; i++) {
+        locus_worker *w = worker_of(node[i]);
+        struct batch all = batch_of_all(node[i]);
+        memset(all.values, 0xff, all.floats * sizeof(float));
+        CHECK_EQ(locus_pull(w, all.keys, all.n, all.values), 0);
+        for (size_t f = 0; f < all.floats; f++) CHECK(all.values[f] == 0);
+        batch_free(&all);
+        CHECK_EQ(locus_worker_close(w), 0);
+    }
+    team_close_all(3, node);
+}
+
+/* ---- the longest rows there may be ---- */
+
+enum { LONGEST_ROWS = 4 };
+static const struct locus_table longest = {.rows = LONGEST_ROWS, .length = LOCUS_LENGTH_MAX};
+
+static void exchange_longest(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    locus_ticket t;
+    for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)(1 + i % 100);
+    CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
+    CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, all.values, &t), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
+    for (size_t i = 0; i < all.floats; i++)
+        if (all.values[i] != (float)(2 * (unsigned)s->seats * (1 + i % 100)))
+            test_fail(__FILE__, __LINE__, "float %zu is %g", i, (double)all.values[i]);
+    batch_free(&all);
+}
+
+TEST(access, rows_of_the_greatest_length)
+{
+    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = &longest, .table_count = 1};
+    team_run(&t, exchange_longest);
+}
+
+/* ---- long calls with keys that repeat ---- */
+
+enum { LONG_CALL = 100000, LONG_ROWS = 30000, LONG_LENGTH = 4 };
+static const struct locus_table long_table = {.rows = LONG_ROWS, .length = LONG_LENGTH};
+
+static void draw_keys(int number, locus_key keys[LONG_CALL])
+{
+    unsigned seed = 77u + (unsigned)number;
+    /* The half of them within 100 rows: these repeat hundreds of times in a call. */
+    for (int i = 0; i < LONG_CALL; i++) {
+        unsigned r = (unsigned)rand_r(&seed);
+        keys[i] = r % (i % 2 ? 100 : LONG_ROWS);
+    }
+}
+
+static void count_keys(const struct seat *s, locus_key keys[LONG_CALL], unsigned counts[LONG_ROWS])
+{
+    for (int number = 0; number < s->seats; number++) {
+        draw_keys(number, keys);
+        for (int i = 0; i < LONG_CALL; i++) counts[keys[i]]++;
+    }
+}
+
+static void call_with_many_keys(struct seat *s)
+{
+    struct batch b = batch_new(s->node, LONG_CALL, (size_t)LONG_CALL * LONG_LENGTH);
+    unsigned *counts = calloc(LONG_ROWS, sizeof *counts);
+    CHECK(counts != NULL);
+    draw_keys(s->number, b.keys);
+    for (int i = 0; i < LONG_CALL * LONG_LENGTH; i++) b.values[i] = (float)(1 + i % LONG_LENGTH);
+    CHECK_EQ(locus_push(s->worker, b.keys, LONG_CALL, b.values), 0);
+    seat_barrier(s);
+    count_keys(s, b.keys, counts);
+    draw_keys(s->number, b.keys);
+    CHECK_EQ(locus_pull(s->worker, b.keys, LONG_CALL, b.values), 0);
+    for (int i = 0; i < LONG_CALL; i++)
+        for (int f = 0; f < LONG_LENGTH; f++)
+            CHECK_EQ(b.values[i * LONG_LENGTH + f], counts[b.keys[i]] * (unsigned)(1 + f));
+    free(counts);
+    batch_free(&b);
+}
+
+TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
+{
+    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
+    team_run(&t, call_with_many_keys);
+}
+
+/* ---- calls that are wrong ---- */
+
+static locus_key key_of_node(locus *n, locus_key from)
+{
+    locus_key key;
+    CHECK_EQ(locus_owned(n, from, &key, 1), 1);
+    return key;
+}
+
+TEST(access, a_key_out_of_range_writes_nothing_anywhere)
+{
+    const struct locus_table table = {.rows = 100, .length = 2};
+    struct team t = {.nodes = 2, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
+    locus *node[2];
+    team_open_all(&t, node);
+    locus_worker *w = worker_of(node[0]), *other = worker_of(node[1]);
+    const locus_key keys[] = {key_of_node(node[0], 0), key_of_node(node[1], 0), 100};
+    float values[6] = {1, 2, 3, 4, 5, 6};
+    locus_ticket ticket = 5;
+    CHECK_EQ(locus_set(w, keys, 3, values), -EINVAL);
+    CHECK_STR(locus_error(), "key 100");
+    CHECK_EQ(locus_push(w, keys, 3, values), -EINVAL);
+    CHECK_EQ(locus_push_async(w, keys, 3, values, &ticket), -EINVAL);
+    CHECK_EQ(ticket, 0);
+    CHECK_EQ(locus_pull(w, keys, 3, values), -EINVAL);
+    CHECK(values[0] == 1 && values[3] == 4);
+    CHECK_EQ(locus_wait_all(w), 0);
+    CHECK_EQ(locus_pull(other, keys, 2, values), 0);
+    CHECK(values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0);
+    CHECK_EQ(locus_worker_close(w), 0);
+    CHECK_EQ(locus_worker_close(other), 0);
+    team_close_all(2, node);
+}
+
+static void call_with_no_keys(struct seat *s)
+{
+    locus_ticket ticket = 99;
+    CHECK_EQ(locus_pull(s->worker, NULL, 0, NULL), 0);
+    CHECK_EQ(locus_push(s->worker, NULL, 0, NULL), 0);
+    CHECK_EQ(locus_set(s->worker, NULL, 0, NULL), 0);
+    CHECK_EQ(locus_pull_async(s->worker, NULL, 0, NULL, &ticket), 0);
+    CHECK_EQ(ticket, 0);
+    CHECK_EQ(locus_wait_all(s->worker), 0);
+}
+
+TEST(access, no_keys_are_no_work)
+{
+    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = mixed, .table_count = MIXED};
+    team_run(&t, call_with_no_keys);
+}

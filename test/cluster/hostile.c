@@ -1,0 +1,516 @@
+/*
+ * Strangers at the ports of a cluster: they send bytes, nothing, a byte now and then, without end, lengths that cannot be,
+ * the hello of a rank that has joined; thousands of them, before, while and after the nodes join. The nodes join, work and
+ * leave as if nobody were there, with few descriptors and little memory.
+ *
+ * Every node is a process in the role `besieged`, with a port for peers that the strangers know.
+ */
+#include "team.h"
+
+#include "net/mesh.h"
+#include "net/rendezvous_hello.h"
+#include "net/secret.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    NODES = 3,
+    KEYS = 60,
+    ROUNDS_MIN = 20,
+    LENGTH = 4,
+    NODE_DESCRIPTORS = 400, /* `ulimit -n` of a node: the strangers must not use it up */
+    GROWTH_KB = 16 << 10,   /* of a node, beside what it needs without strangers */
+    CROWD_MAX = 2000,       /* connections at a time */
+};
+static const struct locus_table table = {.name = "rows", .rows = KEYS, .length = LENGTH};
+
+/* ---- a node ------------------------------------------------------------------------------------------------------ */
+
+static int told_to_leave; /* atomic */
+
+static void *hear_parent(void *unused)
+{
+    char line[LINE_BYTES];
+    if (parent_hear(line)) __atomic_store_n(&told_to_leave, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+
+/* The most memory that this process ever had. */
+static long peak_kb(void)
+{
+    struct rusage usage;
+    CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* Everybody adds to every row, and finds what all have added. Key 0 is rank 0's word that this was the last round. */
+static bool do_round(locus_worker *w, int rank, int round)
+{
+    locus_key keys[KEYS];
+    float rows[KEYS][LENGTH];
+    bool is_last = rank == 0 && round >= ROUNDS_MIN && __atomic_load_n(&told_to_leave, __ATOMIC_ACQUIRE);
+    for (int k = 0; k < KEYS; k++) {
+        keys[k] = (locus_key)k;
+        for (int i = 0; i < LENGTH; i++) rows[k][i] = k == 0 ? (float)is_last : 1;
+    }
+    CHECK_EQ(locus_push(w, keys, KEYS, rows[0]), 0);
+    CHECK_EQ(locus_barrier(w), 0);
+    CHECK_EQ(locus_pull(w, keys, KEYS, rows[0]), 0);
+    for (int k = 1; k < KEYS; k++)
+        for (int i = 0; i < LENGTH; i++) CHECK_EQ(rows[k][i], NODES * round);
+    CHECK_EQ(locus_barrier(w), 0);
+    return rows[0][0] == 0;
+}
+
+ROLE(besieged)
+{
+    struct team t = {.nodes = NODES, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
+    char listen[ADDRESS_BYTES];
+    pthread_t thread;
+    int rank, has_secret, round = 1;
+    CHECK_EQ(sscanf(arguments, "%d %d %31s %31s", &rank, &has_secret, t.address, listen), 4);
+    if (has_secret) setenv("LOCUS_SECRET", "what strangers do not know", 1);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &(struct rlimit){NODE_DESCRIPTORS, NODE_DESCRIPTORS}), 0);
+    t.listen = listen;
+    parent_tell("here");
+    CHECK_EQ(pthread_create(&thread, NULL, hear_parent, NULL), 0);
+    locus *n = team_open(&t, rank);
+    locus_worker *w = worker_of(n);
+    parent_tell("joined");
+    while (do_round(w, rank, round)) round++;
+    parent_tell("%d %ld", round, peak_kb());
+    CHECK_EQ(locus_worker_close(w), 0);
+    CHECK_EQ(locus_close(n), 0);
+    pthread_join(thread, NULL);
+}
+
+/* ---- strangers --------------------------------------------------------------------------------------------------- */
+
+struct siege;
+
+/* What they do with a connection, again and again while it is there. `age`: how often it was done before. False: they
+ * leave. */
+typedef bool conduct(struct siege *, int fd, bool is_rendezvous, unsigned age);
+
+struct siege {
+    conduct *conduct;
+    bool has_secret;   /* the cluster */
+    unsigned pause_us; /* between two rounds */
+    unsigned at_a_time;
+    char rendezvous[ADDRESS_BYTES], listen[NODES][ADDRESS_BYTES];
+    struct child node[NODES];
+    struct stranger {
+        int fd;
+        bool is_rendezvous;
+        unsigned age;
+    } stranger[CROWD_MAX];
+    unsigned strangers;
+    unsigned seed;
+    pthread_t thread;
+    int is_over;              /* atomic, as the next */
+    unsigned connected;       /* connections to the rendezvous that were made */
+    unsigned peers_connected; /* and to ports for peers */
+    long descriptors;         /* the most that a node was seen to have */
+};
+
+static int call(const char *address)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    a.sin_port = htons((uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CHECK(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0 || errno == EINPROGRESS) return fd;
+    close(fd);
+    return -1;
+}
+
+/* Without a rest that the kernel keeps for a minute. */
+static void hang_up(int fd)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(fd);
+}
+
+static bool is_connected(int fd)
+{
+    struct sockaddr_in a;
+    socklen_t bytes = sizeof a;
+    return getpeername(fd, (struct sockaddr *)&a, &bytes) == 0;
+}
+
+static void leave(struct siege *s, unsigned i)
+{
+    hang_up(s->stranger[i].fd);
+    s->strangers--;
+    memmove(&s->stranger[i], &s->stranger[i + 1], (s->strangers - i) * sizeof *s->stranger);
+}
+
+/* Each in turn: half of them at the rendezvous, the others at the nodes' ports for peers. */
+static void come(struct siege *s)
+{
+    unsigned turn = s->seed++;
+    bool is_rendezvous = turn % 2 == 0;
+    int fd = call(is_rendezvous ? s->rendezvous : s->listen[turn / 2 % NODES]);
+    if (fd < 0) return;
+    if (s->strangers == s->at_a_time) leave(s, 0);
+    s->stranger[s->strangers++] = (struct stranger){.fd = fd, .is_rendezvous = is_rendezvous};
+}
+
+static void act(struct siege *s, unsigned i)
+{
+    struct stranger *k = &s->stranger[i];
+    if (!is_connected(k->fd)) {
+        if (k->age++ > 100) leave(s, i);
+        return;
+    }
+    if (k->age++ == 0) __atomic_fetch_add(k->is_rendezvous ? &s->connected : &s->peers_connected, 1, __ATOMIC_RELAXED);
+    if (!s->conduct(s, k->fd, k->is_rendezvous, k->age - 1)) leave(s, i);
+}
+
+static void *besiege(void *argument)
+{
+    enum { CALLS = 20 };
+    struct siege *s = argument;
+    while (!__atomic_load_n(&s->is_over, __ATOMIC_ACQUIRE)) {
+        for (int i = 0; i < CALLS; i++) come(s);
+        for (unsigned i = s->strangers; i-- > 0;) act(s, i);
+        sleep_s(s->pause_us * 1e-6);
+    }
+    while (s->strangers > 0) leave(s, 0);
+    return NULL;
+}
+
+/* ---- what they say ----------------------------------------------------------------------------------------------- */
+
+/* False: the node has ended the connection. What does not go at once is lost. */
+static bool say(int fd, const void *data, size_t bytes)
+{
+    ssize_t n = send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return n >= 0 || errno == EAGAIN;
+}
+
+static bool send_bytes(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    unsigned char bytes[4096];
+    (void)is_rendezvous;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)rand_r(&s->seed);
+    return age < 3 && say(fd, bytes, sizeof bytes);
+}
+
+static bool send_nothing(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    (void)s, (void)fd, (void)is_rendezvous, (void)age;
+    return true;
+}
+
+static struct rendezvous_config config_of(int rank)
+{
+    return (struct rendezvous_config){
+        .rank = rank,
+        .size = NODES,
+        .data_address = "127.0.0.1:9",
+        .tables = &table,
+        .table_count = 1,
+        .technique = LOCUS_STATIC,
+        .shards = 2,
+        .workers = 1,
+        .join_timeout_s = HANG_S,
+        .peer_timeout_s = 10,
+    };
+}
+
+static struct rendezvous_message *hello_of(int rank)
+{
+    const struct rendezvous_config c = config_of(rank);
+    struct rendezvous_message *m = rendezvous_hello_write(&c, HANG_S * 1000);
+    CHECK(m != NULL);
+    return m;
+}
+
+static const struct mesh_hello sound_hello = {
+    .magic = MESH_MAGIC, .version = MESH_VERSION, .cluster = 1234567, .rank = NODES - 1};
+
+/* A message that never becomes whole. */
+static bool dribble(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    struct rendezvous_message *m = hello_of(0);
+    size_t whole = is_rendezvous ? m->bytes : sizeof sound_hello;
+    const unsigned char *at = is_rendezvous ? m->data : (const void *)&sound_hello;
+    (void)s;
+    bool goes_on = age + 1 >= whole || say(fd, at + age, 1);
+    rendezvous_message_let_go(m);
+    return goes_on;
+}
+
+/* Heartbeats of a member, and to a port for peers zeros behind the beginning of a hello, as many as it takes. */
+static bool stream(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    static const unsigned char heartbeat[RENDEZVOUS_HEADER_BYTES] = {
+        'l', 'o', 'c', 'r', RENDEZVOUS_VERSION, 0, RENDEZVOUS_HEARTBEAT};
+    unsigned char many[3000 * sizeof heartbeat] = {0};
+    (void)s;
+    for (size_t i = 0; is_rendezvous && i < sizeof many; i += sizeof heartbeat)
+        memcpy(many + i, heartbeat, sizeof heartbeat);
+    if (!is_rendezvous && age == 0) memcpy(many, &sound_hello, sizeof sound_hello.magic);
+    return say(fd, many, sizeof many);
+}
+
+/* A rendezvous' message of the greatest length, or of a length that cannot be; a hello of a rank and a shard that cannot
+ * be. What the node makes room for is filled. */
+static bool exaggerate(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    static const uint32_t lengths[] = {RENDEZVOUS_MESSAGE_MAX - RENDEZVOUS_HEADER_BYTES, RENDEZVOUS_MESSAGE_MAX,
+                                       INT32_MAX, UINT32_MAX};
+    static unsigned char filling[1 << 18];
+    struct mesh_hello h = sound_hello;
+    h.rank = h.shard = UINT32_MAX;
+    if (age > 0) return is_rendezvous && say(fd, filling, sizeof filling);
+    if (!is_rendezvous) return say(fd, &h, sizeof h);
+    struct rendezvous_message *m = hello_of(0);
+    memcpy(m->data + 8, &lengths[s->seed / 2 % 4], sizeof *lengths);
+    bool goes_on = say(fd, m->data, m->bytes);
+    rendezvous_message_let_go(m);
+    return goes_on;
+}
+
+/* The hello of rank 0, which has joined before any other, whole; and a hello of a node of another cluster. */
+static bool pretend(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    struct rendezvous_message *m = hello_of(0);
+    (void)s;
+    bool goes_on = age > 0 || (is_rendezvous ? say(fd, m->data, m->bytes) : say(fd, &sound_hello, sizeof sound_hello));
+    rendezvous_message_let_go(m);
+    return goes_on;
+}
+
+/* What would end a cluster without a secret: any rank, other tables, another size, another version. */
+static struct rendezvous_message *misleading_hello(const struct siege *s, const struct secret *secret)
+{
+    static const struct locus_table other = {.name = "rows", .rows = KEYS + 1, .length = LENGTH};
+    struct rendezvous_config c = config_of((int)(s->seed / 2 % NODES));
+    unsigned how = s->seed / 2 / NODES % 5;
+    c.secret = how == 1 ? NULL : secret;
+    if (how == 2) c.tables = &other;
+    if (how == 3) c.size = NODES + 1;
+    struct rendezvous_message *m = rendezvous_hello_write(&c, 1);
+    CHECK(m != NULL);
+    if (how == 4) m->data[4]++; /* the version */
+    return m;
+}
+
+/* Says that it knows the secret, and proves it wrongly, without and with a challenge. */
+static bool guess(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    unsigned char bytes[SECRET_NONCE_BYTES + SECRET_PROOF_BYTES] = {0};
+    const struct secret any = {.is_known = true};
+    struct mesh_hello h = sound_hello;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)rand_r(&s->seed);
+    memcpy(h.proof, bytes, sizeof h.proof);
+    if (!is_rendezvous || age > 1) return age < 2 && say(fd, &h, sizeof h);
+    struct rendezvous_message *hello = misleading_hello(s, &any), *m = hello;
+    if (age == 1) {
+        m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
+        rendezvous_put_bytes(m, bytes, sizeof bytes);
+        rendezvous_put_bytes(m, hello->data + RENDEZVOUS_HEADER_BYTES, hello->bytes - RENDEZVOUS_HEADER_BYTES);
+        m = rendezvous_message_done(m);
+    }
+    bool goes_on = say(fd, m->data, m->bytes);
+    if (m != hello) rendezvous_message_let_go(m);
+    rendezvous_message_let_go(hello);
+    return goes_on;
+}
+
+/* Comes and goes. */
+static bool knock(struct siege *s, int fd, bool is_rendezvous, unsigned age)
+{
+    (void)s, (void)fd, (void)is_rendezvous;
+    return age < 1;
+}
+
+/* ---- a siege ----------------------------------------------------------------------------------------------------- */
+
+static void start_node(struct siege *s, int rank)
+{
+    child_start(&s->node[rank], "besieged", "%d %d %s %s", rank, s->has_secret, s->rendezvous, s->listen[rank]);
+    child_expect(&s->node[rank], "here"); /* until then it has our descriptors */
+}
+
+static long count_names(const char *folder)
+{
+    long n = 0;
+    DIR *d = opendir(folder);
+    if (!d) return 0;
+    for (const struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static long descriptors_of(const struct child *c)
+{
+    char folder[64];
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)c->pid);
+    return count_names(folder);
+}
+
+static void look_at_nodes(struct siege *s)
+{
+    for (int r = 0; r < NODES; r++) {
+        if (s->node[r].pid == 0) continue;
+        long n = descriptors_of(&s->node[r]);
+        if (n > s->descriptors) s->descriptors = n;
+    }
+}
+
+/* Until so many more have come to a port, whatever it takes. */
+static void await_strangers(struct siege *s, const unsigned *count, unsigned more)
+{
+    double end = now_s() + HANG_S;
+    unsigned until = __atomic_load_n(count, __ATOMIC_RELAXED) + more;
+    while (__atomic_load_n(count, __ATOMIC_RELAXED) < until) {
+        if (now_s() > end) test_fail(__FILE__, __LINE__, "the port takes no more connections");
+        look_at_nodes(s);
+        sleep_s(0.002);
+    }
+}
+
+/* Nobody listens there any more. */
+static void check_closed(const char *address)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    a.sin_port = htons((uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), -1);
+    CHECK_EQ(errno, ECONNREFUSED);
+    close(fd);
+}
+
+/* Returns the most memory that a node needed. */
+static long end_nodes(struct siege *s)
+{
+    long most_kb = 0;
+    child_tell(&s->node[0], "leave");
+    for (int r = 0; r < NODES; r++) {
+        int rounds;
+        long kb;
+        CHECK_EQ(sscanf(child_hear(&s->node[r]), "%d %ld", &rounds, &kb), 2);
+        CHECK(rounds >= ROUNDS_MIN);
+        if (kb > most_kb) most_kb = kb;
+        if (r > 0) child_tell(&s->node[r], "so be it");
+    }
+    for (int r = 0; r < NODES; r++) child_wait(&s->node[r]);
+    return most_kb;
+}
+
+/* So many connections this process can have at a time. */
+static unsigned raise_descriptors(void)
+{
+    enum { OTHERS = 100 };
+    struct rlimit limit;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    CHECK(limit.rlim_cur > 2 * OTHERS);
+    return limit.rlim_cur - OTHERS < CROWD_MAX ? (unsigned)limit.rlim_cur - OTHERS : CROWD_MAX;
+}
+
+/* The cluster alone, then with strangers at the rendezvous before anybody else joins, at the ports for peers while they
+ * wait, and at whatever listens when all have joined. */
+static long run(struct siege *s)
+{
+    enum { BEFORE = 200, AFTER = 1500 };
+    address_new(s->rendezvous);
+    for (int r = 0; r < NODES; r++) address_new(s->listen[r]);
+    if (s->conduct) CHECK_EQ(pthread_create(&s->thread, NULL, besiege, s), 0);
+    start_node(s, 0);
+    if (s->conduct) await_strangers(s, &s->connected, BEFORE);
+    start_node(s, 1);
+    if (s->conduct) await_strangers(s, &s->peers_connected, BEFORE);
+    start_node(s, 2);
+    for (int r = 0; r < NODES; r++) child_expect(&s->node[r], "joined");
+    for (int r = 0; r < NODES; r++) check_closed(s->listen[r]);
+    if (s->conduct) await_strangers(s, &s->connected, AFTER);
+    look_at_nodes(s);
+    long kb = end_nodes(s);
+    if (!s->conduct) return kb;
+    __atomic_store_n(&s->is_over, 1, __ATOMIC_RELEASE);
+    pthread_join(s->thread, NULL);
+    return kb;
+}
+
+static void endure_with(const struct siege *how)
+{
+    static struct siege alone, s;
+    unsigned most = raise_descriptors();
+    alone = (struct siege){.has_secret = how->has_secret};
+    long alone_kb = run(&alone);
+    s = *how;
+    if (s.at_a_time > most) s.at_a_time = most;
+    long kb = run(&s);
+    if (!IS_SANITIZED && kb > alone_kb + GROWTH_KB)
+        test_fail(__FILE__, __LINE__, "a node needed %ld KB, and %ld KB without strangers", kb, alone_kb);
+    if (s.descriptors > NODE_DESCRIPTORS - 20)
+        test_fail(__FILE__, __LINE__, "a node had %ld descriptors of %d", s.descriptors, NODE_DESCRIPTORS);
+}
+
+static void endure(conduct *how, unsigned at_a_time, unsigned pause_us)
+{
+    endure_with(&(struct siege){.conduct = how, .at_a_time = at_a_time, .pause_us = pause_us, .seed = 1});
+}
+
+TEST(hostile, strangers_that_send_bytes)
+{
+    endure(send_bytes, 100, 100);
+}
+
+TEST(hostile, strangers_that_say_nothing)
+{
+    endure(send_nothing, 300, 1000);
+}
+
+TEST(hostile, strangers_that_take_their_time)
+{
+    endure(dribble, 300, 1000);
+}
+
+TEST(hostile, strangers_that_never_end)
+{
+    endure(stream, 100, 100);
+}
+
+TEST(hostile, strangers_that_exaggerate)
+{
+    endure(exaggerate, 200, 100);
+}
+
+TEST(hostile, strangers_that_pretend_to_be_members)
+{
+    endure(pretend, 200, 1000);
+}
+
+TEST(hostile, strangers_that_guess_the_secret)
+{
+    endure_with(&(struct siege){.conduct = guess, .has_secret = true, .at_a_time = 200, .pause_us = 1000, .seed = 1});
+}
+
+TEST(hostile, strangers_that_come_and_go)
+{
+    endure(knock, 100, 0);
+}
+
+TEST(hostile, a_crowd_of_strangers)
+{
+    endure(send_nothing, CROWD_MAX, 0);
+}

@@ -1,0 +1,399 @@
+/* `locus run --hosts`, against an sshd of the test's own on loopback: several names for one host. */
+#include "member.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const double SOON_S = 10;
+
+static char folder[64];
+static struct command sshd;
+static char address[ADDRESS_BYTES];
+static bool made_run_folder;
+
+/* ---- sshd ---- */
+
+static void write_file(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void write_file(const char *name, const char *format, ...)
+{
+    char path[128];
+    va_list arguments;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "we");
+    CHECK(f != NULL);
+    va_start(arguments, format);
+    vfprintf(f, format, arguments);
+    va_end(arguments);
+    CHECK_EQ(fclose(f), 0);
+}
+
+static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void shell(const char *format, ...)
+{
+    char text[1024];
+    struct command c;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    int status = command_run(&c, "%s", text);
+    if (status) test_fail(__FILE__, __LINE__, "%s: status %d: %s", text, status, c.err.text);
+}
+
+static void remove_folder(void)
+{
+    struct command c;
+    if (sshd.pid > 0) kill(sshd.pid, SIGTERM);
+    command_run(&c, "rm -rf %s", folder);
+    if (made_run_folder) rmdir("/run/sshd");
+}
+
+static void make_keys(void)
+{
+    shell("ssh-keygen -q -t ed25519 -N '' -C '' -f %s/host && ssh-keygen -q -t ed25519 -N '' -C '' -f %s/user", folder,
+          folder);
+    shell("cp %s/user.pub %s/authorized && echo \"* $(cat %s/host.pub)\" > %s/known", folder, folder, folder, folder);
+}
+
+static void write_configurations(void)
+{
+    const char *port = strchr(address, ':') + 1;
+    write_file("sshd_config",
+               "ListenAddress %s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\n"
+               "UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n",
+               address, folder, folder);
+    write_file("ssh_config",
+               "Host alpha beta\nHostName 127.0.0.1\nPort %s\nIdentityFile %s/user\nIdentitiesOnly yes\n"
+               "UserKnownHostsFile %s/known\nGlobalKnownHostsFile none\nHost gone\nHostName 127.0.0.1\nPort 1\n",
+               port, folder, folder);
+}
+
+/* Started with ssh's options for it. */
+static const char *ssh(void)
+{
+    static char text[128];
+    snprintf(text, sizeof text, "ssh -F %s/ssh_config", folder);
+    return text;
+}
+
+/* Debian's sshd wants this folder when it runs as root, which its service makes. */
+static void make_run_folder(void)
+{
+    if (geteuid() != 0) return;
+    made_run_folder = mkdir("/run/sshd", 0755) == 0;
+    if (!made_run_folder && errno != EEXIST) SKIP("sshd needs a folder /run/sshd");
+}
+
+static void need_sshd(void)
+{
+    struct command c;
+    if (command_run(&c, "PATH=$PATH:/usr/sbin:/sbin command -v sshd") != 0) SKIP("there is no sshd here");
+    if (command_run(&c, "command -v ssh && command -v ssh-keygen") != 0) SKIP("there is no ssh here");
+    strcpy(folder, "/tmp/locus-hosts-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    atexit(remove_folder);
+    make_run_folder();
+    make_keys();
+    address_new(address);
+    write_configurations();
+    command_start(&sshd, COMMAND_FILES, "PATH=$PATH:/usr/sbin:/sbin; exec $(command -v sshd) -D -e -f %s/sshd_config",
+                  folder);
+    command_await(&sshd, &sshd.err, "Server listening");
+    if (command_run(&c, "%s -o BatchMode=yes alpha true", ssh()) != 0)
+        SKIP("sshd on loopback does not let this user in (a locked account?)");
+}
+
+static void hosts_are(const char *lines)
+{
+    write_file("hosts", "%s", lines);
+}
+
+static const char *run(void)
+{
+    static char text[8192];
+    snprintf(text, sizeof text, "%s run --hosts %s/hosts --ssh '%s'", locus_path(), folder, ssh());
+    return text;
+}
+
+/* A port for rank 0 that nobody has. */
+static const char *port(void)
+{
+    static char rendezvous[ADDRESS_BYTES];
+    address_new(rendezvous);
+    return strchr(rendezvous, ':') + 1;
+}
+
+/* ---- the list ---- */
+
+static void is_refused(const char *lines, const char *part)
+{
+    struct command c;
+    hosts_are(lines);
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts true", locus_path(), folder), 2);
+    CHECK_STR(c.err.text, part);
+}
+
+TEST(hosts, a_list_that_makes_no_sense_is_refused_with_its_line)
+{
+    struct command c;
+    strcpy(folder, "/tmp/locus-hosts-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    atexit(remove_folder);
+    is_refused("", "names none");
+    is_refused("# only a comment\n\n", "names none");
+    is_refused("alpha 10.0.0.1 0\n", "hosts:1: slots must be a number from 1 to 4096: \"0\"");
+    is_refused("alpha\nbeta slots=many\n", "hosts:2: slots must be a number from 1 to 4096: \"many\"");
+    is_refused("alpha 10.0.0.1 10.0.0.2\n", "hosts:1: a third word that is no number of slots: \"10.0.0.2\"");
+    is_refused("alpha 10.0.0.1 2 3\n", "hosts:1: a word behind the slots: \"3\"");
+    is_refused("-oProxyCommand=x\n", "hosts:1: a host does not begin with a dash");
+    is_refused("a 4096\nb 1\n", "hosts:2: more than 4096 nodes");
+    hosts_are("alpha 2\nbeta\n");
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts -n 4 true", locus_path(), folder), 2);
+    CHECK_STR(c.err.text, "4 nodes do not fit");
+    CHECK_STR(c.err.text, "have 3 slots");
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/none true", locus_path(), folder), 2);
+    CHECK_STR(c.err.text, "cannot be opened");
+}
+
+/* ---- what the nodes get ---- */
+
+TEST(hosts, ranks_follow_the_list)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
+    CHECK_EQ(
+        command_run(&c,
+                    "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "
+                    "sh -c 'echo $LOCUS_RANK $LOCUS_SIZE $LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE "
+                    "$OTHER $(pwd)'",
+                    run()),
+        0);
+    CHECK_STR(c.out.text, "0 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
+    CHECK_STR(c.out.text, "1 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
+    CHECK_STR(c.out.text, "2 3 10.0.0.1:4711 fd00::2 3 mine a.b /\n");
+    hosts_are("beta fd00::2\nalpha\n");
+    CHECK_EQ(command_run(&c, "%s -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'", run()), 0);
+    char expected[256], here[128];
+    snprintf(expected, sizeof expected, "1 [fd00::2]:7777\n%s\n", getcwd(here, sizeof here));
+    CHECK_STR(c.out.text, expected);
+}
+
+TEST(hosts, arguments_arrive_as_they_are)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\n");
+    CHECK_EQ(command_run(&c, "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'", run()), 0);
+    CHECK(strcmp(c.out.text, "<a  b><><it's><$HOME `x` \\ !><\n><*><-n>") == 0);
+}
+
+TEST(hosts, the_keeper_may_be_elsewhere)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\n");
+    shell("mkdir \"%s/it's here\" && ln -s %s \"%s/it's here/locus\"", folder, locus_path(), folder);
+    CHECK_EQ(command_run(&c, "%s --keeper \"%s/it's here/locus\" -- echo it runs", run(), folder), 0);
+    CHECK_STR(c.out.text, "it runs\n");
+}
+
+TEST(hosts, stdin_goes_to_rank_0)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\nbeta\n");
+    CHECK_EQ(command_run(&c, "seq 100000 | %s -- sh -c 'echo $LOCUS_RANK got $(wc -l)'", run()), 0);
+    CHECK_STR(c.out.text, "0 got 100000\n");
+    CHECK_STR(c.out.text, "1 got 0\n");
+    /* One that does not read it, and does not wait for it. */
+    CHECK_EQ(command_run(&c, "seq 100000 | %s true", run()), 0);
+}
+
+static void look_for_secret(void *context, pid_t pid)
+{
+    char path[64], text[8192];
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    ++*(int *)context;
+    CHECK(!memmem(text, n, "swordfish", 9));
+}
+
+TEST(hosts, secrets_are_on_no_command_line)
+{
+    struct command c;
+    int seen = 0;
+    need_sshd();
+    hosts_are("alpha\n");
+    command_start(&c, COMMAND_FILES,
+                  "export LOCUS_SECRET=sword$(echo fish); exec %s -- sh -c 'echo ${#LOCUS_SECRET}; sleep 60'", run());
+    command_await(&c, &c.out, "9\n");
+    command_for_each(&c, look_for_secret, &seen);
+    CHECK(seen >= 3);
+    command_signal(&c, SIGTERM);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+}
+
+TEST(hosts, output_is_prefixed_on_a_terminal)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\nbeta\n");
+    command_start(&c, COMMAND_TERMINAL, "exec %s -- sh -c 'echo out; echo err >&2'", run());
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK_STR(c.out.text, "\033[31m[0]\033[0m out\r\n");
+    CHECK_STR(c.out.text, "\033[32m[1]\033[0m err\r\n");
+}
+
+/* ---- clusters ---- */
+
+TEST(hosts, a_cluster_starts)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha 127.0.0.1\nbeta 127.0.0.1 2\n");
+    int status = command_run(&c, "%s --port %s -- %s once", run(), port(), role_command("member"));
+    if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
+    CHECK_STR(c.out.text, "rank 0 of 3, sum 6\n");
+    CHECK_STR(c.out.text, "rank 1 of 3, sum 6\n");
+    CHECK_STR(c.out.text, "rank 2 of 3, sum 6\n");
+}
+
+/* Listens at loopback. Returns its port, as text. */
+static const char *take_port(void)
+{
+    static char text[16];
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    CHECK_EQ(listen(fd, 8), 0);
+    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
+    snprintf(text, sizeof text, "%d", ntohs(a.sin_port));
+    return text;
+}
+
+TEST(hosts, a_port_that_is_taken_is_rank_0_s_sentence)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha 127.0.0.1\nbeta 127.0.0.1\n");
+    CHECK_EQ(command_run(&c, "%s --port %s -- %s once", run(), take_port(), role_command("member")), 1);
+    CHECK_STR(c.err.text, "the port is taken");
+    CHECK_STR(c.err.text, "node 0 (alpha) failed with status 1");
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+/* ---- failures ---- */
+
+TEST(hosts, the_first_failure_ends_all)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\nbeta 2\n");
+    CHECK_EQ(command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 1 || exit 6; sleep 60'", run()), 6);
+    CHECK_STR(c.err.text, "node 1 (beta) failed with status 6");
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+    CHECK_EQ(command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 2 || kill -KILL $$; sleep 60'", run()), 128 + SIGKILL);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+TEST(hosts, what_cannot_be_started_is_explained)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\ngone\n");
+    CHECK_EQ(command_run(&c, "%s -- sleep 60", run()), 255);
+    CHECK_STR(c.err.text, "node 1 (gone): ssh failed");
+    CHECK_STR(c.err.text, "-oBatchMode=yes gone true");
+    hosts_are("alpha\n");
+    CHECK_EQ(command_run(&c, "%s -- no-such-program", run()), 127);
+    CHECK_STR(c.err.text, "\"no-such-program\" cannot be started");
+    CHECK_EQ(command_run(&c, "%s --keeper /no/such/locus -- true", run()), 127);
+    CHECK_STR(c.err.text, "/no/such/locus, of which --keeper gives the path");
+    CHECK_EQ(command_run(&c, "%s --directory /no/such -- true", run()), 1);
+    CHECK_STR(c.err.text, "cannot go to the directory \"/no/such\"");
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh no-such-ssh true", locus_path(), folder), 1);
+    CHECK_STR(c.err.text, "no-such-ssh cannot be started");
+}
+
+static const char stubborn[] =
+    "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); echo ready; "
+    "sleep 603; sleep 604";
+
+static void start_stubborn(struct command *c, enum command_kind kind)
+{
+    need_sshd();
+    hosts_are("alpha\nbeta\n");
+    command_start(c, kind, "exec %s --grace 0.3 -- sh -c '%s'", run(), stubborn);
+    command_await(c, &c->out, "ready");
+    sleep_s(0.1);
+}
+
+TEST(hosts, ctrl_c_ends_all)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_TERMINAL);
+    command_type(&c, "\003");
+    CHECK_EQ(command_wait(&c), 128 + SIGINT);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(hosts, nothing_is_left_when_the_launcher_is_killed)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_FILES);
+    command_signal(&c, SIGKILL);
+    CHECK_EQ(command_wait(&c), 128 + SIGKILL);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+static void kill_ssh(void *context, pid_t pid)
+{
+    char path[64], text[32] = "";
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    bool is_ssh = fgets(text, sizeof text, f) && strcmp(text, "ssh\n") == 0;
+    fclose(f);
+    if (!is_ssh) return;
+    ++*(int *)context;
+    kill(pid, SIGKILL);
+}
+
+TEST(hosts, nothing_is_left_when_connections_break)
+{
+    struct command c;
+    int killed = 0;
+    start_stubborn(&c, COMMAND_FILES);
+    command_for_each(&c, kill_ssh, &killed);
+    CHECK_EQ(killed, 2);
+    CHECK_EQ(command_wait(&c), 128 + SIGKILL);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+TEST(hosts, one_that_does_not_read_its_stdin_is_ended_all_the_same)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\n");
+    command_start(&c, COMMAND_FILES, "exec %s --grace 0.3 -- sh -c 'echo ready; sleep 600' < /dev/zero", run());
+    command_await(&c, &c.out, "ready");
+    sleep_s(0.5);
+    command_signal(&c, SIGTERM);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}

@@ -1,0 +1,490 @@
+/*
+ * Joining that must not succeed, as an application meets it: whatever is wrong, locus_open() says in one sentence what,
+ * with the value, and what to do. What the parts of joining say alone is in unit/net; here are whole nodes, each a process
+ * in the role `joiner`, with its environment.
+ */
+#include "team.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct locus_table table = {.name = "rows", .rows = 64, .length = 4};
+
+/* ---- a node ---- */
+
+/* Its arguments: words of which each says one thing. */
+static bool read_word(const char *arguments, const char *name, char *value, size_t room)
+{
+    char pattern[32];
+    snprintf(pattern, sizeof pattern, "%s=", name);
+    const char *at = strstr(arguments, pattern);
+    if (!at) return false;
+    at += strlen(pattern);
+    snprintf(value, room, "%.*s", (int)strcspn(at, " "), at);
+    return true;
+}
+
+static double number_of(const char *arguments, const char *name, double standard)
+{
+    char text[64];
+    return read_word(arguments, name, text, sizeof text) ? strtod(text, NULL) : standard;
+}
+
+/* The system call answers with that error from now on; when `first` is not negative, only if its first argument is that. */
+static void deny(long call, int error, int first)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_K | (first < 0 ? BPF_JGE : BPF_JEQ), first < 0 ? 0 : (unsigned)first, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) return;
+    parent_tell("skip: seccomp filters are not permitted here");
+    exit(0);
+}
+
+static struct rlimit descriptors; /* the usual */
+
+static void limit_descriptors(int more)
+{
+    int next = dup(STDERR_FILENO);
+    CHECK(next >= 0);
+    close(next);
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    const struct rlimit limit = {(rlim_t)(next + more), descriptors.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* As on a machine whose network is down: not even loopback. */
+static void leave_the_network(void)
+{
+    if (unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0) return;
+    parent_tell("skip: network namespaces are not permitted here");
+    exit(0);
+}
+
+static void be_hindered(const char *arguments)
+{
+    char word[32];
+    if (strstr(arguments, "no-network")) leave_the_network();
+    if (read_word(arguments, "no-uring", word, sizeof word)) deny(SYS_io_uring_setup, atoi(word), -1);
+    if (strstr(arguments, "no-ipv4")) deny(SYS_socket, EAFNOSUPPORT, AF_INET);
+    if (read_word(arguments, "descriptors", word, sizeof word)) limit_descriptors(atoi(word));
+}
+
+static void tell_result(int rc)
+{
+    if (rc)
+        parent_tell("%d %s", rc, locus_error());
+    else
+        parent_tell("done");
+}
+
+static void obey(locus *n, const char *line)
+{
+    locus_worker *w = worker_of(n);
+    CHECK_STR("meet", line);
+    tell_result(locus_barrier(w));
+    locus_worker_close(w);
+}
+
+/* rank=, size=, at= (the rendezvous), patience=, silence= (the time-outs), shards=, rows=, listen=: as in the configuration.
+ * It says "open" or its sentence. Then its parent may say "meet", a barrier whose result it says, and "close". */
+ROLE(joiner)
+{
+    char at[128], listen[64], line[LINE_BYTES];
+    struct locus_config c;
+    struct locus_table t = table;
+    locus *n;
+    locus_config_init(&c);
+    t.rows = (uint64_t)number_of(arguments, "rows", (double)t.rows);
+    c.technique = LOCUS_STATIC;
+    c.tables = &t;
+    c.table_count = 1;
+    c.rank = (int)number_of(arguments, "rank", 0);
+    c.size = (int)number_of(arguments, "size", 2);
+    c.shards = (unsigned)number_of(arguments, "shards", 1);
+    c.join_timeout_s = number_of(arguments, "patience", HANG_S);
+    c.peer_timeout_s = number_of(arguments, "silence", 0);
+    if (read_word(arguments, "at", at, sizeof at)) c.rendezvous = at;
+    if (read_word(arguments, "listen", listen, sizeof listen)) c.listen = listen;
+    be_hindered(arguments);
+    int rc = locus_open(&c, &n);
+    if (descriptors.rlim_cur) setrlimit(RLIMIT_NOFILE, &descriptors);
+    if (rc == 0)
+        parent_tell("open");
+    else
+        tell_result(rc);
+    while (rc == 0 && parent_hear(line)) {
+        if (strcmp(line, "close") != 0) {
+            obey(n, line);
+        } else {
+            CHECK_EQ(locus_close(n), 0);
+            return;
+        }
+    }
+}
+
+/* Variables of the environment for the children that are started next; NULL: not set. */
+static void secret_is(const char *secret)
+{
+    unsetenv("LOCUS_SECRET_FILE");
+    unsetenv("LOCUS_LISTEN");
+    if (secret)
+        setenv("LOCUS_SECRET", secret, 1);
+    else
+        unsetenv("LOCUS_SECRET");
+}
+
+/* Returns what it says behind its return value, which must be `rc`. */
+static const char *hear_refusal(struct child *c, int rc)
+{
+    char *sentence;
+    const char *line = child_hear(c);
+    if (strncmp(line, "skip: ", 6) == 0) SKIP(line + 6);
+    if (strtol(line, &sentence, 10) != rc) test_fail(__FILE__, __LINE__, "not %d, but: %s", rc, line);
+    return sentence;
+}
+
+static void is_refused(struct child *c, int rc, const char *sentence)
+{
+    CHECK_STR(hear_refusal(c, rc), sentence);
+    child_wait(c);
+}
+
+static void close_all(struct child *c, int count)
+{
+    for (int i = 0; i < count; i++) child_tell(&c[i], "close");
+    for (int i = 0; i < count; i++) child_wait(&c[i]);
+}
+
+/* ---- the secret ---- */
+
+static void check_cluster(const char *format, int nodes, const char *address)
+{
+    struct child c[4];
+    for (int i = 0; i < nodes; i++) child_start(&c[i], "joiner", format, i, nodes, address);
+    for (int i = 0; i < nodes; i++) child_expect(&c[i], "open");
+    close_all(c, nodes);
+}
+
+TEST(joining, nodes_that_know_the_secret_form_a_cluster)
+{
+    char address[ADDRESS_BYTES];
+    address_new(address);
+    secret_is("open sesame");
+    check_cluster("rank=%d size=%d at=%s shards=3", 4, address);
+}
+
+/* Of three nodes one has another secret, or none: that one is refused, and the rightful one completes the cluster. */
+TEST(joining, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
+{
+    char address[ADDRESS_BYTES];
+    struct child c[3], stranger;
+    address_new(address);
+    secret_is("open sesame");
+    for (int i = 0; i < 2; i++) child_start(&c[i], "joiner", "rank=%d size=3 at=%s", i, address);
+    for (int i = 0; i < 2; i++) {
+        secret_is(i ? "open barley" : NULL);
+        child_start(&stranger, "joiner", "rank=2 size=3 at=%s", address);
+        is_refused(&stranger, -EACCES, "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
+    }
+    CHECK(!child_has_spoken(&c[0]) && !child_has_spoken(&c[1]));
+    secret_is("open sesame");
+    child_start(&c[2], "joiner", "rank=2 size=3 at=%s", address);
+    for (int i = 0; i < 3; i++) child_expect(&c[i], "open");
+    close_all(c, 3);
+}
+
+TEST(joining, a_secret_that_cannot_be_read_is_named)
+{
+    struct child c;
+    char address[ADDRESS_BYTES];
+    address_new(address);
+    secret_is(NULL);
+    setenv("LOCUS_SECRET_FILE", "/no/such/file", 1);
+    child_start(&c, "joiner", "rank=1 at=%s", address);
+    is_refused(&c, -ENOENT, "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
+}
+
+TEST(joining, without_a_secret_a_rendezvous_elsewhere_than_on_loopback_is_refused)
+{
+    struct child c;
+    secret_is(NULL);
+    for (int rank = 0; rank < 2; rank++) {
+        child_start(&c, "joiner", "rank=%d at=192.0.2.1:7777", rank);
+        is_refused(
+            &c, -EACCES,
+            "the rendezvous \"192.0.2.1:7777\" is not on loopback, and the cluster has no secret: set LOCUS_SECRET "
+            "to the same on all nodes, or, where the whole network is trusted, name the address to listen at with "
+            "LOCUS_LISTEN");
+    }
+    /* With an address to listen at it is tried, and here in vain. */
+    child_start(&c, "joiner", "rank=0 at=203.0.113.7:7777 listen=127.0.0.1");
+    is_refused(&c, -EINVAL,
+               "203.0.113.7:7777: this machine has no such address: give an address of the machine of rank 0");
+}
+
+/* ---- addresses ---- */
+
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 here = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_there = fd >= 0 && bind(fd, (const struct sockaddr *)&here, sizeof here) == 0;
+    if (fd >= 0) close(fd);
+    return is_there;
+}
+
+static void new_ipv6_address(char address[ADDRESS_BYTES])
+{
+    char four[ADDRESS_BYTES];
+    if (!has_ipv6()) SKIP("there is no IPv6 here");
+    address_new(four);
+    snprintf(address, ADDRESS_BYTES, "[::1]%s", strrchr(four, ':'));
+}
+
+/* Rendezvous and links, on a machine that has nothing else. */
+TEST(joining, a_cluster_speaks_ipv6_alone)
+{
+    char address[ADDRESS_BYTES];
+    new_ipv6_address(address);
+    secret_is(NULL);
+    check_cluster("rank=%d size=%d at=%s shards=2 no-ipv4", 3, address);
+    secret_is("open sesame");
+    check_cluster("rank=%d size=%d at=%s shards=2 no-ipv4", 3, address);
+}
+
+TEST(joining, a_machine_without_ipv4_is_told_apart)
+{
+    struct child c;
+    secret_is(NULL);
+    child_start(&c, "joiner", "rank=1 at=127.0.0.1:7777 no-ipv4");
+    is_refused(
+        &c, -EAFNOSUPPORT,
+        "the rendezvous \"127.0.0.1:7777\" is an IPv4 address, and this machine has no IPv4: give it as IPv6, like "
+        "[fd00::1]:7777");
+}
+
+TEST(joining, a_machine_whose_network_is_down_says_so)
+{
+    struct child c;
+    secret_is("open sesame");
+    child_start(&c, "joiner", "rank=1 at=192.0.2.1:7777 no-network");
+    is_refused(
+        &c, -ENETUNREACH,
+        "no way to the rendezvous \"192.0.2.1:7777\": Network is unreachable; connect this machine to that network, "
+        "or give another address of rank 0 with LOCUS_RENDEZVOUS");
+}
+
+static void check_listen(const char *listen, int rc, const char *sentence)
+{
+    struct child c;
+    secret_is(NULL);
+    setenv("LOCUS_LISTEN", listen, 1);
+    child_start(&c, "joiner", "rank=1 at=127.0.0.1:7777");
+    const char *said = hear_refusal(&c, rc);
+    CHECK_STR(said, listen);
+    CHECK_STR(said, sentence);
+    child_wait(&c);
+}
+
+TEST(joining, an_address_or_an_interface_that_is_not_here_is_named)
+{
+    check_listen("203.0.113.7", -EADDRNOTAVAIL,
+                 "belongs to no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
+    check_listen("eth77", -EINVAL, "set LOCUS_LISTEN to an address of this machine or an interface (lo");
+    check_listen("127.0.0.1:99999", -EINVAL, "is not of the form host:port, with a port up to 65535");
+}
+
+TEST(joining, an_interface_may_be_named)
+{
+    char address[ADDRESS_BYTES];
+    address_new(address);
+    secret_is(NULL);
+    setenv("LOCUS_LISTEN", "lo", 1);
+    check_cluster("rank=%d size=%d at=%s", 2, address);
+}
+
+/* ---- the rendezvous ---- */
+
+static int listen_at(const char *address)
+{
+    const int on = 1;
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
+                            .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    CHECK_EQ(bind(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    CHECK_EQ(listen(fd, 4), 0);
+    return fd;
+}
+
+TEST(joining, a_rendezvous_that_is_none_is_named)
+{
+    static const char greeting[] = "220 mail.example ESMTP ready\r\n";
+    char address[ADDRESS_BYTES], sentence[256];
+    struct child c;
+    address_new(address);
+    secret_is(NULL);
+    child_start(&c, "joiner", "rank=1 at=%s patience=0.5", address);
+    snprintf(sentence, sizeof sentence, "rank 1 of 2 could not join for 0.5 s; rendezvous %s: nobody answers there",
+             address);
+    is_refused(&c, -ETIMEDOUT, sentence);
+
+    int fd = listen_at(address);
+    child_start(&c, "joiner", "rank=0 at=%s", address);
+    snprintf(sentence, sizeof sentence, "rank 0 cannot listen at the rendezvous %s: the port is taken", address);
+    is_refused(&c, -EADDRINUSE, sentence);
+
+    child_start(&c, "joiner", "rank=1 at=%s", address);
+    int other = accept(fd, NULL, NULL);
+    CHECK_EQ(send(other, greeting, sizeof greeting - 1, MSG_NOSIGNAL), sizeof greeting - 1);
+    snprintf(sentence, sizeof sentence,
+             "what answers at %s is no rendezvous of locus: give the address and port of rank 0", address);
+    is_refused(&c, -EPROTO, sentence);
+    close(other);
+    close(fd);
+
+    child_start(&c, "joiner", "rank=1 at=127.0.0.1");
+    is_refused(&c, -EINVAL, "the rendezvous \"127.0.0.1\" has no port: write host:port");
+}
+
+TEST(joining, who_does_not_come_is_named)
+{
+    char address[ADDRESS_BYTES], sentence[256];
+    struct child c[2];
+    address_new(address);
+    secret_is("open sesame");
+    for (int i = 0; i < 2; i++) child_start(&c[i], "joiner", "rank=%d size=3 at=%s patience=1", i, address);
+    snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after 1 s; rendezvous %s", address);
+    for (int i = 0; i < 2; i++) is_refused(&c[i], -ETIMEDOUT, sentence);
+}
+
+/* ---- nodes that differ ---- */
+
+static void check_difference(const char *other, const char *sentence)
+{
+    char address[ADDRESS_BYTES];
+    struct child c[2];
+    address_new(address);
+    child_start(&c[0], "joiner", "rank=0 at=%s", address);
+    child_start(&c[1], "joiner", "rank=1 at=%s %s", address, other);
+    for (int i = 0; i < 2; i++) is_refused(&c[i], -EINVAL, sentence);
+}
+
+TEST(joining, nodes_that_differ_are_told_in_what)
+{
+    secret_is("open sesame");
+    check_difference("size=5", "rank 1 has size 5, rank 0 has 2: all nodes must be configured alike");
+    check_difference("rows=65", "rank 1 has rows 65 in table 0 (\"rows\"), rank 0 has 64: all nodes must be");
+    check_difference("shards=2", "rank 1 has shards 2, rank 0 has 1: all nodes must be configured alike");
+}
+
+TEST(joining, a_rank_that_is_taken_is_named_and_the_others_wait_on)
+{
+    char address[ADDRESS_BYTES];
+    struct child c[3], twin, *extra = &twin;
+    address_new(address);
+    secret_is("open sesame");
+    child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
+    child_start(&c[1], "joiner", "rank=1 size=3 at=%s", address);
+    child_start(&twin, "joiner", "rank=1 size=3 at=%s", address);
+    while (!child_has_spoken(&twin) && !child_has_spoken(&c[1])) sleep_s(0.01);
+    if (child_has_spoken(&c[1])) extra = &c[1]; /* whichever came second */
+    is_refused(extra, -EINVAL, "rank 1 of 3 is taken: the node at 127.0.0.1:");
+    if (extra == &c[1]) c[1] = twin;
+    child_start(&c[2], "joiner", "rank=2 size=3 at=%s", address);
+    for (int i = 0; i < 3; i++) child_expect(&c[i], "open");
+    close_all(c, 3);
+}
+
+/* Who has more patience notices a node's silence as early as who has least. */
+TEST(joining, the_shortest_time_out_is_that_of_all)
+{
+    char address[ADDRESS_BYTES];
+    struct child c[2];
+    address_new(address);
+    secret_is(NULL);
+    for (int i = 0; i < 2; i++)
+        child_start(&c[i], "joiner", "rank=%d at=%s silence=%d", i, address, i ? 2 : 4 * HANG_S);
+    for (int i = 0; i < 2; i++) child_expect(&c[i], "open");
+    child_signal(&c[1], SIGSTOP);
+    child_tell(&c[0], "meet");
+    CHECK_STR(hear_refusal(&c[0], -ECONNRESET), "was silent for 2 s");
+    child_kill(&c[0]);
+    child_kill(&c[1]);
+}
+
+/* ---- what the system refuses ---- */
+
+/* The node that cannot start says why, and so do the others. */
+static void check_io_uring(int error, const char *sentence)
+{
+    char address[ADDRESS_BYTES], others[512];
+    struct child c[2];
+    address_new(address);
+    secret_is(NULL);
+    child_start(&c[0], "joiner", "rank=0 at=%s", address);
+    child_start(&c[1], "joiner", "rank=1 at=%s no-uring=%d", address, error);
+    is_refused(&c[1], -error, sentence);
+    snprintf(others, sizeof others, "could not start: %.60s", sentence);
+    const char *said = hear_refusal(&c[0], -ECONNRESET);
+    CHECK_STR(said, "node 1 (127.0.0.1:");
+    CHECK_STR(said, others);
+    child_wait(&c[0]);
+}
+
+TEST(joining, an_io_uring_that_is_refused_is_named_by_all)
+{
+    check_io_uring(EPERM,
+                   "io_uring is refused (Operation not permitted): set kernel.io_uring_disabled to 0 with sysctl, or "
+                   "allow io_uring in the container's seccomp profile");
+    check_io_uring(ENOSYS,
+                   "this kernel has no io_uring, or a seccomp profile hides it (Function not implemented): locus "
+                   "needs Linux 5.7 or newer");
+    check_io_uring(ENOMEM, "no memory for an io_uring: raise `ulimit -l`, which is ");
+}
+
+/* Wherever the descriptors end. */
+TEST(joining, too_few_descriptors_are_named)
+{
+    int refused = 0;
+    secret_is(NULL);
+    for (int more = 0; more < 64; more += more < 24 ? 3 : 10) {
+        char address[ADDRESS_BYTES];
+        struct child c[2];
+        address_new(address);
+        child_start(&c[0], "joiner", "rank=0 at=%s shards=4 patience=3", address);
+        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 patience=1 descriptors=%d", address, more);
+        const char *line = child_hear(&c[1]);
+        if (strcmp(line, "open") != 0) {
+            refused++;
+            CHECK_STR(line, "ulimit -n`");
+        }
+        for (int i = 0; i < 2; i++) child_kill(&c[i]);
+    }
+    CHECK(refused > 0);
+}

@@ -1,0 +1,254 @@
+/* The program kge from end to end, on a graph of a few hundred facts: alone, on clusters, and with wrong input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ENTITIES = 60, SHIFTS = 6, PATH_BYTES = 64 };
+
+static char folder[PATH_BYTES];
+static struct command c;
+
+/* "next_k" leads from each entity of a circle to the k-th behind it. A sixth of the facts is held back; the
+ * others determine them, and ComplEx can express them (as rotations). */
+static void make_graph(void)
+{
+    static const char *const splits[] = {"train", "valid", "test"};
+    FILE *files[3];
+    char path[2 * PATH_BYTES];
+    snprintf(folder, sizeof folder, "/tmp/locus-kge-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s.txt", folder, splits[i]);
+        CHECK((files[i] = fopen(path, "w")) != NULL);
+    }
+    for (int e = 0; e < ENTITIES; e++) {
+        for (int k = 1; k <= SHIFTS; k++) {
+            int mark = (e * 7 + k * 5) % 12;
+            fprintf(files[mark == 0   ? 1
+                          : mark == 6 ? 2
+                                      : 0],
+                    "entity %d\tnext_%d\tentity %d\n", e, k, (e + k) % ENTITIES);
+        }
+    }
+    for (int i = 0; i < 3; i++) CHECK_EQ(fclose(files[i]), 0);
+}
+
+static void remove_graph(void)
+{
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+/* Of this build, beside `locus`. */
+static const char *kge_path(void)
+{
+    static char path[PATH_MAX + 16];
+    const char *beside = locus_path();
+    snprintf(path, sizeof path, "%.*s/kge", (int)(strrchr(beside, '/') - beside), beside);
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+/* A script of test/python: this program is <repository>/build/<variant>/test/cluster/kge. */
+static const char *script(const char *name)
+{
+    static char path[2 * PATH_MAX];
+    char own[PATH_MAX] = "";
+    CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
+    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
+    snprintf(path, sizeof path, "%s/test/python/%s", own, name);
+    CHECK_EQ(access(path, R_OK), 0);
+    return path;
+}
+
+static void need_python(void)
+{
+    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
+}
+
+static void must_run(int status)
+{
+    if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
+}
+
+static const char small[] = "--dim 32 --batch 16 --negatives 20 --epochs 30 --lr 0.2 --reg 0.001";
+
+/* `start` comes before the program: "locus run -n 2". The lines are checked by the script. */
+static void check_json(const char *start, const char *options, int epochs, const char *minimum)
+{
+    need_python();
+    must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines", start, kge_path(),
+                         folder, options, folder, script("json_lines.py"), epochs, minimum, folder));
+    CHECK_STR(c.out.text, "test MRR");
+}
+
+static void with_options(const char *more, const char *minimum)
+{
+    char options[512];
+    snprintf(options, sizeof options, "%s %s", small, more);
+    check_json("", options, 30, minimum);
+}
+
+TEST(kge, learns_alone)
+{
+    make_graph();
+    with_options("", "0.5");
+    CHECK_STR(c.out.text, "stats True");
+    with_options("--eval-every 10", "0.5");
+    with_options("--reciprocal --workers 2", "0.5");
+    with_options("--baseline", "0.5");
+    CHECK_STR(c.out.text, "stats False");
+    with_options("--loss logistic --own-negatives", "0.3");
+    with_options("--loss logistic --batch 1 --negatives 5", "0.3");
+    with_options("--model rescal --dim 16", "0.2");
+    remove_graph();
+}
+
+TEST(kge, samples_at_every_level)
+{
+    static const char *const levels[] = {"conform", "bounded", "long-term", "non-conform"};
+    make_graph();
+    for (int i = 0; i < 4; i++) {
+        char options[64];
+        snprintf(options, sizeof options, "--sampling %s", levels[i]);
+        with_options(options, "0.3");
+    }
+    remove_graph();
+}
+
+/* Whatever the technique, and however many nodes: the same quality. */
+TEST(kge, learns_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    char start[PATH_MAX + 64], options[256];
+    make_graph();
+    for (int i = 0; i < 5; i++) {
+        snprintf(start, sizeof start, "%s run -n %d", locus_path(), i == 0 ? 3 : 2);
+        snprintf(options, sizeof options, "%s --technique %s", small, techniques[i]);
+        check_json(start, options, 30, "0.4");
+    }
+    remove_graph();
+}
+
+TEST(kge, learns_under_mpirun)
+{
+    static const char mpirun[] = "mpirun --allow-run-as-root --oversubscribe -n 2";
+    if (command_run(&c, "command -v mpirun") != 0) SKIP("there is no mpirun here");
+    if (command_run(&c, "%s true", mpirun) != 0) SKIP("mpirun starts nothing here");
+    make_graph();
+    unsetenv("LOCUS_RENDEZVOUS");
+    char options[256];
+    snprintf(options, sizeof options, "%s --technique static", small);
+    check_json(mpirun, options, 30, "0.4");
+    remove_graph();
+}
+
+TEST(kge, one_worker_gives_the_same_in_every_run)
+{
+    static struct command other;
+    make_graph();
+    const char *cut = "sed -E 's/\"(seconds|examples_per_second|gflops)\":[^,}]*//g; /stats/d'";
+    for (int baseline = 0; baseline < 2; baseline++) {
+        const char *options = baseline ? "--baseline" : "";
+        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder, small, options, cut));
+        must_run(
+            command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder, small, options, cut));
+        CHECK_STR(c.out.text, "\"event\":\"epoch\",\"epoch\":3");
+        CHECK(strcmp(c.out.text, other.out.text) == 0);
+        must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s", kge_path(), folder, small,
+                             options, cut));
+        CHECK(strcmp(c.out.text, other.out.text) != 0);
+    }
+    remove_graph();
+}
+
+TEST(kge, writes_a_model_that_python_reads)
+{
+    make_graph();
+    need_python();
+    must_run(command_run(&c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
+                         kge_path(), folder, small, folder, script("tensors.py"), folder));
+    CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
+    CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
+    CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
+    CHECK_STR(c.out.text, "entity_names U8 60 entity ");
+    CHECK_STR(c.out.text, "relation_names U8 6 next_");
+    /* A model of a cluster is that of rank 0, and whole. */
+    must_run(
+        command_run(&c,
+                    "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
+                    "&& python3 %s %s/model",
+                    locus_path(), kge_path(), folder, small, folder, script("tensors.py"), folder));
+    CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
+    CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
+    remove_graph();
+}
+
+TEST(kge, shows_people_what_happens)
+{
+    make_graph();
+    must_run(command_run(&c,
+                         "%s --data %s %s --epochs 2 --near 'entity 3,nobody' --chart %s/chart.svg && head -c 4 "
+                         "%s/chart.svg",
+                         kge_path(), folder, small, folder, folder));
+    CHECK_STR(c.out.text, "60 entities, 6 relations");
+    CHECK_STR(c.out.text, "epoch   2   loss");
+    CHECK_STR(c.out.text, "valid       MRR 0.");
+    CHECK_STR(c.out.text, "test        MRR 0.");
+    CHECK_STR(c.out.text, "  entity 3 ");
+    CHECK_STR(c.out.text, "nobody                (no such entity)");
+    CHECK_STR(c.out.text, "<svg");
+    CHECK(strchr(c.err.text, '\r') == NULL);
+    /* On a terminal there is a bar, for as long as a step takes. */
+    command_start(&c, COMMAND_TERMINAL,
+                  "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1", kge_path(),
+                  folder);
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK(strchr(c.out.text, '\r') != NULL);
+    CHECK_STR(c.out.text, "facts/s");
+    CHECK_STR(c.out.text, "test        MRR");
+    remove_graph();
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", kge_path(), arguments), status);
+    CHECK_STR(c.err.text, "kge: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+TEST(kge, refuses_wrong_input_with_a_sentence)
+{
+    char arguments[512];
+    is_refused(2, "--dims 3", "there is no option \"--dims\"");
+    is_refused(2, "--dim 3", "--dim 3 is odd");
+    is_refused(2, "--model rescal --dim 1000", "--dim 1000 is more than 512");
+    is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
+    is_refused(1, "--data /no/such", "--data /no/such: No such file");
+    make_graph();
+    snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder, folder, small);
+    CHECK_EQ(command_run(&c, "%s %s", kge_path(), arguments), 1);
+    CHECK_STR(c.err.text, "/no/model.part: No such file");
+    CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt", folder, folder), 0);
+    snprintf(arguments, sizeof arguments, "--data %s", folder);
+    int lines = atoi(c.out.text);
+    char part[64];
+    snprintf(part, sizeof part, "/valid.txt:%d: has fewer than 3 fields", lines);
+    is_refused(1, arguments, part);
+    remove_graph();
+}
+
+TEST(kge, nodes_that_differ_in_their_options_are_refused)
+{
+    make_graph();
+    int status = command_run(&c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
+                             locus_path(), kge_path(), folder, small);
+    CHECK_EQ(status, 1);
+    CHECK_STR(c.err.text, "has other data or other options than another node");
+    remove_graph();
+}

@@ -1,0 +1,479 @@
+/* `locus run` on this host. Several hosts are in hosts.c. */
+#include "member.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How soon nothing is left of a cluster whose processes obey. Far more than it takes: other tests may run beside. */
+static const double SOON_S = 10;
+
+static void is_in(const struct printed *p, const char *part)
+{
+    CHECK_STR(p->text, part);
+}
+
+static void is_not_in(const struct printed *p, const char *part)
+{
+    if (strstr(p->text, part)) test_fail(__FILE__, __LINE__, "\"%s\" contains \"%s\"", p->text, part);
+}
+
+static int count_in(const struct printed *p, const char *part)
+{
+    int n = 0;
+    for (const char *at = p->text; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+/* ---- the command line ---- */
+
+TEST(launcher, shows_help_and_version)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s", locus_path()), 0);
+    is_in(&c.out, "locus run -n 4");
+    CHECK_EQ(command_run(&c, "%s run --help", locus_path()), 0);
+    is_in(&c.out, "--hosts FILE");
+    CHECK_EQ(command_run(&c, "%s --version", locus_path()), 0);
+    is_in(&c.out, "locus ");
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s %s", locus_path(), arguments), status);
+    is_in(&c.err, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+TEST(launcher, refuses_a_wrong_command_line_with_a_sentence)
+{
+    is_refused(2, "fly", "no command \"fly\"");
+    is_refused(2, "run", "which program?");
+    is_refused(2, "run true", "how many nodes?");
+    is_refused(2, "run -n", "--nodes needs a value");
+    is_refused(2, "run -n 0 true", "from 1 to 4096, not \"0\"");
+    is_refused(2, "run -n 4097 true", "from 1 to 4096, not \"4097\"");
+    is_refused(2, "run -n two true", "from 1 to 4096, not \"two\"");
+    is_refused(2, "run -n 2 --workers 5000 true", "from 1 to 1024, not \"5000\"");
+    is_refused(2, "run -n 2 --port 70000 true", "from 1 to 65535, not \"70000\"");
+    is_refused(2, "run -n 2 --grace=x true", "takes seconds from 0 to 3600, not \"x\"");
+    is_refused(2, "run -n 2 --prefix=maybe true", "auto, always or never, not \"maybe\"");
+    is_refused(2, "run -n 2 --hots x true", "no option --hots");
+    is_refused(2, "run -n 2 --ssh ssh true", "are for --hosts");
+    is_refused(2, "run -n 2 --directory /no/such true", "directory \"/no/such\"");
+}
+
+TEST(launcher, says_which_program_it_cannot_find)
+{
+    is_refused(127, "run -n 2 no-such-program", "no program \"no-such-program\" in the folders of PATH");
+    is_refused(127, "run -n 2 ./no-such-program", "no program \"./no-such-program\"");
+    is_refused(126, "run -n 2 /etc/passwd", "\"/etc/passwd\" is not a program");
+    is_refused(126, "run -n 2 /tmp", "it is a folder");
+}
+
+TEST(launcher, refuses_a_port_that_is_taken)
+{
+    struct command c;
+    char address[ADDRESS_BYTES];
+    address_new(address);
+    const char *port = strchr(address, ':') + 1;
+    command_start(&c, COMMAND_FILES, "exec %s run -n 2 --port %s -- %s stays", locus_path(), port,
+                  role_command("member"));
+    command_await(&c, &c.out, "joined\njoined\n");
+    char arguments[128];
+    snprintf(arguments, sizeof arguments, "run -n 2 --port %s true", port);
+    is_refused(1, arguments, "is taken");
+    command_signal(&c, SIGTERM);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+}
+
+TEST(launcher, keepers_refuse_what_no_launcher_says)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s keep < /dev/null", locus_path()), 1);
+    CHECK_EQ(command_run(&c, "printf '\\003\\000\\000\\000hold' | %s keep", locus_path()), 1);
+    CHECK_STR(c.err.text, "the launcher speaks \"old\"");
+    CHECK_STR(c.err.text, "install the same release");
+    CHECK_EQ(command_run(&c, "printf '\\000\\000\\000\\377a' | %s keep", locus_path()), 1);
+    CHECK_STR(c.err.text, "makes no sense");
+    CHECK_EQ(command_run(&c, "printf '\\001\\000\\000\\000zz' | %s keep", locus_path()), 1);
+    CHECK_STR(c.err.text, "makes no sense");
+    CHECK_EQ(command_run(&c, "printf '\\000\\000\\000\\000s' | %s keep", locus_path()), 1);
+    CHECK_STR(c.err.text, "names no program");
+}
+
+/* ---- what the nodes get ---- */
+
+TEST(launcher, sets_rank_size_rendezvous_and_workers)
+{
+    struct command c;
+    const char *print = "sh -c 'echo $LOCUS_RANK of $LOCUS_SIZE at $LOCUS_RENDEZVOUS, workers: $LOCUS_WORKERS.'";
+    CHECK_EQ(command_run(&c, "%s run -n 3 -w 5 -- %s", locus_path(), print), 0);
+    is_in(&c.out, "0 of 3 at 127.0.0.1:");
+    is_in(&c.out, "1 of 3 at 127.0.0.1:");
+    is_in(&c.out, "2 of 3 at 127.0.0.1:");
+    CHECK_EQ(count_in(&c.out, ", workers: 5.\n"), 3);
+    CHECK_EQ(command_run(&c, "unset LOCUS_WORKERS; %s run -n 1 -- %s", locus_path(), print), 0);
+    is_in(&c.out, "0 of 1 at 127.0.0.1:");
+    is_in(&c.out, ", workers: .\n");
+}
+
+TEST(launcher, gives_every_cluster_a_secret_of_its_own)
+{
+    static struct command first, second;
+    CHECK_EQ(command_run(&first, "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
+                         locus_path()),
+             0);
+    CHECK_EQ(first.out.length, 2 * 65);
+    CHECK(memcmp(first.out.text, first.out.text + 65, 65) == 0);
+    CHECK_EQ(command_run(&second, "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
+                         locus_path()),
+             0);
+    CHECK(memcmp(first.out.text, second.out.text, 65) != 0);
+    CHECK_EQ(command_run(&first, "LOCUS_SECRET=mine %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'", locus_path()), 0);
+    CHECK(strcmp(first.out.text, "mine\n") == 0);
+    CHECK_EQ(command_run(&first, "unset LOCUS_SECRET; LOCUS_SECRET_FILE=f %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
+                         locus_path()),
+             0);
+    CHECK(strcmp(first.out.text, "\n") == 0);
+}
+
+TEST(launcher, passes_arguments_as_they_are)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'", locus_path()), 0);
+    is_in(&c.out, "<a b><><it's><$HOME><-n>");
+    CHECK_EQ(command_run(&c, "%s run -n 1 --directory / pwd", locus_path()), 0);
+    CHECK(strcmp(c.out.text, "/\n") == 0);
+}
+
+TEST(launcher, gives_its_stdin_to_rank_0_only)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'", locus_path()), 0);
+    is_in(&c.out, "0 got hello\n");
+    is_in(&c.out, "1 got \n");
+    is_in(&c.out, "2 got \n");
+}
+
+TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done", locus_path()), 0);
+    CHECK(strcmp(c.out.text, "a\nb\n") == 0);
+}
+
+/* ---- what the nodes print ---- */
+
+TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'", locus_path()),
+             0);
+    CHECK(strcmp(c.out.text, "outout") == 0);
+    CHECK(strcmp(c.err.text, "errerr") == 0);
+}
+
+TEST(launcher, prefixes_lines_when_asked)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'", locus_path()), 0);
+    is_in(&c.out, "[0] out\n");
+    is_in(&c.out, "[1] out\n");
+    is_in(&c.err, "[0] err\n");
+    is_in(&c.err, "[1] err\n");
+    is_not_in(&c.out, "\033");
+    CHECK_EQ(command_run(&c, "%s run -n 11 --prefix always -- echo x", locus_path()), 0);
+    is_in(&c.out, "[ 3] x\n");
+    is_in(&c.out, "[10] x\n");
+}
+
+TEST(launcher, prefixes_lines_on_a_terminal)
+{
+    struct command c;
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'echo out; echo err >&2'", locus_path());
+    CHECK_EQ(command_wait(&c), 0);
+    is_in(&c.out, "\033[31m[0]\033[0m out\r\n");
+    is_in(&c.out, "\033[32m[1]\033[0m out\r\n");
+    is_in(&c.out, "\033[31m[0]\033[0m err\r\n");
+    is_in(&c.out, "\033[32m[1]\033[0m err\r\n");
+    command_start(&c, COMMAND_TERMINAL, "NO_COLOR=1 exec %s run -n 2 -- echo out", locus_path());
+    CHECK_EQ(command_wait(&c), 0);
+    is_in(&c.out, "[1] out\r\n");
+    is_not_in(&c.out, "\033[");
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 --prefix never -- echo out", locus_path());
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK(strcmp(c.out.text, "out\r\nout\r\n") == 0);
+}
+
+TEST(launcher, shows_whole_lines)
+{
+    struct command c;
+    command_start(&c, COMMAND_FILES,
+                  "exec %s run -n 2 --prefix always -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do printf begin; sleep 0.01; "
+                  "printf -- -end\\\\n; done; printf a\\\\rb\\\\r\\\\nc'",
+                  locus_path());
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK_EQ(count_in(&c.out, "] begin-end\n"), 18);
+    CHECK_EQ(count_in(&c.out, "] a\n"), 2);
+    CHECK_EQ(count_in(&c.out, "] b\n"), 2);
+    CHECK_EQ(count_in(&c.out, "] c\n"), 2);
+}
+
+TEST(launcher, shows_all_of_much_output)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path()), 0);
+    is_in(&c.out, "300000\n");
+    /* Longer than what is kept of one. */
+    CHECK_EQ(command_run(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl", locus_path()), 0);
+    is_in(&c.out, " 3 ");
+    is_in(&c.out, " 20015\n");
+}
+
+TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
+{
+    struct command c;
+    /* By the rules of C a program keeps its lines back when it does not write to a terminal. */
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- %s stays", locus_path(), role_command("member"));
+    command_await(&c, &c.out, "joined");
+    command_type(&c, "\003");
+    CHECK_EQ(command_wait(&c), 128 + SIGINT);
+}
+
+TEST(launcher, carries_what_is_typed_to_rank_0)
+{
+    struct command c;
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'while read x; do echo $LOCUS_RANK got $x; done'",
+                  locus_path());
+    command_type(&c, "one\n");
+    command_await(&c, &c.out, "0 got one\r\n");
+    command_type(&c, "two\n\004");
+    CHECK_EQ(command_wait(&c), 0);
+    is_in(&c.out, "0 got two\r\n");
+    is_not_in(&c.out, "1 got");
+}
+
+/* ---- exit statuses ---- */
+
+static int status_of(const char *script)
+{
+    struct command c;
+    int status = command_run(&c, "%s run -n 3 -- sh -c '%s'", locus_path(), script);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+    return status;
+}
+
+TEST(launcher, returns_the_status_of_the_first_failure)
+{
+    CHECK_EQ(status_of("exit 0"), 0);
+    CHECK_EQ(status_of("exit 7"), 7);
+    CHECK_EQ(status_of("test $LOCUS_RANK != 1 || exit 5; sleep 60"), 5);
+    CHECK_EQ(status_of("test $LOCUS_RANK != 2 || exit 255; sleep 60"), 255);
+    CHECK_EQ(status_of("test $LOCUS_RANK != 2 || kill -KILL $$; sleep 60"), 128 + SIGKILL);
+    CHECK_EQ(status_of("test $LOCUS_RANK != 0 || kill -ABRT $$; sleep 60"), 128 + SIGABRT);
+}
+
+TEST(launcher, says_which_node_failed)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 2 || exit 9; sleep 60'", locus_path()), 9);
+    is_in(&c.err, "locus run: node 2 failed with status 9; ending the others\n");
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 1 || kill -KILL $$; sleep 60'", locus_path()),
+             137);
+    is_in(&c.err, "locus run: node 1 was ended by signal 9, Killed (status 137); ending the others\n");
+}
+
+/* ---- nothing is left behind ---- */
+
+/* Everything that makes a process hard to end: deaf, in a session of its own, without a parent, stopped. */
+static const char stubborn[] = "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); "
+                               "(sh -c \"kill -STOP \\$\\$; sleep 603\" &); echo ready; sleep 604; sleep 605";
+
+static void start_stubborn(struct command *c, enum command_kind kind)
+{
+    command_start(c, kind, "exec %s run -n 2 --grace 0.3 -- sh -c '%s'", locus_path(), stubborn);
+    command_await(c, &c->out, "ready");
+    /* Both. */
+    while (count_in(&c->out, "ready") < 2) {
+        command_await(c, &c->out, "ready");
+        sleep_s(0.01);
+    }
+    CHECK(command_left(c, 0) > 8);
+}
+
+static void is_ended_by(int signal)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_FILES);
+    command_signal(&c, signal);
+    CHECK_EQ(command_wait(&c), 128 + signal);
+    CHECK_EQ(command_left(&c, 0), 0); /* not even a moment */
+    is_in(&c.err, "ending all nodes");
+}
+
+TEST(launcher, ends_all_on_a_signal)
+{
+    is_ended_by(SIGTERM);
+    is_ended_by(SIGINT);
+    is_ended_by(SIGHUP);
+}
+
+TEST(launcher, ends_all_on_ctrl_c)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_TERMINAL);
+    command_type(&c, "\003");
+    CHECK_EQ(command_wait(&c), 128 + SIGINT);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
+{
+    struct command c;
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(), stubborn);
+    command_await(&c, &c.out, "ready");
+    command_type(&c, "\003");
+    command_await(&c, &c.out, "ending all nodes");
+    command_type(&c, "\003");
+    CHECK_EQ(command_wait(&c), 128 + SIGINT);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, ends_all_when_its_terminal_is_closed)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_TERMINAL);
+    close(c.terminal);
+    c.terminal = -1;
+    CHECK_EQ(command_wait(&c), 128 + SIGHUP);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, ends_all_when_one_node_fails)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "exec %s run -n 3 --grace 0.3 -- sh -c 'test $LOCUS_RANK != 1 || exit 4; %s'",
+                         locus_path(), stubborn),
+             4);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, ends_what_a_node_leaves_that_is_done)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'", locus_path()), 0);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, leaves_nothing_when_it_is_killed_itself)
+{
+    struct command c;
+    start_stubborn(&c, COMMAND_FILES);
+    command_signal(&c, SIGKILL);
+    CHECK_EQ(command_wait(&c), 128 + SIGKILL);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+/* The keepers are the launcher's children. */
+static void kill_keeper(void *context, pid_t pid)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    if (!memmem(text, n, "\0keep\0", 6) || ++*(int *)context > 1) return;
+    kill(pid, SIGKILL);
+}
+
+TEST(launcher, leaves_nothing_when_a_keeper_is_killed)
+{
+    struct command c;
+    int keepers = 0;
+    start_stubborn(&c, COMMAND_FILES);
+    command_for_each(&c, kill_keeper, &keepers);
+    CHECK_EQ(keepers, 2);
+    CHECK_EQ(command_wait(&c), 128 + SIGKILL);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, leaves_alone_what_is_not_its_own)
+{
+    struct command c;
+    /* A script that had a child, and then became the launcher. */
+    command_start(&c, COMMAND_FILES, "sleep 1.5 & exec %s run -n 2 true", locus_path());
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK_EQ(command_left(&c, 0), 1);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
+TEST(launcher, respects_signals_that_are_ignored)
+{
+    struct command c;
+    command_start(&c, COMMAND_FILES, "trap '' HUP; exec %s run -n 2 -- sh -c 'echo ready; sleep 0.3'", locus_path());
+    command_await(&c, &c.out, "ready");
+    command_signal(&c, SIGHUP);
+    CHECK_EQ(command_wait(&c), 0);
+}
+
+/* ---- clusters ---- */
+
+static void is_joined(const struct command *c, int nodes)
+{
+    for (int rank = 0; rank < nodes; rank++) {
+        char line[64];
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes, nodes * (nodes + 1) / 2);
+        is_in(&c->out, line);
+    }
+}
+
+static void run_cluster(int nodes)
+{
+    struct command c;
+    int status = command_run(&c, "%s run -n %d -- %s once", locus_path(), nodes, role_command("member"));
+    if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
+    is_joined(&c, nodes);
+}
+
+TEST(launcher, starts_a_cluster)
+{
+    run_cluster(1);
+    run_cluster(2);
+    run_cluster(4);
+}
+
+TEST(launcher, starts_a_cluster_again_and_again)
+{
+    for (int i = 0; i < 20; i++) run_cluster(1 + i % 4);
+}
+
+TEST(launcher, starts_clusters_beside_each_other)
+{
+    enum { CLUSTERS = 4, TIMES = 3 };
+    static struct command c[CLUSTERS];
+    for (int i = 0; i < TIMES; i++) {
+        for (int j = 0; j < CLUSTERS; j++)
+            command_start(&c[j], COMMAND_FILES, "exec %s run -n 3 -- %s once", locus_path(), role_command("member"));
+        for (int j = 0; j < CLUSTERS; j++) {
+            CHECK_EQ(command_wait(&c[j]), 0);
+            is_joined(&c[j], 3);
+        }
+    }
+}
+
+TEST(launcher, ends_a_cluster_when_a_node_of_it_fails)
+{
+    struct command c;
+    const char *member = role_command("member");
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays fails-at=2'", locus_path(), member), 3);
+    is_in(&c.err, "node 2 failed with status 3");
+    CHECK_EQ(command_left(&c, 0), 0);
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays crashes-at=0'", locus_path(), member), 128 + SIGSEGV);
+    is_in(&c.err, "node 0 was ended by signal 11");
+    CHECK_EQ(command_left(&c, 0), 0);
+}

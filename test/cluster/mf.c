@@ -1,0 +1,114 @@
+/* The program mf from end to end, on generated matrices of a few thousand cells: alone, on a cluster, and with wrong input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64 };
+
+static struct command c;
+
+/* Of this build, beside `locus`. */
+static const char *mf_path(void)
+{
+    static char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s", locus_path());
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "mf");
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+static const char small[] = "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --lr 0.1 --reg 0.01 --epochs 15 --batch 32";
+
+static double number_behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+/* Values have the standard deviation 1, so an RMSE of 1 is that of knowing nothing; the noise is 0.1. Returns the RMSE. */
+static double learns(const char *start, const char *more)
+{
+    int status = command_run(&c, "%s %s %s %s --json", start, mf_path(), small, more);
+    if (status != 0) test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":15,");
+    double rmse = number_behind(c.out.text, "\"split\":\"test\",\"rmse\":");
+    if (!(rmse > 0 && rmse < 0.5)) test_fail(__FILE__, __LINE__, "%s %s: RMSE %f", start, more, rmse);
+    return rmse;
+}
+
+TEST(mf, learns_alone)
+{
+    learns("", "");
+    CHECK_STR(c.out.text, "\"event\":\"stats\"");
+    learns("", "--baseline");
+    CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
+    learns("", "--bias --workers 2");
+    learns("", "--visit blocks --workers 3");
+}
+
+TEST(mf, learns_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    char start[PATH_MAX + 64], more[64];
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 5; i++) {
+        snprintf(more, sizeof more, "--technique %s", techniques[i]);
+        learns(start, more);
+    }
+    learns(start, "--visit blocks --technique relocate --workers 2");
+    learns(start, "--visit blocks --seconds 100 --eval-every 5");
+}
+
+TEST(mf, one_worker_gives_the_same_in_every_run)
+{
+    static char first[COMMAND_TEXT_MAX];
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(command_run(&c, "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
+                             mf_path(), small),
+                 0);
+        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
+    }
+    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":15");
+    CHECK(strcmp(first, c.out.text) == 0);
+}
+
+/* What was generated can be read again; with the test set of its own it is learnt as well. */
+TEST(mf, reads_what_it_wrote)
+{
+    char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK_EQ(command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", mf_path(), small, folder), 0);
+    CHECK_EQ(command_run(&c, "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
+                         mf_path(), folder, folder, folder),
+             0);
+    CHECK_STR(c.out.text, "300 rows, 100 columns");
+    CHECK(number_behind(c.out.text, "test        RMSE") < 0.5);
+    CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
+    CHECK_STR(c.out.text, "\"rank\":\"6\"");
+    CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder, mf_path(), folder), 1);
+    CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", mf_path(), arguments), status);
+    CHECK_STR(c.err.text, "mf: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+TEST(mf, refuses_wrong_input_with_a_sentence)
+{
+    is_refused(2, "", "--data is missing");
+    is_refused(2, "--zipf 10x10", "--zipf takes ROWSxCOLUMNSxCELLS");
+    is_refused(2, "--zipf 10x10x10 --test x", "--test is given with --zipf");
+    is_refused(1, "--data /no/such", "/no/such: No such file");
+}

@@ -1,0 +1,247 @@
+/* Slow and broken networks: nodes behind proxies that delay, stall, damage and cut what passes between them. */
+#include "islands.h"
+#include "sums.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void start_node(struct islands *s, struct child *c, const char *role, int rank, double peer_timeout_s)
+{
+    islands_enter(s, rank);
+    child_start(c, role, "%d %d %g", rank, s->count, peer_timeout_s);
+    islands_leave(s);
+}
+
+static void read_team(const char *arguments, struct team *t, int *rank, char listen[ADDRESS_BYTES])
+{
+    CHECK_EQ(sscanf(arguments, "%d %d %lf", rank, &t->nodes, &t->peer_timeout_s), 3);
+    islands_address(*rank, listen);
+    islands_rendezvous(t->address);
+    t->listen = listen;
+}
+
+/* ---- networks that work after all ---- */
+
+static void sum_up(struct seat *s)
+{
+    if (s->id == 0) parent_tell("ready");
+    sums_run(s, SUMS_ALL_KEYS, test_seconds() / 5.0);
+}
+
+ROLE(adder)
+{
+    int rank;
+    char listen[ADDRESS_BYTES];
+    struct team t = {.workers = 2, .shards = 2, .tables = sums_tables, .table_count = SUMS_TABLES};
+    read_team(arguments, &t, &rank, listen);
+    team_run_node(&t, rank, sum_up);
+}
+
+TEST(network, with_a_delay_sums_are_exact)
+{
+    struct islands s;
+    struct child c[3];
+    islands_open(&s, 3);
+    islands_delay(&s, 0.01);
+    for (int i = 0; i < 3; i++) start_node(&s, &c[i], "adder", i, 10);
+    for (int i = 0; i < 3; i++) child_wait(&c[i]);
+    CHECK(proxy_bytes(s.link[1][0], PROXY_FORTH) > 10000); /* all that was said went this way */
+    islands_close(&s);
+}
+
+/* Directions stall at random, for a time that is below the time-out. */
+TEST(network, stalls_below_the_time_out_do_no_harm)
+{
+    struct islands s;
+    struct child c[3];
+    unsigned seed = 5;
+    islands_open(&s, 3);
+    for (int i = 0; i < 3; i++) start_node(&s, &c[i], "adder", i, 10);
+    for (int i = 0; i < 3; i++) child_expect(&c[i], "ready");
+    for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
+        int a = rand_r(&seed) % 3, b = (a + 1 + rand_r(&seed) % 2) % 3;
+        islands_stall(&s, a, b, true);
+        sleep_s(0.02 + (rand_r(&seed) % 200) * 1e-3);
+        islands_stall(&s, a, b, false);
+        sleep_s(0.01);
+    }
+    for (int i = 0; i < 3; i++) child_wait(&c[i]);
+    islands_close(&s);
+}
+
+/* The delay is really there: an answer takes as long as both ways. */
+static void pull_slowly(struct seat *s)
+{
+    const double both_ways = 0.1;
+    locus_key here, key = 0;
+    float row[130];
+    CHECK_EQ(locus_owned(s->node, 0, &here, 1), 1);
+    for (locus_key owned = here; owned == key || key == here;) CHECK_EQ(locus_owned(s->node, ++key, &owned, 1), 1);
+    for (int i = 0; i < 3; i++) {
+        double start = now_s();
+        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+        CHECK(now_s() - start >= both_ways);
+    }
+    seat_barrier(s);
+}
+
+ROLE(puller)
+{
+    int rank;
+    char listen[ADDRESS_BYTES];
+    struct team t = {.workers = 1, .shards = 1, .tables = sums_tables, .table_count = SUMS_TABLES};
+    read_team(arguments, &t, &rank, listen);
+    team_run_node(&t, rank, pull_slowly);
+}
+
+TEST(network, an_answer_takes_as_long_as_both_ways)
+{
+    struct islands s;
+    struct child c[2];
+    islands_open(&s, 2);
+    islands_delay(&s, 0.05);
+    for (int i = 0; i < 2; i++) start_node(&s, &c[i], "puller", i, 10);
+    for (int i = 0; i < 2; i++) child_wait(&c[i]);
+    islands_close(&s);
+}
+
+/* ---- networks that do not ---- */
+
+/* Reads everything until that fails, then closes, and tells why. */
+ROLE(witness)
+{
+    int rank, rc;
+    char listen[ADDRESS_BYTES];
+    struct team t = {.workers = 1, .shards = 2, .tables = sums_tables, .table_count = SUMS_TABLES};
+    read_team(arguments, &t, &rank, listen);
+    locus *n = team_open(&t, rank);
+    locus_worker *w = worker_of(n);
+    struct batch all = batch_of_all(n);
+    parent_tell("ready");
+    while ((rc = locus_pull(w, all.keys, all.n, all.values)) == 0) sleep_s(0.02);
+    CHECK_EQ(rc, -ECONNRESET);
+    parent_tell("%.6f %s", now_s(), locus_error());
+    locus_worker_close(w);
+    CHECK_EQ(locus_close(n), -ECONNRESET);
+    batch_free(&all);
+}
+
+enum { WITNESSES = 3 };
+#define PEER_TIMEOUT_S 1.0 /* they hardly work */
+#define SLACK_S 4.0
+
+struct accident {
+    struct islands islands;
+    struct child node[WITNESSES];
+    double when;
+    char said[WITNESSES][LINE_BYTES];
+};
+
+static void accident_prepare(struct accident *a)
+{
+    islands_open(&a->islands, WITNESSES);
+    for (int i = 0; i < WITNESSES; i++) start_node(&a->islands, &a->node[i], "witness", i, PEER_TIMEOUT_S);
+    for (int i = 0; i < WITNESSES; i++) child_expect(&a->node[i], "ready");
+    sleep_s(0.1);
+    a->when = now_s();
+}
+
+/* All learn of it in time, and name one of the two whose connection it was. */
+static void accident_check(struct accident *a, int one, int other, const char *reason)
+{
+    char name[2][16];
+    snprintf(name[0], sizeof name[0], "node %d (", one);
+    snprintf(name[1], sizeof name[1], "node %d (", other);
+    bool has_reason = false;
+    for (int i = 0; i < WITNESSES; i++) {
+        char *text;
+        double when = strtod(child_hear(&a->node[i]), &text);
+        CHECK(text[0] == ' ');
+        if (strncmp(text + 1, name[0], strlen(name[0])) != 0) CHECK_STR(text, name[1]);
+        if (when - a->when > PEER_TIMEOUT_S + 1 + SLACK_S)
+            test_fail(__FILE__, __LINE__, "node %d learned only after %.1f s:%s", i, when - a->when, text);
+        has_reason |= strstr(text, reason) != NULL;
+        snprintf(a->said[i], LINE_BYTES, "%s", text);
+    }
+    if (!has_reason)
+        test_fail(__FILE__, __LINE__, "nobody says \"%s\", but:%s,%s and%s", reason, a->said[0], a->said[1],
+                  a->said[2]);
+    for (int i = 0; i < WITNESSES; i++) child_wait(&a->node[i]);
+    islands_close(&a->islands);
+}
+
+TEST(network, a_connection_that_is_cut_is_a_loss)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    proxy_cut(a.islands.link[2][1]);
+    proxy_cut(a.islands.link[1][2]);
+    accident_check(&a, 1, 2, "connection");
+}
+
+TEST(network, a_damaged_frame_is_refused_with_the_reason)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    islands_corrupt(&a.islands, 1, 0);
+    accident_check(&a, 1, 1, "sent ");
+}
+
+TEST(network, silence_in_one_direction_is_a_loss)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    islands_stall(&a.islands, 2, 1, true);
+    accident_check(&a, 2, 2, "silent"); /* node 1 is well and heard by all */
+}
+
+TEST(network, silence_in_both_directions_is_a_loss)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    islands_stall(&a.islands, 2, 0, true);
+    islands_stall(&a.islands, 0, 2, true);
+    accident_check(&a, 2, 0, "silent");
+}
+
+/* As when a cable is pulled: nothing passes between a node and all the others. */
+TEST(network, a_node_behind_a_dead_network_is_named_by_all_others)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    for (int i = 1; i < WITNESSES; i++) {
+        islands_stall(&a.islands, 0, i, true);
+        islands_stall(&a.islands, i, 0, true);
+        proxy_stall(a.islands.rendezvous[i], PROXY_FORTH, true);
+        proxy_stall(a.islands.rendezvous[i], PROXY_BACK, true);
+    }
+    for (int i = 1; i < WITNESSES; i++) {
+        char *text;
+        double when = strtod(child_hear(&a.node[i]), &text);
+        CHECK(when - a.when <= PEER_TIMEOUT_S + 1 + SLACK_S);
+        CHECK_STR(text, " node 0 (127.0.0.1:");
+        child_wait(&a.node[i]);
+    }
+    CHECK_STR(child_hear(&a.node[0]), " node ");
+    child_wait(&a.node[0]);
+    islands_close(&a.islands);
+}
+
+/* The data still flows, but nobody could say any more who is lost. */
+TEST(network, a_rendezvous_that_is_cut_off_is_a_loss)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    proxy_cut(a.islands.rendezvous[1]);
+    accident_check(&a, 0, 1, "connection");
+}
+
+TEST(network, a_silent_rendezvous_is_a_loss)
+{
+    static struct accident a;
+    accident_prepare(&a);
+    proxy_stall(a.islands.rendezvous[1], PROXY_FORTH, true);
+    accident_check(&a, 0, 1, ""); /* rank 0 heard nothing and hung up: either may be the first to say so */
+}

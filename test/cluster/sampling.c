@@ -1,0 +1,401 @@
+/* Sampling among nodes: values wherever the row is, what is put off, what is local, what nodes have in common: nothing. */
+#include "team.h"
+
+#include "sampling/chi_square.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 2, KEYS = 3000, LENGTH = 4, POOL = 250, USES = 16, PER_POOL = POOL * USES };
+static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOCUS_LONG_TERM, LOCUS_NON_CONFORM};
+
+static struct team team_of(unsigned workers)
+{
+    return (struct team){.nodes = NODES, .workers = workers, .shards = 2, .tables = &table, .table_count = 1};
+}
+
+/* Rows that say which key they belong to. */
+static void set_rows(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    BATCH_FOREACH(c, &all)
+    for (uint32_t i = 0; i < LENGTH; i++) c.row[i] = (float)(c.key * 10 + i);
+    if (s->number == 0) CHECK_EQ(locus_set(s->worker, all.keys, all.n, all.values), 0);
+    batch_free(&all);
+    seat_barrier(s);
+}
+
+static void check_rows(const locus_key *keys, size_t n, const float *values)
+{
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t f = 0; f < LENGTH; f++) CHECK(values[i * LENGTH + f] == (float)(keys[i] * 10 + f));
+}
+
+static locus_distribution *distribution_of(locus *n, locus_key first, uint64_t count, enum locus_conformity level,
+                                           unsigned flags)
+{
+    locus_distribution *d;
+    CHECK_EQ(locus_distribution_uniform(n, first, count, level, flags, &d), 0);
+    return d;
+}
+
+/* The sample's next n keys. */
+static void pull(locus_worker *w, locus_sample sample, size_t n, locus_key *keys)
+{
+    float *values = calloc(n * LENGTH, sizeof *values);
+    CHECK(values != NULL);
+    CHECK_EQ(locus_pull_sample(w, sample, n, keys, values), 0);
+    check_rows(keys, n, values);
+    free(values);
+}
+
+static locus_sample prepared(locus_worker *w, locus_distribution *d, size_t n)
+{
+    locus_sample sample;
+    locus_clock now = locus_current_clock(w);
+    CHECK_EQ(locus_prepare_sample(w, d, n, now, now + 2, &sample), 0);
+    return sample;
+}
+
+/* A sample in `portions` equal portions. */
+static void sample_keys(locus_worker *w, locus_distribution *d, size_t n, size_t portions, locus_key *keys)
+{
+    locus_sample sample = prepared(w, d, n);
+    for (size_t i = 0; i < portions; i++) pull(w, sample, n / portions, keys + i * (n / portions));
+    CHECK_EQ(locus_finish_sample(w, sample), 0);
+    locus_advance_clock(w);
+}
+
+/* ---- values ---- */
+
+static void sample_at_every_level(struct seat *s)
+{
+    enum { N = 60, SAMPLES = 60 };
+    locus_key keys[N];
+    set_rows(s);
+    for (int l = 0; l < 4; l++) {
+        locus_distribution *d = distribution_of(s->node, 0, KEYS, levels[l], s->id % 2 ? LOCUS_WITHOUT_REPLACEMENT : 0);
+        for (int i = 0; i < SAMPLES; i++) sample_keys(s->worker, d, N, i % 2 ? 1 : 4, keys);
+        locus_distribution_free(d);
+    }
+    seat_barrier(s);
+}
+
+TEST(sampling, values_are_those_of_the_keys_wherever_these_are)
+{
+    struct team t = team_of(2);
+    team_run(&t, sample_at_every_level);
+}
+
+/* A worker's statistics are its node's here: one worker a node. */
+static double remote_share(struct seat *s, enum locus_conformity level)
+{
+    enum { N = 100, SAMPLES = 100 };
+    locus_key keys[N];
+    locus_distribution *d = distribution_of(s->node, 0, KEYS, level, 0);
+    uint64_t before = stats_of(s->node).pulled_remote;
+    for (int i = 0; i < SAMPLES; i++) sample_keys(s->worker, d, N, 2, keys);
+    locus_distribution_free(d);
+    return (double)(stats_of(s->node).pulled_remote - before) / (N * SAMPLES);
+}
+
+static void count_remote(struct seat *s)
+{
+    set_rows(s);
+    /* About the half of the rows is elsewhere. 40 pools' draws decide, so a tenth more or less is far out of reach. */
+    CHECK(remote_share(s, LOCUS_CONFORM) > 0.4 && remote_share(s, LOCUS_CONFORM) < 0.6);
+    CHECK(remote_share(s, LOCUS_BOUNDED) > 0.3 && remote_share(s, LOCUS_LONG_TERM) > 0.3);
+    CHECK(remote_share(s, LOCUS_NON_CONFORM) == 0);
+    seat_barrier(s);
+}
+
+TEST(sampling, local_sampling_pulls_nothing_from_elsewhere)
+{
+    struct team t = team_of(1);
+    team_run(&t, count_remote);
+}
+
+/* ---- local sampling when little or nothing is here ---- */
+
+static bool is_here(const struct seat *s, locus_key key)
+{
+    locus_key next;
+    return locus_owned(s->node, key, &next, 1) == 1 && next == key;
+}
+
+/* The longest run of keys that are all elsewhere; a key that is here follows it. */
+static uint64_t find_run(const struct seat *s, locus_key *first)
+{
+    uint64_t longest = 0, run = 0;
+    for (locus_key key = 0; key < KEYS; key++) {
+        bool here = is_here(s, key);
+        if (here && run > longest) {
+            longest = run;
+            *first = key - run;
+        }
+        run = here ? 0 : run + 1;
+    }
+    CHECK(longest > 0);
+    return longest;
+}
+
+static void sample_where_nothing_is_here(struct seat *s)
+{
+    enum { N = 1 };
+    locus_key first = 0, keys[N];
+    uint64_t run = find_run(s, &first);
+    set_rows(s);
+    for (unsigned flags = 0; flags <= LOCUS_WITHOUT_REPLACEMENT; flags++) {
+        locus_distribution *d = distribution_of(s->node, first, run, LOCUS_NON_CONFORM, flags);
+        uint64_t before = stats_of(s->node).pulled_remote;
+        for (int i = 0; i < 100; i++) sample_keys(s->worker, d, N, 1, keys);
+        CHECK_EQ(stats_of(s->node).pulled_remote - before, 100 * N);
+        locus_distribution_free(d);
+    }
+    seat_barrier(s);
+}
+
+TEST(sampling, local_sampling_falls_back_when_nothing_is_here)
+{
+    struct team t = team_of(1);
+    team_run(&t, sample_where_nothing_is_here);
+}
+
+/* The one key that is here is the least likely of all, and is found all the same. */
+static void sample_the_only_one(struct seat *s)
+{
+    enum { N = 50 };
+    locus_key first = 0, keys[N];
+    uint64_t run = find_run(s, &first);
+    double *weights = calloc(run + 1, sizeof *weights);
+    locus_distribution *d;
+    set_rows(s);
+    CHECK(weights != NULL);
+    for (uint64_t i = 0; i <= run; i++) weights[i] = i < run ? 1 : 1e-12;
+    CHECK_EQ(locus_distribution_weighted(s->node, first, weights, run + 1, LOCUS_NON_CONFORM, 0, &d), 0);
+    sample_keys(s->worker, d, N, 5, keys);
+    for (int i = 0; i < N; i++) CHECK_EQ(keys[i], first + run);
+    free(weights);
+    locus_distribution_free(d);
+    seat_barrier(s);
+}
+
+TEST(sampling, local_sampling_finds_the_only_key_that_is_here)
+{
+    struct team t = team_of(1);
+    team_run(&t, sample_the_only_one);
+}
+
+/* ---- postponing (NuPS, Section 4.4) ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const locus_key x = *(const locus_key *)a, y = *(const locus_key *)b;
+    return (x > y) - (x < y);
+}
+
+/* Before the last portion, keys that are here come before those that had to be put off. */
+static void check_order(const struct seat *s, const locus_key *keys, size_t n)
+{
+    bool put_off = false;
+    for (size_t i = 0; i < n; i++) {
+        bool here = is_here(s, keys[i]);
+        CHECK(!here || !put_off);
+        put_off = !here;
+    }
+}
+
+/* The same draws with and without: samples have the same keys, in another order. So what BOUNDED promises of
+ * frequencies holds for LONG_TERM, too, and it is checked again for its own counts. */
+static void postpone(struct seat *s)
+{
+    enum { N = 80, PORTIONS = 4, POOLS = 30, CELLS = 60 };
+    locus_key a[N], b[N];
+    uint64_t got[CELLS] = {0}, first_portions_remote = 0;
+    double expected[CELLS];
+    locus_distribution *d[2] = {distribution_of(s->node, 0, KEYS, LOCUS_BOUNDED, 0),
+                                distribution_of(s->node, 0, KEYS, LOCUS_LONG_TERM, 0)};
+    for (int i = 0; i < 2; i++) CHECK_EQ(locus_distribution_seed(d[i], 11), 0);
+    set_rows(s);
+    for (int i = 0; i < POOLS * PER_POOL / N; i++) {
+        sample_keys(s->worker, d[0], N, PORTIONS, a);
+        sample_keys(s->worker, d[1], N, PORTIONS, b);
+        check_order(s, b, N - N / PORTIONS);
+        for (int j = 0; j < N; j++) got[b[j] * CELLS / KEYS]++;
+        for (int j = 0; j < N / PORTIONS; j++) first_portions_remote += !is_here(s, b[j]);
+        qsort(a, N, sizeof *a, compare);
+        qsort(b, N, sizeof *b, compare);
+        CHECK(memcmp(a, b, sizeof a) == 0);
+    }
+    for (int i = 0; i < CELLS; i++) {
+        CHECK_EQ(got[i] % USES, 0);
+        got[i] /= USES;
+        expected[i] = (double)POOLS * POOL / CELLS;
+    }
+    CHECK_COUNTS(got, expected, CELLS);
+    /* Of 80 keys 20 are here, but for 1 sample in a million. */
+    CHECK_EQ(first_portions_remote, 0);
+    for (int i = 0; i < 2; i++) locus_distribution_free(d[i]);
+    seat_barrier(s);
+}
+
+TEST(sampling, postponing_changes_the_order_within_a_sample_and_nothing_else)
+{
+    struct team t = team_of(1);
+    team_run(&t, postpone);
+}
+
+/* ---- calls that fail ---- */
+
+static void sample_in_a_section(struct seat *s)
+{
+    enum { N = 40 };
+    locus_key keys[2][N];
+    float values[N * LENGTH];
+    set_rows(s);
+    for (int l = 0; l < 4; l++) {
+        locus_distribution *d[2];
+        locus_sample sample[2];
+        for (int i = 0; i < 2; i++) {
+            d[i] = distribution_of(s->node, 0, KEYS, levels[l], LOCUS_WITHOUT_REPLACEMENT);
+            CHECK_EQ(locus_distribution_seed(d[i], 12), 0);
+            sample[i] = prepared(s->worker, d[i], N);
+        }
+        bool is_local = levels[l] == LOCUS_NON_CONFORM;
+        locus_read_begin(s->worker);
+        for (int tries = 0; tries < 3 && !is_local; tries++) {
+            CHECK_EQ(locus_pull_sample(s->worker, sample[0], N, keys[0], values), -EDEADLK);
+            CHECK_EQ(locus_pull_sample(s->worker, sample[0], N + 1, keys[0], values), -EINVAL);
+        }
+        if (is_local) pull(s->worker, sample[0], N, keys[0]);
+        locus_read_end(s->worker);
+        if (!is_local) pull(s->worker, sample[0], N, keys[0]);
+        pull(s->worker, sample[1], N, keys[1]);
+        CHECK(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
+        for (int i = 0; i < 2; i++) {
+            CHECK_EQ(locus_finish_sample(s->worker, sample[i]), 0);
+            locus_distribution_free(d[i]);
+        }
+    }
+    seat_barrier(s);
+}
+
+TEST(sampling, a_pull_that_would_wait_inside_a_section_leaves_the_sample_as_it_was)
+{
+    struct team t = team_of(1);
+    team_run(&t, sample_in_a_section);
+}
+
+/* ---- nodes ---- */
+
+enum { SEATS = 4, SEQUENCE = PER_POOL * 20, CLASSES = 4 };
+struct sequences {
+    locus_key keys[SEATS][SEQUENCE];
+};
+
+static void draw_a_sequence(struct seat *s)
+{
+    enum { N = 1000 };
+    struct sequences *all = s->team->shared;
+    locus_distribution *d = distribution_of(s->node, 0, KEYS, LOCUS_BOUNDED, 0);
+    CHECK_EQ(locus_distribution_seed(d, 13), 0);
+    seat_barrier(s);
+    for (int i = 0; i < SEQUENCE; i += N) {
+        locus_sample sample = prepared(s->worker, d, N);
+        float values[N * LENGTH];
+        CHECK_EQ(locus_pull_sample(s->worker, sample, N, &all->keys[s->number][i], values), 0);
+        CHECK_EQ(locus_finish_sample(s->worker, sample), 0);
+        locus_advance_clock(s->worker);
+    }
+    seat_barrier(s);
+    locus_distribution_free(d);
+}
+
+/* Each draw counts once: the first traversals of the pools, side by side. */
+static void check_independence(const locus_key *a, const locus_key *b)
+{
+    uint64_t pairs[CLASSES * CLASSES] = {0};
+    double expected[CLASSES * CLASSES];
+    for (int pool = 0; pool < SEQUENCE; pool += PER_POOL)
+        for (int i = pool; i < pool + POOL; i++) pairs[a[i] % CLASSES * CLASSES + b[i] % CLASSES]++;
+    for (int i = 0; i < CLASSES * CLASSES; i++) expected[i] = (double)SEQUENCE / USES / (CLASSES * CLASSES);
+    CHECK_COUNTS(pairs, expected, CLASSES * CLASSES);
+}
+
+TEST(sampling, workers_of_all_nodes_draw_independently_under_one_seed)
+{
+    struct sequences *all = calloc(1, sizeof *all);
+    CHECK(all != NULL);
+    struct team t = team_of(SEATS / NODES);
+    t.shared = all;
+    team_run(&t, draw_a_sequence);
+    for (int a = 0; a < SEATS; a++)
+        for (int b = 0; b < a; b++) check_independence(all->keys[a], all->keys[b]);
+    free(all);
+}
+
+/* ---- rows moved ---- */
+
+enum { MANY_KEYS = 20000, AHEAD = 50, PORTION = 40, SAMPLES = 4 * PER_POOL / PORTION };
+static const struct locus_table many = {.rows = MANY_KEYS, .length = LENGTH};
+
+struct movement {
+    enum locus_conformity level;
+    uint64_t by_intent, at_pull; /* rows that came here, all nodes together */
+};
+
+static void finish_sample(locus_worker *w, locus_sample sample)
+{
+    locus_key keys[PORTION];
+    float values[PORTION * LENGTH];
+    CHECK_EQ(locus_pull_sample(w, sample, PORTION, keys, values), 0);
+    CHECK_EQ(locus_finish_sample(w, sample), 0);
+    locus_advance_clock(w);
+}
+
+/* Samples are prepared AHEAD clocks before they are pulled. */
+static void sample_ahead(struct seat *s)
+{
+    struct movement *m = s->team->shared;
+    locus_sample sample[AHEAD];
+    locus_distribution *d = distribution_of(s->node, 0, MANY_KEYS, m->level, 0);
+    for (int i = 0; i < SAMPLES + AHEAD; i++) {
+        locus_sample *place = &sample[i % AHEAD];
+        if (i >= AHEAD) finish_sample(s->worker, *place);
+        locus_clock start = i;
+        if (i < SAMPLES) CHECK_EQ(locus_prepare_sample(s->worker, d, PORTION, start, start + 1, place), 0);
+    }
+    seat_barrier(s);
+    struct locus_stats stats = stats_of(s->node);
+    __atomic_fetch_add(&m->by_intent, stats.relocated_in + stats.replicas_created, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&m->at_pull, stats.pulled_remote, __ATOMIC_RELAXED);
+    locus_distribution_free(d);
+    seat_barrier(s);
+}
+
+static struct movement movement_of(enum locus_technique technique, enum locus_conformity level)
+{
+    struct movement m = {.level = level};
+    struct team t = {.nodes = NODES,
+                     .workers = 1,
+                     .shards = 2,
+                     .is_managed = true,
+                     .technique = technique,
+                     .tables = &many,
+                     .table_count = 1,
+                     .shared = &m};
+    team_run(&t, sample_ahead);
+    return m;
+}
+
+/* A row comes here by its intent, or is read from afar when it is not here in time: both are rows on the network. */
+TEST(sampling, reuse_moves_at_most_a_quarter_of_the_rows_of_independent_sampling)
+{
+    struct movement conform = movement_of(LOCUS_RELOCATE, LOCUS_CONFORM);
+    if (conform.by_intent == 0) SKIP("intent moves no rows yet");
+    struct movement bounded = movement_of(LOCUS_RELOCATE, LOCUS_BOUNDED);
+    CHECK(bounded.by_intent > 0);
+    CHECK(4 * (bounded.by_intent + bounded.at_pull) <= conform.by_intent + conform.at_pull);
+}

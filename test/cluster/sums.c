@@ -1,0 +1,166 @@
+#include "sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEYS = 300, /* but for the ledger's */
+    LENGTH_MAX = 130,
+    CALL_KEYS = 200,
+    FLIGHTS = 16,
+    STEPS_MAX = 40000,  /* sums stay below 2^24, where floats cease to be exact, however fast the machine */
+    FIRST_OF_FEW = 246, /* rows of 16 and of 130 floats */
+    SEATS_MAX = 16,
+};
+
+/* The last table is the ledger: a row a seat, a float a key. */
+const struct locus_table sums_tables[SUMS_TABLES] = {{.rows = 150, .length = 1},
+                                                     {.rows = 100, .length = 16},
+                                                     {.rows = 50, .length = LENGTH_MAX},
+                                                     {.name = "ledger", .rows = SEATS_MAX, .length = KEYS}};
+
+struct sums {
+    struct seat *seat;
+    enum sums_keys which;
+    float pushed[KEYS];           /* to every float of the key's row */
+    struct batch flight[FLIGHTS]; /* asynchronous pushes read them until they are done */
+    locus_ticket ticket[FLIGHTS];
+    struct batch pulled;
+    float ledger[SEATS_MAX * KEYS];
+};
+
+static struct sums *sums_new(struct seat *seat, enum sums_keys which)
+{
+    struct sums *s = calloc(1, sizeof *s);
+    CHECK(s != NULL);
+    s->seat = seat;
+    s->which = which;
+    for (int i = 0; i < FLIGHTS; i++) s->flight[i] = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
+    s->pulled = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
+    return s;
+}
+
+static void sums_free(struct sums *s)
+{
+    for (int i = 0; i < FLIGHTS; i++) batch_free(&s->flight[i]);
+    batch_free(&s->pulled);
+    free(s);
+}
+
+static locus_key draw_key(struct sums *s)
+{
+    return s->which == SUMS_FEW_KEYS ? FIRST_OF_FEW + seat_random(s->seat, 7) : seat_random(s->seat, KEYS);
+}
+
+/* Mostly a few keys, none at times, sometimes many; they repeat. */
+static void draw_call(struct sums *s, struct batch *b)
+{
+    unsigned n = seat_random(s->seat, 4) ? seat_random(s->seat, 8) : seat_random(s->seat, CALL_KEYS);
+    batch_clear(b);
+    for (unsigned i = 0; i < n; i++) batch_add(b, draw_key(s));
+}
+
+static void push_something(struct sums *s, int flight)
+{
+    struct batch *b = &s->flight[flight];
+    locus_worker *w = s->seat->worker;
+    CHECK_EQ(locus_wait(w, s->ticket[flight]), 0);
+    draw_call(s, b);
+    BATCH_FOREACH(c, b)
+    {
+        float number = (float)(1 + seat_random(s->seat, 3));
+        for (uint32_t i = 0; i < c.length; i++) c.row[i] = number;
+        s->pushed[c.key] += number;
+    }
+    s->ticket[flight] = 0;
+    if (seat_random(s->seat, 3))
+        CHECK_EQ(locus_push_async(w, b->keys, b->n, b->values, &s->ticket[flight]), 0);
+    else
+        CHECK_EQ(locus_push(w, b->keys, b->n, b->values), 0);
+}
+
+/* What this worker has pushed it sees, done or still under way. */
+static void pull_something(struct sums *s)
+{
+    if (seat_random(s->seat, 2)) {
+        CHECK_EQ(locus_wait_all(s->seat->worker), 0);
+        memset(s->ticket, 0, sizeof s->ticket);
+    }
+    draw_call(s, &s->pulled);
+    CHECK_EQ(locus_pull(s->seat->worker, s->pulled.keys, s->pulled.n, s->pulled.values), 0);
+    BATCH_FOREACH(c, &s->pulled)
+    {
+        CHECK(c.row[0] >= s->pushed[c.key]);
+        for (uint32_t i = 1; i < c.length; i++) CHECK(c.row[i] == c.row[0]);
+    }
+}
+
+/* Rows come here, and are wanted elsewhere at the same time. */
+static void localize_something(struct sums *s, int flight)
+{
+    struct batch *b = &s->flight[flight];
+    locus_worker *w = s->seat->worker;
+    CHECK_EQ(locus_wait(w, s->ticket[flight]), 0);
+    draw_call(s, b);
+    s->ticket[flight] = 0;
+    if (seat_random(s->seat, 2))
+        CHECK_EQ(locus_localize_async(w, b->keys, b->n, &s->ticket[flight]), 0);
+    else
+        CHECK_EQ(locus_localize(w, b->keys, b->n), 0);
+}
+
+/* Rows come here, or copies of them, some steps from now, for some steps. */
+static void intend_something(struct sums *s)
+{
+    struct batch *b = &s->pulled;
+    locus_clock now = locus_advance_clock(s->seat->worker);
+    locus_clock start = now + (locus_clock)seat_random(s->seat, 30);
+    draw_call(s, b);
+    CHECK_EQ(locus_intent(s->seat->worker, b->keys, b->n, start, start + 1 + (locus_clock)seat_random(s->seat, 30),
+                          LOCUS_READ_WRITE),
+             0);
+}
+
+/* What everybody pushed. */
+static void add_ledger(struct sums *s, float sum[KEYS])
+{
+    struct seat *seat = s->seat;
+    locus_key mine = (locus_key)KEYS + (locus_key)seat->number, rows[SEATS_MAX];
+    CHECK(seat->seats <= SEATS_MAX);
+    CHECK_EQ(locus_set(seat->worker, &mine, 1, s->pushed), 0);
+    CHECK_EQ(locus_quiesce(seat->worker), 0);
+    for (int i = 0; i < seat->seats; i++) rows[i] = (locus_key)KEYS + (locus_key)i;
+    CHECK_EQ(locus_pull(seat->worker, rows, (size_t)seat->seats, s->ledger), 0);
+    for (int i = 0; i < seat->seats; i++)
+        for (int k = 0; k < KEYS; k++) sum[k] += s->ledger[i * KEYS + k];
+}
+
+static void compare(struct sums *s)
+{
+    float sum[KEYS] = {0};
+    add_ledger(s, sum);
+    struct batch all = batch_of_all(s->seat->node);
+    all.n = KEYS;
+    CHECK_EQ(locus_pull(s->seat->worker, all.keys, KEYS, all.values), 0);
+    BATCH_FOREACH(c, &all)
+    for (uint32_t i = 0; i < c.length; i++)
+        if (c.row[i] != sum[c.key])
+            test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed", (unsigned long long)c.key,
+                      (double)c.row[i], (double)sum[c.key]);
+    batch_free(&all);
+}
+
+void sums_run(struct seat *seat, enum sums_keys which, double seconds)
+{
+    struct sums *s = sums_new(seat, which);
+    double end = now_s() + seconds;
+    for (int step = 0; now_s() < end && step < STEPS_MAX; step++) switch (seat_random(seat, 8)) {
+        case 6: intend_something(s); break;
+        case 0: pull_something(s); break;
+        case 1: localize_something(s, step % FLIGHTS); break;
+        default: push_something(s, step % FLIGHTS);
+        }
+    CHECK_EQ(locus_quiesce(seat->worker), 0);
+    compare(s);
+    sums_free(s);
+}

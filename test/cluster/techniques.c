@@ -1,0 +1,379 @@
+/* Every technique by its statistics: what moved, what was copied, what went remote; and what it promises on the way. */
+#include "team.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 3, ROWS = 300, LENGTH = 8 };
+
+static const struct locus_table rows_table[] = {{.rows = ROWS, .length = LENGTH}};
+
+/* What all nodes counted. */
+struct tally {
+    struct locus_stats sum; /* atomic */
+};
+
+static struct team team_of(enum locus_technique technique, int nodes, void *shared)
+{
+    return (struct team){.nodes = nodes,
+                         .workers = 1,
+                         .shards = 2,
+                         .is_managed = true,
+                         .technique = technique,
+                         .tables = rows_table,
+                         .table_count = 1,
+                         .shared = shared};
+}
+
+static void add(uint64_t *to, uint64_t n)
+{
+    __atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+/* By one worker of each node. */
+static void tally(struct seat *s)
+{
+    struct locus_stats *sum = &((struct tally *)s->team->shared)->sum, mine = stats_of(s->node);
+    add(&sum->pulled_local, mine.pulled_local);
+    add(&sum->pulled_replica, mine.pulled_replica);
+    add(&sum->pulled_remote, mine.pulled_remote);
+    add(&sum->pushed_local, mine.pushed_local);
+    add(&sum->pushed_replica, mine.pushed_replica);
+    add(&sum->pushed_remote, mine.pushed_remote);
+    add(&sum->relocated_in, mine.relocated_in);
+    add(&sum->relocated_out, mine.relocated_out);
+    add(&sum->replicas_created, mine.replicas_created);
+    add(&sum->replicas_dropped, mine.replicas_dropped);
+    add(&sum->replicas_now, mine.replicas_now);
+    add(&sum->owned_now, mine.owned_now);
+    add(&sum->intents_late, mine.intents_late);
+}
+
+static bool is_local(struct seat *s, locus_key key)
+{
+    float row[LENGTH];
+    int rc = locus_pull_local(s->worker, key, row);
+    CHECK(rc == 0 || rc == -EAGAIN);
+    return rc == 0;
+}
+
+static void wait_until_local(struct seat *s, const locus_key *keys, size_t n)
+{
+    double end = now_s() + HANG_S;
+    for (size_t i = 0; i < n; i++)
+        while (!is_local(s, keys[i])) {
+            CHECK(now_s() < end);
+            sleep_s(0.0002);
+        }
+}
+
+static void intend_now(struct seat *s, const struct batch *b)
+{
+    locus_clock now = locus_current_clock(s->worker);
+    CHECK_EQ(locus_intent(s->worker, b->keys, b->n, now, now + 1, LOCUS_READ_WRITE), 0);
+}
+
+static void end_intents(struct seat *s)
+{
+    locus_advance_clock(s->worker);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+static void fill(const struct batch *b, float value)
+{
+    for (size_t i = 0; i < b->floats; i++) b->values[i] = value;
+}
+
+static void check_pulled(struct seat *s, struct batch *b, float value)
+{
+    fill(b, -1);
+    CHECK_EQ(locus_pull(s->worker, b->keys, b->n, b->values), 0);
+    for (size_t i = 0; i < b->floats; i++) CHECK(b->values[i] == value);
+}
+
+/* ---- one node at a time ---- */
+
+static bool brings_rows(enum locus_technique t)
+{
+    return t != LOCUS_STATIC;
+}
+
+/* Each node in turn intends, pushes and pulls all rows. */
+static void in_turn(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    for (int turn = 0; turn < s->seats; turn++) {
+        if (turn == s->number) {
+            intend_now(s, &all);
+            if (brings_rows(s->team->technique)) wait_until_local(s, all.keys, all.n);
+            fill(&all, 1);
+            CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
+            check_pulled(s, &all, (float)(turn + 1));
+        }
+        end_intents(s);
+    }
+    struct locus_stats now = stats_of(s->node);
+    CHECK_EQ(now.replicas_now, s->team->technique == LOCUS_FULL_REPLICATION ? ROWS - now.owned_now : 0);
+    tally(s);
+    batch_free(&all);
+}
+
+static struct locus_stats run_in_turn(enum locus_technique technique, int nodes)
+{
+    struct tally t = {{0}};
+    struct team team = team_of(technique, nodes, &t);
+    team_run(&team, in_turn);
+    CHECK_EQ(t.sum.owned_now, ROWS);
+    CHECK(t.sum.pulled_local + t.sum.pulled_replica + t.sum.pulled_remote >= (uint64_t)nodes * ROWS);
+    CHECK_EQ(t.sum.pushed_local + t.sum.pushed_replica + t.sum.pushed_remote, nodes * ROWS);
+    CHECK_EQ(t.sum.relocated_in, t.sum.relocated_out);
+    return t.sum;
+}
+
+TEST(techniques, one_at_a_time_adaptive_moves_rows_and_makes_no_replica)
+{
+    struct locus_stats s = run_in_turn(LOCUS_ADAPTIVE, NODES);
+    CHECK_EQ(s.replicas_created, 0);
+    CHECK_EQ(s.pulled_replica + s.pulled_remote, 0);
+    CHECK_EQ(s.pushed_local, NODES * ROWS);
+    /* To the first node what was not at home there, to each of the others all of it. */
+    CHECK(s.relocated_in > (NODES - 1) * ROWS && s.relocated_in < NODES * ROWS);
+    CHECK_EQ(s.intents_late, 0);
+}
+
+TEST(techniques, one_at_a_time_relocation_does_the_same)
+{
+    struct locus_stats s = run_in_turn(LOCUS_RELOCATE, NODES);
+    CHECK_EQ(s.replicas_created, 0);
+    CHECK_EQ(s.pulled_replica + s.pulled_remote, 0);
+    CHECK_EQ(s.pushed_local, NODES * ROWS);
+    CHECK(s.relocated_in > (NODES - 1) * ROWS && s.relocated_in < NODES * ROWS);
+}
+
+/* Every node has replicas of what is not at home there, and drops them. */
+TEST(techniques, one_at_a_time_replication_copies_what_is_elsewhere)
+{
+    struct locus_stats s = run_in_turn(LOCUS_REPLICATE, NODES);
+    CHECK_EQ(s.relocated_in, 0);
+    CHECK_EQ(s.replicas_created, (NODES - 1) * ROWS);
+    CHECK_EQ(s.replicas_dropped, (NODES - 1) * ROWS);
+    CHECK_EQ(s.pulled_remote, 0);
+    CHECK_EQ(s.pushed_local, ROWS);
+    CHECK_EQ(s.pushed_replica, (NODES - 1) * ROWS);
+}
+
+TEST(techniques, one_at_a_time_nothing_moves_in_a_static_cluster)
+{
+    struct locus_stats s = run_in_turn(LOCUS_STATIC, NODES);
+    CHECK_EQ(s.relocated_in + s.replicas_created, 0);
+    CHECK_EQ(s.pulled_local, ROWS);
+    CHECK_EQ(s.pulled_remote, (NODES - 1) * ROWS);
+    CHECK_EQ(s.pushed_remote, (NODES - 1) * ROWS);
+}
+
+TEST(techniques, one_at_a_time_full_replication_asks_nobody)
+{
+    struct locus_stats s = run_in_turn(LOCUS_FULL_REPLICATION, NODES);
+    CHECK_EQ(s.relocated_in, 0);
+    CHECK_EQ(s.pulled_remote + s.pushed_remote, 0);
+    CHECK_EQ(s.pushed_local, ROWS);
+    CHECK_EQ(s.pushed_replica, (NODES - 1) * ROWS);
+    CHECK_EQ(s.replicas_now, (NODES - 1) * ROWS);
+}
+
+/* ---- several at a time ---- */
+
+/* The first two nodes intend all rows, the third none, until end_intents(). */
+static void share(struct seat *s, struct batch *all)
+{
+    if (s->number < 2) {
+        intend_now(s, all);
+        wait_until_local(s, all->keys, all->n);
+    }
+    seat_barrier(s);
+}
+
+/* Every row is on both, as one main copy and one replica at most of it. */
+static void check_shared(struct seat *s)
+{
+    struct locus_stats now = stats_of(s->node);
+    if (s->number == 2)
+        CHECK_EQ(now.replicas_now, 0);
+    else
+        CHECK(now.owned_now + now.replicas_now >= ROWS);
+}
+
+/* Updates of holders, owners and of a node without intent: after quiesce every copy has all of them. */
+static void push_and_quiesce(struct seat *s, struct batch *all)
+{
+    fill(all, 1);
+    for (int i = 0; i < 10; i++) CHECK_EQ(locus_push(s->worker, all->keys, all->n, all->values), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    check_pulled(s, all, 30);
+    seat_barrier(s);
+}
+
+/* One node sets what is replicated right now; it sees what it has set at once, all others after quiesce. */
+static void set_by(struct seat *s, struct batch *all, int number, float value)
+{
+    if (s->number == number) {
+        fill(all, 1);
+        CHECK_EQ(locus_push(s->worker, all->keys, all->n, all->values), 0);
+        fill(all, value);
+        CHECK_EQ(locus_set(s->worker, all->keys, all->n, all->values), 0);
+        check_pulled(s, all, value);
+        fill(all, 1);
+        CHECK_EQ(locus_push(s->worker, all->keys, all->n, all->values), 0);
+        check_pulled(s, all, value + 1);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    check_pulled(s, all, value + 1);
+    seat_barrier(s);
+}
+
+/* Nothing moves that others hold a replica of. */
+static void localize_by(struct seat *s, struct batch *all, int number)
+{
+    uint64_t moved = stats_of(s->node).relocated_in + stats_of(s->node).relocated_out;
+    seat_barrier(s);
+    if (s->number == number) CHECK_EQ(locus_localize(s->worker, all->keys, all->n), 0);
+    seat_barrier(s);
+    CHECK_EQ(stats_of(s->node).relocated_in + stats_of(s->node).relocated_out, moved);
+    if (s->number < 2) wait_until_local(s, all->keys, all->n);
+}
+
+static void at_a_time(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    share(s, &all);
+    check_shared(s);
+    push_and_quiesce(s, &all);
+    for (int number = 0; number < NODES; number++) set_by(s, &all, number, (float)(100 * (number + 1)));
+    for (int number = 0; number < NODES; number++) localize_by(s, &all, number);
+    struct locus_stats stats = stats_of(s->node);
+    if (s->number < 2) /* accesses of either went nowhere else, but for sets of replicas */
+        CHECK_EQ(stats.pulled_remote, 0);
+    else
+        CHECK_EQ(stats.pulled_replica + stats.pushed_replica, 0);
+    end_intents(s);
+    CHECK_EQ(stats_of(s->node).replicas_now, 0);
+    check_pulled(s, &all, 301);
+    tally(s);
+    batch_free(&all);
+}
+
+TEST(techniques, adaptive_on_rows_that_are_replicated_right_now)
+{
+    struct tally t = {{0}};
+    struct team team = team_of(LOCUS_ADAPTIVE, NODES, &t);
+    team_run(&team, at_a_time);
+    CHECK_EQ(t.sum.owned_now, ROWS);
+    CHECK(t.sum.replicas_created >= ROWS);
+    CHECK_EQ(t.sum.replicas_created, t.sum.replicas_dropped);
+}
+
+TEST(techniques, replication_on_rows_that_are_replicated_right_now)
+{
+    struct tally t = {{0}};
+    struct team team = team_of(LOCUS_REPLICATE, NODES, &t);
+    team_run(&team, at_a_time);
+    CHECK_EQ(t.sum.relocated_in, 0);
+    CHECK(t.sum.replicas_created >= ROWS); /* of each row on one or two of them */
+    CHECK_EQ(t.sum.replicas_created, t.sum.replicas_dropped);
+}
+
+/* ---- when to act ---- */
+
+/* An intent for the far future, and one for now of the last key alone. */
+static void look_ahead(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    locus_key last = ROWS - 1;
+    if (s->number == 0) {
+        CHECK_EQ(locus_intent(s->worker, all.keys, ROWS - 1, 1000000, 1000001, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, &last, 1, 0, 1000001, LOCUS_READ), 0);
+        wait_until_local(s, &last, 1);
+        if (s->team->act_immediately) wait_until_local(s, all.keys, ROWS);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    if (s->number == 0 && !s->team->act_immediately) CHECK(stats_of(s->node).relocated_in <= 1);
+    batch_free(&all);
+}
+
+TEST(techniques, an_intent_is_acted_on_in_time_and_not_before)
+{
+    struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
+    team_run(&team, look_ahead);
+}
+
+TEST(techniques, an_intent_is_acted_on_immediately_where_that_is_wanted)
+{
+    struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
+    team.act_immediately = true;
+    team_run(&team, look_ahead);
+}
+
+enum { ROUNDS_A_SECOND = 20 };
+
+/* Both push to what both hold. Rounds that synchronize keep their distance; those of the beginning and of quiesce need
+ * not. */
+static void push_for_a_while(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    share(s, &all);
+    uint64_t rounds = stats_of(s->node).rounds, pushes = 0;
+    double began = now_s();
+    fill(&all, 1);
+    while (now_s() < began + 0.4) {
+        CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
+        pushes++;
+        sleep_s(0.001);
+    }
+    rounds = stats_of(s->node).rounds - rounds;
+    double shards = s->team->shards;
+    CHECK((double)rounds <= shards * (ROUNDS_A_SECOND * (now_s() - began) + 2));
+    CHECK(pushes > 0);
+    end_intents(s);
+    batch_free(&all);
+}
+
+TEST(techniques, rounds_a_second_are_limited_where_that_is_wanted)
+{
+    struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
+    team.max_rounds_per_second = ROUNDS_A_SECOND;
+    team_run(&team, push_for_a_while);
+}
+
+/* ---- the bound of waiting intents ---- */
+
+static void signal_too_much(struct seat *s)
+{
+    enum { CALL = 1000000 };
+    if (s->number > 0) return;
+    locus_key *keys = calloc(CALL, sizeof *keys);
+    CHECK(keys != NULL);
+    for (size_t i = 0; i < CALL; i++) keys[i] = i % ROWS;
+    for (int i = 0; i < LOCUS_WAITING_KEYS_MAX / CALL; i++)
+        CHECK_EQ(locus_intent(s->worker, keys, CALL, 100000, 100001, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, 1, 100000, 100001, LOCUS_READ), -ENOBUFS);
+    CHECK_STR(locus_error(), "16000000");
+    /* What is for now does not wait; and accesses work. */
+    CHECK_EQ(locus_intent(s->worker, keys, ROWS, 0, 1, LOCUS_READ), 0);
+    wait_until_local(s, keys, ROWS);
+    /* The worker's end makes room again, as soon as the shards have seen it. */
+    CHECK_EQ(locus_worker_close(s->worker), 0);
+    s->worker = worker_of(s->node);
+    double end = now_s() + HANG_S;
+    while (locus_intent(s->worker, keys, CALL, 100000, 100001, LOCUS_READ) == -ENOBUFS) {
+        CHECK(now_s() < end);
+        sleep_s(0.001);
+    }
+    free(keys);
+}
+
+TEST(techniques, more_intents_than_may_wait_are_refused)
+{
+    struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
+    team_run(&team, signal_too_much);
+}

@@ -1,0 +1,85 @@
+/* Tracing from end to end: a cluster that was asked to by its environment, and the page of what it wrote. */
+#include "command.h"
+#include "team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NODES = 3, ROWS = 20, LENGTH = 4 };
+
+static const struct locus_table rows_table[] = {{.name = "a \"name\"", .rows = ROWS, .length = LENGTH}};
+
+/* Each node in turn intends a key that is traced and one that is not, and the first pulls without. */
+static void body(struct seat *s)
+{
+    static const locus_key keys[] = {7, 8};
+    float rows[2 * LENGTH] = {1};
+    for (int turn = 0; turn < s->seats; turn++) {
+        if (turn == s->number) {
+            CHECK_EQ(locus_intent(s->worker, keys, 2, turn, turn + 1, LOCUS_READ_WRITE), 0);
+            while (locus_pull_local(s->worker, 7, rows)) sleep_s(0.0005);
+            CHECK_EQ(locus_push(s->worker, keys, 2, rows), 0);
+        }
+        locus_advance_clock(s->worker);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+    }
+    for (int i = 0; s->number == 0 && i < 3; i++) CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
+}
+
+TEST(tracing, from_a_cluster_to_a_page)
+{
+    static struct command c;
+    char folder[] = "/tmp/locus-test-XXXXXX", prefix[sizeof folder + 8];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(prefix, sizeof prefix, "%s/run", folder);
+    CHECK_EQ(setenv("LOCUS_TRACE", prefix, 1), 0);
+    CHECK_EQ(setenv("LOCUS_TRACE_KEYS", "7", 1), 0);
+    team_run(&(struct team){.nodes = NODES,
+                            .workers = 1,
+                            .shards = 2,
+                            .is_managed = true,
+                            .technique = LOCUS_ADAPTIVE,
+                            .tables = rows_table,
+                            .table_count = 1},
+             body);
+    CHECK_EQ(command_run(&c, "%s trace %s.*.jsonl", locus_path(), prefix), 0);
+    CHECK_STR(c.out.text, "<!doctype html>");
+    CHECK_STR(c.out.text,
+              "{\"node\":2,\"nodes\":3,\"technique\":\"adaptive\",\"keys\":20,\"tables\":[[\"a__name_\",0]]},");
+    CHECK_STR(c.out.text, "\"k\":7,\"s\":\"O\",\"i\":1},");
+    CHECK_STR(c.out.text, "\"w\":0,\"p\":");
+    CHECK_STR(c.out.text, "</html>");
+    CHECK(!strstr(c.out.text, "\"k\":8"));
+    CHECK_EQ(c.err.length, 0);
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    static struct command c;
+    CHECK_EQ(command_run(&c, "%s trace %s", locus_path(), arguments), status);
+    CHECK_STR(c.err.text, part);
+}
+
+TEST(tracing, refuses_what_is_no_trace)
+{
+    is_refused(2, "", "which files?");
+    is_refused(1, "/dev/null", "/dev/null is empty");
+    is_refused(1, "/no/such/file", "cannot read /no/such/file");
+    char file[] = "/tmp/locus-test-XXXXXX";
+    int fd = mkstemp(file);
+    static const char text[] = "{\"node\":0}\n{\"x\":\"</script>\"}\n";
+    CHECK_EQ(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    is_refused(1, file, "line 2 is not of a trace");
+    CHECK_EQ(unlink(file), 0);
+}
+
+TEST(tracing, has_help)
+{
+    static struct command c;
+    CHECK_EQ(command_run(&c, "%s trace --help", locus_path()), 0);
+    CHECK_STR(c.out.text, "LOCUS_TRACE=PREFIX");
+}

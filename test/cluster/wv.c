@@ -1,0 +1,176 @@
+/* The program wv from end to end, on a text of a few thousand words: alone, on a cluster, and with wrong input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64, PLACES = 12, SENTENCES = 3000 };
+
+static char folder[PATH_BYTES];
+static struct command c;
+
+/* Each sentence is of one place: its words are alike, and those of different places are not. */
+static void make_text(void)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(folder, sizeof folder, "/tmp/locus-wv-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/text", folder);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    for (unsigned i = 0; i < SENTENCES; i++) {
+        unsigned place = i % PLACES, x = i / PLACES;
+        fprintf(file, "near%u-%u near%u-%u middle%u near%u-%u\n", place, x % 3, place, x / 3 % 3, place, place,
+                x / 9 % 3);
+    }
+    CHECK_EQ(fclose(file), 0);
+    snprintf(path, sizeof path, "%s/pairs", folder);
+    CHECK((file = fopen(path, "w")) != NULL);
+    for (int i = 0; i < PLACES; i++) {
+        fprintf(file, "near%d-0 near%d-1 9\nnear%d-0 near%d-1 1\n", i, i, i, (i + 1) % PLACES);
+    }
+    CHECK_EQ(fclose(file), 0);
+    snprintf(path, sizeof path, "%s/questions", folder);
+    CHECK((file = fopen(path, "w")) != NULL);
+    fprintf(file, ": places\nnear0-0 near0-1 near1-0 near1-1\nnear2-0 near2-1 near3-0 nowhere\n");
+    CHECK_EQ(fclose(file), 0);
+}
+
+static void remove_text(void)
+{
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+/* Of this build, beside `locus`. */
+static const char *wv_path(void)
+{
+    static char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s", locus_path());
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "wv");
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+static const char small[] = "--dim 16 --min-count 2 --subsample 0 --epochs 5 --lr 0.1";
+
+static double number_behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+/* Words of one place are alike: the rank correlation with a rating that says so. */
+static void learns(const char *start, const char *more)
+{
+    int status = command_run(&c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
+                             start, wv_path(), folder, folder, folder, small, more);
+    if (status != 0) test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":5,");
+    CHECK_STR(c.out.text, "\"task\":\"analogies\",\"accuracy\":");
+    CHECK_STR(c.out.text, "\"answerable\":1,\"questions\":2");
+    double rho = number_behind(c.out.text, "\"spearman\":");
+    if (!(rho > 0.7)) test_fail(__FILE__, __LINE__, "%s %s: Spearman %f", start, more, rho);
+    double loss = number_behind(strstr(c.out.text, "\"epoch\":5"), "\"loss\":");
+    CHECK(loss > 0 && loss < number_behind(c.out.text, "\"loss\":"));
+}
+
+TEST(wv, learns_alone)
+{
+    make_text();
+    learns("", "");
+    CHECK_STR(c.out.text, "\"event\":\"stats\"");
+    learns("", "--baseline");
+    CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
+    learns("", "--optimizer adagrad --workers 2");
+    learns("", "--shared-negatives --sampling bounded");
+    remove_text();
+}
+
+TEST(wv, learns_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive", "static", "relocate"};
+    char start[PATH_MAX + 64], more[64];
+    make_text();
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 3; i++) {
+        snprintf(more, sizeof more, "--technique %s", techniques[i]);
+        learns(start, more);
+    }
+    remove_text();
+}
+
+TEST(wv, one_worker_gives_the_same_in_every_run)
+{
+    static struct command other;
+    make_text();
+    for (int baseline = 0; baseline < 2; baseline++) {
+        const char *run = "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
+        const char *more = baseline ? "--baseline" : "";
+        CHECK_EQ(command_run(&c, run, wv_path(), folder, small, more, folder, folder, folder), 0);
+        CHECK_EQ(command_run(&other, run, wv_path(), folder, small, more, folder, folder, folder), 0);
+        CHECK(strcmp(c.out.text, other.out.text) == 0);
+    }
+    remove_text();
+}
+
+/* Both formats of word2vec have the same vectors, of as many words as their heads say. */
+static const char compare[] =
+    "import struct, sys\n"
+    "text = open(sys.argv[1]).read().split('\\n')\n"
+    "data = open(sys.argv[2], 'rb').read()\n"
+    "head, rest = data.split(b'\\n', 1)\n"
+    "assert head.decode() == text[0], head\n"
+    "words, dim = map(int, text[0].split())\n"
+    "assert len(text) == words + 2 and text[-1] == ''\n"
+    "for line in text[1:-1]:\n"
+    "    fields = line.split(' ')\n"
+    "    word, rest = rest.split(b' ', 1)\n"
+    "    assert word.decode() == fields[0]\n"
+    "    values = struct.unpack('<%df' % dim, rest[:4 * dim])\n"
+    "    assert rest[4 * dim:4 * dim + 1] == b'\\n'\n"
+    "    rest = rest[4 * dim + 1:]\n"
+    "    assert len(fields) == dim + 1\n"
+    "    for a, b in zip(values, fields[1:]): assert abs(a - float(b)) <= 1e-5 * abs(a) + 1e-12\n"
+    "assert rest == b''\n"
+    "print('same', words, dim)\n";
+
+TEST(wv, writes_word2vec_formats)
+{
+    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
+    make_text();
+    int status = command_run(&c,
+                             "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
+                             "python3 -c \"%s\" %s/t %s/b && head -c 300 %s/m | tail -c 292",
+                             locus_path(), wv_path(), folder, small, folder, folder, folder, folder, compare, folder,
+                             folder, folder);
+    if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
+    CHECK_STR(c.out.text, "same ");
+    CHECK_STR(c.out.text, "\"inputs\":{\"dtype\":\"F32\"");
+    remove_text();
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", wv_path(), arguments), status);
+    CHECK_STR(c.err.text, "wv: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+TEST(wv, refuses_wrong_input_with_a_sentence)
+{
+    char arguments[512];
+    is_refused(2, "", "--data is missing");
+    is_refused(2, "--data x --optimizer adam", "--optimizer takes one of sgd, adagrad, not \"adam\"");
+    is_refused(1, "--data /no/such", "/no/such: No such file");
+    make_text();
+    snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder, folder);
+    is_refused(1, arguments, "/text:1: ");
+    remove_text();
+}
