@@ -1,0 +1,199 @@
+/*
+ * A node that joins, and what answers at its rendezvous says anything: what rank 0 would say, changed, in another order,
+ * or bytes. Joining, a barrier and leaving end, one way or the other, and nothing is left.
+ */
+#include "input.h"
+#include "nng.h"
+
+#include "net/rendezvous_hello.h"
+#include "net/secret.h"
+
+#include <pthread.h>
+
+enum { RANK = 1, SIZE = 3, STEPS_MAX = 100, PEERS = 4 };
+static const double JOIN_S = 0.01;
+
+static const struct locus_table tables[] = {{.name = "rows", .rows = 100, .length = 4}};
+static struct secret secret;
+
+struct rank_0 {
+    struct input in;
+    bool has_secret;
+    int peer; /* the connection that it speaks on */
+    unsigned peers;
+};
+
+static struct rendezvous_config config_of(const struct rank_0 *z)
+{
+    return (struct rendezvous_config){
+        .rank = RANK,
+        .size = SIZE,
+        .address = "127.0.0.1:7777",
+        .data_address = "127.0.0.1:4711",
+        .tables = tables,
+        .table_count = 1,
+        .technique = LOCUS_STATIC,
+        .shards = 1,
+        .workers = 1,
+        .join_timeout_s = JOIN_S,
+        .peer_timeout_s = 10,
+        .secret = z->has_secret ? &secret : NULL,
+    };
+}
+
+/* ---- what rank 0 says -------------------------------------------------------------------------------------------- */
+
+/* It has heard a response to its challenge: the proof is ours. Without a secret, zeros. */
+static void put_proof(const struct rank_0 *z, struct rendezvous_message *m, const unsigned char *nonce)
+{
+    unsigned char heard[1024], proof[SECRET_PROOF_BYTES] = {0};
+    struct rendezvous_config config = config_of(z);
+    struct rendezvous_message *hello = rendezvous_hello_write(&config, 1);
+    size_t bytes = SECRET_NONCE_BYTES + SECRET_PROOF_BYTES + hello->bytes;
+    rendezvous_message_let_go(hello);
+    MUST(bytes < sizeof heard);
+    if (z->has_secret && peer_heard(z->peer, heard, bytes) == bytes) {
+        const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
+                                           .verifier = RANK,
+                                           .prover_nonce = nonce,
+                                           .verifier_nonce = heard + RENDEZVOUS_HEADER_BYTES};
+        secret_prove(&secret, &claim, proof);
+    }
+    rendezvous_put_bytes(m, proof, sizeof proof);
+}
+
+static void put_start(struct rank_0 *z, struct rendezvous_message *m)
+{
+    unsigned size = input_rarely(&z->in, 16) ? input_byte(&z->in) : SIZE;
+    rendezvous_put_u64(m, 1 + input_byte(&z->in));
+    rendezvous_put_u32(m, 1);
+    rendezvous_put_u32(m, 1000);
+    rendezvous_put_u32(m, size);
+    for (unsigned rank = 0; rank < size; rank++) {
+        rendezvous_put_text(m, "127.0.0.1:4711");
+        rendezvous_put_u32(m, 1);
+    }
+}
+
+static enum rendezvous_type choose_type(struct rank_0 *z)
+{
+    static const enum rendezvous_type types[] = {RENDEZVOUS_CHALLENGE, RENDEZVOUS_WELCOME, RENDEZVOUS_START,
+                                                 RENDEZVOUS_RELEASE,   RENDEZVOUS_LEFT,    RENDEZVOUS_LOST,
+                                                 RENDEZVOUS_WAITING,   RENDEZVOUS_REFUSED, RENDEZVOUS_AGAIN};
+    unsigned what = input_below(&z->in, 16);
+    if (what < sizeof types / sizeof *types) return types[what];
+    return (enum rendezvous_type)input_below(&z->in, RENDEZVOUS_ABSENT + 2);
+}
+
+static struct rendezvous_message *make_message(struct rank_0 *z, enum rendezvous_type type)
+{
+    static const unsigned char nonce[SECRET_NONCE_BYTES] = "rank 0's";
+    struct rendezvous_message *m = rendezvous_message_new(type);
+    switch (type) {
+    case RENDEZVOUS_CHALLENGE: rendezvous_put_bytes(m, nonce, sizeof nonce); break;
+    case RENDEZVOUS_WELCOME:
+        rendezvous_put_u32(m, 1000);
+        put_proof(z, m, nonce);
+        break;
+    case RENDEZVOUS_START: put_start(z, m); break;
+    case RENDEZVOUS_RELEASE:
+    case RENDEZVOUS_LOST:
+    case RENDEZVOUS_REFUSED:
+        rendezvous_put_u32(m, input_below(&z->in, 128));
+        rendezvous_put_text(m, "is a sentence");
+        break;
+    case RENDEZVOUS_WAITING:
+    case RENDEZVOUS_AGAIN: rendezvous_put_text(m, "waits"); break;
+    default: break;
+    }
+    return rendezvous_message_done(m);
+}
+
+static void send_message(struct rank_0 *z)
+{
+    struct rendezvous_message *m = make_message(z, choose_type(z));
+    MUST(m);
+    for (unsigned n = input_below(&z->in, 16); n > 13; n--) {
+        size_t at = input_byte(&z->in) % m->bytes;
+        m->data[at] = input_byte(&z->in);
+    }
+    peer_send(z->peer, m->data, input_rarely(&z->in, 16) ? input_byte(&z->in) % m->bytes : m->bytes);
+    rendezvous_message_let_go(m);
+}
+
+static void send_well(struct rank_0 *z, enum rendezvous_type type)
+{
+    struct rendezvous_message *m = make_message(z, type);
+    peer_send(z->peer, m->data, m->bytes);
+    rendezvous_message_let_go(m);
+    peer_settle();
+}
+
+/* So that the node has joined, and what follows is about a cluster that runs. */
+static void begin_well(struct rank_0 *z)
+{
+    if (z->has_secret) send_well(z, RENDEZVOUS_CHALLENGE);
+    send_well(z, RENDEZVOUS_WELCOME);
+    send_well(z, RENDEZVOUS_START);
+}
+
+static void send_bytes(struct rank_0 *z)
+{
+    size_t bytes;
+    const uint8_t *at = input_bytes(&z->in, input_byte(&z->in), &bytes);
+    peer_send(z->peer, at, bytes);
+}
+
+static void step(struct rank_0 *z)
+{
+    unsigned what = input_below(&z->in, 16);
+    if (what < 12)
+        send_message(z);
+    else if (what == 12)
+        send_bytes(z);
+    else if (what == 13)
+        peer_pace(z->peer, input_byte(&z->in), input_byte(&z->in));
+    else if (what == 14 && z->peers < PEERS)
+        input_below(&z->in, 2) ? peer_end(z->peer) : peer_reset(z->peer), z->peer = peer_connect(), z->peers++;
+    if (input_below(&z->in, 4)) peer_settle();
+}
+
+/* In the end every connection breaks, and nobody answers any more. */
+static void *be_rank_0(void *argument)
+{
+    struct rank_0 *z = argument;
+    peer_await_taken(z->peer);
+    if (input_below(&z->in, 4)) begin_well(z);
+    for (unsigned i = 0; i < STEPS_MAX && input_left(&z->in) > 0; i++) step(z);
+    peer_settle();
+    for (int i = 0; i < PEERS_MAX; i++) peer_reset(i);
+    return NULL;
+}
+
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
+
+static void join_and_leave(const struct rank_0 *z)
+{
+    struct rendezvous *r;
+    struct rendezvous_cluster cluster;
+    struct rendezvous_config config = config_of(z);
+    if (rendezvous_join(&config, &r, &cluster)) return;
+    MUST(cluster.id && cluster.shards > 0 && cluster.shards <= LOCUS_SHARDS_MAX && cluster.peer_timeout_s > 0);
+    if (rendezvous_barrier(r, "open") == 0) rendezvous_leave(r);
+    rendezvous_free(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rank_0 z = {.in = input_of(data, size)};
+    pthread_t thread;
+    nng_reset();
+    if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
+    z.has_secret = input_byte(&z.in) & 1;
+    z.peer = peer_connect();
+    MUST(pthread_create(&thread, NULL, be_rank_0, &z) == 0);
+    const struct rank_0 as_it_was = {.has_secret = z.has_secret};
+    join_and_leave(&as_it_was);
+    pthread_join(thread, NULL);
+    return 0;
+}
