@@ -1,0 +1,78 @@
+/* Opens a cell's cluster, lets it do its part, and collects what its nodes measured. */
+#include "bench.h"
+
+#include "../common/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ASK_S = 120 };
+
+static void start(const struct bench *b, unsigned number, unsigned nodes, struct node_process **node)
+{
+    char cell[16], rank[16], rendezvous[32], name[16];
+    snprintf(cell, sizeof cell, "%u", number);
+    snprintf(rendezvous, sizeof rendezvous, "127.0.0.1:%u", node_process_port());
+    for (unsigned i = 0; i < nodes; i++) {
+        const char *const arguments[] = {"--node", cell, rank, rendezvous, b->options.quick ? "--quick" : NULL, NULL};
+        snprintf(rank, sizeof rank, "%u", i);
+        snprintf(name, sizeof name, "node %u", i);
+        node[i] = node_process_start(name, arguments);
+    }
+}
+
+static void ask_all(struct node_process **node, unsigned nodes, uint64_t what, void *answers, size_t bytes)
+{
+    struct node_question q = {.what = what, .numbers = {clock_ns()}};
+    for (unsigned i = 0; i < nodes; i++) {
+        if (what == NODE_LEAVE) node_process_dismiss(node[i]);
+        node_process_ask(node[i], &q, (char *)answers + i * bytes, bytes, ASK_S);
+    }
+}
+
+static void end(struct node_process **node, unsigned nodes)
+{
+    for (unsigned i = 0; i < nodes; i++) {
+        int status = node_process_end(node[i], 20);
+        if (status == 0) continue;
+        fprintf(stderr, "adaptive: node %u ended with status %d\n", i, status);
+        exit(1);
+    }
+}
+
+static double mean(const struct outcome *outcomes, unsigned nodes, enum metric m)
+{
+    double sum = 0;
+    unsigned count = 0;
+    for (unsigned i = 0; i < nodes; i++) {
+        if (isnan(outcomes[i].value[m])) continue;
+        sum += outcomes[i].value[m];
+        count++;
+    }
+    return count ? sum / count : NAN;
+}
+
+void cell_measure(struct bench *b, unsigned number, unsigned repetition)
+{
+    unsigned nodes = cell_at(number)->nodes;
+    struct node_process *node[NODES_MAX];
+    struct outcome outcomes[NODES_MAX];
+    uint64_t done[NODES_MAX];
+    struct result *r = &b->results[number];
+    start(b, number, nodes, node);
+    ask_all(node, nodes, NODE_BEGIN, done, sizeof *done);
+    ask_all(node, nodes, NODE_OUTCOME, outcomes, sizeof *outcomes);
+    ask_all(node, nodes, NODE_LEAVE, done, sizeof *done);
+    end(node, nodes);
+    for (unsigned m = 0; m < METRICS; m++) r->value[m][repetition] = mean(outcomes, nodes, (enum metric)m);
+    r->measured = true;
+}
+
+bool cell_selected(const struct bench *b, unsigned number)
+{
+    char name[96];
+    const struct cell *c = cell_at(number);
+    if (b->options.quick && !c->in_quick) return false;
+    cell_name(name, sizeof name, c);
+    return options_select(&b->options, name);
+}

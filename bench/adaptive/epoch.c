@@ -1,0 +1,78 @@
+/* Training loops without the training: batches of keys, intent signaled ahead, clocks that advance. */
+#include "bench.h"
+
+#include "../common/clock.h"
+#include "../common/keys.h"
+
+#include <stdlib.h>
+
+/* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
+static locus_key *draw(const struct node *n, size_t count)
+{
+    const struct cell *c = n->cell;
+    uint64_t rows = locus_keys(n->locus), slice = rows / c->nodes;
+    locus_key *keys = must_alloc(count * sizeof *keys);
+    bool own = c->workload == OWN;
+    keys_fill(keys, count, KEYS_ZIPF, own ? slice : rows, 7 + (uint64_t)n->rank);
+    for (size_t i = 0; own && i < count; i++) keys[i] += slice * (uint64_t)n->rank;
+    return keys;
+}
+
+static void signal_batch(const struct node *n, const locus_key *keys, unsigned clock)
+{
+    must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1, LOCUS_READ_WRITE),
+         "locus_intent");
+}
+
+static void access_batch(const struct node *n, const locus_key *keys, float *values)
+{
+    must(locus_pull(n->worker, keys, BATCH_KEYS, values), "locus_pull");
+    must(locus_push(n->worker, keys, BATCH_KEYS, values), "locus_push");
+}
+
+void epoch_run(struct node *n)
+{
+    const struct cell *c = n->cell;
+    unsigned clocks = clocks_of(c, n->is_quick), warm = clocks / 3;
+    locus_key *keys = draw(n, (size_t)clocks * BATCH_KEYS);
+    float *values = must_alloc((size_t)BATCH_KEYS * locus_length(n->locus, 0) * sizeof *values);
+    for (unsigned clock = 0; clock < c->offset && clock < clocks; clock++) signal_batch(n, keys, clock);
+    must(locus_barrier(n->worker), "locus_barrier");
+    uint64_t began = clock_ns(), timed = 0;
+    for (unsigned clock = 0; clock < clocks; clock++) {
+        if (clock == warm) {
+            timed_begin(n);
+            timed = clock_ns();
+        }
+        if (clock + c->offset < clocks) signal_batch(n, keys, clock + c->offset);
+        if (c->period_us) sleep_until(began + (uint64_t)clock * c->period_us * 1000);
+        access_batch(n, keys + (size_t)clock * BATCH_KEYS, values);
+        locus_advance_clock(n->worker);
+    }
+    n->outcome->value[SECONDS] = (double)(clock_ns() - timed) / 1e9;
+    must(locus_quiesce(n->worker), "locus_quiesce"); /* its bytes count */
+    timed_end(n);
+    free(values);
+    free(keys);
+}
+
+/* The nodes have intent for the same rows, never two at once. */
+void turns_run(struct node *n)
+{
+    unsigned turns = n->is_quick ? 12 : 60;
+    locus_key keys[BATCH_KEYS];
+    float *values = must_alloc((size_t)BATCH_KEYS * locus_length(n->locus, 0) * sizeof *values);
+    for (unsigned i = 0; i < BATCH_KEYS; i++) keys[i] = i;
+    timed_begin(n);
+    for (unsigned turn = 0; turn < turns; turn++) {
+        locus_clock now = locus_current_clock(n->worker);
+        if (turn % n->cell->nodes == (unsigned)n->rank) {
+            must(locus_intent(n->worker, keys, BATCH_KEYS, now, now + 1, LOCUS_READ_WRITE), "locus_intent");
+            access_batch(n, keys, values);
+        }
+        locus_advance_clock(n->worker);
+        must(locus_quiesce(n->worker), "locus_quiesce");
+    }
+    timed_end(n);
+    free(values);
+}

@@ -1,0 +1,260 @@
+/* Rows with replicas at every node: left alone, pushed at full speed by all, and compared with a plain array. */
+#include "bench.h"
+
+#include "../common/clock.h"
+#include "../common/floors.h"
+#include "../common/keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    DRAWS = 1 << 20,
+    PROBES = 32,       /* the last rows: written all the time, to see how old their replicas are */
+    STAMP_NS = 100000, /* a float holds a whole number of these for half an hour */
+    CALLS_A_LOOK = 8,
+    CALLS_A_SLICE = 200,
+};
+
+/* Every node wants every row, for ever. */
+static void replicate_all(struct node *n)
+{
+    uint64_t rows = locus_keys(n->locus);
+    locus_key *keys = must_alloc(rows * sizeof *keys);
+    for (uint64_t i = 0; i < rows; i++) keys[i] = i;
+    locus_clock now = locus_current_clock(n->worker);
+    must(locus_intent(n->worker, keys, rows, now, INT64_MAX, LOCUS_READ_WRITE), "locus_intent");
+    struct locus_stats s;
+    uint64_t deadline = clock_ns() + UINT64_C(30000000000);
+    do {
+        sleep_until(clock_ns() + 10000000);
+        must(locus_stats_read(n->locus, &s), "locus_stats_read");
+    } while (s.replicas_now + s.owned_now < rows && clock_ns() < deadline);
+    must(locus_quiesce(n->worker), "locus_quiesce");
+    free(keys);
+}
+
+/* ---- Left alone ---- */
+
+static void run_idle(struct node *n)
+{
+    double s = seconds_of(n->is_quick);
+    must(locus_barrier(n->worker), "locus_barrier");
+    sleep_until(clock_ns() + (uint64_t)(s * 0.25e9));
+    timed_begin(n);
+    sleep_until(clock_ns() + (uint64_t)(s * 1e9));
+    timed_end(n);
+    must(locus_barrier(n->worker), "locus_barrier");
+}
+
+/* ---- Pushed ---- */
+
+/* This node's stamps are in float `rank` of the probes: the time at which it last pushed them. */
+struct probes {
+    locus_key keys[PROBES];
+    float *rows;
+    float stamp; /* ours */
+    uint64_t next_ns;
+    double age_s;
+    uint64_t looks;
+};
+
+static void look_at_probes(struct node *n, struct probes *p)
+{
+    uint64_t now = clock_ns();
+    uint32_t length = locus_length(n->locus, 0);
+    if (now < p->next_ns) return;
+    p->next_ns = now + 1000000;
+    must(locus_pull(n->worker, p->keys, PROBES, p->rows), "locus_pull");
+    float time = (float)((now - n->base_ns) / STAMP_NS);
+    for (unsigned i = 0; i < PROBES; i++)
+        for (unsigned other = 0; other < n->cell->nodes; other++) {
+            float stamp = p->rows[(size_t)i * length + other];
+            if (other == (unsigned)n->rank || !(stamp > 0)) continue;
+            p->age_s += (double)(time - stamp) * STAMP_NS / 1e9;
+            p->looks++;
+        }
+    for (size_t i = 0; i < (size_t)PROBES * length; i++) p->rows[i] = 0;
+    for (unsigned i = 0; i < PROBES; i++) p->rows[(size_t)i * length + (unsigned)n->rank] = time - p->stamp;
+    must(locus_push(n->worker, p->keys, PROBES, p->rows), "locus_push");
+    p->stamp = time;
+}
+
+static void probes_open(struct node *n, struct probes *p)
+{
+    uint64_t rows = locus_keys(n->locus);
+    *p = (struct probes){.rows = must_alloc((size_t)PROBES * locus_length(n->locus, 0) * sizeof(float))};
+    for (unsigned i = 0; i < PROBES; i++) p->keys[i] = rows - PROBES + i;
+}
+
+/* Pushes for `s` seconds; returns the keys. */
+static uint64_t push_for(struct node *n, double s, const locus_key *keys, const float *updates, struct probes *p)
+{
+    uint64_t until = clock_ns() + (uint64_t)(s * 1e9), done = 0;
+    size_t at = 0;
+    for (unsigned call = 0;; call++) {
+        must(locus_push(n->worker, keys + at, CALL_KEYS, updates), "locus_push");
+        done += CALL_KEYS;
+        at = (at + CALL_KEYS) % DRAWS;
+        if (call % CALLS_A_LOOK) continue;
+        look_at_probes(n, p);
+        if (clock_ns() >= until) return done;
+    }
+}
+
+static void run_pushed(struct node *n)
+{
+    struct probes p;
+    double s = seconds_of(n->is_quick);
+    locus_key *keys = must_alloc(DRAWS * sizeof *keys);
+    float *updates = must_alloc((size_t)CALL_KEYS * locus_length(n->locus, 0) * sizeof *updates);
+    keys_fill(keys, DRAWS, KEYS_UNIFORM, locus_keys(n->locus) - PROBES, 7 + (uint64_t)n->rank);
+    probes_open(n, &p);
+    must(locus_barrier(n->worker), "locus_barrier");
+    push_for(n, s / 2, keys, updates, &p);
+    p.age_s = 0;
+    p.looks = 0;
+    timed_begin(n);
+    uint64_t began = clock_ns(), done = push_for(n, s, keys, updates, &p);
+    n->outcome->value[PUSHES] = (double)done / (double)(clock_ns() - began) * 1e9;
+    timed_end(n);
+    if (p.looks) n->outcome->value[STALE] = p.age_s / (double)p.looks;
+    must(locus_quiesce(n->worker), "locus_quiesce");
+    free(p.rows);
+    free(updates);
+    free(keys);
+}
+
+/* ---- Costs ---- */
+
+/* Of this thread, in processor time: who else runs here does not count, the shard at work beside it does. */
+static double own_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+struct costs {
+    struct node *n;
+    struct floors *floor;
+    const locus_key *keys; /* DRAWS of them */
+    float *values;
+    size_t at;
+};
+
+typedef void one_call(struct costs *c, const locus_key *keys, size_t count);
+
+static void pull(struct costs *c, const locus_key *keys, size_t count)
+{
+    must(locus_pull(c->n->worker, keys, count, c->values), "locus_pull");
+}
+
+static void push(struct costs *c, const locus_key *keys, size_t count)
+{
+    must(locus_push(c->n->worker, keys, count, c->values), "locus_push");
+}
+
+static void read_array(struct costs *c, const locus_key *keys, size_t count)
+{
+    floor_read(c->floor, keys, count, c->values);
+}
+
+static void add_to_array(struct costs *c, const locus_key *keys, size_t count)
+{
+    floor_add(c->floor, keys, count, c->values);
+}
+
+/* Nanoseconds a key. */
+static double slice(struct costs *c, one_call *call, size_t count)
+{
+    double began = own_ns();
+    for (unsigned i = 0; i < CALLS_A_SLICE * CALL_KEYS / count; i++) {
+        call(c, c->keys + c->at, count);
+        c->at = (c->at + count) % DRAWS;
+    }
+    return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
+}
+
+/* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64 keys each. */
+static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t count, double s)
+{
+    double ratios[SPREAD_MAX];
+    unsigned slices = 0;
+    uint64_t until = clock_ns() + (uint64_t)(s * 1e9);
+    while (slices < SPREAD_MAX && (slices < 3 || clock_ns() < until)) {
+        double ns = slice(c, ours, count);
+        ratios[slices++] = ns / slice(c, floor, CALL_KEYS);
+    }
+    return spread_of(ratios, slices).median;
+}
+
+static void note_single_pulls(struct costs *c, double s, double *value)
+{
+    static struct latency times;
+    uint64_t until = clock_ns() + (uint64_t)(s * 1e9), cost = clock_cost_ns(), began, now = 0;
+    for (size_t i = 0; now < until; i = (i + 1) % DRAWS) {
+        began = clock_ns();
+        pull(c, c->keys + i, 1);
+        now = clock_ns();
+        latency_record(&times, now - began > cost ? now - began - cost : 0);
+    }
+    value[P50] = (double)latency_percentile(&times, 50) / 1e9;
+    value[P99] = (double)latency_percentile(&times, 99) / 1e9;
+    value[P999] = (double)latency_percentile(&times, 99.9) / 1e9;
+}
+
+/* Replicas only: rows whose main copy is at the other node. */
+static locus_key *draw_elsewhere(struct node *n)
+{
+    size_t count;
+    locus_key *elsewhere = keys_elsewhere(n, &count), *keys = must_alloc(DRAWS * sizeof *keys);
+    keys_fill(keys, DRAWS, KEYS_UNIFORM, count, 7);
+    for (size_t i = 0; i < DRAWS; i++) keys[i] = elsewhere[keys[i]];
+    free(elsewhere);
+    return keys;
+}
+
+/* Some 64 keys each 200 us: rounds go on, and leave the processors to what is measured. */
+static void push_gently(struct node *n, const locus_key *keys, const float *updates, double s)
+{
+    uint64_t until = clock_ns() + (uint64_t)(s * 1e9);
+    for (size_t at = 0; clock_ns() < until; at = (at + CALL_KEYS) % DRAWS) {
+        must(locus_push(n->worker, keys + at, CALL_KEYS, updates), "locus_push");
+        sleep_until(clock_ns() + 200000);
+    }
+}
+
+static void run_costs(struct node *n)
+{
+    double s = seconds_of(n->is_quick), *value = n->outcome->value;
+    uint32_t length = locus_length(n->locus, 0);
+    locus_key *keys = draw_elsewhere(n);
+    struct costs c = {.n = n, .keys = keys, .values = must_alloc((size_t)CALL_KEYS * length * sizeof(float))};
+    if (n->rank == 0) c.floor = floors_new(locus_keys(n->locus), length);
+    must(locus_barrier(n->worker), "locus_barrier");
+    timed_begin(n);
+    if (n->rank == 0 && c.floor) {
+        value[PULL_X] = ratio(&c, pull, read_array, CALL_KEYS, s / 5);
+        value[PUSH_X] = ratio(&c, push, add_to_array, CALL_KEYS, s / 5);
+        value[PULL1_X] = ratio(&c, pull, read_array, 1, s / 5);
+        value[PUSH1_X] = ratio(&c, push, add_to_array, 1, s / 5);
+        note_single_pulls(&c, s / 5, value);
+    } else {
+        push_gently(n, keys, c.values, s);
+    }
+    timed_end(n);
+    must(locus_quiesce(n->worker), "locus_quiesce");
+    if (c.floor) floors_free(c.floor);
+    free(c.values);
+    free(keys);
+}
+
+void replicas_run(struct node *n)
+{
+    replicate_all(n);
+    if (n->cell->workload == IDLE) run_idle(n);
+    if (n->cell->workload == PUSHED) run_pushed(n);
+    if (n->cell->workload == COSTS) run_costs(n);
+}

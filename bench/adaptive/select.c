@@ -1,0 +1,131 @@
+/* Which cells there are, at what sizes, and what they are called. */
+#include "bench.h"
+
+#include <inttypes.h>
+
+#define TECHNIQUES(w, n, quick) \
+    {.workload = (w), .nodes = (n), .technique = LOCUS_ADAPTIVE, .offset = 100, .period_us = 1000, .in_quick = true}, \
+        {.workload = (w), \
+         .nodes = (n), \
+         .technique = LOCUS_ADAPTIVE, \
+         .immediate = true, \
+         .offset = 100, \
+         .period_us = 1000}, \
+        {.workload = (w), \
+         .nodes = (n), \
+         .technique = LOCUS_REPLICATE, \
+         .offset = 100, \
+         .period_us = 1000, \
+         .in_quick = (quick)}, \
+        {.workload = (w), \
+         .nodes = (n), \
+         .technique = LOCUS_RELOCATE, \
+         .offset = 100, \
+         .period_us = 1000, \
+         .in_quick = (quick)}, \
+        {.workload = (w), \
+         .nodes = (n), \
+         .technique = LOCUS_FULL_REPLICATION, \
+         .offset = 100, \
+         .period_us = 1000, \
+         .in_quick = (quick)}, \
+    { \
+        .workload = (w), .nodes = (n), .technique = LOCUS_STATIC, .offset = 100, .period_us = 1000, \
+        .in_quick = (quick) \
+    }
+#define OFFSET(o, quick) \
+    {.workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), .in_quick = (quick)}, \
+    { \
+        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .immediate = true, .offset = (o) \
+    }
+#define REPLICATED(w, r, l, quick) \
+    { \
+        .workload = (w), .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .length = (l), .in_quick = (quick) \
+    }
+#define ARRIVES(r, us) \
+    { \
+        .workload = ARRIVAL, .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .period_us = (us), .in_quick = true \
+    }
+
+static const struct cell cells[] = {
+    TECHNIQUES(SKEWED, 2, true),
+    TECHNIQUES(SKEWED, 4, false),
+    TECHNIQUES(OWN, 2, true),
+    TECHNIQUES(OWN, 4, false),
+    {.workload = SKEWED, .nodes = 3, .technique = LOCUS_ADAPTIVE, .offset = 100, .period_us = 1000},
+    {.workload = TURNS, .nodes = 3, .technique = LOCUS_ADAPTIVE, .in_quick = true},
+    OFFSET(1, true),
+    OFFSET(3, false),
+    OFFSET(10, false),
+    OFFSET(30, false),
+    OFFSET(100, false),
+    OFFSET(300, false),
+    OFFSET(1000, true),
+    REPLICATED(IDLE, 10000, 128, true),
+    REPLICATED(IDLE, 1000000, 16, false),
+    REPLICATED(PUSHED, 10000, 128, false),
+    REPLICATED(PUSHED, 100000, 128, true),
+    REPLICATED(COSTS, 100000, 16, false),
+    REPLICATED(COSTS, 100000, 128, true),
+    ARRIVES(1, 0),
+    ARRIVES(1, 1000),
+    ARRIVES(1000, 0),
+    ARRIVES(1000, 1000),
+};
+
+unsigned cells_count(void)
+{
+    return sizeof cells / sizeof *cells;
+}
+
+const struct cell *cell_at(unsigned number)
+{
+    return number < cells_count() ? &cells[number] : NULL;
+}
+
+static const char *technique_name(const struct cell *c)
+{
+    static const char *const names[] = {
+        [LOCUS_ADAPTIVE] = "adaptive",
+        [LOCUS_STATIC] = "static",
+        [LOCUS_RELOCATE] = "relocate",
+        [LOCUS_REPLICATE] = "replicate",
+        [LOCUS_FULL_REPLICATION] = "full-replication",
+    };
+    return c->immediate ? "immediate" : names[c->technique];
+}
+
+void cell_name(char *name, size_t room, const struct cell *c)
+{
+    static const char *const names[WORKLOADS] = {"skewed", "own", "turns", "idle", "pushed", "costs", "arrival"};
+    const char *pace = c->period_us ? "pace=1ms" : "pace=free";
+    if (c->workload <= OWN)
+        snprintf(name, room, "%s nodes=%u %s offset=%u %s", names[c->workload], c->nodes, technique_name(c), c->offset,
+                 pace);
+    else if (c->workload == TURNS)
+        snprintf(name, room, "turns nodes=%u %s", c->nodes, technique_name(c));
+    else if (c->workload == ARRIVAL)
+        snprintf(name, room, "arrival keys=%" PRIu64 " %s", c->rows, c->period_us ? "idle" : "busy");
+    else
+        snprintf(name, room, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows, c->length);
+}
+
+uint64_t rows_of(const struct cell *c, bool is_quick)
+{
+    if (c->workload == ARRIVAL) return is_quick ? 20000 : 100000;
+    if (c->rows) return is_quick && c->rows > 20000 ? 20000 : c->rows;
+    return is_quick ? 8192 : 131072;
+}
+
+/* A third of them before the timed part. At 1 ms a clock and 200 accesses of three nodes: a million in 1670. */
+unsigned clocks_of(const struct cell *c, bool is_quick)
+{
+    if (is_quick) return 150;
+    if (c->nodes == 3) return 2700;
+    return c->period_us ? 1500 : 6000;
+}
+
+double seconds_of(bool is_quick)
+{
+    return is_quick ? 0.1 : 2;
+}

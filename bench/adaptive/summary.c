@@ -1,0 +1,104 @@
+/* What the repetitions say together, and the targets. */
+#include "bench.h"
+
+#include "../common/machine.h"
+#include "../common/table.h"
+#include "../common/team.h"
+
+#include <math.h>
+#include <string.h>
+
+struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m)
+{
+    return spread_of(b->results[number].value[m], b->repetitions);
+}
+
+/* The median of a cell by its name; NAN when it was not measured. */
+static double of(const struct bench *b, const char *cell, enum metric m)
+{
+    char name[96];
+    for (unsigned i = 0; i < cells_count(); i++) {
+        cell_name(name, sizeof name, cell_at(i));
+        if (b->results[i].measured && strcmp(name, cell) == 0) return over_repetitions(b, i, m).median;
+    }
+    return NAN;
+}
+
+/* Judged as it is; short runs are not judged. */
+static void judge(struct table *t, const struct bench *b, const char *what, const char *aim, const char *format,
+                  double value, bool met)
+{
+    if (isnan(value)) return;
+    table_add(t, "%s", what);
+    table_add(t, "%s", aim);
+    table_add_if(t, true, format, value);
+    table_add(t, "%s", b->options.quick ? "quick" : met ? "met" : "not met");
+}
+
+static double fewer(const struct bench *b, const char *adaptive, const char *replicate)
+{
+    return of(b, replicate, SENT) / of(b, adaptive, SENT);
+}
+
+static double slower_than_best(const struct bench *b)
+{
+    static const char *const offsets[] = {"1", "3", "10", "30", "100", "300", "1000"};
+    char name[96];
+    double best = INFINITY, last = NAN;
+    for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        snprintf(name, sizeof name, "skewed nodes=2 adaptive offset=%s pace=free", offsets[i]);
+        last = of(b, name, SECONDS);
+        if (last < best) best = last;
+    }
+    return (last / best - 1) * 100;
+}
+
+static void judge_economy(struct table *t, const struct bench *b)
+{
+    double remote = of(b, "skewed nodes=3 adaptive offset=100 pace=1ms", REMOTE) * 100;
+    double copies = of(b, "turns nodes=3 adaptive", COPIED);
+    double skewed = 100 - 100 / fewer(b, "skewed nodes=2 adaptive offset=100 pace=1ms",
+                                      "skewed nodes=2 replicate offset=100 pace=1ms");
+    double own = fewer(b, "own nodes=2 adaptive offset=100 pace=1ms", "own nodes=2 replicate offset=100 pace=1ms");
+    double slower = slower_than_best(b);
+    judge(t, b, "remote share, 3 nodes, 100 clocks ahead", "below 0.1 %", "%.4f %%", remote, remote < 0.1);
+    judge(t, b, "replicas when nodes take turns", "0", "%.0f", copies, copies == 0);
+    judge(t, b, "bytes fewer than replication, skewed", "at least 25 %", "%.0f %%", skewed, skewed >= 25);
+    judge(t, b, "bytes fewer than replication, own rows", "at least 5 times", "%.1fx", own, own >= 5);
+    judge(t, b, "offset 1000 slower than the best offset", "at most 5 %", "%.1f %%", slower, slower <= 5);
+}
+
+static double core_share(const struct bench *b, const char *cell)
+{
+    return of(b, cell, SHARD_CPU) / of(b, cell, SECONDS) * 100;
+}
+
+static void judge_cost(struct table *t, const struct bench *b)
+{
+    double few = core_share(b, "idle keys=10000 length=128"), many = core_share(b, "idle keys=1000000 length=16");
+    double pushes = of(b, "pushed keys=100000 length=128", PUSHES) / 1e6;
+    double one = of(b, "arrival keys=1 busy", P50) * 1e6, block = of(b, "arrival keys=1000 busy", P50) * 1e3;
+    double pull = of(b, "costs keys=100000 length=128", PULL_X), push = of(b, "costs keys=100000 length=128", PUSH_X);
+    double tail = of(b, "costs keys=100000 length=128", P999) * 1e6;
+    judge(t, b, "10,000 idle replicated keys", "below 1 % of a core", "%.2f %%", few, few < 1);
+    judge(t, b, "1,000,000 idle replicated keys", "below 1 % of a core", "%.2f %%", many, many < 1);
+    judge(t, b, "100,000 replicated keys, both push", "at least 1.1 M/s a node", "%.2f M/s", pushes, pushes >= 1.1);
+    judge(t, b, "sudden intent until local, 1 key, p50", "below 100 us", "%.1f us", one, one < 100);
+    judge(t, b, "sudden intent until local, 1000 keys, p50", "below 1 ms", "%.2f ms", block, block < 1);
+    judge(t, b, "pull of replicas, 64 keys, 128 floats", "at most 1.0x the array", "%.2fx", pull, pull <= 1);
+    judge(t, b, "push of replicas, 64 keys, 128 floats", "at most 2.0x the array", "%.2fx", push, push <= 2);
+    judge(t, b, "single-key pull of replicas, p99.9", "below 20 us", "%.1f us", tail, tail < 20);
+}
+
+void summary_targets(const struct bench *b)
+{
+    static const char *const header[] = {"targets", "", "measured", ""};
+    struct table t = table_new("llrl");
+    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    judge_economy(&t, b);
+    judge_cost(&t, b);
+    table_print(&t, b->report);
+    if (!b->options.quick)
+        fprintf(b->report, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
+                machine_load(), team_processors());
+}

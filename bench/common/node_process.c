@@ -1,0 +1,297 @@
+#include "node_process.h"
+
+#include "clock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Where a node process finds its side of the socket. */
+enum { CHANNEL = 3, ARGUMENTS_MAX = 16, TRIES = 100 };
+
+struct node_process {
+    char name[32];
+    pid_t pid;
+    int channel;
+    pthread_t watcher;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool may_end, has_ended;
+    siginfo_t how;
+};
+
+/* _exit, because what runs at a usual exit may wait for a node that has gone. Our own node processes see the end of
+ * their sockets. */
+static _Noreturn __attribute__((format(printf, 1, 2))) void give_up(const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
+    _exit(1);
+}
+
+/* ---- Figures ---- */
+
+static uint64_t ns_of(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_usec * 1000;
+}
+
+struct node_figures node_figures(const locus *node)
+{
+    struct node_figures f = {.time_ns = clock_ns()};
+    struct timespec cpu;
+    struct rusage usage;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    getrusage(RUSAGE_SELF, &usage);
+    f.cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
+    f.user_ns = ns_of(usage.ru_utime);
+    f.system_ns = ns_of(usage.ru_stime);
+    f.switches_voluntary = (uint64_t)usage.ru_nvcsw;
+    f.switches_involuntary = (uint64_t)usage.ru_nivcsw;
+    if (node != NULL) locus_stats_read(node, &f.stats);
+    return f;
+}
+
+static struct locus_stats stats_between(const struct locus_stats *before, const struct locus_stats *after)
+{
+    struct locus_stats s = *after;
+    s.pulled_local -= before->pulled_local;
+    s.pulled_replica -= before->pulled_replica;
+    s.pulled_remote -= before->pulled_remote;
+    s.pushed_local -= before->pushed_local;
+    s.pushed_replica -= before->pushed_replica;
+    s.pushed_remote -= before->pushed_remote;
+    s.relocated_in -= before->relocated_in;
+    s.relocated_out -= before->relocated_out;
+    s.replicas_created -= before->replicas_created;
+    s.replicas_dropped -= before->replicas_dropped;
+    s.rounds -= before->rounds;
+    s.bytes_sent -= before->bytes_sent;
+    s.bytes_received -= before->bytes_received;
+    s.messages_sent -= before->messages_sent;
+    s.messages_received -= before->messages_received;
+    s.forwards -= before->forwards;
+    s.intents_signaled -= before->intents_signaled;
+    s.intents_late -= before->intents_late;
+    return s;
+}
+
+struct node_figures node_figures_between(const struct node_figures *before, const struct node_figures *after)
+{
+    return (struct node_figures){
+        .time_ns = after->time_ns - before->time_ns,
+        .cpu_ns = after->cpu_ns - before->cpu_ns,
+        .user_ns = after->user_ns - before->user_ns,
+        .system_ns = after->system_ns - before->system_ns,
+        .switches_voluntary = after->switches_voluntary - before->switches_voluntary,
+        .switches_involuntary = after->switches_involuntary - before->switches_involuntary,
+        .stats = stats_between(&before->stats, &after->stats),
+    };
+}
+
+/* ---- Starting, watching, ending ---- */
+
+static int exit_status(const siginfo_t *how)
+{
+    return how->si_code == CLD_EXITED ? how->si_status : 128 + how->si_status;
+}
+
+/* Leaves the process unreaped, so that its number stays its own until node_process_end(). */
+static void *watch(void *argument)
+{
+    struct node_process *p = argument;
+    siginfo_t how = {0};
+    while (waitid(P_PID, (id_t)p->pid, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+    pthread_mutex_lock(&p->mutex);
+    p->how = how;
+    p->has_ended = true;
+    bool may_end = p->may_end;
+    pthread_cond_signal(&p->changed);
+    pthread_mutex_unlock(&p->mutex);
+    if (may_end) return NULL;
+    if (how.si_code == CLD_EXITED) give_up("%s ended by itself, with status %d", p->name, how.si_status);
+    give_up("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
+}
+
+static pid_t spawn(const char *const *arguments, int channel)
+{
+    char *argv[ARGUMENTS_MAX + 1] = {program_invocation_name};
+    for (int i = 0; arguments[i] != NULL && i + 1 < ARGUMENTS_MAX; i++) argv[i + 1] = (char *)(uintptr_t)arguments[i];
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, channel, CHANNEL);
+    pid_t pid;
+    int rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (rc != 0) give_up("cannot start another process: %s", strerror(rc));
+    return pid;
+}
+
+struct node_process *node_process_start(const char *name, const char *const *arguments)
+{
+    struct node_process *p = calloc(1, sizeof *p);
+    int ends[2];
+    if (p == NULL) give_up("no memory");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) give_up("socketpair: %s", strerror(errno));
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->channel = ends[0];
+    p->pid = spawn(arguments, ends[1]);
+    close(ends[1]);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->changed, &monotonic);
+    pthread_mutex_init(&p->mutex, NULL);
+    if (pthread_create(&p->watcher, NULL, watch, p) != 0) give_up("cannot start a thread");
+    return p;
+}
+
+/* A process that has gone is the watcher's to report: it knows how. */
+static _Noreturn void no_answer(const struct node_process *p, const char *what)
+{
+    sleep(1);
+    give_up("%s: %s", p->name, what);
+}
+
+void node_process_ask(struct node_process *p, const struct node_question *question, void *answer, size_t bytes,
+                      double seconds)
+{
+    struct pollfd readable = {.fd = p->channel, .events = POLLIN};
+    if (send(p->channel, question, sizeof *question, MSG_NOSIGNAL) < 0) no_answer(p, "cannot be asked");
+    int count;
+    while ((count = poll(&readable, 1, (int)(seconds * 1000))) < 0 && errno == EINTR) {
+    }
+    if (count == 0) give_up("%s has not answered for %.0f s", p->name, seconds);
+    ssize_t got = recv(p->channel, answer, bytes, 0);
+    if (got != (ssize_t)bytes) no_answer(p, "gives no answer");
+}
+
+struct node_figures node_process_figures(struct node_process *p)
+{
+    struct node_figures f;
+    node_process_ask(p, &(struct node_question){.what = NODE_FIGURES}, &f, sizeof f, 10);
+    return f;
+}
+
+/* False: not within `seconds`. */
+static bool wait_for_end(struct node_process *p, double seconds)
+{
+    uint64_t deadline = clock_ns() + (uint64_t)(seconds * 1e9);
+    struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
+    int rc = 0;
+    pthread_mutex_lock(&p->mutex);
+    while (!p->has_ended && rc == 0) rc = pthread_cond_timedwait(&p->changed, &p->mutex, &until);
+    bool has_ended = p->has_ended;
+    pthread_mutex_unlock(&p->mutex);
+    return has_ended;
+}
+
+void node_process_dismiss(struct node_process *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->may_end = true;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+int node_process_end(struct node_process *p, double seconds)
+{
+    node_process_dismiss(p);
+    close(p->channel);
+    if (!wait_for_end(p, seconds)) {
+        fprintf(stderr, "%s: %s has not ended after %.0f s: killed\n", program_invocation_short_name, p->name, seconds);
+        kill(p->pid, SIGKILL);
+    }
+    pthread_join(p->watcher, NULL);
+    waitpid(p->pid, NULL, 0);
+    int status = exit_status(&p->how);
+    pthread_mutex_destroy(&p->mutex);
+    pthread_cond_destroy(&p->changed);
+    free(p);
+    return status;
+}
+
+static void *limit(void *argument)
+{
+    const double *seconds = argument;
+    struct timespec left = {(time_t)*seconds, 0};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+    give_up("not done after %.0f s: ended", *seconds);
+}
+
+void node_process_limit(double seconds)
+{
+    static double limit_s;
+    pthread_t thread;
+    limit_s = seconds;
+    if (pthread_create(&thread, NULL, limit, &limit_s) != 0) give_up("cannot start a thread");
+    pthread_detach(thread);
+}
+
+/* ---- A port ---- */
+
+static bool is_free(unsigned port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool free = s >= 0 && bind(s, (struct sockaddr *)&address, sizeof address) == 0;
+    if (s >= 0) close(s);
+    return free;
+}
+
+unsigned node_process_port(void)
+{
+    enum { FIRST = 20000, COUNT = 12000 };
+    uint64_t start = clock_ns() / 1000 + (uint64_t)getpid() * 97;
+    for (uint64_t i = 0; i < TRIES; i++) {
+        unsigned port = FIRST + (unsigned)((start + i * 61) % COUNT);
+        if (is_free(port)) return port;
+    }
+    give_up("found no free port on 127.0.0.1");
+}
+
+/* ---- The other side ---- */
+
+void node_process_enter(void)
+{
+    /* At once when the parent dies, even if the thread that reads the channel does not get to run. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
+}
+
+void node_process_question(struct node_question *q)
+{
+    ssize_t got;
+    while ((got = recv(CHANNEL, q, sizeof *q, 0)) < 0 && errno == EINTR) {
+    }
+    if (got != (ssize_t)sizeof *q) _exit(0);
+}
+
+void node_process_answer(const void *answer, size_t bytes)
+{
+    if (send(CHANNEL, answer, bytes, MSG_NOSIGNAL) < 0) _exit(0);
+}

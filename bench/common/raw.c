@@ -1,0 +1,242 @@
+#include "raw.h"
+
+#include "clock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- What both ends share ---- */
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "%s: raw connection: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+    _exit(1);
+}
+
+static bool cubic_is_missing;
+
+/* As the library's links are: no delay, and cubic, which the kernel may not have. */
+static void prepare(int fd)
+{
+    int on = 1;
+    if (fd < 0) fail("socket");
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0) cubic_is_missing = true;
+}
+
+const char *raw_congestion_control(void)
+{
+    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    prepare(probe);
+    close(probe);
+    return cubic_is_missing ? "the system's default congestion control: there is no cubic here" : "cubic";
+}
+
+static bool would_wait(ssize_t moved)
+{
+    return moved < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Whole, by polling or by sleeping. False: the other end has closed. */
+static bool send_all(int fd, const void *data, size_t bytes, bool spins)
+{
+    const char *at = data;
+    int flags = MSG_NOSIGNAL | (spins ? MSG_DONTWAIT : 0);
+    while (bytes > 0) {
+        ssize_t sent = send(fd, at, bytes, flags);
+        if (would_wait(sent)) continue;
+        if (sent < 0) return false;
+        at += sent;
+        bytes -= (size_t)sent;
+    }
+    return true;
+}
+
+static bool receive_all(int fd, void *data, size_t bytes, bool spins)
+{
+    char *at = data;
+    while (bytes > 0) {
+        ssize_t got = recv(fd, at, bytes, spins ? MSG_DONTWAIT : 0);
+        if (would_wait(got)) continue;
+        if (got <= 0) return false;
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+/* Where this process may run, as it was in the beginning. */
+static const cpu_set_t *all_processors(void)
+{
+    static cpu_set_t all;
+    static bool known;
+    if (!known) sched_getaffinity(0, sizeof all, &all);
+    known = true;
+    return &all;
+}
+
+/* The n-th processor that we may use; -1: there are not so many. */
+static int processor(unsigned n)
+{
+    const cpu_set_t *all = all_processors();
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, all) && n-- == 0) return cpu;
+    }
+    return -1;
+}
+
+static void run_on(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static void run_anywhere(void)
+{
+    sched_setaffinity(0, sizeof(cpu_set_t), all_processors());
+}
+
+/* ---- Our end ---- */
+
+struct node_process *raw_start(void)
+{
+    all_processors();
+    return node_process_start("the raw connections' other end", (const char *const[]){RAW_PEER, NULL});
+}
+
+void raw_stop(struct node_process *peer)
+{
+    node_process_end(peer, 10);
+}
+
+bool raw_can(const struct raw_task *t)
+{
+    return !t->pinned || processor(1) >= 0;
+}
+
+static int connect_to(uint64_t port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    prepare(s);
+    if (connect(s, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
+    return s;
+}
+
+int raw_open(struct node_process *peer, const struct raw_task *t)
+{
+    struct node_question q = {t->kind, {t->request, t->answer, t->write, t->spins, t->pinned}};
+    uint64_t port;
+    node_process_ask(peer, &q, &port, sizeof port, 10);
+    int fd = connect_to(port);
+    if (t->pinned) run_on(processor(0));
+    return fd;
+}
+
+void raw_close(int fd)
+{
+    run_anywhere();
+    close(fd);
+}
+
+uint64_t raw_round_trips(int fd, const struct raw_task *t, void *buffer, uint64_t ns, uint64_t trips_min,
+                         uint64_t clock_cost, struct latency *times)
+{
+    uint64_t start = clock_ns(), now = start, trips = 0;
+    for (; now - start < ns || trips < trips_min; trips++) {
+        uint64_t sent = clock_ns();
+        if (!send_all(fd, buffer, t->request, t->spins)) break;
+        if (!receive_all(fd, buffer, t->answer, t->spins)) break;
+        now = clock_ns();
+        uint64_t took = now - sent;
+        latency_record(times, took > clock_cost ? took - clock_cost : 0);
+    }
+    return trips;
+}
+
+double raw_receive_for(int fd, const struct raw_task *t, void *buffer, uint64_t ns)
+{
+    uint64_t start = clock_ns(), now = start, bytes = 0;
+    while (now - start < ns || bytes == 0) {
+        ssize_t got = recv(fd, buffer, t->write, 0);
+        if (got <= 0) break;
+        bytes += (uint64_t)got;
+        now = clock_ns();
+    }
+    return (double)bytes / (double)(now - start) * 1e9;
+}
+
+/* ---- The other end ---- */
+
+static void answer_all(int fd, const struct raw_task *t, char *buffer)
+{
+    while (receive_all(fd, buffer, t->request, t->spins) && send_all(fd, buffer, t->answer, t->spins)) {
+    }
+}
+
+static void stream(int fd, const struct raw_task *t, const char *buffer)
+{
+    while (send_all(fd, buffer, t->write, false)) {
+    }
+}
+
+static void serve(int listener, const struct raw_task *t, char *buffer)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    prepare(fd);
+    if (t->pinned) run_on(processor(1));
+    if (t->kind == RAW_PINGPONG) answer_all(fd, t, buffer);
+    if (t->kind == RAW_STREAM) stream(fd, t, buffer);
+    run_anywhere();
+    close(fd);
+}
+
+static int listen_on_loopback(uint64_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s < 0 || bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 4) != 0) fail("listen");
+    getsockname(s, (struct sockaddr *)&address, &size);
+    *port = ntohs(address.sin_port);
+    return s;
+}
+
+static struct raw_task task_of(const struct node_question *q)
+{
+    return (struct raw_task){q->what, q->numbers[0], q->numbers[1], q->numbers[2], q->numbers[3], q->numbers[4]};
+}
+
+void raw_peer(size_t buffer_bytes)
+{
+    uint64_t port;
+    struct node_question q;
+    int listener = listen_on_loopback(&port);
+    char *buffer = malloc(buffer_bytes);
+    if (buffer)
+        memset(buffer, 1, buffer_bytes); /* touched */
+    else
+        fail("memory");
+    all_processors();
+    for (;;) {
+        node_process_question(&q);
+        struct raw_task task = task_of(&q);
+        if (q.what == NODE_FIGURES) {
+            struct node_figures figures = node_figures(NULL);
+            node_process_answer(&figures, sizeof figures);
+        } else {
+            node_process_answer(&port, sizeof port);
+            serve(listener, &task, buffer);
+        }
+    }
+}

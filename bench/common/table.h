@@ -1,0 +1,32 @@
+/*
+ * table.h - prints aligned tables.
+ *
+ *     struct table t = table_new("lrr");             one letter a column: left or right
+ *     table_add(&t, "operation"); table_add(&t, "ns"); table_add(&t, "x floor");
+ *     table_add(&t, "pull"); table_add(&t, "%.1f", 12.3); table_add(&t, "%.2fx", 1.1);
+ *     table_print(&t, stdout);                       also frees it
+ *
+ * The first row is the header; a table of a header alone is not printed.
+ */
+#ifndef BENCH_TABLE_H
+#define BENCH_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { TABLE_CELL = 96 };
+
+struct table {
+    const char *columns;
+    char (*cells)[TABLE_CELL];
+    size_t count, room;
+};
+
+struct table table_new(const char *columns);
+void table_add(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_add_if(struct table *t, bool known, const char *format, double value); /* "-" when not known */
+void table_gap(struct table *t);                                                  /* an empty line between two rows */
+void table_print(struct table *t, FILE *out);
+
+#endif

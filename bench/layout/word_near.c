@@ -1,0 +1,47 @@
+/* The library's rows once more, compiled so that word i of the directory lies at place i. */
+#define part_spot spread_part_spot
+#define store_spot spread_store_spot
+#include "store/store.h"
+#undef part_spot
+#undef store_spot
+
+static inline struct spot part_spot(struct part *part, uint64_t index)
+{
+    return (struct spot){&part->words[index], part, index};
+}
+
+static inline struct spot store_spot(const struct store *s, locus_key key)
+{
+    struct spot spot = spread_store_spot(s, key);
+    return part_spot(spot.part, spot.index);
+}
+
+/* Other names, because the library's are linked as well. */
+#define row_read_slowly near_row_read_slowly
+#define row_write_slowly near_row_write_slowly
+#define row_take near_row_take
+#define row_take_empty near_row_take_empty
+#define row_put near_row_put
+#define row_ensure_replica near_row_ensure_replica
+#define row_word near_row_word
+#define row_write_shared near_row_write_shared
+#define row_read_version near_row_read_version
+#define row_share near_row_share
+#define row_unshare near_row_unshare
+#define row_clean near_row_clean
+#define row_replicate near_row_replicate
+#define row_refresh near_row_refresh
+#define row_collect near_row_collect
+#define row_forget_clean near_row_forget_clean
+#define row_forget near_row_forget
+#define row_promote near_row_promote
+#define row_give_way near_row_give_way
+#define rows_fetch near_rows_fetch
+#define rows_fetch_moved near_rows_fetch_moved
+#define rows_read near_rows_read
+#define rows_write near_rows_write
+#include "store/row.c" /* NOLINT(bugprone-suspicious-include): the same code, other word places */
+
+#include "word_work.h"
+
+const struct layout layout_word_near = {"word-near", word_open, word_close, WORD_OPERATIONS};

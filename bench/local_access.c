@@ -1,0 +1,86 @@
+/*
+ * local_access.c - what a worker pays for rows that its own node holds, next to a plain array in the same run.
+ *
+ * Read local_access/bench.h first; steps.c says what is timed, cells.c and tails.c how.
+ */
+#include "local_access/bench.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+
+#include <stdlib.h>
+
+static const char *const about =
+    "Times pull, push, set, view and intent on one node, against a plain array in the same run.\n"
+    "A cell's name, for --only, is like: pull length=128 keys=64 uniform threads=1\n"
+    "  first word    pull push set view view-fetched intent memory; latency-locus latency-mutex;\n"
+    "                array-read array-add array-write array-sum; mutex-read mutex-add\n"
+    "  further ones  length=1 16 128 1000; keys=1 64 (keys a call); uniform zipf-1.1 one-row;\n"
+    "                threads=1 N; quiet writer (whether another thread adds to rows meanwhile)";
+
+static struct bench bench;
+
+static void choose_sizes(struct bench *b)
+{
+    const struct options *o = &b->options;
+    b->repetitions = o->repetitions ? o->repetitions : o->quick ? 2 : o->demo ? 5 : 9;
+    b->teams[0] = 1;
+    b->teams[1] = o->threads;
+    b->team_count = o->threads > 1 ? 2 : 1;
+    b->workers = o->threads > 1 ? o->threads : 2; /* the writer beside a reader needs one, too */
+    b->sequence = o->quick ? 1 << 16 : 1 << 22;
+    b->clock_cost = clock_cost_ns();
+}
+
+static void refuse_empty_selection(const struct bench *b)
+{
+    for (unsigned length = 0; length < LENGTHS; length++) {
+        if (length_selected(b, length)) return;
+    }
+    fprintf(stderr, "local_access: --only %s chooses no cell; --help tells the words\n", b->options.only);
+    exit(2);
+}
+
+static void measure_choice(struct bench *b, unsigned length, enum key_choice choice)
+{
+    draw_keys(b, choice, rows_of(b, lengths[length]));
+    for (unsigned team = 0; team < b->team_count; team++) {
+        if (!setting_selected(b, length, choice, team)) continue;
+        setting_measure(b, length, choice, team);
+        if (!b->options.demo) report_setting(b, length, choice, team);
+    }
+    tails_measure(b, length, choice);
+}
+
+static void measure_length(struct bench *b, unsigned length)
+{
+    node_open(b, length);
+    measure_choice(b, length, KEYS_UNIFORM);
+    measure_choice(b, length, KEYS_ZIPF);
+    if (!b->options.demo) report_tails(b, length);
+    report_memory(b, length);
+    node_close(b);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *b = &bench;
+    options_parse(&b->options, &(struct program){.name = "local_access", .about = about}, argc, argv);
+    choose_sizes(b);
+    refuse_empty_selection(b);
+    b->report = options_report(&b->options);
+    b->json = json_open(b->options.json);
+    report_start(b);
+    for (unsigned length = 0; length < LENGTHS; length++) {
+        if (length_selected(b, length)) measure_length(b, length);
+    }
+    if (b->options.demo) {
+        summary_demo(b);
+    } else {
+        summary_targets(b);
+    }
+    summary_floors(b);
+    if (b->options.svg != NULL) summary_svg(b);
+    json_close(b->json);
+    return 0;
+}

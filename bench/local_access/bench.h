@@ -1,0 +1,171 @@
+/*
+ * bench.h - what the parts of the local access benchmark share: the steps, the settings, and the results.
+ *
+ * A setting is a row length, a choice of keys and a number of threads. In each setting every step is timed in every
+ * repetition, floors and locus in turn, so that a noisy moment meets both. One step in one setting is a cell.
+ *
+ * Callers   local_access.c (main) and the parts: steps.c, node.c, cells.c, tails.c, report.c, summary.c
+ * Memory    one struct bench, static; rows and keys come and go with each row length
+ */
+#ifndef BENCH_LOCAL_ACCESS_H
+#define BENCH_LOCAL_ACCESS_H
+
+#include "../common/floors.h"
+#include "../common/keys.h"
+#include "../common/options.h"
+#include "../common/spread.h"
+#include "../common/team.h"
+
+#include "locus.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { LENGTHS = 4, CHOICES = 2, TEAMS = 2, BATCH = FLOOR_BATCH };
+
+extern const uint32_t lengths[LENGTHS]; /* floats a row: 1, 16, 128, 1000 */
+
+/* ---- Steps: what is timed (steps.c) ---- */
+
+/* What a thread has of its own. */
+struct lane {
+    locus_worker *worker;
+    struct floors *floors;
+    uint64_t *keys;    /* its random keys, drawn before the clock starts */
+    float *batch;      /* BATCH rows */
+    size_t length;     /* floats a row */
+    unsigned per_call; /* keys a call */
+    int rc;            /* the first failure */
+    double digest;     /* of what was read in place, so that nothing is optimized away */
+};
+
+/* Does something with n keys, a multiple of BATCH. */
+typedef void lane_work(struct lane *l, const uint64_t *keys, size_t n);
+
+/* Neighbours run one after the other, so a step's floor is close to it in time. */
+enum step_id {
+    ARRAY_READ,
+    PULL_1,
+    PULL_64,
+    MUTEX_READ,
+    ARRAY_ADD,
+    PUSH_1,
+    PUSH_64,
+    MUTEX_ADD,
+    ARRAY_SUM,
+    VIEW_1,
+    VIEW_64,
+    VIEW_FETCHED, /* after locus_prefetch() of the 64 keys */
+    ARRAY_WRITE,
+    SET_1,
+    SET_64,
+    INTENT_1,
+    INTENT_64,
+    STEPS,
+    NO_FLOOR = STEPS,
+};
+
+struct step {
+    const char *name;
+    unsigned per_call; /* 0: the step makes no calls */
+    lane_work *work;
+    enum step_id floor; /* what it is compared with */
+    bool in_demo;
+};
+
+extern const struct step steps[STEPS];
+
+void lane_note(struct lane *l, int rc); /* remembers the first failure */
+
+/* ---- Watches: single pulls while another thread adds to rows, or none does (tails.c) ---- */
+
+enum watch_keys { ONE_ROW, EVEN, SKEWED };
+struct watch {
+    enum watch_keys keys;
+    bool writer; /* pushes to keys of the same choice, as fast as it can */
+};
+
+enum { WATCHES = 5, ONE_ROW_WRITER = 1 };
+extern const struct watch watches[WATCHES];
+
+enum store { LOCUS, MUTEX, STORES };
+
+/* ---- Results ---- */
+
+struct cell {
+    bool measured;
+    double ns[SPREAD_MAX]; /* a key, one for each repetition */
+    struct spread time;
+    struct spread ratio; /* to the floor in the same repetition; all 0 without a floor */
+    double digest;
+};
+
+struct tail {
+    bool measured;
+    struct spread p50, p99, p999; /* ns */
+    struct spread pushes;         /* of the writer for each pull */
+    uint64_t longest;
+};
+
+struct bench {
+    struct options options;
+    FILE *report, *json;
+    unsigned repetitions;
+    unsigned teams[TEAMS]; /* numbers of threads */
+    unsigned team_count;
+    unsigned workers;
+    uint64_t clock_cost;
+
+    struct lane lanes[TEAM_MAX];
+    locus *node;
+    struct floors *floors;
+    size_t sequence;    /* keys in each lane's sequence */
+    size_t sequence_at; /* where the next step begins in it */
+
+    struct cell cells[LENGTHS][CHOICES][TEAMS][STEPS];
+    struct tail tails[LENGTHS][WATCHES][STORES];
+    double bytes_beside[LENGTHS]; /* a key, beside its values */
+};
+
+/* ---- Selection and sizes (select.c) ---- */
+
+uint64_t rows_of(const struct bench *b, uint32_t length);
+size_t keys_of_step(const struct bench *b, uint32_t length);
+void cell_name(char *name, size_t room, const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
+               enum step_id step);
+void tail_name(char *name, size_t room, unsigned length, unsigned watch, enum store store);
+void rows_text(char *text, size_t room, uint64_t rows); /* "1 M rows" */
+bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team, enum step_id step);
+bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team);
+bool tail_selected(const struct bench *b, unsigned length, unsigned watch, enum store store);
+bool memory_selected(const struct bench *b, unsigned length);
+bool length_selected(const struct bench *b, unsigned length);
+
+/* ---- Doing it ---- */
+
+/* node.c: opens a node and an array of this row length, all rows written; ends the program when a call fails. */
+void node_open(struct bench *b, unsigned length);
+void node_close(struct bench *b);
+void draw_keys(struct bench *b, enum key_choice choice, uint64_t rows);
+size_t next_keys(struct bench *b, size_t keys); /* index of a part of each lane's sequence that was not used just now */
+void batches_reset(struct bench *b);
+double digest_take(struct bench *b, unsigned lanes);
+void must(int rc, const char *call); /* ends the program with a sentence when rc is not 0 */
+
+void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team); /* cells.c */
+void tails_measure(struct bench *b, unsigned length, enum key_choice choice);                  /* tails.c */
+
+/* report.c: tables and JSON lines as results come. */
+void report_start(const struct bench *b);
+void report_setting(const struct bench *b, unsigned length, enum key_choice choice, unsigned team);
+void report_tails(const struct bench *b, unsigned length);
+void report_memory(const struct bench *b, unsigned length);
+
+/* summary.c: what stands at the end. */
+void summary_targets(const struct bench *b);
+void summary_demo(const struct bench *b);
+void summary_floors(const struct bench *b); /* whether the floors are those of the machine that the targets came from */
+void summary_svg(const struct bench *b);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * relocation.c - what it costs to bring rows to the node that uses them, next to raw TCP connections in the same run.
+ *
+ * Read relocation/bench.h first; select.c says what is timed, cells.c and takes.c how.
+ */
+#include "relocation/bench.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/raw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const about =
+    "Times localize and the throughput of moving rows, two processes on loopback, against raw TCP.\n"
+    "A cell's name, for --only, is like: localize keys=1000 busy length=128\n"
+    "  first word    localize, with keys=1 or keys=1000; blocks, exchange (8 calls of 1000 keys in flight);\n"
+    "                pingpong spinning, stream with write=64KiB or write=1MiB, all also pinned\n"
+    "  further ones  busy (rows are accessed meanwhile); length=16 128 1000\n"
+    "Both nodes have two workers, whatever --threads says.";
+
+static struct bench bench;
+
+static void choose_sizes(struct bench *b)
+{
+    const struct options *o = &b->options;
+    uint64_t ms = 1000000;
+    b->repetitions = o->repetitions ? o->repetitions : o->quick ? 1 : 5;
+    b->warm_ns = (o->quick ? 2 : 20) * ms;
+    b->timed_ns = (o->quick ? 10 : 200) * ms;
+    b->clock_cost = clock_cost_ns();
+}
+
+static void open_all(struct bench *b)
+{
+    char rendezvous[32];
+    const char *const arguments[] = {"--other-node", rendezvous, b->options.quick ? "--quick" : NULL, NULL};
+    snprintf(rendezvous, sizeof rendezvous, "127.0.0.1:%u", node_process_port());
+    b->other = node_process_start("node 1", arguments);
+    node_open(&b->node, b->options.quick, 0, rendezvous);
+    b->raw = raw_start();
+    b->buffer = must_alloc(raw_bytes_max());
+}
+
+static void close_all(struct bench *b)
+{
+    uint64_t done;
+    raw_stop(b->raw);
+    node_process_dismiss(b->other);
+    node_process_ask(b->other, &(struct node_question){.what = NODE_LEAVE}, &done, sizeof done, 10);
+    node_close(&b->node);
+    int status = node_process_end(b->other, 20);
+    free(b->buffer);
+    if (status == 0) return;
+    fprintf(stderr, "relocation: node 1 ended with status %d\n", status);
+    exit(1);
+}
+
+static void run(struct bench *b)
+{
+    node_process_limit(b->options.quick ? 90 : 120 + 60 * b->repetitions);
+    open_all(b);
+    report_start(b);
+    for (unsigned length = 0; length < LENGTHS; length++) {
+        if (!length_selected(b, length)) continue;
+        length_measure(b, length);
+        report_length(b, length);
+    }
+    close_all(b);
+}
+
+/* This program is also what runs in the two other processes. */
+static bool is_other(int argc, char **argv, const char *what)
+{
+    if (argc < 2 || strcmp(argv[1], what) != 0) return false;
+    node_process_enter();
+    return true;
+}
+
+static bool anything_selected(const struct bench *b)
+{
+    bool any = false;
+    for (unsigned length = 0; length < LENGTHS; length++) any |= length_selected(b, length);
+    return any;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *b = &bench;
+    const struct option_spec more[] = {
+        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG, &b->calls_only, 0},
+    };
+    const struct program program = {.name = "relocation", .about = about, .more = more, .more_count = 1};
+    if (is_other(argc, argv, "--other-node")) return other_node(argc - 2, argv + 2);
+    if (is_other(argc, argv, RAW_PEER)) raw_peer(raw_bytes_max());
+    options_parse(&b->options, &program, argc, argv);
+    if (!anything_selected(b)) {
+        fprintf(stderr, "relocation: --only %s chooses no cell; --help tells the words\n", b->options.only);
+        return 2;
+    }
+    choose_sizes(b);
+    b->report = options_report(&b->options);
+    b->json = json_open(b->options.json);
+    run(b);
+    if (!b->calls_only) summary_targets(b);
+    if (b->options.svg != NULL) summary_svg(b);
+    json_close(b->json);
+    return 0;
+}

@@ -1,0 +1,200 @@
+/* Times the steps at one length. */
+#include "bench.h"
+
+#include "../common/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ASK_S = 60 };
+
+/* ---- Notes ---- */
+
+static struct usage usage_now(const struct bench *b)
+{
+    struct usage used;
+    node_process_ask(b->other, &(struct node_question){.what = NODE_FIGURES}, &used, sizeof used, ASK_S);
+    used.there = used.here;
+    used.here = node_figures(b->node.locus);
+    used.accesses += accesses_done(&b->node.accesses);
+    return used;
+}
+
+static void add_used(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after)
+{
+    struct node_figures used = node_figures_between(before, after);
+    sum->cpu_ns += used.cpu_ns;
+    sum->switches_voluntary += used.switches_voluntary;
+    sum->switches_involuntary += used.switches_involuntary;
+    sum->stats.relocated_in += used.stats.relocated_in;
+    sum->stats.messages_sent += used.stats.messages_sent;
+    sum->stats.forwards += used.stats.forwards;
+}
+
+void times_note(struct cell *c, const struct latency *times, unsigned repetition)
+{
+    uint64_t shortest = latency_percentile(times, 0);
+    c->p50[repetition] = (double)latency_percentile(times, 50);
+    c->p99[repetition] = (double)latency_percentile(times, 99);
+    c->p999[repetition] = (double)latency_percentile(times, 99.9);
+    if (c->shortest == 0 || shortest < c->shortest) c->shortest = shortest;
+}
+
+/* ---- Takes ---- */
+
+static void begin_other(struct bench *b, const struct take *t)
+{
+    struct node_question q = {.what = NODE_TAKE};
+    uint64_t begun;
+    memcpy(q.numbers, t, sizeof *t);
+    node_process_ask(b->other, &q, &begun, sizeof begun, ASK_S);
+}
+
+static struct taken end_other(struct bench *b)
+{
+    struct taken taken;
+    node_process_ask(b->other, &(struct node_question){.what = NODE_TAKEN}, &taken, sizeof taken, ASK_S);
+    return taken;
+}
+
+static struct taken take_there(struct bench *b, const struct take *t)
+{
+    begin_other(b, t);
+    return end_other(b);
+}
+
+/* What was measured: keys that moved, and how long that took. */
+struct measured {
+    struct taken here;
+    uint64_t keys, ns;
+    struct latency *times;
+};
+
+/* Node 1 has all rows before and after. */
+static void take_some(struct bench *b, const struct take *t, bool counts_back, struct measured *m)
+{
+    struct take back = *t;
+    struct taken here = take_rows(&b->node, t, b->clock_cost, m->times);
+    back.count = here.keys;
+    back.per_call = BLOCK_KEYS;
+    back.flight = FLIGHT_MAX;
+    back.until_ns = 0;
+    struct taken there = take_there(b, &back);
+    m->here.keys += here.keys;
+    m->keys += here.keys + (counts_back ? there.keys : 0);
+    m->ns += here.ns + (counts_back ? there.ns : 0);
+}
+
+/* First node 1 gives one half, then each takes the other's half, twice: node 1 has all rows again in the end. */
+static void take_both(struct bench *b, const struct take *all, struct measured *m)
+{
+    struct take here = *all, there = *all;
+    here.count = there.count = all->count / 2;
+    m->here.keys += take_rows(&b->node, &here, 0, NULL).keys;
+    for (int i = 1; i <= 2; i++) {
+        here.first = i % 2 ? here.count : 0;
+        there.first = i % 2 ? 0 : here.count;
+        uint64_t began = clock_ns();
+        begin_other(b, &there);
+        struct taken taken = take_rows(&b->node, &here, b->clock_cost, m->times);
+        m->keys += taken.keys + end_other(b).keys;
+        m->ns += clock_ns() - began;
+        m->here.keys += taken.keys;
+    }
+    there.first = 0;
+    take_there(b, &there);
+}
+
+static void take_once(struct bench *b, unsigned length, const struct step *s, uint64_t until_ns, struct measured *m)
+{
+    struct take t = {.length = length,
+                     .count = rows_of(b->options.quick, length),
+                     .per_call = s->kind == ONE_BY_ONE ? 1 : BLOCK_KEYS,
+                     .flight = s->kind == TO_AND_FRO || s->kind == AT_ONCE ? FLIGHT_MAX : 1};
+    if (s->kind == ONE_BY_ONE) t.until_ns = until_ns;
+    if (s->kind == AT_ONCE)
+        take_both(b, &t, m);
+    else
+        take_some(b, &t, s->kind == TO_AND_FRO, m);
+}
+
+static void take_for(struct bench *b, unsigned length, const struct step *s, uint64_t ns, struct measured *m)
+{
+    uint64_t until = clock_ns() + ns;
+    do take_once(b, length, s, until, m);
+    while (clock_ns() < until);
+}
+
+/* Rows that did not have to move would make everything look fast. */
+static void check_moves(const struct usage *before, const struct usage *after, const struct measured *m)
+{
+    uint64_t moved = after->here.stats.relocated_in - before->here.stats.relocated_in;
+    if (moved == m->here.keys) return;
+    fprintf(stderr, "relocation: node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came\n", m->here.keys,
+            moved);
+    fflush(NULL);
+    _exit(1);
+}
+
+static void both_access(struct bench *b, unsigned length, bool begin)
+{
+    struct node_question q = {.what = begin ? NODE_ACCESS : NODE_REST, .numbers = {length}};
+    uint64_t done;
+    node_process_ask(b->other, &q, &done, sizeof done, ASK_S);
+    if (begin)
+        accesses_begin(&b->node.accesses, b->node.keys[length], rows_of(b->options.quick, length));
+    else
+        accesses_end(&b->node.accesses);
+}
+
+static void takes_measure(struct bench *b, unsigned length, enum step_id step, unsigned repetition)
+{
+    static struct latency times;
+    const struct step *s = &steps[step];
+    struct cell *c = &b->cells[length][step];
+    struct measured warm = {.times = &times}, m = {.times = &times};
+    if (s->is_busy) both_access(b, length, true);
+    take_for(b, length, s, b->warm_ns, &warm);
+    latency_clear(&times);
+    struct usage before = usage_now(b);
+    uint64_t began = clock_ns();
+    take_for(b, length, s, b->timed_ns, &m);
+    uint64_t lasted = clock_ns() - began;
+    struct usage after = usage_now(b);
+    if (s->is_busy) both_access(b, length, false);
+    check_moves(&before, &after, &m);
+    times_note(c, &times, repetition);
+    c->per_s[repetition] = (double)m.keys / (double)m.ns * 1e9;
+    c->accesses_per_s[repetition] = (double)(after.accesses - before.accesses) / (double)lasted * 1e9;
+    c->calls += times.calls;
+    add_used(&c->used.here, &before.here, &after.here);
+    add_used(&c->used.there, &before.there, &after.there);
+    c->measured = true;
+}
+
+/* Wherever the rows are: node 1 has them now. */
+static void gather_there(struct bench *b, unsigned length)
+{
+    take_there(b, &(struct take){.length = length,
+                                 .count = rows_of(b->options.quick, length),
+                                 .per_call = BLOCK_KEYS,
+                                 .flight = FLIGHT_MAX});
+}
+
+void length_measure(struct bench *b, unsigned length)
+{
+    gather_there(b, length);
+    for (unsigned r = 0; r < b->repetitions; r++) {
+        /* Back and forth, so that no step always follows the same one. */
+        for (unsigned i = 0; i < STEPS; i++) {
+            enum step_id step = (enum step_id)(r % 2 ? STEPS - 1 - i : i);
+            if (!step_selected(b, length, step)) continue;
+            if (is_floor(step))
+                floor_measure(b, length, step, r);
+            else
+                takes_measure(b, length, step, r);
+        }
+    }
+}

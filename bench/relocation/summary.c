@@ -1,0 +1,166 @@
+/* What the repetitions say together, the targets, and the picture. */
+#include "bench.h"
+
+#include "../common/machine.h"
+#include "../common/plot.h"
+#include "../common/table.h"
+#include "../common/team.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct spread over_repetitions(const struct bench *b, const double *values)
+{
+    return spread_of(values, b->repetitions);
+}
+
+struct spread to_pingpong(const struct bench *b, unsigned length, const double *values)
+{
+    const struct cell *any = &b->cells[length][PINGPONG], *pinned = &b->cells[length][PINGPONG_PINNED];
+    double ratios[SPREAD_MAX];
+    for (unsigned r = 0; r < b->repetitions; r++) {
+        double floor = pinned->measured ? fmin(any->p50[r], pinned->p50[r]) : any->p50[r];
+        ratios[r] = floor > 0 ? values[r] / floor : 0;
+    }
+    return spread_of(ratios, b->repetitions);
+}
+
+/* Bytes a second of the better stream of two: the largest writes are not always the fastest. */
+static double better_stream(const struct cell *cells, enum step_id a, enum step_id b, unsigned repetition)
+{
+    return fmax(cells[a].per_s[repetition], cells[b].per_s[repetition]);
+}
+
+static struct spread share_of(const struct bench *b, unsigned length, enum step_id step, bool pinned_only)
+{
+    const struct cell *cells = b->cells[length];
+    double ratios[SPREAD_MAX];
+    for (unsigned r = 0; r < b->repetitions; r++) {
+        double floor = better_stream(cells, STREAM_64K_PINNED, STREAM_1M_PINNED, r);
+        if (!pinned_only) floor = fmax(floor, better_stream(cells, STREAM_64K, STREAM_1M, r));
+        ratios[r] = floor > 0 ? cells[step].per_s[r] * (double)row_bytes(length) / floor : 0;
+    }
+    return spread_of(ratios, b->repetitions);
+}
+
+struct spread share_of_stream(const struct bench *b, unsigned length, enum step_id step)
+{
+    return share_of(b, length, step, false);
+}
+
+/* ---- Targets ---- */
+
+static const double one_target = 5, block_target_us = 1000, rate_target = 1e6, share_target = 0.5;
+enum { TARGET_LENGTH = 1 };
+
+/* Judged as printed. Short runs are not judged. */
+static const char *verdict(const struct bench *b, bool met)
+{
+    return b->options.quick ? "quick" : met ? "met" : "not met";
+}
+
+static void add_one(struct table *t, const struct bench *b, unsigned length)
+{
+    const struct cell *c = &b->cells[length][LOCALIZE_1];
+    if (!c->measured || !b->cells[length][PINGPONG].measured) return;
+    double ratio = to_pingpong(b, length, c->p50).median;
+    table_add(t, "localize of 1 row of %u floats, p50", (unsigned)lengths[length]);
+    table_add(t, "at most %.0fx spinning ping-pong", one_target);
+    table_add(t, "%.2fx", ratio);
+    table_add(t, "%s", verdict(b, round(ratio * 100) <= one_target * 100));
+    table_add(t, "%.1f us", over_repetitions(b, c->p50).median / 1e3);
+}
+
+static void add_block(struct table *t, const struct bench *b, unsigned length)
+{
+    const struct cell *c = &b->cells[length][LOCALIZE_BLOCK];
+    if (!c->measured) return;
+    double us = over_repetitions(b, c->p50).median / 1e3;
+    table_add(t, "localize of 1000 rows of %u floats, p50", (unsigned)lengths[length]);
+    table_add(t, "below %.0f us", block_target_us);
+    table_add(t, "%.0f us", us);
+    table_add(t, "%s", verdict(b, us < block_target_us));
+    table_add(t, "best of runs %.0f us", over_repetitions(b, c->p50).min / 1e3);
+}
+
+static void add_rate(struct table *t, const struct bench *b, unsigned length, enum step_id step)
+{
+    const struct cell *c = &b->cells[length][step];
+    if (!c->measured || !b->cells[length][STREAM_64K].measured) return;
+    double rate = over_repetitions(b, c->per_s).median, share = share_of_stream(b, length, step).median;
+    table_add(t, "%s of 1000 rows of %u floats", steps[step].name, (unsigned)lengths[length]);
+    table_add(t, "above 1 M rows/s or %.0f %% of stream", share_target * 100);
+    table_add(t, "%.2f M rows/s", rate / 1e6);
+    table_add(t, "%s", verdict(b, rate > rate_target || share > share_target));
+    table_add(t, "%.0f %% of the best stream, %.0f %% of the pinned one", share * 100,
+              share_of(b, length, step, true).median * 100);
+}
+
+void summary_targets(const struct bench *b)
+{
+    static const char *const header[] = {"targets", "", "measured", "", ""};
+    struct table t = table_new("llrll");
+    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    add_one(&t, b, TARGET_LENGTH);
+    add_block(&t, b, TARGET_LENGTH);
+    add_rate(&t, b, TARGET_LENGTH, BLOCKS);
+    add_rate(&t, b, TARGET_LENGTH, EXCHANGE);
+    table_gap(&t);
+    for (unsigned length = 0; length < LENGTHS; length++) {
+        if (length == TARGET_LENGTH) continue;
+        add_one(&t, b, length);
+        add_block(&t, b, length);
+        add_rate(&t, b, length, BLOCKS);
+        add_rate(&t, b, length, EXCHANGE);
+    }
+    table_print(&t, b->report);
+    if (!b->options.quick)
+        fprintf(b->report, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
+                machine_load(), team_processors());
+}
+
+/* ---- The picture ---- */
+
+static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length, bool is_busy)
+{
+    static char labels[LENGTHS][16];
+    static const enum step_id series[2][3] = {{LOCALIZE_BLOCK, BLOCKS, EXCHANGE},
+                                              {LOCALIZE_BLOCK_BUSY, BLOCKS_BUSY, EXCHANGE_BUSY}};
+    bool complete = true;
+    snprintf(labels[length], sizeof labels[length], "%" PRIu32, lengths[length]);
+    g->section = is_busy ? "accessed meanwhile" : "at rest";
+    g->label = labels[length];
+    for (unsigned i = 0; i < 3; i++) {
+        const struct cell *c = &b->cells[length][series[is_busy][i]];
+        complete &= c->measured;
+        g->values[i] = over_repetitions(b, c->per_s).median / 1e6;
+    }
+    return complete;
+}
+
+void summary_svg(const struct bench *b)
+{
+    struct plot_group groups[2 * LENGTHS] = {0};
+    bool complete = true;
+    for (unsigned i = 0; i < 2 * LENGTHS; i++) complete &= fill_group(b, &groups[i], i % LENGTHS, i >= LENGTHS);
+    if (!complete) {
+        fprintf(b->report, "%s was not drawn: the picture needs blocks of all lengths.\n", b->options.svg);
+        return;
+    }
+    char subtitle[256], processor[128];
+    snprintf(processor, sizeof processor, "%s", machine_name());
+    processor[strcspn(processor, ",")] = '\0';
+    snprintf(subtitle, sizeof subtitle, "two nodes on loopback, blocks of 1000 rows, median, %s; higher is better",
+             processor);
+    plot_svg(&(struct plot){.title = "Relocation: rows that move between two nodes",
+                            .subtitle = subtitle,
+                            .axis = "million rows a second",
+                            .label_name = "floats",
+                            .unit = "",
+                            .series = {"one block at a time", "eight blocks in flight", "both ways at once"},
+                            .series_count = 3,
+                            .groups = groups,
+                            .group_count = 2 * LENGTHS},
+             b->options.svg, b->report);
+}
