@@ -1,0 +1,47 @@
+/* locus - the command: starts clusters, and shows what they traced. */
+#include "keeper.h"
+#include "locus.h"
+#include "run.h"
+#include "say.h"
+#include "trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_OF(number) #number
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+static const char help[] =
+    "usage: locus COMMAND ...\n"
+    "\n"
+    "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
+    "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
+    "\n"
+    "  --help      this text; locus run --help for more\n"
+    "  --version\n";
+
+static int print(const char *text)
+{
+    return fputs(text, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
+}
+
+static const struct command {
+    const char *name;
+    int (*main)(int argc, char **argv);
+} commands[] = {
+    {"run", run_main},
+    {"trace", trace_main},
+    {"keep", keeper_main}, /* what run starts, here and over ssh; not for people */
+};
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print(help);
+    if (strcmp(word, "--version") == 0)
+        return print("locus " VERSION_TEXT(LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR, LOCUS_VERSION_PATCH) "\n");
+    fprintf(stderr, "locus: there is no command \"%s\"; locus --help lists them\n", word);
+    return STATUS_USAGE;
+}

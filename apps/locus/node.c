@@ -1,0 +1,210 @@
+#include "node.h"
+
+#include "say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { WORDS_MAX = 64, COMMAND_BYTES = 4096, SMALL_PIPE = 65536 };
+
+/* ---- what it prints ---- */
+
+/* A pseudo-terminal rather than a pipe, so that programs write line by line as they would on ours; without what a terminal
+ * does to the bytes. */
+static bool open_terminal(int ends[2])
+{
+    char name[64];
+    struct termios how;
+    struct winsize size;
+    ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends[0] < 0) return false;
+    ends[1] = -1;
+    if (grantpt(ends[0]) == 0 && unlockpt(ends[0]) == 0 && ptsname_r(ends[0], name, sizeof name) == 0)
+        ends[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends[1] < 0 || tcgetattr(ends[1], &how)) {
+        close(ends[0]);
+        if (ends[1] >= 0) close(ends[1]);
+        return false;
+    }
+    cfmakeraw(&how);
+    tcsetattr(ends[1], TCSANOW, &how);
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) ioctl(ends[1], TIOCSWINSZ, &size);
+    return true;
+}
+
+/* Returns the end that the node writes to, or -1 with errno. */
+static int open_output(struct output *o, const struct node *n, int to, const struct output_style *style)
+{
+    int ends[2];
+    bool is_terminal = to == STDOUT_FILENO && !n->host && isatty(to);
+    if (!(is_terminal && open_terminal(ends)) && pipe2(ends, O_CLOEXEC)) return -1;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    if (output_init(o, ends[0], to, n->rank, style)) return ends[1];
+    close(ends[0]);
+    close(ends[1]);
+    errno = ENOMEM;
+    return -1;
+}
+
+/* ---- its process ---- */
+
+struct descriptors {
+    int control, out, err; /* the node's ends; -1: inherited */
+};
+
+static void close_all(const struct descriptors *d)
+{
+    if (d->control >= 0) close(d->control);
+    if (d->out >= 0) close(d->out);
+    if (d->err >= 0) close(d->err);
+}
+
+/* argv[0] of an absolute path is looked for nowhere else. */
+static int spawn(struct node *n, char **argv, const struct descriptors *d, int input)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    if (input < 0)
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+    if (d->out >= 0) posix_spawn_file_actions_adddup2(&files, d->out, STDOUT_FILENO);
+    if (d->err >= 0) posix_spawn_file_actions_adddup2(&files, d->err, STDERR_FILENO);
+    /* Onto itself: only so that it stays open behind exec. */
+    if (input != d->control) posix_spawn_file_actions_adddup2(&files, d->control, d->control);
+    int rc = posix_spawnp(&n->pid, argv[0], &files, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (rc == 0) return 0;
+    n->pid = 0;
+    return say_and(STATUS_FAILED, "node %u: %s cannot be started: %s", n->rank, argv[0], strerror(rc));
+}
+
+static int spawn_here(struct node *n, const struct node_manner *m, const struct descriptors *d)
+{
+    char path[] = "/proc/self/exe", keep[] = "keep", number[16];
+    char *argv[] = {path, keep, number, NULL};
+    snprintf(number, sizeof number, "%d", d->control);
+    return spawn(n, argv, d, n->rank == 0 && !m->carries_input ? STDIN_FILENO : -1);
+}
+
+/* "'PATH' keep", for any shell: 'it'\''s'. False: too long. */
+static bool write_command(char command[COMMAND_BYTES], const char *path)
+{
+    size_t n = 0;
+    command[n++] = '\'';
+    for (; *path && n + 16 < COMMAND_BYTES; path++) {
+        const char quote[] = "'\\''";
+        if (*path != '\'') {
+            command[n++] = *path;
+            continue;
+        }
+        memcpy(command + n, quote, sizeof quote - 1);
+        n += sizeof quote - 1;
+    }
+    snprintf(command + n, COMMAND_BYTES - n, "' keep");
+    return !*path;
+}
+
+/* The user's options stand first: of two, ssh takes the first. No question is ever asked: nobody could answer it. */
+static int spawn_there(struct node *n, const struct node_manner *m, const struct descriptors *d)
+{
+    static const char *const ours[] = {"-T",
+                                       "-oBatchMode=yes",
+                                       "-oConnectTimeout=20",
+                                       "-oServerAliveInterval=15",
+                                       "-oServerAliveCountMax=4",
+                                       "-oEscapeChar=none"};
+    char ssh[COMMAND_BYTES], command[COMMAND_BYTES], *argv[WORDS_MAX + 16], *rest;
+    size_t words = 0;
+    if (snprintf(ssh, sizeof ssh, "%s", m->ssh) >= (int)sizeof ssh || !write_command(command, m->keeper))
+        return say_and(STATUS_USAGE, "--ssh or --keeper is too long");
+    for (char *word = strtok_r(ssh, " ", &rest); word && words < WORDS_MAX; word = strtok_r(NULL, " ", &rest))
+        argv[words++] = word;
+    if (words == 0) return say_and(STATUS_USAGE, "--ssh names no program");
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) argv[words++] = (char *)(size_t)ours[i];
+    argv[words++] = (char *)(size_t)n->host->name;
+    argv[words++] = command;
+    argv[words] = NULL;
+    return spawn(n, argv, d, d->control);
+}
+
+/* ---- its control stream ---- */
+
+/* All orders must fit into the pipe: nobody waits for a keeper to read. */
+static int write_orders(struct node *n, const struct control_text *orders)
+{
+    if (orders->length > SMALL_PIPE) fcntl(n->control, F_SETPIPE_SZ, CONTROL_TEXT_MAX);
+    ssize_t written = write(n->control, orders->bytes, orders->length);
+    if (written == (ssize_t)orders->length) return 0;
+    return say_and(STATUS_FAILED, "node %u: arguments and variables have %zu bytes, more than the system's pipes hold",
+                   n->rank, orders->length);
+}
+
+static int open_control(struct node *n, struct descriptors *d)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    d->control = ends[0];
+    n->control = ends[1];
+    return 0;
+}
+
+int node_start(struct node *n, const struct node_manner *m, const struct control_text *orders)
+{
+    struct descriptors d = {-1, -1, -1};
+    bool ok = open_control(n, &d) == 0;
+    if (ok && m->shows_out) ok = (d.out = open_output(&n->out, n, STDOUT_FILENO, &m->out)) >= 0;
+    if (ok && m->shows_err) ok = (d.err = open_output(&n->err, n, STDERR_FILENO, &m->err)) >= 0;
+    int rc = 0;
+    if (!ok)
+        rc = say_and(STATUS_FAILED, "node %u: no pipe for it: %s%s", n->rank, strerror(errno),
+                     errno == EMFILE ? "; raise `ulimit -n`" : "");
+    if (rc == 0) rc = write_orders(n, orders);
+    if (rc == 0) rc = n->host ? spawn_there(n, m, &d) : spawn_here(n, m, &d);
+    close_all(&d);
+    return rc;
+}
+
+void node_end(struct node *n)
+{
+    if (n->control >= 0)
+        close(n->control);
+    else if (n->pid)
+        kill(n->pid, SIGTERM);
+    n->control = -1;
+}
+
+void node_kill(struct node *n)
+{
+    if (n->pid) kill(n->pid, SIGKILL);
+}
+
+void node_beat(const struct node *n)
+{
+    char frame[CONTROL_HEADER];
+    /* A full pipe is a sign of life, too, and a broken one is noticed elsewhere. */
+    if (n->control >= 0 && write(n->control, frame, control_frame(frame, CONTROL_BEAT, "", 0)) < 0) return;
+}
+
+void node_fini(struct node *n)
+{
+    if (n->control >= 0) close(n->control);
+    output_fini(&n->out);
+    output_fini(&n->err);
+}

@@ -1,0 +1,47 @@
+/*
+ * node.h - one node as the launcher has it: a keeper (keeper.h) on this host, or ssh that runs one on another, the stream
+ * by which it is told what to do, and what it prints.
+ *
+ * Callers   run.c
+ * Memory    descriptors, and the lines of its output
+ * Waiting   never
+ * Life      node_start, node_end or its own end, node_fini
+ */
+#ifndef LOCUS_RUN_NODE_H
+#define LOCUS_RUN_NODE_H
+
+#include "control.h"
+#include "hosts.h"
+#include "output.h"
+
+#include <sys/types.h>
+
+struct node {
+    unsigned rank;
+    const struct host *host; /* NULL: this one */
+    pid_t pid;               /* of keeper or ssh; 0: not started, or reaped */
+    int control;             /* -1: closed */
+    struct output out, err;
+};
+
+/* How nodes are started; the same for all. */
+struct node_manner {
+    const char *ssh;           /* command and options */
+    const char *keeper;        /* path of this program on other hosts */
+    bool shows_out, shows_err; /* with prefix, by us; otherwise they are inherited */
+    bool carries_input;        /* to rank 0, by control frames; otherwise it is inherited */
+    struct output_style out, err;
+};
+
+/* `orders`: what to run. 0, or a status with a sentence. */
+int node_start(struct node *, const struct node_manner *, const struct control_text *orders);
+
+/* Asks it to end, now or once more: at the second time keepers kill at once. */
+void node_end(struct node *);
+/* Does not ask. What the keeper leaves falls to this process. */
+void node_kill(struct node *);
+/* Says that we live. */
+void node_beat(const struct node *);
+void node_fini(struct node *);
+
+#endif

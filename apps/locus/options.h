@@ -1,0 +1,43 @@
+/*
+ * options.h - the command line of `locus run`.
+ *
+ * Callers   run.c, once
+ * Memory    texts belong to argv
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_RUN_OPTIONS_H
+#define LOCUS_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    OPTIONS_NODES_MAX = 4096,   /* as many as a cluster can have */
+    OPTIONS_EXPORTS_MAX = 64,   /* names given with --export */
+    OPTIONS_PORT_REMOTE = 7777, /* of rank 0 on another host, where no free one can be looked for */
+};
+
+enum prefix { PREFIX_ON_TERMINALS, PREFIX_ALWAYS, PREFIX_NEVER };
+
+struct options {
+    unsigned nodes;   /* 0: not given */
+    unsigned workers; /* 0: not given */
+    unsigned port;    /* 0: not given */
+    double grace_s;
+    enum prefix prefix;
+    const char *hosts;     /* a file; NULL: this host */
+    const char *directory; /* NULL: ours */
+    const char *ssh;       /* command with its options */
+    const char *keeper;    /* path of this program on the hosts; NULL: as here */
+    const char *export[OPTIONS_EXPORTS_MAX];
+    size_t exports;
+    char **argv; /* of the program, NULL at its end */
+    bool wants_help;
+};
+
+/* argv: "run", options, program and its arguments. 0, or STATUS_USAGE with a sentence. */
+int options_parse(struct options *, int argc, char **argv);
+void options_print_help(void);
+
+#endif

@@ -1,0 +1,491 @@
+#include "run.h"
+
+#include "clock.h"
+#include "family.h"
+#include "hosts.h"
+#include "input.h"
+#include "node.h"
+#include "options.h"
+#include "port.h"
+#include "program.h"
+#include "say.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const double BEAT_S = 5, SILENCE_S = 120; /* of keepers on other hosts */
+static const double KEEPERS_S = 7;               /* beyond the grace, for keepers to end: then they are killed */
+static const double KILL_AGAIN_S = 1;
+static const double SETTLE_S = 0.5; /* in which failures come whose cause is the first */
+static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
+enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
+
+struct run {
+    struct options o;
+    struct hosts hosts;
+    struct port port;
+    struct family family;
+    struct input input;
+    struct node_manner manner;
+    char rendezvous[HOST_NAME_BYTES + 16], keeper[PATH_MAX], directory[PATH_MAX];
+    char secret[2 * SECRET_BYTES + 1]; /* "": the user has one */
+    unsigned nodes, living;
+    struct node *node;
+    struct pollfd *polled; /* signals, input, its stream, then two for each node */
+    int signals;
+    int status;
+    int signal;                /* that ended the run; 0: none */
+    const struct node *failed; /* NULL: none, or it has been told already */
+    int failed_status;
+    double settle_s;
+    bool is_ending;
+    double kill_s, beat_s; /* when to kill keepers, when to tell them that we live */
+    unsigned kills;
+};
+
+/* ---- preparing ---- */
+
+/* Descriptors 0 to 2 exist, so that none of ours is taken for them. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
+static bool shows(const struct run *r, int fd)
+{
+    return r->o.prefix == PREFIX_ALWAYS || (r->o.prefix == PREFIX_ON_TERMINALS && isatty(fd));
+}
+
+static struct output_style style_of(const struct run *r, int fd)
+{
+    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    struct output_style s = {.digits = 1};
+    s.is_coloured = isatty(fd) && term && strcmp(term, "dumb") != 0 && !(no_colour && *no_colour);
+    for (unsigned n = r->nodes - 1; n >= 10; n /= 10) s.digits++;
+    return s;
+}
+
+static int find_keeper(struct run *r)
+{
+    ssize_t n = readlink("/proc/self/exe", r->keeper, sizeof r->keeper - 1);
+    if (!r->o.keeper && n < 0) return say_and(STATUS_FAILED, "where am I? %s; give --keeper", strerror(errno));
+    r->manner.keeper = r->o.keeper ? r->o.keeper : r->keeper;
+    r->manner.ssh = r->o.ssh ? r->o.ssh : "ssh";
+    return 0;
+}
+
+static int set_manner(struct run *r)
+{
+    r->manner.shows_out = shows(r, STDOUT_FILENO);
+    r->manner.shows_err = shows(r, STDERR_FILENO);
+    r->manner.out = style_of(r, STDOUT_FILENO);
+    r->manner.err = style_of(r, STDERR_FILENO);
+    r->manner.carries_input = r->o.hosts || isatty(STDIN_FILENO);
+    return r->o.hosts ? find_keeper(r) : 0;
+}
+
+/* The shell's name for where we are, as long as it is that: other hosts may reach the same folder by another way. */
+static void find_directory(struct run *r)
+{
+    struct stat here, named;
+    const char *name = getenv("PWD");
+    bool is_here = name && stat(".", &here) == 0 && stat(name, &named) == 0 && here.st_ino == named.st_ino &&
+                   here.st_dev == named.st_dev;
+    if (is_here && snprintf(r->directory, sizeof r->directory, "%s", name) < (int)sizeof r->directory) return;
+    if (!getcwd(r->directory, sizeof r->directory)) snprintf(r->directory, sizeof r->directory, ".");
+}
+
+/* Every cluster gets one of its own, so that no other joins it by mistake, and nobody on purpose. */
+static int make_secret(struct run *r)
+{
+    unsigned char bytes[SECRET_BYTES];
+    const char *secret = getenv("LOCUS_SECRET"), *file = getenv("LOCUS_SECRET_FILE");
+    if ((secret && *secret) || (file && *file)) return 0;
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return say_and(STATUS_FAILED, "no random numbers for a secret: %s; set LOCUS_SECRET", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(r->secret + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+static int prepare_here(struct run *r)
+{
+    const char *directory = r->o.directory;
+    r->nodes = r->o.nodes;
+    if (directory && chdir(directory))
+        return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory, strerror(errno));
+    int rc = program_find(r->o.argv[0]);
+    if (rc == 0) rc = port_hold(&r->port, r->o.port);
+    if (rc == 0) snprintf(r->rendezvous, sizeof r->rendezvous, "%s", r->port.address);
+    return rc;
+}
+
+static int prepare_hosts(struct run *r)
+{
+    int rc = hosts_read(&r->hosts, r->o.hosts);
+    if (rc) return rc;
+    if (r->o.nodes > r->hosts.slots)
+        return say_and(STATUS_USAGE, "%u nodes do not fit: the hosts of \"%s\" have %u slots", r->o.nodes, r->o.hosts,
+                       r->hosts.slots);
+    r->nodes = r->o.nodes ? r->o.nodes : r->hosts.slots;
+    const char *first = r->hosts.host[0].address;
+    bool is_bare_ipv6 = strchr(first, ':') && *first != '[';
+    snprintf(r->rendezvous, sizeof r->rendezvous, is_bare_ipv6 ? "[%s]:%u" : "%s:%u", first,
+             r->o.port ? r->o.port : OPTIONS_PORT_REMOTE);
+    find_directory(r);
+    return 0;
+}
+
+/* We need up to three descriptors for each node. Programs get what we have, so only as many as needed. */
+static void raise_descriptors(const struct run *r)
+{
+    struct rlimit limit;
+    rlim_t needed = 3 * (rlim_t)r->nodes + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || needed <= limit.rlim_cur) return;
+    limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int prepare(struct run *r)
+{
+    int rc = r->o.hosts ? prepare_hosts(r) : prepare_here(r);
+    if (rc == 0) rc = set_manner(r);
+    if (rc == 0) rc = make_secret(r);
+    if (rc) return rc;
+    r->node = calloc(r->nodes, sizeof *r->node);
+    r->polled = calloc(FIXED + 2 * (size_t)r->nodes, sizeof *r->polled);
+    if (!r->node || !r->polled) return say_and(STATUS_FAILED, "no memory for %u nodes", r->nodes);
+    for (unsigned i = 0; i < r->nodes; i++)
+        r->node[i] = (struct node){.rank = i, .control = -1, .out.from = -1, .err.from = -1};
+    r->signals = signals_open();
+    if (r->signals < 0) return say_and(STATUS_FAILED, "no pipe for signals: %s", strerror(errno));
+    family_init(&r->family);
+    raise_descriptors(r);
+    return 0;
+}
+
+/* ---- what to run ---- */
+
+static void put_number(struct control_text *t, enum control_kind kind, const char *format, double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, format, value);
+    control_put(t, kind, text);
+}
+
+static void put_variable(struct control_text *t, const char *name, const char *value)
+{
+    char text[HOST_NAME_BYTES + 64];
+    snprintf(text, sizeof text, "%s=%s", name, value);
+    control_put(t, CONTROL_VARIABLE, text);
+}
+
+static void put_place(const struct run *r, const struct node *n, struct control_text *t)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%u", n->rank);
+    control_put(t, CONTROL_RANK, number);
+    put_variable(t, "LOCUS_RANK", number);
+    snprintf(number, sizeof number, "%u", r->nodes);
+    put_variable(t, "LOCUS_SIZE", number);
+    put_variable(t, "LOCUS_RENDEZVOUS", r->rendezvous);
+    snprintf(number, sizeof number, "%u", r->o.workers);
+    if (r->o.workers) put_variable(t, "LOCUS_WORKERS", number);
+    if (*r->secret) put_variable(t, "LOCUS_SECRET", r->secret);
+}
+
+static bool is_name_of(const char *name, size_t length, const char *variable)
+{
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+/* Those of locus, but for an address to listen at: that belongs to this machine. */
+static bool goes_to_hosts(const struct run *r, const char *variable)
+{
+    for (size_t i = 0; i < r->o.exports; i++)
+        if (is_name_of(r->o.export[i], strlen(r->o.export[i]), variable)) return true;
+    return strncmp(variable, "LOCUS_", 6) == 0 && !is_name_of("LOCUS_LISTEN", 12, variable);
+}
+
+/* Over the stream, not on ssh's command line: there every user of both hosts could read a secret. */
+static void put_host(const struct run *r, const struct node *n, struct control_text *t)
+{
+    for (char **v = environ; *v; v++)
+        if (goes_to_hosts(r, *v)) control_put(t, CONTROL_VARIABLE, *v);
+    if (n->host->has_address) put_variable(t, "LOCUS_LISTEN", n->host->address);
+    control_put(t, CONTROL_DIRECTORY, r->o.directory ? r->o.directory : r->directory);
+    put_number(t, CONTROL_SILENCE, "%g", SILENCE_S);
+}
+
+static int start_node(struct run *r, struct node *n)
+{
+    struct control_text t = {0};
+    control_put(&t, CONTROL_HELLO, CONTROL_VERSION);
+    if (n->host) put_host(r, n, &t);
+    put_place(r, n, &t);
+    put_number(&t, CONTROL_GRACE, "%g", r->o.grace_s);
+    for (char **a = r->o.argv; *a; a++) control_put(&t, CONTROL_ARGUMENT, *a);
+    if (n->rank == 0 && r->manner.carries_input) control_put(&t, CONTROL_PIPE, "");
+    control_put(&t, CONTROL_START, "");
+    int rc = t.failed ? say_and(STATUS_FAILED, "arguments and variables are too long: at most 1 MiB together")
+                      : node_start(n, &r->manner, &t);
+    free(t.bytes);
+    return rc;
+}
+
+/* ---- ending ---- */
+
+/* Behind input that rank 0 does not read, the end of the stream does not get through ssh: its connection is cut. */
+static void begin_ending(struct run *r)
+{
+    bool is_clogged = r->input.is_open && r->input.length && r->node[0].host;
+    r->is_ending = true;
+    r->kill_s = clock_s() + r->o.grace_s + KEEPERS_S;
+    r->input.is_open = false;
+    for (unsigned i = 0; i < r->nodes; i++) node_end(&r->node[i]);
+    if (is_clogged) node_end(&r->node[0]);
+}
+
+static void fail(struct run *r, int status)
+{
+    if (r->is_ending) return;
+    r->status = status;
+    begin_ending(r);
+}
+
+static bool is_by_signal(int status)
+{
+    return status > STATUS_SIGNAL && status < STATUS_SIGNAL + NSIG;
+}
+
+static void describe_end(const struct run *r, const struct node *n, int status)
+{
+    const char *others = r->nodes > 1 ? "; ending the others" : "";
+    char where[HOST_NAME_BYTES + 8] = "";
+    if (n->host) snprintf(where, sizeof where, " (%s)", n->host->name);
+    if (n->host && status == 255)
+        say("node %u%s: ssh failed or its connection ended (status 255)%s. Does `%s -oBatchMode=yes %s true` work?",
+            n->rank, where, others, r->manner.ssh, n->host->name);
+    else if (n->host && status == STATUS_NOT_FOUND)
+        say("node %u%s: not found there: the program, or %s, of which --keeper gives the path (status 127)%s", n->rank,
+            where, r->manner.keeper, others);
+    else if (is_by_signal(status))
+        say("node %u%s was ended by signal %d, %s (status %d)%s", n->rank, where, status - STATUS_SIGNAL,
+            strsignal(status - STATUS_SIGNAL), status, others);
+    else
+        say("node %u%s failed with status %d%s", n->rank, where, status, others);
+}
+
+/* When a node crashes the others notice, and may return before we are told of the crash. So the end begins a moment later,
+ * and a crash in between counts as the first. */
+static void note_failure(struct run *r, const struct node *n, int status)
+{
+    if (!r->failed)
+        r->settle_s = clock_s() + SETTLE_S;
+    else if (is_by_signal(r->failed_status) || !is_by_signal(status))
+        return;
+    r->failed = n;
+    r->failed_status = status;
+}
+
+static void settle(struct run *r)
+{
+    if (!r->failed || r->is_ending) return;
+    describe_end(r, r->failed, r->failed_status);
+    fail(r, r->failed_status);
+}
+
+static void note_end(struct run *r, struct node *n, int wait_status)
+{
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : STATUS_SIGNAL + WTERMSIG(wait_status);
+    n->pid = 0;
+    r->living--;
+    if (status && !r->is_ending) note_failure(r, n, status);
+}
+
+static void reap(struct run *r)
+{
+    int wait_status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+        for (unsigned i = 0; i < r->nodes; i++)
+            if (r->node[i].pid == pid) note_end(r, &r->node[i], wait_status);
+}
+
+/* The first begins the end, unless a failure is about to; another one hastens it. */
+static void heed_signal(struct run *r, int signal)
+{
+    if (r->failed && !r->is_ending) {
+        settle(r);
+        return;
+    }
+    if (!r->is_ending) {
+        say("%s: ending all nodes", strsignal(signal));
+        r->signal = signal;
+        r->status = STATUS_SIGNAL + signal;
+    }
+    begin_ending(r);
+}
+
+static void heed_signals(struct run *r)
+{
+    for (int signal; (signal = signals_next());)
+        if (signal != SIGCHLD) heed_signal(r, signal);
+}
+
+/* ---- the loop ---- */
+
+static void heed_time(struct run *r)
+{
+    double now_s = clock_s();
+    if (r->o.hosts && now_s >= r->beat_s) {
+        for (unsigned i = 0; i < r->nodes; i++) node_beat(&r->node[i]);
+        r->beat_s = now_s + BEAT_S;
+    }
+    if (now_s >= r->settle_s) settle(r);
+    if (!r->is_ending || now_s < r->kill_s) return;
+    for (unsigned i = 0; i < r->nodes; i++) node_kill(&r->node[i]);
+    r->kill_s = now_s + KILL_AGAIN_S;
+    if (++r->kills < KILLS_MAX) return;
+    say("%u nodes cannot be killed", r->living);
+    r->living = 0;
+}
+
+static int patience_ms(const struct run *r, double patience_s)
+{
+    double until_s = clock_s() + patience_s;
+    if (r->o.hosts && r->beat_s < until_s) until_s = r->beat_s;
+    if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
+    if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
+    return clock_poll_ms(until_s);
+}
+
+static void pump(struct run *r, int ready)
+{
+    if (ready <= 0) return;
+    input_pump(&r->input, r->polled + 1);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        const struct pollfd *p = r->polled + FIXED + 2 * (size_t)i;
+        if (p[0].revents) output_pump(&r->node[i].out);
+        if (p[1].revents) output_pump(&r->node[i].err);
+    }
+}
+
+static void wait_and_handle(struct run *r, double patience_s)
+{
+    r->polled[0] = (struct pollfd){.fd = r->signals, .events = POLLIN};
+    input_prepare(&r->input, r->polled + 1, &patience_s);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        struct pollfd *p = r->polled + FIXED + 2 * (size_t)i;
+        p[0] = (struct pollfd){.fd = r->node[i].out.from, .events = POLLIN};
+        p[1] = (struct pollfd){.fd = r->node[i].err.from, .events = POLLIN};
+    }
+    pump(r, poll(r->polled, FIXED + 2 * (nfds_t)r->nodes, patience_ms(r, patience_s)));
+}
+
+static void start_all(struct run *r)
+{
+    for (unsigned i = 0; i < r->nodes && !r->is_ending; i++) {
+        struct node *n = &r->node[i];
+        if (r->o.hosts) n->host = hosts_of_rank(&r->hosts, i);
+        int rc = start_node(r, n);
+        if (n->pid) r->living++;
+        if (rc) fail(r, rc);
+        heed_signals(r);
+        reap(r); /* always behind the signals, which tell of it */
+    }
+    if (r->manner.carries_input && !r->is_ending) input_open(&r->input, r->node[0].control);
+}
+
+/* What keepers left that were killed. */
+static void sweep(struct run *r)
+{
+    double until_s = clock_s() + SWEEP_S;
+    while (family_signal(&r->family, SIGKILL) && clock_s() < until_s) {
+        poll(NULL, 0, (int)(SWEEP_AGAIN_S * 1e3));
+        reap(r);
+    }
+}
+
+static bool has_output(const struct run *r)
+{
+    for (unsigned i = 0; i < r->nodes; i++)
+        if (r->node[i].out.from >= 0 || r->node[i].err.from >= 0) return true;
+    return false;
+}
+
+/* All who could write have ended: what they wrote is there already. */
+static void show_rest(struct run *r)
+{
+    r->input.is_open = false;
+    for (unsigned i = 0; i < r->nodes; i++) {
+        struct node *n = &r->node[i];
+        while (n->out.from >= 0 && output_pump(&n->out) && output_has_more(&n->out)) continue;
+        while (n->err.from >= 0 && output_pump(&n->err) && output_has_more(&n->err)) continue;
+    }
+}
+
+static void run(struct run *r)
+{
+    static const double forever_s = 3600;
+    start_all(r);
+    while (r->living > 0) {
+        wait_and_handle(r, forever_s);
+        heed_signals(r);
+        reap(r);
+        heed_time(r);
+    }
+    settle(r);
+    sweep(r);
+    if (has_output(r)) show_rest(r);
+}
+
+static void fini(struct run *r)
+{
+    for (unsigned i = 0; r->node && i < r->nodes; i++) node_fini(&r->node[i]);
+    free(r->node);
+    free(r->polled);
+    hosts_free(&r->hosts);
+    family_fini(&r->family);
+    port_release(&r->port);
+}
+
+int run_main(int argc, char **argv)
+{
+    struct run r = {.port.fd = -1, .signals = -1};
+    int rc = options_parse(&r.o, argc, argv);
+    if (rc) return rc;
+    if (r.o.wants_help) {
+        options_print_help();
+        return 0;
+    }
+    fill_standard_descriptors();
+    rc = prepare(&r);
+    if (rc == 0) {
+        run(&r);
+        rc = r.status;
+    }
+    fini(&r);
+    /* By the signal itself, so that a shell's script ends with us. */
+    if (r.signal) {
+        signal(r.signal, SIG_DFL);
+        raise(r.signal);
+    }
+    return rc;
+}

@@ -1,0 +1,30 @@
+#include "say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LINE_BYTES = 2048 };
+
+static void say_list(const char *format, va_list arguments)
+{
+    char text[LINE_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "locus run: %s\n", text);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_list(format, arguments);
+    va_end(arguments);
+}
+
+int say_and(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_list(format, arguments);
+    va_end(arguments);
+    return status;
+}
