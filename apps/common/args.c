@@ -1,0 +1,139 @@
+#include "args.h"
+
+#include "fail.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 26, WORDS_MAX = 256 };
+
+/* ---- help ---- */
+
+static void print_default(const struct args_option *o)
+{
+    switch (o->kind) {
+    case ARGS_COUNT: printf(" (default %" PRIu64 ")", *(const uint64_t *)o->target); break;
+    case ARGS_REAL: printf(" (default %g)", *(const double *)o->target); break;
+    case ARGS_CHOICE: printf(" (default %s)", o->choices[*(const int *)o->target]); break;
+    case ARGS_TEXT:
+        if (*(const char *const *)o->target) printf(" (default %s)", *(const char *const *)o->target);
+        break;
+    case ARGS_FLAG:
+    case ARGS_SECTION: break;
+    }
+}
+
+static void print_option(const struct args_option *o)
+{
+    if (o->kind == ARGS_SECTION) {
+        printf("\n%s\n", o->help);
+        return;
+    }
+    int column = printf("  %s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+    if (column > HELP_COLUMN - 2) {
+        putchar('\n');
+        column = 0;
+    }
+    printf("%*s", HELP_COLUMN - column, "");
+    for (const char *c = o->help; *c; c++) {
+        putchar(*c);
+        if (*c == '\n') printf("%*s", HELP_COLUMN, "");
+    }
+    print_default(o);
+    putchar('\n');
+}
+
+static _Noreturn void print_help(const struct args_program *p)
+{
+    printf("usage: %s [options]\n\n%s\n", p->name, p->about);
+    for (size_t i = 0; i < p->option_count; i++) print_option(&p->options[i]);
+    printf("  %-*s%s\n", HELP_COLUMN - 2, "--help", "this text");
+    if (p->more) printf("\n%s\n", p->more);
+    exit(fflush(stdout) ? FAIL_STATUS : 0);
+}
+
+/* ---- values ---- */
+
+static void set_count(const struct args_option *o, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    bool is_number = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+    if (!is_number || (double)value < o->min || (double)value > o->max)
+        fail_usage("%s takes a whole number from %.0f to %.0f, not \"%s\"", o->name, o->min, o->max, text);
+    *(uint64_t *)o->target = value;
+}
+
+static void set_real(const struct args_option *o, const char *text)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    bool is_number = end != text && *end == '\0' && isfinite(value);
+    if (!is_number || value < o->min || value > o->max)
+        fail_usage("%s takes a number from %g to %g, not \"%s\"", o->name, o->min, o->max, text);
+    *(double *)o->target = value;
+}
+
+static void set_choice(const struct args_option *o, const char *text)
+{
+    char words[WORDS_MAX] = "";
+    for (int i = 0; o->choices[i]; i++) {
+        if (strcmp(o->choices[i], text) == 0) {
+            *(int *)o->target = i;
+            return;
+        }
+        size_t used = strlen(words);
+        snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : "", o->choices[i]);
+    }
+    fail_usage("%s takes one of %s, not \"%s\"", o->name, words, text);
+}
+
+static void set_value(const struct args_option *o, const char *text)
+{
+    if (*text == '\0') fail_usage("%s needs a value that is not empty", o->name);
+    if (o->kind == ARGS_COUNT) set_count(o, text);
+    if (o->kind == ARGS_REAL) set_real(o, text);
+    if (o->kind == ARGS_CHOICE) set_choice(o, text);
+    if (o->kind == ARGS_TEXT) *(const char **)o->target = text;
+}
+
+/* ---- parsing ---- */
+
+static const struct args_option *option_of(const struct args_program *p, const char *name, size_t length)
+{
+    for (size_t i = 0; i < p->option_count; i++) {
+        const struct args_option *o = &p->options[i];
+        if (o->kind != ARGS_SECTION && strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
+    }
+    fail_usage("there is no option \"%.*s\"; --help lists them", (int)length, name);
+}
+
+/* Returns how many arguments were used. */
+static int parse_one(const struct args_program *p, char **rest)
+{
+    if (strcmp(rest[0], "--help") == 0 || strcmp(rest[0], "-h") == 0) print_help(p);
+    if (strncmp(rest[0], "--", 2) != 0)
+        fail_usage("\"%s\" is not an option; --help lists them, and each begins with --", rest[0]);
+    size_t length = strcspn(rest[0], "=");
+    const struct args_option *o = option_of(p, rest[0], length);
+    bool has_value = rest[0][length] == '=';
+    if (o->kind == ARGS_FLAG) {
+        if (has_value) fail_usage("%s takes no value", o->name);
+        *(bool *)o->target = true;
+        return 1;
+    }
+    if (!has_value && !rest[1]) fail_usage("%s needs a value: %s", o->name, o->argument);
+    set_value(o, has_value ? rest[0] + length + 1 : rest[1]);
+    return has_value ? 1 : 2;
+}
+
+void args_parse(const struct args_program *p, int argc, char **argv)
+{
+    for (int i = 1; i < argc;) i += parse_one(p, argv + i);
+}

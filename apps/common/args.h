@@ -1,0 +1,48 @@
+/*
+ * args.h - the command line of a training program: one table that parses it, checks it, and writes --help.
+ *
+ *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is the default.
+ *
+ * Callers   main(), once, before there are threads
+ * Memory    texts belong to argv
+ * Waiting   never
+ */
+#ifndef APPS_ARGS_H
+#define APPS_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum args_kind {
+    ARGS_SECTION, /* no option: `help` is a heading of --help */
+    ARGS_FLAG,    /* target: bool, set to true */
+    ARGS_COUNT,   /* uint64_t from min to max */
+    ARGS_REAL,    /* double from min to max */
+    ARGS_TEXT,    /* const char *, not empty */
+    ARGS_CHOICE,  /* int, the index of the word in `choices`, which ends with NULL */
+};
+
+struct args_option {
+    const char *name;     /* "--dim" */
+    const char *argument; /* as --help shows it: "N"; NULL for a flag */
+    const char *help;     /* further lines after "\n" */
+    enum args_kind kind;
+    void *target;
+    double min, max;
+    const char *const *choices;
+};
+
+struct args_program {
+    const char *name;
+    const char *about; /* for --help, above the options */
+    const char *more;  /* below them, or NULL */
+    const struct args_option *options;
+    size_t option_count;
+};
+
+/* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one sentence on stderr that names
+ * the value and what would be right, on a wrong option (status 2). */
+void args_parse(const struct args_program *, int argc, char **argv);
+
+#endif

@@ -1,0 +1,219 @@
+#include "crew.h"
+
+#include "fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A double as the sum of three floats, exactly: 3 times 24 bits are more than 53. */
+enum { FLOATS_OF_DOUBLE = 3, SUM_LENGTH = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
+
+static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
+{
+    if (config->table_count > CREW_TABLES_MAX) fail("%zu tables are more than a crew has", config->table_count);
+    memcpy(tables, config->tables, config->table_count * sizeof *tables);
+    tables[config->table_count] = (struct locus_table){.name = "figures", .rows = CREW_NODES_MAX, .length = SUM_LENGTH};
+    crew->table_count = config->table_count + 1;
+    locus_key first = 0;
+    for (size_t i = 0; i < crew->table_count; i++) {
+        crew->tables[i] = (struct crew_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
+        first += tables[i].rows;
+    }
+}
+
+/* In huge pages, as locus has its rows. */
+static float *take_array(size_t bytes)
+{
+    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *array = aligned_alloc(HUGE_PAGE, whole);
+    if (!array) fail("%zu bytes for a table could not be had", bytes);
+    madvise(array, whole, MADV_HUGEPAGE);
+    return memset(array, 0, whole);
+}
+
+static void open_arrays(struct crew *crew)
+{
+    for (size_t i = 0; i < crew->table_count; i++) {
+        struct crew_table *t = &crew->tables[i];
+        t->values = take_array(t->rows * t->length * sizeof(float));
+    }
+}
+
+static void open_node(struct crew *crew, const struct crew_config *config, const struct locus_table *tables)
+{
+    struct locus_config c;
+    locus_config_init(&c);
+    c.tables = tables;
+    c.table_count = crew->table_count;
+    c.workers = config->workers;
+    c.technique = config->technique;
+    must(locus_open(&c, &crew->node), "joining the cluster");
+    crew->rank = locus_rank(crew->node);
+    crew->size = locus_size(crew->node);
+    if (crew->size > CREW_NODES_MAX) fail("%d nodes are more than %d", crew->size, CREW_NODES_MAX);
+}
+
+void crew_open(struct crew *crew, const struct crew_config *config)
+{
+    struct locus_table tables[CREW_TABLES_MAX + 1];
+    *crew = (struct crew){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
+    place_tables(crew, config, tables);
+    pthread_barrier_init(&crew->meeting, NULL, config->workers);
+    if (config->is_baseline) {
+        open_arrays(crew);
+    } else {
+        open_node(crew, config, tables);
+    }
+}
+
+void crew_close(struct crew *crew)
+{
+    must(locus_close(crew->node), "leaving the cluster");
+    for (size_t i = 0; i < crew->table_count; i++) free(crew->tables[i].values);
+    pthread_barrier_destroy(&crew->meeting);
+}
+
+/* ---- the workers ---- */
+
+struct start {
+    struct crew *crew;
+    crew_work *work;
+    void *context;
+    unsigned index;
+    pthread_t thread;
+};
+
+/* The nodes must have the same data and options, or they would train different things in one model. Where they differ, the
+ * mean is another than some node's own value, and that node says so. */
+static void compare_fingerprints(struct crew_member *m)
+{
+    struct crew *crew = m->crew;
+    double high = (double)(crew->fingerprint >> 32), low = (double)(crew->fingerprint & UINT32_MAX);
+    double sums[] = {high, low};
+    crew_sum(m, sums, 2);
+    if (sums[0] / m->total != high || sums[1] / m->total != low)
+        fail("node %d has other data or other options than another node: start all with the same", crew->rank);
+}
+
+static void *be_member(void *start)
+{
+    const struct start *s = start;
+    struct crew *crew = s->crew;
+    pthread_setname_np(pthread_self(), "worker");
+    struct crew_member m = {.crew = crew, .index = s->index};
+    if (crew->node) {
+        must(locus_worker_open(crew->node, &m.worker), "opening a worker");
+        m.index = (unsigned)locus_worker_id(m.worker);
+    }
+    m.total = crew->workers * (unsigned)crew->size;
+    m.place = (unsigned)crew->rank * crew->workers + m.index;
+    compare_fingerprints(&m);
+    s->work(&m, s->context);
+    if (m.worker) must(locus_worker_close(m.worker), "closing a worker");
+    return NULL;
+}
+
+void crew_run(struct crew *crew, crew_work *work, void *context)
+{
+    struct start *starts = take_memory(crew->workers, sizeof *starts);
+    for (unsigned i = 0; i < crew->workers; i++) {
+        starts[i] = (struct start){.crew = crew, .work = work, .context = context, .index = i};
+        if (pthread_create(&starts[i].thread, NULL, be_member, &starts[i]) != 0)
+            fail("worker thread %u could not be started", i);
+    }
+    for (unsigned i = 0; i < crew->workers; i++) pthread_join(starts[i].thread, NULL);
+    free(starts);
+}
+
+/* ---- meeting ---- */
+
+void crew_meet_here(struct crew_member *m)
+{
+    pthread_barrier_wait(&m->crew->meeting);
+}
+
+void crew_meet(struct crew_member *m)
+{
+    if (m->worker) {
+        must(locus_barrier(m->worker), "meeting the other nodes");
+    } else {
+        crew_meet_here(m);
+    }
+}
+
+void crew_settle(struct crew_member *m)
+{
+    if (m->worker) {
+        must(locus_quiesce(m->worker), "settling with the other nodes");
+    } else {
+        crew_meet_here(m);
+    }
+}
+
+static void encode(float *floats, const double *figures, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double left = figures[i];
+        for (size_t j = 0; j < FLOATS_OF_DOUBLE; j++) {
+            floats[i * FLOATS_OF_DOUBLE + j] = (float)left;
+            left -= (double)floats[i * FLOATS_OF_DOUBLE + j];
+        }
+    }
+}
+
+static void decode_and_add(double *figures, const float *floats, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < FLOATS_OF_DOUBLE; j++) figures[i] += (double)floats[i * FLOATS_OF_DOUBLE + j];
+    }
+}
+
+/* Each node writes what its workers summed up into its own row; all read all rows. */
+static void exchange(struct crew_member *m, size_t count)
+{
+    struct crew *crew = m->crew;
+    locus_key first = crew->tables[crew->table_count - 1].first;
+    float row[SUM_LENGTH] = {0};
+    if (m->index == 0) {
+        encode(row, crew->figures, count);
+        locus_key own = first + (locus_key)crew->rank;
+        must(locus_set(m->worker, &own, 1, row), "writing figures");
+    }
+    crew_settle(m);
+    if (m->index == 0) {
+        memset(crew->figures, 0, sizeof crew->figures);
+        for (int node = 0; node < crew->size; node++) {
+            locus_key key = first + (locus_key)node;
+            must(locus_pull(m->worker, &key, 1, row), "reading figures");
+            decode_and_add(crew->figures, row, count);
+        }
+    }
+    /* Nobody writes the next figures before all have read these. */
+    crew_meet(m);
+}
+
+void crew_sum(struct crew_member *m, double *figures, size_t count)
+{
+    struct crew *crew = m->crew;
+    if (m->index == 0) memset(crew->figures, 0, sizeof crew->figures);
+    /* One after the other, in the same order each time: sums are the same in every run. */
+    for (unsigned i = 0; i < crew->workers; i++) {
+        crew_meet_here(m);
+        if (m->index != i) continue;
+        for (size_t f = 0; f < count; f++) crew->figures[f] += figures[f];
+    }
+    crew_meet_here(m);
+    if (m->worker) exchange(m, count);
+    crew_meet_here(m);
+    memcpy(figures, crew->figures, count * sizeof *figures);
+    crew_meet_here(m);
+}
+
+void crew_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end)
+{
+    uint64_t each = total / places, longer = total % places;
+    *first = each * place + (place < longer ? place : longer);
+    *end = *first + each + (place < longer);
+}

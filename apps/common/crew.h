@@ -1,0 +1,80 @@
+/*
+ * crew.h - the workers of this node: opens locus, starts the worker threads, and lets them meet. With the baseline there is
+ * no locus: the same threads share plain arrays.
+ *
+ * Callers   crew_open, _run, _close: main(); the rest: the workers' threads, each with its own member
+ * Memory    the crew's; with the baseline all tables are arrays here
+ * Waiting   crew_open() for all nodes; crew_meet() and crew_settle() for all workers of all nodes
+ * Life      open, run any number of times, close. Any failure ends the program with a sentence
+ */
+#ifndef APPS_CREW_H
+#define APPS_CREW_H
+
+#include "locus.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CREW_TABLES_MAX = 8, CREW_NODES_MAX = 256, CREW_FIGURES_MAX = 32 };
+
+struct crew_config {
+    const struct locus_table *tables; /* at most CREW_TABLES_MAX */
+    size_t table_count;
+    unsigned workers; /* threads of each node; the same on all nodes */
+    enum locus_technique technique;
+    bool is_baseline;
+    uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */
+};
+
+/* A table as a plain array. */
+struct crew_table {
+    locus_key first;
+    uint64_t rows;
+    uint32_t length;
+    float *values; /* NULL with locus */
+};
+
+struct crew {
+    locus *node; /* NULL for the baseline */
+    int rank, size;
+    unsigned workers;
+    struct crew_table tables[CREW_TABLES_MAX + 1]; /* the last is for crew_sum() */
+    size_t table_count;
+    pthread_barrier_t meeting; /* of the baseline, and of the node's workers */
+    double figures[CREW_FIGURES_MAX];
+    uint64_t fingerprint;
+};
+
+/* One worker. */
+struct crew_member {
+    struct crew *crew;
+    locus_worker *worker;  /* NULL for the baseline */
+    unsigned index;        /* among this node's */
+    unsigned place, total; /* among all nodes' */
+};
+
+typedef void crew_work(struct crew_member *, void *context);
+
+void crew_open(struct crew *, const struct crew_config *);
+/* Starts all workers with the same context, and returns when all have returned. */
+void crew_run(struct crew *crew, crew_work *work, void *context);
+void crew_close(struct crew *);
+
+/* Collectives: every worker of every node calls them in the same order. */
+
+/* Returns when all have come. */
+void crew_meet(struct crew_member *);
+/* The same, and every copy of every row holds every update made before. */
+void crew_settle(struct crew_member *);
+/* Only this node's workers. */
+void crew_meet_here(struct crew_member *);
+/* Every worker gives `count` figures (at most CREW_FIGURES_MAX) and gets their sums over all workers of all nodes. Whole
+ * numbers below 2^53 are summed exactly. Settles, too. */
+void crew_sum(struct crew_member *, double *figures, size_t count);
+
+/* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one at most. */
+void crew_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end);
+
+#endif

@@ -1,0 +1,79 @@
+#include "fail.h"
+
+#include "locus.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SENTENCE_MAX = 1024, LINE_BYTES = 64 };
+
+static const char *program = "locus";
+static atomic_bool is_failing;
+
+void fail_set_program(const char *name)
+{
+    program = name;
+}
+
+const char *fail_program(void)
+{
+    return program;
+}
+
+/* Other threads may be anywhere, so nothing is cleaned up: the kernel does that, and peers see closed links. */
+static _Noreturn void give_up(int status, const char *sentence)
+{
+    if (atomic_exchange(&is_failing, true)) {
+        for (;;) pause();
+    }
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", program, sentence);
+    fflush(stderr);
+    _exit(status);
+}
+
+void fail(const char *format, ...)
+{
+    char sentence[SENTENCE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    give_up(FAIL_STATUS, sentence);
+}
+
+void fail_usage(const char *format, ...)
+{
+    char sentence[SENTENCE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    give_up(FAIL_STATUS_USAGE, sentence);
+}
+
+int must(int rc, const char *what)
+{
+    if (rc >= 0) return rc;
+    const char *sentence = locus_error();
+    if (*sentence) fail("%s: %s", what, sentence);
+    fail("%s: %s", what, locus_strerror(rc));
+}
+
+void *take_memory(size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total) || total > SIZE_MAX - LINE_BYTES)
+        fail("%zu times %zu bytes of memory are more than there can be", count, bytes);
+    total = (total + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    if (total == 0) total = LINE_BYTES;
+    void *memory = aligned_alloc(LINE_BYTES, total);
+    if (!memory) fail("%zu bytes of memory could not be had: use a smaller model or more nodes", total);
+    return memset(memory, 0, total);
+}

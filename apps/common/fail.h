@@ -1,0 +1,30 @@
+/*
+ * fail.h - how a training program gives up: one sentence on stderr, and an exit status.
+ *
+ * Callers   any thread; when several fail at once (a lost node ends all calls) the first one speaks
+ * Memory    none
+ * Waiting   never
+ */
+#ifndef APPS_FAIL_H
+#define APPS_FAIL_H
+
+#include <stddef.h>
+
+enum { FAIL_STATUS = 1, FAIL_STATUS_USAGE = 2 };
+
+/* Before anything else: sentences begin with the name. The text is kept by reference. */
+void fail_set_program(const char *name);
+const char *fail_program(void);
+
+/* Ends the process with status 1; the peers notice. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* The same with status 2, for a wrong command line. */
+void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Returns rc when it is not negative; else gives up with locus_error(). `what` names the call: "pull". */
+int must(int rc, const char *what);
+
+/* Zeroed memory, aligned to 64 bytes, for `count` things of `bytes` each; never NULL. free() it. */
+void *take_memory(size_t count, size_t bytes);
+
+#endif

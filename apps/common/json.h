@@ -1,0 +1,34 @@
+/*
+ * json.h - JSON objects, one a line on stdout, each written in one piece as soon as it is complete.
+ *
+ *     struct json j;
+ *     json_begin(&j, "epoch");
+ *     json_number(&j, "loss", loss);
+ *     json_end(&j);
+ *
+ * Callers   one thread at a time
+ * Memory    the struct: a line is at most JSON_BYTES_MAX long
+ * Waiting   for stdout
+ */
+#ifndef APPS_JSON_H
+#define APPS_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { JSON_BYTES_MAX = 4096 };
+
+struct json {
+    char text[JSON_BYTES_MAX];
+    size_t length;
+};
+
+/* {"event":"EVENT" */
+void json_begin(struct json *, const char *event);
+void json_text(struct json *, const char *name, const char *value);
+void json_number(struct json *, const char *name, double value); /* null when it is not finite */
+void json_count(struct json *, const char *name, uint64_t value);
+/* Closes the object and prints the line. */
+void json_end(struct json *);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * lines.h - a text file, line by line, for parsers that name file and line when they complain.
+ *
+ *     lines_open(&l, path);
+ *     while (lines_next(&l)) ...l.text, l.length...
+ *     lines_close(&l);
+ *
+ * Callers   one thread for each file
+ * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
+ * Waiting   for the disk
+ */
+#ifndef APPS_LINES_H
+#define APPS_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lines {
+    const char *path;
+    const char *text; /* the current line, without its end, be that LF or CR LF */
+    size_t length;
+    uint64_t number; /* from 1 */
+    const char *file, *next, *end;
+};
+
+/* Gives up when the file cannot be read. `path` is kept by reference. */
+void lines_open(struct lines *, const char *path);
+bool lines_next(struct lines *);
+void lines_close(struct lines *);
+
+/* Splits the current line at each `separator` into at most `max` fields; returns how many there are, max + 1 when more. */
+size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths, size_t max);
+
+/* "program: path:line: ..." and the end. */
+void lines_fail(const struct lines *, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* How much of a field an error message shows. */
+enum { LINES_SHOWN_MAX = 60 };
+static inline int lines_shown(size_t length)
+{
+    return length < LINES_SHOWN_MAX ? (int)length : LINES_SHOWN_MAX;
+}
+
+#endif

@@ -1,0 +1,152 @@
+#include "params.h"
+
+#include "fail.h"
+#include "vec.h"
+
+#include <stdlib.h>
+
+void params_open(struct params *p, struct crew_member *member, size_t keys_max, size_t floats_max)
+{
+    *p = (struct params){.member = member};
+    if (member->worker) p->copies = take_memory(floats_max, sizeof *p->copies);
+    for (unsigned i = 0; i < PARAMS_UPDATES_MAX; i++) {
+        p->updates[i].keys = take_memory(keys_max, sizeof(locus_key));
+        p->updates[i].values = take_memory(floats_max, sizeof(float));
+    }
+}
+
+void params_close(struct params *p)
+{
+    params_flush(p);
+    for (unsigned i = 0; i < PARAMS_UPDATES_MAX; i++) {
+        free(p->updates[i].keys);
+        free(p->updates[i].values);
+    }
+    free(p->copies);
+    *p = (struct params){0};
+}
+
+/* ---- the baseline's arrays ---- */
+
+static const struct crew_table *table_of(const struct params *p, locus_key key)
+{
+    const struct crew_table *t = p->member->crew->tables;
+    while (key - t->first >= t->rows) t++;
+    return t;
+}
+
+static float *row_in(const struct crew_table *t, locus_key key)
+{
+    return t->values + (key - t->first) * t->length;
+}
+
+static void prefetch_plain(const struct params *p, const locus_key *keys, size_t n)
+{
+    enum { LINE = 16, LINES_MAX = 16 }; /* floats; the processor goes on by itself */
+    for (size_t i = 0; i < n; i++) {
+        const struct crew_table *t = table_of(p, keys[i]);
+        const float *row = row_in(t, keys[i]);
+        for (uint32_t j = 0; j < t->length && j < LINE * LINES_MAX; j += LINE) __builtin_prefetch(row + j, 0, 2);
+    }
+}
+
+/* ---- reading ---- */
+
+/* locus_prefetch() takes that many. */
+enum { PREFETCH_KEYS = 64 };
+
+void params_prefetch(struct params *p, const locus_key *keys, size_t n)
+{
+    if (params_is_plain(p)) {
+        prefetch_plain(p, keys, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += PREFETCH_KEYS) {
+        size_t left = n - i;
+        locus_prefetch(p->member->worker, keys + i, left < PREFETCH_KEYS ? left : PREFETCH_KEYS);
+    }
+}
+
+/* Reading in place is a race by intention, which ThreadSanitizer is right to report: copies there. */
+#if defined(LOCUS_TSAN)
+enum { IN_PLACE = 0 };
+#else
+enum { IN_PLACE = 1 };
+#endif
+
+/* False: one of them is not here. */
+static bool view(struct params *p, const locus_key *keys, size_t n, const float **rows)
+{
+    locus_read_begin(p->member->worker);
+    p->is_reading = true;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = locus_view(p->member->worker, keys[i]);
+        if (!rows[i]) return false;
+    }
+    return true;
+}
+
+static void fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
+{
+    must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
+    const float *copy = p->copies;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = copy;
+        copy += table_of(p, keys[i])->length;
+    }
+}
+
+/* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is missing all are copied:
+ * beside a trip over the network that is nothing. */
+void params_read(struct params *p, const locus_key *keys, size_t n, const float **rows)
+{
+    if (params_is_plain(p)) {
+        for (size_t i = 0; i < n; i++) rows[i] = row_in(table_of(p, keys[i]), keys[i]);
+    } else if (!IN_PLACE || !view(p, keys, n, rows)) {
+        params_release(p);
+        fetch(p, keys, n, rows);
+    }
+}
+
+void params_release(struct params *p)
+{
+    if (!p->is_reading) return;
+    locus_read_end(p->member->worker);
+    p->is_reading = false;
+}
+
+/* ---- writing ---- */
+
+struct params_update *params_begin(struct params *p)
+{
+    struct params_update *u = &p->updates[p->next];
+    p->next = (p->next + 1) % PARAMS_UPDATES_MAX;
+    if (u->ticket) must(locus_wait(p->member->worker, u->ticket), "push");
+    u->ticket = 0;
+    return u;
+}
+
+static void add_plain(const struct params *p, const struct params_update *u, size_t n)
+{
+    const struct vec *v = vec_best();
+    const float *update = u->values;
+    for (size_t i = 0; i < n; i++) {
+        const struct crew_table *t = table_of(p, u->keys[i]);
+        v->add(row_in(t, u->keys[i]), update, t->length);
+        update += t->length;
+    }
+}
+
+void params_end(struct params *p, struct params_update *u, size_t n)
+{
+    if (params_is_plain(p)) {
+        add_plain(p, u, n);
+        return;
+    }
+    must(locus_push_async(p->member->worker, u->keys, n, u->values, &u->ticket), "push");
+}
+
+void params_flush(struct params *p)
+{
+    if (!params_is_plain(p)) must(locus_wait_all(p->member->worker), "push");
+}

@@ -1,0 +1,55 @@
+/*
+ * params.h - a worker's rows: reads them in place where this node holds them, fetches the others, and adds updates without
+ * waiting for the network. With the baseline rows are read where they are in the arrays, and updates added to them.
+ *
+ * Callers   one worker's thread
+ * Memory    buffers for the largest call, kept until params_close()
+ * Waiting   params_read() for rows of other nodes; params_begin() when too many updates are under way
+ * Life      open; then rounds of begin, read, compute, release, end; close
+ */
+#ifndef APPS_PARAMS_H
+#define APPS_PARAMS_H
+
+#include "crew.h"
+
+enum { PARAMS_UPDATES_MAX = 2 }; /* under way at once */
+
+struct params_update {
+    locus_key *keys;
+    float *values; /* the updates of all keys' rows, one after the other */
+    locus_ticket ticket;
+};
+
+struct params {
+    struct crew_member *member;
+    float *copies; /* of rows that are not all here */
+    bool is_reading;
+    struct params_update updates[PARAMS_UPDATES_MAX];
+    unsigned next;
+};
+
+/* At most `keys_max` keys and `floats_max` floats of their rows in a call. */
+void params_open(struct params *, struct crew_member *, size_t keys_max, size_t floats_max);
+void params_close(struct params *);
+
+/* Starts fetching rows toward the processor's cache. A hint. */
+void params_prefetch(struct params *, const locus_key *keys, size_t n);
+
+/* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows meanwhile, so a
+ * row may change under the reader, as with any training by several threads without locks. */
+void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
+void params_release(struct params *);
+
+/* An update to fill in; as it may have to wait for an earlier one, it is begun before rows are read. */
+struct params_update *params_begin(struct params *);
+/* Adds it, for the first n of its keys. */
+void params_end(struct params *, struct params_update *, size_t n);
+/* Waits for all updates. */
+void params_flush(struct params *);
+
+static inline bool params_is_plain(const struct params *p)
+{
+    return p->member->worker == NULL;
+}
+
+#endif

@@ -1,0 +1,97 @@
+#include "settings.h"
+
+#include "fail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full", NULL};
+static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
+
+_Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4, "techniques are in the order of their names");
+_Static_assert(LOCUS_CONFORM == 0 && LOCUS_NON_CONFORM == 3, "levels are in the order of their names");
+
+static uint64_t workers_of_environment(void)
+{
+    const char *text = getenv("LOCUS_WORKERS");
+    if (!text || !*text) return 1;
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*end || errno || n < 1 || n > LOCUS_WORKERS_MAX)
+        fail_usage("LOCUS_WORKERS is \"%s\": must be a number from 1 to %d", text, LOCUS_WORKERS_MAX);
+    return n;
+}
+
+void settings_init(struct settings *s)
+{
+    *s = (struct settings){.workers = workers_of_environment(), .seed = 1, .epochs = 10};
+}
+
+void settings_options(struct settings *s, struct args_option *o)
+{
+    const struct args_option options[SETTINGS_OPTIONS] = {
+        {.name = "--epochs",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &s->epochs,
+         .max = 1e6,
+         .help = "passes over the training data"},
+        {.name = "--seed",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &s->seed,
+         .max = 0x1p53,
+         .help = "of everything random"},
+        {.name = "--workers",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &s->workers,
+         .min = 1,
+         .max = LOCUS_WORKERS_MAX,
+         .help = "training threads of each node"},
+        {.name = "--technique",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &s->technique,
+         .choices = techniques,
+         .help = "how rows are managed: adaptive, static, relocate,\nreplicate or full"},
+        {.name = "--sampling",
+         .argument = "LEVEL",
+         .kind = ARGS_CHOICE,
+         .target = &s->sampling,
+         .choices = samplings,
+         .help = "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"},
+        {.name = "--out",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &s->out,
+         .help = "write the model there, as safetensors"},
+        {.name = "--json",
+         .kind = ARGS_FLAG,
+         .target = &s->json,
+         .help = "rank 0 prints JSON lines on stdout, and nothing else"},
+        {.name = "--baseline",
+         .kind = ARGS_FLAG,
+         .target = &s->is_baseline,
+         .help = "without locus: plain arrays shared by the threads"},
+    };
+    for (size_t i = 0; i < SETTINGS_OPTIONS; i++) o[i] = options[i];
+}
+
+const char *settings_technique_name(int technique)
+{
+    return techniques[technique];
+}
+
+const char *settings_sampling_name(int sampling)
+{
+    return samplings[sampling];
+}
+
+uint64_t settings_digest(uint64_t digest, const void *bytes, size_t count)
+{
+    const unsigned char *b = bytes;
+    for (size_t i = 0; i < count; i++) digest = (digest ^ b[i]) * UINT64_C(0x100000001b3);
+    return digest;
+}

@@ -1,0 +1,20 @@
+/*
+ * tally.h - the counters of locus_stats, summed over all nodes, and how a program shows them at its end.
+ *
+ * Callers   tally_take(): every worker of every node, a collective; the rest: the first worker of rank 0
+ * Memory    none
+ * Waiting   tally_take() for all workers
+ */
+#ifndef APPS_TALLY_H
+#define APPS_TALLY_H
+
+#include "crew.h"
+
+/* replica_staleness_mean_s is the mean over all reads of replicas. With the baseline all are 0. */
+struct locus_stats tally_take(struct crew_member *);
+/* The share of accesses that needed no network. */
+double tally_local_share(const struct locus_stats *);
+/* {"event":"stats",...}, or a line for people, who see nothing of one node alone. */
+void tally_show(const struct locus_stats *, int nodes, bool json);
+
+#endif

@@ -1,0 +1,111 @@
+#include "tensors.h"
+
+#include "fail.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Readers want the tensors aligned. */
+enum { ALIGNMENT = 8 };
+
+static void append(char **text, size_t *length, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char **text, size_t *length, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int n = vsnprintf(NULL, 0, format, arguments);
+    char *longer = realloc(*text, *length + (size_t)n + 1);
+    if (!longer) fail("a model's header of %zu bytes finds no memory", *length + (size_t)n);
+    vsnprintf(longer + *length, (size_t)n + 1, format, again);
+    va_end(again);
+    va_end(arguments);
+    *text = longer;
+    *length += (size_t)n;
+}
+
+static void append_quoted(char **text, size_t *length, const char *value)
+{
+    append(text, length, "\"");
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\') {
+            append(text, length, "\\%c", *value);
+        } else if ((unsigned char)*value < ' ') {
+            append(text, length, "\\u%04x", (unsigned)*value);
+        } else {
+            append(text, length, "%c", *value);
+        }
+    }
+    append(text, length, "\"");
+}
+
+void tensors_open(struct tensors *t, const char *path)
+{
+    *t = (struct tensors){.path = path};
+    size_t length = 0;
+    append(&t->partial, &length, "%s.part", path);
+    t->file = fopen(t->partial, "wb");
+    if (!t->file) fail("%s: %s", t->partial, strerror(errno));
+}
+
+void tensors_note(struct tensors *t, const char *name, const char *value)
+{
+    append(&t->notes, &t->notes_length, t->notes ? "," : "");
+    append_quoted(&t->notes, &t->notes_length, name);
+    append(&t->notes, &t->notes_length, ":");
+    append_quoted(&t->notes, &t->notes_length, value);
+}
+
+void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows, uint64_t columns)
+{
+    uint64_t bytes = rows * (columns ? columns : 1) * (type == TENSORS_F32 ? 4 : 1);
+    append(&t->header, &t->header_length, ",");
+    append_quoted(&t->header, &t->header_length, name);
+    append(&t->header, &t->header_length, ":{\"dtype\":\"%s\",\"shape\":[%" PRIu64, type == TENSORS_F32 ? "F32" : "U8",
+           rows);
+    if (columns) append(&t->header, &t->header_length, ",%" PRIu64, columns);
+    append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", t->declared,
+           t->declared + bytes);
+    t->declared += bytes;
+}
+
+static void put(struct tensors *t, const void *bytes, size_t count)
+{
+    if (count && fwrite(bytes, 1, count, t->file) != count) fail("%s: %s", t->partial, strerror(errno));
+}
+
+void tensors_begin(struct tensors *t)
+{
+    char *text = NULL;
+    size_t length = 0;
+    append(&text, &length, "{\"__metadata__\":{%s}%s}", t->notes ? t->notes : "", t->header ? t->header : "");
+    while (length % ALIGNMENT) append(&text, &length, " ");
+    uint64_t size = length;
+    put(t, &size, sizeof size);
+    put(t, text, length);
+    free(text);
+    t->has_begun = true;
+}
+
+void tensors_write(struct tensors *t, const void *bytes, size_t count)
+{
+    if (!t->has_begun || t->written + count > t->declared) fail("%s: more tensors than declared", t->path);
+    put(t, bytes, count);
+    t->written += count;
+}
+
+void tensors_close(struct tensors *t)
+{
+    if (t->written != t->declared) fail("%s: fewer tensors than declared", t->path);
+    if (fflush(t->file) != 0 || fsync(fileno(t->file)) != 0) fail("%s: %s", t->partial, strerror(errno));
+    if (fclose(t->file) != 0) fail("%s: %s", t->partial, strerror(errno));
+    if (rename(t->partial, t->path) != 0) fail("%s: %s", t->path, strerror(errno));
+    free(t->partial);
+    free(t->header);
+    free(t->notes);
+    *t = (struct tensors){0};
+}

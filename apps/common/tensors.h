@@ -1,0 +1,47 @@
+/*
+ * tensors.h - writes a model as a safetensors file: 8 bytes of length, a JSON header that says what lies where, then the
+ * tensors, one after the other. Names of rows are a tensor of bytes: one name a line.
+ *
+ *     tensors_open(&t, "model.safetensors");
+ *     tensors_note(&t, "model", "complex");
+ *     tensors_declare(&t, "entities", TENSORS_F32, rows, columns);
+ *     tensors_begin(&t);
+ *     tensors_write(&t, values, bytes);      all tensors' bytes in the order of their declaration, in portions
+ *     tensors_close(&t);
+ *
+ * The file appears under its name when it is complete; whatever had that name until then stays.
+ *
+ * Callers   one thread
+ * Memory    the header
+ * Waiting   for the disk. Any failure ends the program with a sentence
+ */
+#ifndef APPS_TENSORS_H
+#define APPS_TENSORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum tensors_type { TENSORS_F32, TENSORS_U8 };
+
+struct tensors {
+    const char *path;
+    char *partial; /* the name while it is written */
+    FILE *file;
+    char *header, *notes;
+    size_t header_length, notes_length;
+    uint64_t declared, written;
+    bool has_begun;
+};
+
+/* `path` is kept by reference. */
+void tensors_open(struct tensors *, const char *path);
+void tensors_note(struct tensors *, const char *name, const char *value);
+/* columns 0: a vector of `rows`. */
+void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows, uint64_t columns);
+void tensors_begin(struct tensors *);
+void tensors_write(struct tensors *, const void *bytes, size_t count);
+void tensors_close(struct tensors *);
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * vec_body.h - the functions of vec.h for one width. Each vec_*.c defines VEC_TABLE, WIDE_BYTES and ROWS_AT_ONCE, and includes
+ * this file; mk/config.mk gives each the flags of its width, -O3 and -ffast-math: loops of plain C become vectors.
+ *
+ * Callers   vec_16.c, vec_32.c, vec_64.c
+ * Memory    none
+ * Waiting   never
+ */
+#ifndef APPS_VEC_BODY_H
+#define APPS_VEC_BODY_H
+
+#include "vec.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifndef WIDE_BYTES
+#define WIDE_BYTES 16
+#define ROWS_AT_ONCE 6
+#define VEC_TABLE vec_alone
+#endif
+
+#define TINY 1e-10f /* keeps a gradient of 0 from dividing by 0 */
+
+static float dot(const float *restrict a, const float *restrict b, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(float *restrict to, float scale, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] += scale * from[i];
+}
+
+static void add(float *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+static void set_scaled(float *restrict to, float scale, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] = scale * from[i];
+}
+
+static void difference(float *restrict to, const float *restrict after, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] = after[i] - to[i];
+}
+
+static void multiply(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+{
+    size_t half = n / 2;
+    for (size_t i = 0; i < half; i++) {
+        to[i] = a[i] * b[i] - a[half + i] * b[half + i];
+        to[half + i] = a[i] * b[half + i] + a[half + i] * b[i];
+    }
+}
+
+static void multiply_conjugate(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+{
+    size_t half = n / 2;
+    for (size_t i = 0; i < half; i++) {
+        to[i] = a[i] * b[i] + a[half + i] * b[half + i];
+        to[half + i] = a[i] * b[half + i] - a[half + i] * b[i];
+    }
+}
+
+static void multiply_add(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+{
+    size_t half = n / 2;
+    for (size_t i = 0; i < half; i++) {
+        to[i] += a[i] * b[i] - a[half + i] * b[half + i];
+        to[half + i] += a[i] * b[half + i] + a[half + i] * b[i];
+    }
+}
+
+static void multiply_conjugate_add(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+{
+    size_t half = n / 2;
+    for (size_t i = 0; i < half; i++) {
+        to[i] += a[i] * b[i] + a[half + i] * b[half + i];
+        to[half + i] += a[i] * b[half + i] - a[half + i] * b[i];
+    }
+}
+
+/* ---- AdaGrad ---- */
+
+/* What is to be added to a parameter whose sum of squares is `sum` before this gradient. */
+static inline float change_of(float gradient, float sum, float rate)
+{
+    return -rate * gradient * (1 / sqrtf(sum + gradient * gradient + TINY));
+}
+
+static inline float regularized(float gradient, float x, float weight3)
+{
+    return gradient + weight3 * fabsf(x) * x;
+}
+
+static void adagrad_plain(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
+                          float rate)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = gradient[i];
+        update[i] = change_of(g, row[n + i], rate);
+        update[n + i] = g * g;
+    }
+}
+
+static void adagrad_real(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
+                         float rate, float weight3)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = regularized(gradient[i], row[i], weight3);
+        update[i] = change_of(g, row[n + i], rate);
+        update[n + i] = g * g;
+    }
+}
+
+static void adagrad_complex(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
+                            float rate, float weight3)
+{
+    size_t half = n / 2;
+    for (size_t i = 0; i < half; i++) {
+        float re = row[i], im = row[half + i];
+        float factor = weight3 * sqrtf(re * re + im * im);
+        float g = gradient[i] + factor * re, h = gradient[half + i] + factor * im;
+        update[i] = change_of(g, row[n + i], rate);
+        update[half + i] = change_of(h, row[n + half + i], rate);
+        update[n + i] = g * g;
+        update[n + half + i] = h * h;
+    }
+}
+
+static void adagrad(float *update, const float *gradient, const float *row, size_t n, struct vec_step step)
+{
+    if (step.weight <= 0) {
+        adagrad_plain(update, gradient, row, n, step.rate);
+    } else if (step.is_complex) {
+        adagrad_complex(update, gradient, row, n, step.rate, 3 * step.weight);
+    } else {
+        adagrad_real(update, gradient, row, n, step.rate, 3 * step.weight);
+    }
+}
+
+static void adagrad_scaled(float *restrict update, float scale, const float *restrict direction,
+                           const float *restrict row, size_t n, float rate)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = scale * direction[i];
+        update[i] = change_of(g, row[n + i], rate);
+        update[n + i] = g * g;
+    }
+}
+
+static void adagrad_scaled_now(float *restrict row, float scale, const float *restrict direction, size_t n, float rate)
+{
+    float *restrict sums = row + n;
+    for (size_t i = 0; i < n; i++) {
+        float g = scale * direction[i];
+        row[i] += change_of(g, sums[i], rate);
+        sums[i] += g * g;
+    }
+}
+
+static void factors_now(float *restrict a, float *restrict b, size_t n, size_t sums, struct vec_factors f)
+{
+    float *restrict a_sums = a + sums, *restrict b_sums = b + sums;
+    for (size_t i = 0; i < n; i++) {
+        float x = a[i], y = b[i];
+        float g = f.error * y + f.regularization * x, h = f.error * x + f.regularization * y;
+        a[i] = x + change_of(g, a_sums[i], f.rate);
+        b[i] = y + change_of(h, b_sums[i], f.rate);
+        a_sums[i] += g * g;
+        b_sums[i] += h * h;
+    }
+}
+
+static void factors(float *restrict update, const float *restrict a, float *restrict b, size_t n, size_t sums,
+                    struct vec_factors f)
+{
+    float *restrict b_sums = b + sums, *restrict update_sums = update + sums;
+    for (size_t i = 0; i < n; i++) {
+        float x = a[i], y = b[i];
+        float g = f.error * y + f.regularization * x, h = f.error * x + f.regularization * y;
+        update[i] = change_of(g, a[sums + i], f.rate);
+        b[i] = y + change_of(h, b_sums[i], f.rate);
+        update_sums[i] = g * g;
+        b_sums[i] += h * h;
+    }
+}
+
+/* ---- losses ---- */
+
+/* exp, to about 2 units in the last place: 2^k times a polynomial of what is left, below half a power of two. */
+static inline float exponential(float x)
+{
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 88.0f ? 88.0f : x;
+    int32_t k = (int32_t)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f));
+    float rest = x - (float)k * 0.693359375f + (float)k * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * rest + 1.3981999507e-3f;
+    p = p * rest + 8.3334519073e-3f;
+    p = p * rest + 4.1665795894e-2f;
+    p = p * rest + 1.6666665459e-1f;
+    p = p * rest + 5.0000001201e-1f;
+    p = p * rest * rest + rest + 1;
+    int32_t bits = (k + 127) * (1 << 23);
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+static float exponentials(float *restrict x, size_t n, float shift)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = exponential(x[i] - shift);
+        sum += x[i];
+    }
+    return sum;
+}
+
+static float maximum(const float *restrict x, size_t n)
+{
+    float most = x[0];
+    for (size_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+static void scale(float *restrict x, float by, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] *= by;
+}
+
+/* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)): each of the factors is at most 2, so a product of a hundred still is a
+ * float, and one logarithm serves them all. */
+static float logistic_part(float *restrict x, size_t n)
+{
+    float product = 1, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        float e = exponential(-fabsf(x[i])), positive = x[i] > 0 ? x[i] : 0;
+        product *= 1 + e;
+        sum += positive;
+        x[i] = (x[i] > 0 ? 1 : e) / (1 + e);
+    }
+    return sum + logf(product);
+}
+
+static float logistic(float *x, size_t n)
+{
+    enum { PART = 100 };
+    float sum = 0;
+    for (size_t i = 0; i < n; i += PART) sum += logistic_part(x + i, n - i < PART ? n - i : PART);
+    return sum;
+}
+
+static size_t count_greater(const float *restrict x, size_t n, float than, size_t *equal)
+{
+    uint32_t greater = 0, same = 0;
+    for (size_t i = 0; i < n; i++) {
+        greater += x[i] > than;
+        same += x[i] == than;
+    }
+    *equal += same;
+    return greater;
+}
+
+/* ---- matrix product ---- */
+
+typedef float wide __attribute__((vector_size(WIDE_BYTES), aligned(4), may_alias));
+enum { WIDE = WIDE_BYTES / sizeof(float), PANEL = 2 * WIDE };
+
+/* m is a constant where this is called: the sums stay in registers. */
+static inline __attribute__((always_inline)) void panel_rows(size_t m, size_t k, const float *a, size_t a_row,
+                                                             size_t a_column, const float *b, float *c, size_t c_row,
+                                                             int accumulate)
+{
+    wide left[ROWS_AT_ONCE], right[ROWS_AT_ONCE];
+    for (size_t i = 0; i < m; i++) left[i] = right[i] = (wide){0};
+    for (size_t j = 0; j < k; j++) {
+        wide x = *(const wide *)b, y = *(const wide *)(b + WIDE);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < m; i++) {
+            left[i] += a[i * a_row] * x;
+            right[i] += a[i * a_row] * y;
+        }
+        a += a_column;
+        b += PANEL;
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < m; i++) {
+        wide *to = (wide *)(c + i * c_row), *beside = (wide *)(c + i * c_row + WIDE);
+        if (accumulate) {
+            left[i] += *to;
+            right[i] += *beside;
+        }
+        *to = left[i];
+        *beside = right[i];
+    }
+}
+
+static void panel_block(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
+                        size_t c_row, int accumulate)
+{
+#define PANEL_CASE(M) \
+    case M: panel_rows(M, k, a, a_row, a_column, b, c, c_row, accumulate); break;
+    switch (m) {
+        PANEL_CASE(1)
+        PANEL_CASE(2)
+        PANEL_CASE(3)
+        PANEL_CASE(4)
+        PANEL_CASE(5)
+        PANEL_CASE(6)
+#if ROWS_AT_ONCE > 6
+        PANEL_CASE(7)
+        PANEL_CASE(8)
+        PANEL_CASE(9)
+        PANEL_CASE(10)
+        PANEL_CASE(11)
+        PANEL_CASE(12)
+#endif
+    default: break;
+    }
+#undef PANEL_CASE
+}
+
+/* The last panel is narrower than it is computed. */
+static void panel_narrow(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
+                         size_t c_row, size_t columns, int accumulate)
+{
+    float whole[ROWS_AT_ONCE * PANEL];
+    panel_block(m, k, a, a_row, a_column, b, whole, PANEL, 0);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < columns; j++)
+            c[i * c_row + j] = whole[i * PANEL + j] + (accumulate ? c[i * c_row + j] : 0);
+    }
+}
+
+static void panel(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
+                  size_t c_row, size_t columns, int accumulate)
+{
+    for (size_t i = 0; i < m; i += ROWS_AT_ONCE) {
+        size_t rows = m - i < ROWS_AT_ONCE ? m - i : ROWS_AT_ONCE;
+        if (columns == PANEL) {
+            panel_block(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row, accumulate);
+        } else {
+            panel_narrow(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row, columns, accumulate);
+        }
+    }
+}
+
+extern const struct vec VEC_TABLE;
+const struct vec VEC_TABLE = {
+#define VEC_TEXT(bytes) VEC_TEXT_(bytes)
+#define VEC_TEXT_(bytes) #bytes "-byte vectors"
+    .name = VEC_TEXT(WIDE_BYTES),
+    .dot = dot,
+    .add_scaled = add_scaled,
+    .add = add,
+    .set_scaled = set_scaled,
+    .difference = difference,
+    .multiply = multiply,
+    .multiply_conjugate = multiply_conjugate,
+    .multiply_add = multiply_add,
+    .multiply_conjugate_add = multiply_conjugate_add,
+    .adagrad = adagrad,
+    .adagrad_scaled = adagrad_scaled,
+    .adagrad_scaled_now = adagrad_scaled_now,
+    .factors_now = factors_now,
+    .factors = factors,
+    .exponentials = exponentials,
+    .maximum = maximum,
+    .scale = scale,
+    .logistic = logistic,
+    .count_greater = count_greater,
+    .panel = panel,
+    .panel_columns = PANEL,
+};
+
+#endif
