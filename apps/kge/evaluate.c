@@ -1,0 +1,206 @@
+#include "evaluate.h"
+
+#include "fail.h"
+#include "matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    QUESTIONS = 128,       /* ranked together: both sides of half as many facts */
+    CHUNK = 2048,          /* entities scored together: the scores stay in the second cache */
+    PULL_ROWS = 256,       /* rows of entities in a call */
+    PULL_FLOATS = 1 << 18, /* of relations, about */
+};
+
+_Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PULL_ROWS % VEC_PANEL_MAX == 0, "blocks begin where panels do");
+
+void evaluation_init(struct evaluation *e, const struct task *t)
+{
+    const struct model *m = &t->model;
+    *e = (struct evaluation){.task = t};
+    e->entities = take_memory(matrix_panels(m->dim, m->entities), sizeof(float));
+    e->relations = take_memory(model_relation_rows(m) * model_relation_floats(m), sizeof(float));
+}
+
+void evaluation_fini(struct evaluation *e)
+{
+    free(e->entities);
+    free(e->relations);
+    *e = (struct evaluation){0};
+}
+
+/* ---- the model's rows ---- */
+
+static void store_entities(struct evaluation *e, uint32_t first, size_t count, const float *rows, size_t stride)
+{
+    const float *starts[PULL_ROWS];
+    for (size_t i = 0; i < count; i++) starts[i] = rows + i * stride;
+    matrix_pack_turned_part(e->entities, starts, e->task->model.dim, first, count);
+}
+
+static void store_relations(struct evaluation *e, uint32_t first, size_t count, const float *rows, size_t stride)
+{
+    size_t floats = model_relation_floats(&e->task->model);
+    for (size_t i = 0; i < count; i++)
+        memcpy(e->relations + (first + i) * floats, rows + i * stride, floats * sizeof(float));
+}
+
+void evaluation_fill(struct evaluation *e, const float *entities, size_t entity_stride, const float *relations,
+                     size_t relation_stride)
+{
+    uint32_t all = e->task->model.entities;
+    for (uint32_t first = 0; first < all; first += PULL_ROWS) {
+        size_t count = all - first < PULL_ROWS ? all - first : PULL_ROWS;
+        store_entities(e, first, count, entities + first * entity_stride, entity_stride);
+    }
+    store_relations(e, 0, model_relation_rows(&e->task->model), relations, relation_stride);
+}
+
+typedef void store_rows(struct evaluation *, uint32_t first, size_t count, const float *rows, size_t stride);
+
+/* Rows of one table, `block` at a time; this worker takes its part of the node's blocks. */
+static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block, store_rows *store)
+{
+    const struct crew_table *t = &m->crew->tables[table];
+    uint64_t blocks = (t->rows + block - 1) / block, first, end;
+    crew_share(blocks, m->index, m->crew->workers, &first, &end);
+    locus_key *keys = take_memory(block, sizeof *keys);
+    float *rows = m->worker ? take_memory(block * t->length, sizeof *rows) : NULL;
+    for (uint64_t at = first * block; at < end * block && at < t->rows; at += block) {
+        size_t count = t->rows - at < block ? (size_t)(t->rows - at) : block;
+        const float *from = rows;
+        for (size_t i = 0; i < count; i++) keys[i] = t->first + at + i;
+        if (m->worker) {
+            must(locus_pull(m->worker, keys, count, rows), "pull");
+        } else {
+            from = t->values + at * t->length;
+        }
+        store(e, (uint32_t)at, count, from, t->length);
+    }
+    free(keys);
+    free(rows);
+}
+
+static void pull_model(struct evaluation *e, struct crew_member *m)
+{
+    size_t relations = PULL_FLOATS / (2 * model_relation_floats(&e->task->model));
+    pull_table(e, m, 0, PULL_ROWS, store_entities);
+    pull_table(e, m, 1, relations ? relations : 1, store_relations);
+}
+
+/* ---- ranking ---- */
+
+struct question {
+    enum model_side side;
+    uint32_t given, relation, answer;
+    float score; /* of the answer */
+    const struct fact *known;
+    size_t known_count, known_at;
+    uint64_t greater, equal;
+};
+
+/* The same arithmetic as for all others, so that equal embeddings have equal scores. */
+static float score_of(const struct evaluation *e, const float *query, uint32_t entity)
+{
+    float scores[VEC_PANEL_MAX];
+    size_t dim = e->task->model.dim, first = entity - entity % VEC_PANEL_MAX, left = e->task->model.entities - first;
+    matrix_multiply_part(scores, VEC_PANEL_MAX, query, dim, 1, e->entities, 1, first,
+                         left < VEC_PANEL_MAX ? left : VEC_PANEL_MAX, dim, 0);
+    return scores[entity - first];
+}
+
+static void prepare(const struct evaluation *e, struct question *q, float *query, float *given, struct fact fact,
+                    enum model_side side)
+{
+    const struct model *m = &e->task->model;
+    *q = (struct question){.side = side,
+                           .given = side == MODEL_OBJECTS ? fact.subject : fact.object,
+                           .relation = fact.relation,
+                           .answer = side == MODEL_OBJECTS ? fact.object : fact.subject};
+    matrix_unpack_column(given, e->entities, m->dim, q->given);
+    size_t row = model_relation_row(m, side, fact.relation);
+    model_query(m, side, query, given, e->relations + row * model_relation_floats(m));
+    q->score = score_of(e, query, q->answer);
+    q->known = filter_answers(&e->task->filter, side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS, q->given,
+                              q->relation, &q->known_count);
+}
+
+/* Counts a chunk of entities, and takes the known answers in it out again, the true one among them. */
+static void count_chunk(struct question *q, const float *scores, uint32_t first, size_t count)
+{
+    size_t equal = 0;
+    q->greater += vec_best()->count_greater(scores, count, q->score, &equal);
+    q->equal += equal;
+    for (; q->known_at < q->known_count && q->known[q->known_at].object < first + count; q->known_at++) {
+        float score = scores[q->known[q->known_at].object - first];
+        q->greater -= score > q->score;
+        q->equal -= score == q->score;
+    }
+}
+
+static void add_rank(const struct evaluation *e, const struct question *q, struct quality_sums *sums)
+{
+    double rank = 1 + (double)q->greater + (double)q->equal / 2;
+    if (!isfinite(q->score)) rank = e->task->model.entities;
+    sums->reciprocal += 1 / rank;
+    sums->hits1 += rank <= 1;
+    sums->hits3 += rank <= 3;
+    sums->hits10 += rank <= 10;
+    sums->questions++;
+}
+
+static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count, struct question *questions,
+                       float *queries, float *scores, struct quality_sums *sums)
+{
+    size_t dim = e->task->model.dim, n = 0;
+    uint32_t all = e->task->model.entities;
+    for (size_t i = 0; i < count; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++, n++)
+            prepare(e, &questions[n], queries + n * dim, scores, facts[i], (enum model_side)side);
+    }
+    for (uint32_t first = 0; first < all; first += CHUNK) {
+        size_t chunk = all - first < CHUNK ? all - first : CHUNK;
+        matrix_multiply_part(scores, CHUNK, queries, dim, 1, e->entities, n, first, chunk, dim, 0);
+        for (size_t i = 0; i < n; i++) count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
+    }
+    for (size_t i = 0; i < n; i++) add_rank(e, &questions[i], sums);
+}
+
+void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t first, size_t end,
+                     struct quality_sums *sums)
+{
+    const struct fact *facts = e->task->graph.splits[split].list;
+    struct question *questions = take_memory(QUESTIONS, sizeof *questions);
+    float *queries = take_memory(QUESTIONS * e->task->model.dim, sizeof *queries);
+    float *scores = take_memory((size_t)QUESTIONS * CHUNK, sizeof *scores);
+    const size_t block = QUESTIONS / MODEL_SIDES;
+    for (size_t at = first; at < end; at += block)
+        rank_block(e, facts + at, end - at < block ? end - at : block, questions, queries, scores, sums);
+    free(questions);
+    free(queries);
+    free(scores);
+}
+
+/* ---- together ---- */
+
+struct quality evaluate(struct evaluation *e, struct crew_member *m, enum graph_split split)
+{
+    double began = meter_now();
+    uint64_t first, end;
+    struct quality_sums sums = {0};
+    crew_settle(m);
+    pull_model(e, m);
+    crew_meet_here(m);
+    crew_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);
+    evaluation_rank(e, split, first, end, &sums);
+    double all[] = {sums.reciprocal, sums.hits1, sums.hits3, sums.hits10, sums.questions};
+    crew_sum(m, all, sizeof all / sizeof *all);
+    return (struct quality){.mrr = all[0] / all[4],
+                            .hits1 = all[1] / all[4],
+                            .hits3 = all[2] / all[4],
+                            .hits10 = all[3] / all[4],
+                            .questions = all[4],
+                            .seconds = meter_now() - began};
+}

@@ -1,0 +1,235 @@
+#include "feed.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about: the papers'
+ * "arbitrary large" 1000 (AdaPM, Appendix C); and batches at least. */
+enum { PORTION_FACTS = 64, AHEAD_FACTS = 2048, AHEAD_BATCHES = 16 };
+
+struct portion {
+    size_t count;
+    struct batch *batches;
+};
+
+size_t feed_relations_max(const struct task *t)
+{
+    size_t rows = model_relation_rows(&t->model), asked = t->options.batch * (t->model.is_reciprocal ? 2 : 1);
+    return asked < rows ? asked : rows;
+}
+
+static size_t entities_max(const struct task *t)
+{
+    size_t asked = 2 * t->options.batch;
+    return asked < t->model.entities ? asked : t->model.entities;
+}
+
+size_t feed_keys_max(const struct task *t)
+{
+    return entities_max(t) + feed_relations_max(t);
+}
+
+size_t feed_negatives(const struct task *t, size_t facts)
+{
+    return MODEL_SIDES * t->options.negatives * (t->options.has_own_negatives ? facts : 1);
+}
+
+/* ---- the loader's side ---- */
+
+/* The place of the key in the batch; new ones are added at the end. */
+static uint32_t place_of(struct feed *f, struct batch *b, locus_key key)
+{
+    uint32_t slot = (uint32_t)rng_mix(key) & (f->slot_count - 1);
+    while (f->slots[slot]) {
+        uint32_t place = f->slots[slot] - 1;
+        if (b->keys[place] == key) return place;
+        slot = (slot + 1) & (f->slot_count - 1);
+    }
+    uint32_t place = b->entities + b->relations;
+    f->slots[slot] = place + 1;
+    b->keys[place] = key;
+    b->uses[place] = 0;
+    return place;
+}
+
+static uint32_t use_entity(struct feed *f, struct batch *b, uint32_t entity)
+{
+    uint32_t place = place_of(f, b, task_entity_key(entity));
+    b->entities += place == b->entities;
+    b->uses[place] += MODEL_SIDES;
+    return place;
+}
+
+static uint32_t use_relation(struct feed *f, struct batch *b, enum model_side side, uint32_t relation)
+{
+    uint32_t row = model_relation_row(&f->task->model, side, relation);
+    uint32_t place = place_of(f, b, task_relation_key(f->task, row));
+    b->relations += place == b->entities + b->relations;
+    b->uses[place] += 1;
+    return place;
+}
+
+static void draw_negatives(struct feed *f, struct batch *b)
+{
+    for (uint32_t i = 0; i < b->negatives; i++)
+        b->negative_keys[i] = task_entity_key((uint32_t)rng_below(&f->rng, f->task->model.entities));
+}
+
+static void announce(struct feed *f, locus_loader *loader, const struct batch *b)
+{
+    locus_clock now = (locus_clock)f->batches;
+    must(locus_loader_intent(loader, b->keys, b->entities + b->relations, now, now + 1, LOCUS_READ_WRITE), "intent");
+}
+
+/* One sample for a portion, which its batches pull one after the other: cheaper for small batches than one each. */
+static void prepare_sample(struct feed *f, locus_loader *loader, struct portion *p)
+{
+    locus_clock end = (locus_clock)f->batches, start = end - (locus_clock)p->count;
+    size_t negatives = 0;
+    locus_sample sample;
+    for (size_t i = 0; i < p->count; i++) negatives += p->batches[i].negatives;
+    must(locus_loader_prepare_sample(loader, f->task->distribution, negatives, start, end, &sample),
+         "preparing a sample");
+    for (size_t i = 0; i < p->count; i++) {
+        p->batches[i].sample = sample;
+        p->batches[i].is_last_of_sample = i + 1 == p->count;
+    }
+}
+
+static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
+{
+    const struct fact *facts = f->task->graph.splits[GRAPH_TRAIN].list;
+    size_t left = f->count - f->at;
+    b->facts = (uint32_t)(left < f->task->options.batch ? left : f->task->options.batch);
+    b->negatives = (uint32_t)feed_negatives(f->task, b->facts);
+    b->entities = b->relations = 0;
+    memset(f->slots, 0, f->slot_count * sizeof *f->slots);
+    const uint32_t *order = f->order + f->at;
+    for (uint32_t i = 0; i < b->facts; i++) {
+        b->subject[i] = use_entity(f, b, facts[order[i]].subject);
+        b->object[i] = use_entity(f, b, facts[order[i]].object);
+    }
+    for (uint32_t i = 0; i < b->facts; i++) {
+        for (int side = 0; side < MODEL_SIDES; side++)
+            b->relation[side][i] = use_relation(f, b, (enum model_side)side, facts[order[i]].relation);
+    }
+    if (loader) {
+        announce(f, loader, b);
+    } else {
+        draw_negatives(f, b);
+    }
+    f->at += b->facts;
+    f->batches++;
+    b->is_last = f->at == f->count;
+}
+
+static bool fill(void *feed, locus_loader *loader, void *to)
+{
+    struct feed *f = feed;
+    struct portion *p = to;
+    if (f->at == f->count) {
+        if (f->epochs == f->task->options.common.epochs) return false;
+        f->epochs++;
+        f->at = 0;
+        rng_shuffle(&f->rng, f->order, f->count);
+    }
+    for (p->count = 0; p->count < f->portion_batches && f->at < f->count; p->count++)
+        fill_batch(f, loader, &p->batches[p->count]);
+    if (loader) prepare_sample(f, loader, p);
+    return true;
+}
+
+/* ---- memory ---- */
+
+static void batch_init(struct batch *b, const struct task *t)
+{
+    size_t facts = t->options.batch, keys = feed_keys_max(t);
+    b->subject = take_memory(facts, sizeof *b->subject);
+    b->object = take_memory(facts, sizeof *b->object);
+    for (int side = 0; side < MODEL_SIDES; side++) b->relation[side] = take_memory(facts, sizeof(uint32_t));
+    b->uses = take_memory(keys, sizeof *b->uses);
+    b->keys = take_memory(keys, sizeof *b->keys);
+    b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
+}
+
+static void batch_fini(struct batch *b)
+{
+    free(b->subject);
+    free(b->object);
+    for (int side = 0; side < MODEL_SIDES; side++) free(b->relation[side]);
+    free(b->uses);
+    free(b->keys);
+    free(b->negative_keys);
+}
+
+static void take_share(struct feed *f, const struct crew_member *m)
+{
+    const struct task *t = f->task;
+    size_t total = t->graph.splits[GRAPH_TRAIN].count;
+    uint64_t first, end;
+    struct rng rng;
+    uint32_t *all = take_memory(total, sizeof *all);
+    for (size_t i = 0; i < total; i++) all[i] = (uint32_t)i;
+    /* The same order on all nodes: each takes another part of it. */
+    rng_init(&rng, t->options.common.seed, 1);
+    rng_shuffle(&rng, all, total);
+    crew_share(total, m->place, m->total, &first, &end);
+    f->count = (size_t)(end - first);
+    f->order = take_memory(f->count, sizeof *f->order);
+    memcpy(f->order, all + first, f->count * sizeof *f->order);
+    free(all);
+}
+
+static size_t round_up(size_t n, size_t by)
+{
+    return (n + by - 1) / by;
+}
+
+void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
+{
+    *f = (struct feed){.task = t};
+    take_share(f, m);
+    f->at = f->count;
+    rng_init(&f->rng, t->options.common.seed, 2 + m->place);
+    for (f->slot_count = 8; f->slot_count < 4 * feed_keys_max(t);) f->slot_count *= 2;
+    f->slots = take_memory(f->slot_count, sizeof *f->slots);
+    f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
+    f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
+    if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
+    f->portions = take_memory(f->portion_count, sizeof *f->portions);
+    for (size_t i = 0; i < f->portion_count; i++) {
+        struct portion *p = f->portions[i] = take_memory(1, sizeof *p);
+        p->batches = take_memory(f->portion_batches, sizeof *p->batches);
+        for (size_t j = 0; j < f->portion_batches; j++) batch_init(&p->batches[j], t);
+    }
+    feeder_open(&f->feeder, m->worker, (void **)f->portions, f->portion_count, fill, f);
+}
+
+const struct batch *feed_next(struct feed *f)
+{
+    if (f->taken && f->taken_at == f->taken->count) {
+        feeder_give(&f->feeder);
+        f->taken = NULL;
+    }
+    if (!f->taken) {
+        f->taken = feeder_take(&f->feeder);
+        f->taken_at = 0;
+    }
+    return f->taken ? &f->taken->batches[f->taken_at++] : NULL;
+}
+
+void feed_close(struct feed *f)
+{
+    feeder_close(&f->feeder);
+    for (size_t i = 0; i < f->portion_count; i++) {
+        for (size_t j = 0; j < f->portion_batches; j++) batch_fini(&f->portions[i]->batches[j]);
+        free(f->portions[i]->batches);
+        free(f->portions[i]);
+    }
+    free(f->portions);
+    free(f->slots);
+    free(f->order);
+    *f = (struct feed){0};
+}

@@ -1,0 +1,128 @@
+#include "graph.h"
+
+#include "fail.h"
+#include "lines.h"
+#include "settings.h"
+#include "wordnet.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096, NAME_BYTES_MAX = 1 << 16 };
+
+const char *graph_split_name(enum graph_split split)
+{
+    static const char *const names[GRAPH_SPLITS] = {"train", "valid", "test"};
+    return names[split];
+}
+
+void facts_add(struct facts *f, struct fact fact)
+{
+    if (f->count == f->room) {
+        f->room = f->room ? f->room * 2 : 1024;
+        struct fact *longer = realloc(f->list, f->room * sizeof *longer);
+        if (!longer) fail("%zu facts find no memory", f->room);
+        f->list = longer;
+    }
+    f->list[f->count++] = fact;
+}
+
+static void path_of(char *path, const char *folder, const char *file)
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", folder, file) >= PATH_BYTES)
+        fail("the path \"%.60s...\" is too long", folder);
+}
+
+static bool has_file(const char *folder, const char *file)
+{
+    char path[PATH_BYTES];
+    struct stat about;
+    path_of(path, folder, file);
+    return stat(path, &about) == 0;
+}
+
+static struct fact parse_line(struct graph *g, const struct lines *l)
+{
+    static const char *const fields_are[] = {"subject", "relation", "object"};
+    const char *fields[3];
+    size_t lengths[3];
+    size_t count = lines_split(l, '\t', fields, lengths, 3);
+    if (count != 3)
+        lines_fail(l, "has %s3 fields, but must be: subject TAB relation TAB object: \"%.*s\"",
+                   count < 3 ? "fewer than " : "more than ", lines_shown(l->length), l->text);
+    for (int i = 0; i < 3; i++) {
+        if (lengths[i] == 0) lines_fail(l, "the %s is empty", fields_are[i]);
+        if (lengths[i] > NAME_BYTES_MAX) lines_fail(l, "the %s has more than %d bytes", fields_are[i], NAME_BYTES_MAX);
+        if (memchr(fields[i], '\0', lengths[i])) lines_fail(l, "the %s has a zero byte in it", fields_are[i]);
+    }
+    return (struct fact){
+        .subject = names_add(&g->entities, fields[0], lengths[0]),
+        .relation = names_add(&g->relations, fields[1], lengths[1]),
+        .object = names_add(&g->entities, fields[2], lengths[2]),
+    };
+}
+
+static void load_split(struct graph *g, const char *folder, enum graph_split split)
+{
+    char path[PATH_BYTES], file[16];
+    struct lines l;
+    snprintf(file, sizeof file, "%s.txt", graph_split_name(split));
+    path_of(path, folder, file);
+    lines_open(&l, path);
+    while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l));
+    lines_close(&l);
+    if (g->splits[split].count == 0) fail("%s is empty: it must have lines of subject TAB relation TAB object", path);
+}
+
+/* A relation that no training fact has could only be guessed. */
+static void check_relations(const struct graph *g, const char *folder)
+{
+    bool *is_trained = take_memory(g->relations.count, sizeof *is_trained);
+    for (size_t i = 0; i < g->splits[GRAPH_TRAIN].count; i++)
+        is_trained[g->splits[GRAPH_TRAIN].list[i].relation] = true;
+    for (uint32_t r = 0; r < g->relations.count; r++) {
+        if (!is_trained[r])
+            fail("%s: the relation \"%s\" is in valid.txt or test.txt, but not in train.txt", folder,
+                 names_get(&g->relations, r));
+    }
+    free(is_trained);
+}
+
+void graph_load(struct graph *g, const char *path, uint64_t seed)
+{
+    struct stat about;
+    *g = (struct graph){0};
+    names_init(&g->entities);
+    names_init(&g->relations);
+    if (stat(path, &about) != 0) fail("--data %s: %s", path, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
+    if (has_file(path, "train.txt")) {
+        for (int split = 0; split < GRAPH_SPLITS; split++) load_split(g, path, (enum graph_split)split);
+        check_relations(g, path);
+    } else if (has_file(path, "data.noun")) {
+        wordnet_load(g, path, seed);
+    } else {
+        fail("--data %s has neither train.txt nor WordNet's data.noun in it", path);
+    }
+}
+
+void graph_fini(struct graph *g)
+{
+    names_fini(&g->entities);
+    names_fini(&g->relations);
+    for (int split = 0; split < GRAPH_SPLITS; split++) free(g->splits[split].list);
+    *g = (struct graph){0};
+}
+
+uint64_t graph_digest(const struct graph *g)
+{
+    uint64_t digest = settings_digest(0, g->entities.text, g->entities.text_length);
+    digest = settings_digest(digest, g->relations.text, g->relations.text_length);
+    for (int split = 0; split < GRAPH_SPLITS; split++)
+        digest = settings_digest(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));
+    return digest;
+}

@@ -1,0 +1,44 @@
+/*
+ * graph.h - a knowledge graph: facts of the kind (subject, relation, object), in three splits.
+ *
+ * It is read from a folder with train.txt, valid.txt and test.txt (subject TAB relation TAB object, names or numbers, LF or
+ * CR LF), or from WordNet's own database files (wordnet.h). Entities and relations are numbered in the order in which the
+ * splits name them, so every node that reads the same data numbers alike.
+ *
+ * Callers   main(), once; afterwards any thread reads
+ * Memory    the graph's
+ * Waiting   for the disk. Missing, empty and malformed files end the program with file and line
+ */
+#ifndef KGE_GRAPH_H
+#define KGE_GRAPH_H
+
+#include "names.h"
+
+#include <stdbool.h>
+
+enum graph_split { GRAPH_TRAIN, GRAPH_VALID, GRAPH_TEST, GRAPH_SPLITS };
+
+struct fact {
+    uint32_t subject, relation, object;
+};
+
+struct facts {
+    struct fact *list;
+    size_t count, room;
+};
+
+struct graph {
+    struct names entities, relations;
+    struct facts splits[GRAPH_SPLITS];
+};
+
+/* `path` is a folder; `seed` decides how a WordNet database is split. */
+void graph_load(struct graph *, const char *path, uint64_t seed);
+void graph_fini(struct graph *);
+
+void facts_add(struct facts *, struct fact);
+const char *graph_split_name(enum graph_split);
+/* Of the names and facts: equal graphs have equal ones. */
+uint64_t graph_digest(const struct graph *);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * kge - trains embeddings of a knowledge graph on a cluster: ComplEx and RESCAL, SGD with AdaGrad and negative sampling, as in
+ * the papers' experiments (AdaPM, Appendix C).
+ *
+ * Read task.h first (what all share), then train.c (the loop), step.c (a training step), feed.c (what the loader does) and
+ * evaluate.c.
+ */
+#include "fail.h"
+#include "options.h"
+#include "report.h"
+#include "train.h"
+
+static void load(struct task *t)
+{
+    const struct options *o = &t->options;
+    graph_load(&t->graph, o->data, o->common.seed);
+    filter_init(&t->filter, &t->graph);
+    t->model = (struct model){.kind = (enum model_kind)o->model,
+                              .is_reciprocal = o->is_reciprocal,
+                              .dim = o->dim,
+                              .entities = t->graph.entities.count,
+                              .relations = t->graph.relations.count};
+}
+
+/* Of what must be equal on all nodes. */
+static uint64_t fingerprint(const struct task *t)
+{
+    const struct options *o = &t->options;
+    double numbers[] = {o->model,
+                        (double)o->dim,
+                        (double)o->negatives,
+                        (double)o->batch,
+                        o->rate,
+                        o->regularization,
+                        o->init,
+                        o->loss,
+                        o->is_reciprocal,
+                        o->has_own_negatives,
+                        (double)o->eval_every,
+                        (double)o->common.epochs,
+                        (double)o->common.seed,
+                        (double)o->common.workers,
+                        o->common.sampling};
+    return settings_digest(graph_digest(&t->graph), numbers, sizeof numbers);
+}
+
+static void open_crew(struct crew *crew, const struct task *t)
+{
+    const struct options *o = &t->options;
+    struct locus_table tables[] = {
+        {.name = "entities", .rows = t->model.entities, .length = (uint32_t)(2 * t->model.dim)},
+        {.name = "relations",
+         .rows = model_relation_rows(&t->model),
+         .length = (uint32_t)(2 * model_relation_floats(&t->model))},
+    };
+    struct crew_config c = {.tables = tables,
+                            .table_count = sizeof tables / sizeof *tables,
+                            .workers = (unsigned)o->common.workers,
+                            .technique = (enum locus_technique)o->common.technique,
+                            .is_baseline = o->common.is_baseline,
+                            .fingerprint = fingerprint(t)};
+    crew_open(crew, &c);
+}
+
+/* Negative samples are drawn among all entities alike. */
+static void open_distribution(struct task *t, const struct crew *crew)
+{
+    if (!crew->node) return;
+    must(locus_distribution_uniform(crew->node, 0, t->model.entities, (enum locus_conformity)t->options.common.sampling,
+                                    0, &t->distribution),
+         "registering the negative samples");
+    must(locus_distribution_seed(t->distribution, t->options.common.seed), "seeding the negative samples");
+}
+
+int main(int argc, char **argv)
+{
+    static struct task task;
+    struct crew crew;
+    struct training training;
+    fail_set_program("kge");
+    kge_options(&task.options, argc, argv);
+    load(&task);
+    open_crew(&crew, &task);
+    if (crew.rank == 0) report_start(&task, &crew);
+    open_distribution(&task, &crew);
+    training_init(&training, &task, &crew);
+    crew_run(&crew, train_work, &training);
+    training_fini(&training);
+    locus_distribution_free(task.distribution);
+    crew_close(&crew);
+    filter_fini(&task.filter);
+    graph_fini(&task.graph);
+    return 0;
+}

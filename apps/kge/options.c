@@ -1,0 +1,162 @@
+#include "options.h"
+
+#include "args.h"
+#include "fail.h"
+
+#include <string.h>
+
+enum { OPTIONS_MAX = 32, DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
+
+static const char *const models[] = {"complex", "rescal", NULL};
+static const char *const losses[] = {"logistic", "softmax", NULL};
+
+static const char about[] =
+    "Trains embeddings of a knowledge graph, alone or on a cluster (locus run, mpirun, srun, ...), and says how well\n"
+    "they predict facts that were held back.";
+
+static const char more[] = "examples:\n"
+                           "  kge                                      WordNet, on this machine\n"
+                           "  kge --data my-graph --dim 256 --out model.safetensors\n"
+                           "  locus run -n 4 kge --data my-graph --json\n";
+
+static size_t own_options(struct options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "the task"},
+        {.name = "--data",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->data,
+         .help = "a folder with train.txt, valid.txt and test.txt:\nlines of subject TAB relation TAB object; or with\n"
+                 "WordNet's database files (data.noun, ...)"},
+        {.name = "--model",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->model,
+         .choices = models,
+         .help = "complex or rescal"},
+        {.name = "--dim",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->dim,
+         .min = 1,
+         .max = DIM_MAX,
+         .help = "floats of an embedding (complex: two for each\nnumber), optimizer state not included"},
+        {.name = "--reciprocal",
+         .kind = ARGS_FLAG,
+         .target = &o->is_reciprocal,
+         .help = "a second embedding of each relation, for\nquestions for subjects"},
+        {.kind = ARGS_SECTION, .help = "training"},
+        {.name = "--negatives",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->negatives,
+         .min = 1,
+         .max = 1e6,
+         .help = "sampled subjects, and as many objects"},
+        {.name = "--own-negatives",
+         .kind = ARGS_FLAG,
+         .target = &o->has_own_negatives,
+         .help = "each fact has its own N and N; otherwise the\nfacts of a batch share them"},
+        {.name = "--batch",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->batch,
+         .min = 1,
+         .max = 1e6,
+         .help = "facts of a step"},
+        {.name = "--lr",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->rate,
+         .min = 0,
+         .max = 100,
+         .help = "learning rate of AdaGrad"},
+        {.name = "--loss",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->loss,
+         .choices = losses,
+         .help = "logistic, or softmax over the samples"},
+        {.name = "--reg",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->regularization,
+         .min = 0,
+         .max = 1000,
+         .help = "weight of the cubed norm (N3) of the embeddings\nin a fact"},
+        {.name = "--init",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->init,
+         .min = 0,
+         .max = 10,
+         .help = "standard deviation of the first values"},
+    };
+    const size_t count = sizeof options / sizeof *options;
+    memcpy(to, options, sizeof options);
+    return count;
+}
+
+static size_t result_options(struct options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.name = "--eval-every",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->eval_every,
+         .max = 1e6,
+         .help = "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"},
+        {.name = "--seconds",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->seconds,
+         .max = 1e9,
+         .help = "end the training after that time, wherever it is;\n0: after the last epoch"},
+        {.name = "--chart",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->chart,
+         .help = "draw loss, MRR and management over time as SVG"},
+        {.name = "--near",
+         .argument = "WORDS",
+         .kind = ARGS_TEXT,
+         .target = &o->near,
+         .help = "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"},
+    };
+    memcpy(to, options, sizeof options);
+    return sizeof options / sizeof *options;
+}
+
+static void check(const struct options *o)
+{
+    if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
+        fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
+    if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
+        fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size", (int)o->dim,
+                   DIM_RESCAL_MAX);
+}
+
+void kge_options(struct options *o, int argc, char **argv)
+{
+    struct args_option options[OPTIONS_MAX];
+    *o = (struct options){.data = "/usr/share/wordnet",
+                          .dim = 128,
+                          .negatives = 500,
+                          .batch = 512,
+                          .rate = 0.1,
+                          .regularization = 0.05,
+                          .init = 0.01,
+                          .loss = LOSS_SOFTMAX};
+    settings_init(&o->common);
+    o->common.epochs = 30;
+    size_t count = own_options(o, options);
+    settings_options(&o->common, options + count);
+    count += SETTINGS_OPTIONS;
+    count += result_options(o, options + count);
+    args_parse(
+        &(struct args_program){.name = "kge", .about = about, .more = more, .options = options, .option_count = count},
+        argc, argv);
+    check(o);
+    if (o->batch == 1) o->has_own_negatives = true;
+}

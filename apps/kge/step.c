@@ -1,0 +1,295 @@
+#include "step.h"
+
+#include "fail.h"
+#include "matrix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of negatives that are fetched before they are used, about: as many as the caches have room for. */
+enum { FETCH_ROWS = 32 };
+
+/* ---- memory ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void open_shared(struct step *s, size_t facts, size_t negatives)
+{
+    size_t dim = s->dim;
+    size_t panels =
+        larger(larger(matrix_panels(dim, negatives), matrix_panels(negatives, dim)), matrix_panels(facts, dim));
+    s->queries = take_memory(facts * dim, sizeof(float));
+    s->query_gradients = take_memory(facts * dim, sizeof(float));
+    s->negative_gradients = take_memory(negatives * dim, sizeof(float));
+    s->scores = take_memory(facts * negatives, sizeof(float));
+    s->panels = take_memory(panels, sizeof(float));
+    s->true_derivatives = take_memory(facts, sizeof(float));
+    s->query_rows = take_memory(facts, sizeof *s->query_rows);
+    for (size_t i = 0; i < facts; i++) s->query_rows[i] = s->queries + i * dim;
+}
+
+void step_open(struct step *s, const struct task *t, struct crew_member *m)
+{
+    const struct options *o = &t->options;
+    *s = (struct step){
+        .task = t, .member = m, .vec = vec_best(), .dim = o->dim, .relation_floats = model_relation_floats(&t->model)};
+    s->softmax_weight = (float)t->model.entities / (float)o->negatives;
+    size_t keys = feed_keys_max(t), relations = feed_relations_max(t), negatives = feed_negatives(t, o->batch);
+    size_t entity_floats = keys - relations + negatives;
+    size_t floats = 2 * (entity_floats * s->dim + relations * s->relation_floats);
+    params_open(&s->params, m, keys + negatives, floats);
+    s->rows = take_memory(keys + negatives, sizeof *s->rows);
+    s->keys = take_memory(keys + negatives, sizeof *s->keys);
+    s->gradients = take_memory((keys - relations) * s->dim + relations * s->relation_floats, sizeof(float));
+    if (o->has_own_negatives) {
+        s->query = take_memory(s->dim, sizeof(float));
+        s->query_gradient = take_memory(s->dim, sizeof(float));
+        s->scores = take_memory(o->negatives, sizeof(float));
+        s->facts_ahead = (uint32_t)(FETCH_ROWS / (MODEL_SIDES * o->negatives)) + 1;
+    } else {
+        open_shared(s, o->batch, o->negatives);
+    }
+}
+
+void step_close(struct step *s)
+{
+    params_close(&s->params);
+    free(s->rows);
+    free(s->keys);
+    free(s->gradients);
+    free(s->query);
+    free(s->query_gradient);
+    free(s->scores);
+    free(s->queries);
+    free(s->query_gradients);
+    free(s->negative_gradients);
+    free(s->panels);
+    free(s->true_derivatives);
+    free(s->query_rows);
+    *s = (struct step){0};
+}
+
+/* ---- rows ---- */
+
+/* The keys of the negatives: the manager's choice, or what the loader drew. */
+static void take_negatives(struct step *s, const struct batch *b, locus_key *keys)
+{
+    if (s->task->distribution) {
+        must(locus_pull_sample(s->member->worker, b->sample, b->negatives, keys, NULL), "pulling a sample");
+    } else {
+        memcpy(keys, b->negative_keys, b->negatives * sizeof *keys);
+    }
+}
+
+/* Those of one fact alone. */
+static void fetch_negatives(struct step *s, const struct batch *b, uint32_t fact)
+{
+    size_t n = MODEL_SIDES * s->task->options.negatives;
+    if (fact < b->facts) params_prefetch(&s->params, s->negative_keys + fact * n, n);
+}
+
+/* The rows of the batch's keys and of its negatives. */
+static void read_rows(struct step *s, const struct batch *b)
+{
+    size_t keys = b->entities + b->relations;
+    memcpy(s->keys, b->keys, keys * sizeof *s->keys);
+    s->negative_keys = s->keys + keys;
+    s->negative_rows = s->rows + keys;
+    take_negatives(s, b, s->negative_keys);
+    params_prefetch(&s->params, s->keys, keys);
+    if (!s->task->options.has_own_negatives) params_prefetch(&s->params, s->negative_keys, b->negatives);
+    for (uint32_t fact = 0; fact < s->facts_ahead; fact++) fetch_negatives(s, b, fact);
+    params_read(&s->params, s->keys, keys + b->negatives, s->rows);
+}
+
+static float *gradient_of(const struct step *s, const struct batch *b, uint32_t place)
+{
+    if (place < b->entities) return s->gradients + place * s->dim;
+    return s->gradients + b->entities * s->dim + (place - b->entities) * s->relation_floats;
+}
+
+/* Where the update of a row of `n` parameters goes. */
+static float *next_update(struct step *s, locus_key key, size_t n)
+{
+    float *at = s->update_at;
+    s->update->keys[s->updates++] = key;
+    s->update_at += 2 * n;
+    return at;
+}
+
+static void begin_updates(struct step *s)
+{
+    s->update = params_begin(&s->params);
+    s->update_at = s->update->values;
+    s->updates = 0;
+}
+
+/* The rows of the batch's keys: all gradients are there. */
+static void update_rows(struct step *s, const struct batch *b)
+{
+    const struct options *o = &s->task->options;
+    struct vec_step step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX};
+    for (uint32_t place = 0; place < b->entities + b->relations; place++) {
+        size_t n = place < b->entities ? s->dim : s->relation_floats;
+        step.weight = (float)o->regularization * b->uses[place];
+        s->vec->adagrad(next_update(s, b->keys[place], n), gradient_of(s, b, place), s->rows[place], n, step);
+    }
+}
+
+static void update_negative(struct step *s, size_t negative, float scale, const float *direction)
+{
+    float *update = next_update(s, s->negative_keys[negative], s->dim);
+    s->vec->adagrad_scaled(update, scale, direction, s->negative_rows[negative], s->dim, (float)s->task->options.rate);
+}
+
+/* ---- what both kinds of steps ask ---- */
+
+static uint32_t given_of(const struct batch *b, enum model_side side, uint32_t fact)
+{
+    return side == MODEL_OBJECTS ? b->subject[fact] : b->object[fact];
+}
+
+static uint32_t answer_of(const struct batch *b, enum model_side side, uint32_t fact)
+{
+    return side == MODEL_OBJECTS ? b->object[fact] : b->subject[fact];
+}
+
+/* The logistic loss of the papers counts a fact once, beside the negatives of both sides; with reciprocal relations, and
+ * with softmax, the two questions are two examples. */
+static bool is_counted(const struct step *s, enum model_side side)
+{
+    return side == MODEL_OBJECTS || s->task->model.is_reciprocal || s->task->options.loss == LOSS_SOFTMAX;
+}
+
+static double loss_at(const struct step *s, enum model_side side, float true_score, float *true_derivative,
+                      float *scores)
+{
+    size_t n = s->task->options.negatives;
+    float loss =
+        loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores, n, s->softmax_weight);
+    if (is_counted(s, side)) return loss;
+    float none = 0, derivative;
+    /* Without sampled answers the loss is that of the true one alone. */
+    loss -= loss_of((enum loss_kind)s->task->options.loss, true_score, &derivative, &none, 0, 1);
+    *true_derivative = 0;
+    return loss;
+}
+
+/* ---- negatives of one fact alone ---- */
+
+static double ask(struct step *s, const struct batch *b, enum model_side side, uint32_t fact, size_t first_negative)
+{
+    const struct vec *v = s->vec;
+    size_t dim = s->dim, n = s->task->options.negatives;
+    uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact), relation = b->relation[side][fact];
+    const float *const *negatives = s->negative_rows + first_negative;
+    float derivative;
+    model_query(&s->task->model, side, s->query, s->rows[given], s->rows[relation]);
+    for (size_t i = 0; i < n; i++) s->scores[i] = v->dot(s->query, negatives[i], dim);
+    double loss = loss_at(s, side, v->dot(s->query, s->rows[answer], dim), &derivative, s->scores);
+    memset(s->query_gradient, 0, dim * sizeof(float));
+    v->add_scaled(s->query_gradient, derivative, s->rows[answer], dim);
+    for (size_t i = 0; i < n; i++) v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
+    v->add_scaled(gradient_of(s, b, answer), derivative, s->query, dim);
+    for (size_t i = 0; i < n; i++) update_negative(s, first_negative + i, s->scores[i], s->query);
+    model_back(&s->task->model, side, s->query_gradient, s->rows[given], s->rows[relation], gradient_of(s, b, given),
+               gradient_of(s, b, relation));
+    return loss;
+}
+
+static double train_own(struct step *s, const struct batch *b)
+{
+    size_t n = s->task->options.negatives;
+    double loss = 0;
+    for (uint32_t fact = 0; fact < b->facts; fact++) {
+        fetch_negatives(s, b, fact + s->facts_ahead);
+        for (int side = 0; side < MODEL_SIDES; side++)
+            loss += ask(s, b, (enum model_side)side, fact, (fact * MODEL_SIDES + (size_t)side) * n);
+    }
+    return loss;
+}
+
+/* ---- negatives that a batch shares: scores and gradients are products of matrices ---- */
+
+static double shared_losses(struct step *s, const struct batch *b, enum model_side side)
+{
+    const struct vec *v = s->vec;
+    size_t n = s->task->options.negatives;
+    double loss = 0;
+    for (uint32_t fact = 0; fact < b->facts; fact++) {
+        float true_score = v->dot(s->query_rows[fact], s->rows[answer_of(b, side, fact)], s->dim);
+        loss += loss_at(s, side, true_score, &s->true_derivatives[fact], s->scores + fact * n);
+    }
+    return loss;
+}
+
+static void carry_back(struct step *s, const struct batch *b, enum model_side side)
+{
+    const struct vec *v = s->vec;
+    for (uint32_t fact = 0; fact < b->facts; fact++) {
+        uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact), relation = b->relation[side][fact];
+        float *gradient = s->query_gradients + fact * s->dim;
+        v->add_scaled(gradient, s->true_derivatives[fact], s->rows[answer], s->dim);
+        v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[fact], s->query_rows[fact], s->dim);
+        model_back(&s->task->model, side, gradient, s->rows[given], s->rows[relation], gradient_of(s, b, given),
+                   gradient_of(s, b, relation));
+    }
+}
+
+static double ask_all(struct step *s, const struct batch *b, enum model_side side)
+{
+    size_t dim = s->dim, n = s->task->options.negatives, facts = b->facts;
+    const float *const *negatives = s->negative_rows + side * n;
+    for (uint32_t fact = 0; fact < facts; fact++) {
+        model_query(&s->task->model, side, s->queries + fact * dim, s->rows[given_of(b, side, fact)],
+                    s->rows[b->relation[side][fact]]);
+    }
+    matrix_pack_turned(s->panels, negatives, dim, n);
+    matrix_multiply(s->scores, n, s->queries, dim, 1, s->panels, facts, n, dim, 0);
+    double loss = shared_losses(s, b, side);
+    matrix_pack(s->panels, negatives, n, dim);
+    matrix_multiply(s->query_gradients, dim, s->scores, n, 1, s->panels, facts, dim, n, 0);
+    matrix_pack(s->panels, s->query_rows, facts, dim);
+    matrix_multiply(s->negative_gradients, dim, s->scores, 1, n, s->panels, n, dim, facts, 0);
+    carry_back(s, b, side);
+    for (size_t i = 0; i < n; i++) update_negative(s, side * n + i, 1, s->negative_gradients + i * dim);
+    return loss;
+}
+
+/* ---- the step ---- */
+
+double step_train(struct step *s, const struct batch *b)
+{
+    const struct options *o = &s->task->options;
+    double loss = 0;
+    begin_updates(s);
+    read_rows(s, b);
+    memset(s->gradients, 0, (b->entities * s->dim + b->relations * s->relation_floats) * sizeof(float));
+    if (o->has_own_negatives) {
+        loss = train_own(s, b);
+    } else {
+        loss = ask_all(s, b, MODEL_OBJECTS);
+        loss += ask_all(s, b, MODEL_SUBJECTS);
+    }
+    update_rows(s, b);
+    params_release(&s->params);
+    params_end(&s->params, s->update, s->updates);
+    if (s->task->distribution && b->is_last_of_sample)
+        must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
+    if (s->member->worker) locus_advance_clock(s->member->worker);
+    return loss;
+}
+
+double step_operations(const struct task *t)
+{
+    const struct options *o = &t->options;
+    double dim = (double)o->dim, answers = (double)o->negatives + 1, facts = (double)o->batch;
+    /* A score, its part of the query's gradient, and of the answer's: a multiplication and an addition each. */
+    double scores = MODEL_SIDES * answers * dim * 6;
+    double queries = MODEL_SIDES * (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
+    double updated = (2 + MODEL_SIDES * (double)o->negatives / (o->has_own_negatives ? 1 : facts)) * dim;
+    return scores + queries + 8 * updated;
+}

@@ -1,0 +1,52 @@
+/*
+ * step.h - a training step: the gradients of a batch, and AdaGrad.
+ *
+ * Callers   one worker's thread
+ * Memory    the step's, for the largest batch
+ * Waiting   for rows of other nodes
+ * Life      open; step_train() for each batch, one clock each; close
+ */
+#ifndef KGE_STEP_H
+#define KGE_STEP_H
+
+#include "feed.h"
+#include "params.h"
+
+struct step {
+    const struct task *task;
+    struct crew_member *member;
+    struct params params;
+    const struct vec *vec;
+    size_t dim, relation_floats;
+    float softmax_weight; /* how many entities a sampled one stands for */
+
+    /* Of the batch, then its negatives: objects, then subjects; when each fact has its own, those of one fact after the
+     * other. */
+    locus_key *keys;
+    const float **rows;          /* of these keys */
+    locus_key *negative_keys;    /* where they begin in keys */
+    const float **negative_rows; /* and in rows */
+    float *gradients;            /* of the batch's keys, one after the other */
+
+    /* For one fact. */
+    uint32_t facts_ahead; /* whose negatives are fetched already */
+    float *query, *query_gradient, *scores;
+    /* For the negatives that a batch shares. */
+    float *queries, *query_gradients, *negative_gradients, *panels, *true_derivatives;
+    const float **query_rows;
+
+    struct params_update *update;
+    float *update_at;
+    size_t updates; /* keys in it */
+};
+
+void step_open(struct step *, const struct task *, struct crew_member *);
+/* Returns the sum of the losses of the batch's facts. */
+double step_train(struct step *, const struct batch *);
+void step_close(struct step *);
+
+/* Floating-point operations of a fact, for the figures of the baseline: multiplications and additions of scores and
+ * gradients, and 8 for each parameter that AdaGrad updates. */
+double step_operations(const struct task *);
+
+#endif

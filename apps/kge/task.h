@@ -1,0 +1,47 @@
+/*
+ * task.h - what the parts of kge share: the options, the graph, the model, and which keys its rows have.
+ *
+ * Callers   main() fills it in; workers read
+ * Memory    the parts'
+ * Waiting   never
+ */
+#ifndef KGE_TASK_H
+#define KGE_TASK_H
+
+#include "crew.h"
+#include "filter.h"
+#include "graph.h"
+#include "loss.h"
+#include "meter.h"
+#include "model.h"
+#include "settings.h"
+
+struct options {
+    struct settings common;
+    const char *data, *chart, *near;
+    int model, loss;
+    uint64_t dim, negatives, batch, eval_every, seconds;
+    double rate, regularization, init;
+    bool is_reciprocal, has_own_negatives;
+};
+
+struct task {
+    struct options options;
+    struct graph graph;
+    struct filter filter;
+    struct model model;
+    locus_distribution *distribution; /* of negative entities; NULL for the baseline */
+};
+
+/* Tables lie one after the other: entities, then relations. */
+static inline locus_key task_entity_key(uint32_t entity)
+{
+    return entity;
+}
+
+static inline locus_key task_relation_key(const struct task *t, uint32_t row)
+{
+    return (locus_key)t->model.entities + row;
+}
+
+#endif
