@@ -1,0 +1,88 @@
+/*
+ * wv - trains word vectors on a cluster: skip-gram with negative sampling, as the original word2vec (Mikolov et al., 2013) and
+ * as in the papers' experiments (NuPS, Section 5.1).
+ *
+ * Read wv.h first (what all share), then wv_train.c (the loop), skipgram.c (a training step) and windows.c (what the loader
+ * does).
+ */
+#include "fail.h"
+#include "wv_options.h"
+#include "wv_report.h"
+#include "wv_train.h"
+
+#include <stdlib.h>
+
+/* Of what must be equal on all nodes. */
+static uint64_t fingerprint(const struct wv *w)
+{
+    const struct wv_options *o = &w->options;
+    double numbers[] = {(double)o->dim,
+                        (double)o->window,
+                        (double)o->negatives,
+                        o->is_shared,
+                        o->optimizer,
+                        o->rate,
+                        (double)o->batch,
+                        o->subsample,
+                        (double)o->eval_every,
+                        (double)o->analogy_words,
+                        o->analogies != NULL,
+                        o->similarity != NULL,
+                        (double)o->common.epochs,
+                        (double)o->common.seed,
+                        (double)o->common.workers,
+                        o->common.sampling};
+    return settings_digest(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
+}
+
+static void open_crew(struct crew *crew, const struct wv *w)
+{
+    const struct wv_options *o = &w->options;
+    struct locus_table tables[] = {
+        [WV_INPUTS] = {.name = "inputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
+        [WV_OUTPUTS] = {.name = "outputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
+    };
+    struct crew_config c = {.tables = tables,
+                            .table_count = sizeof tables / sizeof *tables,
+                            .workers = (unsigned)o->common.workers,
+                            .technique = (enum locus_technique)o->common.technique,
+                            .is_baseline = o->common.is_baseline,
+                            .fingerprint = fingerprint(w)};
+    crew_open(crew, &c);
+}
+
+static void open_negatives(struct wv *w, const struct crew *crew)
+{
+    uint32_t words = w->vocabulary.words.count;
+    double *weights = vocabulary_weights(&w->vocabulary);
+    if (crew->node) {
+        must(locus_distribution_weighted(crew->node, wv_output_key(w, 0), weights, words,
+                                         (enum locus_conformity)w->options.common.sampling, 0, &w->distribution),
+             "registering the negative samples");
+        must(locus_distribution_seed(w->distribution, w->options.common.seed), "seeding the negative samples");
+    } else {
+        noise_init(&w->noise, weights, words);
+    }
+    free(weights);
+}
+
+int main(int argc, char **argv)
+{
+    static struct wv wv;
+    static struct wv_training training;
+    struct crew crew;
+    fail_set_program("wv");
+    wv_options(&wv.options, argc, argv);
+    vocabulary_load(&wv.vocabulary, wv.options.data, wv.options.min_count);
+    open_crew(&crew, &wv);
+    if (crew.rank == 0) wv_report_start(&wv, &crew);
+    open_negatives(&wv, &crew);
+    wv_training_init(&training, &wv, &crew);
+    crew_run(&crew, wv_work, &training);
+    wv_training_fini(&training);
+    locus_distribution_free(wv.distribution);
+    noise_fini(&wv.noise);
+    crew_close(&crew);
+    vocabulary_fini(&wv.vocabulary);
+    return 0;
+}

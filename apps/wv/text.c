@@ -1,0 +1,66 @@
+#include "text.h"
+
+#include <string.h>
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* The first end of a word at or behind `at`. */
+static const char *between_words(const struct text *t, const char *at)
+{
+    while (at > t->file.file && at < t->file.end && !is_space(*at)) at++;
+    return at;
+}
+
+void text_open(struct text *t, const char *path, unsigned place, unsigned places)
+{
+    *t = (struct text){0};
+    lines_open(&t->file, path);
+    if (!t->file.file) return;
+    size_t bytes = (size_t)(t->file.end - t->file.file);
+    t->first = t->at = between_words(t, t->file.file + bytes / places * place);
+    t->end = place + 1 == places ? t->file.end : between_words(t, t->file.file + bytes / places * (place + 1));
+}
+
+static _Noreturn void complain(struct text *t, const char *what)
+{
+    t->file.number = 1;
+    for (const char *c = t->file.file; c < t->word; c++) t->file.number += *c == '\n';
+    lines_fail(&t->file, "%s: is this text?", what);
+}
+
+enum text_event text_next(struct text *t)
+{
+    for (; t->at < t->end && is_space(*t->at); t->at++) {
+        if (*t->at == '\n') {
+            t->at++;
+            return TEXT_LINE;
+        }
+    }
+    if (t->at == t->end) return TEXT_END;
+    t->word = t->at;
+    for (; t->at < t->end && !is_space(*t->at); t->at++) {
+        if (*t->at == '\0') complain(t, "there is a zero byte");
+    }
+    t->length = (size_t)(t->at - t->word);
+    if (t->length > TEXT_WORD_MAX) complain(t, "there is a word of more than 1024 bytes");
+    return TEXT_WORD;
+}
+
+void text_rewind(struct text *t)
+{
+    t->at = t->first;
+}
+
+double text_progress(const struct text *t)
+{
+    return t->end > t->first ? (double)(t->at - t->first) / (double)(t->end - t->first) : 1;
+}
+
+void text_close(struct text *t)
+{
+    lines_close(&t->file);
+    *t = (struct text){0};
+}

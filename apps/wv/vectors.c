@@ -1,0 +1,93 @@
+#include "vectors.h"
+
+#include "fail.h"
+#include "rows.h"
+#include "tensors.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- safetensors ---- */
+
+struct tensor_file {
+    struct tensors tensors;
+    size_t dim;
+};
+
+static void add_row(void *file, uint64_t row, const float *values)
+{
+    struct tensor_file *f = file;
+    (void)row;
+    tensors_write(&f->tensors, values, f->dim * sizeof *values);
+}
+
+void vectors_write_tensors(const struct wv *w, struct crew_member *m, const char *path)
+{
+    const struct names *n = &w->vocabulary.words;
+    struct tensor_file f = {.dim = w->options.dim};
+    char dim[32];
+    snprintf(dim, sizeof dim, "%zu", f.dim);
+    tensors_open(&f.tensors, path);
+    tensors_note(&f.tensors, "model", "skip-gram");
+    tensors_note(&f.tensors, "dim", dim);
+    tensors_note(&f.tensors, "data", w->options.data);
+    tensors_declare(&f.tensors, "inputs", TENSORS_F32, n->count, f.dim);
+    tensors_declare(&f.tensors, "outputs", TENSORS_F32, n->count, f.dim);
+    tensors_declare(&f.tensors, "word_names", TENSORS_U8, n->text_length, 0);
+    tensors_begin(&f.tensors);
+    rows_visit(m, WV_INPUTS, 0, n->count, add_row, &f);
+    rows_visit(m, WV_OUTPUTS, 0, n->count, add_row, &f);
+    for (uint32_t i = 0; i < n->count; i++) {
+        const char *word = names_get(n, i);
+        tensors_write(&f.tensors, word, strlen(word));
+        tensors_write(&f.tensors, "\n", 1);
+    }
+    tensors_close(&f.tensors);
+}
+
+/* ---- word2vec's formats ---- */
+
+struct word2vec_file {
+    const struct wv *wv;
+    FILE *file;
+};
+
+static void add_text(void *file, uint64_t row, const float *values)
+{
+    struct word2vec_file *f = file;
+    fputs(names_get(&f->wv->vocabulary.words, (uint32_t)row), f->file);
+    for (size_t i = 0; i < f->wv->options.dim; i++) fprintf(f->file, " %.6g", (double)values[i]);
+    fputc('\n', f->file);
+}
+
+static void add_binary(void *file, uint64_t row, const float *values)
+{
+    struct word2vec_file *f = file;
+    fputs(names_get(&f->wv->vocabulary.words, (uint32_t)row), f->file);
+    fputc(' ', f->file);
+    fwrite(values, sizeof *values, f->wv->options.dim, f->file);
+    fputc('\n', f->file);
+}
+
+static void write_words(const struct wv *w, struct crew_member *m, const char *path, rows_use *add)
+{
+    uint32_t words = w->vocabulary.words.count;
+    struct word2vec_file f = {.wv = w, .file = fopen(path, "wb")};
+    if (!f.file) fail("%s: %s", path, strerror(errno));
+    fprintf(f.file, "%" PRIu32 " %" PRIu64 "\n", words, w->options.dim);
+    rows_visit(m, WV_INPUTS, 0, words, add, &f);
+    bool is_bad = ferror(f.file) != 0;
+    if (fclose(f.file) != 0 || is_bad) fail("%s: %s", path, strerror(errno));
+}
+
+void vectors_write_text(const struct wv *w, struct crew_member *m, const char *path)
+{
+    write_words(w, m, path, add_text);
+}
+
+void vectors_write_binary(const struct wv *w, struct crew_member *m, const char *path)
+{
+    write_words(w, m, path, add_binary);
+}

@@ -1,0 +1,200 @@
+#include "windows.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Words that the loader is ahead, about, so that rows have tens of milliseconds to come; in batches, at least and at most: each
+ * has a sample open, and LOCUS_SAMPLES_MAX is the end. */
+enum { AHEAD_WORDS = 16384, AHEAD_BATCHES = 4, AHEAD_BATCHES_MAX = 1024 };
+
+/* The learning rate does not fall below this share of the first one (the original program's). */
+static const double LEAST_RATE = 1e-4;
+
+size_t windows_pairs_max(const struct wv *w)
+{
+    return 2 * w->options.window * w->options.batch;
+}
+
+size_t windows_keys_max(const struct wv *w)
+{
+    return windows_pairs_max(w) + w->options.batch;
+}
+
+size_t windows_negatives_max(const struct wv *w)
+{
+    return w->options.negatives * (w->options.is_shared ? w->options.batch : windows_pairs_max(w));
+}
+
+/* ---- sentences ---- */
+
+/* False: the text is over, and so is the sentence. */
+static bool read_sentence(struct windows *s)
+{
+    s->sentence_length = s->sentence_at = 0;
+    while (s->sentence_length < WINDOWS_SENTENCE_MAX) {
+        enum text_event e = text_next(&s->text);
+        if (e == TEXT_END) return s->sentence_length > 0;
+        if (e == TEXT_LINE) {
+            if (s->sentence_length > 0) return true;
+            continue;
+        }
+        uint32_t word = names_find(&s->wv->vocabulary.words, s->text.word, s->text.length);
+        if (word == NAMES_NONE) continue;
+        s->words++;
+        if (s->keep[word] < 1 && rng_real(&s->rng) >= s->keep[word]) continue;
+        s->sentence[s->sentence_length++] = word;
+    }
+    return true;
+}
+
+/* ---- batches ---- */
+
+static uint32_t place_of(struct windows *s, struct window_batch *b, locus_key key)
+{
+    uint32_t slot = (uint32_t)rng_mix(key) & (s->slot_count - 1);
+    while (s->slots[slot]) {
+        uint32_t place = s->slots[slot] - 1;
+        if (b->keys[place] == key) return place;
+        slot = (slot + 1) & (s->slot_count - 1);
+    }
+    b->keys[b->keys_used] = key;
+    s->slots[slot] = b->keys_used + 1;
+    return b->keys_used++;
+}
+
+/* The word in the middle at `at`, with those within a window of 1 to --window words to either side. */
+static void add_middle(struct windows *s, struct window_batch *b, size_t at)
+{
+    size_t width = 1 + (size_t)rng_below(&s->rng, s->wv->options.window);
+    size_t first = at < width ? 0 : at - width;
+    size_t end = s->sentence_length - at <= width ? s->sentence_length : at + width + 1;
+    if (end - first == 1) return;
+    for (size_t i = first; i < end; i++) {
+        if (i != at) b->neighbour[b->pairs++] = place_of(s, b, wv_input_key(s->sentence[i]));
+    }
+    b->middle[b->middles] = place_of(s, b, wv_output_key(s->wv, s->sentence[at]));
+    b->pairs_end[b->middles++] = b->pairs;
+}
+
+static double rate_now(const struct windows *s)
+{
+    const struct wv_options *o = &s->wv->options;
+    if (o->optimizer == WV_ADAGRAD) return o->rate;
+    double left = 1 - ((double)(s->epochs - 1) + text_progress(&s->text)) / (double)o->common.epochs;
+    return o->rate * (left > LEAST_RATE ? left : LEAST_RATE);
+}
+
+/* Those of the baseline; with locus, the manager draws them. */
+static void draw_negatives(struct windows *s, struct window_batch *b)
+{
+    for (uint32_t i = 0; i < b->negatives; i++)
+        b->negatives_drawn[i] = wv_output_key(s->wv, noise_draw(&s->wv->noise, &s->rng));
+}
+
+static void announce(struct windows *s, locus_loader *loader, struct window_batch *b)
+{
+    locus_clock now = (locus_clock)s->batches;
+    must(locus_loader_intent(loader, b->keys, b->keys_used, now, now + 1, LOCUS_READ_WRITE), "intent");
+    must(locus_loader_prepare_sample(loader, s->wv->distribution, b->negatives, now, now + 1, &b->sample),
+         "preparing a sample");
+}
+
+static void fill_middles(struct windows *s, struct window_batch *b)
+{
+    while (b->middles < s->wv->options.batch) {
+        if (s->sentence_at == s->sentence_length && !read_sentence(s)) {
+            s->is_over = true;
+            return;
+        }
+        add_middle(s, b, s->sentence_at++);
+    }
+}
+
+static bool fill(void *windows, locus_loader *loader, void *to)
+{
+    struct windows *s = windows;
+    struct window_batch *b = to;
+    if (s->is_over) {
+        if (s->epochs == s->wv->options.common.epochs) return false;
+        s->epochs++;
+        s->is_over = false;
+        text_rewind(&s->text);
+    }
+    b->middles = b->pairs = b->keys_used = 0;
+    memset(s->slots, 0, s->slot_count * sizeof *s->slots);
+    fill_middles(s, b);
+    b->negatives = (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
+    if (loader) {
+        announce(s, loader, b);
+    } else {
+        draw_negatives(s, b);
+    }
+    b->words = s->words;
+    s->words = 0;
+    b->rate = (float)rate_now(s);
+    b->is_last = s->is_over;
+    s->batches++;
+    return true;
+}
+
+/* ---- memory ---- */
+
+static struct window_batch *batch_new(const struct wv *w)
+{
+    struct window_batch *b = take_memory(1, sizeof *b);
+    b->middle = take_memory(w->options.batch, sizeof *b->middle);
+    b->pairs_end = take_memory(w->options.batch, sizeof *b->pairs_end);
+    b->neighbour = take_memory(windows_pairs_max(w), sizeof *b->neighbour);
+    b->keys = take_memory(windows_keys_max(w), sizeof *b->keys);
+    b->negatives_drawn = take_memory(windows_negatives_max(w), sizeof *b->negatives_drawn);
+    return b;
+}
+
+static void batch_free(struct window_batch *b)
+{
+    free(b->middle);
+    free(b->pairs_end);
+    free(b->neighbour);
+    free(b->keys);
+    free(b->negatives_drawn);
+    free(b);
+}
+
+void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
+{
+    *s = (struct windows){.wv = w, .is_over = true};
+    text_open(&s->text, w->options.data, m->place, m->total);
+    rng_init(&s->rng, w->options.common.seed, 2 + m->place);
+    s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
+    for (uint32_t i = 0; i < w->vocabulary.words.count; i++)
+        s->keep[i] = vocabulary_keep(&w->vocabulary, i, w->options.subsample);
+    for (s->slot_count = 8; s->slot_count < 2 * windows_keys_max(w);) s->slot_count *= 2;
+    s->slots = take_memory(s->slot_count, sizeof *s->slots);
+    s->count = AHEAD_WORDS / w->options.batch;
+    if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
+    if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
+    s->list = take_memory(s->count, sizeof *s->list);
+    for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w);
+    feeder_open(&s->feeder, m->worker, (void **)s->list, s->count, fill, s);
+}
+
+const struct window_batch *windows_next(struct windows *s)
+{
+    if (s->has_taken) feeder_give(&s->feeder);
+    const struct window_batch *b = feeder_take(&s->feeder);
+    s->has_taken = b != NULL;
+    return b;
+}
+
+void windows_close(struct windows *s)
+{
+    feeder_close(&s->feeder);
+    for (size_t i = 0; i < s->count; i++) batch_free(s->list[i]);
+    free(s->list);
+    free(s->slots);
+    free(s->keep);
+    text_close(&s->text);
+    *s = (struct windows){0};
+}

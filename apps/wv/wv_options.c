@@ -1,0 +1,163 @@
+#include "wv_options.h"
+
+#include "args.h"
+#include "fail.h"
+
+#include <string.h>
+
+enum { OPTIONS_MAX = 32 };
+
+static const char *const optimizers[] = {"sgd", "adagrad", NULL};
+
+static const char about[] =
+    "Trains word vectors (skip-gram with negative sampling, as word2vec does), alone or on a cluster (locus run,\n"
+    "mpirun, srun, ...), and says how well they answer analogies and agree with people on similarity.";
+
+static const char more[] = "examples:\n"
+                           "  wv --data novels.txt --text vectors.txt\n"
+                           "  wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
+                           "  locus run -n 4 wv --data novels.txt --binary vectors.bin --json\n";
+
+static size_t task_options(struct wv_options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "the task"},
+        {.name = "--data",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->data,
+         .help = "a text: words with white space between them; the\nend of a line ends a sentence"},
+        {.name = "--dim",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->dim,
+         .min = 1,
+         .max = 4096,
+         .help = "floats of a vector, optimizer state not included"},
+        {.name = "--window",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->window,
+         .min = 1,
+         .max = 100,
+         .help = "words to either side, at most; each window is 1\nto N words wide"},
+        {.name = "--min-count",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->min_count,
+         .min = 1,
+         .max = 1e9,
+         .help = "leave out words that occur less often"},
+        {.name = "--subsample",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->subsample,
+         .min = 0,
+         .max = 1,
+         .help = "thin out words of a higher frequency than that;\n0: none"},
+        {.kind = ARGS_SECTION, .help = "training"},
+        {.name = "--negatives",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->negatives,
+         .min = 1,
+         .max = 1000,
+         .help = "sampled words for each pair"},
+        {.name = "--shared-negatives",
+         .kind = ARGS_FLAG,
+         .target = &o->is_shared,
+         .help = "the pairs of a window share theirs: faster"},
+        {.name = "--optimizer",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->optimizer,
+         .choices = optimizers,
+         .help = "sgd, whose rate falls to nothing as in the\noriginal, or adagrad"},
+        {.name = "--lr",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->rate,
+         .min = 0,
+         .max = 100,
+         .help = "learning rate; 0: 0.025, with adagrad 0.1"},
+        {.name = "--batch",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->batch,
+         .min = 1,
+         .max = 10000,
+         .help = "words in the middle of a window, of a step"},
+    };
+    memcpy(to, options, sizeof options);
+    return sizeof options / sizeof *options;
+}
+
+static size_t result_options(struct wv_options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "results"},
+        {.name = "--analogies",
+         .argument = "FILE",
+         .kind = ARGS_TEXT,
+         .target = &o->analogies,
+         .help = "questions as in questions-words: \": section\",\nthen lines of four words"},
+        {.name = "--analogy-words",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->analogy_words,
+         .max = 1e9,
+         .help = "ask only about, and look only among, the N most\nfrequent words; 0: all"},
+        {.name = "--similarity",
+         .argument = "FILE",
+         .kind = ARGS_TEXT,
+         .target = &o->similarity,
+         .help = "lines of two words and people's rating"},
+        {.name = "--eval-every",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->eval_every,
+         .max = 1e6,
+         .help = "evaluate each N epochs, besides at the end"},
+        {.name = "--seconds",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->seconds,
+         .max = 1e9,
+         .help = "end the training after that time, wherever it is;\n0: after the last epoch"},
+        {.name = "--text",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->text,
+         .help = "write the vectors as word2vec's text"},
+        {.name = "--binary",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->binary,
+         .help = "write them in word2vec's binary format"},
+    };
+    memcpy(to, options, sizeof options);
+    return sizeof options / sizeof *options;
+}
+
+void wv_options(struct wv_options *o, int argc, char **argv)
+{
+    struct args_option options[OPTIONS_MAX];
+    *o = (struct wv_options){.dim = 100,
+                             .window = 5,
+                             .min_count = 5,
+                             .negatives = 5,
+                             .batch = 16,
+                             .analogy_words = 30000,
+                             .subsample = 1e-3};
+    settings_init(&o->common);
+    o->common.epochs = 5;
+    size_t count = task_options(o, options);
+    settings_options(&o->common, options + count);
+    count += SETTINGS_OPTIONS;
+    count += result_options(o, options + count);
+    args_parse(
+        &(struct args_program){.name = "wv", .about = about, .more = more, .options = options, .option_count = count},
+        argc, argv);
+    if (!o->data) fail_usage("--data is missing: the text to learn from");
+    if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
+}

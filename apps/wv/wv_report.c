@@ -1,0 +1,115 @@
+#include "wv_report.h"
+
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void wv_report_start(const struct wv *w, const struct crew *crew)
+{
+    const struct wv_options *o = &w->options;
+    if (o->common.json) return;
+    printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64 " times or more, together %" PRIu64 " times\n",
+           o->data, w->vocabulary.read, w->vocabulary.words.count, o->min_count, w->vocabulary.total);
+    printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64 " negatives of each %s, subsampling %g; %s, "
+           "rate %g\n",
+           o->dim, o->window, o->negatives, o->is_shared ? "window" : "pair", o->subsample,
+           o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
+    if (o->common.is_baseline) {
+        printf("baseline: plain arrays, %u thread%s\n", crew->workers, crew->workers == 1 ? "" : "s");
+    } else {
+        printf("%d node%s of %u worker%s, %s, %s samples\n", crew->size, crew->size == 1 ? "" : "s", crew->workers,
+               crew->workers == 1 ? "" : "s", settings_technique_name(o->common.technique),
+               settings_sampling_name(o->common.sampling));
+    }
+    fflush(stdout);
+}
+
+void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch *e)
+{
+    double loss = e->pairs > 0 ? e->loss / e->pairs : 0;
+    if (!w->options.common.json) {
+        printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f words/s   %9.0f pairs/s\n", number, loss, e->seconds,
+               e->words / e->seconds, e->pairs / e->seconds);
+        fflush(stdout);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "epoch");
+    json_count(&j, "epoch", number);
+    json_number(&j, "seconds", e->seconds);
+    json_number(&j, "examples_per_second", e->words / e->seconds);
+    json_number(&j, "pairs_per_second", e->pairs / e->seconds);
+    json_number(&j, "loss", loss);
+    json_end(&j);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static void report_section(bool json, const char *name, uint64_t correct, uint64_t answerable, uint64_t asked)
+{
+    if (!json) {
+        printf("  %-30s %6.2f %%   %6" PRIu64 " of %6" PRIu64 " answerable, of %6" PRIu64 "\n", name,
+               100 * share(correct, answerable), correct, answerable, asked);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "section");
+    json_text(&j, "section", name);
+    json_number(&j, "accuracy", share(correct, answerable));
+    json_count(&j, "correct", correct);
+    json_count(&j, "answerable", answerable);
+    json_count(&j, "questions", asked);
+    json_end(&j);
+}
+
+static void report_analogies(const struct judge *judge, const struct verdict *v)
+{
+    const struct analogies *a = &judge->analogies;
+    bool json = judge->wv->options.common.json;
+    uint64_t correct = 0;
+    for (uint32_t i = 0; i < a->sections.count; i++) {
+        report_section(json, names_get(&a->sections, i), v->correct[i], a->answerable[i], a->asked[i]);
+        correct += v->correct[i];
+    }
+    if (!json) {
+        printf("analogies   %.2f %%: %" PRIu64 " of %zu answerable, of %zu   (%.1f s)\n",
+               100 * share(correct, a->count), correct, a->count, a->total, v->seconds);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "eval");
+    json_text(&j, "task", "analogies");
+    json_number(&j, "accuracy", share(correct, a->count));
+    json_count(&j, "correct", correct);
+    json_count(&j, "answerable", a->count);
+    json_count(&j, "questions", a->total);
+    json_number(&j, "seconds", v->seconds);
+    json_end(&j);
+}
+
+static void report_similarity(const struct judge *judge, const struct verdict *v)
+{
+    const struct similarities *s = &judge->similarities;
+    if (!judge->wv->options.common.json) {
+        printf("similarity  Spearman %.4f   (%zu of %zu pairs answerable)\n", v->similarity, s->count, s->total);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "eval");
+    json_text(&j, "task", "similarity");
+    json_number(&j, "spearman", v->similarity);
+    json_count(&j, "answerable", s->count);
+    json_count(&j, "questions", s->total);
+    json_end(&j);
+}
+
+void wv_report_verdict(const struct judge *judge, const struct verdict *v)
+{
+    if (judge->wv->options.analogies) report_analogies(judge, v);
+    if (judge->wv->options.similarity) report_similarity(judge, v);
+    fflush(stdout);
+}

@@ -1,0 +1,129 @@
+#include "wv_train.h"
+
+#include "fail.h"
+#include "rows.h"
+#include "tally.h"
+#include "vectors.h"
+#include "wv_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void wv_training_init(struct wv_training *t, const struct wv *w, const struct crew *crew)
+{
+    *t = (struct wv_training){.wv = w};
+    judge_init(&t->judge, w);
+    meter_init(&t->meter, crew->rank == 0);
+}
+
+void wv_training_fini(struct wv_training *t)
+{
+    judge_fini(&t->judge);
+}
+
+/* As in the original program: inputs uniform within 0.5 / dim of 0, outputs 0. The same for a word whatever the cluster. */
+static void draw_input(const void *wv, uint64_t row, float *values)
+{
+    const struct wv *w = wv;
+    struct rng rng;
+    rng_init(&rng, w->options.common.seed, UINT64_C(1) << 40 | row);
+    for (uint64_t i = 0; i < w->options.dim; i++) values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
+}
+
+static bool is_first(const struct crew_member *m)
+{
+    return m->place == 0;
+}
+
+static bool is_over(const struct wv_training *t)
+{
+    uint64_t limit = t->wv->options.seconds;
+    return limit > 0 && meter_now() - t->began_s >= (double)limit;
+}
+
+static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows,
+                                 struct skipgram *step)
+{
+    struct wv_epoch e = {0};
+    for (bool is_last = false; !is_last && !is_over(t);) {
+        const struct window_batch *b = windows_next(windows);
+        is_last = b->is_last;
+        e.words += (double)b->words;
+        e.pairs += (double)b->pairs;
+        e.loss += skipgram_train(step, b);
+        if (is_first(m)) meter_set(&t->meter, (uint64_t)e.words * m->total);
+    }
+    draft_flush(&step->draft);
+    return e;
+}
+
+/* Returns whether there is time for another one: the same on all workers. */
+static bool train_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows, struct skipgram *step,
+                        uint64_t number)
+{
+    char task[32];
+    snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
+    if (is_first(m)) meter_begin(&t->meter, task, "words", t->wv->vocabulary.total);
+    double began = meter_now();
+    struct wv_epoch e = run_epoch(t, m, windows, step);
+    double sums[] = {e.words, e.pairs, e.loss, is_over(t)};
+    crew_sum(m, sums, sizeof sums / sizeof *sums);
+    bool has_time = sums[3] == 0;
+    if (!is_first(m)) return has_time;
+    meter_end(&t->meter);
+    if (!isfinite(sums[2]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+    e = (struct wv_epoch){.words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = meter_now() - began};
+    wv_report_epoch(t->wv, number, &e);
+    return has_time;
+}
+
+static void judge_and_report(struct wv_training *t, struct crew_member *m)
+{
+    if (!judge_has_work(&t->judge)) return;
+    struct verdict v = judge_all(&t->judge, m);
+    if (is_first(m)) wv_report_verdict(&t->judge, &v);
+    free(v.correct);
+}
+
+static void train_all(struct wv_training *t, struct crew_member *m)
+{
+    const struct wv_options *o = &t->wv->options;
+    struct windows *windows = take_memory(1, sizeof *windows);
+    struct skipgram step;
+    windows_open(windows, t->wv, m);
+    skipgram_open(&step, t->wv, m);
+    bool has_time = true;
+    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
+        has_time = train_epoch(t, m, windows, &step, epoch);
+        if (o->eval_every > 0 && epoch % o->eval_every == 0 && epoch < o->common.epochs && has_time)
+            judge_and_report(t, m);
+    }
+    skipgram_close(&step);
+    windows_close(windows);
+    free(windows);
+}
+
+static void write_vectors(const struct wv_training *t, struct crew_member *m)
+{
+    const struct wv_options *o = &t->wv->options;
+    if (o->common.out) vectors_write_tensors(t->wv, m, o->common.out);
+    if (o->text) vectors_write_text(t->wv, m, o->text);
+    if (o->binary) vectors_write_binary(t->wv, m, o->binary);
+}
+
+void wv_work(struct crew_member *m, void *training)
+{
+    struct wv_training *t = training;
+    rows_init(m, WV_INPUTS, draw_input, t->wv);
+    crew_settle(m);
+    if (m->index == 0) t->began_s = meter_now();
+    crew_meet_here(m);
+    train_all(t, m);
+    crew_settle(m);
+    judge_and_report(t, m);
+    struct locus_stats stats = tally_take(m);
+    if (is_first(m) && m->worker) tally_show(&stats, m->crew->size, t->wv->options.common.json);
+    if (is_first(m)) write_vectors(t, m);
+}

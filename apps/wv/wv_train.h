@@ -1,0 +1,28 @@
+/*
+ * wv_train.h - training: epochs, evaluations, and what is reported of them.
+ *
+ * Callers   main(); wv_work() runs on every worker
+ * Memory    the struct
+ * Waiting   for all workers at the end of each epoch
+ */
+#ifndef WV_WV_TRAIN_H
+#define WV_WV_TRAIN_H
+
+#include "judge.h"
+#include "meter.h"
+#include "skipgram.h"
+
+/* What the workers of a node share. */
+struct wv_training {
+    const struct wv *wv;
+    struct judge judge;
+    struct meter meter;
+    double began_s;
+};
+
+void wv_training_init(struct wv_training *, const struct wv *, const struct crew *);
+void wv_training_fini(struct wv_training *);
+/* A crew_work; the context is the struct wv_training. */
+void wv_work(struct crew_member *, void *training);
+
+#endif
