@@ -1,0 +1,81 @@
+/*
+ * mf - factorizes a matrix of ratings on a cluster: SGD with AdaGrad, as in the papers' experiments (NuPS, Section 5.1; Lapse,
+ * Appendix A).
+ *
+ * Read mf.h first (what all share), then mf_train.c (the loop), factors.c (a training step) and visit.c (who visits which
+ * cells when).
+ */
+#include "fail.h"
+#include "mf_options.h"
+#include "mf_report.h"
+#include "mf_train.h"
+#include "zipf.h"
+
+static void load(struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    ratings_init(&f->ratings);
+    if (o->data) {
+        ratings_load(&f->ratings, o->data, o->test, o->held_back, o->common.seed);
+    } else {
+        struct zipf z = {
+            .exponent = o->zipf_exponent, .rank = o->zipf_rank, .noise = o->zipf_noise, .seed = o->common.seed};
+        zipf_parse(&z, o->zipf);
+        zipf_generate(&z, &f->ratings);
+        ratings_finish(&f->ratings, o->held_back, o->common.seed);
+    }
+}
+
+/* Of what must be equal on all nodes. */
+static uint64_t fingerprint(const struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    double numbers[] = {(double)o->rank,
+                        o->has_bias,
+                        o->visit,
+                        (double)o->batch,
+                        o->rate,
+                        o->regularization,
+                        o->init,
+                        (double)o->eval_every,
+                        (double)o->common.epochs,
+                        (double)o->common.seed,
+                        (double)o->common.workers};
+    return settings_digest(ratings_digest(&f->ratings), numbers, sizeof numbers);
+}
+
+static void open_crew(struct crew *crew, const struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    uint32_t length = (uint32_t)(2 * mf_parameters(f));
+    struct locus_table tables[] = {
+        [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
+        [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
+    };
+    struct crew_config c = {.tables = tables,
+                            .table_count = sizeof tables / sizeof *tables,
+                            .workers = (unsigned)o->common.workers,
+                            .technique = (enum locus_technique)o->common.technique,
+                            .is_baseline = o->common.is_baseline,
+                            .fingerprint = fingerprint(f)};
+    crew_open(crew, &c);
+}
+
+int main(int argc, char **argv)
+{
+    static struct mf mf;
+    static struct mf_training training;
+    struct crew crew;
+    fail_set_program("mf");
+    mf_options(&mf.options, argc, argv);
+    load(&mf);
+    open_crew(&crew, &mf);
+    if (crew.rank == 0) mf_report_start(&mf, &crew);
+    if (crew.rank == 0 && mf.options.write) ratings_write(&mf.ratings, mf.options.write);
+    training.mf = &mf;
+    meter_init(&training.meter, crew.rank == 0);
+    crew_run(&crew, mf_work, &training);
+    crew_close(&crew);
+    ratings_fini(&mf.ratings);
+    return 0;
+}

@@ -1,0 +1,164 @@
+#include "mf_options.h"
+
+#include "args.h"
+#include "fail.h"
+
+#include <string.h>
+
+enum { OPTIONS_MAX = 40 };
+
+static const char *const visits[] = {"columns", "blocks", NULL};
+
+static const char about[] =
+    "Factorizes a matrix of which some cells are known (ratings), alone or on a cluster (locus run, mpirun, srun, ...),\n"
+    "and says how well the factors predict cells that were held back.";
+
+static const char more[] = "examples:\n"
+                           "  mf --data ratings.csv --bias --out factors.safetensors\n"
+                           "  mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
+                           "  locus run -n 4 mf --data ratings.mtx --visit blocks --technique relocate\n";
+
+static size_t task_options(struct mf_options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "the task"},
+        {.name = "--data",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->data,
+         .help = "MatrixMarket, or lines of user, item and rating\nwith tabs, commas, \"::\" or spaces between"},
+        {.name = "--test",
+         .argument = "FILE",
+         .kind = ARGS_TEXT,
+         .target = &o->test,
+         .help = "cells to test with, in the same format"},
+        {.name = "--hold-back",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->held_back,
+         .min = 0,
+         .max = 0.9,
+         .help = "without --test: the share of the cells that is\ntested with"},
+        {.name = "--zipf",
+         .argument = "RxCxN",
+         .kind = ARGS_TEXT,
+         .target = &o->zipf,
+         .help = "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"},
+        {.name = "--zipf-exponent",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->zipf_exponent,
+         .max = 10,
+         .help = "of the law"},
+        {.name = "--zipf-rank",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->zipf_rank,
+         .min = 1,
+         .max = 10000,
+         .help = "of the planted factors"},
+        {.name = "--zipf-noise",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->zipf_noise,
+         .max = 1000,
+         .help = "standard deviation; values have 1"},
+        {.name = "--write",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &o->write,
+         .help = "write the cells to train with as MatrixMarket"},
+        {.name = "--rank",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->rank,
+         .min = 1,
+         .max = 10000,
+         .help = "floats of a factor, optimizer state not included"},
+        {.name = "--bias", .kind = ARGS_FLAG, .target = &o->has_bias, .help = "a bias of each row and each column"},
+    };
+    memcpy(to, options, sizeof options);
+    return sizeof options / sizeof *options;
+}
+
+static size_t training_options(struct mf_options *o, struct args_option *to)
+{
+    const struct args_option options[] = {
+        {.kind = ARGS_SECTION, .help = "training"},
+        {.name = "--visit",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->visit,
+         .choices = visits,
+         .help = "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
+        {.name = "--batch",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->batch,
+         .min = 1,
+         .max = 1e5,
+         .help = "cells of a step"},
+        {.name = "--lr",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->rate,
+         .max = 100,
+         .help = "learning rate of AdaGrad"},
+        {.name = "--reg",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->regularization,
+         .max = 1000,
+         .help = "weight of the squared norm, for each cell"},
+        {.name = "--init",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->init,
+         .max = 10,
+         .help = "standard deviation of the first products"},
+        {.name = "--eval-every",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->eval_every,
+         .max = 1e6,
+         .help = "test each N epochs, besides at the end"},
+        {.name = "--seconds",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->seconds,
+         .max = 1e9,
+         .help = "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"},
+    };
+    memcpy(to, options, sizeof options);
+    return sizeof options / sizeof *options;
+}
+
+static void check(const struct mf_options *o)
+{
+    if (!o->data && !o->zipf) fail_usage("--data is missing: the ratings to learn from; or --zipf makes some up");
+    if (o->data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
+    if (o->zipf && o->test) fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+}
+
+void mf_options(struct mf_options *o, int argc, char **argv)
+{
+    struct args_option options[OPTIONS_MAX];
+    *o = (struct mf_options){.rank = 100,
+                             .batch = 128,
+                             .rate = 0.05,
+                             .regularization = 0.02,
+                             .init = 0.1,
+                             .held_back = 0.1,
+                             .zipf_exponent = 1.1,
+                             .zipf_rank = 10,
+                             .zipf_noise = 0.1};
+    settings_init(&o->common);
+    size_t count = task_options(o, options);
+    count += training_options(o, options + count);
+    settings_options(&o->common, options + count);
+    count += SETTINGS_OPTIONS;
+    args_parse(
+        &(struct args_program){.name = "mf", .about = about, .more = more, .options = options, .option_count = count},
+        argc, argv);
+    check(o);
+}

@@ -1,0 +1,123 @@
+#include "mf_train.h"
+
+#include "fail.h"
+#include "mf_report.h"
+#include "mf_save.h"
+#include "rmse.h"
+#include "rows.h"
+#include "tally.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct first_values {
+    const struct mf *mf;
+    enum mf_table table;
+};
+
+/* Uniform; products of two factors have the wanted standard deviation. The same for a factor whatever the cluster. Biases and
+ * sums of squares begin at 0. */
+static void draw_factor(const void *first_values, uint64_t row, float *values)
+{
+    const struct first_values *f = first_values;
+    const struct mf_options *o = &f->mf->options;
+    double deviation = sqrt(o->init) * pow((double)o->rank, -0.25);
+    struct rng rng;
+    rng_init(&rng, o->common.seed, (UINT64_C(1) + f->table) << 40 | row);
+    for (uint64_t i = 0; i < o->rank; i++) values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
+}
+
+static bool is_first(const struct crew_member *m)
+{
+    return m->place == 0;
+}
+
+static bool is_over(const struct mf_training *t)
+{
+    uint64_t limit = t->mf->options.seconds;
+    return limit > 0 && meter_now() - t->began_s >= (double)limit;
+}
+
+/* With blocks, workers meet within an epoch: all of them train it to its end. */
+static bool ends_here(const struct mf_training *t)
+{
+    return t->mf->options.visit != MF_BLOCKS && is_over(t);
+}
+
+static struct mf_epoch run_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit,
+                                 struct factors *step)
+{
+    struct mf_epoch e = {0};
+    for (bool is_last = false; !is_last && !ends_here(t);) {
+        const struct visit_batch *b = visit_next(visit);
+        is_last = b->is_last;
+        e.cells += b->cells;
+        e.squares += factors_train(step, visit, b);
+        if (is_first(m)) meter_set(&t->meter, (uint64_t)e.cells * m->total);
+    }
+    draft_flush(&step->draft);
+    return e;
+}
+
+/* Returns whether there is time for another one: the same on all workers. */
+static bool train_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit, struct factors *step,
+                        uint64_t number)
+{
+    char task[32];
+    snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
+    if (is_first(m)) meter_begin(&t->meter, task, "cells", t->mf->ratings.train);
+    double began = meter_now();
+    struct mf_epoch e = run_epoch(t, m, visit, step);
+    double sums[] = {e.cells, e.squares, is_over(t)};
+    crew_sum(m, sums, sizeof sums / sizeof *sums);
+    bool has_time = sums[2] == 0;
+    if (!is_first(m)) return has_time;
+    meter_end(&t->meter);
+    if (!isfinite(sums[1]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+    e = (struct mf_epoch){.cells = sums[0], .squares = sums[1], .seconds = meter_now() - began};
+    mf_report_epoch(t->mf, number, &e);
+    return has_time;
+}
+
+static void test_and_report(struct mf_training *t, struct crew_member *m)
+{
+    if (t->mf->ratings.test == 0) return;
+    struct rmse r = rmse_of_test(t->mf, m);
+    if (is_first(m)) mf_report_test(t->mf, &r);
+}
+
+static void train_all(struct mf_training *t, struct crew_member *m)
+{
+    const struct mf_options *o = &t->mf->options;
+    struct visit visit;
+    struct factors step;
+    visit_open(&visit, t->mf, m);
+    factors_open(&step, t->mf, m);
+    /* Sorting out the cells is not part of the first epoch. */
+    crew_settle(m);
+    if (m->index == 0) t->began_s = meter_now();
+    crew_meet_here(m);
+    bool has_time = true;
+    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
+        has_time = train_epoch(t, m, &visit, &step, epoch);
+        if (o->eval_every > 0 && epoch % o->eval_every == 0 && epoch < o->common.epochs && has_time)
+            test_and_report(t, m);
+    }
+    factors_close(&step);
+    visit_close(&visit);
+}
+
+void mf_work(struct crew_member *m, void *training)
+{
+    struct mf_training *t = training;
+    rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
+    rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
+    crew_settle(m);
+    train_all(t, m);
+    crew_settle(m);
+    test_and_report(t, m);
+    struct locus_stats stats = tally_take(m);
+    if (is_first(m) && m->worker) tally_show(&stats, m->crew->size, t->mf->options.common.json);
+    if (is_first(m) && t->mf->options.common.out) mf_save(t->mf, m);
+}

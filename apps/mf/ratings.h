@@ -1,0 +1,44 @@
+/*
+ * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
+ *
+ * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating with tabs, commas, "::" or
+ * spaces between them: names or numbers, further fields are passed over, and a first line without a rating is a heading.
+ *
+ * Callers   main() loads; any thread reads
+ * Memory    12 bytes a cell
+ * Waiting   for the disk
+ */
+#ifndef MF_RATINGS_H
+#define MF_RATINGS_H
+
+#include "names.h"
+
+#include <stdbool.h>
+
+struct rating {
+    uint32_t row, column;
+    float value;
+};
+
+struct ratings {
+    struct rating *list;
+    size_t train, test; /* how many of each */
+    size_t room;
+    uint32_t rows, columns;
+    struct names row_names, column_names; /* without names (MatrixMarket, generated) both are empty */
+    double mean;                          /* of those to train with */
+};
+
+void ratings_init(struct ratings *);
+void ratings_fini(struct ratings *);
+/* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share `held_back` of the cells, chosen by
+ * the seed, is for testing. */
+void ratings_load(struct ratings *, const char *train, const char *test, double held_back, uint64_t seed);
+/* For generators: adds a cell to train with, and in the end sets the mean and holds some back. */
+void ratings_add(struct ratings *, struct rating);
+void ratings_finish(struct ratings *, double held_back, uint64_t seed);
+/* Those to train with, as MatrixMarket. */
+void ratings_write(const struct ratings *, const char *path);
+uint64_t ratings_digest(const struct ratings *);
+
+#endif

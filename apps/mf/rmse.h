@@ -1,0 +1,19 @@
+/*
+ * rmse.h - the root of the mean squared error over the cells held back, computed by all nodes.
+ *
+ * Callers   every worker of every node, a collective
+ * Memory    a few hundred factors, for the call
+ * Waiting   for rows of other nodes, and for all workers
+ */
+#ifndef MF_RMSE_H
+#define MF_RMSE_H
+
+#include "mf.h"
+
+struct rmse {
+    double rmse, seconds;
+};
+
+struct rmse rmse_of_test(const struct mf *, struct crew_member *);
+
+#endif

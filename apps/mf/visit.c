@@ -1,0 +1,288 @@
+#include "visit.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Cells that the loader is ahead, about; and batches at least. */
+enum { AHEAD_CELLS = 32768, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
+
+/* Intents for rows last for the whole training. */
+static const locus_clock FOREVER = INT64_C(1) << 60;
+
+/* ---- who has which cells ---- */
+
+void visit_cut(const uint64_t *weights, uint32_t count, uint32_t parts, uint32_t *bounds)
+{
+    uint64_t total = 0, sum = 0;
+    for (uint32_t i = 0; i < count; i++) total += weights[i];
+    uint32_t part = 0;
+    bounds[0] = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += weights[i];
+        /* A part ends where the sum comes nearest to its share. */
+        while (part + 1 < parts && 2 * sum * parts >= (2 * (uint64_t)(part + 1) * total) + weights[i] * parts) {
+            bounds[++part] = i;
+        }
+    }
+    while (part < parts) bounds[++part] = count;
+}
+
+static uint32_t part_of(const uint32_t *bounds, uint32_t parts, uint32_t i)
+{
+    uint32_t part = 0;
+    while (part + 1 < parts && i >= bounds[part + 1]) part++;
+    return part;
+}
+
+/* Of the cells in rows first ... end - 1, how many there are in each column, or of all cells in each row. */
+static uint64_t *count_columns(const struct ratings *r, uint32_t first, uint32_t end)
+{
+    uint64_t *counts = take_memory(r->columns, sizeof *counts);
+    for (size_t i = 0; i < r->train; i++) {
+        if (r->list[i].row >= first && r->list[i].row < end) counts[r->list[i].column]++;
+    }
+    return counts;
+}
+
+static void cut_rows(const struct ratings *r, uint32_t parts, uint32_t *bounds)
+{
+    uint64_t *counts = take_memory(r->rows, sizeof *counts);
+    for (size_t i = 0; i < r->train; i++) counts[r->list[i].row]++;
+    visit_cut(counts, r->rows, parts, bounds);
+    free(counts);
+}
+
+static void cut_columns(const struct ratings *r, uint32_t first_row, uint32_t end_row, uint32_t parts, uint32_t *bounds)
+{
+    uint64_t *counts = count_columns(r, first_row, end_row);
+    visit_cut(counts, r->columns, parts, bounds);
+    free(counts);
+}
+
+struct share {
+    uint32_t first_row, end_row, first_column, end_column;
+};
+
+static struct share share_of(struct visit *v, const struct crew_member *m)
+{
+    const struct ratings *r = &v->mf->ratings;
+    bool has_blocks = v->mf->options.visit == MF_BLOCKS;
+    uint32_t parts = has_blocks ? m->total : (uint32_t)m->crew->size;
+    uint32_t own = has_blocks ? m->place : (uint32_t)m->crew->rank;
+    uint32_t *rows = take_memory(parts + 1, sizeof *rows), *columns = take_memory(m->total + 1, sizeof *columns);
+    cut_rows(r, parts, rows);
+    struct share s = {.first_row = rows[own], .end_row = rows[own + 1], .end_column = r->columns};
+    v->blocks = has_blocks ? m->total : 1;
+    v->place = m->place;
+    v->block_column = take_memory(v->blocks + 1, sizeof *v->block_column);
+    if (has_blocks) {
+        cut_columns(r, 0, r->rows, m->total, v->block_column);
+    } else {
+        cut_columns(r, s.first_row, s.end_row, m->crew->workers, columns);
+        s.first_column = columns[m->index];
+        s.end_column = columns[m->index + 1];
+        v->block_column[1] = r->columns;
+    }
+    free(rows);
+    free(columns);
+    return s;
+}
+
+static bool has_cell(const struct share *s, const struct rating *x)
+{
+    return x->row >= s->first_row && x->row < s->end_row && x->column >= s->first_column && x->column < s->end_column;
+}
+
+/* Columns ascend, and blocks are ranges of columns. */
+static void take_cells(struct visit *v, const struct share *s)
+{
+    const struct ratings *r = &v->mf->ratings;
+    size_t *at = take_memory((size_t)r->columns + 1, sizeof *at);
+    for (size_t i = 0; i < r->train; i++) {
+        if (!has_cell(s, &r->list[i])) continue;
+        at[r->list[i].column + 1]++;
+        v->count++;
+    }
+    v->cells = take_memory(v->count, sizeof *v->cells);
+    v->groups = take_memory(r->columns, sizeof *v->groups);
+    v->block_first = take_memory(v->blocks + 1, sizeof *v->block_first);
+    for (uint32_t c = 0; c < r->columns; c++) {
+        size_t cells = at[c + 1];
+        at[c + 1] += at[c];
+        if (cells == 0) continue;
+        v->block_first[part_of(v->block_column, v->blocks, c) + 1]++;
+        v->groups[v->group_count++] = (struct visit_group){.column = c, .first = at[c], .end = at[c] + cells};
+    }
+    for (uint32_t b = 0; b < v->blocks; b++) v->block_first[b + 1] += v->block_first[b];
+    for (size_t i = 0; i < r->train; i++) {
+        if (has_cell(s, &r->list[i])) v->cells[at[r->list[i].column]++] = r->list[i];
+    }
+    free(at);
+}
+
+static void announce_rows(const struct visit *v, const struct crew_member *m, const struct share *s)
+{
+    if (!m->worker) return;
+    bool *is_used = take_memory(v->mf->ratings.rows, sizeof *is_used);
+    locus_key *keys = take_memory(INTENT_KEYS, sizeof *keys);
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++) is_used[v->cells[i].row] = true;
+    for (uint32_t row = s->first_row; row < s->end_row; row++) {
+        if (is_used[row]) keys[count++] = mf_row_key(row);
+        if (count == INTENT_KEYS || (count > 0 && row + 1 == s->end_row)) {
+            must(locus_intent(m->worker, keys, count, 0, FOREVER, LOCUS_READ_WRITE), "intent");
+            count = 0;
+        }
+    }
+    free(is_used);
+    free(keys);
+}
+
+/* ---- the loader's side ---- */
+
+static uint32_t block_now(const struct visit *v)
+{
+    return (v->place + v->part) % v->blocks;
+}
+
+static void swap_groups(struct visit_group *a, struct visit_group *b)
+{
+    struct visit_group kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void begin_part(struct visit *v, uint32_t part)
+{
+    v->part = part;
+    uint32_t block = block_now(v);
+    size_t first = v->block_first[block], end = v->block_first[block + 1];
+    for (size_t i = end; i > first + 1; i--)
+        swap_groups(&v->groups[i - 1], &v->groups[first + rng_below(&v->rng, i - first)]);
+    v->group = first;
+    v->at = first < end ? v->groups[first].first : 0;
+}
+
+static bool is_part_over(const struct visit *v)
+{
+    return v->group == v->block_first[block_now(v) + 1];
+}
+
+/* A random one of the column's cells that are left, which comes to the front of them. */
+static const struct rating *take_cell(struct visit *v)
+{
+    const struct visit_group *g = &v->groups[v->group];
+    size_t chosen = v->at + rng_below(&v->rng, g->end - v->at);
+    struct rating kept = v->cells[chosen];
+    v->cells[chosen] = v->cells[v->at];
+    v->cells[v->at] = kept;
+    return &v->cells[v->at++];
+}
+
+static void add_column(struct visit *v, struct visit_batch *b)
+{
+    const struct visit_group *g = &v->groups[v->group];
+    size_t room = v->mf->options.batch;
+    uint32_t place = b->columns++;
+    b->keys[place] = mf_column_key(v->mf, g->column);
+    while (v->at < g->end && b->cells < room) {
+        const struct rating *x = take_cell(v);
+        /* Behind where the columns can be, for now. */
+        b->keys[room + b->cells] = mf_row_key(x->row);
+        b->column[b->cells] = place;
+        b->values[b->cells++] = x->value;
+    }
+    if (v->at < g->end) return;
+    v->group++;
+    if (!is_part_over(v)) v->at = v->groups[v->group].first;
+}
+
+static void announce(const struct visit *v, locus_loader *loader, const struct visit_batch *b)
+{
+    const struct mf_options *o = &v->mf->options;
+    locus_clock now = (locus_clock)v->batches;
+    /* Where localize moves the blocks, an intent would take columns from a worker that is not through with them. */
+    if (o->visit == MF_BLOCKS && o->common.technique == LOCUS_RELOCATE) return;
+    must(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE), "intent");
+}
+
+static bool begin_batch(struct visit *v, struct visit_batch *b)
+{
+    b->begins_block = false;
+    if (v->epochs > 0 && !is_part_over(v)) return true;
+    bool is_epoch = v->epochs == 0 || v->part + 1 == v->blocks;
+    if (is_epoch && v->epochs == v->mf->options.common.epochs) return false;
+    v->epochs += is_epoch;
+    begin_part(v, is_epoch ? 0 : v->part + 1);
+    b->begins_block = true;
+    return true;
+}
+
+static bool fill(void *visit, locus_loader *loader, void *to)
+{
+    struct visit *v = visit;
+    struct visit_batch *b = to;
+    size_t room = v->mf->options.batch;
+    if (!begin_batch(v, b)) return false;
+    b->columns = b->cells = 0;
+    b->block = block_now(v);
+    while (b->cells < room && !is_part_over(v)) add_column(v, b);
+    memmove(b->keys + b->columns, b->keys + room, b->cells * sizeof *b->keys);
+    b->ends_block = is_part_over(v);
+    b->is_last = b->ends_block && v->part + 1 == v->blocks;
+    if (loader) announce(v, loader, b);
+    v->batches++;
+    return true;
+}
+
+/* ---- memory ---- */
+
+static struct visit_batch *batch_new(size_t cells)
+{
+    struct visit_batch *b = take_memory(1, sizeof *b);
+    b->keys = take_memory(2 * cells, sizeof *b->keys);
+    b->column = take_memory(cells, sizeof *b->column);
+    b->values = take_memory(cells, sizeof *b->values);
+    return b;
+}
+
+void visit_open(struct visit *v, const struct mf *f, struct crew_member *m)
+{
+    size_t batch = f->options.batch;
+    *v = (struct visit){.mf = f};
+    struct share s = share_of(v, m);
+    take_cells(v, &s);
+    announce_rows(v, m, &s);
+    rng_init(&v->rng, f->options.common.seed, 2 + m->place);
+    v->list_count = AHEAD_CELLS / batch > AHEAD_BATCHES ? AHEAD_CELLS / batch : AHEAD_BATCHES;
+    v->list = take_memory(v->list_count, sizeof *v->list);
+    for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
+    feeder_open(&v->feeder, m->worker, (void **)v->list, v->list_count, fill, v);
+}
+
+const struct visit_batch *visit_next(struct visit *v)
+{
+    if (v->has_taken) feeder_give(&v->feeder);
+    const struct visit_batch *b = feeder_take(&v->feeder);
+    v->has_taken = b != NULL;
+    return b;
+}
+
+void visit_close(struct visit *v)
+{
+    feeder_close(&v->feeder);
+    for (size_t i = 0; i < v->list_count; i++) {
+        free(v->list[i]->keys);
+        free(v->list[i]->column);
+        free(v->list[i]->values);
+        free(v->list[i]);
+    }
+    free(v->list);
+    free(v->cells);
+    free(v->groups);
+    free(v->block_first);
+    free(v->block_column);
+    *v = (struct visit){0};
+}

@@ -1,0 +1,68 @@
+/*
+ * visit.h - a worker's cells as training batches, prepared ahead by its loader (feeder.h), which signals intent for the columns;
+ * the intent for its rows the worker has from the start.
+ *
+ * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each about as many. An epoch
+ * takes the columns in a random order, and the cells of each in a random order.
+ *
+ * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many blocks as there are workers. In
+ * the s-th part of an epoch, worker w takes block w + s; after each part all workers meet, so no two have a row or a column
+ * at once.
+ *
+ * Callers   one worker's thread; the filling runs on its loader's
+ * Memory    the worker's cells, and the batches
+ * Waiting   visit_next() for the loader
+ * Life      open; visit_next() until it returns NULL, after the last epoch; close, at any time
+ */
+#ifndef MF_VISIT_H
+#define MF_VISIT_H
+
+#include "feeder.h"
+#include "mf.h"
+#include "rng.h"
+
+struct visit_batch {
+    uint32_t columns, cells;
+    locus_key *keys;  /* of the columns, once each; then of the row of each cell */
+    uint32_t *column; /* of each cell: place of its column */
+    float *values;    /* of each cell */
+    uint32_t block;   /* of columns: MF_BLOCKS */
+    bool begins_block, ends_block;
+    bool is_last; /* of its epoch; it may have no cells */
+};
+
+/* The cells of a column. */
+struct visit_group {
+    uint32_t column;
+    size_t first, end;
+};
+
+struct visit {
+    const struct mf *mf;
+    struct feeder feeder;
+    struct rng rng;
+    struct rating *cells; /* column by column, block by block */
+    size_t count;
+    struct visit_group *groups;
+    size_t group_count;
+    size_t *block_first; /* group of each block; one more for the end */
+    uint32_t blocks, place;
+    uint32_t *block_column; /* the first column of each block; one more for the end */
+
+    uint32_t part;    /* of the epoch */
+    size_t group, at; /* the next cell of the part */
+    uint64_t batches, epochs;
+    struct visit_batch **list;
+    size_t list_count;
+    bool has_taken;
+};
+
+void visit_open(struct visit *, const struct mf *, struct crew_member *);
+/* Valid until the next call. */
+const struct visit_batch *visit_next(struct visit *);
+void visit_close(struct visit *);
+
+/* Cuts 0 ... count - 1 into parts of about the same weight: part p is from bounds[p] to before bounds[p + 1]. */
+void visit_cut(const uint64_t *weights, uint32_t count, uint32_t parts, uint32_t *bounds);
+
+#endif
