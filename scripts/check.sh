@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# Everything that must hold, in stages. Each stage has a time limit and a log in build/check/; the last line is the sum of
+# all tests, a stage without tests of its own counting as one.
+#
+#     scripts/check.sh [STAGE...]          all stages, or the named ones
+#     scripts/check.sh --soak [STAGE...]   only the tests that go on for LOCUS_TEST_SECONDS, under every sanitizer
+#     scripts/check.sh --run STAGE         one stage in this process
+#
+# A stage that cannot run here ends with status 77 and its last line says why; it is listed as skipped.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+# What the caller's make was told (CC=, SAN=, V=) is not meant for the stages.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC SAN CFLAGS LDFLAGS CPPFLAGS RUNNER T
+export LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-5}
+
+# In 20 minutes on two cores all must be over, whatever hangs.
+ALL_SECONDS=1140
+LOGS=build/check
+
+# Stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time, for many tests mostly wait. Two stages
+# that build the same variant are never in different ones of those three.
+#
+# name, lane, limit in seconds, what it shows
+STAGES='
+tree             0  30 no machine paths and no unfinished marks in the tree
+format           0  60 every source has the style of .clang-format
+build-gcc        0 300 gcc builds everything without a warning
+build-clang      0 300 clang does too
+selftest         0 200 the runners and ThreadSanitizer still see a fault
+unit             1 360 unit tests
+unit-asan        1 450 unit tests, AddressSanitizer and UBSan
+unit-tsan        3 700 unit tests, ThreadSanitizer
+sim              2 360 simulations
+mutants          2 270 the simulations find every planted fault
+mutants-protocol 2 360 the same for the protocol between nodes
+sim-asan         1 450 simulations, AddressSanitizer and UBSan
+cluster          1 360 several processes
+cluster-asan     1 450 several processes, AddressSanitizer and UBSan
+cluster-tsan     3 700 several processes, ThreadSanitizer
+fuzz             2 360 fuzzers
+headers          2 180 every header compiles alone
+bench            1 270 every benchmark runs, small
+install          1 180 a program compiles against the installed library
+tidy             2 600 clang-tidy
+cppcheck         2 270 cppcheck
+analyzer         2 180 gcc -fanalyzer
+scripts          2  60 shellcheck
+'
+SOAK_STAGES='unit unit-asan unit-tsan sim sim-asan cluster cluster-asan cluster-tsan fuzz'
+
+build() { make -j"$(nproc)" "$@"; }
+skip() { echo "$*"; exit 77; }
+need() { command -v "$1" > /dev/null || skip "there is no $1 here"; }
+
+# ---- the stages ----------------------------------------------------------------------------------------------------
+
+# A sanitizer may be there to compile with and yet not run on this kernel.
+need_sanitizer() {
+    local probe=build/probe-$1
+    mkdir -p build
+    echo 'int main(void) { return 0; }' | "${2:-gcc}" -fsanitize="$1" -x c - -o "$probe" || skip "no -fsanitize=$1 here"
+    "$probe" || skip "a program with -fsanitize=$1 does not run on this kernel"
+}
+
+stage_tree() {
+    need git
+    git rev-parse --is-inside-work-tree > /dev/null 2>&1 || skip "this is not a git checkout"
+    local before='(^|[^A-Za-z0-9_.~$}-])' here="$PWD"
+    # A checkout right below / has a name like any folder's.
+    [[ $here == /*/* ]] || here=/home
+    # The brackets keep this file out of what it finds.
+    if git grep -nIE "$before/(home|root|work|Users|mnt)/[A-Za-z0-9_.]" -- . ':!LICENSE' ||
+        git grep -nIE "$before$(printf '%s/' "$here" | sed 's/[^A-Za-z0-9\/]/[&]/g')" ||
+        git grep -nIE 'FIX[M]E|TO[D]O|X[X]X' -- . ':!test'; then
+        echo "The lines above name a path of one machine, or something unfinished."
+        return 1
+    fi
+}
+
+stage_format() {
+    need clang-format
+    # Versions differ in what they write.
+    clang-format --version | grep -q 'version 14\.' || skip "the style is that of clang-format 14"
+    make format-check
+}
+
+stage_build-gcc() { build everything; }
+stage_build-clang() { need clang; build CC=clang everything; }
+stage_headers() { need clang; need g++; make headers; }
+stage_selftest() { make selftest; }
+
+stage_unit() { build RUNNER="$UNIT_RUNNER" test; }
+stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER="$UNIT_RUNNER" test; }
+# But for suites that have one thread, and take long under it.
+stage_unit-tsan() {
+    need_sanitizer thread
+    build SAN=thread RUNNER=plain T='-pinning/ -relocation/ -shard/ -decisions/ -mf/ -wv/ -wordnet/ -target/' test
+}
+
+stage_sim() { build sim; }
+stage_mutants() { need gcc; test/sim/local_mutants.sh; }
+stage_mutants-protocol() { need gcc; test/sim/protocol_mutants.sh; }
+stage_sim-asan() { need_sanitizer address; build SAN=address sim; }
+stage_cluster() { build cluster; }
+stage_cluster-asan() { need_sanitizer address; build SAN=address cluster; }
+stage_cluster-tsan() { need_sanitizer thread; build SAN=thread cluster; }
+stage_fuzz() {
+    need clang
+    need_sanitizer address clang
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer -x c - -o build/probe-fuzzer || skip "clang has no libFuzzer here"
+    build fuzz
+}
+
+stage_bench() { build benches && scripts/bench.sh --quick build/gcc/bench/*; }
+stage_install() { test/install.sh; }
+stage_tidy() { need clang-tidy; make tidy; }
+stage_cppcheck() { need cppcheck; make cppcheck; }
+stage_analyzer() { make analyzer; }
+stage_scripts() { need shellcheck; make shellcheck; }
+
+# ---- running them --------------------------------------------------------------------------------------------------
+
+# Stages for which there is nothing yet are left out.
+has_work() {
+    case $1 in
+        unit*) compgen -G 'test/unit/*.c' || compgen -G 'test/unit/*/*.c' ;;
+        sim*) compgen -G 'test/sim/*.c' || compgen -G 'test/sim/*/*.c' ;;
+        cluster*) compgen -G 'test/cluster/*.c' || compgen -G 'test/cluster/*/*.c' ;;
+        fuzz) compgen -G 'test/fuzz/*.c' || compgen -G 'test/fuzz/*/*.c' ;;
+        bench) compgen -G 'bench/*.c' || compgen -G 'bench/*/*.c' ;;
+    esac > /dev/null
+    local status=$?
+    case $1 in unit* | sim* | cluster* | fuzz | bench) return $status ;; esac
+}
+
+limit_of() { awk -v s="$1" '$1 == s { print $3 }' <<< "$STAGES"; }
+lane_of() { awk -v s="$1" '$1 == s { print $2 }' <<< "$STAGES"; }
+seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
+
+# Adds up what a stage's log counts, into its .result: passed, failed, skipped; .skips and .failures name them. A stage that
+# counts nothing is one test itself.
+count_stage() {
+    local stage=$1 status=$2 log=$LOGS/$1.log p f s
+    read -r p f s < <(awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }
+                           END { print p + 0, f + 0, s + 0 }' "$log")
+    {
+        if [ "$status" -eq 77 ]; then
+            s=$((s + 1))
+            echo "skipped: $stage: $(tail -n 1 "$log")"
+        elif [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
+            f=1
+            if [ "$status" -eq 124 ]; then echo "failed: $stage: not done after its time limit"; fi
+        elif [ $((p + f + s)) -eq 0 ]; then
+            p=1
+        fi
+        sed -n -e "s|^skipped: |skipped: $stage: |p" -e "s|^failed: |failed: $stage: |p" "$log"
+    } > "$LOGS/$stage.named"
+    if [ "$f" -gt 0 ] && ! grep -q '^failed: ' "$LOGS/$stage.named"; then
+        echo "failed: $stage: see $log" >> "$LOGS/$stage.named"
+    fi
+    echo "$p $f $s" > "$LOGS/$stage.result"
+}
+
+# What is printed of a stage when it has ended, in one piece.
+report_stage() {
+    local stage=$1 status=$2 seconds=$3 log=$LOGS/$1.log word=ok p f s
+    read -r p f s < "$LOGS/$stage.result"
+    [ "$status" -eq 77 ] && word=skipped
+    [ "$f" -gt 0 ] && word=FAILED
+    printf '== %s\n' "$stage"
+    if [ "$f" -gt 0 ]; then
+        tail -n 100 "$log"
+    else
+        grep -E '^\[====\] Synthesis|^[0-9]+ passed, ' "$log"
+    fi
+    printf '   %s, %s s\n' "$word" "$seconds"
+    printf '%-16s %-8s %6d %6d %7d %8s\n' "$stage" "$word" "$p" "$f" "$s" "$seconds" > "$LOGS/$stage.row"
+}
+
+run_stage() {
+    local stage=$1 limit=$2 start=$EPOCHREALTIME status seconds
+    timeout --kill-after=10 "$limit" "$0" --run "$stage" > "$LOGS/$stage.log" 2>&1 < /dev/null
+    status=$?
+    seconds=$(seconds_since "$start")
+    count_stage "$stage" "$status"
+    report_stage "$stage" "$status" "$seconds" > "$LOGS/$stage.report"
+    cat "$LOGS/$stage.report"
+}
+
+# run_lane LANE STAGE...: those of the lane, in order
+run_lane() {
+    local lane=$1 left limit stage
+    shift
+    for stage; do
+        [ "$(lane_of "$stage")" = "$lane" ] || continue
+        has_work "$stage" || continue
+        limit=$(limit_of "$stage")
+        [ "$soak" ] && limit=0
+        left=$((ALL_SECONDS - (SECONDS - begin)))
+        [ "$soak" ] || [ "$limit" -le "$left" ] || limit=$((left > 1 ? left : 1))
+        run_stage "$stage" "$limit"
+    done
+}
+
+run_stages() {
+    begin=$SECONDS
+    rm -rf "$LOGS" && mkdir -p "$LOGS"
+    run_lane 0 "$@"
+    run_lane 1 "$@" &
+    run_lane 3 "$@" &
+    run_lane 2 "$@"
+    wait
+}
+
+closing_lines() {
+    local stage
+    printf '\n%-16s %-8s %6s %6s %7s %8s\n' stage result passed failed skipped seconds
+    for stage; do cat "$LOGS/$stage.row" 2> /dev/null; done
+    echo
+    for stage; do grep '^skipped: ' "$LOGS/$stage.named" 2> /dev/null; done
+    for stage; do grep '^failed: ' "$LOGS/$stage.named" 2> /dev/null; done
+    cat "$LOGS"/*.result | awk '{ p += $1; f += $2; s += $3 }
+        END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+}
+
+soak=
+case "${1:-}" in
+    --run) "stage_$2"; exit ;;
+    --soak) soak=1; shift ;;
+esac
+# Criterion does not know that a longer test has a longer limit.
+export UNIT_RUNNER=criterion
+[ "$soak" ] && UNIT_RUNNER=plain
+
+mapfile -t known < <(awk 'NF { print $1 }' <<< "$STAGES")
+for stage; do
+    [ "$(limit_of "$stage")" ] || { echo "There is no stage $stage. They are: ${known[*]}"; exit 2; }
+done
+if [ $# -gt 0 ]; then
+    known=("$@")
+elif [ "$soak" ]; then
+    read -ra known <<< "$SOAK_STAGES"
+fi
+run_stages "${known[@]}"
+closing_lines "${known[@]}" | tee "$LOGS/closing"
+# All that were to run have ended, and none failed.
+tail -n 1 "$LOGS/closing" | grep -q '^[0-9]* passed, 0 failed, '
