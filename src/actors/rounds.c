@@ -575,7 +575,7 @@ int rounds_init(struct shard *s)
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));
     if (!all->peer || !all->window || !all->settle) return -ENOMEM;
-    for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE, TIMING_QUANTILE);
+    for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
     return rc;
 }

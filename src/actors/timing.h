@@ -24,8 +24,9 @@
 #define TIMING_FIRST_RATE 10.0
 #define TIMING_MEMORY_NS UINT64_C(1000000000)
 
-/* The least k with P(X <= k) >= p, X ~ Poisson(mean). Exact up to a mean of 1000, the normal approximation above. */
-locus_clock timing_quantile(double mean, double p);
+/* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100; above it may be one more or
+ * less. */
+locus_clock timing_quantile(double mean);
 
 /* One worker and one peer. */
 struct timing {
