@@ -238,7 +238,7 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct spot
     struct wire_entry *a = answer(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
     struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
     /* A replica of the origin's may be on its way that does not have this yet: then it waits for one that has. */
-    if (a && r && owner_holder(r, e->origin)) a->version = owner_version(s, r, spot);
+    if (a && r && owner_holder(r, e->origin)) a->version = owner_version(r, spot);
 }
 
 static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)

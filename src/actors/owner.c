@@ -43,7 +43,9 @@ static void remove_holder(struct record *r, struct spot spot, unsigned node)
     struct holder *h = owner_holder(r, node);
     if (!h) return;
     *h = r->holder[--r->holders];
-    if (r->holders == 0) row_unshare(spot);
+    if (r->holders > 0) return;
+    row_unshare(spot);
+    r->version = 0; /* nobody has any: there is nothing to remember */
 }
 
 /* Full replication: everybody is a holder from the start, of zeros with version 0. */
@@ -63,9 +65,8 @@ static void note_word(struct record *r, directory_word w)
     r->version++;
 }
 
-uint64_t owner_version(struct shard *s, struct record *r, struct spot spot)
+uint64_t owner_version(struct record *r, struct spot spot)
 {
-    (void)s;
     note_word(r, row_word(spot));
     return r->version;
 }
@@ -106,7 +107,7 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     struct holder *h = owner_holder(r, node);
     if (!h) return 0;
     h->is_queued = false;
-    if (!location_of(s, spot).is_here || h->seen >= owner_version(s, r, spot)) return 0;
+    if (!location_of(s, spot).is_here || h->seen >= owner_version(r, spot)) return 0;
     say_row(s, r, spot, h, WIRE_REFRESH, 0);
     return wire_entry_bytes(spot.part->length);
 }
@@ -116,7 +117,7 @@ void owner_changed(struct shard *s, struct record *r)
     struct spot spot = shard_spot(s, r->index);
     row_clean(spot);
     add_all_holders(s, r, spot);
-    uint64_t version = owner_version(s, r, spot);
+    uint64_t version = owner_version(r, spot);
     for (unsigned i = 0; i < r->holders; i++) {
         struct holder *h = &r->holder[i];
         if (h->seen >= version || h->is_queued) continue;
@@ -185,6 +186,7 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
  * written in between. Every write counts one in the word. One look: what is written after it is a later version. */
 static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e)
 {
+    if (r->holders == 0) return false; /* the last one left with this entry, and its version with it */
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
     directory_word w = row_word(spot), expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
     note_word(r, w);
@@ -195,7 +197,7 @@ static void serve_entry(struct shard *s, struct spot spot, const struct wire_ent
 {
     struct record *r = record_get(&s->records, spot.index);
     add_all_holders(s, r, spot);
-    bool fresh = r->holders > 0 && e->version == owner_version(s, r, spot) && !(e->flags & WIRE_VALUE);
+    bool fresh = r->holders > 0 && e->version == owner_version(r, spot) && !(e->flags & WIRE_VALUE);
     merge(s, r, spot, e);
     struct holder *only = only_one_who_wants(s, r);
     if (only && only->node == e->origin) {

@@ -11,7 +11,8 @@
  * entry, which carries what the holder has added. The holder's own updates meanwhile stay on top of what arrives.
  *
  * Who holds a replica, and which version it was sent last, is in the key's record. A version belongs to the main copy and
- * rises when a look finds it changed.
+ * rises when a look finds it changed. Without holders there is none; it begins anew with the next one. That is safe because
+ * what a former holder was told came on the link that brings it the answer with the new one, and before it.
  *
  * Callers   shard.c, rounds.c, access.c
  * Memory    16 bytes a holder, in the record
@@ -27,7 +28,7 @@
 const char *owner_entry(struct shard *, unsigned peer, const struct wire_entry *);
 
 /* The version of the main copy, whose holders `record` has. */
-uint64_t owner_version(struct shard *, struct record *, struct spot);
+uint64_t owner_version(struct record *, struct spot);
 struct holder *owner_holder(const struct record *, unsigned node); /* NULL: it holds none */
 
 /* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
