@@ -11,6 +11,13 @@
 
 enum { HELP_COLUMN = 26, WORDS_MAX = 256 };
 
+void args_add(struct args_list *l, const struct args_option *options, size_t count)
+{
+    if (count > ARGS_LIST_MAX - l->count) fail("there are more than %d options", ARGS_LIST_MAX);
+    memcpy(l->options + l->count, options, count * sizeof *options);
+    l->count += count;
+}
+
 /* ---- help ---- */
 
 static void print_default(const struct args_option *o)

@@ -4,7 +4,7 @@
  *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is the default.
  *
  * Callers   main(), once, before there are threads
- * Memory    texts belong to argv
+ * Memory    the caller's; texts belong to argv
  * Waiting   never
  */
 #ifndef APPS_ARGS_H
@@ -33,6 +33,14 @@ struct args_option {
     const char *const *choices;
 };
 
+enum { ARGS_LIST_MAX = 48 };
+
+/* Options put together from several arrays. */
+struct args_list {
+    struct args_option options[ARGS_LIST_MAX];
+    size_t count;
+};
+
 struct args_program {
     const char *name;
     const char *about; /* for --help, above the options */
@@ -40,6 +48,9 @@ struct args_program {
     const struct args_option *options;
     size_t option_count;
 };
+
+/* Appends copies; more than ARGS_LIST_MAX end the program. */
+void args_add(struct args_list *, const struct args_option *options, size_t count);
 
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one sentence on stderr that names
  * the value and what would be right, on a wrong option (status 2). */

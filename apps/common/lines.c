@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { NUMBER_BYTES = 64 };
 
 void lines_open(struct lines *l, const char *path)
 {
@@ -61,6 +65,16 @@ size_t lines_split(const struct lines *l, char separator, const char **fields, s
         if (!stop) return count;
         at = stop + 1;
     }
+}
+
+bool lines_number(const char *field, size_t length, double *number)
+{
+    char text[NUMBER_BYTES], *end;
+    if (length == 0 || length >= sizeof text) return false;
+    memcpy(text, field, length);
+    text[length] = '\0';
+    *number = strtod(text, &end);
+    return *end == '\0' && isfinite(*number);
 }
 
 void lines_fail(const struct lines *l, const char *format, ...)

@@ -32,6 +32,9 @@ void lines_close(struct lines *);
 /* Splits the current line at each `separator` into at most `max` fields; returns how many there are, max + 1 when more. */
 size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths, size_t max);
 
+/* Is all of a field a finite number? Then sets it. */
+bool lines_number(const char *field, size_t length, double *number);
+
 /* "program: path:line: ..." and the end. */
 void lines_fail(const struct lines *, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 

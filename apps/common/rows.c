@@ -13,9 +13,14 @@ struct block {
     float *values;
 };
 
-static void block_open(struct block *b, const struct crew_table *t)
+static size_t usual_rows(const struct crew_table *t)
 {
-    b->rows = BLOCK_FLOATS / t->length ? BLOCK_FLOATS / t->length : 1;
+    return BLOCK_FLOATS / t->length ? BLOCK_FLOATS / t->length : 1;
+}
+
+static void block_open(struct block *b, const struct crew_table *t, size_t rows)
+{
+    b->rows = rows;
     b->keys = take_memory(b->rows, sizeof *b->keys);
     b->values = take_memory(b->rows * t->length, sizeof *b->values);
 }
@@ -38,7 +43,7 @@ void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void 
     const struct crew_table *t = &m->crew->tables[table];
     struct block b;
     uint64_t first, end;
-    block_open(&b, t);
+    block_open(&b, t, usual_rows(t));
     crew_share(t->rows, m->place, m->total, &first, &end);
     for (uint64_t at = first; at < end; at += b.rows) {
         size_t count = block_at(&b, t, at, end);
@@ -50,16 +55,53 @@ void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void 
     block_close(&b);
 }
 
-void rows_visit(struct crew_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use, void *context)
+void rows_visit_blocks(struct crew_member *m, size_t table, uint64_t first, uint64_t end, size_t block,
+                       rows_use_block *use, void *context)
 {
     const struct crew_table *t = &m->crew->tables[table];
     struct block b;
-    block_open(&b, t);
+    block_open(&b, t, block);
     for (uint64_t at = first; at < end; at += b.rows) {
         size_t count = block_at(&b, t, at, end);
-        const float *from = m->worker ? b.values : t->values + at * t->length;
         if (m->worker) must(locus_pull(m->worker, b.keys, count, b.values), "pull");
-        for (size_t i = 0; i < count; i++) use(context, at + i, from + i * t->length);
+        use(context, at, count, m->worker ? b.values : t->values + at * t->length);
     }
     block_close(&b);
+}
+
+struct one_by_one {
+    rows_use *use;
+    void *context;
+    size_t length;
+};
+
+static void use_rows(void *one_by_one, uint64_t row, size_t count, const float *values)
+{
+    const struct one_by_one *o = one_by_one;
+    for (size_t i = 0; i < count; i++) o->use(o->context, row + i, values + i * o->length);
+}
+
+void rows_visit(struct crew_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use, void *context)
+{
+    const struct crew_table *t = &m->crew->tables[table];
+    struct one_by_one o = {.use = use, .context = context, .length = t->length};
+    rows_visit_blocks(m, table, first, end, usual_rows(t), use_rows, &o);
+}
+
+struct part {
+    struct tensors *tensors;
+    size_t at, count;
+};
+
+static void write_part(void *part, uint64_t row, const float *values)
+{
+    const struct part *p = part;
+    (void)row;
+    tensors_write(p->tensors, values + p->at, p->count * sizeof *values);
+}
+
+void rows_save(struct crew_member *m, size_t table, size_t at, size_t count, struct tensors *tensors)
+{
+    struct part p = {.tensors = tensors, .at = at, .count = count};
+    rows_visit(m, table, 0, m->crew->tables[table].rows, write_part, &p);
 }

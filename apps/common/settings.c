@@ -3,6 +3,7 @@
 #include "fail.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full", NULL};
@@ -28,9 +29,9 @@ void settings_init(struct settings *s)
     *s = (struct settings){.workers = workers_of_environment(), .seed = 1, .epochs = 10};
 }
 
-void settings_options(struct settings *s, struct args_option *o)
+void settings_options(struct settings *s, struct args_list *list)
 {
-    const struct args_option options[SETTINGS_OPTIONS] = {
+    const struct args_option options[] = {
         {.name = "--epochs",
          .argument = "N",
          .kind = ARGS_COUNT,
@@ -76,7 +77,46 @@ void settings_options(struct settings *s, struct args_option *o)
          .target = &s->is_baseline,
          .help = "without locus: plain arrays shared by the threads"},
     };
-    for (size_t i = 0; i < SETTINGS_OPTIONS; i++) o[i] = options[i];
+    args_add(list, options, sizeof options / sizeof *options);
+}
+
+struct args_option settings_data(struct settings *s, const char *help)
+{
+    return (struct args_option){
+        .name = "--data", .argument = "PATH", .kind = ARGS_TEXT, .target = &s->data, .help = help};
+}
+
+struct args_option settings_eval_every(struct settings *s, const char *help)
+{
+    return (struct args_option){.name = "--eval-every",
+                                .argument = "N",
+                                .kind = ARGS_COUNT,
+                                .target = &s->eval_every,
+                                .max = 1e6,
+                                .help = help};
+}
+
+struct args_option settings_seconds(struct settings *s, const char *help)
+{
+    return (struct args_option){
+        .name = "--seconds", .argument = "N", .kind = ARGS_COUNT, .target = &s->seconds, .max = 1e9, .help = help};
+}
+
+struct args_option settings_batch(uint64_t *target, double max, const char *help)
+{
+    return (struct args_option){
+        .name = "--batch", .argument = "N", .kind = ARGS_COUNT, .target = target, .min = 1, .max = max, .help = help};
+}
+
+struct args_option settings_rate(double *target, const char *help)
+{
+    return (struct args_option){
+        .name = "--lr", .argument = "X", .kind = ARGS_REAL, .target = target, .max = 100, .help = help};
+}
+
+bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
+{
+    return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;
 }
 
 const char *settings_technique_name(int technique)
@@ -94,4 +134,31 @@ uint64_t settings_digest(uint64_t digest, const void *bytes, size_t count)
     const unsigned char *b = bytes;
     for (size_t i = 0; i < count; i++) digest = (digest ^ b[i]) * UINT64_C(0x100000001b3);
     return digest;
+}
+
+void settings_open_crew(const struct settings *s, struct crew *crew, const struct locus_table *tables,
+                        size_t table_count, uint64_t digest)
+{
+    double numbers[] = {(double)s->epochs, (double)s->eval_every, (double)s->seed, (double)s->workers, s->sampling};
+    struct crew_config c = {.tables = tables,
+                            .table_count = table_count,
+                            .workers = (unsigned)s->workers,
+                            .technique = (enum locus_technique)s->technique,
+                            .is_baseline = s->is_baseline,
+                            .fingerprint = settings_digest(digest, numbers, sizeof numbers)};
+    crew_open(crew, &c);
+}
+
+void settings_show_crew(const struct settings *s, const struct crew *crew, bool has_samples)
+{
+    const char *plural = crew->workers == 1 ? "" : "s";
+    if (s->is_baseline) {
+        printf("baseline: plain arrays, %u thread%s\n", crew->workers, plural);
+    } else {
+        printf("%d node%s of %u worker%s, %s", crew->size, crew->size == 1 ? "" : "s", crew->workers, plural,
+               techniques[s->technique]);
+        if (has_samples) printf(", %s samples", samplings[s->sampling]);
+        printf("\n");
+    }
+    fflush(stdout);
 }

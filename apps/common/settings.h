@@ -1,37 +1,54 @@
 /*
- * settings.h - the options that all training programs have.
+ * settings.h - the options that all training programs have, and the crew that they ask for.
  *
- * Callers   main(), before args_parse()
+ * Some have a place of their own among a program's options, or words and a range of its own: those are made one by one,
+ * for the program to put into its table.
+ *
+ * Callers   main(), before args_parse() and after; workers read
  * Memory    texts belong to argv
- * Waiting   never
+ * Waiting   settings_open_crew() for all nodes
  */
 #ifndef APPS_SETTINGS_H
 #define APPS_SETTINGS_H
 
 #include "args.h"
-#include "json.h"
-
-#include "locus.h"
+#include "crew.h"
 
 struct settings {
     uint64_t workers, seed, epochs;
-    int technique; /* enum locus_technique */
-    int sampling;  /* enum locus_conformity */
-    const char *out;
+    uint64_t eval_every, seconds; /* 0: never; no limit */
+    int technique;                /* enum locus_technique */
+    int sampling;                 /* enum locus_conformity */
+    const char *data, *out;
     bool json, is_baseline;
 };
 
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
 void settings_init(struct settings *);
 
-enum { SETTINGS_OPTIONS = 8 };
-/* Writes SETTINGS_OPTIONS options whose targets are in `s`. */
-void settings_options(struct settings *s, struct args_option *options);
+/* Adds --epochs, --seed, --workers, --technique, --sampling, --out, --json and --baseline. */
+void settings_options(struct settings *, struct args_list *);
+
+/* One option each: --data, --eval-every, --seconds. */
+struct args_option settings_data(struct settings *, const char *help);
+struct args_option settings_eval_every(struct settings *, const char *help);
+struct args_option settings_seconds(struct settings *, const char *help);
+/* --batch and --lr, whose targets are the program's. */
+struct args_option settings_batch(uint64_t *target, double max, const char *help);
+struct args_option settings_rate(double *target, const char *help);
+
+/* Is there an evaluation after this epoch, before the one at the end? */
+bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 
 const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
-/* A digest for crew_config.fingerprint: of `bytes`, going on from an earlier one. */
+/* A digest of `bytes`, going on from an earlier one. */
 uint64_t settings_digest(uint64_t digest, const void *bytes, size_t count);
+/* `digest` is of the data and of the program's own options: what must be equal on all nodes. */
+void settings_open_crew(const struct settings *, struct crew *, const struct locus_table *tables, size_t table_count,
+                        uint64_t digest);
+/* A line for people: nodes, workers and technique, or that it is the baseline. */
+void settings_show_crew(const struct settings *, const struct crew *, bool has_samples);
 
 #endif

@@ -52,7 +52,23 @@ double tally_local_share(const struct locus_stats *s)
     return all > 0 ? local / all : 1;
 }
 
-void tally_show(const struct locus_stats *s, int nodes, bool json)
+struct locus_stats tally_change(const struct locus_stats *before, const struct locus_stats *after)
+{
+    struct locus_stats s = *after;
+#define X(name) s.name -= before->name;
+    COUNTERS(X)
+#undef X
+    return s;
+}
+
+void tally_add(struct locus_stats *sum, const struct locus_stats *s)
+{
+#define X(name) sum->name += s->name;
+    COUNTERS(X)
+#undef X
+}
+
+void tally_show(const struct locus_stats *s, const char *what, int nodes, bool json)
 {
     if (json) {
         struct json j;
@@ -63,9 +79,9 @@ void tally_show(const struct locus_stats *s, int nodes, bool json)
         json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
         json_end(&j);
     } else if (nodes > 1) {
-        printf("accesses: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64 " replicas, %.1f MB sent, "
+        printf("%s: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64 " replicas, %.1f MB sent, "
                "%" PRIu64 " messages\n",
-               100 * tally_local_share(s), s->relocated_in, s->replicas_created, (double)s->bytes_sent * 1e-6,
+               what, 100 * tally_local_share(s), s->relocated_in, s->replicas_created, (double)s->bytes_sent * 1e-6,
                s->messages_sent);
         fflush(stdout);
     }

@@ -1,7 +1,7 @@
 /*
  * tally.h - the counters of locus_stats, summed over all nodes, and how a program shows them at its end.
  *
- * Callers   tally_take(): every worker of every node, a collective; the rest: the first worker of rank 0
+ * Callers   tally_take(): every worker of every node, a collective; the rest: any thread, on rank 0
  * Memory    none
  * Waiting   tally_take() for all workers
  */
@@ -14,7 +14,11 @@
 struct locus_stats tally_take(struct crew_member *);
 /* The share of accesses that needed no network. */
 double tally_local_share(const struct locus_stats *);
-/* {"event":"stats",...}, or a line for people, who see nothing of one node alone. */
-void tally_show(const struct locus_stats *, int nodes, bool json);
+/* What happened between two readings; the staleness is the later one's. */
+struct locus_stats tally_change(const struct locus_stats *before, const struct locus_stats *after);
+/* The sum has no staleness. */
+void tally_add(struct locus_stats *sum, const struct locus_stats *);
+/* {"event":"stats",...}, or a line for people, who see nothing of one node alone; it begins with `what`. */
+void tally_show(const struct locus_stats *, const char *what, int nodes, bool json);
 
 #endif

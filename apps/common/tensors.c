@@ -60,6 +60,13 @@ void tensors_note(struct tensors *t, const char *name, const char *value)
     append_quoted(&t->notes, &t->notes_length, value);
 }
 
+void tensors_note_count(struct tensors *t, const char *name, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    tensors_note(t, name, text);
+}
+
 void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows, uint64_t columns)
 {
     uint64_t bytes = rows * (columns ? columns : 1) * (type == TENSORS_F32 ? 4 : 1);
@@ -96,6 +103,15 @@ void tensors_write(struct tensors *t, const void *bytes, size_t count)
     if (!t->has_begun || t->written + count > t->declared) fail("%s: more tensors than declared", t->path);
     put(t, bytes, count);
     t->written += count;
+}
+
+void tensors_write_names(struct tensors *t, const struct names *n)
+{
+    for (uint32_t i = 0; i < n->count; i++) {
+        const char *name = names_get(n, i);
+        tensors_write(t, name, strlen(name));
+        tensors_write(t, "\n", 1);
+    }
 }
 
 void tensors_close(struct tensors *t)

@@ -18,6 +18,8 @@
 #ifndef APPS_TENSORS_H
 #define APPS_TENSORS_H
 
+#include "names.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,10 +40,13 @@ struct tensors {
 /* `path` is kept by reference. */
 void tensors_open(struct tensors *, const char *path);
 void tensors_note(struct tensors *, const char *name, const char *value);
+void tensors_note_count(struct tensors *, const char *name, uint64_t value);
 /* columns 0: a vector of `rows`. */
 void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows, uint64_t columns);
 void tensors_begin(struct tensors *);
 void tensors_write(struct tensors *, const void *bytes, size_t count);
+/* All names, one a line: text_length bytes. */
+void tensors_write_names(struct tensors *, const struct names *);
 void tensors_close(struct tensors *);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "matrix.h"
+#include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,36 +59,32 @@ void evaluation_fill(struct evaluation *e, const float *entities, size_t entity_
     store_relations(e, 0, model_relation_rows(&e->task->model), relations, relation_stride);
 }
 
-typedef void store_rows(struct evaluation *, uint32_t first, size_t count, const float *rows, size_t stride);
+static void keep_entities(void *evaluation, uint64_t row, size_t count, const float *values)
+{
+    struct evaluation *e = evaluation;
+    store_entities(e, (uint32_t)row, count, values, 2 * e->task->model.dim);
+}
+
+static void keep_relations(void *evaluation, uint64_t row, size_t count, const float *values)
+{
+    struct evaluation *e = evaluation;
+    store_relations(e, (uint32_t)row, count, values, 2 * model_relation_floats(&e->task->model));
+}
 
 /* Rows of one table, `block` at a time; this worker takes its part of the node's blocks. */
-static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block, store_rows *store)
+static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block, rows_use_block *keep)
 {
     const struct crew_table *t = &m->crew->tables[table];
-    uint64_t blocks = (t->rows + block - 1) / block, first, end;
-    crew_share(blocks, m->index, m->crew->workers, &first, &end);
-    locus_key *keys = take_memory(block, sizeof *keys);
-    float *rows = m->worker ? take_memory(block * t->length, sizeof *rows) : NULL;
-    for (uint64_t at = first * block; at < end * block && at < t->rows; at += block) {
-        size_t count = t->rows - at < block ? (size_t)(t->rows - at) : block;
-        const float *from = rows;
-        for (size_t i = 0; i < count; i++) keys[i] = t->first + at + i;
-        if (m->worker) {
-            must(locus_pull(m->worker, keys, count, rows), "pull");
-        } else {
-            from = t->values + at * t->length;
-        }
-        store(e, (uint32_t)at, count, from, t->length);
-    }
-    free(keys);
-    free(rows);
+    uint64_t first, end;
+    crew_share((t->rows + block - 1) / block, m->index, m->crew->workers, &first, &end);
+    rows_visit_blocks(m, table, first * block, end * block < t->rows ? end * block : t->rows, block, keep, e);
 }
 
 static void pull_model(struct evaluation *e, struct crew_member *m)
 {
     size_t relations = PULL_FLOATS / (2 * model_relation_floats(&e->task->model));
-    pull_table(e, m, 0, PULL_ROWS, store_entities);
-    pull_table(e, m, 1, relations ? relations : 1, store_relations);
+    pull_table(e, m, 0, PULL_ROWS, keep_entities);
+    pull_table(e, m, 1, relations ? relations : 1, keep_relations);
 }
 
 /* ---- ranking ---- */

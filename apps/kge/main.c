@@ -13,7 +13,7 @@
 static void load(struct task *t)
 {
     const struct options *o = &t->options;
-    graph_load(&t->graph, o->data, o->common.seed);
+    graph_load(&t->graph, o->common.data, o->common.seed);
     filter_init(&t->filter, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
                               .is_reciprocal = o->is_reciprocal,
@@ -22,25 +22,12 @@ static void load(struct task *t)
                               .relations = t->graph.relations.count};
 }
 
-/* Of what must be equal on all nodes. */
-static uint64_t fingerprint(const struct task *t)
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct task *t)
 {
     const struct options *o = &t->options;
-    double numbers[] = {o->model,
-                        (double)o->dim,
-                        (double)o->negatives,
-                        (double)o->batch,
-                        o->rate,
-                        o->regularization,
-                        o->init,
-                        o->loss,
-                        o->is_reciprocal,
-                        o->has_own_negatives,
-                        (double)o->eval_every,
-                        (double)o->common.epochs,
-                        (double)o->common.seed,
-                        (double)o->common.workers,
-                        o->common.sampling};
+    double numbers[] = {o->model, (double)o->dim, (double)o->negatives, (double)o->batch,    o->rate, o->regularization,
+                        o->init,  o->loss,        o->is_reciprocal,     o->has_own_negatives};
     return settings_digest(graph_digest(&t->graph), numbers, sizeof numbers);
 }
 
@@ -53,13 +40,7 @@ static void open_crew(struct crew *crew, const struct task *t)
          .rows = model_relation_rows(&t->model),
          .length = (uint32_t)(2 * model_relation_floats(&t->model))},
     };
-    struct crew_config c = {.tables = tables,
-                            .table_count = sizeof tables / sizeof *tables,
-                            .workers = (unsigned)o->common.workers,
-                            .technique = (enum locus_technique)o->common.technique,
-                            .is_baseline = o->common.is_baseline,
-                            .fingerprint = fingerprint(t)};
-    crew_open(crew, &c);
+    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(t));
 }
 
 /* Negative samples are drawn among all entities alike. */

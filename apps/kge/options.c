@@ -1,11 +1,8 @@
 #include "options.h"
 
-#include "args.h"
 #include "fail.h"
 
-#include <string.h>
-
-enum { OPTIONS_MAX = 32, DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
+enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
 
 static const char *const models[] = {"complex", "rescal", NULL};
 static const char *const losses[] = {"logistic", "softmax", NULL};
@@ -19,16 +16,14 @@ static const char more[] = "examples:\n"
                            "  kge --data my-graph --dim 256 --out model.safetensors\n"
                            "  locus run -n 4 kge --data my-graph --json\n";
 
-static size_t own_options(struct options *o, struct args_option *to)
+static void own_options(struct options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        {.name = "--data",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->data,
-         .help = "a folder with train.txt, valid.txt and test.txt:\nlines of subject TAB relation TAB object; or with\n"
-                 "WordNet's database files (data.noun, ...)"},
+        settings_data(
+            &o->common,
+            "a folder with train.txt, valid.txt and test.txt:\nlines of subject TAB relation TAB object; or with\n"
+            "WordNet's database files (data.noun, ...)"),
         {.name = "--model",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -58,20 +53,8 @@ static size_t own_options(struct options *o, struct args_option *to)
          .kind = ARGS_FLAG,
          .target = &o->has_own_negatives,
          .help = "each fact has its own N and N; otherwise the\nfacts of a batch share them"},
-        {.name = "--batch",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->batch,
-         .min = 1,
-         .max = 1e6,
-         .help = "facts of a step"},
-        {.name = "--lr",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->rate,
-         .min = 0,
-         .max = 100,
-         .help = "learning rate of AdaGrad"},
+        settings_batch(&o->batch, 1e6, "facts of a step"),
+        settings_rate(&o->rate, "learning rate of AdaGrad"),
         {.name = "--loss",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -93,26 +76,15 @@ static size_t own_options(struct options *o, struct args_option *to)
          .max = 10,
          .help = "standard deviation of the first values"},
     };
-    const size_t count = sizeof options / sizeof *options;
-    memcpy(to, options, sizeof options);
-    return count;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
-static size_t result_options(struct options *o, struct args_option *to)
+static void result_options(struct options *o, struct args_list *list)
 {
     const struct args_option options[] = {
-        {.name = "--eval-every",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->eval_every,
-         .max = 1e6,
-         .help = "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"},
-        {.name = "--seconds",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->seconds,
-         .max = 1e9,
-         .help = "end the training after that time, wherever it is;\n0: after the last epoch"},
+        settings_eval_every(
+            &o->common, "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"),
+        settings_seconds(&o->common, "end the training after that time, wherever it is;\n0: after the last epoch"),
         {.name = "--chart",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -124,8 +96,7 @@ static size_t result_options(struct options *o, struct args_option *to)
          .target = &o->near,
          .help = "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"},
     };
-    memcpy(to, options, sizeof options);
-    return sizeof options / sizeof *options;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct options *o)
@@ -139,9 +110,8 @@ static void check(const struct options *o)
 
 void kge_options(struct options *o, int argc, char **argv)
 {
-    struct args_option options[OPTIONS_MAX];
-    *o = (struct options){.data = "/usr/share/wordnet",
-                          .dim = 128,
+    struct args_list list = {0};
+    *o = (struct options){.dim = 128,
                           .negatives = 500,
                           .batch = 512,
                           .rate = 0.1,
@@ -150,12 +120,13 @@ void kge_options(struct options *o, int argc, char **argv)
                           .loss = LOSS_SOFTMAX};
     settings_init(&o->common);
     o->common.epochs = 30;
-    size_t count = own_options(o, options);
-    settings_options(&o->common, options + count);
-    count += SETTINGS_OPTIONS;
-    count += result_options(o, options + count);
+    o->common.data = "/usr/share/wordnet";
+    own_options(o, &list);
+    settings_options(&o->common, &list);
+    result_options(o, &list);
     args_parse(
-        &(struct args_program){.name = "kge", .about = about, .more = more, .options = options, .option_count = count},
+        &(struct args_program){
+            .name = "kge", .about = about, .more = more, .options = list.options, .option_count = list.count},
         argc, argv);
     check(o);
     if (o->batch == 1) o->has_own_negatives = true;

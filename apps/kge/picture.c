@@ -2,7 +2,7 @@
 
 #include "chart.h"
 #include "fail.h"
-#include "report.h"
+#include "tally.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static void take_lines(const struct training *t, double *lines[LINES])
         lines[TIME][i] = e->ended_s;
         lines[LOSS][i] = e->loss;
         lines[MRR][i] = e->valid_mrr < 0 ? NAN : e->valid_mrr;
-        lines[LOCAL][i] = 100 * report_local_share(&e->stats);
+        lines[LOCAL][i] = 100 * tally_local_share(&e->stats);
         lines[RELOCATIONS][i] = (double)e->stats.relocated_in / e->seconds;
         lines[REPLICAS][i] = (double)e->stats.replicas_created / e->seconds;
     }
@@ -38,8 +38,8 @@ void picture_write(const struct training *t, int nodes)
     double *lines[LINES];
     for (int i = 0; i < LINES; i++) lines[i] = take_memory(t->epoch_count, sizeof(double));
     take_lines(t, lines);
-    snprintf(subtitle, sizeof subtitle, "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->data,
-             o->dim, nodes, nodes == 1 ? "" : "s", o->common.workers, o->common.workers == 1 ? "" : "s",
+    snprintf(subtitle, sizeof subtitle, "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s",
+             o->common.data, o->dim, nodes, nodes == 1 ? "" : "s", o->common.workers, o->common.workers == 1 ? "" : "s",
              settings_technique_name(o->common.technique));
     struct chart c = {
         .title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL", .subtitle = subtitle, .panel_count = 4};

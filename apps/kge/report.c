@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "json.h"
+#include "tally.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,20 +15,13 @@ void report_start(const struct task *t, const struct crew *crew)
 {
     const struct options *o = &t->options;
     if (o->common.json) return;
-    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->data, t->model.entities,
-           t->model.relations, t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
-           t->graph.splits[GRAPH_TEST].count);
+    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->common.data,
+           t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,
+           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over %" PRIu64 " negatives of each side %s; batches of %" PRIu64 "\n",
            model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss", o->negatives,
            o->has_own_negatives ? "a fact" : "a batch", o->batch);
-    if (o->common.is_baseline) {
-        printf("baseline: plain arrays, %u thread%s\n", crew->workers, crew->workers == 1 ? "" : "s");
-    } else {
-        printf("%d node%s of %u worker%s, %s, %s samples\n", crew->size, crew->size == 1 ? "" : "s", crew->workers,
-               crew->workers == 1 ? "" : "s", settings_technique_name(o->common.technique),
-               settings_sampling_name(o->common.sampling));
-    }
-    fflush(stdout);
+    settings_show_crew(&o->common, crew, true);
 }
 
 void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
@@ -40,10 +34,7 @@ void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
         return;
     }
     struct json j;
-    json_begin(&j, "epoch");
-    json_count(&j, "epoch", number);
-    json_number(&j, "seconds", e->seconds);
-    json_number(&j, "examples_per_second", e->examples_per_second);
+    json_begin_epoch(&j, number, e->seconds, e->examples_per_second);
     json_number(&j, "loss", e->loss);
     json_number(&j, "gflops", gflops);
     json_end(&j);
@@ -68,45 +59,16 @@ void report_quality(const struct task *t, enum graph_split split, const struct q
     json_end(&j);
 }
 
-double report_local_share(const struct locus_stats *s)
-{
-    double local = (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
-    double all = local + (double)(s->pulled_remote + s->pushed_remote);
-    return all > 0 ? local / all : 1;
-}
-
 static struct locus_stats training_stats(const struct training *t)
 {
     struct locus_stats sum = {0};
-    for (size_t i = 0; i < t->epoch_count; i++) {
-#define X(name) sum.name += t->epochs[i].stats.name;
-        REPORT_STATS(X)
-#undef X
-    }
+    for (size_t i = 0; i < t->epoch_count; i++) tally_add(&sum, &t->epochs[i].stats);
     return sum;
-}
-
-static void print_json(const struct locus_stats *s)
-{
-    struct json j;
-    json_begin(&j, "stats");
-#define X(name) json_count(&j, #name, s->name);
-    REPORT_STATS(X)
-#undef X
-    json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
-    json_end(&j);
 }
 
 void report_stats(const struct training *t, int nodes, const struct locus_stats *all)
 {
-    if (t->task->options.common.json) {
-        print_json(all);
-    } else if (nodes > 1) {
-        struct locus_stats s = training_stats(t);
-        printf("training: %.2f %% of the accesses without the network; %" PRIu64 " relocations, %" PRIu64 " replicas, "
-               "%.1f MB and %" PRIu64 " messages sent\n",
-               100 * report_local_share(&s), s.relocated_in, s.replicas_created, (double)s.bytes_sent * 1e-6,
-               s.messages_sent);
-        fflush(stdout);
-    }
+    bool json = t->task->options.common.json;
+    struct locus_stats s = json ? *all : training_stats(t);
+    tally_show(&s, "accesses in training", nodes, json);
 }

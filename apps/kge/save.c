@@ -1,6 +1,7 @@
 #include "save.h"
 
 #include "fail.h"
+#include "rows.h"
 #include "tensors.h"
 #include "vec.h"
 
@@ -9,67 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_FLOATS = 1 << 18, NEIGHBOURS = 5 };
-
-/* Calls `use` with the parameters of each row of the table, in order. */
-typedef void use_row(void *context, uint64_t row, const float *values, size_t floats);
-
-static void for_each_row(struct crew_member *m, size_t table, use_row *use, void *context)
-{
-    const struct crew_table *t = &m->crew->tables[table];
-    size_t block = BLOCK_FLOATS / t->length ? BLOCK_FLOATS / t->length : 1;
-    locus_key *keys = take_memory(block, sizeof *keys);
-    float *rows = take_memory(block * t->length, sizeof *rows);
-    for (uint64_t at = 0; at < t->rows; at += block) {
-        size_t count = t->rows - at < block ? (size_t)(t->rows - at) : block;
-        const float *from = rows;
-        for (size_t i = 0; i < count; i++) keys[i] = t->first + at + i;
-        if (m->worker) {
-            must(locus_pull(m->worker, keys, count, rows), "pull");
-        } else {
-            from = t->values + at * t->length;
-        }
-        for (size_t i = 0; i < count; i++) use(context, at + i, from + i * t->length, t->length / 2);
-    }
-    free(keys);
-    free(rows);
-}
-
-static void write_row(void *tensors, uint64_t row, const float *values, size_t floats)
-{
-    (void)row;
-    tensors_write(tensors, values, floats * sizeof(float));
-}
-
-static void write_names(struct tensors *t, const struct names *n)
-{
-    for (uint32_t i = 0; i < n->count; i++) {
-        const char *name = names_get(n, i);
-        tensors_write(t, name, strlen(name));
-        tensors_write(t, "\n", 1);
-    }
-}
+enum { NEIGHBOURS = 5 };
 
 void save_model(const struct task *task, struct crew_member *m)
 {
     const struct model *model = &task->model;
     struct tensors t;
-    char text[32];
     tensors_open(&t, task->options.common.out);
     tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
-    snprintf(text, sizeof text, "%zu", model->dim);
-    tensors_note(&t, "dim", text);
+    tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
-    tensors_note(&t, "data", task->options.data);
+    tensors_note(&t, "data", task->options.common.data);
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
     tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model), model_relation_floats(model));
     tensors_declare(&t, "entity_names", TENSORS_U8, task->graph.entities.text_length, 0);
     tensors_declare(&t, "relation_names", TENSORS_U8, task->graph.relations.text_length, 0);
     tensors_begin(&t);
-    for_each_row(m, 0, write_row, &t);
-    for_each_row(m, 1, write_row, &t);
-    write_names(&t, &task->graph.entities);
-    write_names(&t, &task->graph.relations);
+    rows_save(m, 0, 0, model->dim, &t);
+    rows_save(m, 1, 0, model_relation_floats(model), &t);
+    tensors_write_names(&t, &task->graph.entities);
+    tensors_write_names(&t, &task->graph.relations);
     tensors_close(&t);
 }
 
@@ -81,12 +41,12 @@ struct directions {
     size_t dim;
 };
 
-static void keep_direction(void *directions, uint64_t row, const float *values, size_t floats)
+static void keep_direction(void *directions, uint64_t row, const float *values)
 {
     struct directions *d = directions;
-    float *to = d->values + row * floats;
-    float length = sqrtf(vec_best()->dot(values, values, floats));
-    for (size_t i = 0; i < floats; i++) to[i] = length > 0 ? values[i] / length : 0;
+    float *to = d->values + row * d->dim;
+    float length = sqrtf(vec_best()->dot(values, values, d->dim));
+    for (size_t i = 0; i < d->dim; i++) to[i] = length > 0 ? values[i] / length : 0;
 }
 
 static void show_neighbours(const struct task *task, const struct directions *d, uint32_t entity)
@@ -130,7 +90,7 @@ void save_show_neighbours(const struct task *task, struct crew_member *m)
 {
     struct directions d = {.dim = task->model.dim};
     d.values = take_memory(task->model.entities * d.dim, sizeof(float));
-    for_each_row(m, 0, keep_direction, &d);
+    rows_visit(m, 0, 0, task->model.entities, keep_direction, &d);
     printf("nearest neighbours, by the cosine:\n");
     for (const char *word = task->options.near; *word;) {
         size_t length = strcspn(word, ",");

@@ -18,9 +18,9 @@
 
 struct options {
     struct settings common;
-    const char *data, *chart, *near;
+    const char *chart, *near;
     int model, loss;
-    uint64_t dim, negatives, batch, eval_every, seconds;
+    uint64_t dim, negatives, batch;
     double rate, regularization, init;
     bool is_reciprocal, has_own_negatives;
 };

@@ -3,13 +3,13 @@
 #include "fail.h"
 #include "picture.h"
 #include "report.h"
+#include "rows.h"
 #include "save.h"
+#include "tally.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { SET_FLOATS = 1 << 16 }; /* of rows written in one call, about */
 
 void training_init(struct training *t, const struct task *task, const struct crew *crew)
 {
@@ -27,74 +27,24 @@ void training_fini(struct training *t)
 
 /* ---- the first values ---- */
 
+struct first_values {
+    const struct options *options;
+    const struct crew_table *table;
+};
+
 /* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of squares begin at 0. */
-static void draw_row(float *row, size_t n, double deviation, uint64_t seed, locus_key key)
+static void draw_row(const void *first_values, uint64_t row, float *values)
 {
+    const struct first_values *f = first_values;
+    const struct options *o = f->options;
     struct rng rng;
-    rng_init(&rng, seed, UINT64_C(1) << 40 | key);
-    for (size_t i = 0; i < n; i++) row[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
-    for (size_t i = 0; i < n; i++) row[n + i] = 0;
+    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | (f->table->first + row));
+    for (size_t i = 0; i < f->table->length / 2; i++) values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
-static void set_rows(struct crew_member *m, const struct crew_table *t, uint64_t at, size_t count, locus_key *keys,
-                     float *rows)
-{
-    for (size_t i = 0; i < count; i++) keys[i] = t->first + at + i;
-    if (m->worker) must(locus_set(m->worker, keys, count, rows), "set");
-}
-
-/* Each worker writes its part of a table. */
 static void init_table(struct crew_member *m, const struct options *o, size_t table)
 {
-    const struct crew_table *t = &m->crew->tables[table];
-    size_t block = SET_FLOATS / t->length ? SET_FLOATS / t->length : 1;
-    locus_key *keys = take_memory(block, sizeof *keys);
-    float *rows = take_memory(block * t->length, sizeof *rows);
-    uint64_t first, end;
-    crew_share(t->rows, m->place, m->total, &first, &end);
-    for (uint64_t at = first; at < end; at += block) {
-        size_t count = end - at < block ? (size_t)(end - at) : block;
-        float *to = m->worker ? rows : t->values + at * t->length;
-        for (size_t i = 0; i < count; i++)
-            draw_row(to + i * t->length, t->length / 2, o->init, o->common.seed, t->first + at + i);
-        set_rows(m, t, at, count, keys, rows);
-    }
-    free(keys);
-    free(rows);
-}
-
-/* ---- statistics ---- */
-
-static void read_stats(const struct crew_member *m, struct locus_stats *s)
-{
-    *s = (struct locus_stats){0};
-    if (m->worker && m->index == 0) must(locus_stats_read(m->crew->node, s), "reading statistics");
-}
-
-struct locus_stats train_stats(struct crew_member *m)
-{
-    struct locus_stats s;
-    read_stats(m, &s);
-#define X(name) (double)s.name,
-    double figures[] = {REPORT_STATS(X) s.replica_staleness_mean_s * (double)s.pulled_replica};
-#undef X
-    crew_sum(m, figures, sizeof figures / sizeof *figures);
-    size_t i = 0;
-#define X(name) s.name = (uint64_t)figures[i++];
-    REPORT_STATS(X)
-#undef X
-    s.replica_staleness_mean_s = s.pulled_replica ? figures[i] / (double)s.pulled_replica : 0;
-    return s;
-}
-
-/* What happened between two readings. */
-static struct locus_stats change(const struct locus_stats *before, const struct locus_stats *after)
-{
-    struct locus_stats s = *after;
-#define X(name) s.name = after->name - before->name;
-    REPORT_STATS(X)
-#undef X
-    return s;
+    rows_init(m, table, draw_row, &(struct first_values){.options = o, .table = &m->crew->tables[table]});
 }
 
 /* ---- epochs ---- */
@@ -106,7 +56,7 @@ static bool is_first(const struct crew_member *m)
 
 static bool is_over(const struct training *t)
 {
-    uint64_t limit = t->task->options.seconds;
+    uint64_t limit = t->task->options.common.seconds;
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
@@ -145,7 +95,7 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
     uint64_t facts;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
-    struct locus_stats before = train_stats(m);
+    struct locus_stats before = tally_take(m);
     if (is_first(m)) meter_begin(&t->meter, task, "facts", t->task->graph.splits[GRAPH_TRAIN].count);
     double began = meter_now();
     double loss = run_epoch(t, m, feed, step, &facts);
@@ -153,7 +103,7 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
     crew_sum(m, sums, sizeof sums / sizeof *sums);
     double seconds = meter_now() - began;
     bool has_time = sums[2] == 0;
-    struct locus_stats after = train_stats(m);
+    struct locus_stats after = tally_take(m);
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
     if (!isfinite(sums[0]))
@@ -165,7 +115,7 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
                         .examples_per_second = sums[1] / seconds,
                         .loss = sums[1] > 0 ? sums[0] / sums[1] : 0,
                         .valid_mrr = -1,
-                        .stats = change(&before, &after)};
+                        .stats = tally_change(&before, &after)};
     report_epoch(t->task, number, e);
     return has_time;
 }
@@ -181,7 +131,7 @@ static void train_all(struct training *t, struct crew_member *m)
     bool has_time = true;
     for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
         has_time = train_epoch(t, m, &feed, &step, epoch);
-        if (o->eval_every == 0 || epoch % o->eval_every != 0 || epoch == o->common.epochs || !has_time) continue;
+        if (!has_time || !settings_wants_evaluation(&o->common, epoch)) continue;
         evaluate_and_report(t, m, GRAPH_VALID, &valid);
         if (is_first(m)) t->epochs[epoch - 1].valid_mrr = valid.mrr;
     }
@@ -200,7 +150,7 @@ void train_work(struct crew_member *m, void *training)
     train_all(t, m);
     evaluate_and_report(t, m, GRAPH_VALID, &t->valid);
     evaluate_and_report(t, m, GRAPH_TEST, &t->test);
-    struct locus_stats stats = train_stats(m);
+    struct locus_stats stats = tally_take(m);
     if (is_first(m)) {
         if (t->epoch_count) t->epochs[t->epoch_count - 1].valid_mrr = t->valid.mrr;
         if (m->worker) report_stats(t, m->crew->size, &stats);

@@ -36,7 +36,4 @@ void training_fini(struct training *);
 /* A crew_work; the context is the struct training. */
 void train_work(struct crew_member *, void *training);
 
-/* Sums of all nodes' counters (a collective); replica_staleness_mean_s is the mean over reads of replicas. */
-struct locus_stats train_stats(struct crew_member *);
-
 #endif

@@ -15,8 +15,8 @@ static void load(struct mf *f)
 {
     const struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
-    if (o->data) {
-        ratings_load(&f->ratings, o->data, o->test, o->held_back, o->common.seed);
+    if (o->common.data) {
+        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed);
     } else {
         struct zipf z = {
             .exponent = o->zipf_exponent, .rank = o->zipf_rank, .noise = o->zipf_noise, .seed = o->common.seed};
@@ -26,21 +26,11 @@ static void load(struct mf *f)
     }
 }
 
-/* Of what must be equal on all nodes. */
-static uint64_t fingerprint(const struct mf *f)
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct mf *f)
 {
     const struct mf_options *o = &f->options;
-    double numbers[] = {(double)o->rank,
-                        o->has_bias,
-                        o->visit,
-                        (double)o->batch,
-                        o->rate,
-                        o->regularization,
-                        o->init,
-                        (double)o->eval_every,
-                        (double)o->common.epochs,
-                        (double)o->common.seed,
-                        (double)o->common.workers};
+    double numbers[] = {(double)o->rank, o->has_bias, o->visit, (double)o->batch, o->rate, o->regularization, o->init};
     return settings_digest(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 
@@ -52,13 +42,7 @@ static void open_crew(struct crew *crew, const struct mf *f)
         [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
         [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
     };
-    struct crew_config c = {.tables = tables,
-                            .table_count = sizeof tables / sizeof *tables,
-                            .workers = (unsigned)o->common.workers,
-                            .technique = (enum locus_technique)o->common.technique,
-                            .is_baseline = o->common.is_baseline,
-                            .fingerprint = fingerprint(f)};
-    crew_open(crew, &c);
+    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(f));
 }
 
 int main(int argc, char **argv)

@@ -23,8 +23,8 @@ enum mf_table { MF_ROWS, MF_COLS };
 
 struct mf_options {
     struct settings common;
-    const char *data, *test, *zipf, *write;
-    uint64_t rank, batch, eval_every, seconds, zipf_rank;
+    const char *test, *zipf, *write;
+    uint64_t rank, batch, zipf_rank;
     double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
     int visit;
     bool has_bias;
@@ -39,6 +39,12 @@ struct mf {
 static inline size_t mf_parameters(const struct mf *f)
 {
     return (size_t)f->options.rank + f->options.has_bias;
+}
+
+/* Where the ratings are from, for people. */
+static inline const char *mf_source(const struct mf *f)
+{
+    return f->options.common.data ? f->options.common.data : f->options.zipf;
 }
 
 static inline locus_key mf_row_key(uint32_t row)

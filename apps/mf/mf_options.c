@@ -1,11 +1,6 @@
 #include "mf_options.h"
 
-#include "args.h"
 #include "fail.h"
-
-#include <string.h>
-
-enum { OPTIONS_MAX = 40 };
 
 static const char *const visits[] = {"columns", "blocks", NULL};
 
@@ -18,15 +13,12 @@ static const char more[] = "examples:\n"
                            "  mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
                            "  locus run -n 4 mf --data ratings.mtx --visit blocks --technique relocate\n";
 
-static size_t task_options(struct mf_options *o, struct args_option *to)
+static void task_options(struct mf_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        {.name = "--data",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->data,
-         .help = "MatrixMarket, or lines of user, item and rating\nwith tabs, commas, \"::\" or spaces between"},
+        settings_data(&o->common,
+                      "MatrixMarket, or lines of user, item and rating\nwith tabs, commas, \"::\" or spaces between"),
         {.name = "--test",
          .argument = "FILE",
          .kind = ARGS_TEXT,
@@ -77,11 +69,10 @@ static size_t task_options(struct mf_options *o, struct args_option *to)
          .help = "floats of a factor, optimizer state not included"},
         {.name = "--bias", .kind = ARGS_FLAG, .target = &o->has_bias, .help = "a bias of each row and each column"},
     };
-    memcpy(to, options, sizeof options);
-    return sizeof options / sizeof *options;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
-static size_t training_options(struct mf_options *o, struct args_option *to)
+static void training_options(struct mf_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "training"},
@@ -91,19 +82,8 @@ static size_t training_options(struct mf_options *o, struct args_option *to)
          .target = &o->visit,
          .choices = visits,
          .help = "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
-        {.name = "--batch",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->batch,
-         .min = 1,
-         .max = 1e5,
-         .help = "cells of a step"},
-        {.name = "--lr",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->rate,
-         .max = 100,
-         .help = "learning rate of AdaGrad"},
+        settings_batch(&o->batch, 1e5, "cells of a step"),
+        settings_rate(&o->rate, "learning rate of AdaGrad"),
         {.name = "--reg",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -116,33 +96,24 @@ static size_t training_options(struct mf_options *o, struct args_option *to)
          .target = &o->init,
          .max = 10,
          .help = "standard deviation of the first products"},
-        {.name = "--eval-every",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->eval_every,
-         .max = 1e6,
-         .help = "test each N epochs, besides at the end"},
-        {.name = "--seconds",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->seconds,
-         .max = 1e9,
-         .help = "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"},
+        settings_eval_every(&o->common, "test each N epochs, besides at the end"),
+        settings_seconds(&o->common,
+                         "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
     };
-    memcpy(to, options, sizeof options);
-    return sizeof options / sizeof *options;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct mf_options *o)
 {
-    if (!o->data && !o->zipf) fail_usage("--data is missing: the ratings to learn from; or --zipf makes some up");
-    if (o->data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
+    if (!o->common.data && !o->zipf)
+        fail_usage("--data is missing: the ratings to learn from; or --zipf makes some up");
+    if (o->common.data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
     if (o->zipf && o->test) fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
 }
 
 void mf_options(struct mf_options *o, int argc, char **argv)
 {
-    struct args_option options[OPTIONS_MAX];
+    struct args_list list = {0};
     *o = (struct mf_options){.rank = 100,
                              .batch = 128,
                              .rate = 0.05,
@@ -153,12 +124,12 @@ void mf_options(struct mf_options *o, int argc, char **argv)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common);
-    size_t count = task_options(o, options);
-    count += training_options(o, options + count);
-    settings_options(&o->common, options + count);
-    count += SETTINGS_OPTIONS;
+    task_options(o, &list);
+    training_options(o, &list);
+    settings_options(&o->common, &list);
     args_parse(
-        &(struct args_program){.name = "mf", .about = about, .more = more, .options = options, .option_count = count},
+        &(struct args_program){
+            .name = "mf", .about = about, .more = more, .options = list.options, .option_count = list.count},
         argc, argv);
     check(o);
 }

@@ -10,19 +10,12 @@ void mf_report_start(const struct mf *f, const struct crew *crew)
 {
     const struct mf_options *o = &f->options;
     if (o->common.json) return;
-    printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
-           o->data ? o->data : o->zipf, f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
-           f->ratings.mean);
+    printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n", mf_source(f),
+           f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test, f->ratings.mean);
     printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank, o->has_bias ? " and biases" : "",
            o->rate, o->regularization,
            o->visit == MF_BLOCKS ? "blocks of columns from worker to worker" : "column by column");
-    if (o->common.is_baseline) {
-        printf("baseline: plain arrays, %u thread%s\n", crew->workers, crew->workers == 1 ? "" : "s");
-    } else {
-        printf("%d node%s of %u worker%s, %s\n", crew->size, crew->size == 1 ? "" : "s", crew->workers,
-               crew->workers == 1 ? "" : "s", settings_technique_name(o->common.technique));
-    }
-    fflush(stdout);
+    settings_show_crew(&o->common, crew, false);
 }
 
 void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch *e)
@@ -35,10 +28,7 @@ void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch 
         return;
     }
     struct json j;
-    json_begin(&j, "epoch");
-    json_count(&j, "epoch", number);
-    json_number(&j, "seconds", e->seconds);
-    json_number(&j, "examples_per_second", e->cells / e->seconds);
+    json_begin_epoch(&j, number, e->seconds, e->cells / e->seconds);
     json_number(&j, "loss", loss);
     json_end(&j);
 }

@@ -34,7 +34,7 @@ static bool is_first(const struct crew_member *m)
 
 static bool is_over(const struct mf_training *t)
 {
-    uint64_t limit = t->mf->options.seconds;
+    uint64_t limit = t->mf->options.common.seconds;
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
@@ -101,8 +101,7 @@ static void train_all(struct mf_training *t, struct crew_member *m)
     bool has_time = true;
     for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
         has_time = train_epoch(t, m, &visit, &step, epoch);
-        if (o->eval_every > 0 && epoch % o->eval_every == 0 && epoch < o->common.epochs && has_time)
-            test_and_report(t, m);
+        if (has_time && settings_wants_evaluation(&o->common, epoch)) test_and_report(t, m);
     }
     factors_close(&step);
     visit_close(&visit);
@@ -118,6 +117,6 @@ void mf_work(struct crew_member *m, void *training)
     crew_settle(m);
     test_and_report(t, m);
     struct locus_stats stats = tally_take(m);
-    if (is_first(m) && m->worker) tally_show(&stats, m->crew->size, t->mf->options.common.json);
+    if (is_first(m) && m->worker) tally_show(&stats, "accesses", m->crew->size, t->mf->options.common.json);
     if (is_first(m) && t->mf->options.common.out) mf_save(t->mf, m);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FIELDS_MAX = 3, NUMBER_BYTES = 64, DIMENSION_MAX = 1 << 30 };
+enum { FIELDS_MAX = 3, DIMENSION_MAX = 1 << 30 };
 
 static const char matrix_market[] = "%%MatrixMarket";
 
@@ -52,16 +52,6 @@ void ratings_add(struct ratings *r, struct rating cell)
 
 /* ---- fields ---- */
 
-static bool read_number(const char *text, size_t length, double *number)
-{
-    char copy[NUMBER_BYTES], *end;
-    if (length == 0 || length >= sizeof copy) return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    *number = strtod(copy, &end);
-    return *end == '\0' && isfinite(*number);
-}
-
 static bool is_between(const struct lines *l, const char *at)
 {
     if (*at == '\t' || *at == ',' || *at == ' ' || *at == ';') return true;
@@ -94,7 +84,7 @@ static void read_named(struct ratings *r, struct lines *l, size_t *counter)
     if (l->length == 0) return;
     size_t count = split(l, fields, lengths);
     if (count < FIELDS_MAX) lines_fail(l, "has %zu fields; a rating has user, item and rating", count);
-    if (!read_number(fields[2], lengths[2], &value)) {
+    if (!lines_number(fields[2], lengths[2], &value)) {
         if (l->number == 1) return;
         lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[2]), fields[2]);
     }
@@ -125,7 +115,7 @@ static uint64_t read_index(const struct lines *l, const char *text, size_t lengt
                            const char *what)
 {
     double value;
-    if (!read_number(text, length, &value) || value < least || value > most || value > floor(value))
+    if (!lines_number(text, length, &value) || value < least || value > most || value > floor(value))
         lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f", lines_shown(length), text, what,
                    least, most);
     return (uint64_t)value;
@@ -142,7 +132,7 @@ static void read_cell(struct ratings *r, const struct lines *l, const struct sha
     double value;
     size_t count = split(l, fields, lengths);
     if (count < FIELDS_MAX) lines_fail(l, "has %zu fields; a cell has row, column and value", count);
-    if (!read_number(fields[2], lengths[2], &value))
+    if (!lines_number(fields[2], lengths[2], &value))
         lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(lengths[2]), fields[2]);
     if (*counter == shape->cells) lines_fail(l, "there are more cells than the %" PRIu64 " declared", shape->cells);
     uint64_t row = read_index(l, fields[0], lengths[0], 1, (double)shape->rows, "row");

@@ -12,26 +12,14 @@
 
 #include <stdlib.h>
 
-/* Of what must be equal on all nodes. */
-static uint64_t fingerprint(const struct wv *w)
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct wv *w)
 {
     const struct wv_options *o = &w->options;
-    double numbers[] = {(double)o->dim,
-                        (double)o->window,
-                        (double)o->negatives,
-                        o->is_shared,
-                        o->optimizer,
-                        o->rate,
-                        (double)o->batch,
-                        o->subsample,
-                        (double)o->eval_every,
-                        (double)o->analogy_words,
-                        o->analogies != NULL,
-                        o->similarity != NULL,
-                        (double)o->common.epochs,
-                        (double)o->common.seed,
-                        (double)o->common.workers,
-                        o->common.sampling};
+    double numbers[] = {(double)o->dim,       (double)o->window,    (double)o->negatives,
+                        o->is_shared,         o->optimizer,         o->rate,
+                        (double)o->batch,     o->subsample,         (double)o->analogy_words,
+                        o->analogies != NULL, o->similarity != NULL};
     return settings_digest(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
 }
 
@@ -42,13 +30,7 @@ static void open_crew(struct crew *crew, const struct wv *w)
         [WV_INPUTS] = {.name = "inputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
         [WV_OUTPUTS] = {.name = "outputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
     };
-    struct crew_config c = {.tables = tables,
-                            .table_count = sizeof tables / sizeof *tables,
-                            .workers = (unsigned)o->common.workers,
-                            .technique = (enum locus_technique)o->common.technique,
-                            .is_baseline = o->common.is_baseline,
-                            .fingerprint = fingerprint(w)};
-    crew_open(crew, &c);
+    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(w));
 }
 
 static void open_negatives(struct wv *w, const struct crew *crew)
@@ -73,7 +55,7 @@ int main(int argc, char **argv)
     struct crew crew;
     fail_set_program("wv");
     wv_options(&wv.options, argc, argv);
-    vocabulary_load(&wv.vocabulary, wv.options.data, wv.options.min_count);
+    vocabulary_load(&wv.vocabulary, wv.options.common.data, wv.options.min_count);
     open_crew(&crew, &wv);
     if (crew.rank == 0) wv_report_start(&wv, &crew);
     open_negatives(&wv, &crew);

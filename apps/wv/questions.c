@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 16, NUMBER_BYTES = 64 };
+enum { FIELDS_MAX = 16 };
 
 static void *grow(void *list, size_t count, size_t *room, size_t bytes)
 {
@@ -114,16 +114,6 @@ void analogies_fini(struct analogies *a)
 
 /* ---- similarity ---- */
 
-static bool read_number(const char *text, size_t length, double *number)
-{
-    char copy[NUMBER_BYTES], *end;
-    if (length == 0 || length >= sizeof copy) return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    *number = strtod(copy, &end);
-    return *end == '\0' && isfinite(*number);
-}
-
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
     struct lines l;
@@ -137,7 +127,7 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         if (l.length == 0) continue;
         size_t count = split(&l, fields, lengths);
         if (count < 3) lines_fail(&l, "has %zu fields; a pair has two words and a rating", count);
-        if (!read_number(fields[2], lengths[2], &pair.rating)) {
+        if (!lines_number(fields[2], lengths[2], &pair.rating)) {
             if (l.number == 1) continue;
             lines_fail(&l, "\"%.*s\" is no rating", lines_shown(lengths[2]), fields[2]);
         }

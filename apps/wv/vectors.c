@@ -11,40 +11,23 @@
 
 /* ---- safetensors ---- */
 
-struct tensor_file {
-    struct tensors tensors;
-    size_t dim;
-};
-
-static void add_row(void *file, uint64_t row, const float *values)
-{
-    struct tensor_file *f = file;
-    (void)row;
-    tensors_write(&f->tensors, values, f->dim * sizeof *values);
-}
-
 void vectors_write_tensors(const struct wv *w, struct crew_member *m, const char *path)
 {
     const struct names *n = &w->vocabulary.words;
-    struct tensor_file f = {.dim = w->options.dim};
-    char dim[32];
-    snprintf(dim, sizeof dim, "%zu", f.dim);
-    tensors_open(&f.tensors, path);
-    tensors_note(&f.tensors, "model", "skip-gram");
-    tensors_note(&f.tensors, "dim", dim);
-    tensors_note(&f.tensors, "data", w->options.data);
-    tensors_declare(&f.tensors, "inputs", TENSORS_F32, n->count, f.dim);
-    tensors_declare(&f.tensors, "outputs", TENSORS_F32, n->count, f.dim);
-    tensors_declare(&f.tensors, "word_names", TENSORS_U8, n->text_length, 0);
-    tensors_begin(&f.tensors);
-    rows_visit(m, WV_INPUTS, 0, n->count, add_row, &f);
-    rows_visit(m, WV_OUTPUTS, 0, n->count, add_row, &f);
-    for (uint32_t i = 0; i < n->count; i++) {
-        const char *word = names_get(n, i);
-        tensors_write(&f.tensors, word, strlen(word));
-        tensors_write(&f.tensors, "\n", 1);
-    }
-    tensors_close(&f.tensors);
+    size_t dim = w->options.dim;
+    struct tensors t;
+    tensors_open(&t, path);
+    tensors_note(&t, "model", "skip-gram");
+    tensors_note_count(&t, "dim", dim);
+    tensors_note(&t, "data", w->options.common.data);
+    tensors_declare(&t, "inputs", TENSORS_F32, n->count, dim);
+    tensors_declare(&t, "outputs", TENSORS_F32, n->count, dim);
+    tensors_declare(&t, "word_names", TENSORS_U8, n->text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, WV_INPUTS, 0, dim, &t);
+    rows_save(m, WV_OUTPUTS, 0, dim, &t);
+    tensors_write_names(&t, n);
+    tensors_close(&t);
 }
 
 /* ---- word2vec's formats ---- */

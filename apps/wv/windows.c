@@ -165,7 +165,7 @@ static void batch_free(struct window_batch *b)
 void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
 {
     *s = (struct windows){.wv = w, .is_over = true};
-    text_open(&s->text, w->options.data, m->place, m->total);
+    text_open(&s->text, w->options.common.data, m->place, m->total);
     rng_init(&s->rng, w->options.common.seed, 2 + m->place);
     s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
     for (uint32_t i = 0; i < w->vocabulary.words.count; i++)

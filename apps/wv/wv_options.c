@@ -1,11 +1,6 @@
 #include "wv_options.h"
 
-#include "args.h"
 #include "fail.h"
-
-#include <string.h>
-
-enum { OPTIONS_MAX = 32 };
 
 static const char *const optimizers[] = {"sgd", "adagrad", NULL};
 
@@ -18,15 +13,11 @@ static const char more[] = "examples:\n"
                            "  wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
                            "  locus run -n 4 wv --data novels.txt --binary vectors.bin --json\n";
 
-static size_t task_options(struct wv_options *o, struct args_option *to)
+static void task_options(struct wv_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        {.name = "--data",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->data,
-         .help = "a text: words with white space between them; the\nend of a line ends a sentence"},
+        settings_data(&o->common, "a text: words with white space between them; the\nend of a line ends a sentence"),
         {.name = "--dim",
          .argument = "N",
          .kind = ARGS_COUNT,
@@ -73,26 +64,13 @@ static size_t task_options(struct wv_options *o, struct args_option *to)
          .target = &o->optimizer,
          .choices = optimizers,
          .help = "sgd, whose rate falls to nothing as in the\noriginal, or adagrad"},
-        {.name = "--lr",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->rate,
-         .min = 0,
-         .max = 100,
-         .help = "learning rate; 0: 0.025, with adagrad 0.1"},
-        {.name = "--batch",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->batch,
-         .min = 1,
-         .max = 10000,
-         .help = "words in the middle of a window, of a step"},
+        settings_rate(&o->rate, "learning rate; 0: 0.025, with adagrad 0.1"),
+        settings_batch(&o->batch, 10000, "words in the middle of a window, of a step"),
     };
-    memcpy(to, options, sizeof options);
-    return sizeof options / sizeof *options;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
-static size_t result_options(struct wv_options *o, struct args_option *to)
+static void result_options(struct wv_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "results"},
@@ -112,18 +90,8 @@ static size_t result_options(struct wv_options *o, struct args_option *to)
          .kind = ARGS_TEXT,
          .target = &o->similarity,
          .help = "lines of two words and people's rating"},
-        {.name = "--eval-every",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->eval_every,
-         .max = 1e6,
-         .help = "evaluate each N epochs, besides at the end"},
-        {.name = "--seconds",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->seconds,
-         .max = 1e9,
-         .help = "end the training after that time, wherever it is;\n0: after the last epoch"},
+        settings_eval_every(&o->common, "evaluate each N epochs, besides at the end"),
+        settings_seconds(&o->common, "end the training after that time, wherever it is;\n0: after the last epoch"),
         {.name = "--text",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -135,13 +103,12 @@ static size_t result_options(struct wv_options *o, struct args_option *to)
          .target = &o->binary,
          .help = "write them in word2vec's binary format"},
     };
-    memcpy(to, options, sizeof options);
-    return sizeof options / sizeof *options;
+    args_add(list, options, sizeof options / sizeof *options);
 }
 
 void wv_options(struct wv_options *o, int argc, char **argv)
 {
-    struct args_option options[OPTIONS_MAX];
+    struct args_list list = {0};
     *o = (struct wv_options){.dim = 100,
                              .window = 5,
                              .min_count = 5,
@@ -151,13 +118,13 @@ void wv_options(struct wv_options *o, int argc, char **argv)
                              .subsample = 1e-3};
     settings_init(&o->common);
     o->common.epochs = 5;
-    size_t count = task_options(o, options);
-    settings_options(&o->common, options + count);
-    count += SETTINGS_OPTIONS;
-    count += result_options(o, options + count);
+    task_options(o, &list);
+    settings_options(&o->common, &list);
+    result_options(o, &list);
     args_parse(
-        &(struct args_program){.name = "wv", .about = about, .more = more, .options = options, .option_count = count},
+        &(struct args_program){
+            .name = "wv", .about = about, .more = more, .options = list.options, .option_count = list.count},
         argc, argv);
-    if (!o->data) fail_usage("--data is missing: the text to learn from");
+    if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }

@@ -10,19 +10,12 @@ void wv_report_start(const struct wv *w, const struct crew *crew)
     const struct wv_options *o = &w->options;
     if (o->common.json) return;
     printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64 " times or more, together %" PRIu64 " times\n",
-           o->data, w->vocabulary.read, w->vocabulary.words.count, o->min_count, w->vocabulary.total);
+           o->common.data, w->vocabulary.read, w->vocabulary.words.count, o->min_count, w->vocabulary.total);
     printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64 " negatives of each %s, subsampling %g; %s, "
            "rate %g\n",
            o->dim, o->window, o->negatives, o->is_shared ? "window" : "pair", o->subsample,
            o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
-    if (o->common.is_baseline) {
-        printf("baseline: plain arrays, %u thread%s\n", crew->workers, crew->workers == 1 ? "" : "s");
-    } else {
-        printf("%d node%s of %u worker%s, %s, %s samples\n", crew->size, crew->size == 1 ? "" : "s", crew->workers,
-               crew->workers == 1 ? "" : "s", settings_technique_name(o->common.technique),
-               settings_sampling_name(o->common.sampling));
-    }
-    fflush(stdout);
+    settings_show_crew(&o->common, crew, true);
 }
 
 void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch *e)
@@ -35,10 +28,7 @@ void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch 
         return;
     }
     struct json j;
-    json_begin(&j, "epoch");
-    json_count(&j, "epoch", number);
-    json_number(&j, "seconds", e->seconds);
-    json_number(&j, "examples_per_second", e->words / e->seconds);
+    json_begin_epoch(&j, number, e->seconds, e->words / e->seconds);
     json_number(&j, "pairs_per_second", e->pairs / e->seconds);
     json_number(&j, "loss", loss);
     json_end(&j);

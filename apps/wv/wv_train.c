@@ -38,7 +38,7 @@ static bool is_first(const struct crew_member *m)
 
 static bool is_over(const struct wv_training *t)
 {
-    uint64_t limit = t->wv->options.seconds;
+    uint64_t limit = t->wv->options.common.seconds;
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
@@ -97,8 +97,7 @@ static void train_all(struct wv_training *t, struct crew_member *m)
     bool has_time = true;
     for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
         has_time = train_epoch(t, m, windows, &step, epoch);
-        if (o->eval_every > 0 && epoch % o->eval_every == 0 && epoch < o->common.epochs && has_time)
-            judge_and_report(t, m);
+        if (has_time && settings_wants_evaluation(&o->common, epoch)) judge_and_report(t, m);
     }
     skipgram_close(&step);
     windows_close(windows);
@@ -124,6 +123,6 @@ void wv_work(struct crew_member *m, void *training)
     crew_settle(m);
     judge_and_report(t, m);
     struct locus_stats stats = tally_take(m);
-    if (is_first(m) && m->worker) tally_show(&stats, m->crew->size, t->wv->options.common.json);
+    if (is_first(m) && m->worker) tally_show(&stats, "accesses", m->crew->size, t->wv->options.common.json);
     if (is_first(m)) write_vectors(t, m);
 }

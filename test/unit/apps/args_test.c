@@ -3,6 +3,7 @@
 #include "settings.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,4 +140,66 @@ TEST(args, settings_refuse_a_number_of_workers_that_cannot_be)
     ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024");
     setenv("LOCUS_WORKERS", "0", 1);
     ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"0\"");
+}
+
+static void parse_settings(const void *line)
+{
+    static char text[256];
+    static struct settings s;
+    static uint64_t batch;
+    static double rate;
+    char name[] = "thing", *argv[32] = {name};
+    int argc = 1;
+    struct args_list list = {0};
+    settings_init(&s);
+    const struct args_option own[] = {settings_data(&s, "data"), settings_eval_every(&s, "evaluations"),
+                                      settings_seconds(&s, "seconds"), settings_batch(&batch, 8, "batch"),
+                                      settings_rate(&rate, "rate")};
+    args_add(&list, own, sizeof own / sizeof *own);
+    settings_options(&s, &list);
+    strncpy(text, line, sizeof text - 1);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    args_parse(
+        &(struct args_program){.name = "thing", .about = "", .options = list.options, .option_count = list.count}, argc,
+        argv);
+    printf("%s %d %d %d %g %s\n", s.data, (int)s.eval_every, (int)s.seconds, (int)batch, rate, s.out);
+    printf("%d %d %d %s %s %d %d\n", (int)s.epochs, (int)s.seed, (int)s.workers, settings_technique_name(s.technique),
+           settings_sampling_name(s.sampling), s.json, s.is_baseline);
+}
+
+TEST(args, settings_have_the_options_of_all_programs)
+{
+    char said[4096];
+    CHECK_EQ(ending_of(parse_settings,
+                       "--data d --eval-every 2 --seconds 3 --batch 8 --lr 0.5 --out o --epochs 4 --seed 5 --workers 6 "
+                       "--technique relocate --sampling long-term --json --baseline",
+                       said, sizeof said),
+             0);
+    CHECK_STR(said, "d 2 3 8 0.5 o\n4 5 6 relocate long-term 1 1\n");
+    ends_with(parse_settings, "--batch 9", 2, "--batch takes a whole number from 1 to 8, not \"9\"");
+    ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
+}
+
+TEST(args, settings_want_evaluations_before_the_last_epoch)
+{
+    struct settings s = {.epochs = 6, .eval_every = 2};
+    CHECK(!settings_wants_evaluation(&s, 1));
+    CHECK(settings_wants_evaluation(&s, 2));
+    CHECK(settings_wants_evaluation(&s, 4));
+    CHECK(!settings_wants_evaluation(&s, 6));
+    s.eval_every = 0;
+    CHECK(!settings_wants_evaluation(&s, 2));
+}
+
+static void add_too_many(const void *unused)
+{
+    struct args_list list = {0};
+    struct args_option flag = {.name = "--flag", .kind = ARGS_FLAG};
+    (void)unused;
+    for (int i = 0; i <= ARGS_LIST_MAX; i++) args_add(&list, &flag, 1);
+}
+
+TEST(args, a_list_of_options_has_an_end)
+{
+    ends_with(add_too_many, NULL, 1, "more than 48 options");
 }

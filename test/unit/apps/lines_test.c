@@ -70,6 +70,20 @@ TEST(lines, split_at_a_separator)
     folder_remove(folder);
 }
 
+TEST(lines, numbers_are_whole_fields)
+{
+    double number = 0;
+    char many[101];
+    memset(many, '1', sizeof many);
+    CHECK(lines_number("2.5e1,", 5, &number) && number == 25);
+    CHECK(lines_number("-31", 2, &number) && number == -3);
+    CHECK(!lines_number("", 0, &number));
+    CHECK(!lines_number("12x", 3, &number));
+    CHECK(!lines_number("inf", 3, &number));
+    CHECK(!lines_number("nan", 3, &number));
+    CHECK(!lines_number(many, sizeof many, &number));
+}
+
 static void open_named(const void *name)
 {
     struct lines l;

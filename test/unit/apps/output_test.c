@@ -25,7 +25,7 @@ static void print_json(const void *unused)
     json_number(&j, "loss", NAN);
     json_text(&j, "name", "a\"b\\c\n\x01");
     json_end(&j);
-    json_begin(&j, "end");
+    json_begin_epoch(&j, 3, 0.5, 1000);
     json_end(&j);
 }
 
@@ -34,7 +34,8 @@ TEST(output, json_is_one_object_a_line)
     char said[1024];
     CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
     CHECK(strcmp(said, "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-                       "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n{\"event\":\"end\"}\n") == 0);
+                       "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n"
+                       "{\"event\":\"epoch\",\"epoch\":3,\"seconds\":0.5,\"examples_per_second\":1000}\n") == 0);
 }
 
 /* ---- models ---- */
@@ -44,16 +45,22 @@ static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 static void write_model(size_t floats)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6, 7};
+    struct names names;
     struct tensors t;
+    names_init(&names);
+    names_add(&names, "a", 1);
+    names_add(&names, "b", 1);
     tensors_open(&t, path);
     tensors_note(&t, "model", "com\"plex");
+    tensors_note_count(&t, "dim", 2);
     tensors_declare(&t, "entities", TENSORS_F32, 3, 2);
     tensors_declare(&t, "names", TENSORS_U8, 4, 0);
     tensors_begin(&t);
     tensors_write(&t, values, 2 * sizeof(float));
     tensors_write(&t, values + 2, (floats - 2) * sizeof(float));
-    tensors_write(&t, "a\nb\n", 4);
+    tensors_write_names(&t, &names);
     tensors_close(&t);
+    names_fini(&names);
 }
 
 static void write_floats(const void *floats)
@@ -74,7 +81,7 @@ TEST(output, a_model_is_a_header_and_the_tensors)
     CHECK_EQ(header % 8, 0);
     CHECK_EQ(length, 8 + header + 6 * sizeof(float) + 4);
     CHECK(strncmp(text + 8,
-                  "{\"__metadata__\":{\"model\":\"com\\\"plex\"},"
+                  "{\"__metadata__\":{\"model\":\"com\\\"plex\",\"dim\":\"2\"},"
                   "\"entities\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
                   "\"names\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[24,28]}}",
                   header - 8) == 0);

@@ -161,7 +161,7 @@ static void tiny_init(struct wv *w, const char *text)
 {
     *w = (struct wv){.options = {.dim = 6, .window = 2, .negatives = 3, .batch = 4, .rate = 0.1}};
     w->options.common = (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
-    w->options.data = file_of(text, 0);
+    w->options.common.data = file_of(text, 0);
     vocabulary_load(&w->vocabulary, path, 1);
     double *weights = vocabulary_weights(&w->vocabulary);
     noise_init(&w->noise, weights, w->vocabulary.words.count);
