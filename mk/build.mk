@@ -3,7 +3,7 @@
 #   src/*.c src/*/*.c            -> <variant>/lib/liblocus.{a,so}
 #   apps/NAME.c apps/NAME/*.c    -> <variant>/bin/NAME, and bin/NAME as a link to it
 #   apps/common/*.c              -> <variant>/lib/libapps.a, of which each program takes what it needs
-#   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME
+#   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
 #   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
@@ -106,7 +106,9 @@ $(eval $(call APPS_ARCHIVE,libparts.a,$(APPS_PARTS)))
 APPS_LIB := $(B)/lib/libapps.a
 
 $(call PROGRAMS,apps,$(B)/bin,$(B),$(APPS_LIB))
-$(call PROGRAMS,bench,$(B)/bench,$(B))
+# Some simulate: on the fibers of the tests, with that flavor of the library.
+$(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B))))
+$(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o)))
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(TEST_LIB))

@@ -24,6 +24,9 @@ B       := build/$(VARIANT)
 FLAVORS      := fibers
 FLAVOR_fibers := -DLOCUS_FIBERS
 
+# Benchmarks that simulate.
+BENCH_ON_FIBERS := scale
+
 SAN_CFLAGS_address   := -fsanitize=address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
 SAN_CFLAGS_undefined := -fsanitize=undefined -fno-sanitize-recover=all
 SAN_CFLAGS_fuzzer    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
@@ -56,7 +59,7 @@ PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -ls
 # Flags by folder. Applications see the public header only.
 FOLDER_src   := -Isrc
 FOLDER_apps  := -Iapps -Iapps/common
-FOLDER_bench := -Isrc -Ibench -Ibench/common
+FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest
 FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 
 # Flags of one file: FLAGS_<path without .c>.

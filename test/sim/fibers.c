@@ -17,6 +17,7 @@ enum {
     STACK_BYTES = 128 << 10,
     RUN_ESTIMATE = 512, /* steps within which the changes of rank fall */
     PATIENCE = 64,      /* steps after which the highest rank is taken to wait for a lower one */
+    STARVED_OF = 64,    /* the place of the starved one is drawn from so many */
 };
 
 #if defined(__x86_64__)
@@ -91,6 +92,7 @@ static enum fibers_end end;
 static uint64_t steps, steps_max;
 static bool (*idle)(void);
 static void (*watch)(void);
+static int (*director)(void);
 
 static struct {
     enum fibers_policy policy;
@@ -229,12 +231,18 @@ static struct fiber *choose_ready(void)
     }
 }
 
+static struct fiber *named_by_director(void)
+{
+    int place = director();
+    return place < 0 ? NULL : &fibers[place];
+}
+
 static struct fiber *choose(void)
 {
     for (;;) {
-        struct fiber *f = choose_ready();
+        struct fiber *f = director ? named_by_director() : choose_ready();
         if (f) return f;
-        if (idle && idle()) continue;
+        if (!director && idle && idle()) continue;
         end = FIBERS_STUCK;
         return &outside;
     }
@@ -246,12 +254,13 @@ void fibers_begin(enum fibers_policy policy, uint64_t seed)
     steps = 0;
     idle = NULL;
     watch = NULL;
+    director = NULL;
     current = &outside;
     memset(&chooser, 0, sizeof chooser);
     chooser.policy = policy;
     chooser.dice.state = seed;
     chooser.burst = 2u << dice_below(&chooser.dice, 5);
-    chooser.starved = dice_below(&chooser.dice, FIBERS_MAX);
+    chooser.starved = dice_below(&chooser.dice, STARVED_OF);
     chooser.rarity = 4u << dice_below(&chooser.dice, 4);
     chooser.lowest_rank = 1u << 30;
     chooser.changes = dice_below(&chooser.dice, 5);
@@ -266,6 +275,16 @@ void fibers_set_idle(bool (*function)(void))
 void fibers_set_watch(void (*function)(void))
 {
     watch = function;
+}
+
+void fibers_set_director(int (*function)(void))
+{
+    director = function;
+}
+
+bool fibers_is_ready(unsigned place)
+{
+    return is_ready(&fibers[place]);
 }
 
 static void fiber_main(void)
@@ -329,7 +348,7 @@ uint64_t fibers_steps(void)
 
 void locus_fiber_yield(void)
 {
-    if (current == &outside) return;
+    if (current == &outside || director) return;
     if (watch) watch();
     if (++steps > steps_max)
         leave(FIBERS_ENDLESS);
@@ -343,9 +362,13 @@ void locus_fiber_wait(bool (*condition)(const void *), const void *of)
         if (!condition(of)) abort(); /* for ever */
         return;
     }
+    if (director && condition(of)) return;
     struct fiber *waits = current;
     waits->condition = condition;
     waits->of = of;
-    locus_fiber_yield();
+    if (director)
+        go_to(choose());
+    else
+        locus_fiber_yield();
     waits->condition = NULL;
 }

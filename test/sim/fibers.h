@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FIBERS_MAX = 64 };
+enum { FIBERS_MAX = 320 };
 
 enum fibers_policy {
     FIBERS_UNIFORM,    /* anyone at each step */
@@ -40,7 +40,13 @@ void fibers_begin(enum fibers_policy, uint64_t seed);
 void fibers_set_idle(bool (*idle)(void));
 /* Called at every step, before the next fiber is chosen. */
 void fibers_set_watch(void (*watch)(void));
+/* For a simulation that keeps time itself, on the stack of whoever waits: nobody is interrupted at a narrow place, and who
+ * waits does so until `next` names him by his place in the order of fibers_add, when his condition holds; -1: all wait
+ * for ever. Instead of policy, idle and watch, until fibers_begin. */
+void fibers_set_director(int (*next)(void));
 void fibers_add(void (*run)(void *argument), void *argument);
+/* Can it go on? For the director. */
+bool fibers_is_ready(unsigned place);
 enum fibers_end fibers_run(uint64_t steps_max);
 
 /* Ends the run from within a fiber; does not return. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_NS = 10, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
+enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
 
 struct inbox {
     struct mailbox mailbox;
@@ -431,13 +431,13 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 }
 
 static struct {
-    uint64_t wakes_ns[FIBERS_MAX]; /* of who sleeps */
+    uint64_t wakes_ns[NAPS_MAX]; /* of who sleeps, by the place of its fiber */
 } naps;
 
 static uint64_t next_event_ns(void)
 {
     uint64_t next = UINT64_MAX;
-    for (unsigned i = 0; i < FIBERS_MAX; i++)
+    for (unsigned i = 0; i < NAPS_MAX; i++)
         if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
     for (unsigned n = 0; n < sim.nodes; n++) {
         next = min_ns(next, sim.node[n]->loss_ns);
@@ -488,6 +488,7 @@ static bool has_slept(const void *until)
 
 void platform_sleep(uint64_t ns)
 {
+    if (fibers_current() >= NAPS_MAX) abort();
     uint64_t *until = &naps.wakes_ns[fibers_current()];
     *until = platform_now_ns() + ns;
     locus_fiber_wait(has_slept, until);

@@ -1,0 +1,158 @@
+/* A node of a cell: training without the training. A batch of keys a clock, intent signaled ahead. */
+#include "bench.h"
+
+#include "../common/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 64 };
+
+void must(int rc, const char *call)
+{
+    if (rc == 0) return;
+    fprintf(stderr, "scale: %s: %s: %s\n", call, locus_strerror(rc), locus_error());
+    exit(1);
+}
+
+void *must_alloc(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (memory) return memory;
+    fprintf(stderr, "scale: no memory for %zu KiB more\n", bytes >> 10);
+    exit(1);
+}
+
+void node_open(struct node *n)
+{
+    const struct load *load = &n->bench->load;
+    const struct locus_table table = {.rows = (uint64_t)load->rows * n->cell->nodes, .length = load->length};
+    struct locus_config c;
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    c.shards = 1;
+    c.rank = (int)n->rank;
+    c.size = (int)n->cell->nodes;
+    c.max_rounds_per_second = load->max_rounds;
+    c.rendezvous = "simulated:1";
+    must(locus_open(&c, &n->locus), "locus_open");
+    must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
+}
+
+/* A row that was never written has no memory; moving or copying it would be too cheap. */
+static void write_own_rows(struct node *n)
+{
+    float *rows = must_alloc((size_t)CHUNK * n->bench->load.length * sizeof *rows);
+    locus_key keys[CHUNK];
+    size_t count;
+    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, CHUNK)) > 0; from = keys[count - 1] + 1)
+        must(locus_set(n->worker, keys, count, rows), "locus_set");
+    free(rows);
+}
+
+/* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
+static locus_key *draw(const struct node *n)
+{
+    const struct load *load = &n->bench->load;
+    size_t count = (size_t)load->clocks * load->keys;
+    locus_key *keys = must_alloc(count * sizeof *keys), slice = (locus_key)load->rows * n->rank;
+    bool own = n->cell->workload == OWN;
+    keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus), 7 + (uint64_t)n->rank);
+    for (size_t i = 0; own && i < count; i++) keys[i] += slice;
+    return keys;
+}
+
+static void signal_batch(struct node *n, const locus_key *keys, unsigned clock)
+{
+    size_t count = n->bench->load.keys;
+    platform_signaled(n->rank, count);
+    must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1, LOCUS_READ_WRITE), "locus_intent");
+}
+
+static void access_batch(struct node *n, const locus_key *keys, float *values, const float *updates)
+{
+    const struct load *load = &n->bench->load;
+    const struct model *m = &n->bench->model;
+    bool is_shared = n->cell->workload == SKEWED;
+    must(locus_pull(n->worker, keys, load->keys, values), "locus_pull");
+    for (size_t i = 0; is_shared && i < load->keys; i++) lag_pulled(keys[i], values[i * load->length]);
+    must(locus_push(n->worker, keys, load->keys, updates), "locus_push");
+    for (size_t i = 0; is_shared && i < load->keys; i++) lag_pushed(keys[i]);
+    platform_work((m->pull + m->push) * load->keys);
+}
+
+static void timed_begin(struct node *n)
+{
+    if (n->rank == 0) lag_begin();
+    must(locus_stats_read(n->locus, &n->before), "locus_stats_read");
+    n->figures_before = platform_figures(n->rank);
+    n->began_ns = platform_now_ns();
+}
+
+static void look(struct node *n)
+{
+    n->copies += (double)platform_replicas(n->rank);
+    if (n->rank == 0) n->holders += platform_holders(0);
+    n->looks++;
+}
+
+static void timed_end(struct node *n)
+{
+    n->seconds = (double)(platform_now_ns() - n->began_ns) / 1e9;
+    n->peers = platform_peers(n->rank, n->began_ns);
+    must(locus_stats_read(n->locus, &n->used), "locus_stats_read");
+    n->figures = platform_figures(n->rank);
+}
+
+/* Nodes begin their clocks at different moments of the period, as threads do that nobody starts together. */
+static uint64_t first_ns(const struct node *n)
+{
+    uint64_t period = n->bench->load.period_us * UINT64_C(1000);
+    return platform_now_ns() + period * n->rank / n->cell->nodes;
+}
+
+static void run_clocks(struct node *n, const locus_key *keys, float *values, const float *updates)
+{
+    const struct load *load = &n->bench->load;
+    unsigned warm = load->clocks / 3;
+    uint64_t began = first_ns(n);
+    for (unsigned clock = 0; clock < load->clocks; clock++) {
+        if (clock == warm) timed_begin(n);
+        if (clock + load->offset < load->clocks) signal_batch(n, keys, clock + load->offset);
+        platform_sleep_until(began + clock * load->period_us * UINT64_C(1000));
+        access_batch(n, keys + (size_t)clock * load->keys, values, updates);
+        if (clock >= warm) look(n);
+        locus_advance_clock(n->worker);
+    }
+    timed_end(n);
+}
+
+static void quiesce(struct node *n)
+{
+    must(locus_barrier(n->worker), "locus_barrier");
+    uint64_t began = platform_now_ns(), messages = platform_figures(n->rank).frames_out;
+    must(locus_quiesce(n->worker), "locus_quiesce");
+    n->quiesce_s = (double)(platform_now_ns() - began) / 1e9;
+    n->quiesce_messages = (double)(platform_figures(n->rank).frames_out - messages);
+}
+
+void node_run(void *node)
+{
+    struct node *n = node;
+    const struct load *load = &n->bench->load;
+    size_t floats = (size_t)load->keys * load->length;
+    float *values = must_alloc(floats * sizeof *values), *updates = must_alloc(floats * sizeof *updates);
+    locus_key *keys = draw(n);
+    for (unsigned i = 0; i < load->keys; i++) updates[(size_t)i * load->length] = 1;
+    write_own_rows(n);
+    must(locus_quiesce(n->worker), "locus_quiesce");
+    for (unsigned clock = 0; clock < load->offset && clock < load->clocks; clock++) signal_batch(n, keys, clock);
+    must(locus_barrier(n->worker), "locus_barrier");
+    run_clocks(n, keys, values, updates);
+    quiesce(n);
+    must(locus_worker_close(n->worker), "locus_worker_close");
+    free(values);
+    free(updates);
+    free(keys);
+}

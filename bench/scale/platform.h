@@ -1,0 +1,56 @@
+/*
+ * platform.h - a cluster of hundreds of nodes in one thread: what cluster.h and reactor.h promise, on virtual time that
+ * network and processors use up as model.h says.
+ *
+ * The library is the one that ships: locus.c, worker.c, the store and the shards. A node has one worker, a fiber on a
+ * processor of its own, and one shard on another. A shard's turn is taken at one moment and lasts as long as what it did
+ * costs: its frames leave one by one meanwhile, what arrives waits for its end. A shard that has had nothing to do for
+ * REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order; the switch between them never is full,
+ * nothing is lost, acknowledgements of TCP take no room.
+ *
+ * Callers   run.c
+ * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
+ * Waiting   as fibers
+ * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run, locus_close for each,
+ *           platform_end
+ */
+#ifndef BENCH_SCALE_PLATFORM_H
+#define BENCH_SCALE_PLATFORM_H
+
+#include "model.h"
+#include "net/wire.h"
+
+enum { PLATFORM_NODES_MAX = 256 };
+
+void platform_begin(unsigned nodes, const struct model *);
+void platform_end(void);
+
+void platform_add_worker(unsigned node, void (*run)(void *argument), void *argument);
+/* To the end of all workers; false: they wait for each other for ever. */
+bool platform_run(void);
+
+uint64_t platform_now_ns(void);
+/* For a worker: it works for a while; it has nothing to do until then. */
+void platform_work(double ns);
+void platform_sleep_until(uint64_t ns);
+/* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
+void platform_signaled(unsigned node, size_t keys);
+
+/* What a node has done so far. */
+struct platform_figures {
+    uint64_t frames_out, frames_in, bytes_out, bytes_in, wire_bytes_out;
+    uint64_t entries[WIRE_OPERATIONS], entry_bytes[WIRE_OPERATIONS]; /* sent */
+    uint64_t turns, entries_in;
+    double shard_ns;   /* the shard's processor time, without looking for news */
+    double polling_ns; /* looking for news, before it sleeps */
+    double engine_ns;  /* what the shard's code took on this machine, without kernel and network */
+    uint64_t late_ns;  /* sum over frames: from arrival until the shard began to serve it */
+};
+struct platform_figures platform_figures(unsigned node);
+/* Other nodes that this one has sent a frame to since then. */
+unsigned platform_peers(unsigned node, uint64_t since_ns);
+/* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of its shard. */
+uint64_t platform_replicas(unsigned node);
+unsigned platform_holders(uint64_t key);
+
+#endif

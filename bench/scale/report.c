@@ -1,0 +1,179 @@
+/* What is assumed, tables, JSON lines, the drawing. */
+#include "bench.h"
+
+#include "../common/json.h"
+#include "../common/machine.h"
+#include "../common/plot.h"
+#include "../common/table.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const metric_names[METRICS] = {
+    [SECONDS] = "seconds",
+    [CLOCKS] = "clocks_per_second",
+    [REMOTE] = "remote_share",
+    [REPLICA] = "replica_share",
+    [BYTES] = "bytes_sent_per_second",
+    [MESSAGES] = "messages_sent_per_second",
+    [HEARTBEATS] = "heartbeats_per_second",
+    [ROUNDS] = "rounds_per_second",
+    [MOVED] = "relocated_in_per_second",
+    [COPIED] = "replicas_created_per_second",
+    [COPIES] = "replicas_of_a_key",
+    [HOLDERS] = "replicas_of_the_hottest_key",
+    [HEARD] = "seconds_since_heard",
+    [STALE] = "hot_rows_staleness_seconds",
+    [SHARD] = "shard_seconds_per_second",
+    [POLLING] = "polling_seconds_per_second",
+    [SHARD_MAX] = "shard_seconds_per_second_of_the_busiest",
+    [BYTES_MAX] = "bytes_sent_per_second_of_the_busiest",
+    [LATE] = "seconds_until_served",
+    [ENGINE] = "engine_seconds_per_second_here",
+    [PEERS] = "peers_spoken_with",
+    [UPDATES] = "entries_per_second",
+    [ANSWERS] = "answers_per_second",
+    [REFRESHES] = "refreshes_per_second",
+    [ROWS] = "rows_per_second",
+    [OTHERS] = "other_entries_per_second",
+    [QUIESCE] = "quiesce_seconds",
+    [QUIESCE_MESSAGES] = "quiesce_messages",
+    [MEMORY] = "bytes_of_memory",
+};
+
+static void print_model(const struct bench *b)
+{
+    struct table t = table_new("lrlll");
+    static const char *const header[] = {"model", "", "", "", "from"};
+    for (unsigned i = 0; i < 5; i++) table_add(&t, "%s", header[i]);
+    for (unsigned i = 0; i < model_count(); i++) {
+        struct model_constant c = model_constant(&b->model, i);
+        table_add(&t, "%s", c.name);
+        table_add(&t, "%g", c.value);
+        table_add(&t, "%s", c.unit);
+        table_add(&t, "%s", c.what);
+        table_add(&t, "%s", c.source);
+    }
+    table_print(&t, b->report);
+    fputc('\n', b->report);
+}
+
+void report_start(const struct bench *b)
+{
+    const struct load *l = &b->load;
+    FILE *out = b->report;
+    fprintf(out, "locus, scale: what a node costs among many, simulated\n\n");
+    fprintf(out, "machine  %s; load %.1f: matters for `here` and `took` only\n", machine_name(), machine_load());
+    fprintf(
+        out,
+        "nodes    the library in one thread on virtual time: a worker and a shard each, each on its own processor\n"
+        "load     of each node, whatever their number: %u rows of %u floats; a batch of %u keys every %u us, Zipf\n"
+        "         1.1, pulled and pushed, intent %u clocks ahead; %u clocks, of which the first third is not counted\n"
+        "skewed   all nodes draw from all rows; own: each node from a slice of its own\n",
+        l->rows, l->length, l->keys, l->period_us, l->offset, l->clocks);
+    if (l->max_rounds) fprintf(out, "rounds   at most %u a second that only synchronize\n", l->max_rounds);
+    fputc('\n', out);
+    print_model(b);
+    fflush(out);
+}
+
+static void add(struct table *t, const struct result *r, enum metric m, const char *format, double unit)
+{
+    table_add_if(t, !isnan(r->value[m]), format, r->value[m] / unit);
+}
+
+static void add_cost(struct table *t, const struct result *r)
+{
+    add(t, r, CLOCKS, "%.0f", 1);
+    add(t, r, REMOTE, "%.3f %%", 0.01);
+    add(t, r, REPLICA, "%.1f %%", 0.01);
+    add(t, r, COPIES, "%.2f", 1);
+    add(t, r, HOLDERS, "%.0f", 1);
+    add(t, r, BYTES, "%.2f", 1e6);
+    add(t, r, MESSAGES, "%.0f", 1);
+    add(t, r, ROUNDS, "%.0f", 1);
+    add(t, r, SHARD, "%.1f %%", 0.01);
+    add(t, r, SHARD_MAX, "%.1f %%", 0.01);
+    add(t, r, STALE, "%.2f", 1e-3);
+    add(t, r, HEARD, "%.2f", 1e-3);
+}
+
+static void add_detail(struct table *t, const struct result *r)
+{
+    add(t, r, UPDATES, "%.1f", 1e3);
+    add(t, r, ANSWERS, "%.1f", 1e3);
+    add(t, r, REFRESHES, "%.1f", 1e3);
+    add(t, r, ROWS, "%.1f", 1e3);
+    add(t, r, OTHERS, "%.1f", 1e3);
+    add(t, r, MOVED, "%.0f", 1);
+    add(t, r, COPIED, "%.0f", 1);
+    add(t, r, BYTES_MAX, "%.2f", 1e6);
+    add(t, r, LATE, "%.1f", 1e-6);
+    add(t, r, PEERS, "%.0f", 1);
+    add(t, r, QUIESCE, "%.2f", 1e-3);
+    add(t, r, QUIESCE_MESSAGES, "%.0f", 1);
+    add(t, r, POLLING, "%.1f %%", 0.01);
+    add(t, r, ENGINE, "%.1f %%", 0.01);
+    add(t, r, MEMORY, "%.1f", 1 << 20);
+    table_add(t, "%.1f", r->host_s);
+}
+
+static void print_table(const struct bench *b, const char *const *header, const char *columns,
+                        void (*add_one)(struct table *, const struct result *))
+{
+    struct table t = table_new(columns);
+    char name[96];
+    for (unsigned i = 0; i < strlen(columns); i++) table_add(&t, "%s", header[i]);
+    for (unsigned i = 0; i < cells_count(); i++) {
+        if (!b->results[i].measured) continue;
+        cell_name(name, sizeof name, cell_at(i));
+        table_add(&t, "%s", name);
+        add_one(&t, &b->results[i]);
+    }
+    table_print(&t, b->report);
+    fputc('\n', b->report);
+}
+
+static void json_load(const struct bench *b)
+{
+    const struct load *l = &b->load;
+    json_count(b->json, "rows", l->rows);
+    json_count(b->json, "length", l->length);
+    json_count(b->json, "keys_a_clock", l->keys);
+    json_count(b->json, "period_us", l->period_us);
+    json_count(b->json, "offset", l->offset);
+    json_count(b->json, "clocks", l->clocks);
+    json_count(b->json, "max_rounds_per_second", l->max_rounds);
+}
+
+static void json_cell(const struct bench *b, unsigned number)
+{
+    char name[96];
+    const struct result *r = &b->results[number];
+    cell_name(name, sizeof name, cell_at(number));
+    json_begin(b->json, "scale");
+    json_text(b->json, "cell", name);
+    for (unsigned m = 0; m < METRICS; m++) json_number(b->json, metric_names[m], r->value[m]);
+    json_number(b->json, "took_seconds", r->host_s);
+    json_load(b);
+    for (unsigned i = 0; i < model_count(); i++) {
+        struct model_constant c = model_constant(&b->model, i);
+        json_number(b->json, c.name, c.value);
+    }
+    json_end(b->json);
+}
+
+void report_cells(const struct bench *b)
+{
+    static const char *const cost[] = {"a node, a second", "clocks",   "remote",   "replica", "copies",
+                                       "of hottest",       "MB sent",  "messages", "rounds",  "shard",
+                                       "busiest",          "stale ms", "heard ms"};
+    static const char *const detail[] = {
+        "a node, a second", "k entries", "answers",    "refreshes", "rows",  "others", "moved", "copied", "busiest MB",
+        "late us",          "peers",     "quiesce ms", "messages",  "polls", "here",   "MiB",   "took s"};
+    print_table(b, cost, "lrrrrrrrrrrrr", add_cost);
+    print_table(b, detail, "lrrrrrrrrrrrrrrrr", add_detail);
+    for (unsigned i = 0; i < cells_count(); i++)
+        if (b->results[i].measured) json_cell(b, i);
+    fflush(b->report);
+}
