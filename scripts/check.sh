@@ -99,8 +99,8 @@ stage_unit-tsan() {
 }
 
 stage_sim() { build sim; }
-stage_mutants() { need gcc; test/sim/local_mutants.sh; }
-stage_mutants-protocol() { need gcc; test/sim/protocol_mutants.sh; }
+stage_mutants() { need gcc; test/sim/mutants.sh local; }
+stage_mutants-protocol() { need gcc; test/sim/mutants.sh protocol; }
 stage_sim-asan() { need_sanitizer address; build SAN=address sim; }
 stage_cluster() { build cluster; }
 stage_cluster-asan() { need_sanitizer address; build SAN=address cluster; }
