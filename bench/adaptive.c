@@ -8,7 +8,6 @@
 #include "common/json.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const about =
     "Runs accesses with intent on clusters of processes on loopback, with every technique and offset.\n"
@@ -43,15 +42,9 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     const struct program program = {.name = "adaptive", .about = about};
-    if (argc > 1 && strcmp(argv[1], "--node") == 0) {
-        node_process_enter();
-        return node_main(argc - 2, argv + 2);
-    }
+    if (node_process_is(argc, argv, "--node")) return node_main(argc - 2, argv + 2);
     options_parse(&b->options, &program, argc, argv);
-    if (selected(b) == 0) {
-        fprintf(stderr, "adaptive: --only %s chooses no cell; --help tells the words\n", b->options.only);
-        return 2;
-    }
+    if (selected(b) == 0) options_refuse_selection(&b->options);
     b->repetitions = b->options.repetitions ? b->options.repetitions : b->options.quick ? 1 : 3;
     b->results = calloc(cells_count(), sizeof *b->results);
     if (!b->results) return 1;

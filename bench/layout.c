@@ -8,8 +8,6 @@
 
 #include "common/json.h"
 
-#include <stdlib.h>
-
 static const char *const about =
     "Times pull and push with latch and version of a row in its directory word (word: what\n"
     "locus does; word-near: without keeping neighbours' words in different cache lines) and in\n"
@@ -36,8 +34,7 @@ static void refuse_empty_selection(const struct bench *b)
     for (unsigned length = 0; length < LENGTHS; length++) {
         if (length_selected(b, length)) return;
     }
-    fprintf(stderr, "layout: --only %s chooses no cell; --help tells the words\n", b->options.only);
-    exit(2);
+    options_refuse_selection(&b->options);
 }
 
 int main(int argc, char **argv)

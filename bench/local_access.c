@@ -8,8 +8,6 @@
 #include "common/clock.h"
 #include "common/json.h"
 
-#include <stdlib.h>
-
 static const char *const about =
     "Times pull, push, set, view and intent on one node, against a plain array in the same run.\n"
     "A cell's name, for --only, is like: pull length=128 keys=64 uniform threads=1\n"
@@ -37,8 +35,7 @@ static void refuse_empty_selection(const struct bench *b)
     for (unsigned length = 0; length < LENGTHS; length++) {
         if (length_selected(b, length)) return;
     }
-    fprintf(stderr, "local_access: --only %s chooses no cell; --help tells the words\n", b->options.only);
-    exit(2);
+    options_refuse_selection(&b->options);
 }
 
 static void measure_choice(struct bench *b, unsigned length, enum key_choice choice)

@@ -6,11 +6,11 @@
 #include "relocation/bench.h"
 
 #include "common/clock.h"
+#include "common/cluster.h"
 #include "common/json.h"
 #include "common/raw.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const about =
     "Times localize and the throughput of moving rows, two processes on loopback, against raw TCP.\n"
@@ -34,10 +34,9 @@ static void choose_sizes(struct bench *b)
 
 static void open_all(struct bench *b)
 {
-    char rendezvous[32];
-    const char *const arguments[] = {"--other-node", rendezvous, b->options.quick ? "--quick" : NULL, NULL};
-    snprintf(rendezvous, sizeof rendezvous, "127.0.0.1:%u", node_process_port());
-    b->other = node_process_start("node 1", arguments);
+    char rendezvous[CLUSTER_RENDEZVOUS];
+    cluster_rendezvous(rendezvous);
+    b->other = cluster_start_other(rendezvous, b->options.quick);
     node_open(&b->node, b->options.quick, 0, rendezvous);
     b->raw = raw_start();
     b->buffer = must_alloc(raw_bytes_max());
@@ -50,11 +49,8 @@ static void close_all(struct bench *b)
     node_process_dismiss(b->other);
     node_process_ask(b->other, &(struct node_question){.what = NODE_LEAVE}, &done, sizeof done, 10);
     node_close(&b->node);
-    int status = node_process_end(b->other, 20);
+    node_process_end_well(b->other, 20);
     free(b->buffer);
-    if (status == 0) return;
-    fprintf(stderr, "relocation: node 1 ended with status %d\n", status);
-    exit(1);
 }
 
 static void run(struct bench *b)
@@ -68,14 +64,6 @@ static void run(struct bench *b)
         report_length(b, length);
     }
     close_all(b);
-}
-
-/* This program is also what runs in the two other processes. */
-static bool is_other(int argc, char **argv, const char *what)
-{
-    if (argc < 2 || strcmp(argv[1], what) != 0) return false;
-    node_process_enter();
-    return true;
 }
 
 static bool anything_selected(const struct bench *b)
@@ -92,13 +80,10 @@ int main(int argc, char **argv)
         {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG, &b->calls_only, 0},
     };
     const struct program program = {.name = "relocation", .about = about, .more = more, .more_count = 1};
-    if (is_other(argc, argv, "--other-node")) return other_node(argc - 2, argv + 2);
-    if (is_other(argc, argv, RAW_PEER)) raw_peer(raw_bytes_max());
+    if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
+    if (node_process_is(argc, argv, RAW_PEER)) raw_peer(raw_bytes_max());
     options_parse(&b->options, &program, argc, argv);
-    if (!anything_selected(b)) {
-        fprintf(stderr, "relocation: --only %s chooses no cell; --help tells the words\n", b->options.only);
-        return 2;
-    }
+    if (!anything_selected(b)) options_refuse_selection(&b->options);
     choose_sizes(b);
     b->report = options_report(&b->options);
     b->json = json_open(b->options.json);

@@ -6,11 +6,9 @@
 #include "remote_access/bench.h"
 
 #include "common/clock.h"
+#include "common/cluster.h"
 #include "common/json.h"
 #include "common/raw.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const about =
     "Times pull, push and set of another node's rows, two processes on loopback, against raw TCP.\n"
@@ -59,14 +57,6 @@ static void run(struct bench *b)
     node_close(b);
 }
 
-/* This program is also what runs in the two other processes. */
-static bool is_other(int argc, char **argv, const char *what)
-{
-    if (argc < 2 || strcmp(argv[1], what) != 0) return false;
-    node_process_enter();
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
@@ -74,13 +64,10 @@ int main(int argc, char **argv)
         {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG, &b->calls_only, 0},
     };
     const struct program program = {.name = "remote_access", .about = about, .more = more, .more_count = 1};
-    if (is_other(argc, argv, "--other-node")) return other_node(argc - 2, argv + 2);
-    if (is_other(argc, argv, RAW_PEER)) raw_peer(values_bytes_max());
+    if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
+    if (node_process_is(argc, argv, RAW_PEER)) raw_peer(values_bytes_max());
     options_parse(&b->options, &program, argc, argv);
-    if (!anything_selected(b)) {
-        fprintf(stderr, "remote_access: --only %s chooses no cell; --help tells the words\n", b->options.only);
-        return 2;
-    }
+    if (!anything_selected(b)) options_refuse_selection(&b->options);
     choose_sizes(b);
     b->report = options_report(&b->options);
     b->json = json_open(b->options.json);

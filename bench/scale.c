@@ -56,10 +56,7 @@ int main(int argc, char **argv)
     b->load = (struct load){
         .rows = 2048, .length = 128, .keys = 100, .period_us = 1000, .offset = 100, .clocks = 300, .max_rounds = 0};
     parse(b, argc, argv);
-    if (selected(b) == 0) {
-        fprintf(stderr, "scale: --only %s chooses no cell; --help tells the words\n", b->options.only);
-        return 2;
-    }
+    if (selected(b) == 0) options_refuse_selection(&b->options);
     if (b->options.quick) b->load.clocks = 90;
     b->results =
         mmap(NULL, cells_count() * sizeof *b->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

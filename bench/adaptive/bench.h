@@ -12,6 +12,7 @@
 #define BENCH_ADAPTIVE_H
 
 #include "../common/latency.h"
+#include "../common/must.h"
 #include "../common/node_process.h"
 #include "../common/options.h"
 #include "../common/spread.h"
@@ -106,8 +107,6 @@ struct node {
 };
 
 int node_main(int argc, char **argv); /* the arguments: cell, rank, rendezvous, --quick or nothing */
-void must(int rc, const char *call);
-void *must_alloc(size_t bytes); /* touched */
 /* The timed part: from begin to end. What it used goes to the outcome. */
 void timed_begin(struct node *n);
 void timed_end(struct node *n);

@@ -2,17 +2,17 @@
 #include "bench.h"
 
 #include "../common/clock.h"
+#include "../common/cluster.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { ASK_S = 120 };
 
 static void start(const struct bench *b, unsigned number, unsigned nodes, struct node_process **node)
 {
-    char cell[16], rank[16], rendezvous[32], name[16];
+    char cell[16], rank[16], rendezvous[CLUSTER_RENDEZVOUS], name[16];
     snprintf(cell, sizeof cell, "%u", number);
-    snprintf(rendezvous, sizeof rendezvous, "127.0.0.1:%u", node_process_port());
+    cluster_rendezvous(rendezvous);
     for (unsigned i = 0; i < nodes; i++) {
         const char *const arguments[] = {"--node", cell, rank, rendezvous, b->options.quick ? "--quick" : NULL, NULL};
         snprintf(rank, sizeof rank, "%u", i);
@@ -27,16 +27,6 @@ static void ask_all(struct node_process **node, unsigned nodes, uint64_t what, v
     for (unsigned i = 0; i < nodes; i++) {
         if (what == NODE_LEAVE) node_process_dismiss(node[i]);
         node_process_ask(node[i], &q, (char *)answers + i * bytes, bytes, ASK_S);
-    }
-}
-
-static void end(struct node_process **node, unsigned nodes)
-{
-    for (unsigned i = 0; i < nodes; i++) {
-        int status = node_process_end(node[i], 20);
-        if (status == 0) continue;
-        fprintf(stderr, "adaptive: node %u ended with status %d\n", i, status);
-        exit(1);
     }
 }
 
@@ -63,7 +53,7 @@ void cell_measure(struct bench *b, unsigned number, unsigned repetition)
     ask_all(node, nodes, NODE_BEGIN, done, sizeof *done);
     ask_all(node, nodes, NODE_OUTCOME, outcomes, sizeof *outcomes);
     ask_all(node, nodes, NODE_LEAVE, done, sizeof *done);
-    end(node, nodes);
+    for (unsigned i = 0; i < nodes; i++) node_process_end_well(node[i], 20);
     for (unsigned m = 0; m < METRICS; m++) r->value[m][repetition] = mean(outcomes, nodes, (enum metric)m);
     r->measured = true;
 }

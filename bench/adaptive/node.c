@@ -2,37 +2,12 @@
 #include "bench.h"
 
 #include "../common/clock.h"
+#include "../common/cluster.h"
+#include "../common/rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { CHUNK = 256 };
-
-/* _exit, because what runs at a usual exit may wait for a cluster that is in trouble. */
-static _Noreturn void end(void)
-{
-    fflush(NULL);
-    _exit(1);
-}
-
-void must(int rc, const char *call)
-{
-    if (rc == 0) return;
-    const char *message = locus_error();
-    fprintf(stderr, "adaptive: %s: %s%s%s\n", call, locus_strerror(rc), *message ? ": " : "", message);
-    end();
-}
-
-void *must_alloc(size_t bytes)
-{
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (memory != NULL) return memset(memory, 0, bytes);
-    fprintf(stderr, "adaptive: no memory for %zu MiB more\n", bytes >> 20);
-    end();
-}
 
 void sleep_until(uint64_t ns)
 {
@@ -43,46 +18,28 @@ void sleep_until(uint64_t ns)
 
 /* ---- Opening ---- */
 
+/* Accesses push what they have pulled: it stays zero. */
+static float zero(locus_key key)
+{
+    (void)key;
+    return 0;
+}
+
 static void open_node(struct node *n, const char *rendezvous)
 {
     struct locus_table table = {.rows = rows_of(n->cell, n->is_quick),
                                 .length = n->cell->length ? n->cell->length : 128};
-    struct locus_config c;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.technique = n->cell->technique;
+    struct locus_config c = cluster_config(&table, 1, n->cell->technique, n->rank, (int)n->cell->nodes, rendezvous);
     c.act_immediately = n->cell->immediate;
-    c.rank = n->rank;
-    c.size = (int)n->cell->nodes;
-    c.rendezvous = rendezvous;
-    c.join_timeout_s = 20;
-    must(locus_open(&c, &n->locus), "cannot open a cluster: locus_open");
-    must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
-}
-
-/* A row that was never written has no memory; moving or copying it would be too cheap. */
-static void write_own_rows(struct node *n)
-{
-    uint32_t length = locus_length(n->locus, 0);
-    float *rows = must_alloc((size_t)CHUNK * length * sizeof *rows);
-    locus_key keys[CHUNK];
-    size_t count;
-    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, CHUNK)) > 0; from = keys[count - 1] + 1)
-        must(locus_set(n->worker, keys, count, rows), "locus_set");
-    free(rows);
+    cluster_open(&c, &n->locus, &n->worker);
+    rows_write_own(n->locus, n->worker, zero);
 }
 
 locus_key *keys_elsewhere(struct node *n, size_t *count)
 {
     uint64_t rows = locus_keys(n->locus);
-    locus_key *keys = must_alloc(rows * sizeof *keys), own[CHUNK], next = 0;
-    size_t some;
-    *count = 0;
-    for (locus_key from = 0; (some = locus_owned(n->locus, from, own, CHUNK)) > 0; from = next)
-        for (size_t i = 0; i < some; i++, next++)
-            for (; next < own[i]; next++) keys[(*count)++] = next;
-    for (; next < rows; next++) keys[(*count)++] = next;
+    locus_key *keys = must_alloc(rows * sizeof *keys);
+    *count = rows_elsewhere(n->locus, 0, rows, keys);
     return keys;
 }
 
@@ -134,12 +91,6 @@ static void run(struct node *n)
     }
 }
 
-static void close_node(struct node *n)
-{
-    must(locus_worker_close(n->worker), "locus_worker_close");
-    must(locus_close(n->locus), "locus_close");
-}
-
 int node_main(int argc, char **argv)
 {
     static struct outcome outcome;
@@ -151,7 +102,6 @@ int node_main(int argc, char **argv)
     n.rank = (int)strtol(argv[1], NULL, 10);
     for (unsigned m = 0; m < METRICS; m++) outcome.value[m] = NAN;
     open_node(&n, argv[2]);
-    write_own_rows(&n);
     node_process_question(&q);
     n.base_ns = q.numbers[0];
     node_process_answer(&done, sizeof done);
@@ -161,6 +111,6 @@ int node_main(int argc, char **argv)
     node_process_answer(&outcome, sizeof outcome);
     node_process_question(&q);
     node_process_answer(&done, sizeof done);
-    close_node(&n);
+    cluster_close(n.locus, n.worker);
     return 0;
 }

@@ -2,11 +2,10 @@
 #include "bench.h"
 
 #include "../common/json.h"
-#include "../common/machine.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const metric_names[METRICS] = {
     [SECONDS] = "seconds",
@@ -37,8 +36,7 @@ const char *const metric_names[METRICS] = {
 void report_start(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out, "locus, adaptive: what intent brings, and what replicas cost\n\n");
-    fprintf(out, "machine  %s; load %.1f\n", machine_name(), machine_load());
+    report_title(out, "adaptive: what intent brings, and what replicas cost");
     fprintf(
         out,
         "nodes    processes on this machine's loopback, one worker each; a cluster for every cell\n"
@@ -105,7 +103,7 @@ static void print_table(const struct bench *b, struct table *t, const char *cons
                         enum workload last, add_cell *add_one)
 {
     char name[96];
-    for (unsigned i = 0; i < strlen(t->columns); i++) table_add(t, "%s", header[i]);
+    table_header(t, header);
     for (unsigned i = 0; i < cells_count(); i++) {
         const struct cell *c = cell_at(i);
         if (!b->results[i].measured || c->workload < first || c->workload > last) continue;

@@ -1,9 +1,8 @@
 /* What the repetitions say together, and the targets. */
 #include "bench.h"
 
-#include "../common/machine.h"
+#include "../common/report.h"
 #include "../common/table.h"
-#include "../common/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static void judge(struct table *t, const struct bench *b, const char *what, cons
     table_add(t, "%s", what);
     table_add(t, "%s", aim);
     table_add_if(t, true, format, value);
-    table_add(t, "%s", b->options.quick ? "quick" : met ? "met" : "not met");
+    table_add(t, "%s", report_verdict(&b->options, met));
 }
 
 static double fewer(const struct bench *b, const char *adaptive, const char *replicate)
@@ -94,11 +93,9 @@ void summary_targets(const struct bench *b)
 {
     static const char *const header[] = {"targets", "", "measured", ""};
     struct table t = table_new("llrl");
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     judge_economy(&t, b);
     judge_cost(&t, b);
     table_print(&t, b->report);
-    if (!b->options.quick)
-        fprintf(b->report, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
-                machine_load(), team_processors());
+    report_load(b->report, &b->options);
 }

@@ -1,6 +1,7 @@
 #include "node_process.h"
 
 #include "clock.h"
+#include "must.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,8 +10,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,19 +35,6 @@ struct node_process {
     siginfo_t how;
 };
 
-/* _exit, because what runs at a usual exit may wait for a node that has gone. Our own node processes see the end of
- * their sockets. */
-static _Noreturn __attribute__((format(printf, 1, 2))) void give_up(const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
-    _exit(1);
-}
-
 /* ---- Figures ---- */
 
 static uint64_t ns_of(struct timeval t)
@@ -72,41 +58,60 @@ struct node_figures node_figures(const locus *node)
     return f;
 }
 
-static struct locus_stats stats_between(const struct locus_stats *before, const struct locus_stats *after)
+/* Where the figures are that count up. The others of the statistics say how things are now. */
+#define AT(figure) offsetof(struct node_figures, figure)
+static const size_t places[] = {AT(time_ns),
+                                AT(cpu_ns),
+                                AT(user_ns),
+                                AT(system_ns),
+                                AT(switches_voluntary),
+                                AT(switches_involuntary),
+                                AT(stats.pulled_local),
+                                AT(stats.pulled_replica),
+                                AT(stats.pulled_remote),
+                                AT(stats.pushed_local),
+                                AT(stats.pushed_replica),
+                                AT(stats.pushed_remote),
+                                AT(stats.relocated_in),
+                                AT(stats.relocated_out),
+                                AT(stats.replicas_created),
+                                AT(stats.replicas_dropped),
+                                AT(stats.rounds),
+                                AT(stats.bytes_sent),
+                                AT(stats.bytes_received),
+                                AT(stats.messages_sent),
+                                AT(stats.messages_received),
+                                AT(stats.forwards),
+                                AT(stats.intents_signaled),
+                                AT(stats.intents_late)};
+#undef AT
+enum { COUNTS = sizeof places / sizeof *places };
+
+static uint64_t *count_in(struct node_figures *f, size_t i)
 {
-    struct locus_stats s = *after;
-    s.pulled_local -= before->pulled_local;
-    s.pulled_replica -= before->pulled_replica;
-    s.pulled_remote -= before->pulled_remote;
-    s.pushed_local -= before->pushed_local;
-    s.pushed_replica -= before->pushed_replica;
-    s.pushed_remote -= before->pushed_remote;
-    s.relocated_in -= before->relocated_in;
-    s.relocated_out -= before->relocated_out;
-    s.replicas_created -= before->replicas_created;
-    s.replicas_dropped -= before->replicas_dropped;
-    s.rounds -= before->rounds;
-    s.bytes_sent -= before->bytes_sent;
-    s.bytes_received -= before->bytes_received;
-    s.messages_sent -= before->messages_sent;
-    s.messages_received -= before->messages_received;
-    s.forwards -= before->forwards;
-    s.intents_signaled -= before->intents_signaled;
-    s.intents_late -= before->intents_late;
-    return s;
+    return (uint64_t *)(void *)((char *)f + places[i]);
+}
+
+static uint64_t count_of(const struct node_figures *f, size_t i)
+{
+    return *(const uint64_t *)(const void *)((const char *)f + places[i]);
 }
 
 struct node_figures node_figures_between(const struct node_figures *before, const struct node_figures *after)
 {
-    return (struct node_figures){
-        .time_ns = after->time_ns - before->time_ns,
-        .cpu_ns = after->cpu_ns - before->cpu_ns,
-        .user_ns = after->user_ns - before->user_ns,
-        .system_ns = after->system_ns - before->system_ns,
-        .switches_voluntary = after->switches_voluntary - before->switches_voluntary,
-        .switches_involuntary = after->switches_involuntary - before->switches_involuntary,
-        .stats = stats_between(&before->stats, &after->stats),
-    };
+    struct node_figures used = *after;
+    for (size_t i = 0; i < COUNTS; i++) *count_in(&used, i) -= count_of(before, i);
+    return used;
+}
+
+void node_figures_add(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after)
+{
+    for (size_t i = 0; i < COUNTS; i++) *count_in(sum, i) += count_of(after, i) - count_of(before, i);
+}
+
+uint64_t node_figures_switches(const struct node_figures *f)
+{
+    return f->switches_voluntary + f->switches_involuntary;
 }
 
 /* ---- Starting, watching, ending ---- */
@@ -233,6 +238,14 @@ int node_process_end(struct node_process *p, double seconds)
     return status;
 }
 
+void node_process_end_well(struct node_process *p, double seconds)
+{
+    char name[sizeof p->name];
+    memcpy(name, p->name, sizeof name);
+    int status = node_process_end(p, seconds);
+    if (status != 0) give_up("%s ended with status %d", name, status);
+}
+
 static void *limit(void *argument)
 {
     const double *seconds = argument;
@@ -275,6 +288,13 @@ unsigned node_process_port(void)
 }
 
 /* ---- The other side ---- */
+
+bool node_process_is(int argc, char **argv, const char *what)
+{
+    if (argc < 2 || strcmp(argv[1], what) != 0) return false;
+    node_process_enter();
+    return true;
+}
 
 void node_process_enter(void)
 {

@@ -17,6 +17,7 @@
 
 #include "locus.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,11 @@ struct node_figures node_figures(const locus *node);
 /* What was used between two readings. */
 struct node_figures node_figures_between(const struct node_figures *before, const struct node_figures *after);
 
+/* Adds that to a sum. */
+void node_figures_add(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after);
+/* How often a thread left its processor. */
+uint64_t node_figures_switches(const struct node_figures *);
+
 /* ---- The parent's side. What goes wrong ends the program with a sentence that begins with its name. ---- */
 
 /* `arguments` end with NULL; the first is argv[1] of the new process, which must recognize it and call
@@ -57,6 +63,8 @@ void node_process_dismiss(struct node_process *);
  * Killed, with a sentence, when it is not done after `seconds`. Returns its exit status; 128 + signal when a signal
  * ended it. */
 int node_process_end(struct node_process *, double seconds);
+/* The same, and its status must be 0. */
+void node_process_end_well(struct node_process *, double seconds);
 
 /* The whole program ends with status 1 and a sentence when it is not done after `seconds`. */
 void node_process_limit(double seconds);
@@ -66,6 +74,8 @@ unsigned node_process_port(void);
 
 /* ---- The other side. ---- */
 
+/* Whether this process was started as what its first argument says. If so it has entered. */
+bool node_process_is(int argc, char **argv, const char *what);
 /* First of all. */
 void node_process_enter(void);
 /* Waits for the next question; ends this process with status 0 when the parent has closed its side or is gone. */

@@ -115,6 +115,12 @@ bool options_select(const struct options *o, const char *cell)
     return true;
 }
 
+_Noreturn void options_refuse_selection(const struct options *o)
+{
+    fprintf(stderr, "%s: --only %s chooses no cell; --help tells the words\n", program_invocation_short_name, o->only);
+    exit(2);
+}
+
 FILE *options_report(const struct options *o)
 {
     return o->json != NULL && strcmp(o->json, "-") == 0 ? stderr : stdout;

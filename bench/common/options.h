@@ -47,6 +47,9 @@ void options_parse(struct options *o, const struct program *p, int argc, char **
 /* Whether --only chooses the cell: each of its words, which commas separate, is a word of the cell's name. */
 bool options_select(const struct options *o, const char *cell);
 
+/* Ends the program with status 2 and a sentence: --only has chosen nothing. */
+_Noreturn void options_refuse_selection(const struct options *o);
+
 /* Where tables and sentences go: stdout, or stderr when stdout carries JSON. */
 FILE *options_report(const struct options *o);
 

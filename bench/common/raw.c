@@ -1,6 +1,7 @@
 #include "raw.h"
 
 #include "clock.h"
+#include "must.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,8 +17,7 @@
 
 static _Noreturn void fail(const char *what)
 {
-    fprintf(stderr, "%s: raw connection: %s: %s\n", program_invocation_short_name, what, strerror(errno));
-    _exit(1);
+    give_up("raw connection: %s: %s", what, strerror(errno));
 }
 
 static bool cubic_is_missing;

@@ -28,3 +28,11 @@ struct spread spread_of(const double *values, size_t count)
     s.mad = median_of_sorted(sorted, count);
     return s;
 }
+
+struct spread spread_of_ratios(const double *values, const double *floor, size_t count)
+{
+    double ratios[SPREAD_MAX];
+    assert(count <= SPREAD_MAX);
+    for (size_t i = 0; i < count; i++) ratios[i] = floor[i] > 0 ? values[i] / floor[i] : 0;
+    return spread_of(ratios, count);
+}

@@ -20,5 +20,7 @@ struct spread {
 };
 
 struct spread spread_of(const double *values, size_t count);
+/* Of the values, each divided by the floor of the same repetition; 0 where that is not known. */
+struct spread spread_of_ratios(const double *values, const double *floor, size_t count);
 
 #endif

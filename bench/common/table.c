@@ -10,6 +10,11 @@ struct table table_new(const char *columns)
     return (struct table){.columns = columns};
 }
 
+void table_header(struct table *t, const char *const *names)
+{
+    for (size_t i = 0; i < strlen(t->columns); i++) table_add(t, "%s", names[i]);
+}
+
 void table_add(struct table *t, const char *format, ...)
 {
     if (t->count == t->room) {

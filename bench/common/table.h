@@ -2,7 +2,7 @@
  * table.h - prints aligned tables.
  *
  *     struct table t = table_new("lrr");             one letter a column: left or right
- *     table_add(&t, "operation"); table_add(&t, "ns"); table_add(&t, "x floor");
+ *     table_header(&t, (const char *const[]){"operation", "ns", "x floor"});
  *     table_add(&t, "pull"); table_add(&t, "%.1f", 12.3); table_add(&t, "%.2fx", 1.1);
  *     table_print(&t, stdout);                       also frees it
  *
@@ -24,6 +24,8 @@ struct table {
 };
 
 struct table table_new(const char *columns);
+/* The first row: a name for each column. */
+void table_header(struct table *t, const char *const *names);
 void table_add(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_add_if(struct table *t, bool known, const char *format, double value); /* "-" when not known */
 void table_gap(struct table *t);                                                  /* an empty line between two rows */

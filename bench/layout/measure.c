@@ -2,21 +2,10 @@
 #include "layout.h"
 
 #include "../common/machine.h"
+#include "../common/must.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-static void *must_alloc(size_t bytes)
-{
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (memory == NULL) {
-        fprintf(stderr, "layout: no memory for %zu MiB more; --quick needs less\n", bytes >> 20);
-        exit(1);
-    }
-    memset(memory, 0, bytes); /* touched before anything is timed */
-    return memory;
-}
 
 static void lanes_open(struct bench *b, uint32_t length)
 {

@@ -5,6 +5,7 @@
 #include "../common/json.h"
 #include "../common/machine.h"
 #include "../common/plot.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
@@ -14,8 +15,7 @@
 void report_start(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out, "locus, layout: latch and version of a row in the directory word or in the row\n\n");
-    fprintf(out, "machine  %s; load %.1f\n", machine_name(), machine_load());
+    report_title(out, "layout: latch and version of a row in the directory word or in the row");
     fprintf(out, "array    the floor: packed rows, %s instructions, no protection, no prefetching\n",
             floors_instructions());
     fprintf(out, "word     latch and version in the directory word, neighbours' words in different cache lines\n");
@@ -72,7 +72,7 @@ void report_setting(const struct bench *b, unsigned length, unsigned choice, uns
 {
     struct table t = table_new("lrrrrrrr");
     const char *const header[] = {"", "keys a call", "array ns", "word", "word-near", "row", "row-padded", ""};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned operation = 0; operation < OPERATIONS; operation++) {
         const struct cell *cells = b->cells[length][choice][team][operation];
         for (unsigned layout = 0; layout < LAYOUTS; layout++) json_cell(b, length, choice, team, operation, layout);
@@ -149,7 +149,7 @@ void report_summary(const struct bench *b)
 {
     struct table t = table_new("lrlrrrr");
     const char *const header[] = {"time, word = 1", "keys a call", "keys", "threads", "word-near", "row", "row-padded"};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned team = 0; team < b->team_count; team++) {
         for (unsigned choice = 0; choice < CHOICES; choice++) {
             table_gap(&t);
@@ -179,11 +179,9 @@ static bool fill_group(const struct bench *b, struct plot_group *g, unsigned len
 
 static void draw_groups(const struct bench *b, const struct plot_group *groups, size_t count)
 {
-    char subtitle[256], processor[128];
-    snprintf(processor, sizeof processor, "%s", machine_name());
-    processor[strcspn(processor, ",")] = '\0';
+    char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
-             processor);
+             machine_processor());
     plot_svg(&(struct plot){.title = "Latch and version in the directory word or in the row",
                             .subtitle = subtitle,
                             .axis = "time a row (plain array = 1)",

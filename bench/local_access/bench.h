@@ -12,6 +12,7 @@
 
 #include "../common/floors.h"
 #include "../common/keys.h"
+#include "../common/must.h"
 #include "../common/options.h"
 #include "../common/spread.h"
 #include "../common/team.h"
@@ -151,7 +152,6 @@ void draw_keys(struct bench *b, enum key_choice choice, uint64_t rows);
 size_t next_keys(struct bench *b, size_t keys); /* index of a part of each lane's sequence that was not used just now */
 void batches_reset(struct bench *b);
 double digest_take(struct bench *b, unsigned lanes);
-void must(int rc, const char *call); /* ends the program with a sentence when rc is not 0 */
 
 void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team); /* cells.c */
 void tails_measure(struct bench *b, unsigned length, enum key_choice choice);                  /* tails.c */

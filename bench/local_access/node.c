@@ -5,36 +5,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-void must(int rc, const char *call)
-{
-    if (rc == 0) return;
-    const char *message = locus_error();
-    fprintf(stderr, "local_access: %s: %s%s%s\n", call, locus_strerror(rc), *message ? ": " : "", message);
-    exit(1);
-}
-
-static void *must_alloc(size_t bytes)
-{
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (memory == NULL) {
-        fprintf(stderr, "local_access: no memory for %zu MiB more; --quick needs less\n", bytes >> 20);
-        exit(1);
-    }
-    memset(memory, 0, bytes); /* touched before anything is timed */
-    return memory;
-}
 
 static void array_open(struct bench *b, uint32_t length)
 {
     uint64_t rows = rows_of(b, length);
     b->floors = floors_new(rows, length);
-    if (b->floors != NULL) return;
-    fprintf(stderr,
-            "local_access: no memory for an array of %" PRIu64 " rows of %" PRIu32 " floats; --quick needs less\n",
-            rows, length);
-    exit(1);
+    if (b->floors == NULL)
+        give_up("no memory for an array of %" PRIu64 " rows of %" PRIu32 " floats; --quick needs less", rows, length);
 }
 
 static void lanes_open(struct bench *b, uint32_t length)

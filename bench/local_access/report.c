@@ -2,7 +2,7 @@
 #include "bench.h"
 
 #include "../common/json.h"
-#include "../common/machine.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
@@ -27,8 +27,7 @@ static void report_method(const struct bench *b)
 void report_start(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out, "locus, local access: what a worker pays for rows that its own node holds\n\n");
-    fprintf(out, "machine  %s; load %.1f\n", machine_name(), machine_load());
+    report_title(out, "local access: what a worker pays for rows that its own node holds");
     if (!b->options.demo) report_method(b);
     if (b->options.quick)
         fprintf(out, "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
@@ -87,7 +86,7 @@ void report_setting(const struct bench *b, unsigned length, enum key_choice choi
             lengths[length] == 1 ? "" : "s", rows, key_choice_name(choice), threads, threads == 1 ? "" : "s");
     struct table t = table_new("lrrrrrrr");
     const char *const header[] = {"", "keys a call", "ns a key", "", "min", "max", "M keys/s", "x floor"};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned s = 0; s < STEPS; s++) {
         const struct cell *c = &b->cells[length][choice][team][s];
         if (!c->measured) continue;
@@ -143,7 +142,7 @@ void report_tails(const struct bench *b, unsigned length)
     struct table t = table_new("lllrrrrrr");
     const char *const header[] = {"one key a call", "keys", "writer",     "p50 ns",       "p99 ns",
                                   "p99.9 ns",       "",     "longest us", "pushes a pull"};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned watch = 0; watch < WATCHES; watch++) {
         for (unsigned store = 0; store < STORES; store++) {
             const struct tail *tail = &b->tails[length][watch][store];

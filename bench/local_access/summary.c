@@ -121,7 +121,7 @@ void summary_targets(const struct bench *b)
     struct table t = table_new("lrrrlrl");
     const char *const header[] = {
         "targets (x: times the floor)", "floats", "target", "uniform, 1 thread", "", skewed, ""};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     add_all_targets(&t, b);
     table_print(&t, b->report);
     fputc('\n', b->report);
@@ -146,7 +146,7 @@ static void demo_table(const struct bench *b, enum key_choice choice, unsigned t
     static const enum step_id adds[] = {ARRAY_ADD, PUSH_64, PUSH_1, MUTEX_ADD};
     static const char *const header[] = {"", "plain array", "locus, 64", "", "locus, 1", "", "mutexes", ""};
     struct table t = table_new("lrrrrrrr");
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned length = 1; length < LENGTHS; length++) {
         add_demo_row(&t, "read", length, b->cells[length][choice][team], reads);
     }
@@ -216,7 +216,7 @@ static void floors_table(const struct bench *b)
 {
     struct table t = table_new("lrrrr");
     const char *const header[] = {"floors", "floats", "here", "reference machine", ""};
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned length = 0; length < LENGTHS; length++) {
         add_floor(&t, b, length, ARRAY_READ, references[length].read);
         add_floor(&t, b, length, ARRAY_ADD, references[length].add);
@@ -291,11 +291,9 @@ void summary_svg(const struct bench *b)
                 b->options.svg);
         return;
     }
-    char subtitle[256], processor[128];
-    snprintf(processor, sizeof processor, "%s", machine_name());
-    processor[strcspn(processor, ",")] = '\0';
+    char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
-             processor);
+             machine_processor());
     plot_svg(&(struct plot){.title = "Local access: time a row, next to a plain array",
                             .subtitle = subtitle,
                             .axis = "time a row (plain array = 1)",

@@ -13,10 +13,10 @@
 #ifndef BENCH_RELOCATION_H
 #define BENCH_RELOCATION_H
 
-#include "../common/latency.h"
+#include "../common/must.h"
 #include "../common/node_process.h"
 #include "../common/options.h"
-#include "../common/spread.h"
+#include "../common/times.h"
 
 #include "locus.h"
 
@@ -106,9 +106,6 @@ struct taken {
 
 void node_open(struct node *n, bool is_quick, int rank, const char *rendezvous);
 void node_close(struct node *n);
-float row_value(locus_key key);      /* in all floats of a row */
-void must(int rc, const char *call); /* ends the program with a sentence when rc is not 0 */
-void *must_alloc(size_t bytes);      /* touched */
 
 /* Times of the calls, less `clock_cost` each, go to `times`, which may be NULL. */
 struct taken take_rows(struct node *n, const struct take *t, uint64_t clock_cost, struct latency *times);
@@ -136,10 +133,9 @@ struct usage {
 struct cell {
     bool measured;
     /* One for each repetition. */
-    double p50[SPREAD_MAX], p99[SPREAD_MAX], p999[SPREAD_MAX]; /* ns a call */
-    double per_s[SPREAD_MAX];                                  /* relocations; of a stream, bytes */
+    struct times times;       /* of the calls */
+    double per_s[SPREAD_MAX]; /* relocations; of a stream, bytes */
     double accesses_per_s[SPREAD_MAX];
-    uint64_t shortest; /* ns */
     /* Of all repetitions together. */
     uint64_t calls, keys;
     struct usage used;
@@ -175,7 +171,6 @@ size_t raw_bytes_max(void);
 /* ---- Doing it ---- */
 
 void floor_measure(struct bench *b, unsigned length, enum step_id step, unsigned repetition); /* floors.c */
-void times_note(struct cell *c, const struct latency *times, unsigned repetition);            /* cells.c */
 void length_measure(struct bench *b, unsigned length);                                        /* cells.c */
 
 void report_start(const struct bench *b); /* report.c */

@@ -4,9 +4,7 @@
 #include "../common/clock.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ASK_S = 60 };
 
@@ -20,26 +18,6 @@ static struct usage usage_now(const struct bench *b)
     used.here = node_figures(b->node.locus);
     used.accesses += accesses_done(&b->node.accesses);
     return used;
-}
-
-static void add_used(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after)
-{
-    struct node_figures used = node_figures_between(before, after);
-    sum->cpu_ns += used.cpu_ns;
-    sum->switches_voluntary += used.switches_voluntary;
-    sum->switches_involuntary += used.switches_involuntary;
-    sum->stats.relocated_in += used.stats.relocated_in;
-    sum->stats.messages_sent += used.stats.messages_sent;
-    sum->stats.forwards += used.stats.forwards;
-}
-
-void times_note(struct cell *c, const struct latency *times, unsigned repetition)
-{
-    uint64_t shortest = latency_percentile(times, 0);
-    c->p50[repetition] = (double)latency_percentile(times, 50);
-    c->p99[repetition] = (double)latency_percentile(times, 99);
-    c->p999[repetition] = (double)latency_percentile(times, 99.9);
-    if (c->shortest == 0 || shortest < c->shortest) c->shortest = shortest;
 }
 
 /* ---- Takes ---- */
@@ -131,11 +109,8 @@ static void take_for(struct bench *b, unsigned length, const struct step *s, uin
 static void check_moves(const struct usage *before, const struct usage *after, const struct measured *m)
 {
     uint64_t moved = after->here.stats.relocated_in - before->here.stats.relocated_in;
-    if (moved == m->here.keys) return;
-    fprintf(stderr, "relocation: node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came\n", m->here.keys,
-            moved);
-    fflush(NULL);
-    _exit(1);
+    if (moved != m->here.keys)
+        give_up("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys, moved);
 }
 
 static void both_access(struct bench *b, unsigned length, bool begin)
@@ -165,12 +140,12 @@ static void takes_measure(struct bench *b, unsigned length, enum step_id step, u
     struct usage after = usage_now(b);
     if (s->is_busy) both_access(b, length, false);
     check_moves(&before, &after, &m);
-    times_note(c, &times, repetition);
+    times_note(&c->times, &times, repetition);
     c->per_s[repetition] = (double)m.keys / (double)m.ns * 1e9;
     c->accesses_per_s[repetition] = (double)(after.accesses - before.accesses) / (double)lasted * 1e9;
     c->calls += times.calls;
-    add_used(&c->used.here, &before.here, &after.here);
-    add_used(&c->used.there, &before.there, &after.there);
+    node_figures_add(&c->used.here, &before.here, &after.here);
+    node_figures_add(&c->used.there, &before.there, &after.there);
     c->measured = true;
 }
 

@@ -11,7 +11,7 @@ static void round_trips(struct bench *b, struct cell *c, int fd, const struct ra
     raw_round_trips(fd, t, b->buffer, b->warm_ns, TRIPS_MIN, b->clock_cost, &times);
     latency_clear(&times);
     c->calls += raw_round_trips(fd, t, b->buffer, b->timed_ns / 2, TRIPS_MIN, b->clock_cost, &times);
-    times_note(c, &times, repetition);
+    times_note(&c->times, &times, repetition);
 }
 
 static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)

@@ -2,12 +2,11 @@
 #include "bench.h"
 
 #include "../common/json.h"
-#include "../common/machine.h"
 #include "../common/raw.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static void report_method(const struct bench *b)
 {
@@ -36,8 +35,7 @@ static void report_method(const struct bench *b)
 void report_start(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out, "locus, relocation: what it costs to bring rows to the node that uses them\n\n");
-    fprintf(out, "machine  %s; load %.1f\n", machine_name(), machine_load());
+    report_title(out, "relocation: what it costs to bring rows to the node that uses them");
     if (!b->options.demo) report_method(b);
     if (b->options.quick) fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
     fputc('\n', out);
@@ -51,11 +49,6 @@ static double per_move(const struct cell *c, uint64_t total)
 {
     uint64_t moves = c->used.here.stats.relocated_in + c->used.there.stats.relocated_in;
     return moves > 0 ? (double)total / (double)moves : 0;
-}
-
-static uint64_t switches(const struct node_figures *f)
-{
-    return f->switches_voluntary + f->switches_involuntary;
 }
 
 static bool floors_known(const struct bench *b, unsigned length)
@@ -82,11 +75,11 @@ static void add_times(struct table *t, const struct bench *b, unsigned length, e
     bool has_times = s->kind != ONE_WAY, moves = !is_floor(step), known = floors_known(b, length);
     bool is_single = s->kind == ONE_BY_ONE || s->kind == ROUND_TRIP;
     table_add(t, "%s", s->name);
-    table_add_if(t, has_times, "%.1f", (double)c->shortest / 1e3);
-    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->p50).median / 1e3);
-    table_add_if(t, has_times && has_percentile(b, c, 100), "%.1f", over_repetitions(b, c->p99).median / 1e3);
-    table_add_if(t, has_times && has_percentile(b, c, 1000), "%.1f", over_repetitions(b, c->p999).median / 1e3);
-    table_add_if(t, known && is_single, "%.2fx", to_pingpong(b, length, c->p50).median);
+    table_add_if(t, has_times, "%.1f", (double)c->times.shortest / 1e3);
+    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p50).median / 1e3);
+    table_add_if(t, has_times && has_percentile(b, c, 100), "%.1f", over_repetitions(b, c->times.p99).median / 1e3);
+    table_add_if(t, has_times && has_percentile(b, c, 1000), "%.1f", over_repetitions(b, c->times.p999).median / 1e3);
+    table_add_if(t, known && is_single, "%.2fx", to_pingpong(b, length, c->times.p50).median);
     table_add_if(t, moves, "%.3f", over_repetitions(b, c->per_s).median / 1e6);
     table_add_if(t, moves || s->kind == ONE_WAY, "%.3f", bytes_per_s(b, length, step) / 1e9);
     table_add_if(t, known && moves, "%.0f %%", share_of_stream(b, length, step).median * 100);
@@ -101,8 +94,8 @@ static void add_costs(struct table *t, const struct bench *b, unsigned length, e
     table_add(t, "%s", steps[step].name);
     table_add(t, "%.2f", per_move(c, here->cpu_ns) / 1e3);
     table_add(t, "%.2f", per_move(c, there->cpu_ns) / 1e3);
-    table_add(t, "%.3f", per_move(c, switches(here)));
-    table_add(t, "%.3f", per_move(c, switches(there)));
+    table_add(t, "%.3f", per_move(c, node_figures_switches(here)));
+    table_add(t, "%.3f", per_move(c, node_figures_switches(there)));
     table_add(t, "%.3f", per_move(c, here->stats.messages_sent));
     table_add(t, "%.3f", per_move(c, there->stats.messages_sent));
     table_add(t, "%.3f", per_move(c, here->stats.forwards + there->stats.forwards));
@@ -119,13 +112,13 @@ static void json_cell(const struct bench *b, unsigned length, enum step_id step)
     json_count(b->json, "length", lengths[length]);
     json_count(b->json, "repetitions", b->repetitions);
     if (kind != ONE_WAY) {
-        json_spread(b->json, "p50_ns", over_repetitions(b, c->p50));
-        json_spread(b->json, "p99_ns", over_repetitions(b, c->p99));
-        json_count(b->json, "shortest_ns", c->shortest);
+        json_spread(b->json, "p50_ns", over_repetitions(b, c->times.p50));
+        json_spread(b->json, "p99_ns", over_repetitions(b, c->times.p99));
+        json_count(b->json, "shortest_ns", c->times.shortest);
         json_count(b->json, "calls", c->calls);
     }
     if (kind == ONE_WAY) json_spread(b->json, "bytes_per_second", over_repetitions(b, c->per_s));
-    if (kind == ONE_BY_ONE) json_spread(b->json, "ratio_to_pingpong", to_pingpong(b, length, c->p50));
+    if (kind == ONE_BY_ONE) json_spread(b->json, "ratio_to_pingpong", to_pingpong(b, length, c->times.p50));
     if (!is_floor(step)) {
         json_spread(b->json, "relocations_per_second", over_repetitions(b, c->per_s));
         json_spread(b->json, "share_of_stream", share_of_stream(b, length, step));
@@ -160,7 +153,7 @@ static void add_group(struct table *t, add_row *add, const struct bench *b, unsi
 static void print_table(struct table *t, add_row *add, const char *const *header, unsigned groups,
                         const struct bench *b, unsigned length)
 {
-    for (unsigned i = 0; i < strlen(t->columns); i++) table_add(t, "%s", header[i]);
+    table_header(t, header);
     for (unsigned i = 0; i < groups; i++) add_group(t, add, b, length, rows[i]);
     table_print(t, b->report);
     fputc('\n', b->report);

@@ -3,12 +3,11 @@
 
 #include "../common/machine.h"
 #include "../common/plot.h"
+#include "../common/report.h"
 #include "../common/table.h"
-#include "../common/team.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 struct spread over_repetitions(const struct bench *b, const double *values)
 {
@@ -18,12 +17,10 @@ struct spread over_repetitions(const struct bench *b, const double *values)
 struct spread to_pingpong(const struct bench *b, unsigned length, const double *values)
 {
     const struct cell *any = &b->cells[length][PINGPONG], *pinned = &b->cells[length][PINGPONG_PINNED];
-    double ratios[SPREAD_MAX];
-    for (unsigned r = 0; r < b->repetitions; r++) {
-        double floor = pinned->measured ? fmin(any->p50[r], pinned->p50[r]) : any->p50[r];
-        ratios[r] = floor > 0 ? values[r] / floor : 0;
-    }
-    return spread_of(ratios, b->repetitions);
+    double floor[SPREAD_MAX];
+    for (unsigned r = 0; r < b->repetitions; r++)
+        floor[r] = pinned->measured ? fmin(any->times.p50[r], pinned->times.p50[r]) : any->times.p50[r];
+    return spread_of_ratios(values, floor, b->repetitions);
 }
 
 /* Bytes a second of the better stream of two: the largest writes are not always the fastest. */
@@ -35,13 +32,13 @@ static double better_stream(const struct cell *cells, enum step_id a, enum step_
 static struct spread share_of(const struct bench *b, unsigned length, enum step_id step, bool pinned_only)
 {
     const struct cell *cells = b->cells[length];
-    double ratios[SPREAD_MAX];
+    double rates[SPREAD_MAX], floor[SPREAD_MAX];
     for (unsigned r = 0; r < b->repetitions; r++) {
-        double floor = better_stream(cells, STREAM_64K_PINNED, STREAM_1M_PINNED, r);
-        if (!pinned_only) floor = fmax(floor, better_stream(cells, STREAM_64K, STREAM_1M, r));
-        ratios[r] = floor > 0 ? cells[step].per_s[r] * (double)row_bytes(length) / floor : 0;
+        rates[r] = cells[step].per_s[r] * (double)row_bytes(length);
+        floor[r] = better_stream(cells, STREAM_64K_PINNED, STREAM_1M_PINNED, r);
+        if (!pinned_only) floor[r] = fmax(floor[r], better_stream(cells, STREAM_64K, STREAM_1M, r));
     }
-    return spread_of(ratios, b->repetitions);
+    return spread_of_ratios(rates, floor, b->repetitions);
 }
 
 struct spread share_of_stream(const struct bench *b, unsigned length, enum step_id step)
@@ -54,34 +51,28 @@ struct spread share_of_stream(const struct bench *b, unsigned length, enum step_
 static const double one_target = 5, block_target_us = 1000, rate_target = 1e6, share_target = 0.5;
 enum { TARGET_LENGTH = 1 };
 
-/* Judged as printed. Short runs are not judged. */
-static const char *verdict(const struct bench *b, bool met)
-{
-    return b->options.quick ? "quick" : met ? "met" : "not met";
-}
-
 static void add_one(struct table *t, const struct bench *b, unsigned length)
 {
     const struct cell *c = &b->cells[length][LOCALIZE_1];
     if (!c->measured || !b->cells[length][PINGPONG].measured) return;
-    double ratio = to_pingpong(b, length, c->p50).median;
+    double ratio = to_pingpong(b, length, c->times.p50).median;
     table_add(t, "localize of 1 row of %u floats, p50", (unsigned)lengths[length]);
     table_add(t, "at most %.0fx spinning ping-pong", one_target);
     table_add(t, "%.2fx", ratio);
-    table_add(t, "%s", verdict(b, round(ratio * 100) <= one_target * 100));
-    table_add(t, "%.1f us", over_repetitions(b, c->p50).median / 1e3);
+    table_add(t, "%s", report_verdict(&b->options, round(ratio * 100) <= one_target * 100));
+    table_add(t, "%.1f us", over_repetitions(b, c->times.p50).median / 1e3);
 }
 
 static void add_block(struct table *t, const struct bench *b, unsigned length)
 {
     const struct cell *c = &b->cells[length][LOCALIZE_BLOCK];
     if (!c->measured) return;
-    double us = over_repetitions(b, c->p50).median / 1e3;
+    double us = over_repetitions(b, c->times.p50).median / 1e3;
     table_add(t, "localize of 1000 rows of %u floats, p50", (unsigned)lengths[length]);
     table_add(t, "below %.0f us", block_target_us);
     table_add(t, "%.0f us", us);
-    table_add(t, "%s", verdict(b, us < block_target_us));
-    table_add(t, "best of runs %.0f us", over_repetitions(b, c->p50).min / 1e3);
+    table_add(t, "%s", report_verdict(&b->options, us < block_target_us));
+    table_add(t, "best of runs %.0f us", over_repetitions(b, c->times.p50).min / 1e3);
 }
 
 static void add_rate(struct table *t, const struct bench *b, unsigned length, enum step_id step)
@@ -92,7 +83,7 @@ static void add_rate(struct table *t, const struct bench *b, unsigned length, en
     table_add(t, "%s of 1000 rows of %u floats", steps[step].name, (unsigned)lengths[length]);
     table_add(t, "above 1 M rows/s or %.0f %% of stream", share_target * 100);
     table_add(t, "%.2f M rows/s", rate / 1e6);
-    table_add(t, "%s", verdict(b, rate > rate_target || share > share_target));
+    table_add(t, "%s", report_verdict(&b->options, rate > rate_target || share > share_target));
     table_add(t, "%.0f %% of the best stream, %.0f %% of the pinned one", share * 100,
               share_of(b, length, step, true).median * 100);
 }
@@ -101,7 +92,7 @@ void summary_targets(const struct bench *b)
 {
     static const char *const header[] = {"targets", "", "measured", "", ""};
     struct table t = table_new("llrll");
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     add_one(&t, b, TARGET_LENGTH);
     add_block(&t, b, TARGET_LENGTH);
     add_rate(&t, b, TARGET_LENGTH, BLOCKS);
@@ -115,9 +106,7 @@ void summary_targets(const struct bench *b)
         add_rate(&t, b, length, EXCHANGE);
     }
     table_print(&t, b->report);
-    if (!b->options.quick)
-        fprintf(b->report, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
-                machine_load(), team_processors());
+    report_load(b->report, &b->options);
 }
 
 /* ---- The picture ---- */
@@ -148,11 +137,9 @@ void summary_svg(const struct bench *b)
         fprintf(b->report, "%s was not drawn: the picture needs blocks of all lengths.\n", b->options.svg);
         return;
     }
-    char subtitle[256], processor[128];
-    snprintf(processor, sizeof processor, "%s", machine_name());
-    processor[strcspn(processor, ",")] = '\0';
+    char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "two nodes on loopback, blocks of 1000 rows, median, %s; higher is better",
-             processor);
+             machine_processor());
     plot_svg(&(struct plot){.title = "Relocation: rows that move between two nodes",
                             .subtitle = subtitle,
                             .axis = "million rows a second",

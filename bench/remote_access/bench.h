@@ -13,10 +13,10 @@
 #ifndef BENCH_REMOTE_ACCESS_H
 #define BENCH_REMOTE_ACCESS_H
 
-#include "../common/latency.h"
+#include "../common/must.h"
 #include "../common/node_process.h"
 #include "../common/options.h"
-#include "../common/spread.h"
+#include "../common/times.h"
 
 #include "locus.h"
 
@@ -74,9 +74,8 @@ struct usage usage_now(const struct bench *b, struct node_process *other);
 struct cell {
     bool measured;
     /* One for each repetition. */
-    double p50[SPREAD_MAX], p99[SPREAD_MAX], p999[SPREAD_MAX]; /* ns a call */
-    double bytes_per_s[SPREAD_MAX];                            /* of row values; of a stream, all bytes */
-    uint64_t shortest, longest;                                /* ns */
+    struct times times;             /* of the calls */
+    double bytes_per_s[SPREAD_MAX]; /* of row values; of a stream, all bytes */
     /* Of all repetitions together, warming up included. */
     uint64_t calls;
     struct usage used;
@@ -133,15 +132,11 @@ void node_open(struct bench *b);
 void node_close(struct bench *b);
 void node_config(struct locus_config *c, struct locus_table tables[LENGTHS], const struct bench *b, int rank,
                  const char *rendezvous);
-float row_value(locus_key key);      /* what node 1 writes into all floats of a row in the beginning */
-void must(int rc, const char *call); /* ends the program with a sentence when rc is not 0 */
-void *must_alloc(size_t bytes);      /* touched */
 
 /* raw.c: a floor */
 void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step, unsigned repetition);
 
 /* cells.c */
-void times_note(struct cell *c, const struct latency *times, unsigned repetition);
 void usage_note(struct cell *c, const struct usage *before, const struct usage *after);
 void setting_measure(struct bench *b, unsigned length, unsigned batch);
 
@@ -160,7 +155,6 @@ struct spread over_repetitions(const struct bench *b, const double *values);
 /* Of each repetition the better one: of both spinning ping-pongs (ns, median), of all streams (bytes a second). */
 void best_pingpong(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX]);
 void best_stream(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX]);
-/* The values, each divided by the floor of the same repetition. */
 struct spread ratio_to(const struct bench *b, const double *values, const double *floor);
 
 void summary_targets(const struct bench *b); /* summary.c */

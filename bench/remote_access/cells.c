@@ -10,33 +10,10 @@ struct usage usage_now(const struct bench *b, struct node_process *other)
     return (struct usage){.here = node_figures(b->node), .there = node_process_figures(other)};
 }
 
-static void add_used(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after)
-{
-    struct node_figures used = node_figures_between(before, after);
-    sum->time_ns += used.time_ns;
-    sum->cpu_ns += used.cpu_ns;
-    sum->switches_voluntary += used.switches_voluntary;
-    sum->switches_involuntary += used.switches_involuntary;
-    sum->stats.messages_sent += used.stats.messages_sent;
-    sum->stats.messages_received += used.stats.messages_received;
-    sum->stats.bytes_sent += used.stats.bytes_sent;
-    sum->stats.bytes_received += used.stats.bytes_received;
-}
-
 void usage_note(struct cell *c, const struct usage *before, const struct usage *after)
 {
-    add_used(&c->used.here, &before->here, &after->here);
-    add_used(&c->used.there, &before->there, &after->there);
-}
-
-void times_note(struct cell *c, const struct latency *times, unsigned repetition)
-{
-    uint64_t shortest = latency_percentile(times, 0);
-    c->p50[repetition] = (double)latency_percentile(times, 50);
-    c->p99[repetition] = (double)latency_percentile(times, 99);
-    c->p999[repetition] = (double)latency_percentile(times, 99.9);
-    if (c->shortest == 0 || shortest < c->shortest) c->shortest = shortest;
-    if (times->longest_ns > c->longest) c->longest = times->longest_ns;
+    node_figures_add(&c->used.here, &before->here, &after->here);
+    node_figures_add(&c->used.there, &before->there, &after->there);
 }
 
 /* ---- Calls ---- */
@@ -149,7 +126,7 @@ static void calls_measure(struct bench *b, unsigned length, unsigned batch, enum
     struct usage after = usage_now(b, b->other);
     cell->calls += calls;
     cell->bytes_per_s[repetition] = (double)(calls * c.per_call * row_bytes(length)) / seconds;
-    times_note(cell, &times, repetition);
+    times_note(&cell->times, &times, repetition);
     usage_note(cell, &before, &after);
     cell->measured = true;
 }

@@ -9,7 +9,7 @@ static void pingpong(struct bench *b, struct cell *c, int fd, const struct raw_t
     c->calls += raw_round_trips(fd, t, b->values, b->warm_ns, FLIGHT_MAX, b->clock_cost, &times);
     latency_clear(&times);
     c->calls += raw_round_trips(fd, t, b->values, b->timed_ns / 2, FLIGHT_MAX, b->clock_cost, &times);
-    times_note(c, &times, repetition);
+    times_note(&c->times, &times, repetition);
 }
 
 static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)

@@ -2,12 +2,11 @@
 #include "bench.h"
 
 #include "../common/json.h"
-#include "../common/machine.h"
 #include "../common/raw.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static void report_method(const struct bench *b)
 {
@@ -31,8 +30,7 @@ static void report_method(const struct bench *b)
 void report_start(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out, "locus, remote access: what a worker pays for rows that another node holds\n\n");
-    fprintf(out, "machine  %s; load %.1f\n", machine_name(), machine_load());
+    report_title(out, "remote access: what a worker pays for rows that another node holds");
     if (!b->options.demo) report_method(b);
     if (b->options.quick) fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
     fputc('\n', out);
@@ -50,7 +48,7 @@ static struct spread cell_ratio(const struct bench *b, unsigned length, unsigned
 {
     double floor[SPREAD_MAX];
     best_pingpong(b, length, batch, floor);
-    return ratio_to(b, c->p50, floor);
+    return ratio_to(b, c->times.p50, floor);
 }
 
 static struct spread cell_share(const struct bench *b, unsigned length, unsigned batch, const struct cell *c)
@@ -68,10 +66,10 @@ static bool has_p999(const struct bench *b, const struct cell *c)
 
 static void add_percentiles(struct table *t, const struct bench *b, const struct cell *c, bool has_times)
 {
-    table_add_if(t, has_times, "%.1f", (double)c->shortest / 1e3);
-    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->p50).median / 1e3);
-    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->p99).median / 1e3);
-    table_add_if(t, has_times && has_p999(b, c), "%.1f", over_repetitions(b, c->p999).median / 1e3);
+    table_add_if(t, has_times, "%.1f", (double)c->times.shortest / 1e3);
+    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p50).median / 1e3);
+    table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p99).median / 1e3);
+    table_add_if(t, has_times && has_p999(b, c), "%.1f", over_repetitions(b, c->times.p999).median / 1e3);
 }
 
 static void add_times(struct table *t, const struct bench *b, unsigned length, unsigned batch, enum step_id step)
@@ -90,11 +88,6 @@ static void add_times(struct table *t, const struct bench *b, unsigned length, u
     table_add_if(t, share_known && is_call, "%.0f %%", cell_share(b, length, batch, c).median * 100);
 }
 
-static uint64_t switches(const struct node_figures *f)
-{
-    return f->switches_voluntary + f->switches_involuntary;
-}
-
 static void add_costs(struct table *t, const struct bench *b, unsigned length, unsigned batch, enum step_id step)
 {
     const struct cell *c = &b->cells[length][batch][step];
@@ -106,8 +99,8 @@ static void add_costs(struct table *t, const struct bench *b, unsigned length, u
     table_add(t, "%.1f", per_call(c, there->cpu_ns) / 1e3);
     table_add(t, "%.2f", per_call(c, here->switches_voluntary));
     table_add(t, "%.2f", per_call(c, there->switches_voluntary));
-    table_add(t, "%.2f", per_call(c, switches(here)));
-    table_add(t, "%.2f", per_call(c, switches(there)));
+    table_add(t, "%.2f", per_call(c, node_figures_switches(here)));
+    table_add(t, "%.2f", per_call(c, node_figures_switches(there)));
     table_add_if(t, is_call, "%.2f", per_call(c, here->stats.messages_sent));
     table_add_if(t, is_call, "%.2f", per_call(c, here->stats.messages_received));
 }
@@ -117,7 +110,8 @@ static void json_usage(FILE *f, const struct cell *c, const char *node, const st
     const struct {
         const char *what;
         uint64_t value;
-    } parts[] = {{"cpu_ns", used->cpu_ns}, {"sleeps", used->switches_voluntary}, {"switches", switches(used)}};
+    } parts[] = {
+        {"cpu_ns", used->cpu_ns}, {"sleeps", used->switches_voluntary}, {"switches", node_figures_switches(used)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s_%s_per_call", node, parts[i].what);
@@ -136,11 +130,11 @@ static void json_traffic(FILE *f, const struct cell *c)
 
 static void json_times(const struct bench *b, const struct cell *c)
 {
-    json_spread(b->json, "p50_ns", over_repetitions(b, c->p50));
-    json_spread(b->json, "p99_ns", over_repetitions(b, c->p99));
-    if (has_p999(b, c)) json_spread(b->json, "p999_ns", over_repetitions(b, c->p999));
-    json_count(b->json, "shortest_ns", c->shortest);
-    json_count(b->json, "longest_ns", c->longest);
+    json_spread(b->json, "p50_ns", over_repetitions(b, c->times.p50));
+    json_spread(b->json, "p99_ns", over_repetitions(b, c->times.p99));
+    if (has_p999(b, c)) json_spread(b->json, "p999_ns", over_repetitions(b, c->times.p999));
+    json_count(b->json, "shortest_ns", c->times.shortest);
+    json_count(b->json, "longest_ns", c->times.longest);
     json_count(b->json, "calls", c->calls);
 }
 
@@ -195,7 +189,7 @@ static void print_table(struct table *t, add_row *add, const char *const *header
 {
     /* Streams have no costs a call: they come last, so that they leave no gap. */
     unsigned groups = add == add_costs ? 3 : 4;
-    for (unsigned i = 0; i < strlen(t->columns); i++) table_add(t, "%s", header[i]);
+    table_header(t, header);
     for (unsigned i = 0; i < groups; i++) add_group(t, add, b, length, batch, rows[i]);
     table_print(t, b->report);
     fputc('\n', b->report);

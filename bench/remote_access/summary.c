@@ -3,24 +3,18 @@
 
 #include "../common/machine.h"
 #include "../common/plot.h"
+#include "../common/report.h"
 #include "../common/table.h"
-#include "../common/team.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* ---- Targets ---- */
 
 static const double p50_target = 3, p99_target = 6, share_target = 0.6, idle_target = 0.005;
 enum { TARGET_LENGTH = 1, HEARTBEAT_BYTES = 40 };
 
-/* Judged as printed, with two digits. Short runs are not judged. */
-static const char *verdict(const struct bench *b, bool met)
-{
-    return b->options.quick ? "quick" : met ? "met" : "not met";
-}
-
+/* Judged as printed, with two digits. */
 static bool at_most(double measured, double target)
 {
     return round(measured * 100) <= round(target * 100);
@@ -32,19 +26,19 @@ static void add_latency(struct table *t, const struct bench *b)
     double floor[SPREAD_MAX];
     if (!c->measured) return;
     best_pingpong(b, TARGET_LENGTH, 0, floor);
-    double p50 = ratio_to(b, c->p50, floor).median, p99 = ratio_to(b, c->p99, floor).min;
+    double p50 = ratio_to(b, c->times.p50, floor).median, p99 = ratio_to(b, c->times.p99, floor).min;
     double floor_us = over_repetitions(b, floor).median / 1e3;
     table_add(t, "pull of 1 row of 128 floats, p50");
     table_add(t, "at most %.0fx spinning ping-pong", p50_target);
     table_add(t, "%.2fx", p50);
-    table_add(t, "%s", verdict(b, at_most(p50, p50_target)));
-    table_add(t, "%.1f us; ping-pong %.1f us", over_repetitions(b, c->p50).median / 1e3, floor_us);
+    table_add(t, "%s", report_verdict(&b->options, at_most(p50, p50_target)));
+    table_add(t, "%.1f us; ping-pong %.1f us", over_repetitions(b, c->times.p50).median / 1e3, floor_us);
     table_add(t, "the same, p99, best of %u run%s", b->repetitions, b->repetitions == 1 ? "" : "s");
     table_add(t, "at most %.0fx that median", p99_target);
     table_add(t, "%.2fx", p99);
-    table_add(t, "%s", verdict(b, at_most(p99, p99_target)));
-    table_add(t, "%.1f us; median of runs %.1f us", over_repetitions(b, c->p99).min / 1e3,
-              over_repetitions(b, c->p99).median / 1e3);
+    table_add(t, "%s", report_verdict(&b->options, at_most(p99, p99_target)));
+    table_add(t, "%.1f us; median of runs %.1f us", over_repetitions(b, c->times.p99).min / 1e3,
+              over_repetitions(b, c->times.p99).median / 1e3);
 }
 
 static void add_share(struct table *t, const struct bench *b, enum step_id step, enum step_id stream)
@@ -55,7 +49,7 @@ static void add_share(struct table *t, const struct bench *b, enum step_id step,
     table_add(t, "%s of 1024 rows of 128 floats, 8 in flight", steps[step].kind == PULL ? "pull" : "push");
     table_add(t, "at least %.0f %% of %s", share_target * 100, steps[stream].name);
     table_add(t, "%.0f %%", share * 100);
-    table_add(t, "%s", verdict(b, round(share * 100) >= share_target * 100));
+    table_add(t, "%s", report_verdict(&b->options, round(share * 100) >= share_target * 100));
     table_add(t, "%.2f GB/s, %.2f M keys/s; stream %.2f GB/s", rate / 1e9,
               rate / (double)row_bytes(TARGET_LENGTH) / 1e6,
               over_repetitions(b, cells[stream].bytes_per_s).median / 1e9);
@@ -77,7 +71,7 @@ static void add_idle_node(struct table *t, const struct bench *b, int node, cons
     table_add(t, "nothing to do, node %d", node);
     table_add(t, "below %.1f %% of a core", idle_target * 100);
     table_add(t, "%.2f %%", cores * 100);
-    table_add(t, "%s", verdict(b, cores < idle_target));
+    table_add(t, "%s", report_verdict(&b->options, cores < idle_target));
     table_add(t, "%.1f sleeps a second", (double)used->switches_voluntary / seconds);
 }
 
@@ -90,7 +84,7 @@ static void add_idle_messages(struct table *t, const struct bench *b)
     table_add(t, "nothing to do, messages");
     table_add(t, "heartbeats only");
     table_add(t, "%.1f a second", (double)messages / seconds);
-    table_add(t, "%s", verdict(b, bytes == messages * HEARTBEAT_BYTES));
+    table_add(t, "%s", report_verdict(&b->options, bytes == messages * HEARTBEAT_BYTES));
     table_add(t, "both ways together; %.1f bytes each", messages > 0 ? (double)bytes / (double)messages : 0);
 }
 
@@ -98,7 +92,7 @@ void summary_targets(const struct bench *b)
 {
     static const char *const header[] = {"targets", "", "measured", "", ""};
     struct table t = table_new("llrll");
-    for (unsigned i = 0; i < sizeof header / sizeof *header; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     add_latency(&t, b);
     add_throughput(&t, b, PULL_8);
     add_throughput(&t, b, PUSH_8);
@@ -109,9 +103,7 @@ void summary_targets(const struct bench *b)
         add_idle_messages(&t, b);
     }
     table_print(&t, b->report);
-    if (!b->options.quick)
-        fprintf(b->report, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
-                machine_load(), team_processors());
+    report_load(b->report, &b->options);
 }
 
 /* ---- The picture ---- */
@@ -130,7 +122,7 @@ static bool fill_group(const struct bench *b, struct plot_group *g, unsigned len
     g->label = labels[length];
     for (unsigned i = 0; i < 3; i++) {
         complete &= cells[series[i]].measured;
-        g->values[i] = ratio_to(b, cells[series[i]].p50, floor).median;
+        g->values[i] = ratio_to(b, cells[series[i]].times.p50, floor).median;
     }
     return complete;
 }
@@ -145,11 +137,9 @@ void summary_svg(const struct bench *b)
                 b->options.svg);
         return;
     }
-    char subtitle[256], processor[128];
-    snprintf(processor, sizeof processor, "%s", machine_name());
-    processor[strcspn(processor, ",")] = '\0';
+    char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "two nodes on loopback, one call at a time, median, %s; lower is better",
-             processor);
+             machine_processor());
     plot_svg(&(struct plot){.title = "Remote access: time of a call, next to a TCP ping-pong of the same bytes",
                             .subtitle = subtitle,
                             .axis = "time of a call (ping-pong, both ends polling = 1)",

@@ -13,8 +13,8 @@ void best_pingpong(const struct bench *b, unsigned length, unsigned batch, doubl
     const struct cell *any = &b->cells[length][batch][PINGPONG_SPIN];
     const struct cell *pinned = &b->cells[length][batch][PINGPONG_SPIN_PINNED];
     for (unsigned r = 0; r < b->repetitions; r++) {
-        floor[r] = any->p50[r];
-        if (pinned->measured && pinned->p50[r] < floor[r]) floor[r] = pinned->p50[r];
+        floor[r] = any->times.p50[r];
+        if (pinned->measured && pinned->times.p50[r] < floor[r]) floor[r] = pinned->times.p50[r];
     }
 }
 
@@ -29,7 +29,5 @@ void best_stream(const struct bench *b, unsigned length, unsigned batch, double 
 
 struct spread ratio_to(const struct bench *b, const double *values, const double *floor)
 {
-    double ratios[SPREAD_MAX];
-    for (unsigned r = 0; r < b->repetitions; r++) ratios[r] = floor[r] > 0 ? values[r] / floor[r] : 0;
-    return spread_of(ratios, b->repetitions);
+    return spread_of_ratios(values, floor, b->repetitions);
 }

@@ -13,6 +13,7 @@
 #include "model.h"
 #include "platform.h"
 
+#include "../common/must.h"
 #include "../common/options.h"
 
 #include "locus.h"
@@ -109,8 +110,6 @@ struct node {
 };
 void node_open(struct node *n);
 void node_run(void *node); /* a fiber */
-void must(int rc, const char *call);
-void *must_alloc(size_t bytes);
 
 /* ---- How old what is read is (lag.c): row 0 to LAG_ROWS-1 count their pushes ---- */
 

@@ -4,24 +4,8 @@
 #include "../common/keys.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { CHUNK = 64 };
-
-void must(int rc, const char *call)
-{
-    if (rc == 0) return;
-    fprintf(stderr, "scale: %s: %s: %s\n", call, locus_strerror(rc), locus_error());
-    exit(1);
-}
-
-void *must_alloc(size_t bytes)
-{
-    void *memory = calloc(1, bytes);
-    if (memory) return memory;
-    fprintf(stderr, "scale: no memory for %zu KiB more\n", bytes >> 10);
-    exit(1);
-}
 
 void node_open(struct node *n)
 {

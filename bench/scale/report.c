@@ -7,7 +7,6 @@
 #include "../common/table.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const metric_names[METRICS] = {
     [SECONDS] = "seconds",
@@ -45,7 +44,7 @@ static void print_model(const struct bench *b)
 {
     struct table t = table_new("lrlll");
     static const char *const header[] = {"model", "", "", "", "from"};
-    for (unsigned i = 0; i < 5; i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned i = 0; i < model_count(); i++) {
         struct model_constant c = model_constant(&b->model, i);
         table_add(&t, "%s", c.name);
@@ -123,7 +122,7 @@ static void print_table(const struct bench *b, const char *const *header, const 
 {
     struct table t = table_new(columns);
     char name[96];
-    for (unsigned i = 0; i < strlen(columns); i++) table_add(&t, "%s", header[i]);
+    table_header(&t, header);
     for (unsigned i = 0; i < cells_count(); i++) {
         if (!b->results[i].measured) continue;
         cell_name(name, sizeof name, cell_at(i));

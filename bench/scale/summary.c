@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "../common/plot.h"
+#include "../common/report.h"
 #include "../common/table.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void add_times(struct table *t, const struct bench *b, unsigned number)
         table_add(t, "%.2fx", x);
         if (costs[i].metric != MESSAGES) worst = fmax(worst, x);
     }
-    table_add(t, "%s", b->options.quick ? "quick" : worst <= AIM ? "met" : "not met");
+    table_add(t, "%s", report_verdict(&b->options, worst <= AIM));
 }
 
 void summary_targets(const struct bench *b)
