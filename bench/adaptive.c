@@ -52,6 +52,7 @@ int main(int argc, char **argv)
     b->json = json_open(b->options.json);
     run(b);
     summary_targets(b);
+    if (b->options.svg != NULL) picture_draw(b);
     json_close(b->json);
     free(b->results);
     return 0;

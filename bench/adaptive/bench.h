@@ -5,7 +5,7 @@
  * technique. The benchmark itself is none of them; it starts them, tells them to begin, and asks for what they measured.
  *
  * Callers   adaptive.c (main) and the parts: select.c, node.c, epoch.c, replicas.c, arrival.c, shards.c, cells.c,
- *           report.c, summary.c
+ *           report.c, summary.c, picture.c
  * Memory    one struct bench, static; rows and keys live as long as a cell's processes
  */
 #ifndef BENCH_ADAPTIVE_H
@@ -144,5 +144,9 @@ void report_cells(const struct bench *b);
 
 struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m); /* summary.c */
 void summary_targets(const struct bench *b);
+/* Over the repetitions, of a cell by its name; NAN when it was not measured. */
+double median_of(const struct bench *b, const char *cell, enum metric m);
+
+void picture_draw(const struct bench *b); /* picture.c: --svg */
 
 #endif

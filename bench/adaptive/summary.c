@@ -12,8 +12,7 @@ struct spread over_repetitions(const struct bench *b, unsigned number, enum metr
     return spread_of(b->results[number].value[m], b->repetitions);
 }
 
-/* The median of a cell by its name; NAN when it was not measured. */
-static double of(const struct bench *b, const char *cell, enum metric m)
+double median_of(const struct bench *b, const char *cell, enum metric m)
 {
     char name[96];
     for (unsigned i = 0; i < cells_count(); i++) {
@@ -36,7 +35,7 @@ static void judge(struct table *t, const struct bench *b, const char *what, cons
 
 static double fewer(const struct bench *b, const char *adaptive, const char *replicate)
 {
-    return of(b, replicate, SENT) / of(b, adaptive, SENT);
+    return median_of(b, replicate, SENT) / median_of(b, adaptive, SENT);
 }
 
 static double slower_than_best(const struct bench *b)
@@ -46,7 +45,7 @@ static double slower_than_best(const struct bench *b)
     double best = INFINITY, last = NAN;
     for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         snprintf(name, sizeof name, "skewed nodes=2 adaptive offset=%s pace=free", offsets[i]);
-        last = of(b, name, SECONDS);
+        last = median_of(b, name, SECONDS);
         if (last < best) best = last;
     }
     return (last / best - 1) * 100;
@@ -54,8 +53,8 @@ static double slower_than_best(const struct bench *b)
 
 static void judge_economy(struct table *t, const struct bench *b)
 {
-    double remote = of(b, "skewed nodes=3 adaptive offset=100 pace=1ms", REMOTE) * 100;
-    double copies = of(b, "turns nodes=3 adaptive", COPIED);
+    double remote = median_of(b, "skewed nodes=3 adaptive offset=100 pace=1ms", REMOTE) * 100;
+    double copies = median_of(b, "turns nodes=3 adaptive", COPIED);
     double skewed = 100 - 100 / fewer(b, "skewed nodes=2 adaptive offset=100 pace=1ms",
                                       "skewed nodes=2 replicate offset=100 pace=1ms");
     double own = fewer(b, "own nodes=2 adaptive offset=100 pace=1ms", "own nodes=2 replicate offset=100 pace=1ms");
@@ -69,16 +68,18 @@ static void judge_economy(struct table *t, const struct bench *b)
 
 static double core_share(const struct bench *b, const char *cell)
 {
-    return of(b, cell, SHARD_CPU) / of(b, cell, SECONDS) * 100;
+    return median_of(b, cell, SHARD_CPU) / median_of(b, cell, SECONDS) * 100;
 }
 
 static void judge_cost(struct table *t, const struct bench *b)
 {
     double few = core_share(b, "idle keys=10000 length=128"), many = core_share(b, "idle keys=1000000 length=16");
-    double pushes = of(b, "pushed keys=100000 length=128", PUSHES) / 1e6;
-    double one = of(b, "arrival keys=1 busy", P50) * 1e6, block = of(b, "arrival keys=1000 busy", P50) * 1e3;
-    double pull = of(b, "costs keys=100000 length=128", PULL_X), push = of(b, "costs keys=100000 length=128", PUSH_X);
-    double tail = of(b, "costs keys=100000 length=128", P999) * 1e6;
+    double pushes = median_of(b, "pushed keys=100000 length=128", PUSHES) / 1e6;
+    double one = median_of(b, "arrival keys=1 busy", P50) * 1e6,
+           block = median_of(b, "arrival keys=1000 busy", P50) * 1e3;
+    double pull = median_of(b, "costs keys=100000 length=128", PULL_X),
+           push = median_of(b, "costs keys=100000 length=128", PUSH_X);
+    double tail = median_of(b, "costs keys=100000 length=128", P999) * 1e6;
     judge(t, b, "10,000 idle replicated keys", "below 1 % of a core", "%.2f %%", few, few < 1);
     judge(t, b, "1,000,000 idle replicated keys", "below 1 % of a core", "%.2f %%", many, many < 1);
     judge(t, b, "100,000 replicated keys, both push", "at least 1.1 M/s a node", "%.2f M/s", pushes, pushes >= 1.1);

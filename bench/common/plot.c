@@ -5,11 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const colors[PLOT_SERIES_MAX] = {"#1f6fb4", "#c9ccd1", "#e08a2e", "#5aa469"};
+static const char *const colors[PLOT_SERIES_MAX] = {"#1f6fb4", "#c9ccd1", "#e08a2e", "#5aa469", "#8e6bb0"};
 static const char *const baseline_color = "#c0392b";
 
 #define GAP_BETWEEN_SECTIONS 0.7 /* in groups */
 #define BARS_OF_GROUP 0.8        /* the part of a group's width that its bars take */
+#define MARGIN 0.7               /* in groups, before the first and behind the last */
+#define LEFT 0.075               /* of the plot's area in the picture */
+#define RIGHT 0.985
+#define NUMBER_WIDTH 0.024       /* of a bar that has room for its number */
+#define SMALL_NUMBER_WIDTH 0.016 /* the same in small letters */
 
 static bool is_installed(const char *program)
 {
@@ -23,6 +28,11 @@ static bool is_installed(const char *program)
     }
     return false;
 }
+
+/* Which of so many plots in one picture. */
+struct place {
+    size_t number, count;
+};
 
 static bool starts_section(const struct plot *p, size_t group)
 {
@@ -60,21 +70,33 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static void put_frame(FILE *f, const struct plot *p, const char *path)
+/* A height in a plot (0: its lower edge, 1: its upper one) as one of the whole picture. */
+static double height(const struct place *at, double y)
 {
-    fputs("set terminal svg size 1000,420 font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced\n"
-          "set output ",
-          f);
+    return ((double)(at->count - 1 - at->number) + y) / (double)at->count;
+}
+
+static void put_picture(FILE *f, size_t count, const char *path)
+{
+    fprintf(f,
+            "set terminal svg size 1000,%zu font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced\n"
+            "set output ",
+            420 * count);
     put_text(f, path);
-    fputs("\nset border 1 lc rgb '#888888'\nset tics nomirror scale 0 textcolor rgb '#333333'\n"
-          "set grid ytics lc rgb '#e8e8e8' lt 1\nset yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
-          "set lmargin at screen 0.075\nset rmargin at screen 0.985\nset tmargin at screen 0.8\n"
-          "set bmargin at screen 0.15\nset style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.3,0.3\n"
-          "set key off\n"
-          "set label 1 at screen 0.02,0.94 left font ',19' textcolor rgb '#111111' ",
-          f);
+    fprintf(f,
+            "\nset multiplot\nset border 1 lc rgb '#888888'\nset tics nomirror scale 0 textcolor rgb '#333333'\n"
+            "set grid ytics lc rgb '#e8e8e8' lt 1\nset yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
+            "set lmargin at screen %g\nset rmargin at screen %g\n"
+            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.3,0.3\nset key off\n",
+            LEFT, RIGHT);
+}
+
+static void put_frame(FILE *f, const struct plot *p, const struct place *at)
+{
+    fprintf(f, "unset label\nset tmargin at screen %g\nset bmargin at screen %g\n", height(at, 0.8), height(at, 0.15));
+    fprintf(f, "set label at screen 0.02,%g left font ',19' textcolor rgb '#111111' ", height(at, 0.94));
     put_text(f, p->title);
-    fputs("\nset label 2 at screen 0.02,0.87 left font ',13' textcolor rgb '#555555' ", f);
+    fprintf(f, "\nset label at screen 0.02,%g left font ',13' textcolor rgb '#555555' ", height(at, 0.87));
     put_text(f, p->subtitle);
     fputs("\nset ylabel offset 0.5,0 textcolor rgb '#333333' ", f);
     put_text(f, p->axis);
@@ -82,40 +104,58 @@ static void put_frame(FILE *f, const struct plot *p, const char *path)
 }
 
 /* Gnuplot's own key spreads its entries too far apart: it only guesses the width of letters in an SVG. */
-static double put_key_entry(FILE *f, double right, const char *sign, const char *color, const char *text)
+static double put_key_entry(FILE *f, double right, double y, const char *sign, const char *color, const char *text)
 {
     double left = right - 0.0076 * (double)strlen(text);
     fputs("set label ", f);
     put_text(f, text);
-    fprintf(f, " at screen %g,0.94 left textcolor rgb '#111111'\n", left);
-    fprintf(f, "set label \"%s\" at screen %g,0.94 right textcolor rgb '%s'\n", sign, left - 0.006, color);
+    fprintf(f, " at screen %g,%g left textcolor rgb '#111111'\n", left, y);
+    fprintf(f, "set label \"%s\" at screen %g,%g right textcolor rgb '%s'\n", sign, left - 0.006, y, color);
     return left - 0.05;
 }
 
-static void put_key(FILE *f, const struct plot *p)
+static void put_key(FILE *f, const struct plot *p, const struct place *at)
 {
-    double right = 0.985;
-    if (p->baseline != NULL) right = put_key_entry(f, right, "━", baseline_color, p->baseline);
-    for (size_t s = p->series_count; s-- > 0;) right = put_key_entry(f, right, "■", colors[s], p->series[s]);
+    double right = RIGHT, y = height(at, 0.94);
+    if (p->baseline != NULL) right = put_key_entry(f, right, y, "━", baseline_color, p->baseline);
+    for (size_t s = p->series_count; s-- > 0;) right = put_key_entry(f, right, y, "■", colors[s], p->series[s]);
 }
 
-static void put_places(FILE *f, const struct plot *p)
+static void put_places(FILE *f, const struct plot *p, const struct place *at)
 {
-    fprintf(f, "set xrange [-0.7:%g]\nset xtics (", place_of(p, p->group_count - 1) + 0.7);
+    fprintf(f, "set xrange [%g:%g]\nset xtics (", -MARGIN, place_of(p, p->group_count - 1) + MARGIN);
     for (size_t g = 0; g < p->group_count; g++) {
         fputs(g ? ", " : "", f);
         put_text(f, p->groups[g].label);
         fprintf(f, " %g", place_of(p, g));
     }
-    fputs(")\nset label at screen 0.063, screen 0.098 right font ',13' textcolor rgb '#555555' ", f);
+    fprintf(f, ")\nset label at screen 0.063, screen %g right font ',13' textcolor rgb '#555555' ", height(at, 0.098));
     put_text(f, p->label_name);
     fputc('\n', f);
     for (size_t first = 0, end; first < p->group_count; first = end) {
         for (end = first + 1; end < p->group_count && !starts_section(p, end);) end++;
         fputs("set label ", f);
         put_text(f, p->groups[first].section);
-        fprintf(f, " at first %g, screen 0.04 center textcolor rgb '#111111'\n",
-                (place_of(p, first) + place_of(p, end - 1)) / 2);
+        fprintf(f, " at first %g, screen %g center textcolor rgb '#111111'\n",
+                (place_of(p, first) + place_of(p, end - 1)) / 2, height(at, 0.04));
+    }
+}
+
+/* The part of the picture's width that a bar takes. */
+static double width_in_picture(const struct plot *p)
+{
+    return (RIGHT - LEFT) * bar_width(p) / (place_of(p, p->group_count - 1) + 2 * MARGIN);
+}
+
+static void put_numbers(FILE *f, const struct plot *p)
+{
+    double width = width_in_picture(p);
+    if (width < SMALL_NUMBER_WIDTH) return;
+    for (size_t s = 0; s < p->series_count; s++) {
+        fprintf(f,
+                ", $series%zu using 1:2:(sprintf('%%.1f%s', $2)) with labels boxed offset 0,0.65 font ',%d' "
+                "textcolor rgb '#333333'",
+                s, p->unit, width < NUMBER_WIDTH ? 10 : 12);
     }
 }
 
@@ -129,17 +169,21 @@ static void put_bars(FILE *f, const struct plot *p)
     fprintf(f, "set style fill solid noborder\nset boxwidth %g\nplot ", 0.92 * bar_width(p));
     if (p->baseline != NULL) fprintf(f, "1 lw 2 lc rgb '%s', ", baseline_color);
     for (size_t s = 0; s < p->series_count; s++) {
-        fprintf(f, "$series%zu with boxes lc rgb '%s', ", s, colors[s]);
+        fprintf(f, "%s$series%zu with boxes lc rgb '%s'", s ? ", " : "", s, colors[s]);
     }
-    for (size_t s = 0; s < p->series_count; s++) {
-        fprintf(f,
-                "$series%zu using 1:2:(sprintf('%%.1f%s', $2)) with labels boxed offset 0,0.65 font ',12' "
-                "textcolor rgb '#333333'%s",
-                s, p->unit, s + 1 < p->series_count ? ", " : "\n");
-    }
+    put_numbers(f, p);
+    fputc('\n', f);
 }
 
-void plot_svg(const struct plot *p, const char *path, FILE *report)
+static void put_plot(FILE *f, const struct plot *p, const struct place *at)
+{
+    put_frame(f, p, at);
+    put_key(f, p, at);
+    put_places(f, p, at);
+    put_bars(f, p);
+}
+
+void plot_svg(const struct plot *plots, size_t count, const char *path, FILE *report)
 {
     if (!is_installed("gnuplot")) {
         fprintf(report, "gnuplot is not installed, so %s was not drawn.\n", path);
@@ -150,10 +194,8 @@ void plot_svg(const struct plot *p, const char *path, FILE *report)
         fprintf(report, "gnuplot could not be started, so %s was not drawn.\n", path);
         return;
     }
-    put_frame(f, p, path);
-    put_key(f, p);
-    put_places(f, p);
-    put_bars(f, p);
+    put_picture(f, count, path);
+    for (size_t i = 0; i < count; i++) put_plot(f, &plots[i], &(struct place){.number = i, .count = count});
     if (pclose(f) == 0) {
         fprintf(report, "Drawn: %s\n", path);
     } else {

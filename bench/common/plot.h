@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PLOT_SERIES_MAX = 4 };
+enum { PLOT_SERIES_MAX = 5 };
 
 /* One group of bars: a bar for each series. Groups of one section stand together under its name. */
 struct plot_group {
@@ -25,7 +25,7 @@ struct plot {
     const char *subtitle;   /* what was measured, on what */
     const char *axis;       /* what the height is */
     const char *label_name; /* what the labels of the groups are: "floats" */
-    const char *unit;       /* behind the number on each bar: "x" */
+    const char *unit;       /* behind the number on each bar that has room for one: "x" */
     const char *baseline;   /* what the line at 1 is; NULL: no line */
     const char *series[PLOT_SERIES_MAX];
     size_t series_count;
@@ -33,7 +33,7 @@ struct plot {
     size_t group_count;
 };
 
-/* Writes the file, or says in one sentence on `report` why not (no gnuplot, say). */
-void plot_svg(const struct plot *p, const char *path, FILE *report);
+/* Writes the file, `count` of them one below the other, or says in one sentence on `report` why not (no gnuplot, say). */
+void plot_svg(const struct plot *plots, size_t count, const char *path, FILE *report);
 
 #endif

@@ -182,7 +182,7 @@ static void draw_groups(const struct bench *b, const struct plot_group *groups, 
     char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
              machine_processor());
-    plot_svg(&(struct plot){.title = "Latch and version in the directory word or in the row",
+    plot_svg(&(struct plot){.title = "Latch and version: directory word or row",
                             .subtitle = subtitle,
                             .axis = "time a row (plain array = 1)",
                             .label_name = "floats",
@@ -192,7 +192,7 @@ static void draw_groups(const struct bench *b, const struct plot_group *groups, 
                             .series_count = LAYOUTS - WORD,
                             .groups = groups,
                             .group_count = count},
-             b->options.svg, b->report);
+             1, b->options.svg, b->report);
 }
 
 void draw(const struct bench *b)

@@ -304,5 +304,5 @@ void summary_svg(const struct bench *b)
                             .series_count = 2,
                             .groups = groups,
                             .group_count = count},
-             b->options.svg, b->report);
+             1, b->options.svg, b->report);
 }

@@ -140,7 +140,7 @@ void summary_svg(const struct bench *b)
     char subtitle[256];
     snprintf(subtitle, sizeof subtitle, "two nodes on loopback, blocks of 1000 rows, median, %s; higher is better",
              machine_processor());
-    plot_svg(&(struct plot){.title = "Relocation: rows that move between two nodes",
+    plot_svg(&(struct plot){.title = "Relocation between two nodes",
                             .subtitle = subtitle,
                             .axis = "million rows a second",
                             .label_name = "floats",
@@ -149,5 +149,5 @@ void summary_svg(const struct bench *b)
                             .series_count = 3,
                             .groups = groups,
                             .group_count = 2 * LENGTHS},
-             b->options.svg, b->report);
+             1, b->options.svg, b->report);
 }

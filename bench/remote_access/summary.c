@@ -138,17 +138,19 @@ void summary_svg(const struct bench *b)
         return;
     }
     char subtitle[256];
-    snprintf(subtitle, sizeof subtitle, "two nodes on loopback, one call at a time, median, %s; lower is better",
-             machine_processor());
-    plot_svg(&(struct plot){.title = "Remote access: time of a call, next to a TCP ping-pong of the same bytes",
+    snprintf(
+        subtitle, sizeof subtitle,
+        "two nodes on loopback, next to a TCP ping-pong of as many bytes, one call at a time, median, %s; lower is better",
+        machine_processor());
+    plot_svg(&(struct plot){.title = "Remote access: time of a call",
                             .subtitle = subtitle,
-                            .axis = "time of a call (ping-pong, both ends polling = 1)",
+                            .axis = "time of a call (ping-pong = 1)",
                             .label_name = "floats",
                             .unit = "x",
-                            .baseline = "ping-pong, both ends polling",
-                            .series = {"locus, pull", "locus, push", "ping-pong, both ends sleeping"},
+                            .baseline = "ping-pong, polling",
+                            .series = {"pull", "push", "ping-pong, sleeping"},
                             .series_count = 3,
                             .groups = groups,
                             .group_count = LENGTHS * BATCHES},
-             b->options.svg, b->report);
+             1, b->options.svg, b->report);
 }

@@ -81,5 +81,5 @@ void report_draw(const struct bench *b)
         *g = (struct plot_group){.section = workload_names[cell_at(i)->workload], .label = labels[p.group_count++]};
         for (unsigned c = 0; c < COSTS; c++) g->values[c] = times(b, i, costs[c].metric);
     }
-    if (p.group_count > 0) plot_svg(&p, b->options.svg, b->report);
+    if (p.group_count > 0) plot_svg(&p, 1, b->options.svg, b->report);
 }
