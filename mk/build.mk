@@ -88,11 +88,16 @@ PROGRAMS = $(foreach n,$(call names,$1),$(eval $(call PROGRAM,$1,$n,$2/$n,$3,$4,
 # $(call results,<folder>,<folder of the results>)
 results = $(addprefix $2/,$(call names,$1))
 
+# Each flavor has one of its own, so that two makes may build it and its variant at once.
+# $(call TEST_ARCHIVE,<root>)
+define TEST_ARCHIVE
+$1/lib/libtest.a: $$(call objects,$1,$$(TEST_SUPPORT))
+	$$(call say,AR,libtest.a)
+	@mkdir -p $$(@D) && rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+endef
+$(foreach r,$(B) $(FLAVOR_ROOTS),$(eval $(call TEST_ARCHIVE,$r)))
 TEST_LIB := $(B)/lib/libtest.a
-$(TEST_LIB): $(call objects,$(B),$(TEST_SUPPORT))
-	$(call say,AR,libtest.a)
-	@mkdir -p $(@D) && rm -f $@
-	$(Q)$(AR) rcs $@ $^
 
 # $(call APPS_ARCHIVE,<name>,<sources>)
 define APPS_ARCHIVE
@@ -111,7 +116,7 @@ $(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call P
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o)))
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
-$(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(TEST_LIB))
+$(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 
 PROGRAMS_BUILT := $(call results,apps,$(B)/bin)
