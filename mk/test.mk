@@ -14,21 +14,18 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 
 # Builds whatever there is in this variant, and runs nothing.
 UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
-everything: lib programs benches $(if $(UNIT_SOURCES),$(UNIT_RUNNER)) $(SIM_TESTS) $(CLUSTER_TESTS)
+everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER_TESTS)
 
-# $(call run,<programs>)
-run = $(if $1,@scripts/run-programs.sh $1,@echo "there are none yet")
-
-test: $(if $(UNIT_SOURCES),$(UNIT_RUNNER)) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
-	$(if $^,@$< $(T),@echo "there are none yet")
+test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
+	@$< $(T)
 
 # Some of them start programs: the launcher.
 cluster: $(PROGRAMS_BUILT) $(CLUSTER_TESTS) ## the tests with several processes (SAN=, CC=)
-	$(call run,$(CLUSTER_TESTS))
+	@scripts/run-programs.sh $(CLUSTER_TESTS)
 
 sim: $(SIM_TESTS) ## the simulations: fibers and seeds (SAN=, CC=; SEEDS= NODES= of the protocol's alone)
 	$(if $(SEEDS)$(NODES),$(B)-fibers/test/sim/protocol $(addprefix --seeds ,$(SEEDS)) $(addprefix --nodes ,$(NODES)),\
-	    $(call run,$^))
+	    @scripts/run-programs.sh $^)
 
 fuzz: ## the fuzzers, LOCUS_TEST_SECONDS each (needs clang)
 	@$(MAKE) CC=clang SAN=fuzzer fuzz-targets
@@ -46,8 +43,11 @@ bench: deps-build ## all benchmarks in full; results in build/bench-results/
 	@$(MAKE) benches
 	@scripts/bench.sh $(BENCHES)
 
+bench-quick: $(BENCHES) ## do all benchmarks run? their figures say nothing
+	@scripts/bench.sh --quick $^
+
 bench-demo: deps-build ## what a local access costs next to a plain array: a short table
 	@$(MAKE) benches
 	@$(B)/bench/local_access --demo
 
-.PHONY: bench-demo everything test cluster sim fuzz fuzz-targets selftest check soak bench
+.PHONY: everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

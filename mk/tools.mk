@@ -1,7 +1,7 @@
 # What looks at the sources without running them, and the packages that all of this needs.
 
 ALL_SOURCES := $(sort $(LIB_SOURCES) $(UNIT_SOURCES) $(TEST_SUPPORT) test/runner/criterion.c \
-                 $(wildcard apps/*.c apps/*/*.c bench/*.c bench/*/*.c test/*/*.c))
+                 $(wildcard apps/*.c apps/*/*.c bench/*.c bench/*/*.c test/*/*.c test/*/*/*.c))
 ALL_HEADERS := $(sort $(wildcard include/*.h src/*.h src/*/*.h apps/*.h apps/*/*.h bench/*.h bench/*/*.h \
                  test/*/*.h test/*/*/*.h))
 # The shadows of the ck headers make sense only where SAN=thread puts them.
@@ -44,7 +44,8 @@ format-check: ## is there anything that `make format` would change?
 # What is shipped: all of it, the tests too, takes minutes more.
 tidy: compile_commands.json ## clang-tidy over library and programs
 	@printf '%s\n' $(LIB_SOURCES) $(wildcard apps/*/*.c) | \
-	    xargs -n 1 -P "$$(nproc)" clang-tidy -p . --quiet --warnings-as-errors='*' 2> build/tidy-messages
+	    xargs -n 1 -P "$$(nproc)" clang-tidy -p . --quiet --warnings-as-errors='*' 2> build/tidy-messages || \
+	    { tail -n 20 build/tidy-messages; exit 1; }
 
 # It does not look into system headers; these macros would stop it.
 CPPCHECK_MACROS := '-DCK_EPOCH_CONTAINER(T,M,N)=' '-DCK_STACK_CONTAINER(T,M,N)='

@@ -14,12 +14,14 @@ cd "$(dirname "$0")/.." || exit 2
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC SAN CFLAGS LDFLAGS CPPFLAGS RUNNER T
 export LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-5}
 
-# In 20 minutes on two cores all must be over, whatever hangs.
+# In 20 minutes on two cores all must be over, whatever hangs. They begin when .ci/run does: packages may be installed first.
 ALL_SECONDS=1140
+CHECK_STARTED=${CHECK_STARTED:-$EPOCHSECONDS}
 LOGS=build/check
 
 # Stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time, for many tests mostly wait. Two stages
-# that build the same variant are never in different ones of those three.
+# that build the same variant are never in different ones of those three, but for bench, of which a part is built like sim:
+# that is done by then. Where nothing may have been built, because stages are named, all run one after the other.
 #
 # name, lane, limit in seconds, what it shows
 STAGES='
@@ -55,12 +57,14 @@ need() { command -v "$1" > /dev/null || skip "there is no $1 here"; }
 
 # ---- the stages ----------------------------------------------------------------------------------------------------
 
-# A sanitizer may be there to compile with and yet not run on this kernel.
+# A sanitizer may be there to compile with and yet not run on this kernel. Stages of other lanes probe at the same time.
 need_sanitizer() {
-    local probe=build/probe-$1
-    mkdir -p build
-    echo 'int main(void) { return 0; }' | "${2:-gcc}" -fsanitize="$1" -x c - -o "$probe" || skip "no -fsanitize=$1 here"
-    "$probe" || skip "a program with -fsanitize=$1 does not run on this kernel"
+    local name=$1 compiler=${2:-gcc} probe
+    probe=$(mktemp) || exit 1
+    echo 'int main(void) { return 0; }' | "$compiler" -fsanitize="$name" -x c - -o "$probe" ||
+        { rm -f "$probe"; skip "$compiler has no -fsanitize=$name here"; }
+    "$probe" || { rm -f "$probe"; skip "a program with -fsanitize=$name does not run on this kernel"; }
+    rm -f "$probe"
 }
 
 stage_tree() {
@@ -90,8 +94,8 @@ stage_build-clang() { need clang; build CC=clang everything; }
 stage_headers() { need clang; need g++; make headers; }
 stage_selftest() { make selftest; }
 
-stage_unit() { build RUNNER="$UNIT_RUNNER" test; }
-stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER="$UNIT_RUNNER" test; }
+stage_unit() { build RUNNER="$CHECK_RUNNER" test; }
+stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER="$CHECK_RUNNER" test; }
 # But for suites that have one thread, and take long under it.
 stage_unit-tsan() {
     need_sanitizer thread
@@ -109,11 +113,11 @@ stage_fuzz() {
     need clang
     need_sanitizer address clang
     echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
-        clang -fsanitize=fuzzer -x c - -o build/probe-fuzzer || skip "clang has no libFuzzer here"
+        clang -fsanitize=fuzzer -x c - -o /dev/null || skip "clang has no libFuzzer here"
     build fuzz
 }
 
-stage_bench() { build benches && scripts/bench.sh --quick build/gcc/bench/*; }
+stage_bench() { build bench-quick; }
 stage_install() { test/install.sh; }
 stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }
@@ -121,19 +125,6 @@ stage_analyzer() { make analyzer; }
 stage_scripts() { need shellcheck; make shellcheck; }
 
 # ---- running them --------------------------------------------------------------------------------------------------
-
-# Stages for which there is nothing yet are left out.
-has_work() {
-    case $1 in
-        unit*) compgen -G 'test/unit/*.c' || compgen -G 'test/unit/*/*.c' ;;
-        sim*) compgen -G 'test/sim/*.c' || compgen -G 'test/sim/*/*.c' ;;
-        cluster*) compgen -G 'test/cluster/*.c' || compgen -G 'test/cluster/*/*.c' ;;
-        fuzz) compgen -G 'test/fuzz/*.c' || compgen -G 'test/fuzz/*/*.c' ;;
-        bench) compgen -G 'bench/*.c' || compgen -G 'bench/*/*.c' ;;
-    esac > /dev/null
-    local status=$?
-    case $1 in unit* | sim* | cluster* | fuzz | bench) return $status ;; esac
-}
 
 limit_of() { awk -v s="$1" '$1 == s { print $3 }' <<< "$STAGES"; }
 lane_of() { awk -v s="$1" '$1 == s { print $2 }' <<< "$STAGES"; }
@@ -151,7 +142,7 @@ count_stage() {
             echo "skipped: $stage: $(tail -n 1 "$log")"
         elif [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
             f=1
-            if [ "$status" -eq 124 ]; then echo "failed: $stage: not done after its time limit"; fi
+            case $status in 124 | 137) echo "failed: $stage: not done after its time limit" ;; esac
         elif [ $((p + f + s)) -eq 0 ]; then
             p=1
         fi
@@ -179,10 +170,34 @@ report_stage() {
     printf '%-16s %-8s %6d %6d %7d %8s\n' "$stage" "$word" "$p" "$f" "$s" "$seconds" > "$LOGS/$stage.row"
 }
 
+# end_session FILE: a stage has a session of its own, which its number is in. Whatever still runs in it is killed: the limits
+# within a stage have process groups of their own, which a signal to the stage's does not reach.
+end_session() {
+    local session pids
+    session=$(cat "$1") && rm -f "$1"
+    mapfile -t pids < <(cat /proc/[0-9]*/stat 2> /dev/null |
+        awk -v s="$session" '{ pid = $1; sub(/.*\) /, ""); if ($4 == s) print pid }')
+    [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2> /dev/null
+}
+
+# Interrupted: nothing goes on.
+give_up() {
+    local lanes file
+    trap - INT TERM
+    mapfile -t lanes < <(jobs -p)
+    [ ${#lanes[@]} -eq 0 ] || kill "${lanes[@]}" 2> /dev/null
+    for file in "$LOGS"/*.session; do [ -e "$file" ] && end_session "$file"; done
+    echo "interrupted"
+    exit 1
+}
+
 run_stage() {
     local stage=$1 limit=$2 start=$EPOCHREALTIME status seconds
-    timeout --kill-after=10 "$limit" "$0" --run "$stage" > "$LOGS/$stage.log" 2>&1 < /dev/null
+    setsid timeout --kill-after=10 "$limit" "$0" --run "$stage" > "$LOGS/$stage.log" 2>&1 < /dev/null &
+    echo $! > "$LOGS/$stage.session"
+    wait $!
     status=$?
+    end_session "$LOGS/$stage.session"
     seconds=$(seconds_since "$start")
     count_stage "$stage" "$status"
     report_stage "$stage" "$status" "$seconds" > "$LOGS/$stage.report"
@@ -195,22 +210,22 @@ run_lane() {
     shift
     for stage; do
         [ "$(lane_of "$stage")" = "$lane" ] || continue
-        has_work "$stage" || continue
         limit=$(limit_of "$stage")
-        [ "$soak" ] && limit=0
-        left=$((ALL_SECONDS - (SECONDS - begin)))
+        [ "$soak" ] && limit=0 # none: each of its tests has one
+        left=$((ALL_SECONDS - (EPOCHSECONDS - CHECK_STARTED)))
         [ "$soak" ] || [ "$limit" -le "$left" ] || limit=$((left > 1 ? left : 1))
         run_stage "$stage" "$limit"
     done
 }
 
 run_stages() {
-    begin=$SECONDS
+    local lane
     rm -rf "$LOGS" && mkdir -p "$LOGS"
+    trap give_up INT TERM
     run_lane 0 "$@"
-    run_lane 1 "$@" &
-    run_lane 3 "$@" &
-    run_lane 2 "$@"
+    for lane in 1 3 2; do
+        if [ "$named" ]; then run_lane $lane "$@"; else run_lane $lane "$@" & fi
+    done
     wait
 }
 
@@ -226,20 +241,20 @@ closing_lines() {
 }
 
 soak=
+# Criterion does not know that a longer test has a longer limit; soak has the plain runner.
+export CHECK_RUNNER=${CHECK_RUNNER:-criterion}
 case "${1:-}" in
     --run) "stage_$2"; exit ;;
-    --soak) soak=1; shift ;;
+    --soak) soak=1 CHECK_RUNNER=plain; shift ;;
 esac
-# Criterion does not know that a longer test has a longer limit.
-export UNIT_RUNNER=criterion
-[ "$soak" ] && UNIT_RUNNER=plain
 
 mapfile -t known < <(awk 'NF { print $1 }' <<< "$STAGES")
 for stage; do
     [ "$(limit_of "$stage")" ] || { echo "There is no stage $stage. They are: ${known[*]}"; exit 2; }
 done
+named=
 if [ $# -gt 0 ]; then
-    known=("$@")
+    known=("$@") named=1
 elif [ "$soak" ]; then
     read -ra known <<< "$SOAK_STAGES"
 fi

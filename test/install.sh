@@ -5,6 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 unset MAKEFLAGS MFLAGS MAKELEVEL # what the caller's make was told is not meant for those below
 passed=0 failed=0 skipped=0
+soversion=$(sed -n 's/^#define LOCUS_VERSION_MAJOR //p' include/locus.h)
 place=$(mktemp -d)
 log=$place/log
 trap 'rm -rf "$place"' EXIT
@@ -40,7 +41,7 @@ shared() {
     # shellcheck disable=SC2046
     compile gcc "$place/program.c" "$place/shared" $(flags --cflags --libs) &&
         LD_LIBRARY_PATH=$prefix/lib "$place/shared" &&
-        ldd "$place/shared" | grep -q 'liblocus\.so\.0 '
+        ldd "$place/shared" | grep -q "liblocus\.so\.$soversion "
 }
 
 static() {
