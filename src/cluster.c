@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "error.h"
 #include "net/mesh.h"
+#include "net/mesh_listener.h"
 #include "net/rendezvous.h"
 #include "net/rendezvous_address.h"
 #include "net/secret.h"

@@ -9,8 +9,8 @@
  * Callers   whoever opens a node, on one thread; nothing is shared between nodes of one process
  * Memory    its own, given back on return; at most MESH_STRANGERS_MAX connections that have not said hello, each for
  *           MESH_STRANGER_S at most, and as many that have yet to prove themselves as links are missing
- * Waiting   mesh_listen for the resolver; mesh_connect to its deadline
- * Life      mesh_listen, then mesh_connect, which ends the listening: nobody can connect later
+ * Waiting   to the deadline
+ * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: nobody can connect later
  */
 #ifndef LOCUS_NET_MESH_H
 #define LOCUS_NET_MESH_H
@@ -26,22 +26,6 @@ enum {
     MESH_STRANGERS_MAX = 64,
     MESH_STRANGER_S = 5,
 };
-
-/*
- * Listens for peers at `listen`: "host:port", "host" or ":port", the host a name, an interface ("eth0"), an IPv4 or an
- * IPv6 address ("[::1]:80"), port 0 or none for any. NULL, or a port only: at the address from which this machine reaches
- * `rendezvous` ("host:port"), so on loopback when the rendezvous is there; `loopback_only`: and nowhere else. `address` is
- * what to tell the peers; for a `listen` of all interfaces it has the host by that same rule. 0, or a negative errno value
- * with the sentence in locus_error(). The descriptor is the caller's.
- */
-struct mesh_place {
-    const char *listen, *rendezvous;
-    bool loopback_only;   /* unless `listen` has a host: the cluster has no secret */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC; of waiting for a resolver that does not answer */
-};
-/* Does `listen` name a host? Then that is where to listen, with or without a secret. */
-bool mesh_is_told_where(const char *listen);
-int mesh_listen(const struct mesh_place *, int *listener, char address[MESH_ADDRESS_MAX]);
 
 struct mesh_config {
     uint64_t cluster; /* its id */

@@ -1,7 +1,7 @@
 /*
  * mesh_address.h - "host:port" in text, as the system has it, by route and by interface.
  *
- * Callers   mesh.c, rendezvous_address.c
+ * Callers   mesh.c, mesh_listener.c, rendezvous_address.c
  * Memory    the caller's; lists of the resolver are freed with freeaddrinfo()
  * Waiting   for the resolver, when the host is a name. mesh_address_route: for a name that is not known, too
  * Life      none

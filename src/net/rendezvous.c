@@ -1,8 +1,9 @@
-/* The member's side; rank 0's is in rendezvous_server.c, the connection in rendezvous_hub.c. */
+/* The member's side; rank 0's is in rendezvous_server.c, the connection in rendezvous_dial.c and rendezvous_hub.c. */
 #include "net/rendezvous.h"
 
 #include "error.h"
 #include "net/rendezvous_address.h"
+#include "net/rendezvous_dial.h"
 #include "net/rendezvous_hello.h"
 #include "net/rendezvous_hub.h"
 #include "net/rendezvous_server.h"
@@ -12,13 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef LOCUS_TSAN
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-#endif
 
 enum { REPORT_AFTER_S = 10 };
 static const uint64_t SECOND_NS = 1000000000;
@@ -414,41 +408,6 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
     *pause_ns = earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
 }
 
-/* nng counts a dialer's users by atomics that the thread sanitizer does not see: its connections, which nng takes down
- * on a thread of its own, and us. */
-static void free_dialer(nng_stream_dialer *dialer)
-{
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
-    nng_stream_dialer_free(dialer);
-#ifdef LOCUS_TSAN
-    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-#endif
-}
-
-static int dial(const char *url, uint64_t patience_ns, nng_stream **stream)
-{
-    nng_stream_dialer *dialer;
-    nng_aio *aio;
-    int result = nng_stream_dialer_alloc(&dialer, url);
-    if (result) return result;
-    result = nng_aio_alloc(&aio, NULL, NULL);
-    if (result == 0) {
-        nng_stream_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true); /* not nng's default for streams */
-        nng_aio_set_timeout(aio, (nng_duration)(patience_ns / 1000000 + 1));
-        nng_stream_dialer_dial(dialer, aio);
-        nng_aio_wait(aio);
-        result = nng_aio_result(aio);
-        if (result == 0) *stream = nng_aio_get_output(aio, 0);
-        nng_aio_free(aio);
-    }
-    free_dialer(dialer);
-    return result;
-}
-
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
     struct rendezvous_message *hello = rendezvous_hello_write(c, (unsigned)earlier(left_ns(r) / 1000000, INT32_MAX));
@@ -506,7 +465,7 @@ static enum phase attempt(struct rendezvous *r, const struct rendezvous_config *
 {
     nng_stream *stream = NULL;
     uint64_t patience_ns = earlier(DIAL_PATIENCE_NS, left_ns(r));
-    int result = dial(url, patience_ns, &stream);
+    int result = rendezvous_dial(url, patience_ns, &stream);
     if (result == 0) {
         greet(r, c, stream);
         return await_verdict(r);

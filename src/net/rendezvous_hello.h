@@ -2,7 +2,7 @@
  * rendezvous_hello.h - what a node tells when it comes: who it is, and its configuration, which must be equal on all
  * nodes.
  *
- * Callers   rendezvous.c writes it, rendezvous_server.c reads and compares it
+ * Callers   rendezvous.c writes it, rendezvous_admission.c reads and compares it
  * Memory    a hello that was read points into the message
  * Waiting   never
  * Life      none

@@ -9,7 +9,8 @@
  * Silence is judged only by time in which this process ran. When the thread wakes much later than it meant to, the
  * process was stopped or the machine asleep, and silence is counted anew.
  *
- * Callers   rendezvous.c, rendezvous_server.c. Functions of a channel, and those that say so, want the lock held
+ * Callers   rendezvous.c, and rank 0's rendezvous_server.c and its parts. Functions of a channel, and those that say
+ *           so, want the lock held
  * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be sent
  * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines; rendezvous_hub_stop, for callbacks
  *           under way. Nothing else

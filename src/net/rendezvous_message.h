@@ -29,7 +29,7 @@
  * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN stay as they are in all versions, so
  * that nodes of different versions can tell each other.
  *
- * Callers   rendezvous.c, rendezvous_server.c, rendezvous_hub.c
+ * Callers   rendezvous.c, rendezvous_hub.c, and rank 0's rendezvous_server.c and its parts
  * Memory    malloc, counted by references, which the hub's lock protects once the message was given to a channel
  * Waiting   never
  * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done, channels send it, the last lets it go

@@ -1,10 +1,10 @@
 /*
- * rendezvous_server.h - rank 0's part of a rendezvous: it listens, compares, counts who has arrived, and says who was
- * lost first. It speaks with the member of its own process as with all others, through a connection.
+ * rendezvous_server.h - rank 0's part of a rendezvous: it counts who has arrived and who leaves, and says who was lost
+ * first; whom it lets in is the admission's. It speaks with the member of its own process as with all others, through a
+ * connection.
  *
  * Callers   rendezvous.c, on rank 0
- * Memory    its own, all of it allocated at start but for messages and connections. At most RENDEZVOUS_STRANGERS_MAX
- *           connections that have not said who they are, beside the members
+ * Memory    its own, all of it allocated at start but for messages and connections, which the door limits
  * Waiting   start: up to two seconds for a port to become free. stop: for members to hear the last word, as said there
  * Life      rendezvous_server_start ... rendezvous_server_stop
  */
@@ -15,10 +15,6 @@
 #include "net/rendezvous_address.h"
 
 #include <stdint.h>
-
-/* Beside one for each member. When one more comes, the one that has been silent for longest must go: a member says who
- * it is at once, so that strangers cannot keep it out. */
-enum { RENDEZVOUS_STRANGERS_MAX = 64 };
 
 struct rendezvous_server;
 

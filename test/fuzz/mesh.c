@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "net/mesh.h"
+#include "net/mesh_listener.h"
 #include "net/secret.h"
 
 #include <arpa/inet.h>

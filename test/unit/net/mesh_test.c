@@ -4,6 +4,7 @@
 #include "locus.h"
 #include "net/late_name.h"
 #include "net/mesh.h"
+#include "net/mesh_listener.h"
 #include "net/secret.h"
 
 #include <arpa/inet.h>
