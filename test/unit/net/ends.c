@@ -1,0 +1,208 @@
+#include "net/ends.h"
+
+#include "locus.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void ends_connect(int fd[2])
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(!bind(listener, (struct sockaddr *)&at, sizeof at) && !listen(listener, 1));
+    CHECK(!getsockname(listener, (struct sockaddr *)&at, &bytes));
+    fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(!connect(fd[0], (struct sockaddr *)&at, sizeof at));
+    fd[1] = accept(listener, NULL, NULL);
+    CHECK(fd[1] >= 0);
+    close(listener);
+}
+
+/* Entries are numbered, and so are their floats. */
+static float value_of(uint64_t tag, uint32_t i)
+{
+    return (float)((tag * 31 + i) % 65536);
+}
+
+static void check_entry(struct end *e, const struct wire_entry *x)
+{
+    CHECK_EQ(x->tag, (uint32_t)e->entries);
+    CHECK_EQ(x->key, e->entries);
+    CHECK_EQ((uintptr_t)x % 8, 0);
+    for (uint32_t i = 0; i < x->length; i++)
+        if (wire_values_const(x)[i] != value_of(e->entries, i))
+            CHECK_EQ(wire_values_const(x)[i], value_of(e->entries, i));
+    e->entries++;
+    e->floats += x->length;
+}
+
+bool ends_put(struct link *l, uint64_t tag, uint32_t length)
+{
+    struct wire_entry *x = link_entry(l, length);
+    if (!x) return false;
+    CHECK_EQ(x->length, length);
+    CHECK_EQ(x->operation + x->encoding + x->owner + x->origin + x->hops + x->epoch + x->version, 0);
+    x->operation = WIRE_PUSH;
+    x->tag = (uint32_t)tag;
+    x->key = tag;
+    for (uint32_t i = 0; i < length; i++) wire_values(x)[i] = value_of(tag, i);
+    return true;
+}
+
+const char *end_on_frame(void *context, unsigned peer, const struct wire_frame *f, const void *body)
+{
+    struct end *e = context;
+    const char *why;
+    const struct wire_entry *x;
+    struct wire_cursor c = wire_cursor(f, body);
+    CHECK_EQ(peer, PEER);
+    CHECK_EQ(e->failures, 0);
+    if (e->veto) return e->veto;
+    while ((x = wire_next(&c, &why))) {
+        check_entry(e, x);
+        if (e->echoes) CHECK(ends_put(e->link, x->tag, x->length));
+        if (e->submits && e->entries % 16 == 0) {
+            link_flush(e->link);
+            uring_submit(e->uring);
+        }
+    }
+    if (e->echoes) link_flush(e->link);
+    return why;
+}
+
+void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
+{
+    struct end *e = context;
+    CHECK_EQ(peer, PEER);
+    e->failures++;
+    e->culprit = culprit;
+    snprintf(e->reason, sizeof e->reason, "%s", reason);
+}
+
+void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup)
+{
+    *e = (struct end){0};
+    const struct uring_events events = {e, end_on_frame, end_on_failed};
+    if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup)) SKIP(locus_error());
+    CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
+}
+
+void end_open(struct end *e, int fd, double timeout_s)
+{
+    end_open_by(e, fd, 0, timeout_s, 0);
+    CHECK_EQ(uring_start(e->uring, now_ns()), 0);
+}
+
+int end_open_to_socket(struct end *e)
+{
+    int fd[2];
+    ends_connect(fd);
+    end_open(e, fd[0], 10);
+    return fd[1];
+}
+
+void end_close(struct end *e, int fd)
+{
+    close(fd);
+    uring_fini(e->uring);
+}
+
+void ends_open_by(struct end e[2], size_t entry_bytes_max, double timeout_s, unsigned setup)
+{
+    int fd[2];
+    ends_connect(fd);
+    for (int i = 0; i < 2; i++) {
+        end_open_by(&e[i], fd[i], entry_bytes_max, timeout_s, setup);
+        CHECK_EQ(uring_start(e[i].uring, now_ns()), 0);
+    }
+}
+
+void ends_open(struct end e[2])
+{
+    ends_open_by(e, 0, 10, 0);
+}
+
+void ends_close(struct end e[2])
+{
+    uring_fini(e[0].uring);
+    uring_fini(e[1].uring);
+}
+
+unsigned end_turn(struct end *e)
+{
+    uring_submit(e->uring);
+    unsigned n = uring_poll(e->uring, e->now ? e->now : now_ns());
+    uring_submit(e->uring);
+    return n;
+}
+
+void ends_turn_for(struct end *a, struct end *b, double seconds)
+{
+    for (uint64_t end = now_ns() + (uint64_t)(seconds * 1e9); now_ns() < end;) {
+        end_turn(a);
+        if (b) end_turn(b);
+    }
+}
+
+size_t ends_frame(void *out, uint64_t sequence, uint64_t tag, uint32_t count, uint32_t length)
+{
+    struct wire_frame *f = out;
+    *f = (struct wire_frame){.magic = WIRE_MAGIC,
+                             .version = WIRE_VERSION,
+                             .kind = WIRE_ENTRIES,
+                             .body_bytes = (uint32_t)(count * wire_entry_bytes(length)),
+                             .count = count,
+                             .sequence = sequence};
+    memset(f + 1, 0, f->body_bytes);
+    for (uint32_t k = 0; k < count; k++) {
+        struct wire_entry *x = (void *)((char *)(f + 1) + k * wire_entry_bytes(length));
+        *x = (struct wire_entry){.operation = WIRE_PUSH, .length = length, .tag = (uint32_t)(tag + k), .key = tag + k};
+        for (uint32_t i = 0; i < length; i++) wire_values(x)[i] = value_of(tag + k, i);
+    }
+    return sizeof *f + f->body_bytes;
+}
+
+size_t ends_notice(void *out, uint64_t sequence, enum wire_kind kind, unsigned lost, const char *text)
+{
+    struct wire_frame *f = out;
+    size_t bytes = (strlen(text) + 7) & ~(size_t)7;
+    *f = (struct wire_frame){.magic = WIRE_MAGIC,
+                             .version = WIRE_VERSION,
+                             .kind = (uint16_t)kind,
+                             .body_bytes = (uint32_t)bytes,
+                             .lost = lost,
+                             .sequence = sequence};
+    memset(f + 1, 0, bytes);
+    memcpy(f + 1, text, strlen(text));
+    return sizeof *f + bytes;
+}
+
+void ends_say(int fd, const void *bytes, size_t n)
+{
+    CHECK_EQ(send(fd, bytes, n, MSG_NOSIGNAL), n);
+}
+
+bool end_has_heard(const struct end *e, uint64_t bytes)
+{
+    return link_stats(e->link).bytes_received == bytes;
+}
+
+void end_check_failed(struct end *e, unsigned culprit, const char *reason)
+{
+    TURN_UNTIL(e, NULL, e->failures > 0);
+    CHECK_EQ(e->culprit, culprit);
+    CHECK_STR(e->reason, reason);
+    CHECK(!link_entry(e->link, 1));
+    link_flush(e->link);
+    link_bye(e->link);
+    link_lost(e->link, 2, "x");
+    CHECK(link_is_drained(e->link));
+    CHECK(link_peer_is_gone(e->link));
+    ends_turn_for(e, NULL, 0.01);
+    CHECK_EQ(e->failures, 1);
+}
