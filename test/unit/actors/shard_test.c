@@ -15,12 +15,6 @@ static locus_key remote_key(struct world *w, unsigned rank)
     }
 }
 
-static void deliver_all(struct world *w)
-{
-    const char *why;
-    while (world_step(w, &why)) CHECK(why == NULL);
-}
-
 /* One request of a node's worker, served to its end. */
 static void run_one(struct world *w, unsigned rank, enum request_kind kind, locus_key key, float *values)
 {
@@ -28,7 +22,7 @@ static void run_one(struct world *w, unsigned rank, enum request_kind kind, locu
     struct request_item item = {.key = key, .values = values};
     world_request(&r, 0, 0, kind, &item, 1);
     CHECK(shard_serve(&w->node[rank].shard, &r));
-    deliver_all(w);
+    world_deliver_all(w);
     CHECK(!r.busy);
 }
 
@@ -147,7 +141,7 @@ TEST(shard, a_used_up_window_holds_a_request_back_until_answers_come)
     CHECK(!shard_serve(&w->node[0].shard, &r));
     while (world_step(w, &why)) CHECK(why == NULL);
     CHECK(shard_serve(&w->node[0].shard, &r));
-    deliver_all(w);
+    world_deliver_all(w);
     CHECK_EQ(w->node[0].completed, 1);
     world_free(w);
 }
@@ -170,20 +164,8 @@ TEST(shard, the_loss_of_a_node_completes_every_request)
     CHECK(shard_serve(&w->node[0].shard, &later));
     CHECK_EQ(w->node[0].completed, 3);
     CHECK_EQ(w->node[0].last_rc, -ECONNRESET);
-    deliver_all(w); /* answers that still arrive are for nobody */
+    world_deliver_all(w); /* answers that still arrive are for nobody */
     world_free(w);
-}
-
-/* One frame with one entry, as a faulty or hostile peer might send it. */
-static const char *receive(struct world *w, unsigned to, unsigned from, struct wire_entry e)
-{
-    struct {
-        struct wire_entry entry;
-        float values[8];
-    } body = {e, {0}};
-    struct wire_frame f = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .count = 1, .view = 1};
-    f.body_bytes = (uint32_t)wire_entry_bytes(e.length);
-    return shard_frame(&w->node[to].shard, from, &f, &body);
 }
 
 TEST(shard, an_entry_that_cannot_be_fails_the_link_with_the_reason)
@@ -194,31 +176,32 @@ TEST(shard, an_entry_that_cannot_be_fails_the_link_with_the_reason)
     float values[LENGTH];
     struct request_item item = {.key = key, .values = values};
     struct request r = {0};
-    CHECK_STR(receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = KEYS}), "does not exist");
-    CHECK_STR(receive(w, third, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key}), "not here");
-    CHECK_STR(receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .origin = (uint16_t)third}),
-              "name of another");
-    CHECK_STR(receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .length = 2}),
+    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = KEYS}), "does not exist");
+    CHECK_STR(world_receive(w, third, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key}), "not here");
+    CHECK_STR(
+        world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .origin = (uint16_t)third}),
+        "name of another");
+    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .length = 2}),
               "a row of another length");
-    CHECK_STR(receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
+    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
               "another length");
-    CHECK_STR(receive(w, 0, owner, (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
+    CHECK_STR(world_receive(w, 0, owner, (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
               "never asked");
     world_request(&r, 0, 0, REQUEST_PULL, &item, 1);
     CHECK(shard_serve(&w->node[0].shard, &r));
     struct wire_entry answer = {.operation = WIRE_PULLED, .key = key, .tag = request_tag(&r, 0), .length = LENGTH};
     struct wire_entry wrong = answer;
     wrong.key = key ^ 1;
-    CHECK_STR(receive(w, 0, owner, wrong), "something else");
+    CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
     wrong = answer;
     wrong.operation = WIRE_PUSHED;
-    CHECK_STR(receive(w, 0, owner, wrong), "something else");
+    CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
     wrong = answer;
     wrong.length = 1;
-    CHECK_STR(receive(w, 0, owner, wrong), "another length");
-    CHECK_STR(receive(w, 0, third, answer), "another node");
-    CHECK(receive(w, 0, owner, answer) == NULL);
+    CHECK_STR(world_receive(w, 0, owner, wrong), "another length");
+    CHECK_STR(world_receive(w, 0, third, answer), "another node");
+    CHECK(world_receive(w, 0, owner, answer) == NULL);
     CHECK_EQ(w->node[0].completed, 1);
-    CHECK_STR(receive(w, 0, owner, answer), "never asked");
+    CHECK_STR(world_receive(w, 0, owner, answer), "never asked");
     world_free(w);
 }

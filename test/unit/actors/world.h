@@ -56,7 +56,12 @@ uint64_t world_random(struct world *, uint64_t below);
 bool world_step(struct world *, const char **why);
 /* The same of this link. */
 bool world_deliver(struct world *, unsigned from, unsigned to, const char **why);
+/* All frames, until nothing is under way; nobody complains. */
+void world_deliver_all(struct world *);
 bool world_is_quiet(const struct world *);
+
+/* One frame with one entry, as a faulty or hostile peer might send it; its values are 0. Returns the complaint, or NULL. */
+const char *world_receive(struct world *, unsigned to, unsigned from, struct wire_entry);
 
 /* A request of one worker, by hand. */
 void world_request(struct request *, unsigned worker, unsigned number, enum request_kind, struct request_item *,
