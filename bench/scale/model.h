@@ -24,7 +24,7 @@
     X(wake_cpu, 3000, "ns", "shard: processor time of that", "remote_access, ping-pong, blocking less spinning") \
     X(turn, 200, "ns", "shard: a turn that something has come for", \
       "shard_turn 20 ns; clock, ring and mailbox assumed") \
-    X(turn_peer, 4, "ns", "shard: a turn, for each other node", "2 ns in rounds.c, the same assumed for the links") \
+    X(turn_peer, 0, "ns", "shard: a turn, for each other node", "a turn looks at those it has something for") \
     X(frame_out, 3000, "ns", "shard: sending a frame, system call included", "remote_access, ping-pong, spinning") \
     X(frame_in, 1500, "ns", "shard: receiving a frame", "the same: both 4.2 us") \
     X(byte_out, 0.25, "ns", "shard: a byte of a frame that is sent", "remote_access, pull, 16 and 128 floats") \

@@ -26,7 +26,10 @@ struct reactor {
     struct shard shard;
     struct port port;
     struct uring *uring;
-    struct link **link;  /* [nodes]; NULL for ourselves */
+    struct link **link; /* [nodes]; NULL for ourselves */
+    unsigned *said_to;  /* [nodes] peers with entries since the last flush, each once: */
+    bool *is_said_to;   /* [nodes] */
+    unsigned said_count;
     struct inbox *inbox; /* [workers] */
     unsigned nodes, workers;
     size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
@@ -60,6 +63,10 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
         uring_submit(r->uring);
     }
     r->unsubmitted_bytes += wire_entry_bytes(length);
+    if (!r->is_said_to[peer]) {
+        r->is_said_to[peer] = true;
+        r->said_to[r->said_count++] = peer;
+    }
     return link_entry(r->link[peer], length);
 }
 
@@ -156,8 +163,11 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
         r->port = (struct port){r, port_entry, port_complete, port_now_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
+        r->said_to = calloc(r->nodes, sizeof *r->said_to);
+        r->is_said_to = calloc(r->nodes, sizeof *r->is_said_to);
     }
-    int rc = r && r->link && r->inbox ? open_parts(r, c) : error_set(-ENOMEM, "no memory for a reactor");
+    int rc = r && r->link && r->inbox && r->said_to && r->is_said_to ? open_parts(r, c)
+                                                                     : error_set(-ENOMEM, "no memory for a reactor");
     if (rc) {
         close_unused(r, c);
         reactor_free(r);
@@ -182,6 +192,8 @@ void reactor_free(struct reactor *r)
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r->link);
+    free(r->said_to);
+    free(r->is_said_to);
     free(r);
 }
 
@@ -208,10 +220,14 @@ static unsigned serve_inboxes(struct reactor *r)
     return served;
 }
 
+/* A turn without news costs the same however many peers there are. */
 static void flush_links(struct reactor *r)
 {
-    for (unsigned peer = 0; peer < r->nodes; peer++)
-        if (r->link[peer]) link_flush(r->link[peer]);
+    for (unsigned i = 0; i < r->said_count; i++) {
+        r->is_said_to[r->said_to[i]] = false;
+        link_flush(r->link[r->said_to[i]]);
+    }
+    r->said_count = 0;
     uring_submit(r->uring);
 }
 

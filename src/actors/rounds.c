@@ -38,17 +38,42 @@ static uint64_t list_pop(struct shard *s, struct index_list *l)
     return index;
 }
 
+/* ---- whom a turn looks at ---- */
+
+static void set_bit(uint64_t *bits, unsigned peer, bool value)
+{
+    uint64_t bit = UINT64_C(1) << peer % 64;
+    bits[peer / 64] = value ? bits[peer / 64] | bit : bits[peer / 64] & ~bit;
+}
+
+static unsigned words_of_peers(const struct shard *s)
+{
+    return (s->nodes + 63) / 64;
+}
+
+/* After whatever changed what waits for the peer, or whether its round is under way. */
+static void note_peer(struct shard *s, unsigned peer)
+{
+    const struct peer_round *p = &s->rounds.peer[peer];
+    bool synchronizes = list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0;
+    bool soon = list_length(&p->urgent) > 0 || list_length(&p->poke) > 0 || (p->goes_on && synchronizes);
+    set_bit(s->rounds.soon, peer, !p->is_under_way && soon);
+    set_bit(s->rounds.later, peer, !p->is_under_way && (synchronizes || p->owes));
+}
+
 static void queue_entry(struct shard *s, struct record *r, unsigned owner, enum rounds_class class)
 {
     struct peer_round *p = &s->rounds.peer[owner];
     if (r->queued & class) return;
     r->queued |= class;
     list_push(s, class == ROUNDS_URGENT ? &p->urgent : &p->lazy, r->index);
+    note_peer(s, owner);
 }
 
 void rounds_queue_refresh(struct shard *s, unsigned node, uint64_t index)
 {
     list_push(s, &s->rounds.peer[node].refresh, index);
+    note_peer(s, node);
 }
 
 void rounds_queue_poke(struct shard *s, struct record *r, unsigned node)
@@ -56,11 +81,13 @@ void rounds_queue_poke(struct shard *s, struct record *r, unsigned node)
     if (r->queued & ROUNDS_POKE) return;
     r->queued |= ROUNDS_POKE;
     list_push(s, &s->rounds.peer[node].poke, r->index);
+    note_peer(s, node);
 }
 
 void rounds_answered(struct shard *s, unsigned node)
 {
     s->rounds.peer[node].owes = true;
+    note_peer(s, node);
 }
 
 /* ---- replicas come and go ---- */
@@ -323,6 +350,7 @@ const char *rounds_end(struct shard *s, unsigned peer, const struct wire_entry *
     p->is_under_way = false;
     p->refreshes = false;
     p->ended_ns = s->now_ns;
+    note_peer(s, peer);
     for (unsigned w = 0; w < s->workers; w++) timing_end(&p->timing[w], clock_of(s, w));
     s->rounds.windows_changed = true;
     return NULL;
@@ -409,12 +437,19 @@ static void complete_settled(struct shard *s)
     }
 }
 
+/* Costs what there is to say, not what peers there are. */
 static void synchronize(struct shard *s, bool sync)
 {
     if (sync && marks_wait(s)) marks_take(s->marks, note_change, s);
-    bool all = s->rounds.settles > 0;
-    for (unsigned peer = 0; peer < s->nodes && (all || s->rounds.waiting > 0); peer++)
-        if (wants_round(s, &s->rounds.peer[peer], sync)) begin_round(s, peer, sync);
+    for (unsigned word = 0; word < words_of_peers(s); word++) {
+        uint64_t bits = s->rounds.soon[word] | (sync ? s->rounds.later[word] : 0);
+        for (; bits; bits &= bits - 1) {
+            unsigned peer = word * 64 + (unsigned)__builtin_ctzll(bits);
+            if (!wants_round(s, &s->rounds.peer[peer], sync)) continue;
+            begin_round(s, peer, sync);
+            note_peer(s, peer);
+        }
+    }
 }
 
 static void govern(struct shard *s, uint64_t began_ns)
@@ -574,7 +609,9 @@ int rounds_init(struct shard *s)
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));
-    if (!all->peer || !all->window || !all->settle) return -ENOMEM;
+    all->soon = calloc(words_of_peers(s), sizeof *all->soon);
+    all->later = calloc(words_of_peers(s), sizeof *all->later);
+    if (!all->peer || !all->window || !all->settle || !all->soon || !all->later) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
     return rc;
@@ -592,6 +629,8 @@ void rounds_fini(struct shard *s)
         free(p->timing);
     }
     free(all->peer);
+    free(all->soon);
+    free(all->later);
     free(all->window);
     free(all->settle);
 }

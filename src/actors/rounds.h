@@ -55,6 +55,7 @@ struct peer_round {
 
 struct rounds {
     struct peer_round *peer; /* [nodes] */
+    uint64_t *soon, *later;  /* bits of peers that a turn looks at; that one looks at which synchronizes, too */
     locus_clock *window;     /* [workers] how far ahead to act on intents */
     uint64_t windows_ns;     /* when they were last looked at */
     bool windows_changed;
