@@ -26,6 +26,9 @@ struct reactor;
 
 #define REACTOR_SPIN_NS UINT64_C(50000)
 #define REACTOR_GOODBYE_NS UINT64_C(1000000000)
+/* Processor time of sending a frame and receiving one, kernel included: half of what a round trip of TCP takes two
+ * processes that poll. A clock around it would count whoever else runs on this processor. */
+#define REACTOR_ROUND_NS UINT64_C(4200)
 
 struct reactor_config {
     struct store *store;

@@ -343,6 +343,7 @@ const char *rounds_end(struct shard *s, unsigned peer, const struct wire_entry *
     struct peer_round *p = &s->rounds.peer[peer];
     if (e->length) return "the end of a round with values";
     if (e->operation == WIRE_ROUND) {
+        s->rounds.ended_one = true;
         say_round(s, peer, WIRE_ROUND_DONE, e->tag);
         return NULL;
     }
@@ -452,10 +453,10 @@ static void synchronize(struct shard *s, bool sync)
     }
 }
 
-static void govern(struct shard *s, uint64_t began_ns)
+static void govern(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
     uint64_t now = s->port->now_ns(s->port->context);
-    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + (now - began_ns));
+    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + (now - began_ns) + rounds * s->round_ns);
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
     s->rounds.sync_cost_ns = 0;
     s->rounds.sync_ns = now + pause;
@@ -471,7 +472,7 @@ uint64_t rounds_turn(struct shard *s)
         uint64_t began = sync ? s->port->now_ns(s->port->context) : 0;
         uint64_t rounds = s->counters.rounds;
         synchronize(s, sync);
-        if (sync && s->counters.rounds > rounds) govern(s, began);
+        if (sync && s->counters.rounds > rounds) govern(s, began, s->counters.rounds - rounds);
     }
     if (all->settles > 0) complete_settled(s);
     s->marks_seen = marks_wait(s);
@@ -481,7 +482,8 @@ uint64_t rounds_turn(struct shard *s)
 void rounds_heard(struct shard *s, unsigned peer, uint64_t cost_ns, bool synchronizes)
 {
     struct peer_round *p = &s->rounds.peer[peer];
-    if (synchronizes) s->rounds.sync_cost_ns += cost_ns;
+    if (synchronizes) s->rounds.sync_cost_ns += cost_ns + (s->rounds.ended_one ? s->round_ns : 0);
+    s->rounds.ended_one = false;
     if (p->replicas > 0) {
         uint64_t us = (s->now_ns - p->heard_ns) / 1000;
         shard_count(&s->counters.stale_us, p->replicas * us);

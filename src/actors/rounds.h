@@ -12,7 +12,8 @@
  *   refresh   rows of ours that changed, for their holders
  *
  * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
- * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers.
+ * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers. With
+ * many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's round_ns.
  * What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *
  * Callers   shard.c, owner.c, access.c, relocation.c
@@ -61,6 +62,7 @@ struct rounds {
     bool windows_changed;
     uint64_t sync_ns;        /* not before: the governor's next moment */
     uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began */
+    bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
     uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */
     struct request **settle; /* [workers] quiesce requests under way */

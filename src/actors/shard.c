@@ -41,6 +41,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .rank = c->store->home.rank,
                         .workers = c->workers,
                         .window_bytes = c->window_bytes,
+                        .round_ns = c->round_ns,
                         .acts_immediately = c->acts_immediately,
                         .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
