@@ -147,11 +147,18 @@ static uint32_t block_now(const struct visit *v)
     return (v->place + v->part) % v->blocks;
 }
 
-static void swap_groups(struct visit_group *a, struct visit_group *b)
+static int by_turn(const void *a, const void *b)
 {
-    struct visit_group kept = *a;
-    *a = *b;
-    *b = kept;
+    const struct visit_group *x = a, *y = b;
+    return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
+}
+
+/* Random, and the same for a worker that has cells in other columns. */
+static void order_groups(struct visit *v, size_t first, size_t end)
+{
+    uint64_t epoch = rng_mix(v->mf->options.common.seed) + v->epochs;
+    for (size_t i = first; i < end; i++) v->groups[i].turn = rng_mix(rng_mix(epoch) ^ v->groups[i].column);
+    qsort(v->groups + first, end - first, sizeof *v->groups, by_turn);
 }
 
 static void begin_part(struct visit *v, uint32_t part)
@@ -159,8 +166,7 @@ static void begin_part(struct visit *v, uint32_t part)
     v->part = part;
     uint32_t block = block_now(v);
     size_t first = v->block_first[block], end = v->block_first[block + 1];
-    for (size_t i = end; i > first + 1; i--)
-        swap_groups(&v->groups[i - 1], &v->groups[first + rng_below(&v->rng, i - first)]);
+    order_groups(v, first, end);
     v->group = first;
     v->at = first < end ? v->groups[first].first : 0;
 }

@@ -3,7 +3,10 @@
  * the intent for its rows the worker has from the start.
  *
  * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each about as many. An epoch
- * takes the columns in a random order, and the cells of each in a random order.
+ * takes the columns in a random order, and the cells of each in a random order. The columns' order is the same on all
+ * nodes: all cells of a column are trained with at about the same time, as on one node. With an order of its own for each
+ * node, what a column learned from one node's rows has become old when the next one comes to it, and training takes
+ * more epochs.
  *
  * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many blocks as there are workers. In
  * the s-th part of an epoch, worker w takes block w + s; after each part all workers meet, so no two have a row or a column
@@ -34,6 +37,7 @@ struct visit_batch {
 /* The cells of a column. */
 struct visit_group {
     uint32_t column;
+    uint64_t turn; /* of this epoch's order */
     size_t first, end;
 };
 
