@@ -49,8 +49,12 @@ void timing_begin(struct timing *t, locus_clock now)
 
 void timing_end(struct timing *t, locus_clock now)
 {
-    double passed = (double)(now - t->at_start);
-    if (now <= t->at_start) return; /* the worker paused, or began anew: Section 4.2.2 keeps the estimate */
+    if (now <= t->at_start) { /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
+        t->rounds_of_clock += now == t->at_start;
+        return;
+    }
+    double passed = (double)(now - t->at_start) / (1 + (double)t->rounds_of_clock);
+    t->rounds_of_clock = 0;
     t->rate = (1 - TIMING_SMOOTHING) * t->rate + TIMING_SMOOTHING * passed;
     t->window = timing_quantile(2 * (t->rate > passed ? t->rate : passed));
 }

@@ -6,6 +6,11 @@
  * while a round was under way the worker passed D clocks; L is the smoothed estimate. So act on intents that start
  * before the present clock plus Q(2 max(L, D), p), Q the quantile of the Poisson distribution.
  *
+ * Where a clock takes many rounds, D is 1 at the end of some, and 0 otherwise. The algorithm passes over the latter, so that
+ * a worker that pauses is not taken for a slow one; its estimate would never fall below one clock a round, and keys be
+ * here nine clocks early, however long a clock is. So the rounds that passed without a clock are counted, and divide the
+ * next D: a pause, however long, weighs as one observation.
+ *
  * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs more than acting
  * early, so the widest window counts of all peers that had a round within the last second.
  *
@@ -30,9 +35,10 @@ locus_clock timing_quantile(double mean);
 
 /* One worker and one peer. */
 struct timing {
-    double rate;          /* L: clocks a round */
-    locus_clock at_start; /* of the round under way */
-    locus_clock window;   /* of the last completed round */
+    double rate;              /* L: clocks a round */
+    locus_clock at_start;     /* of the round under way */
+    uint64_t rounds_of_clock; /* that ended since the last one in which a clock passed */
+    locus_clock window;       /* of the last completed round */
 };
 
 void timing_init(struct timing *);

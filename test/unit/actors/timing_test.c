@@ -128,6 +128,35 @@ TEST(timing, a_pause_leaves_the_estimate_alone)
     CHECK_EQ(t.window, window);
 }
 
+/* Where a clock takes many rounds, they count together. */
+TEST(timing, a_clock_of_many_rounds)
+{
+    struct timing t;
+    timing_init(&t);
+    for (int i = 0; i < 4; i++) round_of(&t, 7, 7);
+    round_of(&t, 7, 8);
+    CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 0.2));
+    round_of(&t, 8, 11);
+    CHECK(is_near(t.rate, 0.9 * (0.9 * 10 + 0.1 * 0.2) + 0.1 * 3));
+    for (locus_clock c = 0; c < 100; c++) {
+        for (int i = 0; i < 9; i++) round_of(&t, c, c);
+        round_of(&t, c, c + 1);
+    }
+    CHECK(t.rate > 0.1 && t.rate < 0.101);
+    CHECK_EQ(t.window, timing_quantile(2 * t.rate));
+    CHECK_EQ(t.window, 3);
+}
+
+/* However long, it is one observation. */
+TEST(timing, a_pause_weighs_as_one_clock)
+{
+    struct timing t;
+    timing_init(&t);
+    for (int i = 0; i < 100000; i++) round_of(&t, 5, 5);
+    round_of(&t, 5, 15);
+    CHECK(t.rate > 9 && t.rate < 9.001);
+}
+
 /* A worker's next life begins at clock 0: the round that was under way says nothing. */
 TEST(timing, a_clock_that_began_anew_leaves_the_estimate_alone)
 {
