@@ -6,7 +6,10 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE, "pinning_apply can name every unit of a machine");
 
@@ -328,6 +331,7 @@ void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned
     out->first_core = o.first;
     out->cores = o.end - o.first;
     out->is_oversubscribed = fit == FIT_NOT;
+    out->shards_a_unit = m->units ? (nodes_here * shards + m->units - 1) / m->units : 1;
 
     struct seats seats = {.taken = false};
     if (out->is_oversubscribed)
@@ -358,6 +362,22 @@ int pinning_apply(struct pinning_place place)
     CPU_SET((unsigned)place.unit, &set);
     int rc = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
     return rc ? error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit, strerror(rc)) : 0;
+}
+
+void pinning_shorten_slices(void)
+{
+    /* The kernel's struct sched_attr, of which some C libraries know and others do not. */
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {.size = sizeof attributes, .policy = SCHED_OTHER, .runtime = PINNING_SLICE_NS};
+    _Static_assert(sizeof attributes == 48, "the first version of sched_attr");
+    errno = 0;
+    attributes.nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+    if (errno == 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t bytes, struct pinning_place place)

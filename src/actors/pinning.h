@@ -27,6 +27,7 @@ enum {
     PINNING_UNITS_MAX = 1024,  /* what cpu_set_t can name; processing units numbered beyond are left to others */
     PINNING_SIBLINGS_MAX = 8,  /* hyper-threads of a core; more are left to others */
     PINNING_CORES_A_SHARD = 8, /* that pinning_choose_shards aims at */
+    PINNING_SLICE_NS = 100000, /* the least that the kernel takes */
     PINNING_NONE = -1,
 };
 
@@ -74,6 +75,7 @@ struct pinning_plan {
     /* There are more threads than processing units, here or in the slice of another node: nobody is pinned, whoever
      * spins must yield. The same verdict on all nodes of the host. */
     bool is_oversubscribed;
+    unsigned shards_a_unit; /* all nodes' shards for each processing unit here, rounded up */
     struct pinning_place shard[LOCUS_SHARDS_MAX];
     struct pinning_place worker[LOCUS_WORKERS_MAX]; /* advice */
     uint16_t nearest_shard[LOCUS_WORKERS_MAX];      /* of each worker; near shards get the same number of workers */
@@ -105,6 +107,10 @@ unsigned pinning_choose_shards(const struct pinning_machine *, unsigned nodes_he
 /* Binds the calling thread to its unit; PINNING_NONE: does nothing. A failure is no reason to stop: the thread runs on
  * as before; negative errno with the sentence in locus_error(). */
 int pinning_apply(struct pinning_place);
+
+/* The calling thread shall run soon after it is woken, for a short time, where it has to share a processor with threads
+ * that compute: it asks for slices of PINNING_SLICE_NS. Its share stays what it is. Kernels before 6.12 do not heed it. */
+void pinning_shorten_slices(void);
 
 /* Asks that pages of [from, from + bytes) that are not yet touched come from the place's NUMA node while it has free
  * memory. Does nothing for PINNING_NONE and where there is only one node. Failure as above. */

@@ -128,6 +128,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .acts_immediately = c->acts_immediately,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .round_ns = REACTOR_ROUND_NS,
+                                       .shards_a_core = c->shards_a_core,
                                        .clock = c->clock,
                                        .node_keys = c->node_keys};
     int rc = shard_init(&r->shard, &shard);
@@ -336,6 +337,7 @@ static void *start(void *argument)
 {
     struct reactor *r = argument;
     pinning_apply(r->place); /* refused: slower, not wrong */
+    pinning_shorten_slices();
     int rc = uring_start(r->uring, clock_now_ns());
     if (rc) r->lost(r->context, r->shard.rank, locus_error());
     return run(r);
