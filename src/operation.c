@@ -12,9 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Counters of keys under way: more than keys usually are, so that few others share one. */
-enum { UNDER_WAY_PLACES = 4096 };
-
 /* Requests of a worker: enough for eight operations that touch every shard, and for long calls. */
 static unsigned pool_size(unsigned shards)
 {
@@ -40,7 +37,7 @@ int operations_init(struct operations *o, const struct operations_config *c)
     o->request = calloc(o->requests, sizeof *o->request);
     o->item = calloc((size_t)o->requests * REQUEST_ITEMS_MAX, sizeof *o->item);
     o->filling = calloc(c->shards, sizeof(struct request *));
-    if (c->moves) o->under_way = calloc(UNDER_WAY_PLACES, sizeof *o->under_way);
+    if (c->moves) o->under_way = calloc(OPERATIONS_PLACES, sizeof *o->under_way);
     if (!o->request || !o->item || !o->filling || (c->moves && !o->under_way)) {
         operations_fini(o);
         return error_set(-ENOMEM, "no memory for the requests of worker %u", c->worker);
@@ -131,15 +128,10 @@ static bool has_free_request(const void *operations)
 
 /* Keys under way. Counted when added; counted off by the worker itself, some time after the shard is done. */
 
-static uint32_t *under_way_place(const struct operations *o, locus_key key)
-{
-    return &o->under_way[key * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (UNDER_WAY_PLACES - 1)];
-}
-
 static void count_off(struct operations *o, struct request *r)
 {
     if (!r->is_counted) return;
-    for (uint32_t i = 0; i < r->count; i++) --*under_way_place(o, r->item[i].key);
+    for (uint32_t i = 0; i < r->count; i++) --*operations_under_way(o, r->item[i].key);
     o->keys_under_way -= r->count;
     r->is_counted = false;
 }
@@ -154,7 +146,7 @@ static void count_off_free(struct operations *o)
 static bool may_be_under_way(const struct operations *o, const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (*under_way_place(o, keys[i])) return true;
+        if (*operations_under_way(o, keys[i])) return true;
     return false;
 }
 
@@ -231,7 +223,7 @@ void operation_add(struct operations *o, struct operation *op, enum request_kind
     }
     struct request *r = o->filling[shard];
     if (o->under_way) {
-        ++*under_way_place(o, key);
+        ++*operations_under_way(o, key);
         o->keys_under_way++;
     }
     r->item[r->count++] = (struct request_item){.key = key, .values = values, .state = ITEM_NEW};

@@ -16,7 +16,10 @@
 
 #include "actors/request.h"
 
-enum { OPERATIONS_MAX = 64 };
+enum {
+    OPERATIONS_MAX = 64,
+    OPERATIONS_PLACES = 16384, /* counters of keys under way: more than keys usually are, so that few share one */
+};
 
 struct reactor;
 
@@ -89,6 +92,17 @@ bool operations_all_done(const struct operations *);
 /* May something be under way for one of these keys? Then an access to it must go by way of its shard. Sometimes true for
  * other keys. */
 bool operations_hold(struct operations *, const locus_key *keys, size_t n);
+
+static inline uint32_t *operations_under_way(const struct operations *o, locus_key key)
+{
+    return &o->under_way[key * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (OPERATIONS_PLACES - 1)];
+}
+
+/* The same of one key, as of the last call of operations_hold() or operation_add(). Only where rows move. */
+static inline bool operations_hold_key(const struct operations *o, locus_key key)
+{
+    return *operations_under_way(o, key) > 0;
+}
 
 /* From the shard's thread: one request is done. */
 void operation_request_done(struct request *, int rc);

@@ -88,17 +88,13 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
     if (remote) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], remote);
 }
 
-/* All keys of the chunk are missed: their rows are moved, or something of ours is under way for some of them. */
-static size_t miss_all(locus_worker *w, const locus_key *keys, size_t n)
+static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
 {
-    const struct keyspace *k = &w->store->keyspace;
-    size_t offset = 0;
-    if (!w->missed) return 0; /* without other nodes */
-    for (size_t i = 0; i < n; i++) {
-        w->missed[i] = (struct missed_row){i, offset};
-        offset += k->table[k->tables == 1 ? 0 : keyspace_table_of(k, keys[i])].length;
-    }
-    return n;
+    const struct keyspace *k = &s->keyspace;
+    if (k->tables == 1) return n * k->table[0].length;
+    size_t floats = 0;
+    for (size_t i = 0; i < n; i++) floats += k->table[keyspace_table_of(k, keys[i])].length;
+    return floats;
 }
 
 /* Those that are elsewhere. */
@@ -113,14 +109,45 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
     return misses;
 }
 
+static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                         struct missed_row *missed, size_t *replicas, int *rc)
+{
+    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed, replicas, rc);
+}
+
+/* Keys of which something of ours is under way are missed, wherever their rows are; the runs between them are served. */
+static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                                 float *values, size_t *replicas, int *rc)
+{
+    size_t misses = 0, offset = 0;
+    for (size_t i = 0; i < n && *rc == 0;) {
+        size_t run = 0;
+        while (i + run < n && !operations_hold_key(&w->operations, keys[i + run])) run++;
+        struct missed_row *missed = w->missed + misses;
+        size_t more = run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
+        for (size_t m = 0; m < more; m++) {
+            missed[m].position += i;
+            missed[m].offset += offset;
+        }
+        misses += more;
+        offset += count_floats(w->store, keys + i, run);
+        i += run;
+        if (i == n) break;
+        w->missed[misses++] = (struct missed_row){i, offset};
+        offset += count_floats(w->store, keys + i, 1);
+        i++;
+    }
+    return misses;
+}
+
 /* Serves the keys that are here; the others are in w->missed (with other nodes only). */
 static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
                           size_t *replicas, int *rc)
 {
     if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
-    if (operations_hold(&w->operations, keys, n)) return miss_all(w, keys, n);
-    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, w->missed, replicas);
-    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->missed, replicas, rc);
+    if (operations_hold(&w->operations, keys, n)) return access_around_held(w, kind, keys, n, values, replicas, rc);
+    return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
 }
 
 /* Adds the missed keys of a chunk to the operation, which begins with the first of them. */
@@ -133,15 +160,6 @@ static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_
         unsigned shard = keyspace_shard(&w->store->keyspace, key);
         operation_add(&w->operations, *op, kind, shard, key, values ? values + w->missed[i].offset : NULL);
     }
-}
-
-static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
-{
-    const struct keyspace *k = &s->keyspace;
-    if (k->tables == 1) return n * k->table[0].length;
-    size_t floats = 0;
-    for (size_t i = 0; i < n; i++) floats += k->table[keyspace_table_of(k, keys[i])].length;
-    return floats;
 }
 
 /* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was here. */
