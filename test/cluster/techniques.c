@@ -241,6 +241,7 @@ static void localize_by(struct seat *s, struct batch *all, int number)
     seat_barrier(s);
     CHECK_EQ(stats_of(s->node).relocated_in + stats_of(s->node).relocated_out, moved);
     if (s->number < 2) wait_until_local(s, all->keys, all->n);
+    seat_barrier(s); /* until all have looked: whoever ends its intents next lets rows move */
 }
 
 static void at_a_time(struct seat *s)
