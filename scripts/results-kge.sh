@@ -137,7 +137,7 @@ batches='--dim 100 --batch 512 --negatives 500'
 good='--dim 200 --reciprocal --reg 0.05 --init 0.1 --negatives 1000 --batch 512'
 
 sections='single-worker own-worker batches-worker good-worker single-sizes batches-sizes good-sizes single-techniques
-single-techniques-2 batches-techniques batches-techniques-2 single-levels batches-levels single-far batches-far'
+single-2-techniques batches-techniques batches-2-techniques single-levels batches-levels single-far batches-far'
 quality_sections='quality-wn18rr quality-fb15k-237'
 
 find_data() {
@@ -190,8 +190,8 @@ run_speed() {
         case $section in
             *-worker) workers ;;
             *-sizes) sizes ;;
+            *-2-techniques) techniques 2 ;;
             *-techniques) techniques 4 ;;
-            *-techniques-2) techniques 2 ;;
             *-levels) levels ;;
             *-far) far ;;
         esac
