@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t HELLO_PATIENCE_NS = 5 * SECOND_NS; /* for a stranger to say who it is */
-static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS;  /* for an earlier rank 0's port to become free */
+static const uint64_t HELLO_PATIENCE_NS = RENDEZVOUS_HELLO_PATIENCE_S * SECOND_NS;
+static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS; /* for an earlier rank 0's port to become free */
 static const uint64_t PORT_RETRY_NS = 10000000;
 static const uint64_t ACCEPT_PAUSE_NS = 50000000; /* after accepting has failed: no descriptors, say */
 static const uint64_t BEHIND_PAUSE_NS = 2000000;  /* while descriptors wait to be closed, in all ... */

@@ -18,6 +18,8 @@
 /* Beside one for each member. When one more comes, the one that has been silent for longest must go: a member says who
  * it is at once, so that strangers cannot keep it out. */
 enum { RENDEZVOUS_STRANGERS_MAX = 64 };
+/* For a stranger to say who it is. */
+enum { RENDEZVOUS_HELLO_PATIENCE_S = 5 };
 
 struct rendezvous_door {
     struct rendezvous_hub *hub;
