@@ -38,6 +38,10 @@
     { \
         .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .immediate = true, .offset = (o) \
     }
+#define OFFSET_PACED(o) \
+    { \
+        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), .period_us = 1000 \
+    }
 #define REPLICATED(w, r, l, quick) \
     { \
         .workload = (w), .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .length = (l), .in_quick = (quick) \
@@ -61,6 +65,12 @@ static const struct cell cells[] = {
     OFFSET(100, false),
     OFFSET(300, false),
     OFFSET(1000, true),
+    OFFSET_PACED(1),
+    OFFSET_PACED(3),
+    OFFSET_PACED(10),
+    OFFSET_PACED(30),
+    OFFSET_PACED(300),
+    OFFSET_PACED(1000),
     REPLICATED(IDLE, 10000, 128, true),
     REPLICATED(IDLE, 1000000, 16, false),
     REPLICATED(PUSHED, 10000, 128, false),
