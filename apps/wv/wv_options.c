@@ -109,11 +109,12 @@ static void result_options(struct wv_options *o, struct args_list *list)
 void wv_options(struct wv_options *o, int argc, char **argv)
 {
     struct args_list list = {0};
+    /* A smaller batch has many more clocks to a text, and rows that two nodes want then move back and forth between them. */
     *o = (struct wv_options){.dim = 100,
                              .window = 5,
                              .min_count = 5,
                              .negatives = 5,
-                             .batch = 16,
+                             .batch = 64,
                              .analogy_words = 30000,
                              .subsample = 1e-3};
     settings_init(&o->common);
