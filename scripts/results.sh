@@ -170,7 +170,7 @@ run_wv_sampling() {
 need_wv_quality() {
     find_questions || return 1
     find_data clic.txt || return 1
-    words "$found" 3000000 novels-3m.txt
+    words "$found" 2000000 novels-2m.txt
     wv="wv --data $found $questions"
 }
 run_wv_quality() {
