@@ -267,7 +267,6 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .peer_timeout_s = c->peer_timeout_s,
             .place = c->plan->shard[s],
             .yields = cluster_shares_cores(c),
-            .shards_a_core = c->plan->shards_a_unit,
             .lost = lost_by_link,
             .context = c,
         };

@@ -331,7 +331,6 @@ void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned
     out->first_core = o.first;
     out->cores = o.end - o.first;
     out->is_oversubscribed = fit == FIT_NOT;
-    out->shards_a_unit = m->units ? (nodes_here * shards + m->units - 1) / m->units : 1;
 
     struct seats seats = {.taken = false};
     if (out->is_oversubscribed)

@@ -75,7 +75,6 @@ struct pinning_plan {
     /* There are more threads than processing units, here or in the slice of another node: nobody is pinned, whoever
      * spins must yield. The same verdict on all nodes of the host. */
     bool is_oversubscribed;
-    unsigned shards_a_unit; /* all nodes' shards for each processing unit here, rounded up */
     struct pinning_place shard[LOCUS_SHARDS_MAX];
     struct pinning_place worker[LOCUS_WORKERS_MAX]; /* advice */
     uint16_t nearest_shard[LOCUS_WORKERS_MAX];      /* of each worker; near shards get the same number of workers */

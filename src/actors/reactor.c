@@ -128,7 +128,6 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .acts_immediately = c->acts_immediately,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .round_ns = REACTOR_ROUND_NS,
-                                       .shards_a_core = c->shards_a_core,
                                        .clock = c->clock,
                                        .node_keys = c->node_keys};
     int rc = shard_init(&r->shard, &shard);

@@ -43,7 +43,6 @@ struct reactor_config {
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
-    unsigned shards_a_core;     /* of all nodes on this machine, rounded up */
     /* A node was lost, as seen by a link. From the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;

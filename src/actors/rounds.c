@@ -470,7 +470,7 @@ static void synchronize(struct shard *s, bool sync)
 static void govern(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
     uint64_t now = s->port->now_ns(s->port->context);
-    uint64_t pause = s->governor * (s->rounds.sync_cost_ns + (now - began_ns) + rounds * s->round_ns);
+    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + (now - began_ns) + rounds * s->round_ns);
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
     s->rounds.sync_cost_ns = 0;
     s->rounds.sync_ns = now + pause;

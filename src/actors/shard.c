@@ -43,7 +43,6 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .window_bytes = c->window_bytes,
                         .round_ns = c->round_ns,
                         .acts_immediately = c->acts_immediately,
-                        .governor = ROUNDS_GOVERNOR * (c->shards_a_core ? c->shards_a_core : 1),
                         .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     if (c->max_rounds_per_second) s->round_pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
