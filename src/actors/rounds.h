@@ -12,9 +12,9 @@
  *   refresh   rows of ours that changed, for their holders
  *
  * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
- * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers. With
- * many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's round_ns. What changed is known by marks
- * (store/marks.h): a round costs what changed, not what is replicated.
+ * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers.
+ * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
+ * round_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *
  * Callers   shard.c, owner.c, access.c, relocation.c
  * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker
