@@ -56,6 +56,9 @@ static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool
         const char *address = c->agreed.address && rank < (unsigned)c->size ? c->agreed.address[rank]
                                                                             : "unknown address";
         snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
+        /* Before anybody can see the loss, and so before any call ends by it: from then on every call fails, those for
+         * rows that are here, too. */
+        c->lost(c->context);
         pthread_cond_broadcast(&c->noted);
     }
     pthread_mutex_unlock(&c->mutex);
@@ -66,8 +69,6 @@ static void lose(struct cluster *c, unsigned rank, const char *reason)
 {
     bool has_reactors;
     if (!note_loss(c, rank, reason, &has_reactors)) return;
-    /* Before any operation ends by it: from then on every call fails, those for rows that are here, too. */
-    c->lost(c->context);
     for (unsigned s = 0; has_reactors && s < c->shards; s++) reactor_lose(c->reactor[s], rank, reason);
     pthread_mutex_lock(&c->mutex);
     c->is_telling = false;

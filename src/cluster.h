@@ -19,7 +19,8 @@
 struct cluster;
 
 /* Joins as config->rank of config->size (at least 2). 0, or with the sentence in locus_error(): rendezvous.h and mesh.h
- * say which. `lost` is called once, when a node was lost: from any thread, must not wait. */
+ * say which. `lost` is called once, when a node was lost and before any call here says so: from any thread, must
+ * not wait, nor call anything here. */
 int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context, struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
