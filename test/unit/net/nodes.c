@@ -171,16 +171,10 @@ void nodes_finish_but(struct node *n, int size, int but)
         if (rank != but) node_finish(&n[rank]);
 }
 
-void node_await_loss(struct node *n, double limit_s)
+void node_await_loss(struct node *n)
 {
-    double end_s = now_s() + limit_s;
     pthread_mutex_lock(&mutex);
-    while (n->losses == 0 && now_s() < end_s) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&loss, &mutex, &until);
-    }
+    while (n->losses == 0) pthread_cond_wait(&loss, &mutex);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -195,7 +189,7 @@ void node_check_loss(struct node *n, int rank, const char *reason)
 
 void node_expect_loss(struct node *n, int rank, const char *reason)
 {
-    node_await_loss(n, 5);
+    node_await_loss(n);
     node_check_loss(n, rank, reason);
 }
 

