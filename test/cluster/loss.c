@@ -1,6 +1,6 @@
 /*
- * A node is lost: killed, stopped, or gone without a word, at work or at rest. All others learn it in time, name that
- * node and no other, and nobody hangs.
+ * A node is lost: killed, stopped, or gone without a word, at work or at rest. All others learn it, of one that has ended
+ * without waiting for a time-out, name that node and no other, and nobody hangs.
  *
  * Every node is a process in the role `mortal`. Its workers do what the test says until a call fails; then every other call must
  * fail likewise, and the node must close.
@@ -19,8 +19,8 @@ enum { NODES_MAX = 4, WORKERS = 2, KEYS = 500, LENGTH = 50 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 #define PEER_TIMEOUT_S 2.0
-/* Beyond the promised peer_timeout_s and a second: for a machine that has other things to do. */
-#define SLACK_S 4.0
+/* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's patience may be what shows it. */
+#define PATIENT_S (2.0 * HANG_S)
 
 enum activity { AT_REST, AT_WORK, AT_BARRIER, AT_CLOSE, IN_A_STORM /* rows move */ };
 enum end { END_KILLED, END_STOPPED, END_EXITED };
@@ -49,7 +49,7 @@ struct member_worker {
 static void report_loss(const struct member *m)
 {
     CHECK_STR(locus_error(), "node ");
-    parent_tell("lost %.6f %d %s", now_s(), m->rank, locus_error());
+    parent_tell("lost %d %s", m->rank, locus_error());
 }
 
 /* Threads of a member are looked at by its parent only through what they say; the first to see the loss says it. */
@@ -292,17 +292,15 @@ struct scenario {
     int nodes, victim;
     enum activity activity;
     enum end end;
-    double when_s;    /* after all are ready */
-    double timeout_s; /* 0: the usual */
+    double when_s; /* after all are ready */
     /* filled in */
     struct child child[NODES_MAX];
-    double lost_s; /* when the end came */
     char name[32]; /* what messages must begin with */
 };
 
 static double timeout_of(const struct scenario *s)
 {
-    return s->timeout_s > 0 ? s->timeout_s : PEER_TIMEOUT_S;
+    return s->end == END_STOPPED ? PEER_TIMEOUT_S : PATIENT_S;
 }
 
 static void start(struct scenario *s)
@@ -327,23 +325,19 @@ static void end_victim(struct scenario *s)
     for (int i = 0; i < s->nodes; i++)
         if (child_has_spoken(&s->child[i]))
             test_fail(__FILE__, __LINE__, "before anything happened, node %d: %s", i, child_hear(&s->child[i]));
-    s->lost_s = now_s();
     if (s->end == END_KILLED) child_signal(victim, SIGKILL);
     if (s->end == END_STOPPED) child_signal(victim, SIGSTOP);
     if (s->end == END_EXITED) child_tell(victim, "exit");
     snprintf(s->name, sizeof s->name, "node %d (127.0.0.1:", s->victim);
 }
 
-/* "lost <seconds> <rank> <message>" */
+/* "lost <rank> <message>" */
 static void check_report(const struct scenario *s, const char *line)
 {
-    double when;
     int rank, at = 0;
-    if (sscanf(line, "lost %lf %d %n", &when, &rank, &at) != 2) test_fail(__FILE__, __LINE__, "it said: %s", line);
+    if (sscanf(line, "lost %d %n", &rank, &at) != 1) test_fail(__FILE__, __LINE__, "it said: %s", line);
     if (strncmp(line + at, s->name, strlen(s->name)) != 0)
         test_fail(__FILE__, __LINE__, "node %d was lost, but node %d says: %s", s->victim, rank, line + at);
-    if (when - s->lost_s > timeout_of(s) + 1 + SLACK_S)
-        test_fail(__FILE__, __LINE__, "node %d learned only after %.1f s: %s", rank, when - s->lost_s, line + at);
 }
 
 static void check_survivor(const struct scenario *s, struct child *c)
@@ -511,7 +505,7 @@ static void check_others_end(struct scenario *s)
 
 TEST(loss, killed_while_the_cluster_forms)
 {
-    enum { AT_ONCE = 3, JOIN_TIMEOUT_S = 2 };
+    enum { AT_ONCE = 3, JOIN_TIMEOUT_S = 4 };
     static struct scenario s[AT_ONCE];
     char address[ADDRESS_BYTES];
     for (int k = 0; k < AT_ONCE; k++) {
@@ -532,7 +526,7 @@ TEST(loss, killed_while_the_cluster_forms)
 static void lose_in_a_chain(int first, int messenger, int last)
 {
     static struct scenario s;
-    s = (struct scenario){.nodes = 3, .victim = first, .activity = AT_REST, .end = END_KILLED, .timeout_s = 10};
+    s = (struct scenario){.nodes = 3, .victim = first, .activity = AT_REST, .end = END_KILLED};
     start(&s);
     await_moment(&s);
     child_signal(&s.child[last], SIGSTOP);
@@ -563,7 +557,7 @@ static void *try_to_open(void *argument)
     struct hopeful *h = argument;
     struct locus_config c = team_config(&h->team, h->rank);
     locus *n = (locus *)(void *)h;
-    c.join_timeout_s = 0.6;
+    c.join_timeout_s = 2; /* for the others to come together */
     h->rc = locus_open(&c, &n);
     CHECK(n == NULL);
     snprintf(h->message, sizeof h->message, "%s", locus_error());
