@@ -323,8 +323,8 @@ static void push_for_a_while(struct seat *s)
 {
     struct batch all = batch_of_all(s->node);
     share(s, &all);
+    double began = now_s(); /* before the rounds are read, as its end is behind them */
     uint64_t rounds = stats_of(s->node).rounds, pushes = 0;
-    double began = now_s();
     fill(&all, 1);
     while (now_s() < began + 0.4) {
         CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
