@@ -1,9 +1,9 @@
 #include "process.h"
 
-#include <arpa/inet.h>
+#include "common/port.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -192,30 +192,9 @@ const char *__tsan_default_options(void)
 }
 #endif
 
-/* Below the range from which the kernel takes the ports of outgoing connections. */
-enum { PORT_MIN = 10000, PORT_MAX = 32000 };
-
-static bool port_is_free(int port)
-{
-    const int on = 1;
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    bool is_free = bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
-    close(fd);
-    return is_free;
-}
-
 void address_new(char address[ADDRESS_BYTES])
 {
-    static unsigned next;
-    do {
-        unsigned n = (unsigned)getpid() * 31 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-        int port = PORT_MIN + (int)(n % (PORT_MAX - PORT_MIN));
-        snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", port);
-        if (port_is_free(port)) return;
-    } while (true);
+    snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", port_new());
 }
 
 double now_s(void)

@@ -1,35 +1,20 @@
 #include "net/nodes.h"
 
+#include "common/port.h"
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t loss = PTHREAD_COND_INITIALIZER;
 static const struct locus_table two_tables[] = {{"users", 1000, 16, 0}, {NULL, 50, 8, 0}};
 
-/* Below the range from which connecting sockets get their ports. */
-int nodes_port(void)
-{
-    static int next;
-    if (next == 0) next = 10000 + getpid() * 13 % 20000;
-    for (;;) {
-        struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)++next)};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        int rc = bind(fd, (struct sockaddr *)&a, sizeof a);
-        close(fd);
-        if (rc == 0) return next;
-    }
-}
-
 const char *nodes_address(void)
 {
     static char address[32];
-    snprintf(address, sizeof address, "127.0.0.1:%d", nodes_port());
+    snprintf(address, sizeof address, "127.0.0.1:%d", port_new());
     return address;
 }
 

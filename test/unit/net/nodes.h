@@ -46,8 +46,6 @@ static inline void sleep_s(double seconds)
     nanosleep(&pause, NULL);
 }
 
-/* A port that nobody has. */
-int nodes_port(void);
 /* "127.0.0.1:PORT"; valid until the next call. */
 const char *nodes_address(void);
 

@@ -1,4 +1,5 @@
 /* Who joins, and with whom: agreement, differences, versions. */
+#include "common/port.h"
 #include "net/peers.h"
 #include "net/rendezvous_hello.h"
 #include "test.h"
@@ -57,7 +58,7 @@ TEST(rendezvous, an_ipv6_address_does)
 {
     struct node n[2];
     char address[32];
-    snprintf(address, sizeof address, "[::1]:%d", nodes_port());
+    snprintf(address, sizeof address, "[::1]:%d", port_new());
     nodes_init(n, 2, address);
     n[0].config.join_timeout_s = n[1].config.join_timeout_s = 2;
     nodes_do(n, 2, node_join);
@@ -70,7 +71,7 @@ TEST(rendezvous, a_host_name_does)
 {
     struct node n[2];
     char address[32];
-    snprintf(address, sizeof address, "localhost:%d", nodes_port());
+    snprintf(address, sizeof address, "localhost:%d", port_new());
     nodes_init(n, 2, address);
     nodes_join(n, 2);
     nodes_leave(n, 2);

@@ -1,4 +1,5 @@
 /* Who does not come, who comes and goes, and names that nobody knows. */
+#include "common/port.h"
 #include "net/late_name.h"
 #include "net/peers.h"
 #include "net/secret.h"
@@ -125,7 +126,7 @@ TEST(rendezvous, a_resolver_that_does_not_answer_is_asked_again)
 {
     struct node n[2];
     char address[32];
-    snprintf(address, sizeof address, LATE_NAME ":%d", nodes_port());
+    snprintf(address, sizeof address, LATE_NAME ":%d", port_new());
     nodes_init(n, 2, address);
     late_name_fails(3, EAI_AGAIN);
     nodes_join(n, 2);
