@@ -12,13 +12,6 @@
 
 enum { TEXT_BYTES = 1024 };
 
-/* What must be quick may take longer where a sanitizer watches. */
-#if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
-enum { PATIENCE = 5 };
-#else
-enum { PATIENCE = 1 };
-#endif
-
 struct node {
     struct rendezvous_config config;
     char data_address[32];
