@@ -311,6 +311,15 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
     return rc;
 }
 
+/* As cluster_loss, but leaves the sentence of what has failed here. */
+static bool has_lost(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    bool is_lost = c->is_lost;
+    pthread_mutex_unlock(&c->mutex);
+    return is_lost;
+}
+
 /* The others wait for this node: they hear why it does not come. */
 static void report_failure(struct cluster *c)
 {
@@ -337,7 +346,7 @@ int cluster_start(struct cluster *c, const struct cluster_start *start)
     if (rc == -ECANCELED) rc = cluster_loss(c);
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
-    if (rc && cluster_loss(c) == 0) report_failure(c);
+    if (rc && !has_lost(c)) report_failure(c);
     return rc ? rc : cluster_barrier(c, "open");
 }
 
