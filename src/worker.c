@@ -104,7 +104,7 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
     if (!w->missed) return 0; /* without other nodes */
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot_word(spot)))) w->missed[misses++] = (struct missed_row){i, 0};
+        if (!spot_is_held(spot, directory_load(spot.word))) w->missed[misses++] = (struct missed_row){i, 0};
     }
     return misses;
 }
@@ -185,7 +185,7 @@ static bool all_here(const locus_worker *w, const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot_word(spot)))) return false;
+        if (!spot_is_held(spot, directory_load(spot.word))) return false;
     }
     return true;
 }

@@ -230,18 +230,9 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-static void for_each_key(const struct intent_batch *b, void (*happens)(void *, uint64_t),
-                         const struct intent_events *events)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        events->fetch(events->context, b->index + i, b->count - i);
-        happens(events->context, b->index[i]);
-    }
-}
-
 static void end_batch(struct intent_batch *b, const struct intent_events *events)
 {
-    for_each_key(b, events->end, events);
+    for (uint32_t i = 0; i < b->count; i++) events->end(events->context, b->index[i]);
     free(b);
 }
 
@@ -386,7 +377,7 @@ static void begin_due(struct intents *all, struct worker_intents *w, locus_clock
             free(b);
             continue;
         }
-        for_each_key(b, events->begin, events);
+        for (uint32_t i = 0; i < b->count; i++) events->begin(events->context, b->index[i]);
         push(&w->active, b->end, b);
     }
 }

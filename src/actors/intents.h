@@ -96,8 +96,6 @@ struct intent_events {
     /* A key is wanted once more, once less. */
     void (*begin)(void *context, uint64_t index);
     void (*end)(void *context, uint64_t index);
-    /* `left` keys will follow, index[0] next: a hint to fetch what is needed of them. */
-    void (*fetch)(void *context, const uint64_t *index, size_t left);
     /* How many clocks ahead of the present one to act. */
     locus_clock (*window)(void *context, unsigned worker);
 };

@@ -26,9 +26,9 @@ struct location {
 };
 
 /* Inlined, as whatever takes a spot and is done for every entry: store.h says why. */
-static inline __attribute__((always_inline)) struct location location_of(const struct shard *s, struct spot spot)
+static inline struct location location_of(const struct shard *s, struct spot spot)
 {
-    directory_word w = directory_load(spot_word(spot));
+    directory_word w = directory_load(spot.word);
     switch (directory_state(w)) {
     case DIRECTORY_UNTOUCHED: {
         unsigned home = spot_home(spot);

@@ -164,18 +164,6 @@ void rounds_say_set(struct shard *s, struct record *r)
     queue_what_must_be_said(s, r, shard_spot(s, r->index));
 }
 
-/* Words and places of records first, the records when those are here. */
-void rounds_fetch(void *shard, const uint64_t *index, size_t left)
-{
-    enum { FOUND = 6, FAR = 12 };
-    const struct shard *s = shard;
-    if (left > FAR) {
-        record_fetch(&s->records, index[FAR]);
-        __builtin_prefetch(spot_word(shard_spot(s, index[FAR])), 0, 3);
-    }
-    if (left > FOUND) record_fetch_found(&s->records, index[FOUND]);
-}
-
 void rounds_want(void *shard, uint64_t index)
 {
     struct shard *s = shard;
@@ -274,7 +262,6 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
 static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum rounds_class class, size_t bytes)
 {
     for (size_t n = list_length(l); n > 0 && bytes < ROUNDS_BYTES; n--) {
-        rounds_fetch(s, l->index + l->first, list_length(l));
         struct record *r = record_find(&s->records, list_pop(s, l));
         if (!r || !(r->queued & class)) continue;
         r->queued &= (uint8_t) ~class;
@@ -290,7 +277,6 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
     struct peer_round *p = &s->rounds.peer[peer];
     size_t before = bytes;
     while (list_length(&p->refresh) > 0 && bytes < ROUNDS_BYTES) {
-        rounds_fetch(s, p->refresh.index + p->refresh.first, list_length(&p->refresh));
         struct record *r = record_find(&s->records, list_pop(s, &p->refresh));
         if (r) bytes += owner_refresh(s, r, peer);
     }

@@ -78,7 +78,6 @@ uint64_t rounds_turn(struct shard *);
 /* The node wants the key once more, once less. For intents.h. */
 void rounds_want(void *shard, uint64_t index);
 void rounds_unwant(void *shard, uint64_t index);
-void rounds_fetch(void *shard, const uint64_t *index, size_t left);
 locus_clock rounds_window(void *shard, unsigned worker);
 
 /* A set of the key's replica waits to be said. */

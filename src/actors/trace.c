@@ -187,7 +187,7 @@ static void look_at(const struct shard *s, struct trace *t, struct traced *k)
     struct spot spot = shard_spot(s, k->index);
     struct location l = location_of(s, spot);
     const struct record *r = record_find(&s->records, k->index);
-    directory_word word = directory_load(spot_word(spot));
+    directory_word word = directory_load(spot.word);
     uint64_t epoch = s->records.epoch[k->index];
     char place = l.is_here ? OWNER : l.is_replica ? REPLICA : ELSEWHERE;
     bool intends = r && r->wanted > 0;

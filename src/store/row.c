@@ -36,15 +36,15 @@ static directory_word latch_here(struct spot s)
 {
     unsigned spins = 0;
     for (;;) {
-        directory_word w = directory_load(spot_word(s));
+        directory_word w = directory_load(s.word);
         LOCUS_YIELD();
         if (directory_is_latched(w)) {
-            directory_want(spot_word(s), w);
+            directory_want(s.word, w);
             spin_wait(&spins);
             continue;
         }
         if (!spot_is_held(s, w)) return w;
-        if (directory_try_latch(spot_word(s), w)) return w | DIRECTORY_LATCH;
+        if (directory_try_latch(s.word, w)) return w | DIRECTORY_LATCH;
     }
 }
 
@@ -57,7 +57,7 @@ static int read_latched(struct spot s, float *values)
         floats_copy(values, slot_row(s.part, w), s.part->length);
     else
         memset(values, 0, s.part->row_bytes);
-    directory_publish(spot_word(s), w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
+    directory_publish(s.word, w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 
@@ -65,12 +65,12 @@ int row_read_slowly(struct part *p, uint64_t index, float *values)
 {
     struct spot s = part_spot(p, index);
     for (int i = 0; i < READ_ATTEMPTS; i++) {
-        directory_word w = directory_load(spot_word(s));
+        directory_word w = directory_load(s.word);
         LOCUS_YIELD();
         if (directory_is_readable(w)) {
             floats_copy(values, slot_row(p, w), p->length);
             LOCUS_YIELD();
-            if (directory_is_unchanged(spot_word(s), w)) return directory_is_replica(w);
+            if (directory_is_unchanged(s.word, w)) return directory_is_replica(w);
         } else if (!spot_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
@@ -92,7 +92,7 @@ static void fill_slot(struct part *p, uint64_t slot, const float *values)
 
 static void unlatch(struct spot s, directory_word w)
 {
-    directory_publish(spot_word(s), w & ~DIRECTORY_LATCH);
+    directory_publish(s.word, w & ~DIRECTORY_LATCH);
 }
 
 /* Two slots for a replica: the copy's is returned. */
@@ -117,10 +117,10 @@ static uint64_t fresh_version(struct part *p)
 /* Publishes a shared row with its change, and marks the key with the first change since the shard last looked. */
 static void publish_dirty(struct spot s, directory_word w)
 {
-    bool wanted = directory_is_wanted(spot_word(s));
-    directory_publish(spot_word(s), w | DIRECTORY_DIRTY);
+    bool wanted = directory_is_wanted(s.word);
+    directory_publish(s.word, w | DIRECTORY_DIRTY);
     if (!(w & DIRECTORY_DIRTY)) marks_set(s.part->marks, s.index);
-    if (__builtin_expect(wanted, 0)) row_give_way(spot_word(s));
+    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
 }
 
 /* Full replication: a first update of what is a replica of zeros. */
@@ -152,7 +152,7 @@ static int write_first(struct spot s, const float *values, directory_word w)
     if (s.part->is_full)
         publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
     else
-        directory_publish(spot_word(s), directory_main(slot, 1));
+        directory_publish(s.word, directory_main(slot, 1));
     return 0;
 }
 
@@ -201,7 +201,7 @@ int row_take(struct mover *m, struct spot s, float *values, bool *written, direc
     else if (values)
         memset(values, 0, s.part->row_bytes);
     LOCUS_YIELD();
-    directory_publish(spot_word(s), next);
+    directory_publish(s.word, next);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.part, directory_slot(w));
     return 0;
@@ -209,17 +209,17 @@ int row_take(struct mover *m, struct spot s, float *values, bool *written, direc
 
 bool row_take_empty(struct spot s, directory_word next)
 {
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (directory_is_latched(w) || directory_has_row(w) || !spot_is_here(s, w)) return false;
-    return __atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 int row_put(struct spot s, const float *values)
 {
-    if (spot_is_here(s, directory_load(spot_word(s)))) return -EEXIST;
+    if (spot_is_here(s, directory_load(s.word))) return -EEXIST;
     if (!values) {
-        directory_publish(spot_word(s), directory_empty());
+        directory_publish(s.word, directory_empty());
         return 0;
     }
     uint64_t slot = slab_take(&s.part->slab, own_slot(s));
@@ -227,7 +227,7 @@ int row_put(struct spot s, const float *values)
     LOCUS_YIELD();
     fill_slot(s.part, slot, values);
     LOCUS_YIELD();
-    directory_publish(spot_word(s), directory_main(slot, fresh_version(s.part)));
+    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -244,7 +244,7 @@ static directory_word latch(struct spot s)
 void row_read_version(struct spot s, float *values, directory_word *w)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
-        *w = directory_load(spot_word(s));
+        *w = directory_load(s.word);
         LOCUS_YIELD();
         if (!directory_is_readable(*w)) {
             cpu_relax();
@@ -252,7 +252,7 @@ void row_read_version(struct spot s, float *values, directory_word *w)
         }
         floats_copy(values, slot_row(s.part, *w), s.part->length);
         LOCUS_YIELD();
-        if (directory_is_unchanged(spot_word(s), *w)) return;
+        if (directory_is_unchanged(s.word, *w)) return;
     }
     *w = latch(s);
     if (directory_has_row(*w))
@@ -266,7 +266,7 @@ directory_word row_word(struct spot s)
 {
     unsigned spins = 0;
     for (;;) {
-        directory_word w = directory_load(spot_word(s));
+        directory_word w = directory_load(s.word);
         if (!directory_is_latched(w)) return w;
         LOCUS_YIELD();
         spin_wait(&spins);
@@ -286,19 +286,19 @@ int row_share(struct spot s)
         }
         floats_zero(part_row(s.part, slot), s.part->length);
     }
-    directory_publish(spot_word(s), directory_held(DIRECTORY_SHARED, slot, version));
+    directory_publish(s.word, directory_held(DIRECTORY_SHARED, slot, version));
     return 0;
 }
 
 void row_unshare(struct spot s)
 {
     directory_word w = latch(s);
-    directory_publish(spot_word(s), directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
+    directory_publish(s.word, directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
 }
 
 void row_clean(struct spot s)
 {
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(s.word);
     if (!(w & DIRECTORY_DIRTY)) return;
     w = latch(s);
     unlatch(s, w & ~DIRECTORY_DIRTY);
@@ -315,7 +315,7 @@ int row_replicate(struct spot s, const float *values)
         floats_zero(part_row(s.part, slot), s.part->length);
     floats_zero(part_row(s.part, slot + 1), s.part->length);
     LOCUS_YIELD();
-    directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -332,7 +332,7 @@ int row_ensure_replica(struct spot s)
     }
     floats_zero(part_row(s.part, slot), s.part->length);
     floats_zero(part_row(s.part, slot + 1), s.part->length);
-    directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -372,10 +372,10 @@ void row_collect(struct spot s, float *updates)
 
 bool row_forget_clean(struct mover *m, struct spot s, directory_word next)
 {
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
-    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
     if (directory_has_row(w)) mover_free(m, s.part, directory_slot(w));
     return true;
 }
@@ -386,7 +386,7 @@ void row_forget(struct mover *m, struct spot s, float *updates, directory_word n
     LOCUS_YIELD();
     take_updates(s, w, updates);
     LOCUS_YIELD();
-    directory_publish(spot_word(s), next);
+    directory_publish(s.word, next);
     mover_free(m, s.part, directory_slot(w));
 }
 
@@ -404,7 +404,7 @@ int row_promote(struct mover *m, struct spot s, const float *values)
     LOCUS_YIELD();
     if (w & DIRECTORY_DIRTY) s.part->add(row, updates_row(s.part, w), s.part->length);
     LOCUS_YIELD();
-    directory_publish(spot_word(s), directory_main(slot, fresh_version(s.part)));
+    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
     mover_free(m, s.part, directory_slot(w));
     return 0;
 }
@@ -430,7 +430,7 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 static inline __attribute__((always_inline)) struct spot fetch_spot(const struct store *s, locus_key key)
 {
     struct spot spot = store_spot(s, key);
-    __builtin_prefetch(spot_word(spot), 0, 3);
+    __builtin_prefetch(spot.word, 0, 3);
     fetch_slot(spot.part, spot_home_slot(spot));
     return spot;
 }
@@ -439,7 +439,7 @@ static inline __attribute__((always_inline)) struct spot fetch_spot(const struct
  * replica also the sum of its updates. */
 static inline __attribute__((always_inline)) void fetch_moved(struct spot s, bool writes)
 {
-    directory_word w = __atomic_load_n(spot_word(s), __ATOMIC_RELAXED);
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     if (!directory_has_row(w) || directory_slot(w) == spot_home_slot(s)) return;
     fetch_slot(s.part, directory_slot(w));
     if (writes && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1);

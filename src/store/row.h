@@ -44,12 +44,12 @@ static inline float *row_at(struct spot s, directory_word w)
 
 static inline int row_read(struct spot s, float *values)
 {
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (__builtin_expect(directory_is_readable(w), 1)) {
         floats_copy(values, row_at(s, w), s.part->length);
         LOCUS_YIELD();
-        if (__builtin_expect(directory_is_unchanged(spot_word(s), w), 1)) return directory_is_replica(w);
+        if (__builtin_expect(directory_is_unchanged(s.word, w), 1)) return directory_is_replica(w);
     }
     return row_read_slowly(s.part, s.index, values);
 }
@@ -68,16 +68,16 @@ static inline void row_write_latched(struct spot s, directory_word w, const floa
     else
         floats_copy(row, values, s.part->length);
     LOCUS_YIELD();
-    bool wanted = directory_is_wanted(spot_word(s));
-    directory_publish(spot_word(s), w + DIRECTORY_VERSION_ONE);
-    if (__builtin_expect(wanted, 0)) row_give_way(spot_word(s));
+    bool wanted = directory_is_wanted(s.word);
+    directory_publish(s.word, w + DIRECTORY_VERSION_ONE);
+    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
 }
 
 static inline int row_write(struct spot s, const float *values, enum row_change change)
 {
-    directory_word w = __atomic_load_n(spot_word(s), __ATOMIC_RELAXED);
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(spot_word(s), w), 0))
+    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(s.word, w), 0))
         return row_write_slowly(s.part, s.index, values, change);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
         return row_write_shared(s.part, s.index, w, values, change);
@@ -99,7 +99,7 @@ static inline int row_set(struct spot s, const float *values)
  * *is_replica: 0 or 1. */
 static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
 {
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
     if (__builtin_expect(directory_has_row(w), 1)) return row_at(s, w);
@@ -139,7 +139,7 @@ void row_refresh(struct spot, const float *values);
 /* Are there updates that the owner has not got? */
 static inline bool row_is_dirty(struct spot s)
 {
-    return __atomic_load_n(spot_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
+    return __atomic_load_n(s.word, __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
 }
 /* Takes them out, and leaves none. */
 void row_collect(struct spot, float *updates);
@@ -157,7 +157,7 @@ void rows_fetch_moved(const struct store *, const locus_key *keys, size_t n);
 /* The word alone. */
 static inline void word_fetch(const struct store *s, locus_key key)
 {
-    __builtin_prefetch(spot_word(store_spot(s, key)), 0, 3);
+    __builtin_prefetch(store_spot(s, key).word, 0, 3);
 }
 
 /*

@@ -42,15 +42,9 @@ static locus_clock window(void *context, unsigned worker)
     return ((struct desk *)context)->window;
 }
 
-static void fetch(void *context, const uint64_t *index, size_t left)
-{
-    (void)context;
-    CHECK(left > 0 && index != NULL);
-}
-
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, begin, end, fetch, window};
+    const struct intent_events events = {d, begin, end, window};
     intents_turn(&d->intents, &events);
 }
 

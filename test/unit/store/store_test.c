@@ -31,15 +31,15 @@ TEST(store, every_key_has_a_word_of_its_own)
         open_mixed(&s, shards, 1, 0);
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
             struct spot spot = store_spot(&s, a);
-            CHECK_EQ(*spot_word(spot), 0);
-            *spot_word(spot) = a + 1;
+            CHECK_EQ(*spot.word, 0);
+            *spot.word = a + 1;
             CHECK_EQ(spot.part->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
             CHECK_EQ(spot.part->row_bytes, spot.part->length * 4);
             CHECK(spot_home_slot(spot) < spot.part->keys);
         }
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            CHECK_EQ(*spot_word(store_spot(&s, a)), a + 1);
-            *spot_word(store_spot(&s, a)) = 0;
+            CHECK_EQ(*store_spot(&s, a).word, a + 1);
+            *store_spot(&s, a).word = 0;
         }
         store_fini(&s);
     }
