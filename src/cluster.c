@@ -91,9 +91,23 @@ static void lost_by_link(void *context, unsigned rank, const char *reason)
     lose(c, rank, reason);
 }
 
+/* For a moment, until a loss is noted. */
+static void await_note(struct cluster *c)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += 1;
+    pthread_mutex_lock(&c->mutex);
+    while (!c->is_lost && pthread_cond_timedwait(&c->noted, &c->mutex, &deadline) == 0) continue;
+    pthread_mutex_unlock(&c->mutex);
+}
+
+/* When rank 0 has left because of another node's failure it has said so on its links: they have the first word. */
 static void lost_by_rendezvous(void *context, int rank, const char *reason)
 {
-    lose(context, (unsigned)rank, reason);
+    struct cluster *c = context;
+    if (rank == 0 && c->rank != 0) await_note(c);
+    lose(c, (unsigned)rank, reason);
 }
 
 int cluster_loss(struct cluster *c)
@@ -105,15 +119,11 @@ int cluster_loss(struct cluster *c)
     return rc;
 }
 
-/* The rendezvous says that a node was lost; which one it is about to tell from a thread of its own. */
+/* The rendezvous says that a node was lost; which one it tells from a thread of its own, and not always at once. */
 static int await_loss(struct cluster *c, int rc)
 {
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += 1;
-    pthread_mutex_lock(&c->mutex);
-    while (!c->is_lost && pthread_cond_timedwait(&c->noted, &c->mutex, &deadline) == 0) continue;
-    pthread_mutex_unlock(&c->mutex);
+    await_note(c);
+    await_note(c);
     int loss = cluster_loss(c);
     return loss ? loss : rc;
 }
@@ -402,8 +412,9 @@ int cluster_leave(struct cluster *c)
 void cluster_free(struct cluster *c)
 {
     if (!c) return;
-    rendezvous_free(c->rendezvous); /* first: it may call `lost` until then */
+    rendezvous_stop(c->rendezvous); /* first: until then it may tell the reactors of a loss */
     end_reactors(c);
+    rendezvous_free(c->rendezvous); /* last: until then they may tell it of one */
     if (c->listener >= 0) close(c->listener);
     if (c->machine) pinning_machine_fini(c->machine);
     pthread_cond_destroy(&c->noted);

@@ -644,7 +644,7 @@ void rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 {
     INVARIANT(rank >= 0 && (unsigned)rank < r->size, "a node was reported as lost whose rank does not exist");
     rendezvous_hub_lock(&r->hub);
-    if (r->phase == RUNNING || r->phase == LEAVING) {
+    if (!r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING)) {
         struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
         rendezvous_put_u32(m, (uint32_t)rank);
         rendezvous_put_text(m, reason);
@@ -667,8 +667,12 @@ static void await_loss(struct rendezvous *r)
 
 static void stop(struct rendezvous *r)
 {
-    if (r->has_hub && !r->is_stopped) rendezvous_hub_stop(&r->hub);
-    r->is_stopped = true;
+    if (r->has_hub && !r->is_stopped) {
+        rendezvous_hub_lock(&r->hub);
+        r->is_stopped = true; /* from now on there may be no channel */
+        rendezvous_hub_unlock(&r->hub);
+        rendezvous_hub_stop(&r->hub);
+    }
     if (r->server) rendezvous_server_stop(r->server);
     r->server = NULL;
 }
@@ -692,15 +696,21 @@ int rendezvous_leave(struct rendezvous *r)
     return rc;
 }
 
-void rendezvous_free(struct rendezvous *r)
+void rendezvous_stop(struct rendezvous *r)
 {
     if (!r) return;
-    if (r->has_hub) {
+    if (r->has_hub && !r->is_stopped) {
         rendezvous_hub_lock(&r->hub);
         await_loss(r);
         rendezvous_hub_unlock(&r->hub);
     }
     stop(r);
+}
+
+void rendezvous_free(struct rendezvous *r)
+{
+    if (!r) return;
+    rendezvous_stop(r);
     if (r->has_hub) rendezvous_hub_fini(&r->hub);
     rendezvous_message_let_go(r->hello);
     secret_forget(&r->secret);

@@ -89,6 +89,8 @@ void rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
 /* Leaves in order, with all others: a barrier, after which the ends of connections are no failures and the address may
  * be used again at once. -ECONNRESET when a member was lost: then it only says goodbye, without waiting. */
 int rendezvous_leave(struct rendezvous *);
+/* Ends its threads: `lost` is called no more, and what is reported goes nowhere. NULL is allowed, and again. */
+void rendezvous_stop(struct rendezvous *);
 void rendezvous_free(struct rendezvous *);
 
 #endif

@@ -248,6 +248,20 @@ TEST(rendezvous, a_node_that_is_freed_without_leaving_is_lost)
     CHECK_EQ(n[2].losses, 0);
 }
 
+/* As the links of a node do that ends because something has failed. */
+TEST(rendezvous, what_is_reported_after_the_stop_goes_nowhere)
+{
+    struct node n[2];
+    nodes_form(n, 2);
+    for (int rank = 1; rank >= 0; rank--) {
+        rendezvous_stop(n[rank].rendezvous);
+        rendezvous_report_lost(n[rank].rendezvous, 1 - rank, "went mad");
+        rendezvous_stop(n[rank].rendezvous);
+        rendezvous_free(n[rank].rendezvous);
+    }
+    CHECK_EQ(n[1].losses, 0);
+}
+
 /* Rank 0 is gone right after it has told of a loss: the others must have heard it. */
 TEST(rendezvous, the_first_loss_is_heard_although_rank_0_leaves_at_once)
 {
