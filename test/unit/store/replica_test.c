@@ -301,7 +301,7 @@ enum { ADDERS = 2, READERS = 2, THREADS = ADDERS + READERS, ROUNDS = 150 };
 
 struct storm {
     struct fixture *f;
-    int stop;                /* atomic */
+    int begun, stop;         /* atomic: threads that are at work; whether they are to end */
     uint64_t added[ADDERS];  /* by each, to their row */
     uint64_t reads[READERS]; /* that found the row */
 };
@@ -323,6 +323,8 @@ static void *add_ones(void *argument)
     struct thread *t = argument;
     float ones[ROOM];
     for (int i = 0; i < LENGTH; i++) ones[i] = 1;
+    CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
+    __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
     while (!is_over(t->storm)) {
         if (row_add(theirs(t->storm->f), ones) >= 0) t->storm->added[t->number]++;
         CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
@@ -341,6 +343,7 @@ static void *read_rows(void *argument)
 {
     struct thread *t = argument;
     float row[ROOM];
+    __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
     while (!is_over(t->storm)) {
         if (row_read(theirs(t->storm->f), row) >= 0) {
             check_whole(row);
@@ -352,6 +355,7 @@ static void *read_rows(void *argument)
     return NULL;
 }
 
+/* Returns when all are at work: on a busy machine the storm could be over before. */
 static void start(struct storm *s, struct thread *thread)
 {
     for (int i = 0; i < THREADS; i++) {
@@ -359,6 +363,7 @@ static void start(struct storm *s, struct thread *thread)
         thread[i] = (struct thread){.storm = s, .number = adds ? i : i - ADDERS};
         CHECK_EQ(pthread_create(&thread[i].thread, NULL, adds ? add_ones : read_rows, &thread[i]), 0);
     }
+    while (__atomic_load_n(&s->begun, __ATOMIC_RELAXED) < THREADS) sched_yield();
 }
 
 static void stop(struct storm *s, const struct thread *thread)
