@@ -162,7 +162,7 @@ report_stage() {
     [ "$f" -gt 0 ] && word=FAILED
     printf '== %s\n' "$stage"
     if [ "$f" -gt 0 ]; then
-        tail -n 100 "$log"
+        grep -vE '^ok |^\[(PASS|RUN) *\]' "$log" | tail -n 60
     else
         grep -E '^\[====\] Synthesis|^[0-9]+ passed, ' "$log"
     fi
