@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "signals.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -7,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COLOURS = 6, FIRST_COLOUR = 31 };
+enum { COLOURS = 6, FIRST_COLOUR = 31, LOOK_MS = 100, PATIENCE_MS = 1000 };
 
 static void make_prefix(struct output *o, unsigned rank, const struct output_style *s)
 {
@@ -35,14 +37,27 @@ void output_fini(struct output *o)
     free(o->line);
 }
 
-/* Polls first: a terminal that was stopped (Ctrl-S) shall not keep us from hearing signals, which end the waiting. */
-static void write_all(int fd, const char *bytes, size_t length)
+/* False: it is broken, or has no room although we are to end. A terminal that was stopped (Ctrl-S) must not keep us. */
+static bool await_room(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    while (length > 0) {
-        if (poll(&p, 1, -1) < 0) return;
-        ssize_t n = write(fd, bytes, length);
-        if (n <= 0) return;
+    for (int patience_ms = PATIENCE_MS; patience_ms > 0;) {
+        int n = poll(&p, 1, LOOK_MS);
+        if (n > 0) return true;
+        if (n < 0 && errno != EINTR) return false;
+        if (signals_want_end()) patience_ms -= LOOK_MS;
+    }
+    return false;
+}
+
+/* That a node has ended interrupts us, too, and must lose nothing. */
+static void write_all(struct output *o, const char *bytes, size_t length)
+{
+    while (length > 0 && !o->is_given_up) {
+        o->is_given_up = !await_room(o->to);
+        ssize_t n = o->is_given_up ? 0 : write(o->to, bytes, length);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+        if (n <= 0) continue;
         bytes += n;
         length -= (size_t)n;
     }
@@ -52,7 +67,7 @@ static void show_line(struct output *o)
 {
     size_t length = o->prefix_bytes + o->have;
     o->line[length++] = '\n';
-    write_all(o->to, o->line, length);
+    write_all(o, o->line, length);
     o->have = 0;
 }
 

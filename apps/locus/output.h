@@ -3,7 +3,7 @@
  *
  * Callers   run.c, for descriptors that are a terminal
  * Memory    one line of at most OUTPUT_LINE_MAX bytes; longer ones are shown in pieces
- * Waiting   as long as the terminal does; a signal ends that, and what was to be written is lost
+ * Waiting   as long as the terminal does; when a signal asks us to end, a second longer, then the rest is lost
  * Life      output_init, output_pump until it returns false, output_fini
  */
 #ifndef LOCUS_RUN_OUTPUT_H
@@ -20,7 +20,8 @@ struct output {
     char prefix[OUTPUT_PREFIX_MAX];
     size_t prefix_bytes, have;
     bool was_shown_by_return;
-    char *line; /* prefix and line */
+    bool is_given_up; /* nobody took what was to be shown when we were to end */
+    char *line;       /* prefix and line */
 };
 
 /* How the output of `to` is to look. */

@@ -8,11 +8,13 @@
 
 static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
 static int ends[2] = {-1, -1};
+static volatile sig_atomic_t end_is_wanted;
 
 static void on_signal(int signal)
 {
     int saved = errno;
     unsigned char byte = (unsigned char)signal;
+    if (signal != SIGPIPE && signal != SIGCHLD) end_is_wanted = 1;
     /* A full pipe has enough to say; a lost SIGCHLD does not matter, because all children are looked at then. */
     if (signal != SIGPIPE && write(ends[1], &byte, 1) < 0) errno = saved;
     errno = saved;
@@ -38,6 +40,11 @@ int signals_next(void)
 {
     unsigned char byte;
     return read(ends[0], &byte, 1) == 1 ? byte : 0;
+}
+
+bool signals_want_end(void)
+{
+    return end_is_wanted;
 }
 
 void signals_block(void)

@@ -12,11 +12,15 @@
 #ifndef LOCUS_RUN_SIGNALS_H
 #define LOCUS_RUN_SIGNALS_H
 
+#include <stdbool.h>
+
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
  * SIGPIPE is nothing any more: writing returns EPIPE. A blocked write() is ended by any of them with EINTR. */
 int signals_open(void);
 /* The next one that has come, 0 for none. */
 int signals_next(void);
+/* Has one come that asks us to end? For who waits elsewhere than at the pipe. */
+bool signals_want_end(void);
 
 /* Around fork(): no handler of ours runs in the child, which undoes both before exec. */
 void signals_block(void);

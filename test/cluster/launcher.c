@@ -228,10 +228,26 @@ TEST(launcher, shows_all_of_much_output)
     struct command c;
     CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path()), 0);
     is_in(&c.out, "300000\n");
+    /* The nodes end while we wait for the reader. */
+    CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- sh -c 'seq 12000; sleep 0.5' | (sleep 1.5; wc -l)",
+                         locus_path()),
+             0);
+    is_in(&c.out, "36000\n");
     /* Longer than what is kept of one. */
     CHECK_EQ(command_run(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl", locus_path()), 0);
     is_in(&c.out, " 3 ");
     is_in(&c.out, " 20015\n");
+}
+
+TEST(launcher, ends_though_nobody_takes_what_it_shows)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c,
+                         "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
+                         "sleep 1; kill $p; wait $p; echo status $?; rm -r $d",
+                         locus_path()),
+             0);
+    is_in(&c.out, "status 143\n");
 }
 
 TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
