@@ -454,7 +454,7 @@ static void free_reactor(struct reactor *r)
 static int open_reactor(struct reactor *r, const struct cluster_start *start)
 {
     r->turn_ns = NEVER;
-    r->port = (struct port){r, port_entry, port_complete, port_now_ns};
+    r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->said_to = calloc(sim.nodes, sizeof *r->said_to);

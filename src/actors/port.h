@@ -23,6 +23,8 @@ struct port {
     void (*complete)(void *context, struct request *, int rc);
     /* Nanoseconds that have passed since some moment; they never go back. */
     uint64_t (*now_ns)(void *context);
+    /* Processor time of this thread so far. Asking takes half a microsecond. */
+    uint64_t (*cpu_ns)(void *context);
 };
 
 #endif

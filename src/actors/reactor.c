@@ -82,6 +82,12 @@ static uint64_t port_now_ns(void *context)
     return clock_now_ns();
 }
 
+static uint64_t port_cpu_ns(void *context)
+{
+    (void)context;
+    return clock_cpu_ns();
+}
+
 static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f, const void *body)
 {
     struct reactor *r = context;
@@ -161,7 +167,7 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .place = c->place,
                               .lost = c->lost,
                               .context = c->context};
-        r->port = (struct port){r, port_entry, port_complete, port_now_ns};
+        r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
         r->said_to = calloc(r->nodes, sizeof *r->said_to);

@@ -261,7 +261,7 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
 
 static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum rounds_class class, size_t bytes)
 {
-    for (size_t n = list_length(l); n > 0 && bytes < ROUNDS_BYTES; n--) {
+    for (size_t n = list_length(l); n > 0 && bytes < s->rounds.room; n--) {
         struct record *r = record_find(&s->records, list_pop(s, l));
         if (!r || !(r->queued & class)) continue;
         r->queued &= (uint8_t) ~class;
@@ -276,7 +276,7 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
 {
     struct peer_round *p = &s->rounds.peer[peer];
     size_t before = bytes;
-    while (list_length(&p->refresh) > 0 && bytes < ROUNDS_BYTES) {
+    while (list_length(&p->refresh) > 0 && bytes < s->rounds.room) {
         struct record *r = record_find(&s->records, list_pop(s, &p->refresh));
         if (r) bytes += owner_refresh(s, r, peer);
     }
@@ -287,7 +287,7 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
 static size_t emit_pokes(struct shard *s, unsigned peer, size_t bytes)
 {
     struct index_list *l = &s->rounds.peer[peer].poke;
-    for (size_t n = list_length(l); n > 0 && bytes < ROUNDS_BYTES; n--) {
+    for (size_t n = list_length(l); n > 0 && bytes < s->rounds.room; n--) {
         struct record *r = record_find(&s->records, list_pop(s, l));
         r->queued &= (uint8_t)~ROUNDS_POKE;
         if (owner_poke(s, r, peer)) bytes += exchange_bytes(0, shard_spot(s, r->index).part->length);
@@ -455,11 +455,11 @@ static void synchronize(struct shard *s, bool sync)
 
 static void govern(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
-    uint64_t now = s->port->now_ns(s->port->context);
-    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + (now - began_ns) + rounds * s->round_ns);
+    uint64_t cost = s->port->cpu_ns(s->port->context) - began_ns;
+    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + cost + rounds * s->round_ns);
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
     s->rounds.sync_cost_ns = 0;
-    s->rounds.sync_ns = now + pause;
+    s->rounds.sync_ns = s->port->now_ns(s->port->context) + pause;
 }
 
 uint64_t rounds_turn(struct shard *s)
@@ -469,7 +469,7 @@ uint64_t rounds_turn(struct shard *s)
     bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
     bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
     if (waits) {
-        uint64_t began = sync ? s->port->now_ns(s->port->context) : 0;
+        uint64_t began = sync ? s->port->cpu_ns(s->port->context) : 0;
         uint64_t rounds = s->counters.rounds;
         synchronize(s, sync);
         if (sync && s->counters.rounds > rounds) govern(s, began, s->counters.rounds - rounds);
@@ -596,6 +596,14 @@ void rounds_row_is_here(struct shard *s, struct record *r, bool answers)
 
 /* ---- life ---- */
 
+/* Each of the other nodes has a round under way to each: they wait for one another, and what all of them carry together
+ * is how old replicas get. Between two, large ones are worth their while: they wait for a processor, not for others. */
+static size_t room_of_round(unsigned nodes)
+{
+    size_t others = nodes > 1 ? nodes - 1 : 1, room = ROUNDS_BYTES_MAX / (others * others);
+    return room > ROUNDS_BYTES_MIN ? room : ROUNDS_BYTES_MIN;
+}
+
 static int init_peer(struct shard *s, struct peer_round *p)
 {
     p->timing = calloc(s->workers, sizeof *p->timing);
@@ -608,6 +616,7 @@ int rounds_init(struct shard *s)
 {
     struct rounds *all = &s->rounds;
     int rc = 0;
+    all->room = room_of_round(s->nodes);
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));

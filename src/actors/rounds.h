@@ -12,7 +12,8 @@
  *   refresh   rows of ours that changed, for their holders
  *
  * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
- * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers.
+ * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers
+ * (time of this thread: where cores are shared the clock counts what others had, and replicas got several times as old).
  * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
  * round_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *
@@ -31,7 +32,8 @@ struct shard;
 
 enum {
     ROUNDS_GOVERNOR = 8,
-    ROUNDS_BYTES = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
+    ROUNDS_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
+    ROUNDS_BYTES_MIN = 1 << 14,
 };
 
 enum rounds_class { ROUNDS_URGENT = 1, ROUNDS_LAZY = 2, ROUNDS_POKE = 4 };
@@ -58,6 +60,7 @@ struct rounds {
     struct peer_round *peer; /* [nodes] */
     uint64_t *soon, *later;  /* bits of peers that a turn looks at; that one looks at which synchronizes, too */
     locus_clock *window;     /* [workers] how far ahead to act on intents */
+    size_t room;             /* bytes that a round may carry, with its answers */
     uint64_t windows_ns;     /* when they were last looked at */
     bool windows_changed;
     uint64_t sync_ns;        /* not before: the governor's next moment */

@@ -465,7 +465,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     struct node *n = &all->node[rank];
     n->all = all;
     n->rank = rank;
-    n->port = (struct port){n, port_entry, port_complete, port_now_ns};
+    n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
     for (unsigned w = 0; w < WORKERS; w++) n->clocks[w] = &n->clock[w];
     const struct store_config store = {
         .tables = tables,

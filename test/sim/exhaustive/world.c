@@ -124,7 +124,7 @@ static void open_node(unsigned rank)
                                         .is_full = scenario.technique == LOCUS_FULL_REPLICATION};
     struct node *n = &world.node[rank];
     n->rank = rank;
-    n->port = (struct port){n, port_entry, port_complete, port_now_ns};
+    n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
     const struct shard_config c = {.store = &store[rank],
                                    .port = &n->port,
                                    .technique = scenario.technique,

@@ -530,7 +530,7 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     r->node = (unsigned)c->rank;
     r->number = number;
     r->turn_ns = UINT64_MAX;
-    r->port = (struct port){r, port_entry, port_complete, port_now_ns};
+    r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;

@@ -60,3 +60,56 @@ TEST(rounds, the_governor_counts_the_frames_of_rounds_that_it_serves)
     world_deliver_all(w);
     world_free(w);
 }
+
+enum { KEYS_A_NODE = 650, LONG = 64 };
+
+/* All main copies of node 0 change, and its shard has a turn. */
+static struct world *change_all(unsigned nodes)
+{
+    static const float ones[LONG] = {1};
+    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
+    for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
+        struct spot spot = store_spot(&w->node[0].store, key);
+        if (spot_home(spot) == 0) shard_write(&w->node[0].shard, spot, ones, ROW_ADD);
+    }
+    shard_turn(&w->node[0].shard, w->now_ns);
+    return w;
+}
+
+static size_t bytes_to(const struct world *w, unsigned peer)
+{
+    const struct world_link *l = &w->link[0][peer];
+    size_t bytes = 0;
+    for (unsigned i = 0; i < l->count; i++) bytes += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.body_bytes;
+    return bytes;
+}
+
+/* What is left goes on without the governor. */
+TEST(rounds, are_the_smaller_the_more_nodes_there_are)
+{
+    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), room = ROUNDS_BYTES_MAX / 9;
+    struct world *w = change_all(4);
+    CHECK(all > 1.4 * (double)room && all < 1.8 * (double)room); /* two rounds, wherever the homes are */
+    for (unsigned peer = 1; peer < 4; peer++) {
+        CHECK(bytes_to(w, peer) >= room);
+        CHECK(bytes_to(w, peer) <= room + 2 * wire_entry_bytes(LONG));
+    }
+    world_deliver_all(w);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK_EQ(w->node[0].shard.counters.rounds, 6);
+    world_deliver_all(w);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK(world_is_quiet(w));
+    world_free(w);
+}
+
+TEST(rounds, between_two_nodes_are_large)
+{
+    struct world *w = change_all(2);
+    CHECK(bytes_to(w, 1) > ROUNDS_BYTES_MAX / 9);
+    world_deliver_all(w);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK(world_is_quiet(w));
+    CHECK_EQ(w->node[0].shard.counters.rounds, 1);
+    world_free(w);
+}

@@ -64,7 +64,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         struct world_node *n = &w->node[i];
         n->world = w;
         n->rank = i;
-        n->port = (struct port){n, port_entry, port_complete, port_now_ns};
+        n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
         const struct store_config store = {.tables = &table,
                                            .table_count = 1,
                                            .shards = 1,
