@@ -470,6 +470,7 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
                                        .acts_immediately = start->acts_immediately,
                                        .max_rounds_per_second = start->max_rounds_per_second,
                                        .round_ns = (uint64_t)(sim.model.frame_out + sim.model.frame_in),
+                                       .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
                                        .clock = start->clock,
                                        .node_keys = start->node_keys,
                                        .window_bytes = LINK_WINDOW_BYTES};

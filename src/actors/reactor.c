@@ -134,6 +134,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .acts_immediately = c->acts_immediately,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .round_ns = REACTOR_ROUND_NS,
+                                       .kib_ns = REACTOR_KIB_NS,
                                        .clock = c->clock,
                                        .node_keys = c->node_keys};
     int rc = shard_init(&r->shard, &shard);

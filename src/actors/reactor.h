@@ -29,6 +29,8 @@ struct reactor;
 /* Processor time of sending a frame and receiving one, kernel included: half of what a round trip of TCP takes two
  * processes that poll. A clock around it would count whoever else runs on this processor. */
 #define REACTOR_ROUND_NS UINT64_C(4200)
+/* Of a KiB, sent or received: half of what both take in bulk, where frames are large. */
+#define REACTOR_KIB_NS UINT64_C(230)
 
 struct reactor_config {
     struct store *store;

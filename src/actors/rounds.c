@@ -330,6 +330,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     if (all) bytes = emit_refreshes(s, peer, bytes);
     p->goes_on = all && (list_length(&p->lazy) || list_length(&p->refresh));
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
+    if (all) s->rounds.sync_bytes += bytes;
     p->is_under_way = true;
     p->refreshes |= p->owes;
     p->owes = false;
@@ -456,9 +457,10 @@ static void synchronize(struct shard *s, bool sync)
 static void govern(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
     uint64_t cost = s->port->cpu_ns(s->port->context) - began_ns;
-    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + cost + rounds * s->round_ns);
+    cost += rounds * s->round_ns + s->rounds.sync_bytes * s->kib_ns / 1024;
+    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + cost);
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
-    s->rounds.sync_cost_ns = 0;
+    s->rounds.sync_cost_ns = s->rounds.sync_bytes = 0;
     s->rounds.sync_ns = s->port->now_ns(s->port->context) + pause;
 }
 

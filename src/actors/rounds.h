@@ -15,7 +15,7 @@
  * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers
  * (time of this thread: where cores are shared the clock counts what others had, and replicas got several times as old).
  * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
- * round_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
+ * round_ns, kib_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *
  * Callers   shard.c, owner.c, access.c, relocation.c
  * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker
@@ -65,6 +65,7 @@ struct rounds {
     bool windows_changed;
     uint64_t sync_ns;        /* not before: the governor's next moment */
     uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began */
+    uint64_t sync_bytes;     /* that our rounds and their answers carried since then */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
     uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */

@@ -45,6 +45,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .workers = c->workers,
                         .window_bytes = c->window_bytes,
                         .round_ns = c->round_ns,
+                        .kib_ns = c->kib_ns,
                         .acts_immediately = c->acts_immediately,
                         .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
@@ -288,7 +289,7 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
     bool is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
     uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0;
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (s->marks) rounds_heard(s, peer, is_sync ? serving_ns(s, is_large, cpu_ns) : 0, is_sync);
+    if (s->marks) rounds_heard(s, peer, is_sync ? serving_ns(s, is_large, cpu_ns) + f->body_bytes * s->kib_ns / 1024 : 0, is_sync);
     return why;
 }
 

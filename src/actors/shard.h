@@ -47,7 +47,8 @@ struct shard {
     bool moves; /* rows may move between nodes, or be replicated */
     bool acts_immediately;
     uint64_t round_pause_ns; /* between rounds that synchronize, at least */
-    uint64_t round_ns;       /* what one takes beside the shard's own time */
+    uint64_t round_ns;       /* what one takes beside the shard's own time; */
+    uint64_t kib_ns;         /* and a KiB of it */
     unsigned number;         /* among the shards of a node */
     unsigned nodes, rank, workers;
     uint64_t now_ns; /* when the last frame or request came, or the last turn began */
@@ -78,6 +79,7 @@ struct shard_config {
     bool acts_immediately;
     unsigned max_rounds_per_second;  /* 0: the governor alone decides */
     uint64_t round_ns;               /* processor time of the platform for a round, at each end: a frame out, one in */
+    uint64_t kib_ns;                 /* the same for a KiB of it */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
 };
