@@ -31,7 +31,7 @@
 struct shard;
 
 enum {
-    ROUNDS_GOVERNOR = 8,
+    ROUNDS_GOVERNOR = 6,
     ROUNDS_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
     ROUNDS_BYTES_MIN = 1 << 14,
 };

@@ -279,18 +279,23 @@ static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_
     return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
 }
 
-const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f, const void *body)
+static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f, const void *body)
 {
     struct wire_cursor cursor = wire_cursor(f, body);
-    bool is_sync = false;
+    bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
+    uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0, cost_ns = 0;
+    const char *why = serve_entries(s, peer, &cursor, &is_sync);
+    if (is_sync && s->marks) cost_ns = serving_ns(s, is_large, cpu_ns) + f->body_bytes * s->kib_ns / 1024;
+    if (s->marks) rounds_heard(s, peer, cost_ns, is_sync);
+    return why;
+}
+
+const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f, const void *body)
+{
     if (s->failure) return NULL; /* every request was completed; what still arrives is for nobody */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     s->now_ns = now_ns(s);
-    bool is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0;
-    const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (s->marks) rounds_heard(s, peer, is_sync ? serving_ns(s, is_large, cpu_ns) + f->body_bytes * s->kib_ns / 1024 : 0, is_sync);
-    return why;
+    return serve_frame(s, peer, f, body);
 }
 
 void shard_fail(struct shard *s, int rc)
