@@ -18,6 +18,7 @@ build=(
 )
 check=(
     git g++ clang 'libclang-rt-dev|libclang-rt-14-dev' # the second compiler, its sanitizers and libFuzzer
+    llvm            # its symbolizer: a sanitizer's report without names matches no suppression, and no test's expectation
     libcriterion-dev # the runner of the unit tests
     clang-tidy clang-format cppcheck shellcheck
     gnuplot-nox     # the drawings of the benchmarks
