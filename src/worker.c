@@ -315,7 +315,9 @@ void locus_prefetch(locus_worker *w, const locus_key *keys, size_t n)
 {
     if (!w || !keys) return;
     if (n > PREFETCH_KEYS_MAX) n = PREFETCH_KEYS_MAX;
-    if (in_range(w, keys, n)) rows_fetch(w->store, keys, n);
+    if (!in_range(w, keys, n)) return;
+    rows_fetch(w->store, keys, n);
+    if (w->store->home.nodes > 1) rows_fetch_found(w->store, keys, n);
 }
 
 void locus_read_begin(locus_worker *w)

@@ -71,9 +71,9 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
         record->asked++;
         record->route = item->peer;
         record->localizing += r->kind == REQUEST_LOCALIZE;
-        if (record->wanted && r->kind != REQUEST_LOCALIZE) shard_count(&s->counters.intents_late, 1);
+        if (s->records.standing[spot.index].wanted && r->kind != REQUEST_LOCALIZE) shard_count(&s->counters.intents_late, 1);
         record->askers |= asker_bit(r);
-        record->asked_last = r;
+        record->asked_last = request_place_of(r, 0);
     }
     struct wire_entry *e = s->port->entry(s->port->context, to.owner, length);
     if (!e) return true; /* that link has failed: the request ends when the shard is told */
@@ -94,7 +94,7 @@ enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
  * so even on the same way a later request could be served first. (A call promises no order among its own keys.) */
 static bool may_overtake(const struct record *record, const struct request *r)
 {
-    return record->askers & asker_bit(r) && record->asked_last != r;
+    return record->askers & asker_bit(r) && record->asked_last != request_place_of(r, 0);
 }
 
 /* What can be done now about an item of this key. `record` may be NULL. */
@@ -162,7 +162,7 @@ static void stall(struct shard *s, struct record *record)
     if (record->is_stalled) return;
     record->is_stalled = true;
     record->stalled_next = s->stalled;
-    s->stalled = record;
+    s->stalled = record->number;
 }
 
 /* False: the first that waits cannot go on yet. */
@@ -195,12 +195,13 @@ void record_settle(struct shard *s, struct record *record)
 
 void access_go_on(struct shard *s)
 {
-    struct record *stalled = s->stalled;
-    s->stalled = NULL;
-    for (struct record *next; stalled; stalled = next) {
-        next = stalled->stalled_next;
-        stalled->is_stalled = false;
-        record_settle(s, stalled);
+    uint32_t stalled = s->stalled;
+    s->stalled = 0;
+    while (stalled) {
+        struct record *record = record_at(&s->records, stalled);
+        stalled = record->stalled_next;
+        record->is_stalled = false;
+        record_settle(s, record);
     }
 }
 
@@ -219,7 +220,7 @@ static struct wire_entry *answer(struct shard *s, struct spot spot, const struct
     e->length = length;
     e->tag = to->tag;
     e->key = to->key;
-    e->epoch = s->records.epoch[spot.index];
+    e->epoch = s->records.standing[spot.index].epoch;
     return e;
 }
 
@@ -243,7 +244,7 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct spot
 
 static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
 {
-    if (owner_lets_go(s, record_find(&s->records, spot.index)))
+    if (owner_lets_go(s, spot.index))
         relocation_give(s, spot, e);
     else
         answer(s, spot, e, WIRE_STAYS, 0);

@@ -41,7 +41,7 @@ static inline struct location location_of(const struct shard *s, struct spot spo
         INVARIANT(r != NULL, "a replica that nobody remembers");
         return (struct location){r->owner, false, true, r->epoch};
     }
-    default: return (struct location){s->rank, true, false, s->records.epoch[spot.index]};
+    default: return (struct location){s->rank, true, false, s->records.standing[spot.index].epoch};
     }
 }
 

@@ -83,7 +83,7 @@ static struct wire_entry *say(struct shard *s, const struct record *r, unsigned 
     e->origin = (uint16_t)node;
     e->length = length;
     e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-    e->epoch = s->records.epoch[r->index];
+    e->epoch = s->records.standing[r->index].epoch;
     e->version = r->version;
     return e;
 }
@@ -128,10 +128,15 @@ void owner_changed(struct shard *s, struct record *r)
 
 /* ---- decisions ---- */
 
+static bool is_wanted(const struct shard *s, uint64_t index)
+{
+    return s->records.standing[index].wanted > 0;
+}
+
 /* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the owner. */
 static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
 {
-    return s->technique == LOCUS_ADAPTIVE && r->wanted == 0 && r->holders == 1 ? &r->holder[0] : NULL;
+    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !is_wanted(s, r->index) ? &r->holder[0] : NULL;
 }
 
 void owner_consider(struct shard *s, struct record *r)
@@ -153,10 +158,11 @@ bool owner_poke(struct shard *s, struct record *r, unsigned node)
     return true;
 }
 
-bool owner_lets_go(const struct shard *s, const struct record *r)
+bool owner_lets_go(const struct shard *s, uint64_t index)
 {
+    const struct record *r = record_find(&s->records, index);
     if (s->technique == LOCUS_RELOCATE) return true;
-    return s->technique == LOCUS_ADAPTIVE && (!r || (r->holders == 0 && r->wanted == 0));
+    return s->technique == LOCUS_ADAPTIVE && (!r || r->holders == 0) && !is_wanted(s, index);
 }
 
 static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e, bool fresh)
@@ -235,11 +241,11 @@ const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry 
         rounds_entry_is_back(s, r);
         return NULL;
     }
-    if (s->technique == LOCUS_RELOCATE) {
-        if (!begins) return "an update of a replica, where there are none";
+    if (begins && owner_lets_go(s, spot.index)) {
         relocation_give(s, spot, e);
         return NULL;
     }
+    if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";
     if (!begins && s->technique != LOCUS_FULL_REPLICATION && !(r && owner_holder(r, e->origin)))
         return "an update of a replica that nobody holds";
     serve_entry(s, spot, e);

@@ -36,8 +36,8 @@ void owner_consider(struct shard *, struct record *);
 /* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and rounds bound what a link
  * has to queue. */
 bool owner_poke(struct shard *, struct record *, unsigned node);
-/* May the row leave by a localize? */
-bool owner_lets_go(const struct shard *, const struct record *);
+/* May the row leave, because another node asks for it: nobody else wants it? */
+bool owner_lets_go(const struct shard *, uint64_t index);
 
 /* The main copy's key was marked: queues a refresh for whoever has not got the last version. */
 void owner_changed(struct shard *, struct record *);

@@ -4,16 +4,19 @@
 #include "store/memory.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { RECORD_LINE = 64 };
+_Static_assert(sizeof(struct record) == 2 * RECORD_LINE, "a record fills two lines of the cache");
+_Static_assert(offsetof(struct record, route) <= RECORD_LINE, "what intents and rounds look at is in the first");
 
 int records_init(struct records *all, uint64_t keys)
 {
     *all = (struct records){.keys = keys};
-    all->number = memory_reserve(keys * sizeof *all->number);
-    all->epoch = memory_reserve(keys * sizeof *all->epoch);
-    if (all->number && all->epoch) return 0;
-    records_fini(all);
-    return -ENOMEM;
+    all->standing = memory_reserve(keys * sizeof *all->standing);
+    return all->standing ? 0 : -ENOMEM;
 }
 
 static void free_lists(struct record *r)
@@ -32,8 +35,7 @@ void records_fini(struct records *all)
     for (uint32_t i = 0; i < all->chunks; i++) free(all->chunk[i]);
     free(all->chunk);
     free(all->free);
-    memory_release(all->number, all->keys * sizeof *all->number);
-    memory_release(all->epoch, all->keys * sizeof *all->epoch);
+    memory_release(all->standing, all->keys * sizeof *all->standing);
     *all = (struct records){0};
 }
 
@@ -44,14 +46,16 @@ static void add_chunk(struct records *all)
     if (chunk) all->chunk = chunk;
     uint32_t *free_numbers = realloc(all->free, (size_t)chunks * RECORDS_A_CHUNK * sizeof *free_numbers);
     if (free_numbers) all->free = free_numbers;
-    struct record *records = calloc(RECORDS_A_CHUNK, sizeof *records);
+    struct record *records = aligned_alloc(RECORD_LINE, RECORDS_A_CHUNK * sizeof *records);
     INVARIANT(chunk && free_numbers && records, "no memory for what a shard must remember of its keys");
+    memset(records, 0, RECORDS_A_CHUNK * sizeof *records);
     all->chunk[all->chunks++] = records;
 }
 
 struct record *record_get(struct records *all, uint64_t index)
 {
-    if (all->number[index]) return record_at(all, all->number[index]);
+    struct standing *standing = &all->standing[index];
+    if (standing->number) return record_at(all, standing->number);
     uint32_t number;
     if (all->free_count > 0) {
         number = all->free[--all->free_count];
@@ -66,13 +70,13 @@ struct record *record_get(struct records *all, uint64_t index)
                          .waiting_last = REQUEST_NOWHERE,
                          .unseen_first = REQUEST_NOWHERE,
                          .set = REQUEST_NOWHERE};
-    all->number[index] = number;
+    standing->number = number;
     return r;
 }
 
 void record_release(struct records *all, struct record *r)
 {
-    all->number[r->index] = 0;
+    all->standing[r->index].number = 0;
     free(r->holder);
     r->holder = NULL;
     all->free[all->free_count++] = r->number;

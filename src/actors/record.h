@@ -2,10 +2,10 @@
  * record.h - what a shard remembers of a key beyond its directory word, for as long as there is something to remember:
  * requests of ours under way, requests that wait, requests of others that are parked until the row arrives.
  *
- * A key is found by its index in an array, one look. Most keys never have a record.
+ * A key is found by its index in an array, one look. Most keys never have a record, or only while their row is on its way.
  *
  * Callers   the actors of one shard, on its thread
- * Memory    4 and 8 bytes of address space a key; 4 where there is a record, 8 where a row came from another node; the
+ * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row from another node; the
  *           records themselves, which are used again; a parked entry is a copy, from malloc. What others can park here
  *           is bounded by their windows (shard.h)
  * Waiting   never
@@ -25,25 +25,12 @@ struct parked {
     struct wire_entry entry; /* its values follow */
 };
 
+/* Two lines of the cache: what intents and rounds look at, and requests that are under way. */
 struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
-    /* As the origin of requests. */
-    uint32_t asked;      /* entries of ours that are not yet answered */
-    uint32_t localizing; /* of these, those that want the row here */
-    uint16_t route;      /* where they were all sent */
-    uint64_t askers;     /* bits of their workers, modulo 64 */
-    const struct request *asked_last;
-    bool is_stalled;                           /* what waits could go on, but the window is used up */
-    request_place waiting_first, waiting_last; /* items of our workers, in order */
-    struct record *stalled_next;
-    request_place unseen_first; /* written at the owner, which has not yet shown in our replica */
-    uint64_t unseen_version;    /* when it will have */
-    request_place set;          /* an item that sets our replica, by way of the owner */
-    /* As the owner to be. */
-    struct parked *parked_first, *parked_last;
+    uint32_t asked;  /* entries of ours that are not yet answered */
     /* As a node that wants the row, or holds a replica (rounds.h). `told`, `version`: protocol.md. */
-    uint32_t wanted; /* active intents of this node */
     bool told;       /* the owner counts us as a holder, by its last answer */
     bool is_out;     /* our entry is not yet answered; */
     bool has_update; /* it carries an update of ours, or a set that took one along; */
@@ -54,12 +41,25 @@ struct record {
     uint8_t queued;  /* enum rounds_class bits: among what the next rounds send */
     uint16_t source; /* who gave us the replica */
     uint16_t owner;  /* of the row that we hold a replica of, as far as known; */
-    uint64_t epoch;  /* of that ownership */
+    uint16_t holders, holder_room;
+    uint64_t epoch; /* of that ownership */
     uint64_t version;
     /* As the owner (owner.h); `version` is the main copy's. */
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
-    uint16_t holders, holder_room;
+    /* As the origin of requests. */
+    uint16_t route;      /* where those that were asked were all sent */
+    bool is_stalled;     /* what waits could go on, but the window is used up */
+    uint32_t localizing; /* of those asked, that want the row here */
+    uint64_t askers;     /* bits of their workers, modulo 64 */
+    request_place asked_last;                  /* the request (its item 0) */
+    uint32_t stalled_next;                     /* a record's number */
+    request_place waiting_first, waiting_last; /* items of our workers, in order */
+    request_place unseen_first; /* written at the owner, which has not yet shown in our replica */
+    request_place set;          /* an item that sets our replica, by way of the owner */
+    uint64_t unseen_version;    /* when the unseen will have shown */
+    /* As the owner to be. */
+    struct parked *parked_first, *parked_last;
 };
 
 /* A node that holds a replica of a row that is here. */
@@ -74,14 +74,20 @@ struct holder {
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first && r->wanted == 0 &&
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first &&
            !r->told && !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
 }
 
+/* What a shard knows of every key. Most keys that are wanted are here, and need no record. */
+struct standing {
+    uint64_t epoch;  /* of our ownership, of a row that is here */
+    uint32_t number; /* of the record, 0: none */
+    uint32_t wanted; /* active intents of this node */
+};
+
 struct records {
-    uint64_t keys;    /* of the shard */
-    uint32_t *number; /* [keys] of the record, 0: none */
-    uint64_t *epoch;  /* [keys] of our ownership, of rows that are here */
+    uint64_t keys;             /* of the shard */
+    struct standing *standing; /* [keys] */
     struct record **chunk;
     uint32_t chunks, used, free_count; /* records are numbered from 1 */
     uint32_t *free;                    /* numbers that can be used again */
@@ -105,15 +111,14 @@ static inline struct record *record_at(const struct records *all, uint32_t numbe
 /* NULL: there is none. */
 static inline struct record *record_find(const struct records *all, uint64_t index)
 {
-    uint32_t number = all->number[index];
+    uint32_t number = all->standing[index].number;
     return number ? record_at(all, number) : NULL;
 }
 
 /* Fetches what stands about the key into the cache, for a look soon. */
 static inline void record_fetch(const struct records *all, uint64_t index)
 {
-    __builtin_prefetch(&all->number[index], 0, 3);
-    __builtin_prefetch(&all->epoch[index], 0, 3);
+    __builtin_prefetch(&all->standing[index], 1, 3);
 }
 
 /* A moment later: its record. */
@@ -122,7 +127,7 @@ static inline void record_fetch_found(const struct records *all, uint64_t index)
     const char *r = (const char *)record_find(all, index);
     if (!r) return;
     __builtin_prefetch(r, 1, 3);
-    __builtin_prefetch(r + sizeof(struct record) - 1, 1, 3);
+    __builtin_prefetch(r + sizeof(struct record) / 2, 1, 3);
 }
 
 /* The key's record; a new one remembers nothing. */

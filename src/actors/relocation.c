@@ -47,14 +47,15 @@ static void take_into_frame(struct shard *s, struct spot spot, const struct wire
 
 void relocation_give(struct shard *s, struct spot spot, const struct wire_entry *request)
 {
-    uint64_t epoch = s->records.epoch[spot.index] + 1;
-    s->records.epoch[spot.index] = 0;
+    struct standing *standing = &s->records.standing[spot.index];
+    uint64_t epoch = standing->epoch + 1;
+    standing->epoch = 0;
     take_into_frame(s, spot, request, epoch, directory_elsewhere(request->origin, epoch));
     if (request->operation == WIRE_ENTRY) rounds_answered(s, request->origin); /* which may hold an older replica */
     shard_count(&s->counters.relocated_out, 1);
     location_announce(s, spot, request->key);
-    struct record *r = record_find(&s->records, spot.index);
-    if (!r) return;
+    struct record *r = standing->wanted ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
+    if (!r) return; /* nobody here wants it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
     rounds_settle(s, r);
@@ -65,7 +66,7 @@ static void put(struct shard *s, struct spot spot, const struct wire_entry *e)
     const float *values = e->length ? wire_values_const(e) : NULL;
     bool replica = location_of(s, spot).is_replica;
     while ((replica ? row_promote(&s->mover, spot, values) : row_put(spot, values)) == -ENOMEM) mover_wait(&s->mover);
-    s->records.epoch[spot.index] = e->epoch;
+    s->records.standing[spot.index].epoch = e->epoch;
     shard_count(&s->counters.relocated_in, 1);
 }
 

@@ -125,9 +125,10 @@ static bool is_full(const struct shard *s)
 static uint8_t entry_flags(const struct shard *s, const struct record *r, struct spot spot, struct location l)
 {
     uint8_t flags = 0;
+    bool wanted = s->records.standing[r->index].wanted > 0;
     if (l.is_here || l.owner == s->rank || r->is_out) return 0;
-    if (r->wanted && !r->told && !is_full(s)) return WIRE_BEGIN;
-    if (r->told && !r->wanted && !is_full(s) && s->technique != LOCUS_RELOCATE) flags |= WIRE_END;
+    if (wanted && !r->told && !is_full(s)) return WIRE_BEGIN;
+    if (r->told && !wanted && !is_full(s) && s->technique != LOCUS_RELOCATE) flags |= WIRE_END;
     if (!l.is_replica) return flags;
     if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
     if (row_is_dirty(spot)) flags |= WIRE_UPDATE;
@@ -167,15 +168,19 @@ void rounds_say_set(struct shard *s, struct record *r)
 void rounds_want(void *shard, uint64_t index)
 {
     struct shard *s = shard;
-    struct record *r = record_get(&s->records, index);
-    if (r->wanted++ == 0) queue_what_must_be_said(s, r, shard_spot(s, index));
+    if (s->records.standing[index].wanted++ > 0) return;
+    struct spot spot = shard_spot(s, index);
+    struct record *r = record_find(&s->records, index);
+    if (!r && location_of(s, spot).is_here) return; /* there is nothing to be said */
+    queue_what_must_be_said(s, r ? r : record_get(&s->records, index), spot);
 }
 
 void rounds_unwant(void *shard, uint64_t index)
 {
     struct shard *s = shard;
+    if (--s->records.standing[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
-    if (--r->wanted > 0) return;
+    if (!r) return; /* the row is here, and nobody holds a replica */
     if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
     if (location_of(s, shard_spot(s, index)).is_here) owner_consider(s, r);
     rounds_settle(s, r);
@@ -590,7 +595,7 @@ const char *rounds_check_row(const struct shard *s, const struct wire_entry *e)
 void rounds_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
-    r->told = s->technique == LOCUS_RELOCATE && r->wanted;
+    r->told = s->technique == LOCUS_RELOCATE && s->records.standing[r->index].wanted;
     r->is_poked = false;
     if (answers) entry_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && !r->has_set) access_set_here(s, r);

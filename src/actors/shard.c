@@ -82,7 +82,7 @@ static uint64_t now_ns(const struct shard *s)
 static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
 {
     for (uint32_t i = first; i < r->count && i < first + SERVE_AHEAD; i++) {
-        word_fetch(s->store, r->item[i].key);
+        word_fetch(store_spot(s->store, r->item[i].key));
         if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
     }
 }
@@ -218,23 +218,23 @@ static bool is_request(const struct wire_entry *e)
     return e->operation <= WIRE_LOCALIZE;
 }
 
+static bool touches_row(const struct wire_entry *e)
+{
+    return is_request(e) || e->operation == WIRE_ENTRY || (e->length > 0 && e->operation >= WIRE_ROW);
+}
+
 /* What serving it will look at is on its way into the cache. */
 static void fetch(const struct shard *s, const struct wire_entry *e)
 {
-    if (is_request(e) || e->operation == WIRE_ROW)
-        rows_fetch(s->store, &e->key, 1);
-    else if (s->moves)
-        word_fetch(s->store, e->key);
+    word_fetch(store_spot(s->store, e->key));
     if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
 
 /* A moment later: what the first look tells. */
 static void fetch_found(const struct shard *s, const struct wire_entry *e)
 {
-    if (is_request(e))
-        rows_fetch_moved(s->store, &e->key, 1);
-    else if (s->moves)
-        record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (touches_row(e)) rows_fetch_found(s->store, &e->key, 1);
+    if (s->moves) record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
 
 /* The next entries of a frame, checked and fetched. Returns how many. */

@@ -186,11 +186,11 @@ static void look_at(const struct shard *s, struct trace *t, struct traced *k)
 {
     struct spot spot = shard_spot(s, k->index);
     struct location l = location_of(s, spot);
-    const struct record *r = record_find(&s->records, k->index);
+    const struct standing *standing = &s->records.standing[k->index];
     directory_word word = directory_load(spot.word);
-    uint64_t epoch = s->records.epoch[k->index];
+    uint64_t epoch = standing->epoch;
     char place = l.is_here ? OWNER : l.is_replica ? REPLICA : ELSEWHERE;
-    bool intends = r && r->wanted > 0;
+    bool intends = standing->wanted > 0;
     if (is_same_stay(k, place, word, epoch)) count_writes(k, word);
     k->wrote = 0;
     k->word = word;

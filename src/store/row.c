@@ -409,9 +409,10 @@ int row_promote(struct mover *m, struct spot s, const float *values)
     return 0;
 }
 
-/* Fetching ahead. A key's word and home slot are known from the key, so both can be under way together. Rows go to the
- * second level of the cache: the first also has to hold the caller's buffer (measured, 64 rows of 128 floats: 10 to 20%
- * faster than fetching to the first level, for reading or for writing). */
+/* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be under way together. Among
+ * several most rows are somewhere else: what is fetched in vain takes the place, and the time, of what is needed. Rows go
+ * to the second level of the cache: the first also has to hold the caller's buffer (measured, 64 rows of 128 floats: 10
+ * to 20% faster than fetching to the first level, for reading or for writing). */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,
@@ -431,16 +432,16 @@ static inline __attribute__((always_inline)) struct spot fetch_spot(const struct
 {
     struct spot spot = store_spot(s, key);
     __builtin_prefetch(spot.word, 0, 3);
-    fetch_slot(spot.part, spot_home_slot(spot));
+    if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot));
     return spot;
 }
 
-/* The word has arrived by now: if the row is not in its home slot, it is fetched from where it is; for a write of a
- * replica also the sum of its updates. */
-static inline __attribute__((always_inline)) void fetch_moved(struct spot s, bool writes)
+/* The word has arrived by now: the row is fetched from where it is, unless that was done; for a write of a replica also
+ * the sum of its updates. */
+static inline __attribute__((always_inline)) void fetch_found(struct spot s, bool writes)
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
-    if (!directory_has_row(w) || directory_slot(w) == spot_home_slot(s)) return;
+    if (!directory_has_row(w) || (!s.part->home && directory_slot(w) == spot_home_slot(s))) return;
     fetch_slot(s.part, directory_slot(w));
     if (writes && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1);
 }
@@ -450,14 +451,14 @@ void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
     for (size_t i = 0; i < n; i++) fetch_spot(s, keys[i]);
 }
 
-void rows_fetch_moved(const struct store *s, const locus_key *keys, size_t n)
+void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
 {
-    for (size_t i = 0; i < n; i++) fetch_moved(store_spot(s, keys[i]), false);
+    for (size_t i = 0; i < n; i++) fetch_found(store_spot(s, keys[i]), true);
 }
 
 /* A batch is a pipeline: a key is located and fetched AHEAD steps before its access, looked at again half way. The
  * fields of the spots lie apart, so that none is read back wider than it was written (store.h says what that costs). */
-enum { AHEAD = 32, MOVED_AHEAD = 16 };
+enum { AHEAD = 32, FOUND_AHEAD = 16 };
 
 enum access { READ, ADD, SET };
 
@@ -476,9 +477,9 @@ static inline __attribute__((always_inline)) size_t access_rows(const struct sto
             part[i % AHEAD] = ahead.part;
             index[i % AHEAD] = ahead.index;
         }
-        if (i >= MOVED_AHEAD && i - MOVED_AHEAD < n) {
-            size_t half = (i - MOVED_AHEAD) % AHEAD;
-            fetch_moved(part_spot(part[half], index[half]), access != READ);
+        if (i >= FOUND_AHEAD && i - FOUND_AHEAD < n) {
+            size_t half = (i - FOUND_AHEAD) % AHEAD;
+            fetch_found(part_spot(part[half], index[half]), access != READ);
         }
         if (i < AHEAD) continue;
         struct spot now = part_spot(now_part, now_index);

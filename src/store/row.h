@@ -32,10 +32,11 @@ int row_write_slowly(struct part *, uint64_t index, const float *values, enum ro
 /* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
 int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
 
-/* The row that the word names. When that is the home slot, as nearly always, the processor goes on with the address
+/* The row that the word names. On one node that is nearly always the home slot, and the processor goes on with the address
  * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
 static inline float *row_at(struct spot s, directory_word w)
 {
+    if (__builtin_expect(s.part->home != NULL, 0)) return part_row(s.part, directory_slot(w));
     uint64_t home = spot_home_slot(s);
     float *row = part_row(s.part, home);
     __asm__("" : "+r"(row));
@@ -150,14 +151,14 @@ void row_forget(struct mover *, struct spot, float *updates, directory_word next
 /* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never written. */
 int row_promote(struct mover *, struct spot, const float *values);
 
-/* Fetches word and row into the cache, for an access soon; the row from its home slot. */
+/* Fetches the word into the cache, for an access soon; on one node the row as well, from its home slot. */
 void rows_fetch(const struct store *, const locus_key *keys, size_t n);
-/* A moment later, when the word has arrived: the row, if it is in another slot. */
-void rows_fetch_moved(const struct store *, const locus_key *keys, size_t n);
+/* A moment later, when the word has arrived: the row from where the word says; of a replica also its updates. */
+void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
 /* The word alone. */
-static inline void word_fetch(const struct store *s, locus_key key)
+static inline void word_fetch(struct spot s)
 {
-    __builtin_prefetch(store_spot(s, key).word, 0, 3);
+    __builtin_prefetch(s.word, 0, 3);
 }
 
 /*

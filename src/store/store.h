@@ -116,8 +116,7 @@ static inline uint64_t spot_number(struct spot s)
     return s.index - s.part->first_number;
 }
 
-/* Where the row lies unless the word says otherwise: known from the key, so that both can be fetched together. For a key
- * with another home it is a guess that does no harm. */
+/* Where the row lies unless the word says otherwise: known from the key. Of a key that has its home here. */
 static inline uint64_t spot_home_slot(struct spot s)
 {
     uint64_t number = spot_number(s);

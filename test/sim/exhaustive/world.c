@@ -559,7 +559,7 @@ static bool rows_are_equal(const float *a, const float *b)
 
 static unsigned wanted(unsigned node)
 {
-    return record_of(node) ? record_of(node)->wanted : 0;
+    return world.node[node].shard.records.standing[0].wanted;
 }
 
 /* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy; and if one node alone
@@ -667,7 +667,7 @@ static void put_rounds(const struct shard *s)
 static void put_replication(const struct record *r, directory_word w)
 {
     bool has_holders = r->holders > 0;
-    put(r->wanted | (uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 |
+    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 |
         (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
         (uint64_t)r->is_poked << 10 | (uint64_t)r->queued << 12 | r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
@@ -698,7 +698,7 @@ static void put_node(unsigned node)
     struct location l = location_of(&world.node[node].shard, spot_at(node));
     struct record *r = record_of(node);
     directory_word w = directory_load(spot_at(node).word);
-    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8);
+    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 | (uint64_t)wanted(node) << 56);
     if (read_row(node, row)) {
         put((uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
@@ -711,7 +711,7 @@ static void put_node(unsigned node)
     put(1u << 31 | r->asked | r->localizing << 8);
     if (r->asked) {
         put(r->route | r->askers << 8);
-        put(r->asked_last->number);
+        put(request_tag_number(r->asked_last));
     }
     put_waiting(r);
     for (struct parked *p = r->parked_first; p; p = p->next) put_entry(&p->entry);
@@ -808,8 +808,9 @@ static void print_node(unsigned n)
         const char *wrong = content_read(row, layout, &c);
         printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "", wrong ? wrong : "");
     }
-    if (r && (r->wanted || r->told || r->is_out || r->version || r->holders))
-        printf("; wanted %u%s%s, version %" PRIu64 ", %u holders", r->wanted, r->told ? ", told" : "",
+    if (wanted(n)) printf("; wanted %u", wanted(n));
+    if (r && (r->told || r->is_out || r->version || r->holders))
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
                r->is_out ? ", an entry is out" : "", r->version, r->holders);
     if (r && r->asked) printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next) {

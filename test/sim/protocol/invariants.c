@@ -347,7 +347,7 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
 {
     locus_key key = r->index * world.script->shards + shard;
     bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
-                 r->set != REQUEST_NOWHERE || r->parked_first || r->wanted || r->is_out || r->is_later || r->queued;
+                 r->set != REQUEST_NOWHERE || r->parked_first || r->is_out || r->is_later || r->queued;
     if (waits || !is_full()) report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
 
@@ -356,8 +356,12 @@ static void check_shard(unsigned node, unsigned shard)
     struct shard *s = platform_shard(node, shard);
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++)
         if (s->active[i]) report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has an open request", shard, node);
-    for (uint64_t index = 0; index < s->records.keys; index++)
+    for (uint64_t index = 0; index < s->records.keys; index++) {
+        locus_key key = index * world.script->shards + shard;
         if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
+        if (s->records.standing[index].wanted)
+            report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
+    }
     if (s->parked_bytes || s->rounds.waiting || s->rounds.awaited || s->rounds.settles || s->stalled)
         report_fail(REPORT_NO_KEY,
                     "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
@@ -468,8 +472,9 @@ static void print_at(unsigned node, locus_key key)
         const char *wrong = content_read(row, journal_key(key)->layout, &c);
         printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "", wrong ? wrong : "");
     }
-    if (r && (r->wanted || r->told || r->is_out || r->version || r->holders))
-        printf("; wanted %u%s%s, version %" PRIu64 ", %u holders", r->wanted, r->told ? ", told" : "",
+    if (s->records.standing[spot.index].wanted) printf("; wanted %u", s->records.standing[spot.index].wanted);
+    if (r && (r->told || r->is_out || r->version || r->holders))
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
                r->is_out ? ", an entry is out" : "", r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,

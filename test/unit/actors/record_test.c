@@ -67,7 +67,7 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
             r->asked = r->localizing = 1;
             r->waiting_first = r->waiting_last = 7;
             r->is_stalled = true;
-            r->stalled_next = r;
+            r->stalled_next = r->number;
         }
         CHECK_EQ(records_in_use(&all), AT_A_TIME);
         /* In another order than they came. */

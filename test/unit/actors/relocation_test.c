@@ -558,7 +558,7 @@ TEST(relocation, who_waits_for_a_window_is_looked_at_every_turn)
     deliver(w, 2, 0);                     /* the push's answer: the pull would go to 2 */
     CHECK(is_done(&push));
     CHECK(!is_done(&pull));
-    CHECK(w->node[0].shard.stalled != NULL);
+    CHECK(w->node[0].shard.stalled != 0);
     CHECK_EQ(entries(w, 0, 2), 1);
     travel(w, "020");
     CHECK(is_done(&other));
@@ -566,7 +566,7 @@ TEST(relocation, who_waits_for_a_window_is_looked_at_every_turn)
     prepare(&late, 2, REQUEST_PULL, second);
     CHECK(!shard_serve(&w->node[0].shard, &late.request));
     shard_turn(&w->node[0].shard, ++w->now_ns);
-    CHECK(w->node[0].shard.stalled == NULL);
+    CHECK(w->node[0].shard.stalled == 0);
     CHECK(!shard_serve(&w->node[0].shard, &late.request)); /* the pull has taken it */
     world_deliver_all(w);
     CHECK_EQ(pulled(&pull), 1);

@@ -1,3 +1,3 @@
 # file: src/actors/rounds.c
 # what: two intents of one node count as one
-/^void rounds_unwant/,/^}/ s/if (--r->wanted > 0) return;/r->wanted = 0;/
+/^void rounds_unwant/,/^}/ s/if (--\(s->records.standing\[index\].wanted\) > 0) return;/\1 = 0;/

@@ -1,4 +1,4 @@
 # file: src/actors/owner.c
 # what: the owner's own intent does not count
 # by: exhaustive
-/^static struct holder \*only_one_who_wants/,/^}/ s/ && r->wanted == 0//
+/^static struct holder \*only_one_who_wants/,/^}/ s/ && !is_wanted(s, r->index)//
