@@ -230,10 +230,40 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-static void end_batch(struct intent_batch *b, const struct intent_events *events)
+/* Keys to which the same happens, of one batch or several: what stands about all of them is fetched together. */
+enum { TOGETHER = 64 };
+struct together {
+    const struct intent_events *events;
+    void (*event)(void *context, uint64_t index);
+    uint32_t count;
+    uint64_t index[TOGETHER];
+};
+
+static void together_happen(struct together *t)
 {
-    for (uint32_t i = 0; i < b->count; i++) events->end(events->context, b->index[i]);
-    free(b);
+    for (uint32_t i = 0; i < t->count; i++) t->events->very_soon(t->events->context, t->index[i]);
+    for (uint32_t i = 0; i < t->count; i++) t->event(t->events->context, t->index[i]);
+    t->count = 0;
+}
+
+static void together_add(struct together *t, const struct intent_batch *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (t->count == TOGETHER) together_happen(t);
+        t->index[t->count++] = b->index[i];
+        t->events->soon(t->events->context, b->index[i]);
+    }
+}
+
+static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
+{
+    struct together ends = {.events = events, .event = events->end, .count = 0};
+    while (w->active.count > 0 && first(&w->active) <= now) {
+        struct intent_batch *b = pop(&w->active);
+        together_add(&ends, b);
+        free(b);
+    }
+    together_happen(&ends);
 }
 
 static void end_worker(struct intents *all, struct worker_intents *w, const struct intent_events *events)
@@ -243,7 +273,7 @@ static void end_worker(struct intents *all, struct worker_intents *w, const stru
         no_longer_waits(all, b);
         free(b);
     }
-    while (w->active.count > 0) end_batch(pop(&w->active), events);
+    end_until(w, INT64_MAX, events);
 }
 
 /* ---- the shard: streams ---- */
@@ -370,6 +400,7 @@ static locus_clock clock_of(const struct intents *all, unsigned worker)
 static void begin_due(struct intents *all, struct worker_intents *w, locus_clock now, locus_clock window,
                       const struct intent_events *events)
 {
+    struct together begins = {.events = events, .event = events->begin, .count = 0};
     while (w->waiting.count > 0 && first(&w->waiting) - now < window) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
@@ -377,9 +408,10 @@ static void begin_due(struct intents *all, struct worker_intents *w, locus_clock
             free(b);
             continue;
         }
-        for (uint32_t i = 0; i < b->count; i++) events->begin(events->context, b->index[i]);
+        together_add(&begins, b);
         push(&w->active, b->end, b);
     }
+    together_happen(&begins);
 }
 
 /* Workers read it all the time: written only when it changes. */
@@ -394,7 +426,7 @@ static void look_at(struct intents *all, unsigned worker, const struct intent_ev
     struct intent_note *note = &all->note[worker];
     locus_clock window = events->window(events->context, worker), now = clock_of(all, worker);
     begin_due(all, w, now, window, events);
-    while (first(&w->active) <= now) end_batch(pop(&w->active), events);
+    end_until(w, now, events);
     locus_clock start = first(&w->waiting), due = first(&w->active);
     if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;
     publish(&note->window, window);

@@ -93,6 +93,9 @@ bool intents_advanced(const struct intents *, unsigned worker, locus_clock now);
 
 struct intent_events {
     void *context;
+    /* The key comes soon, very soon: what will be looked at is fetched; and what that leads to. */
+    void (*soon)(void *context, uint64_t index);
+    void (*very_soon)(void *context, uint64_t index);
     /* A key is wanted once more, once less. */
     void (*begin)(void *context, uint64_t index);
     void (*end)(void *context, uint64_t index);

@@ -16,6 +16,12 @@ struct holder *owner_holder(const struct record *r, unsigned node)
     return NULL;
 }
 
+void owner_fetch(const struct shard *s, uint64_t index)
+{
+    const struct record *r = record_find(&s->records, index);
+    if (r && r->holders > 0) __builtin_prefetch(r->holder, 1, 3);
+}
+
 static void make_room(struct record *r)
 {
     if (r->holders < r->holder_room) return;

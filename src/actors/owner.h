@@ -27,6 +27,9 @@
 /* An entry (WIRE_ENTRY) from `peer`, maybe on behalf of another node. NULL, or what is wrong with it. */
 const char *owner_entry(struct shard *, unsigned peer, const struct wire_entry *);
 
+/* Fetches who holds replicas, for a look soon; the record has arrived. */
+void owner_fetch(const struct shard *, uint64_t index);
+
 /* The version of the main copy, whose holders `record` has. */
 uint64_t owner_version(struct record *, struct spot);
 struct holder *owner_holder(const struct record *, unsigned node); /* NULL: it holds none */

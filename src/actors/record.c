@@ -65,6 +65,8 @@ struct record *record_get(struct records *all, uint64_t index)
     }
     struct record *r = record_at(all, number);
     *r = (struct record){.index = index,
+                         .holder = r->holder, /* its room is used again */
+                         .holder_room = r->holder_room,
                          .number = number,
                          .waiting_first = REQUEST_NOWHERE,
                          .waiting_last = REQUEST_NOWHERE,
@@ -77,8 +79,6 @@ struct record *record_get(struct records *all, uint64_t index)
 void record_release(struct records *all, struct record *r)
 {
     all->standing[r->index].number = 0;
-    free(r->holder);
-    r->holder = NULL;
     all->free[all->free_count++] = r->number;
 }
 

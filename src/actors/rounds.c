@@ -165,6 +165,19 @@ void rounds_say_set(struct shard *s, struct record *r)
     queue_what_must_be_said(s, r, shard_spot(s, r->index));
 }
 
+void rounds_fetch(void *shard, uint64_t index)
+{
+    const struct shard *s = shard;
+    word_fetch(shard_spot(s, index));
+    record_fetch(&s->records, index);
+}
+
+void rounds_fetch_found(void *shard, uint64_t index)
+{
+    const struct shard *s = shard;
+    record_fetch_found(&s->records, index);
+}
+
 void rounds_want(void *shard, uint64_t index)
 {
     struct shard *s = shard;
@@ -264,9 +277,25 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
 
 /* ---- rounds ---- */
 
+enum { FETCHED_TOGETHER = 32 };
+
+/* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy have some to say. */
+static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
+{
+    size_t end = l->first + FETCHED_TOGETHER < l->count ? l->first + FETCHED_TOGETHER : l->count;
+    for (size_t i = l->first; i < end; i++) rounds_fetch(s, l->index[i]);
+    for (size_t i = l->first; i < end; i++) {
+        rounds_fetch_found(s, l->index[i]);
+        if (rows) row_fetch_found(shard_spot(s, l->index[i]));
+    }
+    for (size_t i = l->first; i < end; i++) owner_fetch(s, l->index[i]);
+}
+
 static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum rounds_class class, size_t bytes)
 {
-    for (size_t n = list_length(l); n > 0 && bytes < s->rounds.room; n--) {
+    size_t all = list_length(l);
+    for (size_t i = 0; i < all && bytes < s->rounds.room; i++) {
+        if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, class == ROUNDS_LAZY);
         struct record *r = record_find(&s->records, list_pop(s, l));
         if (!r || !(r->queued & class)) continue;
         r->queued &= (uint8_t) ~class;
@@ -281,7 +310,8 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
 {
     struct peer_round *p = &s->rounds.peer[peer];
     size_t before = bytes;
-    while (list_length(&p->refresh) > 0 && bytes < s->rounds.room) {
+    for (size_t i = 0; list_length(&p->refresh) > 0 && bytes < s->rounds.room; i++) {
+        if (i % FETCHED_TOGETHER == 0) fetch_next(s, &p->refresh, true);
         struct record *r = record_find(&s->records, list_pop(s, &p->refresh));
         if (r) bytes += owner_refresh(s, r, peer);
     }
@@ -366,9 +396,8 @@ const char *rounds_end(struct shard *s, unsigned peer, const struct wire_entry *
 /* ---- turns ---- */
 
 /* A marked key: a replica that has updates, or a main copy that its holders have not got. */
-static void note_change(void *shard, uint64_t index)
+static void note_change(struct shard *s, uint64_t index)
 {
-    struct shard *s = shard;
     struct spot spot = shard_spot(s, index);
     struct location l = location_of(s, spot);
     struct record *r = is_full(s) ? record_get(&s->records, index) : record_find(&s->records, index);
@@ -384,6 +413,35 @@ static void note_change(void *shard, uint64_t index)
         r->is_later = true;
         s->rounds.awaited++;
     }
+}
+
+struct changes {
+    struct shard *shard;
+    unsigned count;
+    uint64_t index[FETCHED_TOGETHER];
+};
+
+static void note_changes(struct changes *c)
+{
+    for (unsigned i = 0; i < c->count; i++) rounds_fetch_found(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) owner_fetch(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) note_change(c->shard, c->index[i]);
+    c->count = 0;
+}
+
+static void add_change(void *changes, uint64_t index)
+{
+    struct changes *c = changes;
+    if (c->count == FETCHED_TOGETHER) note_changes(c);
+    c->index[c->count++] = index;
+    rounds_fetch(c->shard, index);
+}
+
+static void take_marks(struct shard *s)
+{
+    struct changes c = {.shard = s, .count = 0};
+    marks_take(s->marks, add_change, &c);
+    note_changes(&c);
 }
 
 static void look_at_windows(struct shard *s)
@@ -447,7 +505,7 @@ static void complete_settled(struct shard *s)
 /* Costs what there is to say, not what peers there are. */
 static void synchronize(struct shard *s, bool sync)
 {
-    if (sync && marks_wait(s)) marks_take(s->marks, note_change, s);
+    if (sync && marks_wait(s)) take_marks(s);
     for (unsigned word = 0; word < words_of_peers(s); word++) {
         uint64_t bits = s->rounds.soon[word] | (sync ? s->rounds.later[word] : 0);
         for (; bits; bits &= bits - 1) {

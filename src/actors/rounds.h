@@ -79,7 +79,9 @@ void rounds_fini(struct shard *);
 /* Sends what may be sent; returns when it wants to be called again. */
 uint64_t rounds_turn(struct shard *);
 
-/* The node wants the key once more, once less. For intents.h. */
+/* For intents.h: something about the key comes soon, very soon; the node wants it once more, once less. */
+void rounds_fetch(void *shard, uint64_t index);
+void rounds_fetch_found(void *shard, uint64_t index);
 void rounds_want(void *shard, uint64_t index);
 void rounds_unwant(void *shard, uint64_t index);
 locus_clock rounds_window(void *shard, unsigned worker);

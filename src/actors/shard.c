@@ -144,7 +144,7 @@ static void reclaim(struct shard *s)
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    const struct intent_events events = {s, rounds_want, rounds_unwant, rounds_window};
+    const struct intent_events events = {s, rounds_fetch, rounds_fetch_found, rounds_want, rounds_unwant, rounds_window};
     s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) access_go_on(s);
@@ -248,6 +248,8 @@ static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire
         n++;
     }
     for (unsigned i = 0; i < n; i++) fetch_found(s, entry[i]);
+    for (unsigned i = 0; i < n; i++)
+        if (entry[i]->operation == WIRE_ENTRY) owner_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
     return n;
 }
 

@@ -451,6 +451,11 @@ void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
     for (size_t i = 0; i < n; i++) fetch_spot(s, keys[i]);
 }
 
+void row_fetch_found(struct spot s)
+{
+    fetch_found(s, true);
+}
+
 void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) fetch_found(store_spot(s, keys[i]), true);

@@ -155,6 +155,7 @@ int row_promote(struct mover *, struct spot, const float *values);
 void rows_fetch(const struct store *, const locus_key *keys, size_t n);
 /* A moment later, when the word has arrived: the row from where the word says; of a replica also its updates. */
 void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
+void row_fetch_found(struct spot);
 /* The word alone. */
 static inline void word_fetch(struct spot s)
 {

@@ -20,6 +20,12 @@ struct desk {
     long begun, ended;
 };
 
+static void look(void *desk, uint64_t index)
+{
+    (void)desk;
+    CHECK(index < KEYS);
+}
+
 static void begin(void *context, uint64_t index)
 {
     struct desk *d = context;
@@ -44,7 +50,7 @@ static locus_clock window(void *context, unsigned worker)
 
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, begin, end, window};
+    const struct intent_events events = {d, look, look, begin, end, window};
     intents_turn(&d->intents, &events);
 }
 
