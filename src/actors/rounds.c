@@ -363,7 +363,9 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     p->refreshes = false;
     if (all) bytes = emit_entries(s, peer, &p->lazy, ROUNDS_LAZY, bytes);
     if (all) bytes = emit_refreshes(s, peer, bytes);
+    s->rounds.going_on -= p->goes_on;
     p->goes_on = all && (list_length(&p->lazy) || list_length(&p->refresh));
+    s->rounds.going_on += p->goes_on;
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
     if (all) s->rounds.sync_bytes += bytes;
     p->is_under_way = true;
@@ -517,13 +519,19 @@ static void synchronize(struct shard *s, bool sync)
     }
 }
 
-static void govern(struct shard *s, uint64_t began_ns, uint64_t rounds)
+static void count_cost(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
     uint64_t cost = s->port->cpu_ns(s->port->context) - began_ns;
     cost += rounds * s->round_ns + s->rounds.sync_bytes * s->kib_ns / 1024;
-    uint64_t pause = ROUNDS_GOVERNOR * (s->rounds.sync_cost_ns + cost);
+    s->rounds.sync_bytes = 0;
+    s->rounds.sync_cost_ns += cost;
+}
+
+static void govern(struct shard *s)
+{
+    uint64_t pause = ROUNDS_GOVERNOR * s->rounds.sync_cost_ns;
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
-    s->rounds.sync_cost_ns = s->rounds.sync_bytes = 0;
+    s->rounds.sync_cost_ns = 0;
     s->rounds.sync_ns = s->port->now_ns(s->port->context) + pause;
 }
 
@@ -534,10 +542,12 @@ uint64_t rounds_turn(struct shard *s)
     bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
     bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
     if (waits) {
-        uint64_t began = sync ? s->port->cpu_ns(s->port->context) : 0;
+        bool counts = sync || all->going_on > 0;
+        uint64_t began = counts ? s->port->cpu_ns(s->port->context) : 0;
         uint64_t rounds = s->counters.rounds;
         synchronize(s, sync);
-        if (sync && s->counters.rounds > rounds) govern(s, began, s->counters.rounds - rounds);
+        if (counts && s->counters.rounds > rounds) count_cost(s, began, s->counters.rounds - rounds);
+        if (sync && s->counters.rounds > rounds) govern(s);
     }
     if (all->settles > 0) complete_settled(s);
     s->marks_seen = marks_wait(s);

@@ -31,7 +31,7 @@
 struct shard;
 
 enum {
-    ROUNDS_GOVERNOR = 6,
+    ROUNDS_GOVERNOR = 4,
     ROUNDS_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
     ROUNDS_BYTES_MIN = 1 << 14,
 };
@@ -66,6 +66,7 @@ struct rounds {
     uint64_t sync_ns;        /* not before: the governor's next moment */
     uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began */
     uint64_t sync_bytes;     /* that our rounds and their answers carried since then */
+    unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
     uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */

@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-enum { NODES = 2, KEYS = 64, LENGTH = 4 };
+enum { NODES = 2, KEYS = 64, LENGTH = 4, LONG = 64 };
 #define ROUND_NS UINT64_C(1000)
 
 static struct world *open_world(void)
@@ -23,7 +23,7 @@ static locus_key key_of_home(struct world *w, unsigned home)
 /* A main copy changes, and its shard has a turn. Returns the rounds that it begins. */
 static uint64_t change(struct world *w, unsigned node)
 {
-    static const float one[LENGTH] = {1};
+    static const float one[LONG] = {1};
     struct shard *s = &w->node[node].shard;
     uint64_t before = s->counters.rounds;
     shard_write(s, store_spot(&w->node[node].store, key_of_home(w, node)), one, ROW_ADD);
@@ -61,13 +61,14 @@ TEST(rounds, the_governor_counts_the_frames_of_rounds_that_it_serves)
     world_free(w);
 }
 
-enum { KEYS_A_NODE = 650, LONG = 64 };
+enum { KEYS_A_NODE = 650 };
 
 /* All main copies of node 0 change, and its shard has a turn. */
 static struct world *change_all(unsigned nodes)
 {
     static const float ones[LONG] = {1};
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
+    w->node[0].shard.round_ns = ROUND_NS;
     for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
         struct spot spot = store_spot(&w->node[0].store, key);
         if (spot_home(spot) == 0) shard_write(&w->node[0].shard, spot, ones, ROW_ADD);
@@ -100,6 +101,24 @@ TEST(rounds, are_the_smaller_the_more_nodes_there_are)
     world_deliver_all(w);
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK(world_is_quiet(w));
+    world_free(w);
+}
+
+TEST(rounds, that_go_on_count_for_the_governor)
+{
+    struct world *w = change_all(4);
+    world_deliver_all(w);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK_EQ(w->node[0].shard.counters.rounds, 6);
+    world_deliver_all(w);
+    w->now_ns += ROUNDS_GOVERNOR * 3 * ROUND_NS;
+    CHECK_EQ(change(w, 0), 3);
+    world_deliver_all(w);
+    w->now_ns += ROUNDS_GOVERNOR * 6 * ROUND_NS - 1;
+    CHECK_EQ(change(w, 0), 0);
+    w->now_ns++;
+    CHECK_EQ(change(w, 0), 3);
+    world_deliver_all(w);
     world_free(w);
 }
 
