@@ -71,7 +71,8 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
         record->asked++;
         record->route = item->peer;
         record->localizing += r->kind == REQUEST_LOCALIZE;
-        if (s->records.standing[spot.index].wanted && r->kind != REQUEST_LOCALIZE) shard_count(&s->counters.intents_late, 1);
+        if (s->records.standing[spot.index].wanted && r->kind != REQUEST_LOCALIZE)
+            shard_count(&s->counters.intents_late, 1);
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }

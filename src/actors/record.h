@@ -6,8 +6,8 @@
  *
  * Callers   the actors of one shard, on its thread
  * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row from another node; the
- *           records themselves, which are used again; a parked entry is a copy, from malloc. What others can park here
- *           is bounded by their windows (shard.h)
+ *           records themselves, which are used again, with their room for holders; a parked entry is a copy, from
+ *           malloc. What others can park here is bounded by their windows (shard.h)
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */
@@ -48,16 +48,16 @@ struct record {
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
     /* As the origin of requests. */
-    uint16_t route;      /* where those that were asked were all sent */
-    bool is_stalled;     /* what waits could go on, but the window is used up */
-    uint32_t localizing; /* of those asked, that want the row here */
-    uint64_t askers;     /* bits of their workers, modulo 64 */
+    uint16_t route;                            /* where those that were asked were all sent */
+    bool is_stalled;                           /* what waits could go on, but the window is used up */
+    uint32_t localizing;                       /* of those asked, that want the row here */
+    uint64_t askers;                           /* bits of their workers, modulo 64 */
     request_place asked_last;                  /* the request (its item 0) */
     uint32_t stalled_next;                     /* a record's number */
     request_place waiting_first, waiting_last; /* items of our workers, in order */
-    request_place unseen_first; /* written at the owner, which has not yet shown in our replica */
-    request_place set;          /* an item that sets our replica, by way of the owner */
-    uint64_t unseen_version;    /* when the unseen will have shown */
+    request_place unseen_first;                /* written at the owner, which has not yet shown in our replica */
+    request_place set;                         /* an item that sets our replica, by way of the owner */
+    uint64_t unseen_version;                   /* when the unseen will have shown */
     /* As the owner to be. */
     struct parked *parked_first, *parked_last;
 };
@@ -74,8 +74,8 @@ struct holder {
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first &&
-           !r->told && !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first && !r->told &&
+           !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
 }
 
 /* What a shard knows of every key. Most keys that are wanted are here, and need no record. */

@@ -55,7 +55,7 @@ void relocation_give(struct shard *s, struct spot spot, const struct wire_entry 
     shard_count(&s->counters.relocated_out, 1);
     location_announce(s, spot, request->key);
     struct record *r = standing->wanted ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
-    if (!r) return; /* nobody here wants it back */
+    if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
     rounds_settle(s, r);

@@ -165,26 +165,38 @@ void rounds_say_set(struct shard *s, struct record *r)
     queue_what_must_be_said(s, r, shard_spot(s, r->index));
 }
 
+/* The row came here, or others hold replicas of it, or its owner counts us as a holder. The directory's word would tell as
+ * well, but a look at it takes its line away from the worker that writes the row. */
+static bool is_known_to_be_held(const struct shard *s, const struct standing *standing)
+{
+    if (!standing->number) return standing->epoch > 0;
+    const struct record *r = record_at(&s->records, standing->number);
+    return r->holders > 0 || (r->told && s->technique != LOCUS_RELOCATE);
+}
+
 void rounds_fetch(void *shard, uint64_t index)
 {
     const struct shard *s = shard;
-    word_fetch(shard_spot(s, index));
     record_fetch(&s->records, index);
 }
 
 void rounds_fetch_found(void *shard, uint64_t index)
 {
     const struct shard *s = shard;
+    const struct standing *standing = &s->records.standing[index];
+    if (standing->wanted > 1) return; /* it will be counted, and no more */
     record_fetch_found(&s->records, index);
+    if (standing->epoch == 0) word_fetch(shard_spot(s, index));
 }
 
 void rounds_want(void *shard, uint64_t index)
 {
     struct shard *s = shard;
-    if (s->records.standing[index].wanted++ > 0) return;
+    struct standing *standing = &s->records.standing[index];
+    if (standing->wanted++ > 0 || is_known_to_be_held(s, standing)) return;
     struct spot spot = shard_spot(s, index);
     struct record *r = record_find(&s->records, index);
-    if (!r && location_of(s, spot).is_here) return; /* there is nothing to be said */
+    if (!r && location_of(s, spot).is_here) return;
     queue_what_must_be_said(s, r ? r : record_get(&s->records, index), spot);
 }
 
@@ -193,9 +205,12 @@ void rounds_unwant(void *shard, uint64_t index)
     struct shard *s = shard;
     if (--s->records.standing[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
-    if (!r) return; /* the row is here, and nobody holds a replica */
+    if (!r) return;       /* the row is here, and nobody holds a replica */
+    if (r->holders > 0) { /* it is here */
+        owner_consider(s, r);
+        return;
+    }
     if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
-    if (location_of(s, shard_spot(s, index)).is_here) owner_consider(s, r);
     rounds_settle(s, r);
 }
 
@@ -279,13 +294,19 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
 
 enum { FETCHED_TOGETHER = 32 };
 
+static void fetch_key(const struct shard *s, uint64_t index)
+{
+    record_fetch(&s->records, index);
+    word_fetch(shard_spot(s, index));
+}
+
 /* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy have some to say. */
 static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
 {
     size_t end = l->first + FETCHED_TOGETHER < l->count ? l->first + FETCHED_TOGETHER : l->count;
-    for (size_t i = l->first; i < end; i++) rounds_fetch(s, l->index[i]);
+    for (size_t i = l->first; i < end; i++) fetch_key(s, l->index[i]);
     for (size_t i = l->first; i < end; i++) {
-        rounds_fetch_found(s, l->index[i]);
+        record_fetch_found(&s->records, l->index[i]);
         if (rows) row_fetch_found(shard_spot(s, l->index[i]));
     }
     for (size_t i = l->first; i < end; i++) owner_fetch(s, l->index[i]);
@@ -425,7 +446,7 @@ struct changes {
 
 static void note_changes(struct changes *c)
 {
-    for (unsigned i = 0; i < c->count; i++) rounds_fetch_found(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) record_fetch_found(&c->shard->records, c->index[i]);
     for (unsigned i = 0; i < c->count; i++) owner_fetch(c->shard, c->index[i]);
     for (unsigned i = 0; i < c->count; i++) note_change(c->shard, c->index[i]);
     c->count = 0;
@@ -436,7 +457,7 @@ static void add_change(void *changes, uint64_t index)
     struct changes *c = changes;
     if (c->count == FETCHED_TOGETHER) note_changes(c);
     c->index[c->count++] = index;
-    rounds_fetch(c->shard, index);
+    fetch_key(c->shard, index);
 }
 
 static void take_marks(struct shard *s)

@@ -14,6 +14,7 @@
  * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
  * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers
  * (time of this thread: where cores are shared the clock counts what others had, and replicas got several times as old).
+ * A round that leaves something behind is followed by the next at once, which counts as well.
  * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
  * round_ns, kib_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *

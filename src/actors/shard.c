@@ -144,7 +144,8 @@ static void reclaim(struct shard *s)
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    const struct intent_events events = {s, rounds_fetch, rounds_fetch_found, rounds_want, rounds_unwant, rounds_window};
+    const struct intent_events events = {s,           rounds_fetch,  rounds_fetch_found,
+                                         rounds_want, rounds_unwant, rounds_window};
     s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) access_go_on(s);

@@ -57,7 +57,7 @@ struct shard {
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t parked_bytes;     /* entries that wait for rows on their way here */
     struct records records;
-    uint32_t stalled;       /* records with items that wait for a window: the first one's number, 0: none */
+    uint32_t stalled; /* records with items that wait for a window: the first one's number, 0: none */
     struct mover mover;
     struct intents intents;
     struct rounds rounds;

@@ -37,7 +37,7 @@ enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
     DIRECTORY_MAIN = 2,    /* the main copy is here */
-    DIRECTORY_REPLICA = 3, /* a copy is here, and in the next slot the sum of our updates that the owner has not got */
+    DIRECTORY_REPLICA = 3, /* a copy is here; if dirty, our updates that the owner has not got are in the next slot */
     DIRECTORY_EMPTY = 4,   /* the main copy is here: never written, all zeros, no memory */
     DIRECTORY_SHARED = 6,  /* the main copy is here, and other nodes hold replicas */
 };

@@ -156,6 +156,15 @@ static int write_first(struct spot s, const float *values, directory_word w)
     return 0;
 }
 
+/* The first update since the last were taken out finds the slot with whatever was there. */
+static void add_update(struct part *p, directory_word w, const float *values)
+{
+    if (w & DIRECTORY_DIRTY)
+        p->add(updates_row(p, w), values, p->length);
+    else
+        floats_copy(updates_row(p, w), values, p->length);
+}
+
 int row_write_shared(struct part *p, uint64_t index, directory_word w, const float *values, enum row_change change)
 {
     struct spot s = part_spot(p, index);
@@ -171,7 +180,7 @@ int row_write_shared(struct part *p, uint64_t index, directory_word w, const flo
     else
         floats_copy(row, values, p->length);
     LOCUS_YIELD();
-    if (replica) p->add(updates_row(p, w), values, p->length);
+    if (replica) add_update(p, w, values);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -313,7 +322,6 @@ int row_replicate(struct spot s, const float *values)
         fill_slot(s.part, slot, values);
     else
         floats_zero(part_row(s.part, slot), s.part->length);
-    floats_zero(part_row(s.part, slot + 1), s.part->length);
     LOCUS_YIELD();
     directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
@@ -331,7 +339,6 @@ int row_ensure_replica(struct spot s)
         return 0;
     }
     floats_zero(part_row(s.part, slot), s.part->length);
-    floats_zero(part_row(s.part, slot + 1), s.part->length);
     directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
 }
@@ -351,15 +358,11 @@ void row_refresh(struct spot s, const float *values)
 /* Latched: the updates go out, the mark comes off. */
 static void take_updates(struct spot s, directory_word w, float *updates)
 {
-    float *row = updates_row(s.part, w);
-    if (updates) {
-        if (w & DIRECTORY_DIRTY)
-            floats_copy(updates, row, s.part->length);
-        else
-            memset(updates, 0, s.part->row_bytes);
-    }
+    if (updates && w & DIRECTORY_DIRTY)
+        floats_copy(updates, updates_row(s.part, w), s.part->length);
+    else if (updates)
+        memset(updates, 0, s.part->row_bytes);
     LOCUS_YIELD();
-    if (w & DIRECTORY_DIRTY) floats_zero(row, s.part->length);
 }
 
 void row_collect(struct spot s, float *updates)

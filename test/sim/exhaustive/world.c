@@ -667,9 +667,9 @@ static void put_rounds(const struct shard *s)
 static void put_replication(const struct record *r, directory_word w)
 {
     bool has_holders = r->holders > 0;
-    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 |
-        (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
-        (uint64_t)r->is_poked << 10 | (uint64_t)r->queued << 12 | r->version << 16);
+    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 | (uint64_t)r->has_set << 7 |
+        (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 | (uint64_t)r->is_poked << 10 |
+        (uint64_t)r->queued << 12 | r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];
@@ -704,7 +704,7 @@ static void put_node(unsigned node)
         put_row(row);
     }
     if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED) put(w >> 37 & 1);
-    if (directory_state(w) == DIRECTORY_REPLICA) put_row(row_of(node) + LENGTH);
+    if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY) put_row(row_of(node) + LENGTH);
     put_rounds(&world.node[node].shard);
     if (!r) return;
     put_replication(r, w);
@@ -810,8 +810,8 @@ static void print_node(unsigned n)
     }
     if (wanted(n)) printf("; wanted %u", wanted(n));
     if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
-               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "", r->is_out ? ", an entry is out" : "",
+               r->version, r->holders);
     if (r && r->asked) printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next) {
         printf("; parked: ");

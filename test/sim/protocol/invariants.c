@@ -359,8 +359,7 @@ static void check_shard(unsigned node, unsigned shard)
     for (uint64_t index = 0; index < s->records.keys; index++) {
         locus_key key = index * world.script->shards + shard;
         if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
-        if (s->records.standing[index].wanted)
-            report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
+        if (s->records.standing[index].wanted) report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
     }
     if (s->parked_bytes || s->rounds.waiting || s->rounds.awaited || s->rounds.settles || s->stalled)
         report_fail(REPORT_NO_KEY,
@@ -474,8 +473,8 @@ static void print_at(unsigned node, locus_key key)
     }
     if (s->records.standing[spot.index].wanted) printf("; wanted %u", s->records.standing[spot.index].wanted);
     if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
-               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "", r->is_out ? ", an entry is out" : "",
+               r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");

@@ -1,3 +1,3 @@
 # file: src/actors/intents.c
 # what: an intent that has ended stays active
-/^static void look_at/,/^}/ s/while (first(&w->active) <= now)/while (false)/
+/^static void end_until/,/^}/ s/first(&w->active) <= now/now == INT64_MAX/
