@@ -5,19 +5,22 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * A stream is a list of chunks, a chunk holds records:
  *
- *     [count and kind] [start] [end] [index] … [index]
+ *     [repeated, count and kind] [start] [end] [index] … [index]
  *
- * A call with many keys makes several records. What lies below `published` is the reader's.
+ * A call with many keys makes several records. A key that it names again, as far as that is noticed, is only counted:
+ * samples are full of them, and the shard would have them all begin and end. What lies below `published` is the reader's.
  */
 enum {
     CHUNK_WORDS = 508,
     RECORDS_END = CHUNK_WORDS - 1, /* so that a chunk is published whole only together with the next one */
     HEADER_WORDS = 3,
 };
+#define REPEATED_ONE (UINT64_C(1) << 32) /* in a header; the count is below, above the kind */
 enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, RECORD_KINDS };
 
 struct intent_chunk {
@@ -58,6 +61,7 @@ struct intent_stream *stream_open(struct intents *all, unsigned worker)
     *s = (struct intent_stream){.worker = worker,
                                 .life = __atomic_load_n(life, __ATOMIC_RELAXED),
                                 .last_life = life,
+                                .call = 1,
                                 .writing = c,
                                 .reading = c};
     s->next = __atomic_load_n(&all->arrived, __ATOMIC_RELAXED);
@@ -66,10 +70,18 @@ struct intent_stream *stream_open(struct intents *all, unsigned worker)
     return s;
 }
 
+static void end_call(struct intent_stream *s)
+{
+    if (++s->call > 0) return;
+    s->call = 1; /* they may have been numbered so before */
+    memset(s->said, 0, sizeof s->said);
+}
+
 /* The words below `written` of the chunk that is written to, and all of those before it, belong to the reader. */
 void stream_publish(struct intent_stream *s)
 {
     s->header_chunk = NULL;
+    end_call(s);
     /* Later chunks first: a reader that comes to a chunk's end goes on to the next one. */
     if (s->first_new) {
         for (struct intent_chunk *c = s->first_new->next; c; c = c->next)
@@ -90,6 +102,7 @@ bool stream_has_unpublished(const struct intent_stream *s)
 void stream_undo(struct intent_stream *s)
 {
     s->header_chunk = NULL;
+    end_call(s);
     if (!s->first_new) {
         s->written = __atomic_load_n(&s->writing->published, __ATOMIC_RELAXED);
         return;
@@ -130,8 +143,21 @@ static bool begin_record(struct intent_stream *s, unsigned kind, locus_clock sta
     return true;
 }
 
+/* Has the present call named the key before? May be overlooked. */
+static bool is_repeated(struct intent_stream *s, uint64_t index)
+{
+    struct intent_said *said = &s->said[index % STREAM_SAID];
+    if (said->call == s->call && said->index == index) return true;
+    *said = (struct intent_said){s->call, index};
+    return false;
+}
+
 int stream_add(struct intent_stream *s, locus_clock start, locus_clock end, bool waits, uint64_t index)
 {
+    if (is_repeated(s, index)) {
+        s->header_chunk->word[s->header] += REPEATED_ONE;
+        return 0;
+    }
     if ((!s->header_chunk || s->written == RECORDS_END) &&
         !begin_record(s, waits ? RECORD_WAITING : RECORD_INTENTS, start, end))
         return -ENOMEM;
@@ -280,7 +306,7 @@ static void end_worker(struct intents *all, struct worker_intents *w, const stru
 
 struct record {
     unsigned kind;
-    uint32_t count;
+    uint32_t count, repeated;
     locus_clock start, end;
     const uint64_t *index;
 };
@@ -293,8 +319,12 @@ static bool read_record(struct intent_stream *s, struct record *r)
         uint32_t published = __atomic_load_n(&c->published, __ATOMIC_ACQUIRE);
         if (s->read < published && c->word[s->read] != 0) {
             const uint64_t *word = &c->word[s->read];
-            *r = (struct record){(unsigned)((word[0] & 7) - 1), (uint32_t)(word[0] >> 3), (locus_clock)word[1],
-                                 (locus_clock)word[2], word + HEADER_WORDS};
+            *r = (struct record){.kind = (unsigned)((word[0] & 7) - 1),
+                                 .count = (uint32_t)word[0] >> 3,
+                                 .repeated = (uint32_t)(word[0] >> 32),
+                                 .start = (locus_clock)word[1],
+                                 .end = (locus_clock)word[2],
+                                 .index = word + HEADER_WORDS};
             s->read += HEADER_WORDS + r->count;
             return true;
         }
@@ -310,7 +340,7 @@ static void take_in(struct intents *all, struct intent_stream *s, const struct r
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
     b->count = r->count;
-    if (r->kind == RECORD_WAITING) b->waiting = r->count;
+    if (r->kind == RECORD_WAITING) b->waiting = r->count + r->repeated;
     for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
     push(&w->waiting, r->start, b);
 }
@@ -324,7 +354,7 @@ static void drop_records(struct intents *all, struct intent_stream *s)
 {
     struct record r;
     while (read_record(s, &r))
-        if (r.kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r.count, __ATOMIC_RELAXED);
+        if (r.kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
 }
 
 /* The last one to arrive comes first. */

@@ -11,8 +11,8 @@
  * look next, and the worker, when it comes to that clock, wakes it (intents_advanced).
  *
  * Callers   stream_*, intents_due: worker.c on workers' and loaders' threads; the rest: the shard's thread
- * Memory    8 bytes a key while its intent waits or is active, chunks of 4 KiB for each stream. At most
- *           LOCUS_WAITING_KEYS_MAX keys wait on a node
+ * Memory    8 bytes a key while its intent waits or is active, chunks of 4 KiB for each stream and 16 KiB
+ *           of keys that the present call has named. At most LOCUS_WAITING_KEYS_MAX keys wait on a node
  * Waiting   never
  * Life      intents_init, streams open and close, intents_turn now and then, intents_fini when all streams are closed
  */
@@ -25,6 +25,8 @@ struct intent_chunk;
 struct intent_batch;
 
 /* From one worker or loader to one shard. */
+enum { STREAM_SAID = 1024 };
+
 struct intent_stream {
     struct intent_stream *next; /* of the shard's */
     unsigned worker;
@@ -36,6 +38,11 @@ struct intent_stream {
     struct intent_chunk *first_new; /* chunks that were begun since the last publication */
     uint32_t header;                /* of the record under construction; 0: none */
     struct intent_chunk *header_chunk;
+    uint32_t call;       /* the present one */
+    struct intent_said { /* a key that it has named, or an earlier one */
+        uint32_t call;
+        uint64_t index;
+    } said[STREAM_SAID];
     int closed; /* atomic: nothing will follow */
     /* The shard's. */
     struct intent_chunk *reading __attribute__((aligned(64)));

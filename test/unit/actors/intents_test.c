@@ -105,6 +105,30 @@ static void advance(struct desk *d, unsigned worker, locus_clock now)
 
 /* ---- from start to end ---- */
 
+TEST(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often)
+{
+    enum { TIMES = 5, START = 100, NAMED = STREAM_SAID };
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    for (int call = 0; call < 2; call++) {
+        d.node_keys += TIMES * NAMED;
+        for (uint64_t i = 0; i < TIMES * NAMED; i++)
+            CHECK_EQ(stream_add(s, START + call, START + 10, true, i % NAMED), 0);
+        stream_publish(s);
+    }
+    turn(&d);
+    CHECK_EQ(d.node_keys, 2 * TIMES * NAMED);
+    advance(&d, 0, START);
+    check_wanted(&d, 0, NAMED, 2); /* of each call */
+    CHECK_EQ(d.node_keys, 0);
+    advance(&d, 0, START + 10);
+    check_wanted(&d, 0, KEYS, 0);
+    CHECK_EQ(d.ended, 2 * NAMED);
+    stream_close(s, true);
+    close_desk(&d);
+}
+
 TEST(intents, a_key_is_wanted_from_the_window_before_its_start_to_its_end)
 {
     struct desk d;
