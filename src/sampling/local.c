@@ -1,5 +1,7 @@
 #include "sampling/local.h"
 
+#include "store/row.h"
+
 static bool take(const struct store *s, struct keyset *drawn, locus_key key)
 {
     return local_has_row(s, key) && (!drawn || keyset_add(drawn, key));
@@ -38,12 +40,28 @@ static bool take_known(struct local *l, const struct store *s, struct random *r,
     return false;
 }
 
+static locus_key draw_ahead(const struct store *s, const struct target *t, struct random *r)
+{
+    locus_key key = target_draw(t, r);
+    word_fetch(store_spot(s, key));
+    return key;
+}
+
+static locus_key draw(struct local *l, const struct store *s, const struct target *t, struct random *r)
+{
+    while (l->ahead_count < LOCAL_AHEAD) l->ahead[l->ahead_count++] = draw_ahead(s, t, r);
+    locus_key key = l->ahead[l->next];
+    l->ahead[l->next] = draw_ahead(s, t, r);
+    l->next = (l->next + 1) % LOCAL_AHEAD;
+    return key;
+}
+
 bool local_draw(struct local *l, const struct store *s, const struct target *t, struct random *r, struct keyset *drawn,
                 locus_key *key)
 {
     bool is_hopeless = l->keys_in_vain >= t->count;
     for (int draws = is_hopeless ? 1 : LOCAL_DRAWS; draws > 0; draws--) {
-        *key = target_draw(t, r);
+        *key = draw(l, s, t, r);
         if (take(s, drawn, *key)) {
             l->keys_in_vain = 0;
             return true;
