@@ -7,12 +7,8 @@
 
 void params_open(struct params *p, struct crew_member *member, size_t keys_max, size_t floats_max)
 {
-    *p = (struct params){.member = member};
+    *p = (struct params){.member = member, .keys_max = keys_max, .floats_max = floats_max};
     if (member->worker) p->copies = take_memory(floats_max, sizeof *p->copies);
-    for (unsigned i = 0; i < PARAMS_UPDATES_MAX; i++) {
-        p->updates[i].keys = take_memory(keys_max, sizeof(locus_key));
-        p->updates[i].values = take_memory(floats_max, sizeof(float));
-    }
 }
 
 void params_close(struct params *p)
@@ -117,12 +113,27 @@ void params_release(struct params *p)
 
 /* ---- writing ---- */
 
+/* The first buffer that is free: nearly always the same one, which is in the cache. Else that of the oldest update. */
+static struct params_update *choose_buffer(struct params *p)
+{
+    struct params_update *oldest = &p->updates[0];
+    for (struct params_update *u = p->updates; u < p->updates + PARAMS_UPDATES_MAX; u++) {
+        if (!u->ticket || locus_done(p->member->worker, u->ticket)) return u;
+        if (u->number < oldest->number) oldest = u;
+    }
+    return oldest;
+}
+
 struct params_update *params_begin(struct params *p)
 {
-    struct params_update *u = &p->updates[p->next];
-    p->next = (p->next + 1) % PARAMS_UPDATES_MAX;
+    struct params_update *u = choose_buffer(p);
+    if (!u->keys) {
+        u->keys = take_memory(p->keys_max, sizeof(locus_key));
+        u->values = take_memory(p->floats_max, sizeof(float));
+    }
     if (u->ticket) must(locus_wait(p->member->worker, u->ticket), "push");
     u->ticket = 0;
+    u->number = p->begun++;
     return u;
 }
 

@@ -3,7 +3,7 @@
  * waiting for the network. With the baseline rows are read where they are in the arrays, and updates added to them.
  *
  * Callers   one worker's thread
- * Memory    buffers for the largest call, kept until params_close()
+ * Memory    a buffer for the largest call, and another for each update that was under way meanwhile, until params_close()
  * Waiting   params_read() for rows of other nodes; params_begin() when too many updates are under way
  * Life      open; then rounds of begin, read, compute, release, end; close
  */
@@ -12,20 +12,22 @@
 
 #include "crew.h"
 
-enum { PARAMS_UPDATES_MAX = 2 }; /* under way at once */
+enum { PARAMS_UPDATES_MAX = 16 }; /* under way at once */
 
 struct params_update {
     locus_key *keys;
     float *values; /* the updates of all keys' rows, one after the other */
     locus_ticket ticket;
+    uint64_t number; /* of the update, as they were begun */
 };
 
 struct params {
     struct crew_member *member;
     float *copies; /* of rows that are not all here */
     bool is_reading;
+    size_t keys_max, floats_max;
     struct params_update updates[PARAMS_UPDATES_MAX];
-    unsigned next;
+    uint64_t begun;
 };
 
 /* At most `keys_max` keys and `floats_max` floats of their rows in a call. */
