@@ -233,12 +233,13 @@ static bool forget_clean(struct shard *s, struct spot spot, directory_word next,
 static void take_values(struct shard *s, struct record *r, struct spot spot, struct location l, uint8_t flags,
                         float *values)
 {
+    LOCUS_YIELD();                                        /* getting the space in the frame may have taken long */
     float *updates = flags & WIRE_UPDATE ? values : NULL; /* a set comes after them, and they before it for nothing */
     if (flags & WIRE_VALUE && values) access_set_value(s, r, values);
     if (flags & WIRE_END)
         row_forget(&s->mover, spot, updates, directory_elsewhere(l.owner, l.epoch));
-    else if (row_is_dirty(spot))
-        row_collect(spot, updates);
+    else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(spot)))
+        row_collect(spot, updates); /* an update that came since the flags were chosen waits for the next entry */
 }
 
 static void note_entry(struct shard *s, struct record *r, uint8_t flags)
