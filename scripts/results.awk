@@ -31,11 +31,6 @@ function median(what, run,    n) {
     return n % 2 ? value[what, run, (n + 1) / 2] : (value[what, run, n / 2] + value[what, run, n / 2 + 1]) / 2
 }
 
-function mean(what, run,    i, sum) {
-    for (i = 1; i <= count[what, run]; i++) sum += value[what, run, i]
-    return count[what, run] ? sum / count[what, run] : 0
-}
-
 function least(what, run) { return value[what, run, 1] }
 function most(what, run) { return value[what, run, count[what, run]] }
 
@@ -77,7 +72,7 @@ function close_run() {
 # ---- the table ----
 
 function cell(what, run, format) {
-    return count[what, run] ? sprintf(format, mean(what, run)) : "-"
+    return count[what, run] ? sprintf(format, median(what, run)) : "-"
 }
 
 function ranged(what, run, format) {
@@ -165,9 +160,9 @@ END {
     for (run = 1; run <= runs; run++) for (what in has) sort(what, run)
     if (line) {
         printf "%s %s", sprintf(speed_format, median(speed, 1)), is_mf ? "s an epoch" : "M words/s"
-        if (has["RMSE"]) printf ", RMSE %.4f", mean("RMSE", 1)
-        if (has["analogies"]) printf ", analogies %.2f %%", mean("analogies", 1)
-        if (has["spearman"]) printf ", Spearman %.3f", mean("spearman", 1)
+        if (has["RMSE"]) printf ", RMSE %.4f", median("RMSE", 1)
+        if (has["analogies"]) printf ", analogies %.2f %%", median("analogies", 1)
+        if (has["spearman"]) printf ", Spearman %.3f", median("spearman", 1)
         printf "\n"
         exit
     }
