@@ -42,6 +42,18 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
     return 0;
 }
 
+static void add_ranges(struct keyspace *k)
+{
+    for (unsigned i = 0; i < k->tables; i++) {
+        const struct keyspace_table *t = &k->table[i];
+        struct keyspace_range *last = i ? &k->range[k->ranges - 1] : NULL;
+        if (last && last->length == t->length && (t->end - last->first) / k->shards <= KEYSPACE_RANGE_KEYS_MAX)
+            last->end = t->end;
+        else
+            k->range[k->ranges++] = (struct keyspace_range){t->first, t->end, t->length};
+    }
+}
+
 int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count, unsigned shards)
 {
     *k = (struct keyspace){.shards = shards};
@@ -52,9 +64,13 @@ int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t c
         return error_set(-EINVAL, "%zu tables are more than the limit of %d", count, LOCUS_TABLES_MAX);
     if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;
     k->table = calloc(count, sizeof *k->table);
-    if (!k->table) return error_set(-ENOMEM, "no memory for %zu tables", count);
-    int rc = add_tables(k, tables, count);
-    if (rc) keyspace_fini(k);
+    k->range = calloc(count, sizeof *k->range);
+    int rc = k->table && k->range ? add_tables(k, tables, count)
+                                  : error_set(-ENOMEM, "no memory for %zu tables", count);
+    if (rc)
+        keyspace_fini(k);
+    else
+        add_ranges(k);
     return rc;
 }
 
@@ -62,5 +78,14 @@ void keyspace_fini(struct keyspace *k)
 {
     for (unsigned i = 0; i < k->tables; i++) free(k->table[i].name);
     free(k->table);
+    free(k->range);
     *k = (struct keyspace){0};
+}
+
+uint32_t keyspace_longest(const struct keyspace *k)
+{
+    uint32_t longest = 0;
+    for (unsigned t = 0; t < k->tables; t++)
+        if (k->table[t].length > longest) longest = k->table[t].length;
+    return longest;
 }

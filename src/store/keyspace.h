@@ -13,6 +13,7 @@
 #define LOCUS_STORE_KEYSPACE_H
 
 #include "locus.h"
+#include "store/directory.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -23,17 +24,30 @@ struct keyspace_table {
     uint32_t length; /* floats in a row */
 };
 
+/* Keys of a range in one shard: as many as have a slot (directory.h). */
+#define KEYSPACE_RANGE_KEYS_MAX (DIRECTORY_SLOTS_MAX / 8)
+
+/* Tables that follow each other and whose rows have one length: where a row lies does not depend on their borders. */
+struct keyspace_range {
+    uint64_t first, end;
+    uint32_t length;
+};
+
 struct keyspace {
     uint64_t keys;
     unsigned shards;
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
-    unsigned tables;
+    unsigned tables, ranges;
     struct keyspace_table *table;
+    struct keyspace_range *range;
 };
 
 /* 0, -ENOMEM, or -EINVAL with the sentence in locus_error(). */
 int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count, unsigned shards);
 void keyspace_fini(struct keyspace *);
+
+/* Floats in the longest rows. */
+uint32_t keyspace_longest(const struct keyspace *);
 
 /* The table that holds `key`, which must be below keys. */
 static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key)
@@ -42,6 +56,19 @@ static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key
     while (low < high) {
         unsigned middle = (low + high) / 2;
         if (key < k->table[middle].end)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static inline unsigned keyspace_range_of(const struct keyspace *k, locus_key key)
+{
+    unsigned low = 0, high = k->ranges - 1;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (key < k->range[middle].end)
             high = middle;
         else
             low = middle + 1;

@@ -8,7 +8,7 @@
 
 static size_t part_count(const struct store *s)
 {
-    return s->part ? (size_t)s->keyspace.shards * s->keyspace.tables : 0;
+    return s->part ? (size_t)s->keyspace.shards * s->keyspace.ranges : 0;
 }
 
 static size_t words_bytes(const struct keyspace *k, unsigned shard)
@@ -17,22 +17,22 @@ static size_t words_bytes(const struct keyspace *k, unsigned shard)
     return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
 }
 
-static int init_part(struct store *s, unsigned shard, unsigned table)
+static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
-    const struct keyspace_table *t = &k->table[table];
-    struct part *p = &s->part[(size_t)shard * k->tables + table];
+    const struct keyspace_range *t = &k->range[range];
+    struct part *p = &s->part[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
     p->home = s->home.nodes > 1 ? &s->home : NULL;
-    p->first_bucket = home_first_bucket(&s->home, shard * k->tables + table);
+    p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket);
     if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(-ENOMEM,
                          "no address space for table \"%s\" (%llu rows of %u floats): raise `ulimit -v`, set "
                          "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-                         t->name, (unsigned long long)keys, t->length);
+                         k->table[keyspace_table_of(k, t->first)].name, (unsigned long long)keys, t->length);
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
@@ -55,8 +55,8 @@ static int init_shard(struct store *s, unsigned shard)
     if (!ok)
         return error_set(-ENOMEM, "no address space for the directory of %llu keys: raise `ulimit -v`",
                          (unsigned long long)k->keys);
-    for (unsigned table = 0; table < k->tables; table++) {
-        int rc = init_part(s, shard, table);
+    for (unsigned range = 0; range < k->ranges; range++) {
+        int rc = init_part(s, shard, range);
         if (rc) return rc;
     }
     return 0;
@@ -68,9 +68,9 @@ static int check_parts(const struct keyspace *k)
     for (unsigned table = 0; table < k->tables; table++) {
         const struct keyspace_table *t = &k->table[table];
         uint64_t keys = (t->end - t->first) / k->shards;
-        if (keys > DIRECTORY_SLOTS_MAX / 8)
+        if (keys > KEYSPACE_RANGE_KEYS_MAX)
             return error_set(-EINVAL, "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
-                             t->name, (unsigned long long)keys, (unsigned long long)DIRECTORY_SLOTS_MAX / 8);
+                             t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX);
     }
     return 0;
 }
@@ -78,11 +78,8 @@ static int check_parts(const struct keyspace *k)
 static int init_all(struct store *s, bool replicates)
 {
     const struct keyspace *k = &s->keyspace;
-    size_t parts = (size_t)k->shards * k->tables;
-    uint32_t longest = 0;
-    for (unsigned t = 0; t < k->tables; t++)
-        if (k->table[t].length > longest) longest = k->table[t].length;
-    s->zeros_bytes = longest * sizeof(float);
+    size_t parts = (size_t)k->shards * k->ranges;
+    s->zeros_bytes = keyspace_longest(k) * sizeof(float);
     s->zeros = memory_reserve(s->zeros_bytes);
     s->words = calloc(k->shards, sizeof *s->words);
     if (replicates) s->marks = calloc(k->shards, sizeof *s->marks);

@@ -1,7 +1,7 @@
 /*
  * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers may still see.
  *
- * The store is divided into parts, one a shard and table. A part's keys have consecutive indices in its shard's
+ * The store is divided into parts, one a shard and range of tables whose rows have one length. A part's keys have consecutive indices in its shard's
  * directory, rows of one length, and one slab.
  *
  * Callers   locus.c opens and closes it; row.h works on it
@@ -43,8 +43,8 @@ struct part {
 struct store {
     struct keyspace keyspace;
     bool is_full;           /* every node holds every row */
-    bool has_one_part;      /* one table and one shard: no need to look for it */
-    struct part *part;      /* [shard * tables + table] */
+    bool has_one_part;      /* one length and one shard: no need to look for it */
+    struct part *part;      /* [shard * ranges + range] */
     directory_word **words; /* [shard] */
     struct marks *marks;    /* [shard]; NULL: nothing is replicated */
     const float *zeros;     /* a row of the greatest length, never written: what an empty row looks like */
@@ -106,8 +106,8 @@ static inline struct spot store_spot(const struct store *s, locus_key key)
     if (s->has_one_part) return part_spot(s->part, key);
     uint64_t index = keyspace_index(k, key);
     unsigned shard = (unsigned)(key - index * k->shards);
-    unsigned table = k->tables == 1 ? 0 : keyspace_table_of(k, key);
-    return part_spot(&s->part[(size_t)shard * k->tables + table], index);
+    unsigned range = k->ranges == 1 ? 0 : keyspace_range_of(k, key);
+    return part_spot(&s->part[(size_t)shard * k->ranges + range], index);
 }
 
 /* The key's number in its part, from the part's first bucket on. */
