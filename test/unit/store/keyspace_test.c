@@ -56,6 +56,43 @@ TEST(keyspace, multiples_of_the_shards_are_exact_to_the_last_key)
     }
 }
 
+TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
+{
+    const struct locus_table tables[] = {{.rows = 5, .length = 3},
+                                         {.rows = 7, .length = 3},
+                                         {.rows = 2, .length = 4},
+                                         {.rows = 1, .length = 3},
+                                         {.rows = 4, .length = 3}};
+    const unsigned expected[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2};
+    struct keyspace k;
+    CHECK_EQ(keyspace_init(&k, tables, 5, 2), 0);
+    CHECK_EQ(k.tables, 5);
+    CHECK_EQ(k.ranges, 3);
+    for (locus_key key = 0; key < k.keys; key++) {
+        const struct keyspace_range *r = &k.range[keyspace_range_of(&k, key)];
+        CHECK_EQ(keyspace_range_of(&k, key), expected[key]);
+        CHECK(r->first <= key && key < r->end);
+        CHECK_EQ(r->length, k.table[keyspace_table_of(&k, key)].length);
+    }
+    CHECK_EQ(keyspace_longest(&k), 4);
+    keyspace_fini(&k);
+}
+
+/* Each has all the keys that a range may have. */
+TEST(keyspace, a_range_has_no_more_keys_than_slots)
+{
+    const struct locus_table tables[] = {{.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
+                                         {.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
+                                         {.rows = 1, .length = 1}};
+    struct keyspace k;
+    CHECK_EQ(keyspace_init(&k, tables, 3, 1), 0);
+    CHECK_EQ(k.ranges, 3);
+    keyspace_fini(&k);
+    CHECK_EQ(keyspace_init(&k, tables, 3, 3), 0);
+    CHECK_EQ(k.ranges, 1);
+    keyspace_fini(&k);
+}
+
 TEST(keyspace, keys_of_a_shard_are_counted_below_any_key)
 {
     for (unsigned shards = 1; shards <= 17; shards++) {
