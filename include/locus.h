@@ -167,6 +167,19 @@ LOCUS_API bool locus_done(locus_worker *, locus_ticket); /* no waiting */
 /* One row, only if it can be read without the network: -EAGAIN when it is not held here. */
 LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
 
+/*
+ * Changes a row in place, where this node holds it: calls `change` once, with the row, its `length` floats and your
+ * context. Other writes of the row come before or after, and no reader sees it half done (locus_view() excepted). What
+ * the row becomes less what it was is an update as those of locus_push() are, and no update is lost. It saves writing
+ * an update down to have it read and added: for optimizers that step row by row.
+ * `change` must be short and must not call locus: other writers of that row wait meanwhile. Never the network.
+ *   -EAGAIN  not held here, or an operation of this worker's on the key is under way: `change` was not called; pull and
+ *            push instead
+ *   -EINVAL, -ECONNRESET, -ENOMEM  as above; -ENOMEM: `change` may have been called, with no effect
+ */
+typedef void locus_change(void *context, float *row, uint32_t length);
+LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void *context);
+
 /* Starts fetching rows that are held here toward the processor's cache, for an access within about a microsecond, by
  * locus_view() above all: calls with many keys do it by themselves. A hint: returns at once; does nothing when a key is
  * out of range. At most 64 keys have an effect. */

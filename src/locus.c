@@ -83,7 +83,8 @@ static int init_worker(locus *n, unsigned id)
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
-    if (samples_init(&w->samples)) return error_set(-ENOMEM, "no memory for worker %u", id);
+    w->room = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->room);
+    if (!w->room || samples_init(&w->samples)) return error_set(-ENOMEM, "no memory for worker %u", id);
     if (!n->cluster) return 0;
     w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
     if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
@@ -102,6 +103,7 @@ static void fini_workers(locus *n)
         if (!w->node) continue;
         operations_fini(&w->operations);
         free(w->missed);
+        free(w->room);
         samples_fini(&w->samples);
         waiting_fini(&w->waiting);
         reader_fini(&w->reader);

@@ -38,6 +38,7 @@ struct locus_worker {
     struct reader reader;
     struct operations operations;                        /* with other nodes only */
     struct missed_row *missed;                           /* [CALL_CHUNK] */
+    float *room;                                         /* for two of the longest rows, while one is changed */
     unsigned loaders;                                    /* open ones */
     struct samples samples;                              /* open ones; loaders open some, too */
     struct intent_stream **stream;                       /* [shards] of our intents; NULL: no shard heeds them */

@@ -91,9 +91,9 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
 static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
 {
     const struct keyspace *k = &s->keyspace;
-    if (k->tables == 1) return n * k->table[0].length;
+    if (k->ranges == 1) return n * k->range[0].length;
     size_t floats = 0;
-    for (size_t i = 0; i < n; i++) floats += k->table[keyspace_table_of(k, keys[i])].length;
+    for (size_t i = 0; i < n; i++) floats += k->range[keyspace_range_of(k, keys[i])].length;
     return floats;
 }
 
@@ -305,6 +305,29 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
     rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN : row_read(store_spot(w->store, key), value);
     if (rc < 0) return error_set(rc, "the row of key %llu is not held by this node", (unsigned long long)key);
     counter_add(&w->counters.pulled[rc], 1);
+    return 0;
+}
+
+static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key, locus_change *change, int rc)
+{
+    if (!w) return no_worker("locus_change_local");
+    if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
+    if (!in_range(w, &key, 1)) return no_such_key("locus_change_local", w, &key, 1);
+    if (rc == -ENOMEM) return no_slot("locus_change_local");
+    return error_set(rc, "the row of key %llu is not held by this node, or the worker has an operation on it under way",
+                     (unsigned long long)key);
+}
+
+int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
+{
+    int done = -EAGAIN;
+    if (__builtin_expect(w && change && key < key_bound(w), 1) &&
+        (w->operations.keys_under_way == 0 || !operations_hold(&w->operations, &key, 1))) {
+        const struct row_edit edit = {.change = change, .context = context, .room = w->room};
+        done = row_edit(store_spot(w->store, key), &edit);
+    }
+    if (__builtin_expect(done < 0, 0)) return no_change(w, key, change, done);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 

@@ -199,6 +199,45 @@ int row_write_slowly(struct part *p, uint64_t index, const float *values, enum r
     return 0;
 }
 
+int row_edit_shared(struct part *p, uint64_t index, directory_word w, const struct row_edit *e)
+{
+    struct spot s = part_spot(p, index);
+    bool replica = directory_is_replica(w);
+    float *row = slot_row(p, w), *update = e->room;
+    LOCUS_YIELD();
+    if (replica) floats_copy(update, row, p->length);
+    row_edit_latched(row, p->length, e);
+    LOCUS_YIELD();
+    if (replica) {
+        for (uint32_t i = 0; i < p->length; i++) update[i] = row[i] - update[i];
+        add_update(p, w, update);
+    }
+    LOCUS_YIELD();
+    publish_dirty(s, w + DIRECTORY_VERSION_ONE);
+    return replica;
+}
+
+/* What it makes of zeros is its update as well. */
+static int edit_first(struct spot s, const struct row_edit *e, directory_word w)
+{
+    memset(e->room, 0, s.part->row_bytes);
+    e->change(e->context, e->room, s.part->length);
+    return spot_is_here(s, w) ? write_first(s, e->room, w) : write_first_replica(s, e->room, ROW_ADD, w);
+}
+
+int row_edit_slowly(struct part *p, uint64_t index, const struct row_edit *e)
+{
+    struct spot s = part_spot(p, index);
+    directory_word w = latch_here(s);
+    if (!directory_is_latched(w)) return -EAGAIN;
+    w &= ~DIRECTORY_LATCH;
+    if (!directory_has_row(w)) return edit_first(s, e, w);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(p, index, w, e);
+    row_edit_latched(slot_row(p, w), p->length, e);
+    row_publish(s, w);
+    return 0;
+}
+
 int row_take(struct mover *m, struct spot s, float *values, bool *written, directory_word next)
 {
     directory_word w = latch_here(s);

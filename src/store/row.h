@@ -1,5 +1,5 @@
 /*
- * row.h - what can be done to the row of one key, and to many at once: read, add, set, view, take out, put in.
+ * row.h - what can be done to the row of one key, and to many at once: read, add, set, edit, view, take out, put in.
  *
  * Every read and write of a key is atomic. A reader copies without a latch and writes no shared memory: the directory
  * word, equal before and after, proves the copy. After a bounded number of attempts it takes the latch like a writer.
@@ -13,7 +13,7 @@
  * A replica is a copy, and in the slot behind it the sum of the updates that the owner has not got. A worker reads and adds
  * in place; what is added is in both. Setting a replica is the owner's business: -EAGAIN.
  *
- * Callers   workers (any thread) for read, add, set, view; a shard's mover alone for take and put of its keys
+ * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and put of its keys
  * Memory    slots of the key's slab; values are the caller's
  * Waiting   for latches only
  * Life      as the store
@@ -26,11 +26,20 @@
 enum row_change { ROW_ADD, ROW_SET };
 enum { ROW_ON_REPLICA = 1 };
 
+/* What a caller's function makes of a row, in place. */
+struct row_edit {
+    void (*change)(void *context, float *row, uint32_t length);
+    void *context;
+    float *room; /* for two rows */
+};
+
 /* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
 int row_read_slowly(struct part *, uint64_t index, float *values);
 int row_write_slowly(struct part *, uint64_t index, const float *values, enum row_change);
+int row_edit_slowly(struct part *, uint64_t index, const struct row_edit *);
 /* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
 int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
+int row_edit_shared(struct part *, uint64_t index, directory_word w, const struct row_edit *);
 
 /* The row that the word names. On one node that is nearly always the home slot, and the processor goes on with the address
  * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
@@ -59,6 +68,15 @@ static inline int row_read(struct spot s, float *values)
  * processor has seen it free. */
 void row_give_way(const directory_word *);
 
+/* The key is latched, w its word before: the row has changed. */
+static inline void row_publish(struct spot s, directory_word w)
+{
+    LOCUS_YIELD();
+    bool wanted = directory_is_wanted(s.word);
+    directory_publish(s.word, w + DIRECTORY_VERSION_ONE);
+    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
+}
+
 /* The key is latched, w its word before. */
 static inline void row_write_latched(struct spot s, directory_word w, const float *values, enum row_change change)
 {
@@ -68,10 +86,7 @@ static inline void row_write_latched(struct spot s, directory_word w, const floa
         s.part->add(row, values, s.part->length);
     else
         floats_copy(row, values, s.part->length);
-    LOCUS_YIELD();
-    bool wanted = directory_is_wanted(s.word);
-    directory_publish(s.word, w + DIRECTORY_VERSION_ONE);
-    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
+    row_publish(s, w);
 }
 
 static inline int row_write(struct spot s, const float *values, enum row_change change)
@@ -94,6 +109,34 @@ static inline int row_add(struct spot s, const float *updates)
 static inline int row_set(struct spot s, const float *values)
 {
     return row_write(s, values, ROW_SET);
+}
+
+/* The key is latched. */
+static inline void row_edit_latched(float *row, uint32_t length, const struct row_edit *e)
+{
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does (floats.h). */
+    float *copy = e->room + length;
+    floats_copy(copy, row, length);
+    e->change(e->context, copy, length);
+    floats_copy(row, copy, length);
+#else
+    e->change(e->context, row, length);
+#endif
+}
+
+/* The function is called once, unless the row is not here. */
+static inline int row_edit(struct spot s, const struct row_edit *e)
+{
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    LOCUS_YIELD();
+    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(s.word, w), 0))
+        return row_edit_slowly(s.part, s.index, e);
+    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s.part, s.index, w, e);
+    LOCUS_YIELD();
+    row_edit_latched(row_at(s, w), s.part->length, e);
+    row_publish(s, w);
+    return 0;
 }
 
 /* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and slot stand.

@@ -1,5 +1,6 @@
 #include "sums.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,24 @@ static void draw_call(struct sums *s, struct batch *b)
     for (unsigned i = 0; i < n; i++) batch_add(b, draw_key(s));
 }
 
+/* A locus_change. */
+static void add_to_row(void *update, float *row, uint32_t length)
+{
+    const float *from = update;
+    for (uint32_t i = 0; i < length; i++) row[i] += from[i];
+}
+
+/* In place, what is here; the others are pushed. */
+static void change_rows(locus_worker *w, const struct batch *b)
+{
+    BATCH_FOREACH(c, b)
+    {
+        int rc = locus_change_local(w, c.key, add_to_row, c.row);
+        if (rc == -EAGAIN) rc = locus_push(w, &c.key, 1, c.row);
+        CHECK_EQ(rc, 0);
+    }
+}
+
 static void push_something(struct sums *s, int flight)
 {
     struct batch *b = &s->flight[flight];
@@ -73,10 +92,11 @@ static void push_something(struct sums *s, int flight)
         s->pushed[c.key] += number;
     }
     s->ticket[flight] = 0;
-    if (seat_random(s->seat, 3))
-        CHECK_EQ(locus_push_async(w, b->keys, b->n, b->values, &s->ticket[flight]), 0);
-    else
-        CHECK_EQ(locus_push(w, b->keys, b->n, b->values), 0);
+    switch (seat_random(s->seat, 4)) {
+    case 0: change_rows(w, b); break;
+    case 1: CHECK_EQ(locus_push(w, b->keys, b->n, b->values), 0); break;
+    default: CHECK_EQ(locus_push_async(w, b->keys, b->n, b->values, &s->ticket[flight]), 0);
+    }
 }
 
 /* What this worker has pushed it sees, done or still under way. */

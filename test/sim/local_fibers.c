@@ -197,12 +197,21 @@ static void read_one(struct key *k, uint64_t called)
     record(k, HISTORY_READ, amount, called);
 }
 
+static void add_to_row(void *update, float *row, uint32_t length)
+{
+    const float *from = update;
+    for (uint32_t i = 0; i < length; i++) row[i] += from[i];
+}
+
 static void write_one(struct key *k, enum row_change change, unsigned amount, uint64_t called)
 {
-    float row[ROOM];
+    float row[ROOM], room[2 * ROOM];
+    const struct row_edit edit = {.change = add_to_row, .context = row, .room = room};
+    bool in_place = change == ROW_ADD && amount % 2;
     int rc;
     fill(k, row, amount);
-    for (uint64_t attempt = called; (rc = row_write(k->spot, row, change)); attempt = tick())
+    for (uint64_t attempt = called; (rc = in_place ? row_edit(k->spot, &edit) : row_write(k->spot, row, change));
+         attempt = tick())
         check_refusal(k, rc, attempt);
     trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
     record(k, change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, amount, called);

@@ -46,6 +46,36 @@ TEST(worker, a_worker_that_opens_again_starts_at_clock_zero)
     close_both(n, w);
 }
 
+/* A locus_change; the context counts its calls. */
+static void halve(void *calls, float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) row[i] /= 2;
+    if (calls) ++*(int *)calls;
+}
+
+TEST(worker, a_row_is_changed_in_place)
+{
+    locus *n = one_node(4, 3, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key key = 2;
+    float row[3] = {1, -6, 20};
+    int calls = 0;
+    struct locus_stats stats;
+    CHECK_EQ(locus_set(w, &key, 1, row), 0);
+    CHECK_EQ(locus_change_local(w, key, halve, &calls), 0);
+    locus_read_begin(w);
+    const float *view = locus_view(w, key);
+    CHECK_EQ(locus_change_local(w, key, halve, &calls), 0);
+    CHECK(view[1] == -1.5F);
+    locus_read_end(w);
+    CHECK_EQ(calls, 2);
+    CHECK_EQ(locus_pull(w, &key, 1, row), 0);
+    CHECK(row[0] == 0.25F && row[1] == -1.5F && row[2] == 5);
+    CHECK_EQ(locus_stats_read(n, &stats), 0);
+    CHECK_EQ(stats.pushed_local, 3);
+    close_both(n, w);
+}
+
 TEST(worker, nulls_are_refused_with_the_name_of_the_call)
 {
     locus *n = one_node(4, 1, 1);
@@ -86,6 +116,9 @@ TEST(worker, nulls_are_refused_with_the_name_of_the_call)
     CHECK_EQ(locus_wait_all(NULL), -EINVAL);
     CHECK_EQ(locus_pull_local(NULL, 1, &row), -EINVAL);
     CHECK_EQ(locus_pull_local(w, 1, NULL), -EINVAL);
+    CHECK_EQ(locus_change_local(NULL, 1, halve, NULL), -EINVAL);
+    CHECK_EQ(locus_change_local(w, 1, NULL, NULL), -EINVAL);
+    CHECK_STR(locus_error(), "`change` is NULL");
     CHECK_EQ(locus_intent(NULL, &key, 1, 0, 1, LOCUS_READ), -EINVAL);
     CHECK_EQ(locus_intent(w, NULL, 1, 0, 1, LOCUS_READ), -EINVAL);
     CHECK_EQ(locus_localize(NULL, &key, 1), -EINVAL);
@@ -307,6 +340,8 @@ TEST(worker, a_key_out_of_range_is_named_and_nothing_is_done)
     CHECK_STR(locus_error(), "18446744073709551615 (position 0)");
     CHECK_EQ(locus_pull_local(w, 10, rows), -EINVAL);
     CHECK_STR(locus_error(), "key 10");
+    CHECK_EQ(locus_change_local(w, 10, halve, NULL), -EINVAL);
+    CHECK_STR(locus_error(), "locus_change_local: key 10");
     check_same(rows, before, 8);
     CHECK_EQ(locus_localize(w, bad, 4), -EINVAL);
     CHECK_STR(locus_error(), "locus_localize: key 10");

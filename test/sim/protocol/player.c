@@ -113,6 +113,25 @@ static void begin_call(struct worker *w, struct call *c, const struct script_ste
     player.counters.keys += c->n;
 }
 
+/* A locus_change. */
+static void add_to_row(void *update, float *row, uint32_t length)
+{
+    const float *from = update;
+    for (uint32_t i = 0; i < length; i++) row[i] += from[i];
+}
+
+/* Rows that are here are changed in place. */
+static int change(struct worker *w, struct call *c)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < c->n && rc == 0; i++) {
+        float *update = c->values + c->offset[i];
+        rc = locus_change_local(w->handle, c->key[i], add_to_row, update);
+        if (rc == -EAGAIN) rc = locus_push(w->handle, &c->key[i], 1, update);
+    }
+    return rc;
+}
+
 static int make_call(struct worker *w, struct call *c)
 {
     locus_worker *h = w->handle;
@@ -123,6 +142,7 @@ static int make_call(struct worker *w, struct call *c)
     case STEP_PULL:
         return async ? locus_pull_async(h, c->key, c->n, c->values, t) : locus_pull(h, c->key, c->n, c->values);
     case STEP_PUSH:
+        if (!async && c->step->amount % 2) return change(w, c);
         return async ? locus_push_async(h, c->key, c->n, c->values, t) : locus_push(h, c->key, c->n, c->values);
     case STEP_SET:
         return async ? locus_set_async(h, c->key, c->n, c->values, t) : locus_set(h, c->key, c->n, c->values);

@@ -124,6 +124,58 @@ TEST(replica, of_a_row_never_written_is_zeros)
 }
 
 /* What is added goes out once, and marks the key with the first change since. */
+/* A locus_change: what it adds is not the same everywhere, and it counts its calls. */
+struct ramp {
+    float base, step;
+    int calls;
+};
+
+static void add_ramp(void *ramp, float *row, uint32_t length)
+{
+    struct ramp *r = ramp;
+    r->calls++;
+    for (uint32_t i = 0; i < length; i++) row[i] += r->base + r->step * (float)i;
+}
+
+/* What an edit makes of it is an update like any other. */
+TEST(replica, owes_its_owner_what_an_edit_adds)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM], room[2 * ROOM];
+    struct ramp ramp = {.base = 2, .step = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    CHECK_EQ(row_edit(theirs(f), &edit), -EAGAIN);
+    CHECK_EQ(ramp.calls, 0);
+    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
+    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(marked(f), 1);
+    check_read(theirs(f), ROW_ON_REPLICA, 102, 2);
+    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(theirs(f), row_of(1, 0)), ROW_ON_REPLICA);
+    CHECK_EQ(marked(f), 0);
+    CHECK_EQ(ramp.calls, 2);
+    row_forget(&f->mover, theirs(f), row, elsewhere);
+    check_row(row, 5, 2);
+    end(f, 0);
+}
+
+TEST(replica, of_a_main_copy_hears_of_edits)
+{
+    struct fixture *f = open_store(false);
+    float room[2 * ROOM];
+    struct ramp ramp = {.base = 2, .step = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(marked(f), 0);
+    CHECK_EQ(row_share(ours(f)), 0);
+    uint64_t version = directory_version(row_word(ours(f)));
+    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(marked(f), 1);
+    CHECK(directory_version(row_word(ours(f))) != version);
+    check_read(ours(f), 0, 4, 2);
+    end(f, 1);
+}
+
 TEST(replica, gives_its_updates_out_once)
 {
     struct fixture *f = open_store(false);
@@ -295,6 +347,22 @@ TEST(replica, of_zeros_gets_memory_with_its_first_update)
     end(f, 2); /* a main copy, and a pair that counts as one */
 }
 
+TEST(replica, of_zeros_gets_memory_with_its_first_edit)
+{
+    struct fixture *f = open_store(true);
+    float row[ROOM], room[2 * ROOM];
+    struct ramp ramp = {.base = 2, .step = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(marked(f), 2);
+    check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
+    check_read(ours(f), 0, 2, 1);
+    row_collect(theirs(f), row);
+    check_row(row, 2, 1);
+    end(f, 2);
+}
+
 /* ---- threads ---- */
 
 enum { ADDERS = 2, READERS = 2, THREADS = ADDERS + READERS, ROUNDS = 150 };
@@ -321,13 +389,16 @@ static bool is_over(const struct storm *s)
 static void *add_ones(void *argument)
 {
     struct thread *t = argument;
-    float ones[ROOM];
+    float ones[ROOM], room[2 * ROOM];
+    struct ramp one = {.base = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &one, .room = room};
     for (int i = 0; i < LENGTH; i++) ones[i] = 1;
     CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
     __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
-    while (!is_over(t->storm)) {
-        if (row_add(theirs(t->storm->f), ones) >= 0) t->storm->added[t->number]++;
-        CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
+    for (bool in_place = false; !is_over(t->storm); in_place = !in_place) {
+        struct spot s = theirs(t->storm->f);
+        if ((in_place ? row_edit(s, &edit) : row_add(s, ones)) >= 0) t->storm->added[t->number]++;
+        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit) : row_add(ours(t->storm->f), ones), 0);
         sched_yield();
     }
     return NULL;

@@ -135,6 +135,42 @@ TEST(row, adding_begins_at_zero)
     end(f);
 }
 
+struct doubling {
+    int calls;
+    uint32_t length;
+};
+
+/* Twice what it was, and one more. */
+static void double_row(void *doubling, float *row, uint32_t length)
+{
+    struct doubling *d = doubling;
+    d->calls++;
+    d->length = length;
+    for (uint32_t i = 0; i < length; i++) row[i] = 2 * row[i] + 1;
+}
+
+TEST(row, an_edit_makes_of_a_row_what_the_function_says)
+{
+    for (uint32_t length = 1; length < ROOM / 2; length++) {
+        struct fixture *f = open_rows(length);
+        float row[ROOM], room[2 * ROOM];
+        struct doubling d = {0};
+        const struct row_edit edit = {.change = double_row, .context = &d, .room = room};
+        for (int i = 1; i <= 5; i++) {
+            directory_word before = word_of(f, 3);
+            CHECK_EQ(row_edit(spot_of(f, 3), &edit), 0); /* the first time it was never written */
+            CHECK(word_of(f, 3) != before);
+            CHECK_EQ(d.calls, i);
+            CHECK_EQ(d.length, length);
+            CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+            for (uint32_t j = 0; j < length; j++) CHECK(row[j] == (float)((1 << i) - 1));
+        }
+        CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+        for (uint32_t j = 0; j < length; j++) CHECK(row[j] == 0);
+        end(f);
+    }
+}
+
 TEST(row, every_change_makes_another_word_and_no_read_does)
 {
     struct fixture *f = open_rows(4);
