@@ -68,9 +68,9 @@ FLAGS_bench/common/floors := -O3
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
 # vec.c asks the processor which of them it has.
-FLAGS_apps/common/vec_16 := -O3 -ffast-math
-FLAGS_apps/common/vec_32 := -O3 -ffast-math
-FLAGS_apps/common/vec_64 := -O3 -ffast-math
+FLAGS_apps/common/vec_16 := -O3 -ffast-math -falign-functions=64 -falign-loops=64
+FLAGS_apps/common/vec_32 := -O3 -ffast-math -falign-functions=64 -falign-loops=64
+FLAGS_apps/common/vec_64 := -O3 -ffast-math -falign-functions=64 -falign-loops=64
 ifeq ($(shell uname -m),x86_64)
 FLAGS_apps/common/vec_32 += -mavx2 -mfma
 FLAGS_apps/common/vec_64 += -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=256

@@ -8,13 +8,17 @@
 #include <sys/mman.h>
 
 /* A double as the sum of three floats, exactly: 3 times 24 bits are more than 53. */
-enum { FLOATS_OF_DOUBLE = 3, SUM_LENGTH = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
+enum { FLOATS_OF_DOUBLE = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
 
 static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
 {
     if (config->table_count > CREW_TABLES_MAX) fail("%zu tables are more than a crew has", config->table_count);
     memcpy(tables, config->tables, config->table_count * sizeof *tables);
-    tables[config->table_count] = (struct locus_table){.name = "figures", .rows = CREW_NODES_MAX, .length = SUM_LENGTH};
+    /* Rows as long as those before: where all rows have one length, none has to be looked for by its table. */
+    uint32_t length = config->tables[config->table_count - 1].length;
+    crew->figure_rows = (SUM_FLOATS + length - 1) / length;
+    tables[config->table_count] =
+        (struct locus_table){.name = "figures", .rows = CREW_NODES_MAX * crew->figure_rows, .length = length};
     crew->table_count = config->table_count + 1;
     locus_key first = 0;
     for (size_t i = 0; i < crew->table_count; i++) {
@@ -35,7 +39,7 @@ static float *take_array(size_t bytes)
 
 static void open_arrays(struct crew *crew)
 {
-    for (size_t i = 0; i < crew->table_count; i++) {
+    for (size_t i = 0; i + 1 < crew->table_count; i++) {
         struct crew_table *t = &crew->tables[i];
         t->values = take_array(t->rows * t->length * sizeof(float));
     }
@@ -170,26 +174,42 @@ static void decode_and_add(double *figures, const float *floats, size_t count)
     }
 }
 
-/* Each node writes what its workers summed up into its own row; all read all rows. */
-static void exchange(struct crew_member *m, size_t count)
+static void figure_keys(const struct crew *crew, int node, locus_key *keys)
+{
+    locus_key first = crew->tables[crew->table_count - 1].first + (locus_key)node * crew->figure_rows;
+    for (uint32_t i = 0; i < crew->figure_rows; i++) keys[i] = first + i;
+}
+
+static void write_figures(const struct crew_member *m, size_t count, locus_key *keys, float *rows)
+{
+    const struct crew *crew = m->crew;
+    encode(rows, crew->figures, count);
+    figure_keys(crew, crew->rank, keys);
+    must(locus_set(m->worker, keys, crew->figure_rows, rows), "writing figures");
+}
+
+static void read_figures(const struct crew_member *m, size_t count, locus_key *keys, float *rows)
 {
     struct crew *crew = m->crew;
-    locus_key first = crew->tables[crew->table_count - 1].first;
-    float row[SUM_LENGTH] = {0};
-    if (m->index == 0) {
-        encode(row, crew->figures, count);
-        locus_key own = first + (locus_key)crew->rank;
-        must(locus_set(m->worker, &own, 1, row), "writing figures");
+    memset(crew->figures, 0, sizeof crew->figures);
+    for (int node = 0; node < crew->size; node++) {
+        figure_keys(crew, node, keys);
+        must(locus_pull(m->worker, keys, crew->figure_rows, rows), "reading figures");
+        decode_and_add(crew->figures, rows, count);
     }
+}
+
+/* Each node writes what its workers summed up into its own rows; all read all rows. */
+static void exchange(struct crew_member *m, size_t count)
+{
+    const struct crew *crew = m->crew;
+    locus_key *keys = take_memory(crew->figure_rows, sizeof *keys);
+    float *rows = take_memory((size_t)crew->figure_rows * crew->tables[crew->table_count - 1].length, sizeof *rows);
+    if (m->index == 0) write_figures(m, count, keys, rows);
     crew_settle(m);
-    if (m->index == 0) {
-        memset(crew->figures, 0, sizeof crew->figures);
-        for (int node = 0; node < crew->size; node++) {
-            locus_key key = first + (locus_key)node;
-            must(locus_pull(m->worker, &key, 1, row), "reading figures");
-            decode_and_add(crew->figures, row, count);
-        }
-    }
+    if (m->index == 0) read_figures(m, count, keys, rows);
+    free(keys);
+    free(rows);
     /* Nobody writes the next figures before all have read these. */
     crew_meet(m);
 }

@@ -22,7 +22,8 @@ enum { CREW_TABLES_MAX = 8, CREW_NODES_MAX = 256, CREW_FIGURES_MAX = 32 };
 struct crew_config {
     const struct locus_table *tables; /* at most CREW_TABLES_MAX */
     size_t table_count;
-    unsigned workers; /* threads of each node; the same on all nodes */
+    uint32_t figure_rows; /* of a node, in the last table */
+    unsigned workers;     /* threads of each node; the same on all nodes */
     enum locus_technique technique;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */
@@ -42,6 +43,7 @@ struct crew {
     unsigned workers;
     struct crew_table tables[CREW_TABLES_MAX + 1]; /* the last is for crew_sum() */
     size_t table_count;
+    uint32_t figure_rows;      /* of a node, in that last table */
     pthread_barrier_t meeting; /* of the baseline, and of the node's workers */
     double figures[CREW_FIGURES_MAX];
     uint64_t fingerprint;

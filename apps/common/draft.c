@@ -31,6 +31,7 @@ static void copy_rows(struct draft *d)
 {
     for (size_t i = 0; i < d->copied; i++) {
         d->now[i] = d->copies + i * d->length;
+        d->updates[i] = params_note(d->update, d->key[i], d->length);
         memcpy(d->updates[i], d->rows[i], d->length * sizeof(float));
         memcpy(d->now[i], d->updates[i], d->length * sizeof(float));
     }
@@ -38,20 +39,37 @@ static void copy_rows(struct draft *d)
 
 void draft_begin(struct draft *d, const locus_key *keys, size_t n, size_t copied)
 {
+    d->key = keys;
     d->keys = n;
     d->copied = copied;
-    params_prefetch(&d->params, keys, n);
-    if (draft_is_plain(d)) {
-        params_read(&d->params, keys, n, d->rows);
-        for (size_t i = 0; i < n; i++) d->now[i] = (float *)(uintptr_t)d->rows[i];
-        return;
-    }
+    draft_prefetch(d, 0, copied);
     /* First: it may wait, and the reading of rows in place forbids that. */
-    d->update = params_begin(&d->params);
-    params_read(&d->params, keys, n, d->rows);
-    memcpy(d->update->keys, keys, n * sizeof *keys);
-    for (size_t i = 0; i < n; i++) d->updates[i] = d->update->values + i * d->length;
-    copy_rows(d);
+    if (!draft_is_plain(d)) d->update = params_begin(&d->params);
+    d->are_fetched = !params_view(&d->params, keys, copied, d->rows);
+    if (d->are_fetched) params_fetch(&d->params, keys, n, d->rows);
+    if (draft_is_plain(d))
+        for (size_t i = 0; i < copied; i++) d->now[i] = (float *)(uintptr_t)d->rows[i];
+    else
+        copy_rows(d);
+}
+
+void draft_prefetch(struct draft *d, size_t place, size_t n)
+{
+    params_prefetch(&d->params, d->key + place, n);
+}
+
+/* One that is not here will not be the only one: the rest comes with it. */
+void draft_read(struct draft *d, size_t place, size_t n)
+{
+    for (size_t i = place; i < place + n; i++) d->updates[i] = NULL;
+    if (d->are_fetched || params_view(&d->params, d->key + place, n, d->rows + place)) return;
+    params_fetch(&d->params, d->key + place, d->keys - place, d->rows + place);
+    d->are_fetched = true;
+}
+
+void draft_change(struct draft *d, size_t place, locus_change *change, void *context)
+{
+    params_change(&d->params, d->update, d->key[place], d->rows[place], change, context, &d->updates[place]);
 }
 
 void draft_end(struct draft *d)
@@ -59,7 +77,7 @@ void draft_end(struct draft *d)
     if (draft_is_plain(d)) return;
     params_release(&d->params);
     for (size_t i = 0; i < d->copied; i++) vec_best()->difference(d->updates[i], d->now[i], d->length);
-    params_end(&d->params, d->update, d->keys);
+    params_end(&d->params, d->update);
 }
 
 void draft_flush(struct draft *d)

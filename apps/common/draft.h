@@ -1,16 +1,16 @@
 /*
  * draft.h - the rows of one training step, of one length each. Rows that the step uses again and again are copied, trained
  * in the copy, one example after the other, and what has become of them is added at the end: one read and one update of
- * each. Rows that it uses once are read in place, and the caller writes down what is to be added. With the baseline all
- * are trained in place.
+ * each. Rows that it uses once are read and trained in place. With the baseline all are.
  *
  *     draft_begin(&d, keys, n, copied);     the first `copied` keys are those to be copied
- *     ...d.now[i] of the copied, and with the baseline of all; d.rows[i] and d.updates[i] of the others...
+ *     draft_read(&d, i, count);             the others some at a time, draft_prefetch() a moment before
+ *     ...d.now[i] of the copied; d.rows[i] and draft_change(&d, i, ...) of what was read last...
  *     draft_end(&d);
  *
  * Callers   one worker's thread
  * Memory    for the largest step, twice
- * Waiting   draft_begin() for rows of other nodes, and for earlier updates when too many are under way
+ * Waiting   draft_begin() and draft_read() for rows of other nodes, and for earlier updates when too many are under way
  * Life      open; any number of begin and end; flush where updates must be complete; close
  */
 #ifndef APPS_DRAFT_H
@@ -22,15 +22,20 @@ struct draft {
     struct params params;
     size_t length; /* of a row */
     size_t keys, copied;
+    bool are_fetched; /* rows that are not read yet as well */
     const float **rows;
     float **now;
-    float **updates; /* NULL pointers with the baseline */
+    float **updates; /* of the copied; of others that have some */
     float *copies;
+    const locus_key *key;
     struct params_update *update;
 };
 
 void draft_open(struct draft *, struct crew_member *, size_t keys_max, size_t copied_max, size_t length);
 void draft_begin(struct draft *, const locus_key *keys, size_t n, size_t copied);
+void draft_prefetch(struct draft *, size_t place, size_t n);
+void draft_read(struct draft *, size_t place, size_t n);
+void draft_change(struct draft *, size_t place, locus_change *, void *context);
 void draft_end(struct draft *);
 void draft_flush(struct draft *);
 void draft_close(struct draft *);

@@ -3,12 +3,24 @@
 #include "fail.h"
 #include "vec.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+static uint32_t longest_row(const struct crew *crew)
+{
+    uint32_t longest = 0;
+    for (size_t i = 0; i < crew->table_count; i++)
+        if (crew->tables[i].length > longest) longest = crew->tables[i].length;
+    return longest;
+}
 
 void params_open(struct params *p, struct crew_member *member, size_t keys_max, size_t floats_max)
 {
     *p = (struct params){.member = member, .keys_max = keys_max, .floats_max = floats_max};
-    if (member->worker) p->copies = take_memory(floats_max, sizeof *p->copies);
+    if (!member->worker) return;
+    p->copies = take_memory(floats_max, sizeof *p->copies);
+    p->room = take_memory(2 * (size_t)longest_row(member->crew), sizeof *p->room);
 }
 
 void params_close(struct params *p)
@@ -19,6 +31,7 @@ void params_close(struct params *p)
         free(p->updates[i].values);
     }
     free(p->copies);
+    free(p->room);
     *p = (struct params){0};
 }
 
@@ -73,7 +86,7 @@ enum { IN_PLACE = 1 };
 /* False: one of them is not here. */
 static bool view(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
-    locus_read_begin(p->member->worker);
+    if (!p->is_reading) locus_read_begin(p->member->worker);
     p->is_reading = true;
     for (size_t i = 0; i < n; i++) {
         rows[i] = locus_view(p->member->worker, keys[i]);
@@ -82,8 +95,9 @@ static bool view(struct params *p, const locus_key *keys, size_t n, const float 
     return true;
 }
 
-static void fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
+void params_fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
+    params_release(p);
     must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
     const float *copy = p->copies;
     for (size_t i = 0; i < n; i++) {
@@ -92,16 +106,18 @@ static void fetch(struct params *p, const locus_key *keys, size_t n, const float
     }
 }
 
+bool params_view(struct params *p, const locus_key *keys, size_t n, const float **rows)
+{
+    if (!params_is_plain(p)) return IN_PLACE && view(p, keys, n, rows);
+    for (size_t i = 0; i < n; i++) rows[i] = row_in(table_of(p, keys[i]), keys[i]);
+    return true;
+}
+
 /* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is missing all are copied:
  * beside a trip over the network that is nothing. */
 void params_read(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
-    if (params_is_plain(p)) {
-        for (size_t i = 0; i < n; i++) rows[i] = row_in(table_of(p, keys[i]), keys[i]);
-    } else if (!IN_PLACE || !view(p, keys, n, rows)) {
-        params_release(p);
-        fetch(p, keys, n, rows);
-    }
+    if (!params_view(p, keys, n, rows)) params_fetch(p, keys, n, rows);
 }
 
 void params_release(struct params *p)
@@ -134,27 +150,67 @@ struct params_update *params_begin(struct params *p)
     if (u->ticket) must(locus_wait(p->member->worker, u->ticket), "push");
     u->ticket = 0;
     u->number = p->begun++;
+    u->count = u->floats = 0;
     return u;
 }
 
-static void add_plain(const struct params *p, const struct params_update *u, size_t n)
+float *params_note(struct params_update *u, locus_key key, size_t length)
+{
+    float *at = u->values + u->floats;
+    u->keys[u->count++] = key;
+    u->floats += length;
+    return at;
+}
+
+/* A copy of ours, which later reads of this step see changed; or a row that has left since it was viewed, and stands. */
+static void change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
+                        locus_change *change, void *context, float **noted)
+{
+    uint32_t length = table_of(p, key)->length;
+    float *update = *noted ? p->room : params_note(u, key, length), *now = (float *)(uintptr_t)row;
+    memcpy(update, row, length * sizeof *row);
+    if (p->is_reading) now = memcpy(p->room + length, row, length * sizeof *row);
+    change(context, now, length);
+    vec_best()->difference(update, now, length);
+    if (*noted)
+        vec_best()->add(*noted, update, length);
+    else
+        *noted = update;
+}
+
+void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
+                   void *context, float **noted)
+{
+    if (params_is_plain(p)) {
+        change(context, (float *)(uintptr_t)row, table_of(p, key)->length);
+        return;
+    }
+    int rc = p->is_reading ? locus_change_local(p->member->worker, key, change, context) : -EAGAIN;
+    if (rc == -EAGAIN) {
+        change_copy(p, u, key, row, change, context, noted);
+    } else {
+        must(rc, "changing a row");
+    }
+}
+
+static void add_plain(const struct params *p, const struct params_update *u)
 {
     const struct vec *v = vec_best();
     const float *update = u->values;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < u->count; i++) {
         const struct crew_table *t = table_of(p, u->keys[i]);
         v->add(row_in(t, u->keys[i]), update, t->length);
         update += t->length;
     }
 }
 
-void params_end(struct params *p, struct params_update *u, size_t n)
+void params_end(struct params *p, struct params_update *u)
 {
     if (params_is_plain(p)) {
-        add_plain(p, u, n);
+        add_plain(p, u);
         return;
     }
-    must(locus_push_async(p->member->worker, u->keys, n, u->values, &u->ticket), "push");
+    must(locus_push_async(p->member->worker, u->keys, u->count, u->values, &u->ticket), "push");
 }
 
 void params_flush(struct params *p)

@@ -1,6 +1,6 @@
 /*
- * params.h - a worker's rows: reads them in place where this node holds them, fetches the others, and adds updates without
- * waiting for the network. With the baseline rows are read where they are in the arrays, and updates added to them.
+ * params.h - a worker's rows: reads and changes them in place where this node holds them, fetches the others, and adds
+ * updates to those without waiting for the network. With the baseline all are read and changed where they are in the arrays.
  *
  * Callers   one worker's thread
  * Memory    a buffer for the largest call, and another for each update that was under way meanwhile, until params_close()
@@ -17,6 +17,7 @@ enum { PARAMS_UPDATES_MAX = 16 }; /* under way at once */
 struct params_update {
     locus_key *keys;
     float *values; /* the updates of all keys' rows, one after the other */
+    size_t count, floats;
     locus_ticket ticket;
     uint64_t number; /* of the update, as they were begun */
 };
@@ -24,6 +25,7 @@ struct params_update {
 struct params {
     struct crew_member *member;
     float *copies; /* of rows that are not all here */
+    float *room;   /* for two rows */
     bool is_reading;
     size_t keys_max, floats_max;
     struct params_update updates[PARAMS_UPDATES_MAX];
@@ -40,12 +42,22 @@ void params_prefetch(struct params *, const locus_key *keys, size_t n);
 /* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows meanwhile, so a
  * row may change under the reader, as with any training by several threads without locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
+/* The two halves of it. Views add up until params_release(); false: a row is not here, and none of these was read. Copies
+ * take the place of what was read before. */
+bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
+void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);
 
 /* An update to fill in; as it may have to wait for an earlier one, it is begun before rows are read. */
 struct params_update *params_begin(struct params *);
-/* Adds it, for the first n of its keys. */
-void params_end(struct params *, struct params_update *, size_t n);
+/* Room for what is to be added to this row of `length` floats. */
+float *params_note(struct params_update *, locus_key, size_t length);
+/* Changes a row that was read, and not released since: in place where it is held here, else in the copy, and what it has
+ * become is noted in the update; *noted: where, for another change of the same row, NULL at first. */
+void params_change(struct params *, struct params_update *, locus_key, const float *row, locus_change *, void *context,
+                   float **noted);
+/* Adds what was noted. */
+void params_end(struct params *, struct params_update *);
 /* Waits for all updates. */
 void params_flush(struct params *);
 

@@ -48,18 +48,13 @@ struct vec {
     void (*multiply_add)(float *to, const float *a, const float *b, size_t n);
     void (*multiply_conjugate_add)(float *to, const float *a, const float *b, size_t n);
 
-    /* The update of a row (2n floats) for a gradient of n floats: what is to be added to the row. */
-    void (*adagrad)(float *update, const float *gradient, const float *row, size_t n, struct vec_step);
+    /* A step of a row (2n floats) for a gradient of n floats. */
+    void (*adagrad)(float *row, const float *gradient, size_t n, struct vec_step);
     /* The same for the gradient scale * direction, without regularization. */
-    void (*adagrad_scaled)(float *update, float scale, const float *direction, const float *row, size_t n, float rate);
-    /* The same, done to the row at once. */
-    void (*adagrad_scaled_now)(float *row, float scale, const float *direction, size_t n, float rate);
-
+    void (*adagrad_scaled)(float *row, float scale, const float *direction, size_t n, float rate);
     /* Two factors of one product: the gradient of each is error * the other, and regularization * itself. Of each, n
-     * parameters, whose sums of squares are `sums` floats behind. The first writes to both; the second only to `b`, and says
-     * what is to be added to `a`. */
-    void (*factors_now)(float *a, float *b, size_t n, size_t sums, struct vec_factors);
-    void (*factors)(float *update, const float *a, float *b, size_t n, size_t sums, struct vec_factors);
+     * parameters, whose sums of squares are `sums` floats behind. */
+    void (*factors)(float *a, float *b, size_t n, size_t sums, struct vec_factors);
 
     /* x becomes exp(x - shift); returns the sum. */
     float (*exponentials)(float *x, size_t n, float shift);

@@ -98,73 +98,48 @@ static inline float regularized(float gradient, float x, float weight3)
     return gradient + weight3 * fabsf(x) * x;
 }
 
-static void adagrad_plain(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
-                          float rate)
+static inline void step_of(float *restrict row, float *restrict sums, size_t i, float gradient, float rate)
 {
-    for (size_t i = 0; i < n; i++) {
-        float g = gradient[i];
-        update[i] = change_of(g, row[n + i], rate);
-        update[n + i] = g * g;
-    }
+    row[i] += change_of(gradient, sums[i], rate);
+    sums[i] += gradient * gradient;
 }
 
-static void adagrad_real(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
-                         float rate, float weight3)
-{
-    for (size_t i = 0; i < n; i++) {
-        float g = regularized(gradient[i], row[i], weight3);
-        update[i] = change_of(g, row[n + i], rate);
-        update[n + i] = g * g;
-    }
-}
-
-static void adagrad_complex(float *restrict update, const float *restrict gradient, const float *restrict row, size_t n,
-                            float rate, float weight3)
-{
-    size_t half = n / 2;
-    for (size_t i = 0; i < half; i++) {
-        float re = row[i], im = row[half + i];
-        float factor = weight3 * sqrtf(re * re + im * im);
-        float g = gradient[i] + factor * re, h = gradient[half + i] + factor * im;
-        update[i] = change_of(g, row[n + i], rate);
-        update[half + i] = change_of(h, row[n + half + i], rate);
-        update[n + i] = g * g;
-        update[n + half + i] = h * h;
-    }
-}
-
-static void adagrad(float *update, const float *gradient, const float *row, size_t n, struct vec_step step)
-{
-    if (step.weight <= 0) {
-        adagrad_plain(update, gradient, row, n, step.rate);
-    } else if (step.is_complex) {
-        adagrad_complex(update, gradient, row, n, step.rate, 3 * step.weight);
-    } else {
-        adagrad_real(update, gradient, row, n, step.rate, 3 * step.weight);
-    }
-}
-
-static void adagrad_scaled(float *restrict update, float scale, const float *restrict direction,
-                           const float *restrict row, size_t n, float rate)
-{
-    for (size_t i = 0; i < n; i++) {
-        float g = scale * direction[i];
-        update[i] = change_of(g, row[n + i], rate);
-        update[n + i] = g * g;
-    }
-}
-
-static void adagrad_scaled_now(float *restrict row, float scale, const float *restrict direction, size_t n, float rate)
+static void adagrad_scaled(float *restrict row, float scale, const float *restrict direction, size_t n, float rate)
 {
     float *restrict sums = row + n;
-    for (size_t i = 0; i < n; i++) {
-        float g = scale * direction[i];
-        row[i] += change_of(g, sums[i], rate);
-        sums[i] += g * g;
+    for (size_t i = 0; i < n; i++) step_of(row, sums, i, scale * direction[i], rate);
+}
+
+static void adagrad_real(float *restrict row, const float *restrict gradient, size_t n, float rate, float weight3)
+{
+    float *restrict sums = row + n;
+    for (size_t i = 0; i < n; i++) step_of(row, sums, i, regularized(gradient[i], row[i], weight3), rate);
+}
+
+static void adagrad_complex(float *restrict row, const float *restrict gradient, size_t n, float rate, float weight3)
+{
+    size_t half = n / 2;
+    float *restrict imaginary = row + half, *restrict sums = row + n, *restrict imaginary_sums = row + n + half;
+    for (size_t i = 0; i < half; i++) {
+        float re = row[i], im = imaginary[i];
+        float factor = weight3 * sqrtf(re * re + im * im);
+        step_of(row, sums, i, gradient[i] + factor * re, rate);
+        step_of(imaginary, imaginary_sums, i, gradient[half + i] + factor * im, rate);
     }
 }
 
-static void factors_now(float *restrict a, float *restrict b, size_t n, size_t sums, struct vec_factors f)
+static void adagrad(float *row, const float *gradient, size_t n, struct vec_step step)
+{
+    if (step.weight <= 0) {
+        adagrad_scaled(row, 1, gradient, n, step.rate);
+    } else if (step.is_complex) {
+        adagrad_complex(row, gradient, n, step.rate, 3 * step.weight);
+    } else {
+        adagrad_real(row, gradient, n, step.rate, 3 * step.weight);
+    }
+}
+
+static void factors(float *restrict a, float *restrict b, size_t n, size_t sums, struct vec_factors f)
 {
     float *restrict a_sums = a + sums, *restrict b_sums = b + sums;
     for (size_t i = 0; i < n; i++) {
@@ -173,20 +148,6 @@ static void factors_now(float *restrict a, float *restrict b, size_t n, size_t s
         a[i] = x + change_of(g, a_sums[i], f.rate);
         b[i] = y + change_of(h, b_sums[i], f.rate);
         a_sums[i] += g * g;
-        b_sums[i] += h * h;
-    }
-}
-
-static void factors(float *restrict update, const float *restrict a, float *restrict b, size_t n, size_t sums,
-                    struct vec_factors f)
-{
-    float *restrict b_sums = b + sums, *restrict update_sums = update + sums;
-    for (size_t i = 0; i < n; i++) {
-        float x = a[i], y = b[i];
-        float g = f.error * y + f.regularization * x, h = f.error * x + f.regularization * y;
-        update[i] = change_of(g, a[sums + i], f.rate);
-        b[i] = y + change_of(h, b_sums[i], f.rate);
-        update_sums[i] = g * g;
         b_sums[i] += h * h;
     }
 }
@@ -368,8 +329,6 @@ const struct vec VEC_TABLE = {
     .multiply_conjugate_add = multiply_conjugate_add,
     .adagrad = adagrad,
     .adagrad_scaled = adagrad_scaled,
-    .adagrad_scaled_now = adagrad_scaled_now,
-    .factors_now = factors_now,
     .factors = factors,
     .exponentials = exponentials,
     .maximum = maximum,

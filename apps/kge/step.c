@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Rows of negatives that are fetched before they are used, about: as many as the caches have room for. */
-enum { FETCH_ROWS = 32 };
+enum { FETCH_ROWS = 32, FETCH_AGAIN = 16 };
 
 /* ---- memory ---- */
 
@@ -111,38 +111,49 @@ static float *gradient_of(const struct step *s, const struct batch *b, uint32_t 
     return s->gradients + b->entities * s->dim + (place - b->entities) * s->relation_floats;
 }
 
-/* Where the update of a row of `n` parameters goes. */
-static float *next_update(struct step *s, locus_key key, size_t n)
+static void change_row(struct step *s, locus_key key, const float *row, locus_change *change, void *context)
 {
-    float *at = s->update_at;
-    s->update->keys[s->updates++] = key;
-    s->update_at += 2 * n;
-    return at;
+    float *noted = NULL; /* no row is changed again */
+    params_change(&s->params, s->update, key, row, change, context, &noted);
 }
 
-static void begin_updates(struct step *s)
+struct row_step {
+    const struct vec *vec;
+    const float *gradient;
+    float scale;
+    struct vec_step step;
+};
+
+static void step_row(void *row_step, float *row, uint32_t length)
 {
-    s->update = params_begin(&s->params);
-    s->update_at = s->update->values;
-    s->updates = 0;
+    const struct row_step *r = row_step;
+    r->vec->adagrad(row, r->gradient, length / 2, r->step);
 }
 
 /* The rows of the batch's keys: all gradients are there. */
 static void update_rows(struct step *s, const struct batch *b)
 {
     const struct options *o = &s->task->options;
-    struct vec_step step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX};
+    struct row_step r = {.vec = s->vec,
+                         .step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX}};
     for (uint32_t place = 0; place < b->entities + b->relations; place++) {
-        size_t n = place < b->entities ? s->dim : s->relation_floats;
-        step.weight = (float)o->regularization * b->uses[place];
-        s->vec->adagrad(next_update(s, b->keys[place], n), gradient_of(s, b, place), s->rows[place], n, step);
+        r.gradient = gradient_of(s, b, place);
+        r.step.weight = (float)o->regularization * b->uses[place];
+        change_row(s, b->keys[place], s->rows[place], step_row, &r);
     }
+}
+
+static void step_negative(void *row_step, float *row, uint32_t length)
+{
+    const struct row_step *r = row_step;
+    r->vec->adagrad_scaled(row, r->scale, r->gradient, length / 2, r->step.rate);
 }
 
 static void update_negative(struct step *s, size_t negative, float scale, const float *direction)
 {
-    float *update = next_update(s, s->negative_keys[negative], s->dim);
-    s->vec->adagrad_scaled(update, scale, direction, s->negative_rows[negative], s->dim, (float)s->task->options.rate);
+    struct row_step r = {
+        .vec = s->vec, .gradient = direction, .scale = scale, .step = {.rate = (float)s->task->options.rate}};
+    change_row(s, s->negative_keys[negative], s->negative_rows[negative], step_negative, &r);
 }
 
 /* ---- what both kinds of steps ask ---- */
@@ -239,6 +250,17 @@ static void carry_back(struct step *s, const struct batch *b, enum model_side si
     }
 }
 
+/* The rows were read long ago. */
+static void update_negatives(struct step *s, size_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t left = n - i;
+        if (i % FETCH_AGAIN == 0)
+            params_prefetch(&s->params, s->negative_keys + first + i, left < FETCH_AGAIN ? left : FETCH_AGAIN);
+        update_negative(s, first + i, 1, s->negative_gradients + i * s->dim);
+    }
+}
+
 static double ask_all(struct step *s, const struct batch *b, enum model_side side)
 {
     size_t dim = s->dim, n = s->task->options.negatives, facts = b->facts;
@@ -255,7 +277,7 @@ static double ask_all(struct step *s, const struct batch *b, enum model_side sid
     matrix_pack(s->panels, s->query_rows, facts, dim);
     matrix_multiply(s->negative_gradients, dim, s->scores, 1, n, s->panels, n, dim, facts, 0);
     carry_back(s, b, side);
-    for (size_t i = 0; i < n; i++) update_negative(s, side * n + i, 1, s->negative_gradients + i * dim);
+    update_negatives(s, side * n, n);
     return loss;
 }
 
@@ -265,7 +287,7 @@ double step_train(struct step *s, const struct batch *b)
 {
     const struct options *o = &s->task->options;
     double loss = 0;
-    begin_updates(s);
+    s->update = params_begin(&s->params);
     read_rows(s, b);
     memset(s->gradients, 0, (b->entities * s->dim + b->relations * s->relation_floats) * sizeof(float));
     if (o->has_own_negatives) {
@@ -276,7 +298,7 @@ double step_train(struct step *s, const struct batch *b)
     }
     update_rows(s, b);
     params_release(&s->params);
-    params_end(&s->params, s->update, s->updates);
+    params_end(&s->params, s->update);
     if (s->task->distribution && b->is_last_of_sample)
         must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
     if (s->member->worker) locus_advance_clock(s->member->worker);

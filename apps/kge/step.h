@@ -36,8 +36,6 @@ struct step {
     const float **query_rows;
 
     struct params_update *update;
-    float *update_at;
-    size_t updates; /* keys in it */
 };
 
 void step_open(struct step *, const struct task *, struct crew_member *);

@@ -23,52 +23,37 @@ void factors_close(struct factors *s)
 
 /* ---- one cell ---- */
 
+struct cell {
+    const struct mf *mf;
+    float *column;
+    float value, error;
+};
+
 /* What is to be added to a bias whose sum of squares is `sum`. */
 static float bias_change(float gradient, float sum, float rate)
 {
     return -rate * gradient / sqrtf(sum + gradient * gradient + 1e-10F);
 }
 
-static void train_biases(const struct factors *s, float *update, const float *row, float *column,
-                         struct vec_factors step)
+static void train_biases(const struct mf *f, float *row, float *column, struct vec_factors step)
 {
-    size_t at = s->mf->options.rank, sum = at + mf_parameters(s->mf);
+    size_t at = f->options.rank, sum = at + mf_parameters(f);
     float g = step.error + step.regularization * row[at], h = step.error + step.regularization * column[at];
-    update[at] = bias_change(g, row[sum], step.rate);
-    update[sum] = g * g;
-    column[at] += bias_change(h, column[sum], step.rate);
-    column[sum] += h * h;
-}
-
-static void train_biases_now(const struct factors *s, float *row, float *column, struct vec_factors step)
-{
-    size_t at = s->mf->options.rank, sum = at + mf_parameters(s->mf);
-    float g = step.error + step.regularization * row[at];
     row[at] += bias_change(g, row[sum], step.rate);
     row[sum] += g * g;
-    float h = step.error + step.regularization * column[at];
     column[at] += bias_change(h, column[sum], step.rate);
     column[sum] += h * h;
 }
 
-/* Returns the error. */
-static float train_cell(struct factors *s, size_t row_place, size_t column_place, float value)
+/* A locus_change of the cell's row. */
+static void train_cell(void *cell, float *row, uint32_t length)
 {
-    const struct vec *v = vec_best();
-    const struct mf_options *o = &s->mf->options;
-    size_t n = mf_parameters(s->mf), rank = o->rank;
-    struct draft *d = &s->draft;
-    float *column = d->now[column_place];
-    float error = mf_predict(s->mf, d->rows[row_place], column) - value;
-    struct vec_factors step = {.error = error, .regularization = (float)o->regularization, .rate = (float)o->rate};
-    if (draft_is_plain(d)) {
-        v->factors_now(d->now[row_place], column, rank, n, step);
-        if (o->has_bias) train_biases_now(s, d->now[row_place], column, step);
-    } else {
-        v->factors(d->updates[row_place], d->rows[row_place], column, rank, n, step);
-        if (o->has_bias) train_biases(s, d->updates[row_place], d->rows[row_place], column, step);
-    }
-    return error;
+    struct cell *c = cell;
+    const struct mf_options *o = &c->mf->options;
+    c->error = mf_predict(c->mf, row, c->column) - c->value;
+    struct vec_factors step = {.error = c->error, .regularization = (float)o->regularization, .rate = (float)o->rate};
+    vec_best()->factors(row, c->column, o->rank, length / 2, step);
+    if (o->has_bias) train_biases(c->mf, row, c->column, step);
 }
 
 /* ---- blocks ---- */
@@ -92,15 +77,34 @@ static bool has_blocks(const struct factors *s)
 
 /* ---- the step ---- */
 
+/* Read together, while the next are fetched. */
+enum { CELLS_READ = 16 };
+
+static size_t cells_from(const struct visit_batch *b, uint32_t cell)
+{
+    if (cell >= b->cells) return 0;
+    return b->cells - cell < CELLS_READ ? b->cells - cell : CELLS_READ;
+}
+
+static void read_cells(struct factors *s, const struct visit_batch *b, uint32_t cell)
+{
+    uint32_t next = cell + CELLS_READ;
+    draft_read(&s->draft, b->columns + cell, cells_from(b, cell));
+    draft_prefetch(&s->draft, b->columns + next, cells_from(b, next));
+}
+
 double factors_train(struct factors *s, const struct visit *v, const struct visit_batch *b)
 {
     double squares = 0;
     if (has_blocks(s) && b->begins_block && s->member->worker) localize_block(s, v, b->block);
     if (b->cells > 0) {
         draft_begin(&s->draft, b->keys, b->columns + b->cells, b->columns);
+        draft_prefetch(&s->draft, b->columns, cells_from(b, 0));
         for (uint32_t i = 0; i < b->cells; i++) {
-            float error = train_cell(s, b->columns + i, b->column[i], b->values[i]);
-            squares += (double)error * (double)error;
+            if (i % CELLS_READ == 0) read_cells(s, b, i);
+            struct cell c = {.mf = s->mf, .column = s->draft.now[b->column[i]], .value = b->values[i]};
+            draft_change(&s->draft, b->columns + i, train_cell, &c);
+            squares += (double)c.error * (double)c.error;
         }
         draft_end(&s->draft);
     }

@@ -1,6 +1,6 @@
 /*
- * factors.h - a training step of matrix factorization: SGD with AdaGrad on the squared errors of a batch of cells. A column's
- * factor is trained cell by cell; what a cell does to its row's factor is added at the end of the batch.
+ * factors.h - a training step of matrix factorization: SGD with AdaGrad on the squared errors of a batch of cells. Rows'
+ * factors are trained in place; of a column's, what its cells have made of it is added at the end of the batch.
  *
  * Callers   one worker's thread
  * Memory    the step's, for the largest batch

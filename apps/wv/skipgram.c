@@ -14,7 +14,6 @@ void skipgram_open(struct skipgram *s, const struct wv *w, struct crew_member *m
     s->keys = take_memory(all, sizeof *s->keys);
     s->scores = take_memory(1 + w->options.negatives, sizeof *s->scores);
     s->gradient = take_memory(w->options.dim, sizeof *s->gradient);
-    s->change = take_memory(length, sizeof *s->change);
 }
 
 void skipgram_close(struct skipgram *s)
@@ -23,7 +22,6 @@ void skipgram_close(struct skipgram *s)
     free(s->keys);
     free(s->scores);
     free(s->gradient);
-    free(s->change);
     *s = (struct skipgram){0};
 }
 
@@ -46,34 +44,24 @@ struct pair {
     size_t input, middle; /* places */
     size_t negatives;     /* the place of the first */
     float rate;
-    bool is_first; /* to update these negatives */
 };
 
-/* An output row that is trained in place. */
-static void train_output(struct skipgram *s, float *output, const float *input, float derivative, float rate)
-{
-    const struct vec *v = vec_best();
-    size_t dim = s->wv->options.dim;
-    if (s->wv->options.optimizer == WV_ADAGRAD) {
-        v->adagrad_scaled_now(output, derivative, input, dim, rate);
-    } else {
-        v->add_scaled(output, -rate * derivative, input, dim);
-    }
-}
+struct output_change {
+    const struct wv_options *options;
+    const float *input;
+    float derivative, rate;
+};
 
-/* What is to be added to a negative's row; what several pairs want is summed up. */
-static void note_negative(struct skipgram *s, size_t place, const float *input, float derivative, const struct pair *p)
+/* A locus_change of an output row. */
+static void train_output(void *change, float *output, uint32_t length)
 {
+    const struct output_change *c = change;
     const struct vec *v = vec_best();
-    size_t dim = s->wv->options.dim;
-    float *update = s->draft.updates[place];
-    if (s->wv->options.optimizer == WV_SGD) {
-        (p->is_first ? v->set_scaled : v->add_scaled)(update, -p->rate * derivative, input, dim);
-    } else if (p->is_first) {
-        v->adagrad_scaled(update, derivative, input, s->draft.rows[place], dim, p->rate);
+    (void)length;
+    if (c->options->optimizer == WV_ADAGRAD) {
+        v->adagrad_scaled(output, c->derivative, c->input, c->options->dim, c->rate);
     } else {
-        v->adagrad_scaled(s->change, derivative, input, s->draft.rows[place], dim, p->rate);
-        v->add(update, s->change, 2 * dim);
+        v->add_scaled(output, -c->rate * c->derivative, c->input, c->options->dim);
     }
 }
 
@@ -100,23 +88,19 @@ static float train_pair(struct skipgram *s, const struct pair *p)
 {
     const struct vec *v = vec_best();
     size_t dim = s->wv->options.dim, n = s->wv->options.negatives;
-    bool is_plain = draft_is_plain(&s->draft);
-    float *input = s->draft.now[p->input];
+    float *input = s->draft.now[p->input], *middle = s->draft.now[p->middle];
     float loss = score(s, p, input);
-    v->set_scaled(s->gradient, s->scores[0], s->draft.now[p->middle], dim);
-    train_output(s, s->draft.now[p->middle], input, s->scores[0], p->rate);
+    struct output_change c = {.options = &s->wv->options, .input = input, .rate = p->rate, .derivative = s->scores[0]};
+    v->set_scaled(s->gradient, s->scores[0], middle, dim);
+    train_output(&c, middle, (uint32_t)s->draft.length);
     for (size_t i = 0; i < n; i++) {
         size_t place = p->negatives + i;
-        float derivative = s->scores[1 + i];
-        v->add_scaled(s->gradient, derivative, s->draft.rows[place], dim);
-        if (is_plain) {
-            train_output(s, s->draft.now[place], input, derivative, p->rate);
-        } else {
-            note_negative(s, place, input, derivative, p);
-        }
+        c.derivative = s->scores[1 + i];
+        v->add_scaled(s->gradient, c.derivative, s->draft.rows[place], dim);
+        draft_change(&s->draft, place, train_output, &c);
     }
     if (s->wv->options.optimizer == WV_ADAGRAD) {
-        v->adagrad_scaled_now(input, 1, s->gradient, dim, p->rate);
+        v->adagrad_scaled(input, 1, s->gradient, dim, p->rate);
     } else {
         v->add_scaled(input, -p->rate, s->gradient, dim);
     }
@@ -125,19 +109,41 @@ static float train_pair(struct skipgram *s, const struct pair *p)
 
 /* ---- the step ---- */
 
+/* The places of a middle's negatives: where they begin, and end. */
+static size_t negatives_of(const struct skipgram *s, const struct window_batch *b, uint32_t middle)
+{
+    size_t n = s->wv->options.negatives;
+    if (s->wv->options.is_shared) return b->keys_used + n * middle;
+    return b->keys_used + n * (middle ? b->pairs_end[middle - 1] : 0);
+}
+
+static void prefetch_negatives(struct skipgram *s, const struct window_batch *b, uint32_t middle)
+{
+    if (middle == b->middles) return;
+    size_t first = negatives_of(s, b, middle);
+    draft_prefetch(&s->draft, first, negatives_of(s, b, middle + 1) - first);
+}
+
+static void read_negatives(struct skipgram *s, const struct window_batch *b, uint32_t middle)
+{
+    size_t first = negatives_of(s, b, middle);
+    draft_read(&s->draft, first, negatives_of(s, b, middle + 1) - first);
+}
+
 static double train_middles(struct skipgram *s, const struct window_batch *b)
 {
     size_t n = s->wv->options.negatives;
     bool is_shared = s->wv->options.is_shared;
     double loss = 0;
     struct pair p = {.rate = b->rate};
+    prefetch_negatives(s, b, 0);
     for (uint32_t middle = 0, pair = 0; middle < b->middles; middle++) {
-        uint32_t first = pair;
         p.middle = b->middle[middle];
+        read_negatives(s, b, middle);
+        prefetch_negatives(s, b, middle + 1);
         for (; pair < b->pairs_end[middle]; pair++) {
             p.input = b->neighbour[pair];
             p.negatives = b->keys_used + n * (is_shared ? middle : pair);
-            p.is_first = !is_shared || pair == first;
             loss += train_pair(s, &p);
         }
     }

@@ -21,7 +21,6 @@ struct skipgram {
     locus_key *keys; /* of the batch, then its negatives */
     float *scores;   /* of a pair: the middle, then negatives */
     float *gradient; /* of a pair's input row */
-    float *change;   /* of an output row */
 };
 
 void skipgram_open(struct skipgram *, const struct wv *, struct crew_member *);

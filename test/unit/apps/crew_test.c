@@ -61,6 +61,14 @@ TEST(crew, sums_are_exact)
 
 /* ---- rows ---- */
 
+/* A locus_change: adds 1, 2, 3... */
+static void add_ramp(void *calls, float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) row[i] += (float)(i + 1);
+    ++*(int *)calls;
+}
+
+/* Odd rounds note what is to be added, even ones change rows in place. */
 static void use_rows(struct crew_member *m, void *unused)
 {
     const locus_key keys[] = {9, 12, 0};
@@ -75,10 +83,19 @@ static void use_rows(struct crew_member *m, void *unused)
         CHECK(rows[0][0] == (float)round && rows[0][3] == (float)(4 * round));
         CHECK(rows[1][0] == (float)round && rows[1][1] == (float)(2 * round));
         CHECK(rows[2][1] == (float)(2 * round));
-        memcpy(u->keys, keys, sizeof keys);
-        memcpy(u->values, (float[]){1, 2, 3, 4, 1, 2, 1, 2, 3, 4}, 10 * sizeof(float));
+        int calls = 0;
+        for (int i = 0; i < 3; i++) {
+            uint32_t length = i == 1 ? 2 : 4;
+            float *noted = NULL;
+            if (round % 2) {
+                memcpy(params_note(u, keys[i], length), (float[]){1, 2, 3, 4}, length * sizeof(float));
+            } else {
+                params_change(&p, u, keys[i], rows[i], add_ramp, &calls, &noted);
+            }
+        }
+        CHECK_EQ(calls, round % 2 ? 0 : 3);
         params_release(&p);
-        params_end(&p, u, 3);
+        params_end(&p, u);
     }
     params_close(&p);
 }

@@ -105,33 +105,35 @@ TEST(vec, products_of_complex_numbers)
     for_all(check_complex);
 }
 
-/* What AdaGrad should add. */
-static void expect_update(const float *update, const float *row, size_t n, size_t i, double gradient, double rate)
+/* What AdaGrad should have made of a row. */
+static void expect_step(const float *now, const float *row, size_t n, size_t i, double gradient, double rate)
 {
-    is_near(update[n + i], gradient * gradient, 1);
-    double root = sqrt(row[n + i] + gradient * gradient + 1e-10);
-    if (fabs(update[i] + rate * gradient / root) > 1e-4 * rate)
-        test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)update[i], -rate * gradient / root);
+    is_near(now[n + i], row[n + i] + gradient * gradient, 2);
+    double root = sqrt(row[n + i] + gradient * gradient + 1e-10), expected = row[i] - rate * gradient / root;
+    if (fabs((double)now[i] - expected) > 1e-4 * rate + 1e-6 * fabs(expected))
+        test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)now[i], expected);
 }
 
 static void check_adagrad(const struct vec *v, size_t n)
 {
-    float row[2 * LONGEST], gradient[LONGEST], update[2 * LONGEST];
+    float row[2 * LONGEST], gradient[LONGEST], now[2 * LONGEST];
     n -= n % 2;
     draw(row, 2 * n);
     draw(gradient, n);
     for (size_t i = 0; i < n; i++) row[n + i] = fabsf(row[n + i]);
     for (int kind = 0; kind < 3; kind++) {
         struct vec_step step = {.rate = 0.1f, .weight = kind ? 0.05f : 0, .is_complex = kind == 2};
-        v->adagrad(update, gradient, row, n, step);
+        memcpy(now, row, sizeof now);
+        v->adagrad(now, gradient, n, step);
         for (size_t i = 0; i < n; i++) {
             size_t partner = i < n / 2 ? i + n / 2 : i - n / 2;
             double modulus = kind == 2 ? hypot((double)row[i], (double)row[partner]) : fabs((double)row[i]);
-            expect_update(update, row, n, i, gradient[i] + 3 * (double)step.weight * modulus * row[i], 0.1);
+            expect_step(now, row, n, i, gradient[i] + 3 * (double)step.weight * modulus * row[i], 0.1);
         }
     }
-    v->adagrad_scaled(update, -0.3f, gradient, row, n, 0.2f);
-    for (size_t i = 0; i < n; i++) expect_update(update, row, n, i, -0.3f * gradient[i], 0.2f);
+    memcpy(now, row, sizeof now);
+    v->adagrad_scaled(now, -0.3f, gradient, n, 0.2f);
+    for (size_t i = 0; i < n; i++) expect_step(now, row, n, i, -0.3f * gradient[i], 0.2f);
 }
 
 TEST(vec, adagrad)
@@ -143,10 +145,12 @@ TEST(vec, adagrad_without_a_gradient_changes_nothing)
 {
     const struct vec *tables[3];
     size_t count = widths(tables);
-    float row[16] = {1, 2, 3, 4, 5, 6, 7, 8}, gradient[8] = {0}, update[16];
+    const float row[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float gradient[8] = {0}, now[16];
     for (size_t t = 0; t < count; t++) {
-        tables[t]->adagrad(update, gradient, row, 8, (struct vec_step){.rate = 0.1f});
-        for (int i = 0; i < 16; i++) CHECK(update[i] == 0);
+        memcpy(now, row, sizeof now);
+        tables[t]->adagrad(now, gradient, 8, (struct vec_step){.rate = 0.1f});
+        CHECK(memcmp(now, row, sizeof now) == 0);
     }
 }
 
