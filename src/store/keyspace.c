@@ -65,8 +65,13 @@ int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t c
     if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;
     k->table = calloc(count, sizeof *k->table);
     k->range = calloc(count, sizeof *k->range);
-    int rc = k->table && k->range ? add_tables(k, tables, count)
-                                  : error_set(-ENOMEM, "no memory for %zu tables", count);
+    if (!k->table || !k->range) {
+        free(k->table);
+        free(k->range);
+        *k = (struct keyspace){0};
+        return error_set(-ENOMEM, "no memory for %zu tables", count);
+    }
+    int rc = add_tables(k, tables, count);
     if (rc)
         keyspace_fini(k);
     else
