@@ -9,9 +9,9 @@
 #include "common/json.h"
 
 static const char *const about =
-    "Times pull, push, set, view and intent on one node, against a plain array in the same run.\n"
+    "Times pull, push, change, set, view and intent on one node, against a plain array in the same run.\n"
     "A cell's name, for --only, is like: pull length=128 keys=64 uniform threads=1\n"
-    "  first word    pull push set view view-fetched intent memory; latency-locus latency-mutex;\n"
+    "  first word    pull push change change-fetched set view view-fetched intent memory; latency-locus latency-mutex;\n"
     "                array-read array-add array-write array-sum; mutex-read mutex-add\n"
     "  further ones  length=1 16 128 1000; keys=1 64 (keys a call); uniform zipf-1.1 one-row;\n"
     "                threads=1 N; quiet writer (whether another thread adds to rows meanwhile)";

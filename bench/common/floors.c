@@ -134,6 +134,12 @@ static void add_rows(struct floors *f, const uint64_t *keys, size_t n, const flo
     for (size_t i = 0; i < n; i++) row_add(row_of(f, keys[i]), batch + place_in_batch(f, i), f->length);
 }
 
+WIDEST_VECTORS
+void row_increase(float *row, const float *d, size_t length)
+{
+    row_add(row, d, length);
+}
+
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
 {
     RACE_BEGIN();

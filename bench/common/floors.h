@@ -36,6 +36,9 @@ float floor_sum(const struct floors *f, const uint64_t *keys, size_t n);        
 /* The sum of a row. Whoever compares reading in place calls this for both sides. */
 float row_sum(const float *row, size_t length);
 
+/* row[i] += d[i]. Likewise, for changing in place. */
+void row_increase(float *row, const float *d, size_t length);
+
 /* "avx512f", "avx2" or "default": the instructions that the loops use on this processor. */
 const char *floors_instructions(void);
 

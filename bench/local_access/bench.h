@@ -53,6 +53,8 @@ enum step_id {
     ARRAY_ADD,
     PUSH_1,
     PUSH_64,
+    CHANGE_1,
+    CHANGE_FETCHED, /* after locus_prefetch() of the 64 keys */
     MUTEX_ADD,
     ARRAY_SUM,
     VIEW_1,

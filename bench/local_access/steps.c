@@ -89,6 +89,25 @@ static void view_fetched(struct lane *l, const uint64_t *keys, size_t n)
     view_rows(l, keys, n, true);
 }
 
+/* A locus_change: a push, but by the caller's own code. */
+static void increase(void *update, float *row, uint32_t length)
+{
+    row_increase(row, update, length);
+}
+
+static void change(struct lane *l, const uint64_t *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) lane_note(l, locus_change_local(l->worker, keys[i], increase, place(l, i)));
+}
+
+static void change_fetched(struct lane *l, const uint64_t *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i += l->per_call) {
+        locus_prefetch(l->worker, keys + i, l->per_call);
+        change(l, keys + i, l->per_call);
+    }
+}
+
 /* As in training: intent for the next clock, and every 64 keys the clock moves on. Those calls are in the time. */
 static void intent(struct lane *l, const uint64_t *keys, size_t n)
 {
@@ -107,6 +126,8 @@ const struct step steps[STEPS] = {
     [ARRAY_ADD] = {"array-add", 0, array_add, ARRAY_ADD, true},
     [PUSH_1] = {"push", 1, push, ARRAY_ADD, true},
     [PUSH_64] = {"push", BATCH, push, ARRAY_ADD, true},
+    [CHANGE_1] = {"change", 1, change, ARRAY_ADD, false},
+    [CHANGE_FETCHED] = {"change-fetched", BATCH, change_fetched, ARRAY_ADD, false},
     [MUTEX_ADD] = {"mutex-add", 0, mutex_add, ARRAY_ADD, true},
     [ARRAY_SUM] = {"array-sum", 0, array_sum, ARRAY_SUM, false},
     [VIEW_1] = {"view", 1, view, ARRAY_SUM, false},
