@@ -169,12 +169,13 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
 
 /*
  * Changes a row in place, where this node holds it: calls `change` once, with the row, its `length` floats and your
- * context. Other writes of the row come before or after, and no reader sees it half done (locus_view() excepted). What
- * the row becomes less what it was is an update as those of locus_push() are, and no update is lost. It saves writing
- * an update down to have it read and added: for optimizers that step row by row.
- * `change` must be short and must not call locus: other writers of that row wait meanwhile. Never the network.
- *   -EAGAIN  not held here, or an operation of this worker's on the key is under way: `change` was not called; pull and
- *            push instead
+ * context. Other writes of the row come before or after, and no reader sees it half done (locus_view() excepted). On a
+ * replica the owner gets the difference between what the row becomes and what it was, as floats have it, as an update
+ * like one of locus_push(). It saves writing an update down to have it read and added: for optimizers that step row by
+ * row.
+ * `change` must be short, must return and must not call locus: others wait for the row meanwhile. Never the network.
+ *   -EAGAIN  not held here, or an operation of this worker's on the key may be under way (sometimes said of other keys):
+ *            `change` was not called; pull and push instead
  *   -EINVAL, -ECONNRESET, -ENOMEM  as above; -ENOMEM: `change` may have been called, with no effect
  */
 typedef void locus_change(void *context, float *row, uint32_t length);

@@ -314,8 +314,9 @@ static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key 
     if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
     if (!in_range(w, &key, 1)) return no_such_key("locus_change_local", w, &key, 1);
     if (rc == -ENOMEM) return no_slot("locus_change_local");
-    return error_set(rc, "the row of key %llu is not held by this node, or the worker has an operation on it under way",
-                     (unsigned long long)key);
+    return error_set(
+        rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+        (unsigned long long)key);
 }
 
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)

@@ -12,10 +12,11 @@ enum { FLOATS_OF_DOUBLE = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, H
 
 static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
 {
-    if (config->table_count > CREW_TABLES_MAX) fail("%zu tables are more than a crew has", config->table_count);
+    if (config->table_count == 0 || config->table_count > CREW_TABLES_MAX)
+        fail("%zu tables are more than a crew has", config->table_count);
     memcpy(tables, config->tables, config->table_count * sizeof *tables);
-    /* Rows as long as those before: where all rows have one length, none has to be looked for by its table. */
-    uint32_t length = config->tables[config->table_count - 1].length;
+    /* As long as other rows: where all rows have one length, none has to be looked for by its table. */
+    uint32_t length = config->tables[0].length;
     crew->figure_rows = (SUM_FLOATS + length - 1) / length;
     tables[config->table_count] =
         (struct locus_table){.name = "figures", .rows = CREW_NODES_MAX * crew->figure_rows, .length = length};
@@ -203,9 +204,13 @@ static void read_figures(const struct crew_member *m, size_t count, locus_key *k
 static void exchange(struct crew_member *m, size_t count)
 {
     const struct crew *crew = m->crew;
-    locus_key *keys = take_memory(crew->figure_rows, sizeof *keys);
-    float *rows = take_memory((size_t)crew->figure_rows * crew->tables[crew->table_count - 1].length, sizeof *rows);
-    if (m->index == 0) write_figures(m, count, keys, rows);
+    locus_key *keys = NULL;
+    float *rows = NULL;
+    if (m->index == 0) {
+        keys = take_memory(crew->figure_rows, sizeof *keys);
+        rows = take_memory((size_t)crew->figure_rows * crew->tables[0].length, sizeof *rows);
+        write_figures(m, count, keys, rows);
+    }
     crew_settle(m);
     if (m->index == 0) read_figures(m, count, keys, rows);
     free(keys);

@@ -22,8 +22,7 @@ enum { CREW_TABLES_MAX = 8, CREW_NODES_MAX = 256, CREW_FIGURES_MAX = 32 };
 struct crew_config {
     const struct locus_table *tables; /* at most CREW_TABLES_MAX */
     size_t table_count;
-    uint32_t figure_rows; /* of a node, in the last table */
-    unsigned workers;     /* threads of each node; the same on all nodes */
+    unsigned workers; /* threads of each node; the same on all nodes */
     enum locus_technique technique;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */

@@ -162,14 +162,15 @@ float *params_note(struct params_update *u, locus_key key, size_t length)
     return at;
 }
 
-/* A copy of ours, which later reads of this step see changed; or a row that has left since it was viewed, and stands. */
+/* A copy of ours, which later reads of this step see changed; or a row that may not be changed in place just now. That one
+ * is read once: others may write to it. */
 static void change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
                         locus_change *change, void *context, float **noted)
 {
     uint32_t length = table_of(p, key)->length;
     float *update = *noted ? p->room : params_note(u, key, length), *now = (float *)(uintptr_t)row;
     memcpy(update, row, length * sizeof *row);
-    if (p->is_reading) now = memcpy(p->room + length, row, length * sizeof *row);
+    if (p->is_reading) now = memcpy(p->room + length, update, length * sizeof *row);
     change(context, now, length);
     vec_best()->difference(update, now, length);
     if (*noted)

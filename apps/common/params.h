@@ -42,8 +42,8 @@ void params_prefetch(struct params *, const locus_key *keys, size_t n);
 /* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows meanwhile, so a
  * row may change under the reader, as with any training by several threads without locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
-/* The two halves of it. Views add up until params_release(); false: a row is not here, and none of these was read. Copies
- * take the place of what was read before. */
+/* The two halves of it. Views add up until params_release(); false: a row is not here, and params_fetch() or
+ * params_release() comes next. Copies take the place of what was read before. */
 bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);

@@ -90,7 +90,7 @@ static void read_cells(struct factors *s, const struct visit_batch *b, uint32_t 
 {
     uint32_t next = cell + CELLS_READ;
     draft_read(&s->draft, b->columns + cell, cells_from(b, cell));
-    draft_prefetch(&s->draft, b->columns + next, cells_from(b, next));
+    if (next < b->cells) draft_prefetch(&s->draft, b->columns + next, cells_from(b, next));
 }
 
 double factors_train(struct factors *s, const struct visit *v, const struct visit_batch *b)

@@ -68,6 +68,20 @@ static inline void floats_copy(float *to, const float *from, size_t n)
 #endif
 }
 
+/* What is now, less what was: 0 where nothing changed, infinities too. */
+static inline void floats_gain(float *restrict was, const float *restrict now, size_t n)
+{
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    typedef int four_masks __attribute__((vector_size(16)));
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        four before = *(const four *)(was + i), after = *(const four *)(now + i);
+        four_masks differs = (four_masks)(after != before);
+        *(four *)(was + i) = (four)((four_masks)(after - before) & differs);
+    }
+    for (; i < n; i++) was[i] = now[i] == was[i] ? 0 : now[i] - was[i];
+}
+
 static inline void floats_zero(float *to, size_t n)
 {
 #ifdef LOCUS_TSAN

@@ -209,7 +209,7 @@ int row_edit_shared(struct part *p, uint64_t index, directory_word w, const stru
     row_edit_latched(row, p->length, e);
     LOCUS_YIELD();
     if (replica) {
-        for (uint32_t i = 0; i < p->length; i++) update[i] = row[i] - update[i];
+        floats_gain(update, row, p->length);
         add_update(p, w, update);
     }
     LOCUS_YIELD();

@@ -1,5 +1,5 @@
 /*
- * slab.h - memory for the rows of one part (one table's keys of one shard): packed rows of one length, by slot number.
+ * slab.h - memory for the rows of one part (store.h): packed rows of one length, by slot number.
  *
  * A slab has a home slot for every key whose home is here, computed from the key, so that a reader can fetch row and
  * directory word at the same time; and spare slots behind them. A row takes its key's home slot if that is free; else

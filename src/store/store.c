@@ -29,10 +29,11 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t home = home_slots(&s->home, keys + p->first_bucket);
     if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
-        return error_set(-ENOMEM,
-                         "no address space for table \"%s\" (%llu rows of %u floats): raise `ulimit -v`, set "
-                         "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-                         k->table[keyspace_table_of(k, t->first)].name, (unsigned long long)keys, t->length);
+        return error_set(
+            -ENOMEM,
+            "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
+            "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
+            k->table[keyspace_table_of(k, t->first)].name, (unsigned long long)keys, t->length);
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;

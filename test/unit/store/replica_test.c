@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -123,7 +124,6 @@ TEST(replica, of_a_row_never_written_is_zeros)
     end(f, 0);
 }
 
-/* What is added goes out once, and marks the key with the first change since. */
 /* A locus_change: what it adds is not the same everywhere, and it counts its calls. */
 struct ramp {
     float base, step;
@@ -159,6 +159,27 @@ TEST(replica, owes_its_owner_what_an_edit_adds)
     end(f, 0);
 }
 
+/* A locus_change. */
+static void add_to_first(void *unused, float *row, uint32_t length)
+{
+    (void)unused, (void)length;
+    row[0] += 1;
+}
+
+TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM], room[2 * ROOM];
+    const struct row_edit edit = {.change = add_to_first, .room = room};
+    for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
+    row[0] = 5;
+    CHECK_EQ(row_replicate(theirs(f), row), 0);
+    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    row_forget(&f->mover, theirs(f), row, elsewhere);
+    for (int i = 0; i < LENGTH; i++) CHECK(row[i] == (float)(i == 0));
+    end(f, 0);
+}
+
 TEST(replica, of_a_main_copy_hears_of_edits)
 {
     struct fixture *f = open_store(false);
@@ -176,6 +197,7 @@ TEST(replica, of_a_main_copy_hears_of_edits)
     end(f, 1);
 }
 
+/* What is added goes out once, and marks the key with the first change since. */
 TEST(replica, gives_its_updates_out_once)
 {
     struct fixture *f = open_store(false);
