@@ -135,9 +135,14 @@ static void add_rows(struct floors *f, const uint64_t *keys, size_t n, const flo
 }
 
 WIDEST_VECTORS
-void row_increase(float *row, const float *d, size_t length)
+static void add_row(float *row, const float *d, size_t length)
 {
     row_add(row, d, length);
+}
+
+void row_increase(float *row, const float *d, size_t length)
+{
+    add_row(row, d, length);
 }
 
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
