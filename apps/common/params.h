@@ -54,8 +54,8 @@ struct params_update *params_begin(struct params *);
 float *params_note(struct params_update *, locus_key, size_t length);
 /* Changes a row that was read, and not released since: in place where it is held here, else in the copy, and what it has
  * become is noted in the update; *noted: where, for another change of the same row, NULL at first. */
-void params_change(struct params *, struct params_update *, locus_key, const float *row, locus_change *, void *context,
-                   float **noted);
+void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
+                   void *context, float **noted);
 /* Adds what was noted. */
 void params_end(struct params *, struct params_update *);
 /* Waits for all updates. */
