@@ -12,8 +12,8 @@ enum { FLOATS_OF_DOUBLE = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, H
 
 static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
 {
-    if (config->table_count == 0 || config->table_count > CREW_TABLES_MAX)
-        fail("%zu tables are more than a crew has", config->table_count);
+    if (config->table_count > CREW_TABLES_MAX) fail("%zu tables are more than a crew has", config->table_count);
+    if (config->table_count == 0 || config->tables[0].length == 0) fail("a crew needs a table whose rows have floats");
     memcpy(tables, config->tables, config->table_count * sizeof *tables);
     /* As long as other rows: where all rows have one length, none has to be looked for by its table. */
     uint32_t length = config->tables[0].length;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 /* Rows of negatives that are fetched before they are used, about: as many as the caches have room for. */
-enum { FETCH_ROWS = 32, FETCH_AGAIN = 16 };
+enum { FETCH_ROWS = 32 };
+/* And those that were read long ago, before they are changed. */
+enum { FETCH_AGAIN = 16 };
 
 /* ---- memory ---- */
 
@@ -250,7 +252,6 @@ static void carry_back(struct step *s, const struct batch *b, enum model_side si
     }
 }
 
-/* The rows were read long ago. */
 static void update_negatives(struct step *s, size_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -27,19 +27,15 @@ struct keyspace_table {
 /* Keys of a range in one shard: as many as have a slot (directory.h). */
 #define KEYSPACE_RANGE_KEYS_MAX (DIRECTORY_SLOTS_MAX / 8)
 
-/* Tables that follow each other and whose rows have one length: where a row lies does not depend on their borders. */
-struct keyspace_range {
-    uint64_t first, end;
-    uint32_t length;
-};
-
 struct keyspace {
     uint64_t keys;
     unsigned shards;
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
     unsigned tables, ranges;
     struct keyspace_table *table;
-    struct keyspace_range *range;
+    /* Tables that follow each other and whose rows have one length, as one, by the name of the first: where a row lies
+     * does not depend on their borders. */
+    struct keyspace_table *range;
 };
 
 /* 0, -ENOMEM, or -EINVAL with the sentence in locus_error(). */
@@ -49,13 +45,13 @@ void keyspace_fini(struct keyspace *);
 /* Floats in the longest rows. */
 uint32_t keyspace_longest(const struct keyspace *);
 
-/* The table that holds `key`, which must be below keys. */
-static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key)
+/* Which of `count` tables, end to end, holds `key`, which must be below keys. */
+static inline unsigned keyspace_find(const struct keyspace_table *table, unsigned count, locus_key key)
 {
-    unsigned low = 0, high = k->tables - 1;
+    unsigned low = 0, high = count - 1;
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        if (key < k->table[middle].end)
+        if (key < table[middle].end)
             high = middle;
         else
             low = middle + 1;
@@ -63,17 +59,14 @@ static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key
     return low;
 }
 
+static inline unsigned keyspace_table_of(const struct keyspace *k, locus_key key)
+{
+    return keyspace_find(k->table, k->tables, key);
+}
+
 static inline unsigned keyspace_range_of(const struct keyspace *k, locus_key key)
 {
-    unsigned low = 0, high = k->ranges - 1;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (key < k->range[middle].end)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return keyspace_find(k->range, k->ranges, key);
 }
 
 /* key / shards by a multiplication: exact, because keys are below 2^40 and shards at most 2^8, so that the reciprocal's

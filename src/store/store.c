@@ -20,7 +20,7 @@ static size_t words_bytes(const struct keyspace *k, unsigned shard)
 static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
-    const struct keyspace_range *t = &k->range[range];
+    const struct keyspace_table *t = &k->range[range];
     struct part *p = &s->part[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -33,7 +33,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-            k->table[keyspace_table_of(k, t->first)].name, (unsigned long long)keys, t->length);
+            t->name, (unsigned long long)keys, t->length);
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;

@@ -1,8 +1,8 @@
 /*
  * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers may still see.
  *
- * The store is divided into parts, one a shard and range of tables whose rows have one length. A part's keys have consecutive indices in its shard's
- * directory, rows of one length, and one slab.
+ * The store is divided into parts, one a shard and range of tables (keyspace.h). A part's keys have consecutive indices
+ * in its shard's directory, rows of one length, and one slab.
  *
  * Callers   locus.c opens and closes it; row.h works on it
  * Memory    address space at init; 8 bytes a key touched, rows when written

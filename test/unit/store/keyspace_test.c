@@ -69,7 +69,7 @@ TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
     CHECK_EQ(k.tables, 5);
     CHECK_EQ(k.ranges, 3);
     for (locus_key key = 0; key < k.keys; key++) {
-        const struct keyspace_range *r = &k.range[keyspace_range_of(&k, key)];
+        const struct keyspace_table *r = &k.range[keyspace_range_of(&k, key)];
         CHECK_EQ(keyspace_range_of(&k, key), expected[key]);
         CHECK(r->first <= key && key < r->end);
         CHECK_EQ(r->length, k.table[keyspace_table_of(&k, key)].length);
