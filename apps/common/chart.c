@@ -1,6 +1,6 @@
 #include "chart.h"
 
-#include "fail.h"
+#include "saving.h"
 
 #include <errno.h>
 #include <math.h>
@@ -140,8 +140,9 @@ static void put_panel(FILE *f, const struct chart_panel *p, size_t index)
 
 void chart_write(const struct chart *c, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    if (!f) fail("%s: %s", path, strerror(errno));
+    struct saving s;
+    saving_open(&s, path);
+    FILE *f = s.file;
     int width = (int)c->panel_count * PANEL_WIDTH + 20;
     fprintf(f,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
@@ -151,6 +152,5 @@ void chart_write(const struct chart *c, const char *path)
     put_text(f, 20, 54, 12, "#555555", "start", c->subtitle);
     for (size_t i = 0; i < c->panel_count; i++) put_panel(f, &c->panels[i], i);
     fputs("</svg>\n", f);
-    bool is_written = ferror(f) == 0;
-    if (fclose(f) != 0 || !is_written) fail("%s: %s", path, strerror(errno));
+    saving_close(&s);
 }

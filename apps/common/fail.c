@@ -2,6 +2,7 @@
 
 #include "locus.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@ enum { SENTENCE_MAX = 1024, LINE_BYTES = 64 };
 
 static const char *program = "locus";
 static atomic_bool is_failing;
+static _Atomic(const char *) unfinished;
 
 void fail_set_program(const char *name)
 {
@@ -26,12 +28,19 @@ const char *fail_program(void)
     return program;
 }
 
-/* Other threads may be anywhere, so nothing is cleaned up: the kernel does that, and peers see closed links. */
+void fail_removes(const char *path)
+{
+    atomic_store(&unfinished, path);
+}
+
+/* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and peers see closed links. */
 static _Noreturn void give_up(int status, const char *sentence)
 {
     if (atomic_exchange(&is_failing, true)) {
         for (;;) pause();
     }
+    const char *path = atomic_load(&unfinished);
+    if (path) unlink(path);
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", program, sentence);
     fflush(stderr);
@@ -58,6 +67,13 @@ void fail_usage(const char *format, ...)
     give_up(FAIL_STATUS_USAGE, sentence);
 }
 
+int fail_unless_printed(void)
+{
+    if (ferror(stdout)) fail("not all could be written to stdout");
+    if (fflush(stdout) != 0) fail("stdout cannot be written: %s", strerror(errno));
+    return 0;
+}
+
 int must(int rc, const char *what)
 {
     if (rc >= 0) return rc;
@@ -74,6 +90,7 @@ void *take_memory(size_t count, size_t bytes)
     total = (total + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     if (total == 0) total = LINE_BYTES;
     void *memory = aligned_alloc(LINE_BYTES, total);
-    if (!memory) fail("%zu bytes of memory could not be had: use a smaller model or more nodes", total);
+    if (!memory)
+        fail("%zu bytes of memory could not be had: use a smaller model, smaller batches or more nodes", total);
     return memset(memory, 0, total);
 }

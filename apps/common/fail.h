@@ -21,6 +21,11 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* The same with status 2, for a wrong command line. */
 void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* The name of a file that is not whole: giving up removes it. NULL: there is none any more. By reference. */
+void fail_removes(const char *path);
+/* main()'s last word: 0, unless stdout could not be written; then it gives up. */
+int fail_unless_printed(void);
+
 /* Returns rc when it is not negative; else gives up with locus_error(). `what` names the call: "pull". */
 int must(int rc, const char *what);
 

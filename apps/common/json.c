@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +22,42 @@ static void put(struct json *j, const char *format, ...)
     j->length += (size_t)n;
 }
 
+/* How many bytes the character at the beginning of the text has, or 0 when it is no UTF-8. */
+static size_t character(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    size_t length = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] < 0xE0 ? 2 : c[0] >= 0xE0 && c[0] < 0xF0 ? 3 : 4;
+    if ((c[0] >= 0x80 && c[0] < 0xC2) || c[0] > 0xF4) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((c[i] & 0xC0) != 0x80) return 0;
+    bool is_long = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
+    bool is_surrogate = c[0] == 0xED && c[1] > 0x9F, is_beyond = c[0] == 0xF4 && c[1] > 0x8F;
+    return is_long || is_surrogate || is_beyond ? 0 : length;
+}
+
+const char *json_escape(const char *text, char *escaped)
+{
+    size_t length = character(text);
+    if (length == 0) {
+        snprintf(escaped, JSON_ESCAPED_BYTES, "\\ufffd");
+        return text + 1;
+    }
+    if (*text == '"' || *text == '\\')
+        snprintf(escaped, JSON_ESCAPED_BYTES, "\\%c", *text);
+    else if ((unsigned char)*text < ' ')
+        snprintf(escaped, JSON_ESCAPED_BYTES, "\\u%04x", (unsigned)*text);
+    else
+        snprintf(escaped, JSON_ESCAPED_BYTES, "%.*s", (int)length, text);
+    return text + length;
+}
+
 static void put_text(struct json *j, const char *text)
 {
+    char escaped[JSON_ESCAPED_BYTES];
     put(j, "\"");
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') {
-            put(j, "\\%c", *text);
-        } else if ((unsigned char)*text < ' ') {
-            put(j, "\\u%04x", (unsigned)*text);
-        } else {
-            put(j, "%c", *text);
-        }
+    while (*text) {
+        text = json_escape(text, escaped);
+        put(j, "%s", escaped);
     }
     put(j, "\"");
 }

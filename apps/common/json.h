@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { JSON_BYTES_MAX = 4096 };
+enum { JSON_BYTES_MAX = 4096, JSON_ESCAPED_BYTES = 8 };
 
 struct json {
     char text[JSON_BYTES_MAX];
@@ -32,5 +32,9 @@ void json_number(struct json *, const char *name, double value); /* null when it
 void json_count(struct json *, const char *name, uint64_t value);
 /* Closes the object and prints the line. */
 void json_end(struct json *);
+
+/* Writes the first character of the text, which is not empty, as it stands in a JSON text, into JSON_ESCAPED_BYTES; what is no
+ * UTF-8 becomes U+FFFD. Returns the text behind it. */
+const char *json_escape(const char *text, char *escaped);
 
 #endif

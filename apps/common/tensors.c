@@ -1,13 +1,12 @@
 #include "tensors.h"
 
 #include "fail.h"
+#include "json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Readers want the tensors aligned. */
 enum { ALIGNMENT = 8 };
@@ -30,15 +29,11 @@ static void append(char **text, size_t *length, const char *format, ...)
 
 static void append_quoted(char **text, size_t *length, const char *value)
 {
+    char escaped[JSON_ESCAPED_BYTES];
     append(text, length, "\"");
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\') {
-            append(text, length, "\\%c", *value);
-        } else if ((unsigned char)*value < ' ') {
-            append(text, length, "\\u%04x", (unsigned)*value);
-        } else {
-            append(text, length, "%c", *value);
-        }
+    while (*value) {
+        value = json_escape(value, escaped);
+        append(text, length, "%s", escaped);
     }
     append(text, length, "\"");
 }
@@ -46,10 +41,7 @@ static void append_quoted(char **text, size_t *length, const char *value)
 void tensors_open(struct tensors *t, const char *path)
 {
     *t = (struct tensors){.path = path};
-    size_t length = 0;
-    append(&t->partial, &length, "%s.part", path);
-    t->file = fopen(t->partial, "wb");
-    if (!t->file) fail("%s: %s", t->partial, strerror(errno));
+    saving_open(&t->saving, path);
 }
 
 void tensors_note(struct tensors *t, const char *name, const char *value)
@@ -80,11 +72,6 @@ void tensors_declare(struct tensors *t, const char *name, enum tensors_type type
     t->declared += bytes;
 }
 
-static void put(struct tensors *t, const void *bytes, size_t count)
-{
-    if (count && fwrite(bytes, 1, count, t->file) != count) fail("%s: %s", t->partial, strerror(errno));
-}
-
 void tensors_begin(struct tensors *t)
 {
     char *text = NULL;
@@ -92,8 +79,8 @@ void tensors_begin(struct tensors *t)
     append(&text, &length, "{\"__metadata__\":{%s}%s}", t->notes ? t->notes : "", t->header ? t->header : "");
     while (length % ALIGNMENT) append(&text, &length, " ");
     uint64_t size = length;
-    put(t, &size, sizeof size);
-    put(t, text, length);
+    saving_put(&t->saving, &size, sizeof size);
+    saving_put(&t->saving, text, length);
     free(text);
     t->has_begun = true;
 }
@@ -101,7 +88,7 @@ void tensors_begin(struct tensors *t)
 void tensors_write(struct tensors *t, const void *bytes, size_t count)
 {
     if (!t->has_begun || t->written + count > t->declared) fail("%s: more tensors than declared", t->path);
-    put(t, bytes, count);
+    saving_put(&t->saving, bytes, count);
     t->written += count;
 }
 
@@ -117,10 +104,7 @@ void tensors_write_names(struct tensors *t, const struct names *n)
 void tensors_close(struct tensors *t)
 {
     if (t->written != t->declared) fail("%s: fewer tensors than declared", t->path);
-    if (fflush(t->file) != 0 || fsync(fileno(t->file)) != 0) fail("%s: %s", t->partial, strerror(errno));
-    if (fclose(t->file) != 0) fail("%s: %s", t->partial, strerror(errno));
-    if (rename(t->partial, t->path) != 0) fail("%s: %s", t->path, strerror(errno));
-    free(t->partial);
+    saving_close(&t->saving);
     free(t->header);
     free(t->notes);
     *t = (struct tensors){0};

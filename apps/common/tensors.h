@@ -9,7 +9,7 @@
  *     tensors_write(&t, values, bytes);      all tensors' bytes in the order of their declaration, in portions
  *     tensors_close(&t);
  *
- * The file appears under its name when it is complete; whatever had that name until then stays.
+ * The file appears under its name when it is complete (saving.h).
  *
  * Callers   one thread
  * Memory    the header
@@ -19,18 +19,17 @@
 #define APPS_TENSORS_H
 
 #include "names.h"
+#include "saving.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum tensors_type { TENSORS_F32, TENSORS_U8 };
 
 struct tensors {
     const char *path;
-    char *partial; /* the name while it is written */
-    FILE *file;
+    struct saving saving;
     char *header, *notes;
     size_t header_length, notes_length;
     uint64_t declared, written;

@@ -8,7 +8,11 @@
 #include "fail.h"
 #include "options.h"
 #include "report.h"
+#include "saving.h"
 #include "train.h"
+
+#include <limits.h>
+#include <stdio.h>
 
 static void load(struct task *t)
 {
@@ -53,6 +57,17 @@ static void open_distribution(struct task *t, const struct crew *crew)
     must(locus_distribution_seed(t->distribution, t->options.common.seed), "seeding the negative samples");
 }
 
+static void check_files(const struct options *o)
+{
+    char splits[GRAPH_SPLITS][PATH_MAX];
+    const char *outputs[] = {o->common.out, o->chart}, *inputs[GRAPH_SPLITS];
+    for (int i = 0; i < GRAPH_SPLITS; i++) {
+        snprintf(splits[i], sizeof splits[i], "%s/%s.txt", o->common.data, graph_split_name((enum graph_split)i));
+        inputs[i] = splits[i];
+    }
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, GRAPH_SPLITS);
+}
+
 int main(int argc, char **argv)
 {
     static struct task task;
@@ -62,6 +77,7 @@ int main(int argc, char **argv)
     kge_options(&task.options, argc, argv);
     load(&task);
     open_crew(&crew, &task);
+    if (crew.rank == 0) check_files(&task.options);
     if (crew.rank == 0) report_start(&task, &crew);
     open_distribution(&task, &crew);
     training_init(&training, &task, &crew);
@@ -71,5 +87,5 @@ int main(int argc, char **argv)
     crew_close(&crew);
     filter_fini(&task.filter);
     graph_fini(&task.graph);
-    return 0;
+    return fail_unless_printed();
 }

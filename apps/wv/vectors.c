@@ -1,13 +1,11 @@
 #include "vectors.h"
 
-#include "fail.h"
 #include "rows.h"
+#include "saving.h"
 #include "tensors.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- safetensors ---- */
 
@@ -57,12 +55,12 @@ static void add_binary(void *file, uint64_t row, const float *values)
 static void write_words(const struct wv *w, struct crew_member *m, const char *path, rows_use *add)
 {
     uint32_t words = w->vocabulary.words.count;
-    struct word2vec_file f = {.wv = w, .file = fopen(path, "wb")};
-    if (!f.file) fail("%s: %s", path, strerror(errno));
+    struct saving saving;
+    saving_open(&saving, path);
+    struct word2vec_file f = {.wv = w, .file = saving.file};
     fprintf(f.file, "%" PRIu32 " %" PRIu64 "\n", words, w->options.dim);
     rows_visit(m, WV_INPUTS, 0, words, add, &f);
-    bool is_bad = ferror(f.file) != 0;
-    if (fclose(f.file) != 0 || is_bad) fail("%s: %s", path, strerror(errno));
+    saving_close(&saving);
 }
 
 void vectors_write_text(const struct wv *w, struct crew_member *m, const char *path)

@@ -1,0 +1,140 @@
+#include "saving.h"
+#include "ending.h"
+#include "fail.h"
+#include "folder.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES], other[2 * FOLDER_PATH_BYTES];
+
+static void begin(void)
+{
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+}
+
+static void save(const char *to, const char *text)
+{
+    struct saving s;
+    saving_open(&s, to);
+    saving_put(&s, text, strlen(text));
+    saving_close(&s);
+}
+
+static void has(const char *file, const char *text)
+{
+    size_t length;
+    char *content = folder_read(folder, file, &length);
+    CHECK_STR(content, text);
+    CHECK_EQ(length, strlen(text));
+    free(content);
+}
+
+static unsigned files(void)
+{
+    unsigned count = 0;
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (const struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
+    closedir(d);
+    return count;
+}
+
+TEST(saving, a_file_appears_when_it_is_whole)
+{
+    struct saving s;
+    begin();
+    folder_write(folder, "file", "old", 0);
+    CHECK_EQ(chmod(path, 0640), 0);
+    saving_open(&s, path);
+    saving_put(&s, "new", 3);
+    has("file", "old");
+    saving_close(&s);
+    has("file", "new");
+    struct stat about;
+    CHECK_EQ(stat(path, &about), 0);
+    CHECK_EQ(about.st_mode & 0777, 0640);
+    CHECK_EQ(files(), 1);
+    folder_remove(folder);
+}
+
+TEST(saving, a_link_is_followed)
+{
+    begin();
+    folder_write(folder, "other", "old", 0);
+    CHECK_EQ(symlink(other, path), 0);
+    save(path, "new");
+    struct stat about;
+    CHECK_EQ(lstat(path, &about), 0);
+    CHECK(S_ISLNK(about.st_mode));
+    has("other", "new");
+    folder_remove(folder);
+}
+
+TEST(saving, what_is_no_file_stays_what_it_is)
+{
+    begin();
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    pid_t reader = fork();
+    if (reader == 0) {
+        char text[8] = "";
+        FILE *f = fopen(path, "r");
+        _exit(f && fgets(text, sizeof text, f) && strcmp(text, "new") == 0 ? 0 : 1);
+    }
+    save(path, "new");
+    struct stat about;
+    int status;
+    CHECK_EQ(waitpid(reader, &status, 0), reader);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(stat(path, &about), 0);
+    CHECK(S_ISFIFO(about.st_mode));
+    folder_remove(folder);
+}
+
+static void fail_in_the_middle(const void *to)
+{
+    struct saving s;
+    saving_open(&s, to);
+    fail("no more");
+}
+
+TEST(saving, what_is_not_whole_is_removed)
+{
+    begin();
+    ends_with(fail_in_the_middle, path, 1, "no more");
+    CHECK_EQ(files(), 0);
+    ends_with(fail_in_the_middle, "/no/such/file", 1, "/no/such/file: No such file");
+    folder_remove(folder);
+}
+
+static void check(const void *outputs)
+{
+    const char *inputs[] = {NULL, path};
+    saving_check(outputs, 2, inputs, 2);
+}
+
+TEST(saving, complains_before_the_work)
+{
+    char linked[3 * FOLDER_PATH_BYTES];
+    begin();
+    folder_write(folder, "file", "data", 0);
+    snprintf(linked, sizeof linked, "%s/./file", folder);
+    ends_with(check, (const char *[]){linked, NULL}, 1, "is read as well as written");
+    ends_with(check, (const char *[]){other, other}, 1, "is to be written twice");
+    ends_with(check, (const char *[]){"/no/such/file", NULL}, 1, "/no/such/file: the folder /no/such: No such file");
+    ends_with(check, (const char *[]){folder, NULL}, 1, "is a folder, not a file");
+    ends_with(check, (const char *[]){"/dev/null/file", NULL}, 1, "/dev/null/file: Not a directory");
+    const char *good[] = {other, "/dev/null"};
+    check(good);
+    CHECK_EQ(files(), 1);
+    has("file", "data");
+    folder_remove(folder);
+}
