@@ -1,12 +1,15 @@
 #include "lines.h"
 
 #include "fail.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +18,66 @@
 #include <unistd.h>
 
 enum { NUMBER_BYTES = 64 };
+
+static const char byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
+
+/* ---- files that become shorter ---- */
+
+/* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is; when more than these are
+ * open it says so without a name. */
+enum { OPEN_MAX = 64 };
+static struct open_file {
+    _Atomic(const char *) path;
+    _Atomic(uintptr_t) first, end;
+} open_files[OPEN_MAX];
+
+static void say(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written;
+}
+
+static void on_bus_error(int signal, siginfo_t *about, void *context)
+{
+    uintptr_t at = (uintptr_t)about->si_addr;
+    const char *path = "a file";
+    (void)signal, (void)context;
+    for (size_t i = 0; i < OPEN_MAX; i++) {
+        const char *its = atomic_load(&open_files[i].path);
+        if (its && at >= atomic_load(&open_files[i].first) && at < atomic_load(&open_files[i].end)) path = its;
+    }
+    say(fail_program());
+    say(": ");
+    say(path);
+    say(" could not be read to its end: it became shorter, or its disk failed\n");
+    _exit(FAIL_STATUS);
+}
+
+static void note_open(const struct lines *l)
+{
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &action, NULL);
+    for (size_t i = 0; i < OPEN_MAX; i++) {
+        const char *none = NULL;
+        if (!atomic_compare_exchange_strong(&open_files[i].path, &none, l->path)) continue;
+        atomic_store(&open_files[i].first, (uintptr_t)l->file);
+        atomic_store(&open_files[i].end, (uintptr_t)l->end);
+        return;
+    }
+}
+
+static void note_closed(const struct lines *l)
+{
+    for (size_t i = 0; i < OPEN_MAX; i++) {
+        if (atomic_load(&open_files[i].first) != (uintptr_t)l->file) continue;
+        atomic_store(&open_files[i].first, 0);
+        atomic_store(&open_files[i].end, 0);
+        atomic_store(&open_files[i].path, NULL);
+        return;
+    }
+}
+
+/* ---- lines ---- */
 
 void lines_open(struct lines *l, const char *path)
 {
@@ -30,6 +93,10 @@ void lines_open(struct lines *l, const char *path)
         if (file == MAP_FAILED) fail("%s: %s", path, strerror(errno));
         l->file = l->next = file;
         l->end = l->file + about.st_size;
+        note_open(l);
+        bool is_marked = (size_t)about.st_size >= sizeof byte_order_mark &&
+                         memcmp(l->file, byte_order_mark, sizeof byte_order_mark) == 0;
+        if (is_marked) l->next += sizeof byte_order_mark;
     }
     close(fd);
 }
@@ -44,13 +111,26 @@ bool lines_next(struct lines *l)
     l->next = stop ? stop + 1 : l->end;
     if (l->length > 0 && l->text[l->length - 1] == '\r') l->length--;
     l->number++;
+    if (memchr(l->text, '\0', l->length)) lines_fail(l, "has a zero byte: is this text?");
     return true;
 }
 
 void lines_close(struct lines *l)
 {
-    if (l->file) munmap((void *)(uintptr_t)l->file, (size_t)(l->end - l->file));
+    if (l->file) {
+        note_closed(l);
+        munmap((void *)(uintptr_t)l->file, (size_t)(l->end - l->file));
+    }
     *l = (struct lines){0};
+}
+
+uint64_t lines_digest(const char *path, uint64_t digest)
+{
+    struct lines l;
+    lines_open(&l, path);
+    if (l.file) digest = settings_digest(digest, l.file, (size_t)(l.end - l.file));
+    lines_close(&l);
+    return digest;
 }
 
 size_t lines_split(const struct lines *l, char separator, const char **fields, size_t *lengths, size_t max)
@@ -73,6 +153,7 @@ bool lines_number(const char *field, size_t length, double *number)
     if (length == 0 || length >= sizeof text) return false;
     memcpy(text, field, length);
     text[length] = '\0';
+    if (strspn(text, "+-.0123456789eE") != length) return false; /* strtod() knows more */
     *number = strtod(text, &end);
     return *end == '\0' && isfinite(*number);
 }

@@ -5,6 +5,9 @@
  *     while (lines_next(&l)) ...l.text, l.length...
  *     lines_close(&l);
  *
+ * A byte order mark before the first line is passed over. A line with a zero byte is no text: the program gives up, as it does
+ * when the file becomes shorter while it is read.
+ *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
  * Waiting   for the disk
@@ -20,14 +23,18 @@ struct lines {
     const char *path;
     const char *text; /* the current line, without its end, be that LF or CR LF */
     size_t length;
-    uint64_t number; /* from 1 */
-    const char *file, *next, *end;
+    uint64_t number;  /* from 1 */
+    const char *file; /* NULL when it is empty */
+    const char *next, *end;
 };
 
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
+
+/* Goes on from an earlier digest with all that stands in a file. */
+uint64_t lines_digest(const char *path, uint64_t digest);
 
 /* Splits the current line at each `separator` into at most `max` fields; returns how many there are, max + 1 when more. */
 size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths, size_t max);

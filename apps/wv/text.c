@@ -10,7 +10,7 @@ static bool is_space(char c)
 /* The first end of a word at or behind `at`. */
 static const char *between_words(const struct text *t, const char *at)
 {
-    while (at > t->file.file && at < t->file.end && !is_space(*at)) at++;
+    while (at > t->file.next && at < t->file.end && !is_space(*at)) at++;
     return at;
 }
 
@@ -19,9 +19,10 @@ void text_open(struct text *t, const char *path, unsigned place, unsigned places
     *t = (struct text){0};
     lines_open(&t->file, path);
     if (!t->file.file) return;
-    size_t bytes = (size_t)(t->file.end - t->file.file);
-    t->first = t->at = between_words(t, t->file.file + bytes / places * place);
-    t->end = place + 1 == places ? t->file.end : between_words(t, t->file.file + bytes / places * (place + 1));
+    const char *text = t->file.next; /* nobody takes lines: it stays where the text begins */
+    size_t bytes = (size_t)(t->file.end - text);
+    t->first = t->at = between_words(t, text + bytes / places * place);
+    t->end = place + 1 == places ? t->file.end : between_words(t, text + bytes / places * (place + 1));
 }
 
 static _Noreturn void complain(struct text *t, const char *what)

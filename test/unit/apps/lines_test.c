@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
@@ -79,9 +80,65 @@ TEST(lines, numbers_are_whole_fields)
     CHECK(lines_number("-31", 2, &number) && number == -3);
     CHECK(!lines_number("", 0, &number));
     CHECK(!lines_number("12x", 3, &number));
+    CHECK(!lines_number("0x10", 4, &number));
+    CHECK(!lines_number(" 7", 2, &number));
+    CHECK(!lines_number("7\0", 2, &number));
     CHECK(!lines_number("inf", 3, &number));
     CHECK(!lines_number("nan", 3, &number));
     CHECK(!lines_number(many, sizeof many, &number));
+}
+
+TEST(lines, a_byte_order_mark_is_no_text)
+{
+    struct lines l;
+    open_text(&l, "\xEF\xBB\xBFone\n\xEF\xBB\xBF\n", 0);
+    next_is(&l, "one");
+    next_is(&l, "\xEF\xBB\xBF");
+    lines_close(&l);
+    folder_remove(folder);
+}
+
+static void read_all(const void *text)
+{
+    struct lines l;
+    open_text(&l, text, 8);
+    while (lines_next(&l)) {
+    }
+}
+
+TEST(lines, a_zero_byte_is_no_text)
+{
+    ends_with(read_all, "one\nt\0o\n", 1, "text:2: has a zero byte");
+}
+
+static void read_what_is_gone(const void *ignored)
+{
+    struct lines l;
+    (void)ignored;
+    open_text(&l, "one\ntwo\n", 8);
+    lines_next(&l);
+    if (truncate(path, 0) == 0) lines_next(&l);
+}
+
+TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
+{
+    ends_with(read_what_is_gone, NULL, 1, "/text could not be read to its end: it became shorter");
+}
+
+TEST(lines, equal_files_have_equal_digests)
+{
+    char other[2 * FOLDER_PATH_BYTES];
+    folder_new(folder);
+    folder_write(folder, "a", "one\ntwo\n", 0);
+    folder_write(folder, "b", "one\ntwo\n", 0);
+    folder_write(folder, "c", "one\nTwo\n", 0);
+    snprintf(path, sizeof path, "%s/a", folder);
+    snprintf(other, sizeof other, "%s/b", folder);
+    CHECK_EQ(lines_digest(path, 7), lines_digest(other, 7));
+    CHECK(lines_digest(path, 7) != lines_digest(other, 8));
+    snprintf(other, sizeof other, "%s/c", folder);
+    CHECK(lines_digest(path, 7) != lines_digest(other, 7));
+    folder_remove(folder);
 }
 
 static void open_named(const void *name)
