@@ -17,8 +17,9 @@ static void task_options(struct mf_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(&o->common,
-                      "MatrixMarket, or lines of user, item and rating\nwith tabs, commas, \"::\" or spaces between"),
+        settings_data(
+            &o->common,
+            "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
         {.name = "--test",
          .argument = "FILE",
          .kind = ARGS_TEXT,

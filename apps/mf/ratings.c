@@ -3,9 +3,10 @@
 #include "fail.h"
 #include "lines.h"
 #include "rng.h"
+#include "saving.h"
 #include "settings.h"
 
-#include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,47 +51,122 @@ void ratings_add(struct ratings *r, struct rating cell)
     r->train++;
 }
 
-/* ---- fields ---- */
+/* ---- user, item, rating ---- */
 
-static bool is_between(const struct lines *l, const char *at)
+/* What stands between the fields of a file: the first of these that is twice in its first line, or blanks, however many. */
+static const char *const separators[] = {"\t", "::", ",", ";", NULL};
+
+static const char *separator_of(const struct lines *l)
 {
-    if (*at == '\t' || *at == ',' || *at == ' ' || *at == ';') return true;
     const char *end = l->text + l->length;
-    return *at == ':' && ((at + 1 < end && at[1] == ':') || (at > l->text && at[-1] == ':'));
+    for (const char *const *s = separators; *s; s++) {
+        size_t length = strlen(*s);
+        const char *first = memmem(l->text, l->length, *s, length);
+        if (first && memmem(first + length, (size_t)(end - first) - length, *s, length)) return *s;
+    }
+    return NULL;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+struct field {
+    const char *text;
+    size_t length;
+};
+
+/* Without the blanks around it, and the quotation marks around all of it. */
+static struct field trimmed(const struct lines *l, const char *text, const char *end)
+{
+    while (text < end && is_blank(*text)) text++;
+    while (end > text && is_blank(end[-1])) end--;
+    if (end > text && *text == '"') {
+        if (end - text < 2 || end[-1] != '"' || memchr(text + 1, '"', (size_t)(end - text) - 2))
+            lines_fail(l, "has a quotation mark that is not around a whole field");
+        text++;
+        end--;
+    }
+    return (struct field){text, (size_t)(end - text)};
 }
 
 /* The first fields of the line; returns how many there are, at most FIELDS_MAX. */
-static size_t split(const struct lines *l, const char **fields, size_t *lengths)
+static size_t split_by(const struct lines *l, const char *separator, struct field *fields)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    for (size_t count = 0;;) {
+        const char *stop = memmem(at, (size_t)(end - at), separator, strlen(separator));
+        fields[count++] = trimmed(l, at, stop ? stop : end);
+        if (!stop || count == FIELDS_MAX) return count;
+        at = stop + strlen(separator);
+    }
+}
+
+static size_t split_by_blanks(const struct lines *l, struct field *fields, size_t max)
 {
     const char *at = l->text, *end = l->text + l->length;
     size_t count = 0;
-    for (; count < FIELDS_MAX; count++) {
-        while (at < end && is_between(l, at)) at++;
+    for (; count < max; count++) {
+        while (at < end && is_blank(*at)) at++;
         if (at == end) break;
-        fields[count] = at;
-        while (at < end && !is_between(l, at)) at++;
-        lengths[count] = (size_t)(at - fields[count]);
+        const char *first = at;
+        while (at < end && !is_blank(*at)) at++;
+        fields[count] = (struct field){first, (size_t)(at - first)};
     }
     return count;
 }
 
-/* ---- user, item, rating ---- */
-
-static void read_named(struct ratings *r, struct lines *l, size_t *counter)
+/* A value that a float holds. */
+static bool value_of(struct field f, float *value)
 {
-    const char *fields[FIELDS_MAX];
-    size_t lengths[FIELDS_MAX];
-    double value;
-    if (l->length == 0) return;
-    size_t count = split(l, fields, lengths);
-    if (count < FIELDS_MAX) lines_fail(l, "has %zu fields; a rating has user, item and rating", count);
-    if (!lines_number(fields[2], lengths[2], &value)) {
-        if (l->number == 1) return;
-        lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[2]), fields[2]);
+    double number;
+    if (!lines_number(f.text, f.length, &number) || fabs(number) > (double)FLT_MAX) return false;
+    *value = (float)number;
+    return true;
+}
+
+/* Words where ratings will be; not a rating with something wrong about it. */
+static bool is_heading(struct field f)
+{
+    return f.length > 0 && !memchr("+-.0123456789", *f.text, sizeof "+-.0123456789" - 1) &&
+           strncasecmp(f.text, "nan", f.length) != 0 && strncasecmp(f.text, "inf", f.length) != 0;
+}
+
+static bool is_comment(const struct lines *l)
+{
+    return l->text[0] == '%' || l->text[0] == '#';
+}
+
+struct named_file {
+    const char *separator;
+    bool has_begun; /* no more comments, no heading */
+    bool has_separator;
+};
+
+static void read_named(struct ratings *r, struct lines *l, struct named_file *f, size_t *counter)
+{
+    struct field fields[FIELDS_MAX];
+    float value;
+    if (l->length == 0 || (!f->has_begun && is_comment(l))) return;
+    if (!f->has_separator) f->separator = separator_of(l);
+    f->has_separator = true;
+    size_t count = f->separator ? split_by(l, f->separator, fields) : split_by_blanks(l, fields, FIELDS_MAX);
+    if (count == 0 || (count == 1 && fields[0].length == 0)) return;
+    if (count < FIELDS_MAX)
+        lines_fail(l, "has %zu field%s; a rating has user, item and rating", count, count == 1 ? "" : "s");
+    if (!value_of(fields[2], &value)) {
+        bool is_first = !f->has_begun;
+        f->has_begun = true;
+        if (is_first && is_heading(fields[2])) return;
+        lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(fields[2].length), fields[2].text);
     }
-    add(r, (struct rating){.row = names_add(&r->row_names, fields[0], lengths[0]),
-                           .column = names_add(&r->column_names, fields[1], lengths[1]),
-                           .value = (float)value});
+    f->has_begun = true;
+    if (fields[0].length == 0 || fields[1].length == 0)
+        lines_fail(l, "has an empty %s", fields[0].length ? "item" : "user");
+    add(r, (struct rating){.row = names_add(&r->row_names, fields[0].text, fields[0].length),
+                           .column = names_add(&r->column_names, fields[1].text, fields[1].length),
+                           .value = value});
     ++*counter;
 }
 
@@ -102,7 +178,7 @@ static void check_banner(const struct lines *l)
     if (l->length >= sizeof banner) lines_fail(l, "is longer than a MatrixMarket banner");
     memcpy(banner, l->text, l->length);
     banner[l->length] = '\0';
-    if (sscanf(banner, "%%%%MatrixMarket %31s %31s %31s %31s", object, format, field, symmetry) != 4)
+    if (sscanf(banner + sizeof matrix_market - 1, "%31s %31s %31s %31s", object, format, field, symmetry) != 4)
         lines_fail(l, "is no MatrixMarket banner: must be \"%s matrix coordinate real general\"", matrix_market);
     if (strcasecmp(object, "matrix") != 0 || strcasecmp(format, "coordinate") != 0)
         lines_fail(l, "is \"%s %s\": must be \"matrix coordinate\"", object, format);
@@ -111,14 +187,21 @@ static void check_banner(const struct lines *l)
     if (strcasecmp(symmetry, "general") != 0) lines_fail(l, "is \"%s\": must be general", symmetry);
 }
 
-static uint64_t read_index(const struct lines *l, const char *text, size_t length, double least, double most,
-                           const char *what)
+static uint64_t read_index(const struct lines *l, struct field f, double least, double most, const char *what)
 {
     double value;
-    if (!lines_number(text, length, &value) || value < least || value > most || value > floor(value))
-        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f", lines_shown(length), text, what,
-                   least, most);
+    if (!lines_number(f.text, f.length, &value) || value < least || value > most || value > floor(value))
+        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f", lines_shown(f.length), f.text,
+                   what, least, most);
     return (uint64_t)value;
+}
+
+/* One more than there may be is looked for. */
+static void split_numbers(const struct lines *l, struct field *fields, const char *wanted)
+{
+    size_t count = split_by_blanks(l, fields, FIELDS_MAX + 1);
+    if (count < FIELDS_MAX) lines_fail(l, "has %zu number%s; %s", count, count == 1 ? "" : "s", wanted);
+    if (count > FIELDS_MAX) lines_fail(l, "has more than 3 numbers; %s", wanted);
 }
 
 struct shape {
@@ -127,32 +210,34 @@ struct shape {
 
 static void read_cell(struct ratings *r, const struct lines *l, const struct shape *shape, size_t *counter)
 {
-    const char *fields[FIELDS_MAX];
-    size_t lengths[FIELDS_MAX];
-    double value;
-    size_t count = split(l, fields, lengths);
-    if (count < FIELDS_MAX) lines_fail(l, "has %zu fields; a cell has row, column and value", count);
-    if (!lines_number(fields[2], lengths[2], &value))
-        lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(lengths[2]), fields[2]);
+    struct field fields[FIELDS_MAX + 1];
+    float value;
+    split_numbers(l, fields, "a cell has row, column and value");
+    if (!value_of(fields[2], &value))
+        lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(fields[2].length), fields[2].text);
     if (*counter == shape->cells) lines_fail(l, "there are more cells than the %" PRIu64 " declared", shape->cells);
-    uint64_t row = read_index(l, fields[0], lengths[0], 1, (double)shape->rows, "row");
-    uint64_t column = read_index(l, fields[1], lengths[1], 1, (double)shape->columns, "column");
-    add(r, (struct rating){.row = (uint32_t)row - 1, .column = (uint32_t)column - 1, .value = (float)value});
+    uint64_t row = read_index(l, fields[0], 1, (double)shape->rows, "row");
+    uint64_t column = read_index(l, fields[1], 1, (double)shape->columns, "column");
+    add(r, (struct rating){.row = (uint32_t)row - 1, .column = (uint32_t)column - 1, .value = value});
     ++*counter;
 }
 
 static struct shape read_shape(struct ratings *r, const struct lines *l)
 {
-    const char *fields[FIELDS_MAX];
-    size_t lengths[FIELDS_MAX];
-    size_t count = split(l, fields, lengths);
-    if (count < FIELDS_MAX) lines_fail(l, "has %zu numbers; a size has rows, columns and cells", count);
-    struct shape shape = {.rows = read_index(l, fields[0], lengths[0], 1, DIMENSION_MAX, "number of rows"),
-                          .columns = read_index(l, fields[1], lengths[1], 1, DIMENSION_MAX, "number of columns"),
-                          .cells = read_index(l, fields[2], lengths[2], 0, 0x1p40, "number of cells")};
+    struct field fields[FIELDS_MAX + 1];
+    split_numbers(l, fields, "a size has rows, columns and cells");
+    struct shape shape = {.rows = read_index(l, fields[0], 1, DIMENSION_MAX, "number of rows"),
+                          .columns = read_index(l, fields[1], 1, DIMENSION_MAX, "number of columns"),
+                          .cells = read_index(l, fields[2], 0, 0x1p40, "number of cells")};
     if (shape.rows > r->rows) r->rows = (uint32_t)shape.rows;
     if (shape.columns > r->columns) r->columns = (uint32_t)shape.columns;
     return shape;
+}
+
+static bool is_empty(const struct lines *l)
+{
+    struct field field;
+    return split_by_blanks(l, &field, 1) == 0;
 }
 
 static void read_matrix(struct ratings *r, struct lines *l, size_t *counter)
@@ -160,32 +245,36 @@ static void read_matrix(struct ratings *r, struct lines *l, size_t *counter)
     struct shape shape = {0};
     check_banner(l);
     while (lines_next(l)) {
-        if (l->length == 0 || l->text[0] == '%') continue;
+        if (is_empty(l) || l->text[0] == '%') continue;
         if (shape.rows == 0) {
             shape = read_shape(r, l);
         } else {
             read_cell(r, l, &shape, counter);
         }
     }
-    if (*counter < shape.cells || shape.rows == 0)
-        lines_fail(l, "the file ends after %zu of %" PRIu64 " cells", *counter, shape.cells);
+    if (shape.rows == 0) lines_fail(l, "the file ends before its size: rows, columns and cells");
+    if (*counter < shape.cells) lines_fail(l, "the file ends after %zu of %" PRIu64 " cells", *counter, shape.cells);
 }
 
-static void read_file(struct ratings *r, const char *path, size_t *counter)
+/* Returns whether it is MatrixMarket. */
+static bool read_file(struct ratings *r, const char *path, size_t *counter)
 {
     struct lines l;
+    struct named_file f = {0};
+    bool is_matrix = false;
     lines_open(&l, path);
     while (lines_next(&l)) {
-        bool is_matrix = l.number == 1 && l.length >= sizeof matrix_market - 1 &&
-                         memcmp(l.text, matrix_market, sizeof matrix_market - 1) == 0;
+        is_matrix = l.number == 1 && l.length >= sizeof matrix_market - 1 &&
+                    strncasecmp(l.text, matrix_market, sizeof matrix_market - 1) == 0;
         if (is_matrix) {
             read_matrix(r, &l, counter);
-        } else {
-            read_named(r, &l, counter);
+            break;
         }
+        read_named(r, &l, &f, counter);
     }
     lines_close(&l);
     if (*counter == 0) fail("%s has no ratings", path);
+    return is_matrix;
 }
 
 /* ---- together ---- */
@@ -222,27 +311,22 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
 
 void ratings_load(struct ratings *r, const char *train, const char *test, double held_back, uint64_t seed)
 {
-    read_file(r, train, &r->train);
-    bool is_matrix = r->row_names.count == 0;
-    if (test) {
-        read_file(r, test, &r->test);
-        if (is_matrix != (r->row_names.count == 0))
-            fail("%s and %s have different formats: both must be MatrixMarket, or neither", train, test);
-    }
+    bool is_matrix = read_file(r, train, &r->train);
+    if (test && read_file(r, test, &r->test) != is_matrix)
+        fail("%s and %s have different formats: both must be MatrixMarket, or neither", train, test);
     ratings_finish(r, held_back, seed);
 }
 
 void ratings_write(const struct ratings *r, const char *path)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) fail("%s: %s", path, strerror(errno));
-    fprintf(file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n", matrix_market, r->rows,
+    struct saving s;
+    saving_open(&s, path);
+    fprintf(s.file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n", matrix_market, r->rows,
             r->columns, r->train);
     for (size_t i = 0; i < r->train; i++)
-        fprintf(file, "%" PRIu32 " %" PRIu32 " %.9g\n", r->list[i].row + 1, r->list[i].column + 1,
+        fprintf(s.file, "%" PRIu32 " %" PRIu32 " %.9g\n", r->list[i].row + 1, r->list[i].column + 1,
                 (double)r->list[i].value);
-    bool is_bad = ferror(file) != 0;
-    if (fclose(file) != 0 || is_bad) fail("%s: %s", path, strerror(errno));
+    saving_close(&s);
 }
 
 uint64_t ratings_digest(const struct ratings *r)

@@ -1,8 +1,10 @@
 /*
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
- * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating with tabs, commas, "::" or
- * spaces between them: names or numbers, further fields are passed over, and a first line without a rating is a heading.
+ * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating: names or numbers, with or
+ * without quotation marks around them. What stands between them (tabs, "::", commas, semicolons, else blanks) is the same in all
+ * of a file; further fields are passed over, and so are words in the place of the first rating, a heading, and lines before it
+ * that begin with % or #.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell

@@ -32,7 +32,11 @@ TEST(mf, reads_user_item_rating)
 {
     static const char *const texts[] = {"u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
                                         "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
-                                        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n", "u x 1\nv y 2\n\nu y -4.5"};
+                                        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n",
+                                        "u x 1\nv y 2\n\nu y -4.5",
+                                        "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
+                                        "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
+                                        "u;x;1\nv;y;2\nu;y;-4.5\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct ratings r;
         load(&r, texts[i]);
@@ -47,10 +51,22 @@ TEST(mf, reads_user_item_rating)
     }
 }
 
+TEST(mf, one_separator_counts_in_a_file)
+{
+    struct ratings r;
+    load(&r, "John Smith\tGone, girl\t5\nJohn Smith\tHeat: 2\t3\n");
+    CHECK_EQ(r.train, 2);
+    CHECK_EQ(r.rows, 1);
+    CHECK_STR(names_get(&r.row_names, 0), "John Smith");
+    CHECK_STR(names_get(&r.column_names, 0), "Gone, girl");
+    CHECK(r.list[1].value == 3);
+    ratings_fini(&r);
+}
+
 TEST(mf, reads_matrix_market_and_writes_it)
 {
     struct ratings r, again;
-    load(&r, "%%MatrixMarket matrix coordinate real general\n% remark\n3 4 2\n1 4 0.1\n3 1 -2e3\n");
+    load(&r, "\xEF\xBB\xBF%%matrixmarket Matrix coordinate real general\n% remark\n3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
     CHECK_EQ(r.rows, 3);
     CHECK_EQ(r.columns, 4);
     CHECK_EQ(r.train, 2);
@@ -77,6 +93,18 @@ static void load_text(const void *text)
 TEST(mf, malformed_files_are_refused_with_their_line)
 {
     ends_with(load_text, "", 1, "has no ratings");
+    ends_with(load_text, "u,i,r,t\n1,2,,978301\n", 1, "cells:2: \"\" is no rating");
+    ends_with(load_text, "1\t2\t3,5\n", 1, "cells:1: \"3,5\" is no rating");
+    ends_with(load_text, "1,2,3x\n1,2,3\n", 1, "cells:1: \"3x\" is no rating");
+    ends_with(load_text, "1,2,nan\n1,2,3\n", 1, "cells:1: \"nan\" is no rating");
+    ends_with(load_text, "a,b,c\nd,e,f\n", 1, "cells:2: \"f\" is no rating");
+    ends_with(load_text, "1 2 1e39\n", 1, "cells:1: \"1e39\" is no rating");
+    ends_with(load_text, ",2,3\n", 1, "cells:1: has an empty user");
+    ends_with(load_text, "a\"b,2,3\n\"a,2,3\n", 1, "cells:2: has a quotation mark");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n", 1, "ends before its size");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 2 3\n", 1,
+              "cells:3: has more than 3 numbers");
+    ends_with(load_text, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e39\n", 1, "\"1e39\" is no value");
     ends_with(load_text, "a b 1\na b\n", 1, "cells:2: has 2 fields");
     ends_with(load_text, "a b 1\na b much\n", 1, "cells:2: \"much\" is no rating");
     ends_with(load_text, "%%MatrixMarket matrix array real general\n", 1, "cells:1: is \"matrix array\"");
