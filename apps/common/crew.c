@@ -60,6 +60,21 @@ static void open_node(struct crew *crew, const struct crew_config *config, const
     if (crew->size > CREW_NODES_MAX) fail("%d nodes are more than %d", crew->size, CREW_NODES_MAX);
 }
 
+/* Who starts several, under locus run or mpirun, would get as many baselines that know nothing of each other. */
+static void refuse_company(void)
+{
+    const struct locus_table table = {.name = "baseline", .rows = 1, .length = 1};
+    struct locus_config c;
+    locus *node;
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    must(locus_open(&c, &node), "looking for other nodes");
+    if (locus_size(node) > 1)
+        fail("--baseline is one process, but there are %d nodes: start it alone", locus_size(node));
+    must(locus_close(node), "looking for other nodes");
+}
+
 void crew_open(struct crew *crew, const struct crew_config *config)
 {
     struct locus_table tables[CREW_TABLES_MAX + 1];
@@ -67,6 +82,7 @@ void crew_open(struct crew *crew, const struct crew_config *config)
     place_tables(crew, config, tables);
     pthread_barrier_init(&crew->meeting, NULL, config->workers);
     if (config->is_baseline) {
+        refuse_company();
         open_arrays(crew);
     } else {
         open_node(crew, config, tables);

@@ -9,6 +9,7 @@
 #include "mf_options.h"
 #include "mf_report.h"
 #include "mf_train.h"
+#include "saving.h"
 #include "zipf.h"
 
 static void load(struct mf *f)
@@ -45,6 +46,12 @@ static void open_crew(struct crew *crew, const struct mf *f)
     settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(f));
 }
 
+static void check_files(const struct mf_options *o)
+{
+    const char *outputs[] = {o->common.out, o->write}, *inputs[] = {o->common.data, o->test};
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+}
+
 int main(int argc, char **argv)
 {
     static struct mf mf;
@@ -54,6 +61,7 @@ int main(int argc, char **argv)
     mf_options(&mf.options, argc, argv);
     load(&mf);
     open_crew(&crew, &mf);
+    if (crew.rank == 0) check_files(&mf.options);
     if (crew.rank == 0) mf_report_start(&mf, &crew);
     if (crew.rank == 0 && mf.options.write) ratings_write(&mf.ratings, mf.options.write);
     training.mf = &mf;
@@ -61,5 +69,5 @@ int main(int argc, char **argv)
     crew_run(&crew, mf_work, &training);
     crew_close(&crew);
     ratings_fini(&mf.ratings);
-    return 0;
+    return fail_unless_printed();
 }

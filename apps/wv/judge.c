@@ -159,7 +159,7 @@ struct verdict judge_all(struct judge *j, struct crew_member *m)
     take_vectors(j, m);
     v.correct = take_memory(j->analogies.sections.count + 1, sizeof *v.correct);
     if (j->analogies.count > 0) answer_together(j, m, v.correct);
-    if (m->place == 0 && j->similarities.count > 0) v.similarity = similarity(j);
+    if (m->place == 0 && j->wv->options.similarity) v.similarity = similarity(j);
     crew_meet(m);
     v.seconds = meter_now() - began;
     return v;

@@ -24,7 +24,7 @@ struct judge {
 
 struct verdict {
     uint64_t *correct; /* in each section; the caller frees it */
-    double similarity; /* Spearman's */
+    double similarity; /* Spearman's; not a number when it is not defined */
     double seconds;
 };
 

@@ -6,6 +6,8 @@
  * does).
  */
 #include "fail.h"
+#include "lines.h"
+#include "saving.h"
 #include "wv_options.h"
 #include "wv_report.h"
 #include "wv_train.h"
@@ -20,7 +22,10 @@ static uint64_t digest(const struct wv *w)
                         o->is_shared,         o->optimizer,         o->rate,
                         (double)o->batch,     o->subsample,         (double)o->analogy_words,
                         o->analogies != NULL, o->similarity != NULL};
-    return settings_digest(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
+    uint64_t all = settings_digest(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
+    if (o->analogies) all = lines_digest(o->analogies, all);
+    if (o->similarity) all = lines_digest(o->similarity, all);
+    return all;
 }
 
 static void open_crew(struct crew *crew, const struct wv *w)
@@ -48,6 +53,13 @@ static void open_negatives(struct wv *w, const struct crew *crew)
     free(weights);
 }
 
+static void check_files(const struct wv_options *o)
+{
+    const char *outputs[] = {o->common.out, o->text, o->binary};
+    const char *inputs[] = {o->common.data, o->analogies, o->similarity};
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+}
+
 int main(int argc, char **argv)
 {
     static struct wv wv;
@@ -57,6 +69,7 @@ int main(int argc, char **argv)
     wv_options(&wv.options, argc, argv);
     vocabulary_load(&wv.vocabulary, wv.options.common.data, wv.options.min_count);
     open_crew(&crew, &wv);
+    if (crew.rank == 0) check_files(&wv.options);
     if (crew.rank == 0) wv_report_start(&wv, &crew);
     open_negatives(&wv, &crew);
     wv_training_init(&training, &wv, &crew);
@@ -66,5 +79,5 @@ int main(int argc, char **argv)
     noise_fini(&wv.noise);
     crew_close(&crew);
     vocabulary_fini(&wv.vocabulary);
-    return 0;
+    return fail_unless_printed();
 }

@@ -4,9 +4,11 @@
 #include "lines.h"
 #include "text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FIELDS_MAX = 16 };
 
@@ -41,6 +43,13 @@ static size_t split(const struct lines *l, const char **fields, size_t *lengths)
         lengths[count] = (size_t)(at - fields[count]);
     }
     return count;
+}
+
+static bool is_empty(const struct lines *l)
+{
+    const char *fields[FIELDS_MAX];
+    size_t lengths[FIELDS_MAX];
+    return split(l, fields, lengths) == 0;
 }
 
 /* ---- analogies ---- */
@@ -92,7 +101,7 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
     names_init(&a->sections);
     lines_open(&l, path);
     while (lines_next(&l)) {
-        if (l.length == 0) continue;
+        if (is_empty(&l)) continue;
         if (l.text[0] == ':') {
             begin_section(a, &l, &sections_room);
         } else {
@@ -124,12 +133,12 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         const char *fields[FIELDS_MAX];
         size_t lengths[FIELDS_MAX];
         struct similarity pair;
-        if (l.length == 0) continue;
         size_t count = split(&l, fields, lengths);
+        if (count == 0) continue;
         if (count < 3) lines_fail(&l, "has %zu fields; a pair has two words and a rating", count);
         if (!lines_number(fields[2], lengths[2], &pair.rating)) {
-            if (l.number == 1) continue;
-            lines_fail(&l, "\"%.*s\" is no rating", lines_shown(lengths[2]), fields[2]);
+            if (l.number == 1 && isalpha((unsigned char)*fields[2]) && strncasecmp(fields[2], "nan", 3) != 0) continue;
+            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[2]), fields[2]);
         }
         s->total++;
         pair.a = find(v, fields[0], lengths[0]);
@@ -177,7 +186,7 @@ static double *ranks_of(const double *values, size_t n)
 
 double spearman(const double *x, const double *y, size_t n)
 {
-    if (n < 2) return 0;
+    if (n < 2) return NAN;
     double *a = ranks_of(x, n), *b = ranks_of(y, n);
     double mean = (double)(n - 1) / 2, ab = 0, aa = 0, bb = 0;
     for (size_t i = 0; i < n; i++) {
@@ -187,5 +196,5 @@ double spearman(const double *x, const double *y, size_t n)
     }
     free(a);
     free(b);
-    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }

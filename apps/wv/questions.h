@@ -51,8 +51,8 @@ struct similarities {
 void similarities_load(struct similarities *, const char *path, const struct vocabulary *);
 void similarities_fini(struct similarities *);
 
-/* Spearman's rank correlation: Pearson's of the ranks, equal values having their mean rank. 0 for fewer than 2 values, or when
- * all are equal. */
+/* Spearman's rank correlation: Pearson's of the ranks, equal values having their mean rank. Not a number for fewer than 2
+ * values, or when all are equal. */
 double spearman(const double *x, const double *y, size_t n);
 
 #endif

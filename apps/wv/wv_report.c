@@ -3,6 +3,7 @@
 #include "json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 void wv_report_start(const struct wv *w, const struct crew *crew)
@@ -34,16 +35,26 @@ void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch 
     json_end(&j);
 }
 
+/* No number when there is nothing to have a share of. */
 static double share(uint64_t part, uint64_t whole)
 {
-    return whole > 0 ? (double)part / (double)whole : 0;
+    return whole > 0 ? (double)part / (double)whole : NAN;
+}
+
+/* "12.34 %", or what is said instead. */
+static const char *percent(char *text, size_t room, double part)
+{
+    if (isnan(part)) return "-";
+    snprintf(text, room, "%.2f %%", 100 * part);
+    return text;
 }
 
 static void report_section(bool json, const char *name, uint64_t correct, uint64_t answerable, uint64_t asked)
 {
+    char text[32];
     if (!json) {
-        printf("  %-30s %6.2f %%   %6" PRIu64 " of %6" PRIu64 " answerable, of %6" PRIu64 "\n", name,
-               100 * share(correct, answerable), correct, answerable, asked);
+        printf("  %-30s %8s   %6" PRIu64 " of %6" PRIu64 " answerable, of %6" PRIu64 "\n", name,
+               percent(text, sizeof text, share(correct, answerable)), correct, answerable, asked);
         return;
     }
     struct json j;
@@ -66,8 +77,9 @@ static void report_analogies(const struct judge *judge, const struct verdict *v)
         correct += v->correct[i];
     }
     if (!json) {
-        printf("analogies   %.2f %%: %" PRIu64 " of %zu answerable, of %zu   (%.1f s)\n",
-               100 * share(correct, a->count), correct, a->count, a->total, v->seconds);
+        char text[32];
+        printf("analogies   %s: %" PRIu64 " of %zu answerable, of %zu   (%.1f s)\n",
+               percent(text, sizeof text, share(correct, a->count)), correct, a->count, a->total, v->seconds);
         return;
     }
     struct json j;
@@ -85,7 +97,10 @@ static void report_similarity(const struct judge *judge, const struct verdict *v
 {
     const struct similarities *s = &judge->similarities;
     if (!judge->wv->options.common.json) {
-        printf("similarity  Spearman %.4f   (%zu of %zu pairs answerable)\n", v->similarity, s->count, s->total);
+        if (isnan(v->similarity))
+            printf("similarity  not defined   (%zu of %zu pairs answerable)\n", s->count, s->total);
+        else
+            printf("similarity  Spearman %.4f   (%zu of %zu pairs answerable)\n", v->similarity, s->count, s->total);
         return;
     }
     struct json j;

@@ -74,6 +74,9 @@ static bool train_epoch(struct wv_training *t, struct crew_member *m, struct win
     meter_end(&t->meter);
     if (!isfinite(sums[2]))
         fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+    if (sums[1] == 0 && has_time)
+        fail("no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
+             t->wv->options.subsample);
     e = (struct wv_epoch){.words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = meter_now() - began};
     wv_report_epoch(t->wv, number, &e);
     return has_time;

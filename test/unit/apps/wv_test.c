@@ -478,6 +478,6 @@ TEST(wv, ranks_correlate)
     /* By hand: ranks 1 2 3.5 5 3.5 against 1 ... 5: 8 / sqrt(10 * 9.5). */
     CHECK(fabs(spearman(x, y, 5) - 8 / sqrt(95)) < 1e-12);
     CHECK(fabs(spearman(x, down, 5) + 1) < 1e-12);
-    CHECK(spearman(x, z, 5) == 0);
-    CHECK(spearman(x, y, 1) == 0);
+    CHECK(isnan(spearman(x, z, 5)));
+    CHECK(isnan(spearman(x, y, 1)));
 }
