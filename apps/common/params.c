@@ -1,6 +1,7 @@
 #include "params.h"
 
 #include "fail.h"
+#include "rng.h"
 #include "vec.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ void params_close(struct params *p)
     }
     free(p->copies);
     free(p->room);
+    free(p->slots);
     *p = (struct params){0};
 }
 
@@ -95,13 +97,34 @@ static bool view(struct params *p, const locus_key *keys, size_t n, const float 
     return true;
 }
 
+/* The first of the keys that is equal to keys[i]. */
+static size_t first_place(struct params *p, const locus_key *keys, size_t i)
+{
+    size_t slot = (size_t)rng_mix(keys[i]) & (p->slot_count - 1);
+    while (p->slots[slot]) {
+        if (keys[p->slots[slot] - 1] == keys[i]) return p->slots[slot] - 1;
+        slot = (slot + 1) & (p->slot_count - 1);
+    }
+    p->slots[slot] = (uint32_t)i + 1;
+    return i;
+}
+
+static void clear_slots(struct params *p)
+{
+    for (p->slot_count = p->slot_count ? p->slot_count : 8; p->slot_count < 2 * p->keys_max;) p->slot_count *= 2;
+    if (!p->slots) p->slots = take_memory(p->slot_count, sizeof *p->slots);
+    memset(p->slots, 0, p->slot_count * sizeof *p->slots);
+}
+
 void params_fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
     params_release(p);
     must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
+    clear_slots(p);
     const float *copy = p->copies;
     for (size_t i = 0; i < n; i++) {
-        rows[i] = copy;
+        size_t first = first_place(p, keys, i);
+        rows[i] = first == i ? copy : rows[first];
         copy += table_of(p, keys[i])->length;
     }
 }

@@ -24,8 +24,10 @@ struct params_update {
 
 struct params {
     struct crew_member *member;
-    float *copies; /* of rows that are not all here */
-    float *room;   /* for two rows */
+    float *copies;   /* of rows that are not all here */
+    float *room;     /* for two rows */
+    uint32_t *slots; /* finds keys that come again in what is fetched: place + 1; 0: free. NULL until then */
+    size_t slot_count;
     bool is_reading;
     size_t keys_max, floats_max;
     struct params_update updates[PARAMS_UPDATES_MAX];
@@ -43,7 +45,8 @@ void params_prefetch(struct params *, const locus_key *keys, size_t n);
  * row may change under the reader, as with any training by several threads without locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
 /* The two halves of it. Views add up until params_release(); false: a row is not here, and params_fetch() or
- * params_release() comes next. Copies take the place of what was read before. */
+ * params_release() comes next. Copies take the place of what was read before; a key that is named again has the same copy, so
+ * that its second change begins with what the first one made of it, as it does in place. */
 bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);
