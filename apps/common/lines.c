@@ -82,7 +82,7 @@ static void note_closed(const struct lines *l)
 void lines_open(struct lines *l, const char *path)
 {
     *l = (struct lines){.path = path};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* that a pipe has no writer is no reason to wait */
     if (fd < 0) fail("%s: %s", path, strerror(errno));
     struct stat about;
     if (fstat(fd, &about) != 0) fail("%s: %s", path, strerror(errno));

@@ -107,7 +107,7 @@ TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
     ends_with(write_floats, &floats, 1, "more tensors than declared");
     folder_remove(folder);
     snprintf(path, sizeof path, "/no/such/folder/model");
-    ends_with(write_floats, &floats, 1, "/no/such/folder/model.part: No such file");
+    ends_with(write_floats, &floats, 1, "/no/such/folder/model: No such file");
 }
 
 /* ---- charts ---- */
