@@ -56,7 +56,10 @@ static void write_all(struct output *o, const char *bytes, size_t length)
     while (length > 0 && !o->is_given_up) {
         o->is_given_up = !await_room(o->to);
         ssize_t n = o->is_given_up ? 0 : write(o->to, bytes, length);
-        if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            o->failure = errno;
+            o->is_given_up = true;
+        }
         if (n <= 0) continue;
         bytes += n;
         length -= (size_t)n;

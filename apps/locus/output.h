@@ -20,7 +20,8 @@ struct output {
     char prefix[OUTPUT_PREFIX_MAX];
     size_t prefix_bytes, have;
     bool was_shown_by_return;
-    bool is_given_up; /* nobody took what was to be shown when we were to end */
+    bool is_given_up; /* nobody takes what is to be shown: it is lost */
+    int failure;      /* errno: why it could not be written */
     char *line;       /* prefix and line */
 };
 

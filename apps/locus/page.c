@@ -235,6 +235,8 @@ const char *const page_tail[] = {
     "  document.getElementById(\"keys\").append(p);",
     "}",
     "if (lost) warn(`${number(lost)} events did not fit: what is shown ends early. Trace fewer keys.`);",
+    "for (const l of lines) if (\"unended\" in l)",
+    "  warn(`Node ${l.unended} did not close: it was killed, or ended without locus_close. What it traced is not here.`);",
     "if (missing) warn(`Files of ${missing} of ${about.nodes} nodes are not among those given.`);",
     "// The busiest first.",
     "const weight = lanes => lanes.reduce((n, l) => n + l.states.length + l.counts.length, 0);",

@@ -52,7 +52,7 @@ struct run {
     const struct node *failed; /* NULL: none, or it has been told already */
     int failed_status;
     double settle_s;
-    bool is_ending;
+    bool is_ending, has_lost_output;
     double kill_s, beat_s; /* when to kill keepers, when to tell them that we live */
     unsigned kills;
 };
@@ -200,7 +200,6 @@ static void put_place(const struct run *r, const struct node *n, struct control_
 {
     char number[16];
     snprintf(number, sizeof number, "%u", n->rank);
-    control_put(t, CONTROL_RANK, number);
     put_variable(t, "LOCUS_RANK", number);
     snprintf(number, sizeof number, "%u", r->nodes);
     put_variable(t, "LOCUS_SIZE", number);
@@ -237,6 +236,7 @@ static int start_node(struct run *r, struct node *n)
 {
     struct control_text t = {0};
     control_put(&t, CONTROL_HELLO, CONTROL_VERSION);
+    put_number(&t, CONTROL_RANK, "%g", n->rank); /* first: it is in all sentences */
     if (n->host) put_host(r, n, &t);
     put_place(r, n, &t);
     put_number(&t, CONTROL_GRACE, "%g", r->o.grace_s);
@@ -349,6 +349,29 @@ static void heed_signals(struct run *r)
         if (signal != SIGCHLD) heed_signal(r, signal);
 }
 
+/* What the nodes print is lost: they would go on for nobody. As with a program that writes itself, a pipe without a reader is no
+ * failure to speak of. */
+static void heed_output(struct run *r, const struct output *o, const char *name)
+{
+    if (!o->failure || r->has_lost_output) return;
+    r->has_lost_output = true;
+    if (o->failure != EPIPE)
+        say("%s cannot be written: %s%s", name, strerror(o->failure), r->living ? "; ending all nodes" : "");
+    int status = o->failure == EPIPE ? STATUS_SIGNAL + SIGPIPE : STATUS_FAILED;
+    if (r->living)
+        fail(r, status);
+    else if (r->status == 0)
+        r->status = status;
+}
+
+static void heed_outputs(struct run *r)
+{
+    for (unsigned i = 0; i < r->nodes; i++) {
+        heed_output(r, &r->node[i].out, "stdout");
+        heed_output(r, &r->node[i].err, "stderr");
+    }
+}
+
 /* ---- the loop ---- */
 
 static void heed_time(struct run *r)
@@ -447,6 +470,7 @@ static void run(struct run *r)
     start_all(r);
     while (r->living > 0) {
         wait_and_handle(r, forever_s);
+        heed_outputs(r);
         heed_signals(r);
         reap(r);
         heed_time(r);
@@ -454,6 +478,7 @@ static void run(struct run *r)
     settle(r);
     sweep(r);
     if (has_output(r)) show_rest(r);
+    heed_outputs(r);
 }
 
 static void fini(struct run *r)

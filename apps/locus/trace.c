@@ -45,26 +45,71 @@ static bool is_object(const char *line, size_t length)
     return length >= 2 && line[0] == '{' && line[length - 1] == '}' && strspn(line, allowed) == length;
 }
 
-static int print_file(const char *path)
+/* What the first line of a file says, and whether its node closed. */
+struct traced_node {
+    unsigned node, nodes;
+    bool has_ended;
+};
+
+/* Prints the lines, or only looks at them. */
+static int read_file(const char *path, bool prints, struct traced_node *about)
 {
     FILE *f = fopen(path, "re");
     char *line = NULL;
     size_t room = 0, number = 0;
     int status = 0;
+    *about = (struct traced_node){0};
     if (!f) return fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
     for (ssize_t n; status == 0 && (n = getline(&line, &room, f)) > 0;) {
         number++;
         if (line[n - 1] == '\n') line[--n] = '\0';
-        if (is_object(line, (size_t)n))
-            printf("%s,\n", line);
-        else
+        bool is_head = number > 1 || sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
+        if (!is_object(line, (size_t)n) || !is_head || (number == 1 && about->node >= about->nodes))
             status = fail(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
+        else if (prints)
+            printf("%s,\n", line);
+        about->has_ended |= strstr(line, "\"end\":") != NULL;
     }
     if (status == 0 && ferror(f)) status = fail(STATUS_FAILED, "cannot read %s", path);
     if (status == 0 && number == 0)
         status = fail(STATUS_FAILED, "%s is empty: its node has not closed, or was killed", path);
     free(line);
     fclose(f);
+    return status;
+}
+
+/* All are of one cluster: older files may lie about under the same prefix. */
+static int check_files(char *const *path, int count)
+{
+    struct traced_node *about = calloc((size_t)count, sizeof *about);
+    int status = 0;
+    if (!about) return fail(STATUS_FAILED, "no memory for %d files", count);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = read_file(path[i], false, &about[i]);
+        if (status == 0 && about[i].nodes != about[0].nodes)
+            status = fail(STATUS_FAILED, "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
+                          path[i], about[i].nodes, path[0], about[0].nodes);
+        for (int j = 0; j < i && status == 0; j++) {
+            if (about[j].node == about[i].node)
+                status = fail(STATUS_FAILED, "%s and %s are both of node %u: give the files of one run", path[j],
+                              path[i], about[i].node);
+        }
+    }
+    free(about);
+    return status;
+}
+
+static int print_page(char *const *path, int count)
+{
+    struct traced_node about;
+    int status = 0;
+    print_lines(page_head);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = read_file(path[i], true, &about);
+        if (status == 0 && !about.has_ended) printf("{\"unended\":%u},\n", about.node);
+    }
+    print_lines(page_tail);
+    if (status == 0 && (ferror(stdout) || fflush(stdout))) status = fail(STATUS_FAILED, "cannot write the page");
     return status;
 }
 
@@ -75,10 +120,9 @@ int trace_main(int argc, char **argv)
         fputs(help, stdout);
         return fflush(stdout) ? STATUS_FAILED : 0;
     }
-    int status = 0;
-    print_lines(page_head);
-    for (int i = 1; i < argc && status == 0; i++) status = print_file(argv[i]);
-    print_lines(page_tail);
-    if (status == 0 && (ferror(stdout) || fflush(stdout))) status = fail(STATUS_FAILED, "cannot write the page");
-    return status;
+    int from = strcmp(argv[1], "--") == 0 ? 2 : 1;
+    if (from == 1 && argv[1][0] == '-') return fail(STATUS_USAGE, "there is no option %s; locus trace --help", argv[1]);
+    if (argc == from) return fail(STATUS_USAGE, "which files? locus trace --help");
+    int status = check_files(argv + from, argc - from);
+    return status ? status : print_page(argv + from, argc - from);
 }

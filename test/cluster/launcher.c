@@ -191,6 +191,18 @@ TEST(launcher, prefixes_lines_when_asked)
     is_in(&c.out, "[10] x\n");
 }
 
+/* What nobody gets is no success, and nobody goes on for a reader that has left. */
+TEST(launcher, ends_when_its_output_cannot_be_written)
+{
+    static struct command c;
+    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; sleep 60' > /dev/full", locus_path()), 1);
+    CHECK_STR(c.err.text, "stdout cannot be written: No space left on device; ending all nodes");
+    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- echo out > /dev/full", locus_path()), 1);
+    CHECK_STR(c.err.text, "stdout cannot be written: No space left on device");
+    CHECK_EQ(command_run(&c, "(%s run -n 3 --prefix always -- yes; echo status $? >&2) | head -n 1", locus_path()), 0);
+    CHECK_STR(c.err.text, "status 141");
+}
+
 TEST(launcher, prefixes_lines_on_a_terminal)
 {
     struct command c;

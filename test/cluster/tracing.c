@@ -70,11 +70,42 @@ TEST(tracing, refuses_what_is_no_trace)
     is_refused(1, "/no/such/file", "cannot read /no/such/file");
     char file[] = "/tmp/locus-test-XXXXXX";
     int fd = mkstemp(file);
-    static const char text[] = "{\"node\":0}\n{\"x\":\"</script>\"}\n";
+    static const char text[] = "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"x\":\"</script>\"}\n";
     CHECK_EQ(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
     is_refused(1, file, "line 2 is not of a trace");
     CHECK_EQ(unlink(file), 0);
+    is_refused(2, "--bogus", "there is no option --bogus");
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL);
+    fputs(text, f);
+    CHECK_EQ(fclose(f), 0);
+}
+
+/* Of one that was killed there is only the beginning; and files of earlier runs may lie beside those of this one. */
+TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
+{
+    static struct command c;
+    char folder[] = "/tmp/locus-test-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    write_text(folder, "0", "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n");
+    write_text(folder, "1", "{\"node\":1,\"nodes\":2,\"keys\":1}\n");
+    write_text(folder, "old", "{\"node\":1,\"nodes\":4,\"keys\":1}\n");
+    CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1", locus_path(), folder, folder), 0);
+    CHECK_STR(c.out.text, "{\"unended\":1},");
+    CHECK(!strstr(c.out.text, "{\"unended\":0},"));
+    CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1 %s/old", locus_path(), folder, folder, folder), 1);
+    CHECK_STR(c.err.text, "old is of a cluster of 4 nodes");
+    CHECK_EQ(c.out.length, 0);
+    CHECK_EQ(command_run(&c, "%s trace %s/1 %s/1", locus_path(), folder, folder), 1);
+    CHECK_STR(c.err.text, "are both of node 1");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 TEST(tracing, has_help)
