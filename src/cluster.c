@@ -378,9 +378,11 @@ int cluster_barrier(void *cluster, const char *name)
     return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
-void cluster_absent(struct cluster *c, bool absent)
+int cluster_absent(struct cluster *c, bool absent)
 {
-    rendezvous_absent(c->rendezvous, absent);
+    if (absent) rendezvous_absent(c->rendezvous);
+    int rc = absent ? 0 : rendezvous_present(c->rendezvous);
+    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
 /* Leaving. */

@@ -44,8 +44,9 @@ int cluster_loss(struct cluster *);
 
 /* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits collective_others. */
 int cluster_barrier(void *cluster, const char *name);
-/* All our workers have closed (or one is open again): we count as arrived at every barrier meanwhile. */
-void cluster_absent(struct cluster *, bool absent);
+/* All our workers have closed: we count as arrived at every barrier, until one is open again and rank 0 knows it. 0 or
+ * -ECONNRESET. */
+int cluster_absent(struct cluster *, bool absent);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
 int cluster_leave(struct cluster *);

@@ -181,11 +181,16 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
     return rc ? no_slot(call_name[kind]) : 0;
 }
 
-static bool all_here(const locus_worker *w, const locus_key *keys, size_t n)
+/* Would the call be served without the network, as far as one can see now? Not what the owner alone may do: a set and a
+ * localize of a replica; nor what has to wait for an earlier operation on the same key. */
+static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
+    bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
+    if (operations_hold(&w->operations, keys, n)) return false;
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot.word))) return false;
+        directory_word word = directory_load(spot.word);
+        if (!(needs_owner ? spot_is_here(spot, word) : spot_is_held(spot, word))) return false;
     }
     return true;
 }
@@ -210,7 +215,7 @@ static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_k
     int rc = check_access(call_name[kind], array_name[kind], w, keys, n,
                           kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
-    if (w->reader.depth > 0 && w->node->cluster && !all_here(w, keys, n)) return in_section(call_name[kind]);
+    if (w->reader.depth > 0 && w->node->cluster && !all_here(w, kind, keys, n)) return in_section(call_name[kind]);
     rc = begin_access(w, kind, keys, n, values, &op);
     if (!op) return rc;
     int remote = finish(w, operation_submit(&w->operations, op));
@@ -227,7 +232,8 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     int rc = check_access(call_name[kind], array_name[kind], w, keys, n,
                           kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
-    if (w->reader.depth > 0 && w->node->cluster && operations_would_wait(&w->operations, n) && !all_here(w, keys, n))
+    if (w->reader.depth > 0 && w->node->cluster && operations_would_wait(&w->operations, n) &&
+        !all_here(w, kind, keys, n))
         return in_section(call_name[kind]);
     rc = begin_access(w, kind, keys, n, values, &op);
     if (op) *ticket = operation_submit(&w->operations, op);
@@ -303,7 +309,10 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
     int rc = check_access("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
     rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN : row_read(store_spot(w->store, key), value);
-    if (rc < 0) return error_set(rc, "the row of key %llu is not held by this node", (unsigned long long)key);
+    if (rc < 0)
+        return error_set(
+            rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+            (unsigned long long)key);
     counter_add(&w->counters.pulled[rc], 1);
     return 0;
 }
@@ -432,14 +441,19 @@ static int settle(locus_worker *w, enum request_kind kind)
 
 /* When the last worker has closed, the node counts as arrived at what the other nodes do; until one opens again. */
 
+/* Returns when rank 0 counts the node as present: a meeting that begins later does not go on without it. */
 static int open_place(locus *n)
 {
+    int rc = n->cluster ? cluster_loss(n->cluster) : 0;
+    if (rc) return rc;
     pthread_mutex_lock(&n->presence);
     bool was_absent = collective_all_closed(&n->collective);
     int id = collective_open(&n->collective);
-    if (n->cluster && was_absent && id >= 0) cluster_absent(n->cluster, false);
+    if (id < 0) error_set(id, "all %u workers of this node are open: raise `workers` in its configuration", n->workers);
+    if (n->cluster && was_absent && id >= 0) rc = cluster_absent(n->cluster, false);
+    if (rc) collective_close(&n->collective, id);
     pthread_mutex_unlock(&n->presence);
-    return id;
+    return rc ? rc : id;
 }
 
 static void close_place(locus *n, int id)
@@ -456,9 +470,7 @@ int locus_worker_open(locus *node, locus_worker **out)
     *out = NULL;
     if (!node) return error_set(-EINVAL, "locus_worker_open: the node is NULL");
     int id = open_place(node);
-    if (id < 0)
-        return error_set(id, "all %u workers of this node are open: raise `workers` in its configuration",
-                         node->workers);
+    if (id < 0) return id;
     locus_worker *w = &node->worker[id];
     __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
     int rc = signaling_open(w, &w->stream);
@@ -495,6 +507,8 @@ int locus_loader_open(locus_worker *w, locus_loader **out)
     if (!out) return error_set(-EINVAL, "locus_loader_open: `out` is NULL");
     *out = NULL;
     if (!w) return no_worker("locus_loader_open");
+    int lost = w->node->cluster ? cluster_loss(w->node->cluster) : 0;
+    if (lost) return lost;
     locus_loader *l = malloc(sizeof *l);
     if (!l) return error_set(-ENOMEM, "no memory for a loader");
     l->worker = w;

@@ -550,10 +550,11 @@ int cluster_barrier(void *cluster, const char *name)
     return 0;
 }
 
-void cluster_absent(struct cluster *c, bool absent)
+int cluster_absent(struct cluster *c, bool absent)
 {
     c->absent = absent;
     look_for_meeting();
+    return 0;
 }
 
 int cluster_leave(struct cluster *c)

@@ -56,6 +56,7 @@ struct rendezvous {
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed, or the last barrier */
 
     enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* where a caller is */
+    bool is_known_present;                       /* rank 0 has answered that somebody here takes part again */
     int barrier_rc;
 
     bool has_reported;
@@ -257,6 +258,14 @@ static bool on_release(struct rendezvous *r, struct rendezvous_reader *reader)
     return true;
 }
 
+static bool on_present(struct rendezvous *r, const struct rendezvous_reader *reader)
+{
+    if (!rendezvous_read_all(reader) || r->phase != RUNNING) return false;
+    r->is_known_present = true;
+    rendezvous_hub_announce(&r->hub);
+    return true;
+}
+
 static bool on_waiting(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     rendezvous_get_text(reader, r->notice, sizeof r->notice);
@@ -304,6 +313,7 @@ static bool take_message(struct rendezvous *r, const struct rendezvous_header *h
     case RENDEZVOUS_WELCOME: return on_welcome(r, &reader);
     case RENDEZVOUS_START: return on_start(r, &reader);
     case RENDEZVOUS_RELEASE: return on_release(r, &reader);
+    case RENDEZVOUS_PRESENT: return on_present(r, &reader);
     case RENDEZVOUS_WAITING: return on_waiting(r, &reader);
     case RENDEZVOUS_LEFT: return on_left(r, &reader);
     case RENDEZVOUS_LOST: return on_lost(r, &reader);
@@ -514,7 +524,7 @@ static int resolve(struct rendezvous *r)
 static int check_seconds(const char *field, double seconds)
 {
     if (isfinite(seconds) && seconds > 0 && seconds <= 1e9) return 0;
-    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0", field, seconds);
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0, at most 1e9", field, seconds);
 }
 
 static int check(const struct rendezvous_config *c)
@@ -619,15 +629,29 @@ static int meet(struct rendezvous *r, const char *name)
     return r->barrier_rc ? error_set(r->barrier_rc, "%s", r->sentence) : 0;
 }
 
-void rendezvous_absent(struct rendezvous *r, bool absent)
+static void say_absent(struct rendezvous *r, bool absent)
+{
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_ABSENT);
+    rendezvous_put_u32(m, absent);
+    rendezvous_channel_send(r->channel, rendezvous_message_done(m));
+}
+
+void rendezvous_absent(struct rendezvous *r)
 {
     rendezvous_hub_lock(&r->hub);
-    if (r->phase == RUNNING) {
-        struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_ABSENT);
-        rendezvous_put_u32(m, absent);
-        rendezvous_channel_send(r->channel, rendezvous_message_done(m));
-    }
+    if (r->phase == RUNNING) say_absent(r, true);
     rendezvous_hub_unlock(&r->hub);
+}
+
+int rendezvous_present(struct rendezvous *r)
+{
+    rendezvous_hub_lock(&r->hub);
+    if (r->phase == RUNNING) say_absent(r, false);
+    r->is_known_present = false;
+    while (r->phase == RUNNING && !r->is_known_present) wait_for_rank_0(r);
+    int rc = r->is_known_present ? 0 : lost_error(r);
+    rendezvous_hub_unlock(&r->hub);
+    return rc;
 }
 
 int rendezvous_barrier(struct rendezvous *r, const char *name)

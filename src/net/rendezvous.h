@@ -78,9 +78,10 @@ int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out, s
  * and then every 10 s, one line on stderr says which ranks are missing. -ECONNRESET: a member was lost. */
 int rendezvous_barrier(struct rendezvous *, const char *name);
 
-/* From now on we count as arrived at every barrier of the others (or no longer): nobody here takes part. Not during a
- * barrier of ours. No waiting, any thread. */
-void rendezvous_absent(struct rendezvous *, bool absent);
+/* From now on we count as arrived at every barrier of the others: nobody here takes part. Not during a barrier of ours.
+ * rendezvous_present(): no longer; waits until rank 0 knows it. -ECONNRESET: a member was lost. Any thread. */
+void rendezvous_absent(struct rendezvous *);
+int rendezvous_present(struct rendezvous *);
 
 /* Tells all that `rank` failed (a link of ours ended, say). No waiting, any thread. Ours and the others' `lost` are
  * called with it, unless something was lost before. */

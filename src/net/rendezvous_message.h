@@ -15,7 +15,8 @@
  *                         <-      START, when all have come
  *      BARRIER            ->
  *                         <-      RELEASE, when all have come who are not absent
- *      ABSENT             ->                                       nobody here takes part in barriers meanwhile
+ *      ABSENT             ->                                       nobody here takes part in barriers meanwhile, or
+ *                         <-      PRESENT                          somebody does again
  *      REPORT             ->                                       a link to that rank ended, say
  *                         <-      LOST, once, to all: the cluster has failed
  *      LEAVE              ->
@@ -43,7 +44,7 @@
 
 #define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    RENDEZVOUS_VERSION = 2,
+    RENDEZVOUS_VERSION = 3,
     RENDEZVOUS_HEADER_BYTES = 12,
     RENDEZVOUS_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
@@ -62,9 +63,10 @@ enum rendezvous_type {
     RENDEZVOUS_WAITING, /* the sentence */
     RENDEZVOUS_LEAVE,
     RENDEZVOUS_LEFT,
-    RENDEZVOUS_REPORT, /* rank (4), the reason */
-    RENDEZVOUS_LOST,   /* rank (4), the reason */
-    RENDEZVOUS_ABSENT, /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    RENDEZVOUS_REPORT,  /* rank (4), the reason */
+    RENDEZVOUS_LOST,    /* rank (4), the reason */
+    RENDEZVOUS_ABSENT,  /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    RENDEZVOUS_PRESENT, /* the answer to 0 */
 };
 
 /* ---- writing ---- */

@@ -138,6 +138,8 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
     struct rendezvous_member *m = &s->members.member[rank];
     if (!rendezvous_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
     set_absent(s, m, absent);
+    if (!absent)
+        rendezvous_channel_send(m->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
     release_if_all_are_there(s);
     return true;
 }

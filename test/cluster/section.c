@@ -70,6 +70,26 @@ TEST(section, what_is_here_can_be_read_and_written_inside)
     cluster_close(&c);
 }
 
+/* A replica is read and added to in place; it is set by way of its owner. */
+TEST(section, a_set_of_a_replica_is_refused_inside)
+{
+    const float ones[LENGTH] = {1, 1, 1, 1};
+    float row[LENGTH];
+    team.is_managed = true;
+    team.technique = LOCUS_FULL_REPLICATION;
+    struct cluster c = cluster_open();
+    locus_read_begin(c.worker[0]);
+    CHECK_EQ(locus_push(c.worker[0], &c.of[1], 1, ones), 0);
+    CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), -EDEADLK);
+    CHECK_STR(locus_error(), "read section");
+    CHECK_EQ(locus_pull(c.worker[0], &c.of[1], 1, row), 0);
+    CHECK(row[0] == 1);
+    locus_read_end(c.worker[0]);
+    CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), 0);
+    cluster_close(&c);
+    team.is_managed = false;
+}
+
 /* Nothing waits when the operation is only handed over; it may be waited for behind the section. */
 TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
 {

@@ -626,10 +626,11 @@ int cluster_barrier(void *cluster, const char *name)
     return cluster_loss(c);
 }
 
-void cluster_absent(struct cluster *c, bool absent)
+int cluster_absent(struct cluster *c, bool absent)
 {
     c->absent = absent;
     look_for_meeting();
+    return 0;
 }
 
 int cluster_leave(struct cluster *c)

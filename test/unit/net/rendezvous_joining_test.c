@@ -251,7 +251,7 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     node_finish(&n[0]);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 2: run the same version");
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 3: run the same version");
     CHECK_STR(n[0].error, sentence);
     CHECK_EQ(n[0].rc, -EPROTO);
 }
@@ -262,11 +262,11 @@ TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
     struct rendezvous_message *welcome = rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_WELCOME));
     node_init(&n, 1, 2, nodes_address());
     struct impostor i = impostor_meet(&n);
-    welcome->data[4] = 3;
+    welcome->data[4] = 9;
     peer_say(i.fd, welcome->data, welcome->bytes);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
-    CHECK_STR(n.error, "rank 0 speaks version 3 of the protocol, rank 1 speaks 2");
+    CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 3");
     rendezvous_message_let_go(welcome);
     impostor_close(&i);
 }
