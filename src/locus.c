@@ -84,7 +84,7 @@ static int init_worker(locus *n, unsigned id)
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
     w->room = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->room);
-    if (!w->room || samples_init(&w->samples)) return error_set(-ENOMEM, "no memory for worker %u", id);
+    if (!w->room || samples_init(&w->samples, id)) return error_set(-ENOMEM, "no memory for worker %u", id);
     if (!n->cluster) return 0;
     w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
     if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
@@ -288,7 +288,9 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
         s.replicas_now = c.replicas_created - c.replicas_dropped;
         s.rounds = c.rounds;
         s.intents_late = c.intents_late;
-        if (c.stale_us) s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared / (double)c.stale_us;
+        if (c.stale_us)
+            s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
+                                         (double)c.stale_us;
         s.owned_now += c.relocated_in - c.relocated_out;
         /* Every row is here from the start, written or not. */
         if (n->technique == LOCUS_FULL_REPLICATION)

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 /* Places are made in blocks that never move, because the worker looks at its samples while a loader opens others. */
-enum { SAMPLE_BLOCK = 64, BLOCKS = LOCUS_SAMPLES_MAX / SAMPLE_BLOCK, PLACE_BITS = 12 };
+enum { SAMPLE_BLOCK = 64, BLOCKS = LOCUS_SAMPLES_MAX / SAMPLE_BLOCK, PLACE_BITS = 12, WORKER_BITS = 10 };
 _Static_assert(LOCUS_SAMPLES_MAX == 1 << PLACE_BITS, "a handle has room for every place");
+_Static_assert(LOCUS_WORKERS_MAX <= 1 << WORKER_BITS, "and for every worker");
 
 static void lock(struct samples *s)
 {
@@ -20,9 +21,9 @@ static void unlock(struct samples *s)
     __atomic_store_n(&s->latch, 0, __ATOMIC_RELEASE);
 }
 
-int samples_init(struct samples *s)
+int samples_init(struct samples *s, unsigned worker)
 {
-    *s = (struct samples){.openings = 1};
+    *s = (struct samples){.worker = worker, .openings = 1};
     s->block = calloc(BLOCKS, sizeof *s->block);
     return s->block ? 0 : -ENOMEM;
 }
@@ -74,10 +75,10 @@ static int add_block(struct samples *s)
     return 0;
 }
 
-static void begin(struct sample *s, locus_sample *handle)
+static void begin(struct sample *s, unsigned worker, locus_sample *handle)
 {
     __atomic_store_n(&s->generation, s->generation + 1, __ATOMIC_RELAXED);
-    *handle = s->generation << PLACE_BITS | s->place;
+    *handle = (s->generation << WORKER_BITS | worker) << PLACE_BITS | s->place;
     s->size = s->undecided = s->head = s->waiting = s->fresh = 0;
 }
 
@@ -88,7 +89,7 @@ int samples_open(struct samples *s, struct sample **out, locus_sample *handle)
     if (rc == 0) {
         *out = s->free;
         s->free = s->free->next;
-        begin(*out, handle);
+        begin(*out, s->worker, handle);
     }
     unlock(s);
     return rc;
@@ -98,9 +99,9 @@ struct sample *samples_find(struct samples *s, locus_sample handle)
 {
     unsigned place = handle & (LOCUS_SAMPLES_MAX - 1);
     struct sample *block = __atomic_load_n(&s->block[place / SAMPLE_BLOCK], __ATOMIC_ACQUIRE);
-    if (!block) return NULL;
+    if (!block || (handle >> PLACE_BITS & ((1 << WORKER_BITS) - 1)) != s->worker) return NULL;
     struct sample *sample = &block[place % SAMPLE_BLOCK];
-    uint64_t generation = handle >> PLACE_BITS;
+    uint64_t generation = handle >> (PLACE_BITS + WORKER_BITS);
     /* A loader may be opening this very place under a newer generation; the caller's own sample was handed over to it
      * with all that is in it. */
     bool is_open = generation % 2 == 1 && __atomic_load_n(&sample->generation, __ATOMIC_RELAXED) == generation;

@@ -1,8 +1,8 @@
 /*
  * sample.h - the samples that a worker has open: their keys, as far as these are decided, in the order of their use.
  *
- * A handle is a place and its generation, which is odd while a sample is open there. So a handle that was finished, or
- * never given out, is recognized.
+ * A handle is a place, its worker, and the place's generation, which is odd while a sample is open there. So a handle that was
+ * finished, or never given out, or that is another worker's, is recognized.
  *
  *            samples_open                 sample_take (the worker)
  *   free -------------------> open: undecided --decide--> waiting in the ring --> given out
@@ -41,6 +41,7 @@ struct sample {
 };
 
 struct samples {
+    unsigned worker;
     int latch; /* of what follows */
     unsigned places;
     struct sample *free;
@@ -48,7 +49,7 @@ struct samples {
     uint64_t openings;     /* of the worker */
 };
 
-int samples_init(struct samples *); /* 0 or -ENOMEM */
+int samples_init(struct samples *, unsigned worker); /* 0 or -ENOMEM */
 void samples_fini(struct samples *);
 /* The worker closes: its samples end, and their memory goes back. */
 void samples_close(struct samples *);

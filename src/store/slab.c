@@ -4,6 +4,14 @@
 #include "store/memory.h"
 #include "store/yield.h"
 
+/* Slots beside those of the keys: address space, until rows need them. */
+#ifdef LOCUS_FIBERS
+enum { SLAB_MORE_MIN = 64, SLAB_MORE_MAX = 64 }; /* simulations copy their states */
+#else
+enum { SLAB_MORE_MIN = 64, SLAB_MORE_MAX = 1 << 16 };
+#endif
+#define SLAB_MORE_BYTES (UINT64_C(1) << 28)
+
 static uint64_t slab_bytes(const struct slab *s)
 {
     return s->slots * s->row_bytes;
@@ -64,9 +72,14 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
                        .empty = SLAB_NONE,
                        .density = density};
     if (keys == 0) return true;
-    /* Spare slots for every key, and as many again that wait for a grace period. */
+    /* Spare slots for every key, and as many again that wait for a grace period; of a small table, whose rows may move often
+     * during one, more. */
     if (keys > SIZE_MAX / 16 / s->row_bytes) return false;
-    s->slots = home_slots + 2 * keys + 64;
+    uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
+    s->slots = home_slots + 2 * keys +
+               (more < SLAB_MORE_MIN   ? SLAB_MORE_MIN
+                : more > SLAB_MORE_MAX ? SLAB_MORE_MAX
+                                       : more);
     return true;
 }
 

@@ -440,7 +440,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
     int rc = 0;
     pattern(row, 16, 1);
     for (; rc == 0; moves++) {
-        CHECK(moves < 10000);
+        CHECK(moves < 200000);
         take(f, key, row, true);
         mover_reclaim(&f->mover);
         rc = row_put(spot_of(f, key), row);
