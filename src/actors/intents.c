@@ -184,7 +184,8 @@ bool intents_published(struct intents *all, unsigned worker, locus_clock start, 
     locus_clock at = start - window + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
     while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }
-    return false;
+    /* Of a loader's intent the worker may have passed that clock meanwhile, and found nothing due. */
+    return __atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >= at;
 }
 
 bool intents_advanced(const struct intents *all, unsigned worker, locus_clock now)

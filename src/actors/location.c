@@ -83,6 +83,7 @@ void location_announce(struct shard *s, struct spot spot, locus_key key)
 const char *location_news(struct shard *s, const struct wire_entry *e)
 {
     if (e->owner >= s->nodes || e->length != 0) return "news of a node that does not exist";
+    if (e->owner == s->rank) return "news of a row that is ours"; /* the row itself tells that */
     if (e->epoch >> DIRECTORY_EPOCH_BITS) return "news of no possible epoch";
     location_learn(s, store_spot(s->store, e->key), e->owner, e->epoch);
     return NULL;

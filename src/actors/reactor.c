@@ -34,6 +34,7 @@ struct reactor {
     unsigned nodes, workers;
     size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
     bool yields, saw_loss, said_bye;
+    unsigned first_inbox; /* of the next turn */
     struct pinning_place place;
     uint64_t goodbye_ns; /* when to stop waiting for goodbyes */
     uint64_t due_ns;     /* when the shard wants a turn */
@@ -221,10 +222,15 @@ static unsigned serve_inbox(struct reactor *r, struct inbox *in)
     }
 }
 
+/* Each turn begins with another worker: the first one takes what room there is in a window. */
 static unsigned serve_inboxes(struct reactor *r)
 {
-    unsigned served = 0;
-    for (unsigned w = 0; w < r->workers; w++) served += serve_inbox(r, &r->inbox[w]);
+    unsigned served = 0, w = r->first_inbox;
+    for (unsigned i = 0; i < r->workers; i++) {
+        served += serve_inbox(r, &r->inbox[w]);
+        w = w + 1 < r->workers ? w + 1 : 0;
+    }
+    r->first_inbox = w + 1 < r->workers ? w + 1 : 0;
     return served;
 }
 

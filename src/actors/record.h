@@ -50,6 +50,7 @@ struct record {
     /* As the origin of requests. */
     uint16_t route;                            /* where those that were asked were all sent */
     bool is_stalled;                           /* what waits could go on, but the window is used up */
+    bool wants_row;                            /* of a replica: the next entry asks for it, whatever we have */
     uint32_t localizing;                       /* of those asked, that want the row here */
     uint64_t askers;                           /* bits of their workers, modulo 64 */
     request_place asked_last;                  /* the request (its item 0) */

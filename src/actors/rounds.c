@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The windows of all workers are looked at again this often at most. */
 #define WINDOWS_PAUSE_NS UINT64_C(100000)
@@ -21,6 +22,11 @@ static size_t list_length(const struct index_list *l)
 
 static void list_push(struct shard *s, struct index_list *l, uint64_t index)
 {
+    if (l->count == l->room && l->first > l->room / 2) {
+        l->count -= l->first;
+        memmove(l->index, l->index + l->first, l->count * sizeof *l->index);
+        l->first = 0;
+    }
     if (l->count == l->room) {
         l->room = l->room ? 2 * l->room : 64;
         l->index = realloc(l->index, l->room * sizeof *l->index);
@@ -101,10 +107,23 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     shard_count(&s->counters.replicas_created, 1);
 }
 
+static void want_row(struct shard *s, struct record *r, bool wants)
+{
+    s->rounds.rows_wanted += (uint64_t)wants - r->wants_row;
+    r->wants_row = wants;
+}
+
+static void not_rounded(struct shard *s, uint64_t index)
+{
+    if (bitset_has(&s->rounds.rounded, index)) bitset_remove(&s->rounds.rounded, index);
+}
+
 static void replica_ends(struct shard *s, struct record *r)
 {
     s->rounds.peer[r->source].replicas--;
     r->version = 0;
+    want_row(s, r, false);
+    not_rounded(s, r->index);
     shard_count(&s->counters.replicas_dropped, 1);
 }
 
@@ -145,7 +164,7 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct sp
     s->rounds.awaited -= was_later;
     r->is_later = false;
     if (l.owner == s->rank) return; /* the row is here, or on its way */
-    if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked)
+    if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked || r->wants_row)
         queue_entry(s, r, l.owner, ROUNDS_URGENT);
     else if (flags & WIRE_END || (was_later && flags))
         queue_entry(s, r, l.owner, ROUNDS_LAZY);
@@ -248,7 +267,9 @@ static void note_entry(struct shard *s, struct record *r, uint8_t flags)
     r->is_poked = false;
     r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE); /* a set takes updates along, and hides them */
     r->has_set = flags & WIRE_VALUE;
-    r->is_awaited = flags & ~WIRE_BEGIN;
+    /* Where nobody counts holders, nothing but the row says that an intent was heeded, even one that has expired. */
+    r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
+    want_row(s, r, false);
     s->rounds.awaited += r->is_awaited;
     if (s->technique == LOCUS_RELOCATE) r->told = true; /* asked once for each intent */
 }
@@ -265,7 +286,7 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
     struct spot spot = shard_spot(s, r->index);
     struct location l = location_of(s, spot);
     uint8_t flags = entry_flags(s, r, spot, l);
-    if (l.is_here || r->is_out || (!flags && !r->is_poked)) return 0;
+    if (l.is_here || r->is_out || (!flags && !r->is_poked && !r->wants_row)) return 0;
     if (l.owner != peer) {
         if (l.owner != s->rank) queue_entry(s, r, l.owner, class);
         return 0;
@@ -283,7 +304,7 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
         e->length = length;
         e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
         e->epoch = l.epoch;
-        e->version = had_replica ? r->version : 0;
+        e->version = had_replica && !r->wants_row ? r->version : 0;
     }
     if (had_replica && !is_gone) take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
@@ -431,7 +452,7 @@ static void note_change(struct shard *s, uint64_t index)
         return;
     }
     if (!l.is_replica) return;
-    if (!r->is_out) {
+    if (!r->is_out && l.owner != s->rank) {
         queue_entry(s, r, l.owner, ROUNDS_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
@@ -512,7 +533,29 @@ static bool is_settled(const struct shard *s, enum request_kind kind)
 {
     if (marks_wait(s)) return false;
     if (kind == REQUEST_SETTLE_UPDATES) return s->rounds.awaited == 0 && all_peers(s, has_no_lazy);
-    return all_peers(s, has_no_refresh);
+    bool are_equal = bitset_lowest(&s->rounds.rounded) == BITSET_NONE && s->rounds.rows_wanted == 0;
+    return are_equal && s->rounds.awaited == 0 && all_peers(s, has_no_refresh);
+}
+
+static bool settles_replicas(const struct shard *s)
+{
+    for (unsigned w = 0; w < s->workers; w++)
+        if (s->rounds.settle[w] && s->rounds.settle[w]->kind == REQUEST_SETTLE_REPLICAS) return true;
+    return false;
+}
+
+/* The main copies are final: replicas that may differ from them by rounding ask for the row. The answer takes them out of the
+ * set; those of which an entry is under way are asked for when it is answered. */
+static void ask_for_rounded(struct shard *s)
+{
+    for (uint64_t index; (index = bitset_lowest(&s->rounds.rounded)) != BITSET_NONE;) {
+        struct record *r = record_find(&s->records, index);
+        if (r && r->is_out) return;
+        bitset_remove(&s->rounds.rounded, index);
+        if (!r || !location_of(s, shard_spot(s, index)).is_replica) continue;
+        want_row(s, r, true);
+        queue_what_must_be_said(s, r, shard_spot(s, index));
+    }
 }
 
 static void complete_settled(struct shard *s)
@@ -541,6 +584,14 @@ static void synchronize(struct shard *s, bool sync)
     }
 }
 
+/* Is there something that need wait for nothing but a turn? */
+static bool peers_wait(const struct shard *s)
+{
+    for (unsigned word = 0; word < words_of_peers(s); word++)
+        if (s->rounds.soon[word]) return true;
+    return false;
+}
+
 static void count_cost(struct shard *s, uint64_t began_ns, uint64_t rounds)
 {
     uint64_t cost = s->port->cpu_ns(s->port->context) - began_ns;
@@ -551,16 +602,19 @@ static void count_cost(struct shard *s, uint64_t began_ns, uint64_t rounds)
 
 static void govern(struct shard *s)
 {
-    uint64_t pause = ROUNDS_GOVERNOR * s->rounds.sync_cost_ns;
+    struct rounds *all = &s->rounds;
+    uint64_t most = all->sync_cost_ns + ROUNDS_SERVED_NS_MAX, served = all->served_ns < most ? all->served_ns : most;
+    uint64_t pause = ROUNDS_GOVERNOR * (all->sync_cost_ns + served);
     if (pause < s->round_pause_ns) pause = s->round_pause_ns;
-    s->rounds.sync_cost_ns = 0;
-    s->rounds.sync_ns = s->port->now_ns(s->port->context) + pause;
+    all->sync_cost_ns = all->served_ns = 0;
+    all->sync_ns = s->port->now_ns(s->port->context) + pause;
 }
 
 uint64_t rounds_turn(struct shard *s)
 {
     struct rounds *all = &s->rounds;
     look_at_windows(s);
+    if (all->settles > 0 && settles_replicas(s)) ask_for_rounded(s);
     bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
     bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
     if (waits) {
@@ -572,19 +626,36 @@ uint64_t rounds_turn(struct shard *s)
         if (sync && s->counters.rounds > rounds) govern(s);
     }
     if (all->settles > 0) complete_settled(s);
+    /* What was marked, or queued for another peer, during this turn is looked at in the next: nobody else wakes us for it. */
     s->marks_seen = marks_wait(s);
-    return (all->waiting > 0 || s->marks_seen) && s->now_ns < all->sync_ns ? all->sync_ns : UINT64_MAX;
+    if (peers_wait(s)) return s->now_ns;
+    if (all->waiting == 0 && !s->marks_seen) return UINT64_MAX;
+    if (s->now_ns < all->sync_ns) return all->sync_ns;
+    return s->marks_seen ? s->now_ns : UINT64_MAX;
+}
+
+/* Serving the rounds of others counts, too; but time that passes without rounds of our own, when none had to wait, pays for it:
+ * else one that only serves for long would owe a long pause. */
+static void count_served(struct shard *s, uint64_t cost_ns)
+{
+    struct rounds *all = &s->rounds;
+    uint64_t since = all->sync_ns > all->served_at_ns ? all->sync_ns : all->served_at_ns;
+    uint64_t paid = s->now_ns > since ? (s->now_ns - since) / ROUNDS_GOVERNOR : 0;
+    all->served_ns -= paid < all->served_ns ? paid : all->served_ns;
+    all->served_ns += cost_ns;
+    all->served_at_ns = s->now_ns;
 }
 
 void rounds_heard(struct shard *s, unsigned peer, uint64_t cost_ns, bool synchronizes)
 {
     struct peer_round *p = &s->rounds.peer[peer];
-    if (synchronizes) s->rounds.sync_cost_ns += cost_ns + (s->rounds.ended_one ? s->round_ns : 0);
+    if (synchronizes) count_served(s, cost_ns + (s->rounds.ended_one ? s->round_ns : 0));
     s->rounds.ended_one = false;
     if (p->replicas > 0) {
         uint64_t us = (s->now_ns - p->heard_ns) / 1000;
         shard_count(&s->counters.stale_us, p->replicas * us);
-        shard_count(&s->counters.stale_us_squared, p->replicas * us * us / 2);
+        double half_square = (double)p->replicas * (double)us * (double)us / 2;
+        shard_count(&s->counters.stale_us_squared, (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
     }
     p->heard_ns = s->now_ns;
 }
@@ -616,6 +687,7 @@ void rounds_entry_is_back(struct shard *s, struct record *r)
 static void install(struct shard *s, struct record *r, struct spot spot, struct location l, const struct wire_entry *e)
 {
     const float *values = wire_values_const(e);
+    not_rounded(s, spot.index);
     if (s->trace && l.is_replica) trace_wrote(s->trace, spot.index);
     if (l.is_replica && is_full(s)) {
         while (row_ensure_replica(spot)) mover_wait(&s->mover);
@@ -635,12 +707,21 @@ const char *rounds_answer(struct shard *s, const struct wire_entry *e)
     struct location l = location_of(s, spot);
     bool holder = e->flags & WIRE_HOLDER;
     if (!r || !r->is_out || e->origin != s->rank || e->owner >= s->nodes) return "an answer to no entry of ours";
-    if (l.is_here) return "an answer about a row that is here";
+    if (l.is_here) {
+        /* The replica had ended, and the row has come back another way, for a localize, before we heard of that. */
+        if (holder || e->length) return "an answer about a row that is here";
+        rounds_entry_is_back(s, r);
+        return NULL;
+    }
+    if (holder && e->version == 0 && !is_full(s)) return "a replica of no version";
     if (e->length != 0 && (!holder || e->length != spot.part->length)) return "an answer of no possible length";
     if (holder && e->length == 0 && !l.is_replica) return "an answer that makes a replica of nothing";
     if (l.is_replica && e->version < r->version) return "an answer older than the replica";
     location_learn(s, spot, e->owner, e->epoch);
-    if (e->length) install(s, r, spot, l, e);
+    if (e->length)
+        install(s, r, spot, l, e);
+    else if (holder && r->has_update)
+        bitset_add(&s->rounds.rounded, spot.index);
     if (holder) r->version = e->version;
     r->told = holder;
     entry_is_answered(s, r);
@@ -722,6 +803,8 @@ int rounds_init(struct shard *s)
     if (!all->peer || !all->window || !all->settle || !all->soon || !all->later) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
+    uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
+    if (rc == 0 && s->marks && !bitset_init(&all->rounded, keys)) rc = -ENOMEM;
     return rc;
 }
 
@@ -736,6 +819,7 @@ void rounds_fini(struct shard *s)
         free(p->refresh.index);
         free(p->timing);
     }
+    bitset_fini(&all->rounded);
     free(all->peer);
     free(all->soon);
     free(all->later);

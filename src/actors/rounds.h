@@ -18,8 +18,11 @@
  * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
  * round_ns, kib_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
  *
+ * An owner that had added nothing but a replica's own updates says so, and does not send the row back. As floats the two may differ
+ * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row.
+ *
  * Callers   shard.c, owner.c, access.c, relocation.c
- * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker
+ * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker; a bit a replica
  * Waiting   never
  * Life      rounds_init, rounds_turn now and then, rounds_fini
  */
@@ -28,6 +31,7 @@
 
 #include "actors/record.h"
 #include "actors/timing.h"
+#include "store/bitset.h"
 
 struct shard;
 
@@ -35,6 +39,7 @@ enum {
     ROUNDS_GOVERNOR = 4,
     ROUNDS_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
     ROUNDS_BYTES_MIN = 1 << 14,
+    ROUNDS_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
 };
 
 enum rounds_class { ROUNDS_URGENT = 1, ROUNDS_LAZY = 2, ROUNDS_POKE = 4 };
@@ -65,7 +70,9 @@ struct rounds {
     uint64_t windows_ns;     /* when they were last looked at */
     bool windows_changed;
     uint64_t sync_ns;        /* not before: the governor's next moment */
-    uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began */
+    uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began, */
+    uint64_t served_ns;      /*   and of serving others' that was not yet paid for by waiting, */
+    uint64_t served_at_ns;   /*   when it was last counted */
     uint64_t sync_bytes;     /* that our rounds and their answers carried since then */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
@@ -73,6 +80,8 @@ struct rounds {
     uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */
     struct request **settle; /* [workers] quiesce requests under way */
     unsigned settles;
+    uint64_t rows_wanted;  /* records whose next entry asks for the row */
+    struct bitset rounded; /* replicas whose last updates the owner has added up in another order: floats may differ */
 };
 
 int rounds_init(struct shard *);

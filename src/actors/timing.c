@@ -57,4 +57,5 @@ void timing_end(struct timing *t, locus_clock now)
     t->rounds_of_clock = 0;
     t->rate = (1 - TIMING_SMOOTHING) * t->rate + TIMING_SMOOTHING * passed;
     t->window = timing_quantile(2 * (t->rate > passed ? t->rate : passed));
+    if (t->window < TIMING_WINDOW_MIN) t->window = TIMING_WINDOW_MIN;
 }

@@ -27,6 +27,8 @@
 #define TIMING_SMOOTHING 0.1 /* Section 4.2.3: these three need no tuning */
 #define TIMING_QUANTILE 0.9999
 #define TIMING_FIRST_RATE 10.0
+/* However long a clock is, what starts with the next one must be here when it comes. */
+#define TIMING_WINDOW_MIN 2
 #define TIMING_MEMORY_NS UINT64_C(1000000000)
 
 /* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100; above it may be one more or

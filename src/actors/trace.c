@@ -56,15 +56,23 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Spread by chance, and the same on all nodes. */
+static bool is_among(const locus_key *key, size_t n, locus_key wanted)
+{
+    for (size_t i = 0; i < n; i++)
+        if (key[i] == wanted) return true;
+    return false;
+}
+
+/* Different ones, spread by chance, and the same on all nodes; all when there are no more. */
 static size_t sample(locus_key *key, size_t n, uint64_t bound)
 {
     uint64_t dice = 1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && i < bound; i++) {
         dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
         key[i] = (dice >> 20) % bound;
+        while (is_among(key, i, key[i])) key[i] = (key[i] + 1) % bound;
     }
-    return n;
+    return n < bound ? n : bound;
 }
 
 static int bad_keys(const char *text)
@@ -72,6 +80,12 @@ static int bad_keys(const char *text)
     return error_set(
         -EINVAL, "LOCUS_TRACE_KEYS is \"%s\": must be keys and ranges, like 1,2,7-9, or sample:100; %d keys at most",
         text, TRACE_KEYS_MAX);
+}
+
+static int no_such_key(uint64_t key, uint64_t bound)
+{
+    return error_set(-EINVAL, "LOCUS_TRACE_KEYS names key %llu, but keys end at %llu", (unsigned long long)key,
+                     (unsigned long long)bound - 1);
 }
 
 /* A number at the beginning of *text, which is passed over. */
@@ -92,7 +106,8 @@ static int list(const char *all, locus_key *key, size_t *n, uint64_t bound)
         if (!take_number(&text, &first)) return bad_keys(all);
         last = first;
         if (*text == '-' && (text++, !take_number(&text, &last))) return bad_keys(all);
-        if (last < first || last >= bound || last - first >= TRACE_KEYS_MAX - *n) return bad_keys(all);
+        if (last >= first && last >= bound) return no_such_key(last, bound);
+        if (last < first || last - first >= TRACE_KEYS_MAX - *n) return bad_keys(all);
         for (uint64_t k = first; k <= last; k++) key[(*n)++] = k;
     } while (*text == ',' && text++);
     return *text ? bad_keys(all) : 0;

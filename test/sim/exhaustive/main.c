@@ -25,31 +25,32 @@ enum { STATES_MAX = 8000000, SECONDS = 25, SECONDS_LONG = 60 };
 
 /* Courses that had to be thought of. */
 static const char *const known[] = {
-    "0:localize 1:localize 2:localize",            /* all want it */
-    "0:localize,localize 1:localize,localize",     /* to and fro */
-    "0:localize 0:localize 1:localize 2:push",     /* two workers of a node */
-    "0:localize 1:push*,pull 2:push",              /* requests race the hand-over */
-    "0:localize 1:localize,push 2:pull*,push",     /* forwarded to and fro, and overtaken */
-    "1:localize 2:localize,localize 0:pull*,push", /* the same, by way of the home */
-    "0:localize,push 1:localize,push",             /* the row must follow */
-    "0:localize* 0:push 1:localize 2:pull",        /* who waits behind a localize */
-    "0:localize,push*,localize 1:localize 2:set",  /* again while something is under way */
-    "0:push,localize 1:set,localize 2:pull",       /* sets among updates */
-    "1:begin 0:begin 2:localize",                  /* under relocate: asked once for each intent */
-    "adaptive 0:begin 1:begin,push,pull",          /* a replica on its way in which a push has to show */
-    "adaptive 0:begin 1:begin,set,pull",           /* or a set */
-    "adaptive 0:begin 1:begin,push,push",          /* one more while the first is under way */
-    "adaptive 0:begin 1:begin,push,set",           /* a set takes along what the node added before */
-    "adaptive 0:begin 1:begin,push,end",           /* the last updates leave with the replica */
-    "adaptive 0:begin,end 1:begin,push,push",      /* the row moves to a holder that goes on adding */
-    "adaptive 0:begin,push 1:begin,push,pull",     /* refreshes meet updates */
-    "adaptive 0:begin,push,end 1:begin,push,end",  /* replicas come and go with updates */
-    "adaptive 1:begin,push*,end 2:push,pull",      /* remote accesses meanwhile */
-    "adaptive 1:begin,push,end 2:localize,push",   /* localize of a row that is wanted */
-    "adaptive 1:begin,set,pull 0:begin,push",      /* a set among updates */
-    "adaptive 0:begin 1:begin,push 2:localize",    /* localize of a row with holders */
-    "adaptive 1:begin,end,begin 0:begin",          /* again at once */
-    "adaptive 1:begin 2:begin 0:push",             /* shared by two that are not the home */
+    "0:localize 1:localize 2:localize",                     /* all want it */
+    "0:localize,localize 1:localize,localize",              /* to and fro */
+    "0:localize 0:localize 1:localize 2:push",              /* two workers of a node */
+    "0:localize 1:push*,pull 2:push",                       /* requests race the hand-over */
+    "0:localize 1:localize,push 2:pull*,push",              /* forwarded to and fro, and overtaken */
+    "1:localize 2:localize,localize 0:pull*,push",          /* the same, by way of the home */
+    "0:localize,push 1:localize,push",                      /* the row must follow */
+    "0:localize* 0:push 1:localize 2:pull",                 /* who waits behind a localize */
+    "0:localize,push*,localize 1:localize 2:set",           /* again while something is under way */
+    "0:push,localize 1:set,localize 2:pull",                /* sets among updates */
+    "1:begin 0:begin 2:localize",                           /* under relocate: asked once for each intent */
+    "adaptive 0:begin 1:begin,push,pull",                   /* a replica on its way in which a push has to show */
+    "adaptive 0:begin 1:begin,set,pull",                    /* or a set */
+    "adaptive 0:begin 1:begin,push,push",                   /* one more while the first is under way */
+    "adaptive 0:begin 1:begin,push,set",                    /* a set takes along what the node added before */
+    "adaptive 0:begin 1:begin,push,end",                    /* the last updates leave with the replica */
+    "adaptive 0:begin,end 1:begin,push,push",               /* the row moves to a holder that goes on adding */
+    "adaptive 0:begin,push 1:begin,push,pull",              /* refreshes meet updates */
+    "adaptive 0:begin,push,end 1:begin,push,end",           /* replicas come and go with updates */
+    "adaptive 0:begin,end 1:begin,end,localize 2:localize", /* the row comes back before the answer to its end */
+    "adaptive 1:begin,push*,end 2:push,pull",               /* remote accesses meanwhile */
+    "adaptive 1:begin,push,end 2:localize,push",            /* localize of a row that is wanted */
+    "adaptive 1:begin,set,pull 0:begin,push",               /* a set among updates */
+    "adaptive 0:begin 1:begin,push 2:localize",             /* localize of a row with holders */
+    "adaptive 1:begin,end,begin 0:begin",                   /* again at once */
+    "adaptive 1:begin 2:begin 0:push",                      /* shared by two that are not the home */
     "replicate 1:begin,push,end 0:push",
     "full 1:push,pull 0:push",
     "full 0:push 1:push,pull 1:set", /* a refresh meets a set of another worker that took an update along */

@@ -188,3 +188,19 @@ TEST(timing, follows_a_worker_that_changes_its_pace)
     CHECK(t.rate > 499);
     CHECK_EQ(t.window, timing_quantile(1000));
 }
+
+/* However many rounds a clock takes, what starts with the next one begins before it comes. */
+TEST(timing, a_window_reaches_the_next_clock)
+{
+    struct timing t;
+    locus_clock now = 0;
+    timing_init(&t);
+    for (int clock = 0; clock < 200; clock++) {
+        for (int round = 0; round < 1000; round++) {
+            timing_begin(&t, now);
+            now += round == 999;
+            timing_end(&t, now);
+        }
+    }
+    CHECK_EQ(t.window, 2);
+}

@@ -1,0 +1,225 @@
+/* Nodes that are slow, peers that send what honest ones would not, and long times in which little happens. */
+#include "actors/location.h"
+#include "test.h"
+#include "world.h"
+
+enum { LENGTH = 4, KEYS = 64 };
+#define MS UINT64_C(1000000)
+
+static const float ones[LENGTH] = {1, 1, 1, 1};
+
+static locus_key key_of(struct world *w, unsigned home)
+{
+    locus_key key = 0;
+    while (spot_home(store_spot(&w->node[0].store, key)) != home) key++;
+    return key;
+}
+
+static struct spot spot_at(struct world *w, unsigned node, locus_key key)
+{
+    return store_spot(&w->node[node].store, key);
+}
+
+static bool is_replica_at(struct world *w, unsigned node, locus_key key)
+{
+    return directory_state(*spot_at(w, node, key).word) == DIRECTORY_REPLICA;
+}
+
+static void intend(struct world *w, unsigned node, locus_key key, locus_clock end)
+{
+    struct intent_stream *s = stream_open(&w->node[node].shard.intents, 0);
+    CHECK_EQ(stream_add(s, 0, end, false, keyspace_index(&w->node[node].store.keyspace, key)), 0);
+    stream_publish(s);
+    shard_turn(&w->node[node].shard, w->now_ns);
+}
+
+static struct world *two_that_share(enum locus_technique technique, unsigned nodes, locus_key *key)
+{
+    struct world *w = world_new_managed(technique, nodes, KEYS, LENGTH, 1, 1 << 20, 1);
+    *key = key_of(w, 1);
+    intend(w, 1, *key, 1000);
+    intend(w, 0, *key, 100);
+    world_deliver_all(w);
+    CHECK(is_replica_at(w, 0, *key));
+    return w;
+}
+
+static void deliver(struct world *w, unsigned from, unsigned to)
+{
+    const char *why = NULL;
+    while (world_deliver(w, from, to, &why)) CHECK(!why);
+}
+
+/* The answer to the end of a replica may be on its way for longer than the row, which comes for a localize. */
+TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
+{
+    static struct request r[2];
+    static struct request_item item[2];
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
+    w->now_ns += 1000 * MS;
+    w->node[0].clock[0] = 100;
+    shard_turn(&w->node[0].shard, w->now_ns);
+    deliver(w, 0, 1); /* 1 answers: not a holder */
+    w->node[1].clock[0] = 1000;
+    shard_turn(&w->node[1].shard, w->now_ns);
+    item[0].key = item[1].key = key;
+    world_request(&r[0], 0, 0, REQUEST_LOCALIZE, &item[0], 1);
+    CHECK(shard_serve(&w->node[2].shard, &r[0]));
+    deliver(w, 2, 1);
+    deliver(w, 1, 2);
+    CHECK_EQ(r[0].busy, 0);
+    world_request(&r[1], 0, 0, REQUEST_LOCALIZE, &item[1], 1);
+    CHECK(shard_serve(&w->node[0].shard, &r[1]));
+    deliver(w, 0, 1);
+    deliver(w, 1, 2);
+    deliver(w, 2, 0);
+    CHECK_EQ(r[1].busy, 0);
+    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
+    deliver(w, 1, 0); /* the answer */
+    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
+    world_deliver_all(w);
+    world_free(w);
+}
+
+TEST(adversity, a_replica_of_no_version_is_refused)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    locus_key key = key_of(w, 1);
+    intend(w, 0, key, 100);
+    struct wire_entry answer = {
+        .operation = WIRE_ANSWER, .owner = 1, .flags = WIRE_HOLDER, .length = LENGTH, .key = key};
+    CHECK_STR(world_receive(w, 0, 1, answer), "a replica of no version");
+    world_free(w);
+}
+
+/* Else the holder of a replica could be made to take itself for the one to send its updates to. */
+TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
+{
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
+    struct wire_entry news = {.operation = WIRE_LOCATION, .origin = 2, .key = key, .epoch = 7};
+    CHECK_STR(world_receive(w, 0, 2, news), "news of a row that is ours");
+    /* Routed by what its sender believes: that is believed. */
+    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .epoch = 7};
+    CHECK(!world_receive(w, 0, 2, pull));
+    CHECK(!world_receive(w, 0, 2, (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
+    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    w->now_ns += 100 * MS;
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK_EQ(w->link[0][0].count, 0);
+    world_free(w);
+}
+
+/* One that only serves the rounds of others owes nothing for it after a while. */
+TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
+{
+    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    for (unsigned n = 0; n < 2; n++) w->node[n].shard.round_ns = 4200;
+    struct shard *s = &w->node[0].shard;
+    locus_key theirs = key_of(w, 1), ours = key_of(w, 0);
+    for (int i = 0; i < 100000; i++) {
+        const char *why;
+        w->now_ns += MS / 10;
+        shard_write(&w->node[1].shard, spot_at(w, 1, theirs), ones, ROW_ADD);
+        shard_turn(&w->node[1].shard, w->now_ns);
+        while (world_step(w, &why)) CHECK(!why);
+        shard_turn(s, w->now_ns);
+    }
+    shard_write(s, spot_at(w, 0, ours), ones, ROW_ADD);
+    shard_turn(s, w->now_ns);
+    world_deliver_all(w);
+    CHECK_EQ(s->counters.rounds, 1);
+    CHECK(s->rounds.sync_ns <= w->now_ns + ROUNDS_GOVERNOR * (UINT64_C(1) * ROUNDS_SERVED_NS_MAX + MS));
+    world_free(w);
+}
+
+TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
+{
+    enum { LONG = 64, ROWS = 2000 };
+    static const float many[LONG] = {1};
+    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 4, ROWS, LONG, 1, 1 << 20, 1);
+    struct shard *s = &w->node[0].shard;
+    s->round_ns = 4200, s->kib_ns = 2300;
+    for (int turn = 0; turn < 2000; turn++) {
+        const char *why;
+        for (locus_key key = 0; key < ROWS; key += 1 + (locus_key)turn % 3)
+            if (spot_home(spot_at(w, 0, key)) == 0) shard_write(s, spot_at(w, 0, key), many, ROW_ADD);
+        w->now_ns += MS;
+        shard_turn(s, w->now_ns);
+        while (world_step(w, &why)) CHECK(!why);
+    }
+    CHECK(s->rounds.peer[1].refresh.room <= 4 * ROWS);
+    world_free(w);
+}
+
+static void turns(struct world *w)
+{
+    for (int i = 0; i < 4; i++)
+        for (unsigned n = 0; n < 2; n++) {
+            shard_turn(&w->node[n].shard, w->now_ns);
+            world_deliver_all(w);
+        }
+}
+
+static void settle(struct world *w, struct request *r, enum request_kind kind)
+{
+    for (unsigned n = 0; n < 2; n++) {
+        world_request(&r[n], 0, 0, kind, NULL, 0);
+        CHECK(shard_serve(&w->node[n].shard, &r[n]));
+    }
+    turns(w);
+    for (unsigned n = 0; n < 2; n++) CHECK_EQ(r[n].busy, 0);
+}
+
+/* The owner adds the sum of a replica's updates: with floats that is not what the replica did one by one. */
+TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
+{
+    static const float large[LENGTH] = {16777216, 16777216, 16777216, 16777216};
+    static struct request r[2];
+    float at_replica[LENGTH], at_owner[LENGTH];
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    shard_write(&w->node[1].shard, spot_at(w, 1, key), large, ROW_SET);
+    turns(w);
+    for (int i = 0; i < 100; i++) CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    w->now_ns += 100 * MS;
+    turns(w);
+    settle(w, r, REQUEST_SETTLE_UPDATES);
+    settle(w, r, REQUEST_SETTLE_REPLICAS);
+    CHECK(is_replica_at(w, 0, key));
+    shard_read(spot_at(w, 0, key), at_replica);
+    shard_read(spot_at(w, 1, key), at_owner);
+    CHECK(at_owner[0] == 16777316.0F);
+    CHECK(at_replica[0] == at_owner[0]);
+    world_free(w);
+}
+
+TEST(adversity, staleness_of_many_replicas_over_a_long_time)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    struct shard *s = &w->node[0].shard;
+    s->rounds.peer[1].replicas = 100000;
+    w->now_ns = UINT64_C(30000) * MS;
+    CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
+    double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
+                    (double)s->counters.stale_us;
+    CHECK(mean_s > 14.9 && mean_s < 15.1);
+    s->rounds.peer[1].replicas = 0;
+    world_free(w);
+}
+
+/* The worker passes the clock at which the shard must look while a loader is about to publish. */
+TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
+{
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    struct world_node *n = &w->node[0];
+    struct intent_stream *s = stream_open(&n->shard.intents, 0);
+    locus_clock seen = n->clock[0];
+    CHECK_EQ(stream_add(s, 60, 1000, false, keyspace_index(&n->store.keyspace, key)), 0);
+    __atomic_store_n(&n->clock[0], 60, __ATOMIC_SEQ_CST);
+    stream_publish(s);
+    CHECK(intents_published(&n->shard.intents, 0, 60, seen));
+    world_free(w);
+}
