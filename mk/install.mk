@@ -2,6 +2,8 @@
 #
 # locus.pc finds its prefix from where it stands itself, so that an installed tree can be moved.
 
+OBJCOPY    ?= objcopy
+
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
@@ -25,11 +27,19 @@ Libs.private: $(LIBS) -pthread
 endef
 export PC_TEXT
 
-install: lib $(B)/bin/locus ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
+# Names that the header does not declare stay inside: a program that links the archive may have any of them itself.
+$(B)/installed/liblocus.a: $(B)/lib/liblocus.a
+	$(call say,AR,installed/liblocus.a)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)$(LD) -r -o $(@D)/locus.o --whole-archive $<
+	$(Q)$(OBJCOPY) --localize-hidden $(@D)/locus.o
+	$(Q)$(AR) rcs $@ $(@D)/locus.o
+
+install: lib $(B)/bin/locus $(B)/installed/liblocus.a ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
 	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'
-	install -m 644 $(B)/lib/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
+	install -m 644 $(B)/installed/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
 	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'
 	ln -sf liblocus.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so'
