@@ -93,11 +93,12 @@ static mode_t mode_for(const struct stat *old)
 
 static int open_partial(struct saving *s, const struct stat *old)
 {
-    static const char ending[] = ".XXXXXX";
+    enum { CHOSEN = 6 }; /* letters that mkostemp() chooses */
     size_t length = strlen(s->path);
-    s->partial = take_memory(length + sizeof ending, 1);
+    s->partial = take_memory(length + CHOSEN + 2, 1);
     memcpy(s->partial, s->path, length);
-    memcpy(s->partial + length, ending, sizeof ending);
+    s->partial[length] = '.';
+    memset(s->partial + length + 1, 'X', CHOSEN);
     int fd = mkostemp(s->partial, O_CLOEXEC);
     if (fd < 0) give_up(s);
     fail_removes(s->partial);
