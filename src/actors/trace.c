@@ -82,10 +82,9 @@ static int bad_keys(const char *text)
         text, TRACE_KEYS_MAX);
 }
 
-static int no_such_key(uint64_t key, uint64_t bound)
+static int no_such_key(const char *text, uint64_t bound)
 {
-    return error_set(-EINVAL, "LOCUS_TRACE_KEYS names key %llu, but keys end at %llu", (unsigned long long)key,
-                     (unsigned long long)bound - 1);
+    return error_set(-EINVAL, "LOCUS_TRACE_KEYS is \"%s\": keys end at %llu", text, (unsigned long long)bound - 1);
 }
 
 /* A number at the beginning of *text, which is passed over. */
@@ -106,7 +105,7 @@ static int list(const char *all, locus_key *key, size_t *n, uint64_t bound)
         if (!take_number(&text, &first)) return bad_keys(all);
         last = first;
         if (*text == '-' && (text++, !take_number(&text, &last))) return bad_keys(all);
-        if (last >= first && last >= bound) return no_such_key(last, bound);
+        if (last >= first && last >= bound) return no_such_key(all, bound);
         if (last < first || last - first >= TRACE_KEYS_MAX - *n) return bad_keys(all);
         for (uint64_t k = first; k <= last; k++) key[(*n)++] = k;
     } while (*text == ',' && text++);

@@ -241,8 +241,8 @@ TEST(trace, refuses_keys_that_cannot_be)
                                          "0-99999999999999999999",
                                          "sample:5x"};
     for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) is_refused(choice[i]);
-    is_refused_as("100", "names key 100, but keys end at 99");
-    is_refused_as("50-100", "names key 100, but keys end at 99");
+    is_refused_as("100", "\"100\": keys end at 99");
+    is_refused_as("50-100", "-100\": keys end at 99");
 }
 
 TEST(trace, is_off_unless_asked_for)
