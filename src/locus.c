@@ -126,7 +126,8 @@ static void note_technique(locus *n, enum locus_technique technique)
 {
     bool others = n->size > 1;
     n->technique = technique;
-    n->replicates = others && technique != LOCUS_STATIC && technique != LOCUS_RELOCATE;
+    n->moves = others && technique != LOCUS_STATIC;
+    n->replicates = n->moves && technique != LOCUS_RELOCATE;
     n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
 }
 

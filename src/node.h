@@ -61,7 +61,8 @@ struct locus {
     int rank, size;
     unsigned workers;
     uint64_t waiting_keys;
-    bool replicates;           /* rows may have replicas */
+    bool moves;                /* rows may move between nodes, or have replicas: */
+    bool replicates;           /*   that */
     bool heeds_intents;        /* shards act on them */
     struct intents **intents;  /* [shards] */
     const locus_clock **clock; /* [workers] */

@@ -554,11 +554,10 @@ int locus_barrier(locus_worker *w)
 int locus_quiesce(locus_worker *w)
 {
     int rc = w && w->reader.depth == 0 ? locus_wait_all(w) : 0;
-    if (rc || !w || w->reader.depth > 0 || !w->node->replicates)
-        return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_QUIESCE);
-    rc = settle(w, REQUEST_SETTLE_UPDATES);
+    if (rc == 0 && w && w->reader.depth == 0 && w->node->moves) rc = settle(w, REQUEST_SETTLE_UPDATES);
     if (rc == 0) rc = meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* the main copies are final */
-    if (rc == 0) rc = settle(w, REQUEST_SETTLE_REPLICAS);
+    if (rc || !w->node->replicates) return rc;
+    rc = settle(w, REQUEST_SETTLE_REPLICAS);
     return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_QUIESCE);
 }
 

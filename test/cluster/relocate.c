@@ -1,6 +1,8 @@
 /* Rows that move while everybody uses them: exact sums, and what the statistics say. */
 #include "storms.h"
 
+#include <time.h>
+
 enum { ROWS = 1000, LENGTH = 16 };
 
 static const struct locus_table rows_table[] = {{.rows = ROWS, .length = LENGTH}};
@@ -83,4 +85,28 @@ TEST(relocate, only_when_asked)
 {
     struct team t = team_of(2, 1);
     team_run(&t, only_access);
+}
+
+/* What moves after quiesce would have been asked for by an intent that has expired. */
+static void rest_after_quiesce(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    for (int round = 0; round < 20; round++) {
+        locus_clock now = locus_current_clock(s->worker);
+        CHECK_EQ(locus_intent(s->worker, all.keys, all.n, now, now + 1, LOCUS_READ_WRITE), 0);
+        locus_advance_clock(s->worker);
+        CHECK_EQ(locus_quiesce(s->worker), 0);
+        uint64_t moved = stats_of(s->node).relocated_in;
+        struct timespec moment = {.tv_nsec = 2000000}; /* for a mistake to show; the right answer never depends on it */
+        nanosleep(&moment, NULL);
+        CHECK_EQ(stats_of(s->node).relocated_in, moved);
+        seat_barrier(s);
+    }
+    batch_free(&all);
+}
+
+TEST(relocate, nothing_moves_after_quiesce_for_what_has_expired)
+{
+    struct team t = team_of(3, 2);
+    team_run(&t, rest_after_quiesce);
 }
