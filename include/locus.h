@@ -164,7 +164,8 @@ LOCUS_API int locus_wait(locus_worker *, locus_ticket);  /* the operation's resu
 LOCUS_API int locus_wait_all(locus_worker *);            /* the first failure among the operations waited for, or 0 */
 LOCUS_API bool locus_done(locus_worker *, locus_ticket); /* no waiting */
 
-/* One row, only if it can be read without the network: -EAGAIN when it is not held here. */
+/* One row, only if it can be read without the network. -EAGAIN: it is not held here, or an operation of this worker's on
+ * the key may be under way (sometimes said of other keys). */
 LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
 
 /*
@@ -190,7 +191,8 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * Reading in place. Pointers from locus_view() stay valid until the matching locus_read_end(). Values may change under
  * the reader while others write them, and a row that moves away stops changing. Sections may nest. Inside, a call that
  * would wait returns -EDEADLK. Memory given up by rows that left is not reused while a section that could see it is
- * open, so keep sections short (a batch, not an epoch).
+ * open, so keep sections short (a batch, not an epoch): when more rows came during one than a table has keys, and some
+ * ten thousand more, the node takes no further ones, nor answers others, until it ends.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, or no section. A row that was never written shows zeros, and goes on to show them
@@ -296,8 +298,8 @@ LOCUS_API int locus_finish_sample(locus_worker *, locus_sample);
 
 /*
  * Collectives: called by all `workers` of every node, each the same one. A worker that has not yet opened is waited
- * for, one that closed counts as arrived (until its id is opened again, as
- * soon as the other nodes have heard of it). They wait as long as all peers live.
+ * for, one that closed counts as arrived, until its id is opened again: a meeting that the others begin after
+ * locus_worker_open() has returned waits for it. They wait as long as all peers live.
  *   -EDEADLK  inside a read section: the caller did not arrive
  *   -EINVAL   other workers are waiting in a different collective: the caller did not arrive
  */
