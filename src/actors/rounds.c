@@ -115,7 +115,7 @@ static void want_row(struct shard *s, struct record *r, bool wants)
 
 static void not_rounded(struct shard *s, uint64_t index)
 {
-    if (bitset_has(&s->rounds.rounded, index)) bitset_remove(&s->rounds.rounded, index);
+    if (s->marks && bitset_has(&s->rounds.rounded, index)) bitset_remove(&s->rounds.rounded, index);
 }
 
 static void replica_ends(struct shard *s, struct record *r)
@@ -533,8 +533,8 @@ static bool is_settled(const struct shard *s, enum request_kind kind)
 {
     if (marks_wait(s)) return false;
     if (kind == REQUEST_SETTLE_UPDATES) return s->rounds.awaited == 0 && all_peers(s, has_no_lazy);
-    bool are_equal = bitset_lowest(&s->rounds.rounded) == BITSET_NONE && s->rounds.rows_wanted == 0;
-    return are_equal && s->rounds.awaited == 0 && all_peers(s, has_no_refresh);
+    bool may_differ = s->marks && bitset_lowest(&s->rounds.rounded) != BITSET_NONE;
+    return !may_differ && s->rounds.rows_wanted == 0 && s->rounds.awaited == 0 && all_peers(s, has_no_refresh);
 }
 
 static bool settles_replicas(const struct shard *s)
@@ -614,7 +614,7 @@ uint64_t rounds_turn(struct shard *s)
 {
     struct rounds *all = &s->rounds;
     look_at_windows(s);
-    if (all->settles > 0 && settles_replicas(s)) ask_for_rounded(s);
+    if (all->settles > 0 && s->marks && settles_replicas(s)) ask_for_rounded(s);
     bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
     bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
     if (waits) {
