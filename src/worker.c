@@ -507,8 +507,6 @@ int locus_loader_open(locus_worker *w, locus_loader **out)
     if (!out) return error_set(-EINVAL, "locus_loader_open: `out` is NULL");
     *out = NULL;
     if (!w) return no_worker("locus_loader_open");
-    int lost = w->node->cluster ? cluster_loss(w->node->cluster) : 0;
-    if (lost) return lost;
     locus_loader *l = malloc(sizeof *l);
     if (!l) return error_set(-ENOMEM, "no memory for a loader");
     l->worker = w;
