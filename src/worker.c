@@ -551,8 +551,9 @@ int locus_barrier(locus_worker *w)
 
 int locus_quiesce(locus_worker *w)
 {
-    int rc = w && w->reader.depth == 0 ? locus_wait_all(w) : 0;
-    if (rc == 0 && w && w->reader.depth == 0 && w->node->moves) rc = settle(w, REQUEST_SETTLE_UPDATES);
+    if (!w || w->reader.depth > 0) return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
+    int rc = locus_wait_all(w);
+    if (rc == 0 && w->node->moves) rc = settle(w, REQUEST_SETTLE_UPDATES);
     if (rc == 0) rc = meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* the main copies are final */
     if (rc || !w->node->replicates) return rc;
     rc = settle(w, REQUEST_SETTLE_REPLICAS);
