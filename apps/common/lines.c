@@ -1,7 +1,7 @@
 #include "lines.h"
 
+#include "digest.h"
 #include "fail.h"
-#include "settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +128,7 @@ uint64_t lines_digest(const char *path, uint64_t digest)
 {
     struct lines l;
     lines_open(&l, path);
-    if (l.file) digest = settings_digest(digest, l.file, (size_t)(l.end - l.file));
+    if (l.file) digest = digest_add(digest, l.file, (size_t)(l.end - l.file));
     lines_close(&l);
     return digest;
 }

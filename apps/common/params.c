@@ -1,7 +1,6 @@
 #include "params.h"
 
 #include "fail.h"
-#include "rng.h"
 #include "vec.h"
 
 #include <errno.h>
@@ -21,6 +20,7 @@ void params_open(struct params *p, struct crew_member *member, size_t keys_max, 
     *p = (struct params){.member = member, .keys_max = keys_max, .floats_max = floats_max};
     if (!member->worker) return;
     p->copies = take_memory(floats_max, sizeof *p->copies);
+    places_init(&p->places, keys_max);
     p->room = take_memory(2 * (size_t)longest_row(member->crew), sizeof *p->room);
 }
 
@@ -33,7 +33,7 @@ void params_close(struct params *p)
     }
     free(p->copies);
     free(p->room);
-    free(p->slots);
+    places_fini(&p->places);
     *p = (struct params){0};
 }
 
@@ -97,33 +97,14 @@ static bool view(struct params *p, const locus_key *keys, size_t n, const float 
     return true;
 }
 
-/* The first of the keys that is equal to keys[i]. */
-static size_t first_place(struct params *p, const locus_key *keys, size_t i)
-{
-    size_t slot = (size_t)rng_mix(keys[i]) & (p->slot_count - 1);
-    while (p->slots[slot]) {
-        if (keys[p->slots[slot] - 1] == keys[i]) return p->slots[slot] - 1;
-        slot = (slot + 1) & (p->slot_count - 1);
-    }
-    p->slots[slot] = (uint32_t)i + 1;
-    return i;
-}
-
-static void clear_slots(struct params *p)
-{
-    for (p->slot_count = p->slot_count ? p->slot_count : 8; p->slot_count < 2 * p->keys_max;) p->slot_count *= 2;
-    if (!p->slots) p->slots = take_memory(p->slot_count, sizeof *p->slots);
-    memset(p->slots, 0, p->slot_count * sizeof *p->slots);
-}
-
 void params_fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
     params_release(p);
     must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
-    clear_slots(p);
+    places_clear(&p->places);
     const float *copy = p->copies;
-    for (size_t i = 0; i < n; i++) {
-        size_t first = first_place(p, keys, i);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t first = places_find(&p->places, keys, i, keys[i]);
         rows[i] = first == i ? copy : rows[first];
         copy += table_of(p, keys[i])->length;
     }

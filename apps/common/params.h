@@ -11,6 +11,7 @@
 #define APPS_PARAMS_H
 
 #include "crew.h"
+#include "places.h"
 
 enum { PARAMS_UPDATES_MAX = 16 }; /* under way at once */
 
@@ -24,10 +25,9 @@ struct params_update {
 
 struct params {
     struct crew_member *member;
-    float *copies;   /* of rows that are not all here */
-    float *room;     /* for two rows */
-    uint32_t *slots; /* finds keys that come again in what is fetched: place + 1; 0: free. NULL until then */
-    size_t slot_count;
+    float *copies;        /* of rows that are not all here */
+    float *room;          /* for two rows */
+    struct places places; /* finds keys that come again in what is fetched */
     bool is_reading;
     size_t keys_max, floats_max;
     struct params_update updates[PARAMS_UPDATES_MAX];

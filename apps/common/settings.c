@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "digest.h"
 #include "fail.h"
 
 #include <errno.h>
@@ -129,16 +130,6 @@ const char *settings_sampling_name(int sampling)
     return samplings[sampling];
 }
 
-uint64_t settings_digest(uint64_t digest, const void *bytes, size_t count)
-{
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < count; i++) {
-        /* The analyzer loses sight of a number's later bytes. NOLINTNEXTLINE(clang-analyzer-core.*) */
-        digest = (digest ^ b[i]) * UINT64_C(0x100000001b3);
-    }
-    return digest;
-}
-
 void settings_open_crew(const struct settings *s, struct crew *crew, const struct locus_table *tables,
                         size_t table_count, uint64_t digest)
 {
@@ -148,7 +139,7 @@ void settings_open_crew(const struct settings *s, struct crew *crew, const struc
                             .workers = (unsigned)s->workers,
                             .technique = (enum locus_technique)s->technique,
                             .is_baseline = s->is_baseline,
-                            .fingerprint = settings_digest(digest, numbers, sizeof numbers)};
+                            .fingerprint = digest_add(digest, numbers, sizeof numbers)};
     crew_open(crew, &c);
 }
 

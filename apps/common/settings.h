@@ -43,8 +43,6 @@ bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
-/* A digest of `bytes`, going on from an earlier one. */
-uint64_t settings_digest(uint64_t digest, const void *bytes, size_t count);
 /* `digest` is of the data and of the program's own options: what must be equal on all nodes. */
 void settings_open_crew(const struct settings *, struct crew *, const struct locus_table *tables, size_t table_count,
                         uint64_t digest);

@@ -3,7 +3,6 @@
 #include "fail.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about: the papers'
  * "arbitrary large" 1000 (AdaPM, Appendix C); and batches at least. */
@@ -41,17 +40,12 @@ size_t feed_negatives(const struct task *t, size_t facts)
 /* The place of the key in the batch; new ones are added at the end. */
 static uint32_t place_of(struct feed *f, struct batch *b, locus_key key)
 {
-    uint32_t slot = (uint32_t)rng_mix(key) & (f->slot_count - 1);
-    while (f->slots[slot]) {
-        uint32_t place = f->slots[slot] - 1;
-        if (b->keys[place] == key) return place;
-        slot = (slot + 1) & (f->slot_count - 1);
-    }
-    uint32_t place = b->entities + b->relations;
-    f->slots[slot] = place + 1;
-    b->keys[place] = key;
-    b->uses[place] = 0;
-    return place;
+    uint32_t end = b->entities + b->relations;
+    uint32_t place = places_find(&f->places, b->keys, end, key);
+    if (place < end) return place;
+    b->keys[end] = key;
+    b->uses[end] = 0;
+    return end;
 }
 
 static uint32_t use_entity(struct feed *f, struct batch *b, uint32_t entity)
@@ -105,7 +99,7 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
     b->facts = (uint32_t)(left < f->task->options.batch ? left : f->task->options.batch);
     b->negatives = (uint32_t)feed_negatives(f->task, b->facts);
     b->entities = b->relations = 0;
-    memset(f->slots, 0, f->slot_count * sizeof *f->slots);
+    places_clear(&f->places);
     const uint32_t *order = f->order + f->at;
     for (uint32_t i = 0; i < b->facts; i++) {
         b->subject[i] = use_entity(f, b, facts[order[i]].subject);
@@ -205,8 +199,7 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
     take_share(f, m);
     f->at = f->count;
     rng_init(&f->rng, t->options.common.seed, 2 + m->place);
-    for (f->slot_count = 8; f->slot_count < 4 * feed_keys_max(t);) f->slot_count *= 2;
-    f->slots = take_memory(f->slot_count, sizeof *f->slots);
+    places_init(&f->places, feed_keys_max(t));
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
@@ -241,7 +234,7 @@ void feed_close(struct feed *f)
         free(f->portions[i]);
     }
     free(f->portions);
-    free(f->slots);
+    places_fini(&f->places);
     free(f->order);
     *f = (struct feed){0};
 }

@@ -14,6 +14,7 @@
 #define KGE_FEED_H
 
 #include "feeder.h"
+#include "places.h"
 #include "rng.h"
 #include "task.h"
 
@@ -41,8 +42,7 @@ struct feed {
     size_t portion_count, portion_batches;
     struct portion *taken;
     size_t taken_at;
-    uint32_t *slots; /* finds keys that come again in a batch: place + 1; 0: free */
-    uint32_t slot_count;
+    struct places places; /* finds keys that come again in a batch */
 };
 
 void feed_open(struct feed *, const struct task *, struct crew_member *);

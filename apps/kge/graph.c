@@ -1,8 +1,8 @@
 #include "graph.h"
 
+#include "digest.h"
 #include "fail.h"
 #include "lines.h"
-#include "settings.h"
 #include "wordnet.h"
 
 #include <errno.h>
@@ -120,9 +120,9 @@ void graph_fini(struct graph *g)
 
 uint64_t graph_digest(const struct graph *g)
 {
-    uint64_t digest = settings_digest(0, g->entities.text, g->entities.text_length);
-    digest = settings_digest(digest, g->relations.text, g->relations.text_length);
+    uint64_t digest = digest_add(DIGEST_FIRST, g->entities.text, g->entities.text_length);
+    digest = digest_add(digest, g->relations.text, g->relations.text_length);
     for (int split = 0; split < GRAPH_SPLITS; split++)
-        digest = settings_digest(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));
+        digest = digest_add(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));
     return digest;
 }

@@ -5,6 +5,7 @@
  * Read task.h first (what all share), then train.c (the loop), step.c (a training step), feed.c (what the loader does) and
  * evaluate.c.
  */
+#include "digest.h"
 #include "fail.h"
 #include "options.h"
 #include "report.h"
@@ -32,7 +33,7 @@ static uint64_t digest(const struct task *t)
     const struct options *o = &t->options;
     double numbers[] = {o->model, (double)o->dim, (double)o->negatives, (double)o->batch,    o->rate, o->regularization,
                         o->init,  o->loss,        o->is_reciprocal,     o->has_own_negatives};
-    return settings_digest(graph_digest(&t->graph), numbers, sizeof numbers);
+    return digest_add(graph_digest(&t->graph), numbers, sizeof numbers);
 }
 
 static void open_crew(struct crew *crew, const struct task *t)

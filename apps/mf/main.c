@@ -5,6 +5,7 @@
  * Read mf.h first (what all share), then mf_train.c (the loop), factors.c (a training step) and visit.c (who visits which
  * cells when).
  */
+#include "digest.h"
 #include "fail.h"
 #include "mf_options.h"
 #include "mf_report.h"
@@ -32,7 +33,7 @@ static uint64_t digest(const struct mf *f)
 {
     const struct mf_options *o = &f->options;
     double numbers[] = {(double)o->rank, o->has_bias, o->visit, (double)o->batch, o->rate, o->regularization, o->init};
-    return settings_digest(ratings_digest(&f->ratings), numbers, sizeof numbers);
+    return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 
 static void open_crew(struct crew *crew, const struct mf *f)

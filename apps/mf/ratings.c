@@ -1,10 +1,10 @@
 #include "ratings.h"
 
+#include "digest.h"
 #include "fail.h"
 #include "lines.h"
 #include "rng.h"
 #include "saving.h"
-#include "settings.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -332,7 +332,7 @@ void ratings_write(const struct ratings *r, const char *path)
 uint64_t ratings_digest(const struct ratings *r)
 {
     uint32_t shape[] = {r->rows, r->columns};
-    uint64_t digest = settings_digest(UINT64_C(0xcbf29ce484222325), shape, sizeof shape);
+    uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
     for (size_t i = 0; i < r->train + r->test; i++) {
         const struct rating *x = &r->list[i];
         uint32_t bits;

@@ -5,6 +5,7 @@
  * Read wv.h first (what all share), then wv_train.c (the loop), skipgram.c (a training step) and windows.c (what the loader
  * does).
  */
+#include "digest.h"
 #include "fail.h"
 #include "lines.h"
 #include "saving.h"
@@ -22,7 +23,7 @@ static uint64_t digest(const struct wv *w)
                         o->is_shared,         o->optimizer,         o->rate,
                         (double)o->batch,     o->subsample,         (double)o->analogy_words,
                         o->analogies != NULL, o->similarity != NULL};
-    uint64_t all = settings_digest(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
+    uint64_t all = digest_add(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
     if (o->analogies) all = lines_digest(o->analogies, all);
     if (o->similarity) all = lines_digest(o->similarity, all);
     return all;

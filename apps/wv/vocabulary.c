@@ -1,7 +1,7 @@
 #include "vocabulary.h"
 
+#include "digest.h"
 #include "fail.h"
-#include "settings.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -113,6 +113,6 @@ double vocabulary_keep(const struct vocabulary *v, uint32_t word, double thresho
 
 uint64_t vocabulary_digest(const struct vocabulary *v)
 {
-    uint64_t digest = settings_digest(UINT64_C(0xcbf29ce484222325), v->words.text, v->words.text_length);
-    return settings_digest(digest, v->counts, v->words.count * sizeof *v->counts);
+    uint64_t digest = digest_add(DIGEST_FIRST, v->words.text, v->words.text_length);
+    return digest_add(digest, v->counts, v->words.count * sizeof *v->counts);
 }

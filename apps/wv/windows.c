@@ -3,7 +3,6 @@
 #include "fail.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Words that the loader is ahead, about, so that rows have tens of milliseconds to come; in batches, at least and at most: each
  * has a sample open, and LOCUS_SAMPLES_MAX is the end. */
@@ -53,15 +52,9 @@ static bool read_sentence(struct windows *s)
 
 static uint32_t place_of(struct windows *s, struct window_batch *b, locus_key key)
 {
-    uint32_t slot = (uint32_t)rng_mix(key) & (s->slot_count - 1);
-    while (s->slots[slot]) {
-        uint32_t place = s->slots[slot] - 1;
-        if (b->keys[place] == key) return place;
-        slot = (slot + 1) & (s->slot_count - 1);
-    }
-    b->keys[b->keys_used] = key;
-    s->slots[slot] = b->keys_used + 1;
-    return b->keys_used++;
+    uint32_t place = places_find(&s->places, b->keys, b->keys_used, key);
+    if (place == b->keys_used) b->keys[b->keys_used++] = key;
+    return place;
 }
 
 /* The word in the middle at `at`, with those within a window of 1 to --window words to either side. */
@@ -123,7 +116,7 @@ static bool fill(void *windows, locus_loader *loader, void *to)
         text_rewind(&s->text);
     }
     b->middles = b->pairs = b->keys_used = 0;
-    memset(s->slots, 0, s->slot_count * sizeof *s->slots);
+    places_clear(&s->places);
     fill_middles(s, b);
     b->negatives = (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
     if (loader) {
@@ -170,8 +163,7 @@ void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
     s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
     for (uint32_t i = 0; i < w->vocabulary.words.count; i++)
         s->keep[i] = vocabulary_keep(&w->vocabulary, i, w->options.subsample);
-    for (s->slot_count = 8; s->slot_count < 2 * windows_keys_max(w);) s->slot_count *= 2;
-    s->slots = take_memory(s->slot_count, sizeof *s->slots);
+    places_init(&s->places, windows_keys_max(w));
     s->count = AHEAD_WORDS / w->options.batch;
     if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
@@ -193,7 +185,7 @@ void windows_close(struct windows *s)
     feeder_close(&s->feeder);
     for (size_t i = 0; i < s->count; i++) batch_free(s->list[i]);
     free(s->list);
-    free(s->slots);
+    places_fini(&s->places);
     free(s->keep);
     text_close(&s->text);
     *s = (struct windows){0};

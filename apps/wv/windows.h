@@ -14,6 +14,7 @@
 #define WV_WINDOWS_H
 
 #include "feeder.h"
+#include "places.h"
 #include "rng.h"
 #include "text.h"
 #include "wv.h"
@@ -48,8 +49,7 @@ struct windows {
     struct window_batch **list;
     size_t count;
     bool has_taken;
-    uint32_t *slots; /* finds keys that come again in a batch: place + 1; 0: free */
-    uint32_t slot_count;
+    struct places places; /* finds keys that come again in a batch */
 };
 
 void windows_open(struct windows *, const struct wv *, struct crew_member *);

@@ -76,10 +76,9 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
      * during one, more. */
     if (keys > SIZE_MAX / 16 / s->row_bytes) return false;
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
-    s->slots = home_slots + 2 * keys +
-               (more < SLAB_MORE_MIN   ? SLAB_MORE_MIN
-                : more > SLAB_MORE_MAX ? SLAB_MORE_MAX
-                                       : more);
+    if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
+    if (more > SLAB_MORE_MAX) more = SLAB_MORE_MAX;
+    s->slots = home_slots + 2 * keys + more;
     return true;
 }
 
