@@ -23,8 +23,8 @@ static const char byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
 
 /* ---- files that become shorter ---- */
 
-/* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is; when more than these are
- * open it says so without a name. */
+/* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is; what is no file of ours, or
+ * one more than these, ends the program as it would without a handler. */
 enum { OPEN_MAX = 64 };
 static struct open_file {
     _Atomic(const char *) path;
@@ -40,11 +40,15 @@ static void say(const char *text)
 static void on_bus_error(int signal, siginfo_t *about, void *context)
 {
     uintptr_t at = (uintptr_t)about->si_addr;
-    const char *path = "a file";
-    (void)signal, (void)context;
+    const char *path = NULL;
+    (void)context;
     for (size_t i = 0; i < OPEN_MAX; i++) {
         const char *its = atomic_load(&open_files[i].path);
         if (its && at >= atomic_load(&open_files[i].first) && at < atomic_load(&open_files[i].end)) path = its;
+    }
+    if (!path) {
+        sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        return; /* to the same access again */
     }
     say(fail_program());
     say(": ");

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,27 +81,22 @@ static _Noreturn void give_up(const struct saving *s)
     fail("%s: %s", s->path, strerror(errno));
 }
 
-/* Of the file that it will replace, else what the process gives to new ones. */
-static mode_t mode_for(const struct stat *old)
-{
-    if (old) return old->st_mode & 0777;
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
+enum { NAMES_MAX = 100, NAME_ENDING_BYTES = 32 };
 
+/* Beside what it will replace, with that one's mode; a new file has the mode that the process gives to new ones. */
 static int open_partial(struct saving *s, const struct stat *old)
 {
-    enum { CHOSEN = 6 }; /* letters that mkostemp() chooses */
-    size_t length = strlen(s->path);
-    s->partial = take_memory(length + CHOSEN + 2, 1);
-    memcpy(s->partial, s->path, length);
-    s->partial[length] = '.';
-    memset(s->partial + length + 1, 'X', CHOSEN);
-    int fd = mkostemp(s->partial, O_CLOEXEC);
+    size_t bytes = strlen(s->path) + NAME_ENDING_BYTES;
+    int fd = -1;
+    s->partial = take_memory(bytes, 1);
+    for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
+        snprintf(s->partial, bytes, "%s.%d-%d", s->path, (int)getpid(), i);
+        fd = open(s->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) break;
+    }
     if (fd < 0) give_up(s);
     fail_removes(s->partial);
-    if (fchmod(fd, mode_for(old)) != 0) give_up(s);
+    if (old && fchmod(fd, old->st_mode & 0777) != 0) give_up(s);
     return fd;
 }
 
