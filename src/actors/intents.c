@@ -456,7 +456,7 @@ static void look_at(struct intents *all, unsigned worker, const struct intent_ev
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
     locus_clock window = events->window(events->context, worker), now = clock_of(all, worker);
-    begin_due(all, w, now, window, events);
+    begin_due(all, w, now, window + events->ahead(events->context, worker), events);
     end_until(w, now, events);
     locus_clock start = first(&w->waiting), due = first(&w->active);
     if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;

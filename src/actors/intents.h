@@ -108,6 +108,8 @@ struct intent_events {
     void (*end)(void *context, uint64_t index);
     /* How many clocks ahead of the present one to act. */
     locus_clock (*window)(void *context, unsigned worker);
+    /* How many more in this turn, which costs little: nobody is woken for them. */
+    locus_clock (*ahead)(void *context, unsigned worker);
 };
 
 /* Reads the streams, begins and ends what is due. */

@@ -309,6 +309,7 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
     if (had_replica && !is_gone) take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
+    s->rounds.intents += flags == WIRE_BEGIN;
     return exchange_bytes(length, spot.part->length);
 }
 
@@ -570,7 +571,7 @@ static void complete_settled(struct shard *s)
 }
 
 /* Costs what there is to say, not what peers there are. */
-static void synchronize(struct shard *s, bool sync)
+static void begin_rounds(struct shard *s, bool sync)
 {
     if (sync && marks_wait(s)) take_marks(s);
     for (unsigned word = 0; word < words_of_peers(s); word++) {
@@ -592,22 +593,18 @@ static bool peers_wait(const struct shard *s)
     return false;
 }
 
-static void count_cost(struct shard *s, uint64_t began_ns, uint64_t rounds)
+static void say_what_waits(struct shard *s, bool sync)
 {
-    uint64_t cost = s->port->cpu_ns(s->port->context) - began_ns;
-    cost += rounds * s->round_ns + s->rounds.sync_bytes * s->kib_ns / 1024;
+    struct governor *g = &s->rounds.governor;
+    bool counts = sync || s->rounds.going_on > 0;
+    uint64_t began = counts ? s->port->cpu_ns(s->port->context) : 0, before = s->counters.rounds;
+    begin_rounds(s, sync);
+    uint64_t rounds = s->counters.rounds - before;
+    if (rounds == 0) return;
+    if (counts) governor_spent(g, s->port->cpu_ns(s->port->context) - began, rounds, s->rounds.sync_bytes);
     s->rounds.sync_bytes = 0;
-    s->rounds.sync_cost_ns += cost;
-}
-
-static void govern(struct shard *s)
-{
-    struct rounds *all = &s->rounds;
-    uint64_t most = all->sync_cost_ns + ROUNDS_SERVED_NS_MAX, served = all->served_ns < most ? all->served_ns : most;
-    uint64_t pause = ROUNDS_GOVERNOR * (all->sync_cost_ns + served);
-    if (pause < s->round_pause_ns) pause = s->round_pause_ns;
-    all->sync_cost_ns = all->served_ns = 0;
-    all->sync_ns = s->port->now_ns(s->port->context) + pause;
+    if (sync)
+        governor_pause(g, s->port->now_ns(s->port->context), s->counters.rounds, s->rounds.intents, s->intents.clock);
 }
 
 uint64_t rounds_turn(struct shard *s)
@@ -616,40 +613,26 @@ uint64_t rounds_turn(struct shard *s)
     look_at_windows(s);
     if (all->settles > 0 && s->marks && settles_replicas(s)) ask_for_rounded(s);
     bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
-    bool sync = s->now_ns >= all->sync_ns || all->settles > 0;
-    if (waits) {
-        bool counts = sync || all->going_on > 0;
-        uint64_t began = counts ? s->port->cpu_ns(s->port->context) : 0;
-        uint64_t rounds = s->counters.rounds;
-        synchronize(s, sync);
-        if (counts && s->counters.rounds > rounds) count_cost(s, began, s->counters.rounds - rounds);
-        if (sync && s->counters.rounds > rounds) govern(s);
-    }
+    bool sync = governor_allows(&all->governor, s->now_ns) || all->settles > 0;
+    if (waits) say_what_waits(s, sync);
     if (all->settles > 0) complete_settled(s);
     /* What was marked, or queued for another peer, during this turn is looked at in the next: nobody else wakes us for it. */
     s->marks_seen = marks_wait(s);
     if (peers_wait(s)) return s->now_ns;
     if (all->waiting == 0 && !s->marks_seen) return UINT64_MAX;
-    if (s->now_ns < all->sync_ns) return all->sync_ns;
+    if (!governor_allows(&all->governor, s->now_ns)) return all->governor.due_ns;
     return s->marks_seen ? s->now_ns : UINT64_MAX;
 }
 
-/* Serving the rounds of others counts, too; but time that passes without rounds of our own, when none had to wait, pays for it:
- * else one that only serves for long would owe a long pause. */
-static void count_served(struct shard *s, uint64_t cost_ns)
+void rounds_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
 {
-    struct rounds *all = &s->rounds;
-    uint64_t since = all->sync_ns > all->served_at_ns ? all->sync_ns : all->served_at_ns;
-    uint64_t paid = s->now_ns > since ? (s->now_ns - since) / ROUNDS_GOVERNOR : 0;
-    all->served_ns -= paid < all->served_ns ? paid : all->served_ns;
-    all->served_ns += cost_ns;
-    all->served_at_ns = s->now_ns;
+    governor_served(&s->rounds.governor, s->now_ns, cpu_ns, s->rounds.ended_one, bytes);
+    s->rounds.ended_one = false;
 }
 
-void rounds_heard(struct shard *s, unsigned peer, uint64_t cost_ns, bool synchronizes)
+void rounds_heard(struct shard *s, unsigned peer)
 {
     struct peer_round *p = &s->rounds.peer[peer];
-    if (synchronizes) count_served(s, cost_ns + (s->rounds.ended_one ? s->round_ns : 0));
     s->rounds.ended_one = false;
     if (p->replicas > 0) {
         uint64_t us = (s->now_ns - p->heard_ns) / 1000;
@@ -660,10 +643,30 @@ void rounds_heard(struct shard *s, unsigned peer, uint64_t cost_ns, bool synchro
     p->heard_ns = s->now_ns;
 }
 
+/* Will the next turn, for something that need not be said at once? */
+static bool will_synchronize(const struct shard *s)
+{
+    if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
+    if (marks_wait(s)) return true;
+    for (unsigned word = 0; word < words_of_peers(s); word++) {
+        for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
+            const struct peer_round *p = &s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (list_length(&p->lazy) || list_length(&p->refresh)) return true;
+        }
+    }
+    return false;
+}
+
 locus_clock rounds_window(void *shard, unsigned worker)
 {
     const struct shard *s = shard;
     return s->acts_immediately ? INT64_MAX : s->rounds.window[worker];
+}
+
+locus_clock rounds_ahead(void *shard, unsigned worker)
+{
+    const struct shard *s = shard;
+    return !s->acts_immediately && will_synchronize(s) ? governor_ahead(&s->rounds.governor, worker) : 0;
 }
 
 /* ---- what the owner says ---- */
@@ -793,7 +796,7 @@ static int init_peer(struct shard *s, struct peer_round *p)
 int rounds_init(struct shard *s)
 {
     struct rounds *all = &s->rounds;
-    int rc = 0;
+    int rc = governor_init(&all->governor, s->workers);
     all->room = room_of_round(s->nodes);
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->window = calloc(s->workers, sizeof *all->window);
@@ -819,6 +822,7 @@ void rounds_fini(struct shard *s)
         free(p->refresh.index);
         free(p->timing);
     }
+    governor_fini(&all->governor);
     bitset_fini(&all->rounded);
     free(all->peer);
     free(all->soon);

@@ -11,12 +11,10 @@
  *   lazy      updates of replicas, expired intents
  *   refresh   rows of ours that changed, for their holders
  *
- * Lazy and refreshes only synchronize, and wait for the governor: rounds of them start no sooner than ROUNDS_GOVERNOR
- * times the processor time after the last ones that those took, so that synchronizing leaves the cores to the trainers
- * (time of this thread: where cores are shared the clock counts what others had, and replicas got several times as old).
- * A round that leaves something behind is followed by the next at once, which counts as well.
- * With many peers most of that time is not the shard's but what sending and receiving frames takes: shard_config's
- * round_ns, kib_ns. What changed is known by marks (store/marks.h): a round costs what changed, not what is replicated.
+ * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts processor time of this thread:
+ * where cores are shared the clock counts what others had, and replicas got several times as old. A round that leaves
+ * something behind is followed by the next at once, which counts as well. What changed is known by marks (store/marks.h): a
+ * round costs what changed, not what is replicated.
  *
  * An owner that had added nothing but a replica's own updates says so, and does not send the row back. As floats the two may differ
  * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row.
@@ -29,6 +27,7 @@
 #ifndef LOCUS_ACTORS_ROUNDS_H
 #define LOCUS_ACTORS_ROUNDS_H
 
+#include "actors/governor.h"
 #include "actors/record.h"
 #include "actors/timing.h"
 #include "store/bitset.h"
@@ -36,10 +35,8 @@
 struct shard;
 
 enum {
-    ROUNDS_GOVERNOR = 4,
     ROUNDS_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
     ROUNDS_BYTES_MIN = 1 << 14,
-    ROUNDS_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
 };
 
 enum rounds_class { ROUNDS_URGENT = 1, ROUNDS_LAZY = 2, ROUNDS_POKE = 4 };
@@ -69,11 +66,9 @@ struct rounds {
     size_t room;             /* bytes that a round may carry, with its answers */
     uint64_t windows_ns;     /* when they were last looked at */
     bool windows_changed;
-    uint64_t sync_ns;        /* not before: the governor's next moment */
-    uint64_t sync_cost_ns;   /* processor time of synchronizing since the last one began, */
-    uint64_t served_ns;      /*   and of serving others' that was not yet paid for by waiting, */
-    uint64_t served_at_ns;   /*   when it was last counted */
-    uint64_t sync_bytes;     /* that our rounds and their answers carried since then */
+    struct governor governor;
+    uint64_t sync_bytes;     /* that our rounds and their answers carried in this turn */
+    uint64_t intents;        /* that they carried so far */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
@@ -96,6 +91,7 @@ void rounds_fetch_found(void *shard, uint64_t index);
 void rounds_want(void *shard, uint64_t index);
 void rounds_unwant(void *shard, uint64_t index);
 locus_clock rounds_window(void *shard, unsigned worker);
+locus_clock rounds_ahead(void *shard, unsigned worker);
 
 /* A set of the key's replica waits to be said. */
 void rounds_say_set(struct shard *, struct record *);
@@ -119,7 +115,9 @@ const char *rounds_refresh(struct shard *, unsigned peer, const struct wire_entr
 const char *rounds_poke(struct shard *, const struct wire_entry *);
 const char *rounds_end(struct shard *, unsigned peer, const struct wire_entry *);
 
-/* A frame arrived from the peer, and took so long to serve; `synchronizes`: it was mostly that. */
-void rounds_heard(struct shard *, unsigned peer, uint64_t cost_ns, bool synchronizes);
+/* A frame arrived from the peer. */
+void rounds_heard(struct shard *, unsigned peer);
+/* It synchronized, and serving it took so much processor time. */
+void rounds_served(struct shard *, uint64_t cpu_ns, uint64_t bytes);
 
 #endif

@@ -19,9 +19,13 @@ enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 #define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
 #define RECLAIM_PAUSE_MAX_NS UINT64_C(1000000000)
 
-static int init_parts(struct shard *s)
+static int init_parts(struct shard *s, const struct shard_config *c)
 {
     const struct keyspace *k = &s->store->keyspace;
+    struct governor *g = &s->rounds.governor;
+    g->round_ns = c->round_ns;
+    g->kib_ns = c->kib_ns;
+    if (c->max_rounds_per_second) g->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
     s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     if (!s->asked_bytes || !s->active || rounds_init(s)) return -ENOMEM;
@@ -44,14 +48,11 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .rank = c->store->home.rank,
                         .workers = c->workers,
                         .window_bytes = c->window_bytes,
-                        .round_ns = c->round_ns,
-                        .kib_ns = c->kib_ns,
                         .acts_immediately = c->acts_immediately,
                         .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
-    if (c->max_rounds_per_second) s->round_pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
     mover_init(&s->mover, s->store);
-    int rc = init_parts(s);
+    int rc = init_parts(s, c);
     if (rc == 0 && c->clock && heeds_intents(s)) rc = intents_init(&s->intents, c->workers, c->clock, c->node_keys);
     if (rc) shard_fini(s);
     return rc;
@@ -144,8 +145,8 @@ static void reclaim(struct shard *s)
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    const struct intent_events events = {s,           rounds_fetch,  rounds_fetch_found,
-                                         rounds_want, rounds_unwant, rounds_window};
+    const struct intent_events events = {
+        s, rounds_fetch, rounds_fetch_found, rounds_want, rounds_unwant, rounds_window, rounds_ahead};
     s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) access_go_on(s);
@@ -286,10 +287,10 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
 {
     struct wire_cursor cursor = wire_cursor(f, body);
     bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0, cost_ns = 0;
+    uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0;
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (is_sync && s->marks) cost_ns = serving_ns(s, is_large, cpu_ns) + f->body_bytes * s->kib_ns / 1024;
-    if (s->marks) rounds_heard(s, peer, cost_ns, is_sync);
+    if (is_sync && s->marks) rounds_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
+    if (s->marks) rounds_heard(s, peer);
     return why;
 }
 

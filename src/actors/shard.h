@@ -49,10 +49,7 @@ struct shard {
     enum locus_technique technique;
     bool moves; /* rows may move between nodes, or be replicated */
     bool acts_immediately;
-    uint64_t round_pause_ns; /* between rounds that synchronize, at least */
-    uint64_t round_ns;       /* what one takes beside the shard's own time; */
-    uint64_t kib_ns;         /* and a KiB of it */
-    unsigned number;         /* among the shards of a node */
+    unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     uint64_t now_ns; /* when the last frame or request came, or the last turn began */
     size_t window_bytes;

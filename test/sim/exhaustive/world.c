@@ -345,9 +345,9 @@ static void message_arrives(unsigned from, unsigned to)
 static void shard_turns(unsigned node, bool synchronizes)
 {
     struct shard *s = &world.node[node].shard;
-    if (!synchronizes) s->rounds.sync_ns = UINT64_MAX;
+    if (!synchronizes) s->rounds.governor.due_ns = UINT64_MAX;
     shard_turn(s, 0);
-    s->rounds.sync_ns = 0;
+    s->rounds.governor.due_ns = 0;
 }
 
 void world_do(struct world_choice c)

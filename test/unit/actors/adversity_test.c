@@ -115,7 +115,7 @@ TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
 TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
 {
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 2, KEYS, LENGTH, 1, 1 << 20, 1);
-    for (unsigned n = 0; n < 2; n++) w->node[n].shard.round_ns = 4200;
+    for (unsigned n = 0; n < 2; n++) w->node[n].shard.rounds.governor.round_ns = 4200;
     struct shard *s = &w->node[0].shard;
     locus_key theirs = key_of(w, 1), ours = key_of(w, 0);
     for (int i = 0; i < 100000; i++) {
@@ -130,7 +130,7 @@ TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
     CHECK_EQ(s->counters.rounds, 1);
-    CHECK(s->rounds.sync_ns <= w->now_ns + ROUNDS_GOVERNOR * (UINT64_C(1) * ROUNDS_SERVED_NS_MAX + MS));
+    CHECK(s->rounds.governor.due_ns <= w->now_ns + GOVERNOR_FACTOR * (UINT64_C(1) * GOVERNOR_SERVED_NS_MAX + MS));
     world_free(w);
 }
 
@@ -140,7 +140,7 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
     static const float many[LONG] = {1};
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 4, ROWS, LONG, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->round_ns = 4200, s->kib_ns = 2300;
+    s->rounds.governor.round_ns = 4200, s->rounds.governor.kib_ns = 2300;
     for (int turn = 0; turn < 2000; turn++) {
         const char *why;
         for (locus_key key = 0; key < ROWS; key += 1 + (locus_key)turn % 3)

@@ -15,7 +15,7 @@ struct desk {
     locus_clock clock[WORKERS];
     const locus_clock *clocks[WORKERS];
     uint64_t node_keys;
-    locus_clock window;
+    locus_clock window, ahead;
     int wanted[KEYS];
     long begun, ended;
 };
@@ -48,9 +48,15 @@ static locus_clock window(void *context, unsigned worker)
     return ((struct desk *)context)->window;
 }
 
+static locus_clock ahead(void *context, unsigned worker)
+{
+    (void)worker;
+    return ((struct desk *)context)->ahead;
+}
+
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, look, look, begin, end, window};
+    const struct intent_events events = {d, look, look, begin, end, window, ahead};
     intents_turn(&d->intents, &events);
 }
 
@@ -125,6 +131,36 @@ TEST(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often)
     advance(&d, 0, START + 10);
     check_wanted(&d, 0, KEYS, 0);
     CHECK_EQ(d.ended, 2 * NAMED);
+    stream_close(s, true);
+    close_desk(&d);
+}
+
+TEST(intents, what_rides_along_begins_early_and_wakes_nobody)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    CHECK(!signal_key(&d, s, 7, WINDOW + 20, WINDOW + 30));
+    turn(&d);
+    check_wanted(&d, 7, 1, 0);
+    set_clock(&d, 0, 1);
+    CHECK(!intents_have_news(&d.intents));
+    d.ahead = 19;
+    turn(&d);
+    check_wanted(&d, 7, 1, 0);
+    d.ahead = 20;
+    turn(&d);
+    check_wanted(&d, 7, 1, 1);
+    d.ahead = 0;
+    CHECK(!signal_key(&d, s, 8, WINDOW + 20, WINDOW + 30)); /* the window is as it was */
+    turn(&d);
+    check_wanted(&d, 7, 1, 1);
+    CHECK(!intents_advanced(&d.intents, 0, 20));
+    CHECK(intents_advanced(&d.intents, 0, 21));
+    advance(&d, 0, 21);
+    check_wanted(&d, 7, 2, 1);
+    advance(&d, 0, WINDOW + 30);
+    check_wanted(&d, 7, 2, 0);
     stream_close(s, true);
     close_desk(&d);
 }

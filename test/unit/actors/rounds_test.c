@@ -9,7 +9,7 @@ enum { NODES = 2, KEYS = 64, LENGTH = 4, LONG = 64 };
 static struct world *open_world(void)
 {
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, NODES, KEYS, LENGTH, 1, 1 << 20, 1);
-    for (unsigned n = 0; n < NODES; n++) w->node[n].shard.round_ns = ROUND_NS;
+    for (unsigned n = 0; n < NODES; n++) w->node[n].shard.rounds.governor.round_ns = ROUND_NS;
     return w;
 }
 
@@ -37,7 +37,7 @@ TEST(rounds, the_governor_counts_the_frames_of_a_round)
     w->now_ns = 5000;
     CHECK_EQ(change(w, 0), 1);
     world_deliver_all(w);
-    w->now_ns += ROUNDS_GOVERNOR * ROUND_NS - 1;
+    w->now_ns += GOVERNOR_FACTOR * ROUND_NS - 1;
     CHECK_EQ(change(w, 0), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 0), 1);
@@ -53,7 +53,7 @@ TEST(rounds, the_governor_counts_the_frames_of_rounds_that_it_serves)
     world_deliver_all(w);
     CHECK_EQ(change(w, 1), 1); /* had none of its own before; from now on it pauses for both */
     world_deliver_all(w);
-    w->now_ns += 2 * ROUNDS_GOVERNOR * ROUND_NS - 1;
+    w->now_ns += 2 * GOVERNOR_FACTOR * ROUND_NS - 1;
     CHECK_EQ(change(w, 1), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 1), 1);
@@ -68,7 +68,7 @@ static struct world *change_all(unsigned nodes)
 {
     static const float ones[LONG] = {1};
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
-    w->node[0].shard.round_ns = ROUND_NS;
+    w->node[0].shard.rounds.governor.round_ns = ROUND_NS;
     for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
         struct spot spot = store_spot(&w->node[0].store, key);
         if (spot_home(spot) == 0) shard_write(&w->node[0].shard, spot, ones, ROW_ADD);
@@ -111,10 +111,10 @@ TEST(rounds, that_go_on_count_for_the_governor)
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK_EQ(w->node[0].shard.counters.rounds, 6);
     world_deliver_all(w);
-    w->now_ns += ROUNDS_GOVERNOR * 3 * ROUND_NS;
+    w->now_ns += GOVERNOR_FACTOR * 3 * ROUND_NS;
     CHECK_EQ(change(w, 0), 3);
     world_deliver_all(w);
-    w->now_ns += ROUNDS_GOVERNOR * 6 * ROUND_NS - 1;
+    w->now_ns += GOVERNOR_FACTOR * 6 * ROUND_NS - 1;
     CHECK_EQ(change(w, 0), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 0), 3);
@@ -131,4 +131,117 @@ TEST(rounds, between_two_nodes_are_large)
     CHECK(world_is_quiet(w));
     CHECK_EQ(w->node[0].shard.counters.rounds, 1);
     world_free(w);
+}
+
+/* ---- what rides along ---- */
+
+enum { CLOCKS_A_PAUSE = 10 };
+
+/* Node 0 has a replica of a row of node 1's; `other` is another row there, which it is going to want. */
+struct ride {
+    struct world *w;
+    struct shard *s;
+    struct spot shared;
+    uint64_t other;
+    struct intent_stream *stream;
+};
+
+static void all_turn(struct world *w)
+{
+    for (int i = 0; i < 3; i++) {
+        for (unsigned n = 0; n < NODES; n++) shard_turn(&w->node[n].shard, w->now_ns);
+        world_deliver_all(w);
+    }
+}
+
+/* The replica changes, and the governor's next moment has come. */
+static void change_and_pause(struct ride *r)
+{
+    static const float one[LENGTH] = {1};
+    r->w->now_ns = r->s->rounds.governor.due_ns;
+    r->w->node[0].clock[0] += CLOCKS_A_PAUSE;
+    CHECK_EQ(row_add(r->shared, one), 1);
+}
+
+static struct ride open_ride(void)
+{
+    struct ride r = {.w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 1 << 20, 1)};
+    locus_key key = key_of_home(r.w, 1), other = key + 1;
+    r.s = &r.w->node[0].shard;
+    r.s->rounds.governor.round_ns = ROUND_NS;
+    r.shared = store_spot(&r.w->node[0].store, key);
+    while (spot_home(store_spot(&r.w->node[0].store, other)) != 1) other++;
+    r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
+    for (unsigned n = NODES; n-- > 0;) rounds_want(&r.w->node[n].shard, r.shared.index);
+    all_turn(r.w);
+    r.stream = stream_open(&r.s->intents, 0);
+    for (int i = 0; i < 3; i++) {
+        change_and_pause(&r);
+        all_turn(r.w);
+    }
+    CHECK_EQ(governor_ahead(&r.s->rounds.governor, 0), 2 * CLOCKS_A_PAUSE);
+    return r;
+}
+
+static void close_ride(struct ride *r)
+{
+    all_turn(r->w);
+    stream_close(r->stream, true);
+    world_free(r->w);
+}
+
+/* An intent that is `ahead` clocks beyond the window. */
+static void intend(struct ride *r, locus_clock ahead)
+{
+    locus_clock start = r->w->node[0].clock[0] + r->s->rounds.window[0] + ahead;
+    CHECK_EQ(stream_add(r->stream, start, start + 1, false, r->other), 0);
+    stream_publish(r->stream);
+}
+
+static int wanted(const struct ride *r)
+{
+    return (int)r->s->records.standing[r->other].wanted;
+}
+
+TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
+{
+    struct ride r = open_ride();
+    uint64_t before = r.s->counters.rounds;
+    intend(&r, 2 * CLOCKS_A_PAUSE - 1);
+    shard_turn(r.s, r.w->now_ns); /* the governor does not allow it, and nothing waits */
+    CHECK_EQ(wanted(&r), 0);
+    r.w->now_ns = r.s->rounds.governor.due_ns;
+    shard_turn(r.s, r.w->now_ns); /* now it does, but still nothing waits */
+    CHECK_EQ(wanted(&r), 0);
+    static const float one[LENGTH] = {1};
+    CHECK_EQ(row_add(r.shared, one), 1);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 1);
+    CHECK_EQ(r.s->counters.rounds, before + 1);
+    CHECK_EQ(bytes_to(r.w, 1), wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0)); /* and its end */
+    close_ride(&r);
+}
+
+TEST(rounds, that_synchronize_leave_later_intents_alone)
+{
+    struct ride r = open_ride();
+    intend(&r, 2 * CLOCKS_A_PAUSE + CLOCKS_A_PAUSE);
+    change_and_pause(&r);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 0);
+    close_ride(&r);
+}
+
+TEST(rounds, that_carry_many_intents_take_none_along)
+{
+    struct ride r = open_ride();
+    r.s->rounds.intents += 1000;
+    change_and_pause(&r);
+    all_turn(r.w);
+    intend(&r, CLOCKS_A_PAUSE);
+    change_and_pause(&r);
+    r.w->node[0].clock[0] -= CLOCKS_A_PAUSE;
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 0);
+    close_ride(&r);
 }

@@ -1,0 +1,71 @@
+#include "actors/governor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int governor_init(struct governor *g, unsigned workers)
+{
+    g->workers = workers;
+    g->then = calloc(workers, sizeof *g->then);
+    g->ahead = calloc(workers, sizeof *g->ahead);
+    return g->then && g->ahead ? 0 : -ENOMEM;
+}
+
+void governor_fini(struct governor *g)
+{
+    free(g->then);
+    free(g->ahead);
+    *g = (struct governor){0};
+}
+
+static uint64_t platform_ns(const struct governor *g, uint64_t rounds, uint64_t bytes)
+{
+    return rounds * g->round_ns + bytes * g->kib_ns / 1024;
+}
+
+void governor_spent(struct governor *g, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
+{
+    g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
+}
+
+/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else one that only serves for
+ * long would owe a long pause. */
+void governor_served(struct governor *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes)
+{
+    uint64_t since = g->due_ns > g->served_at_ns ? g->due_ns : g->served_at_ns;
+    uint64_t paid = now_ns > since ? (now_ns - since) / GOVERNOR_FACTOR : 0;
+    g->served_ns -= paid < g->served_ns ? paid : g->served_ns;
+    g->served_ns += cpu_ns + platform_ns(g, rounds, bytes);
+    g->served_at_ns = now_ns;
+}
+
+static uint64_t take_pause(struct governor *g)
+{
+    uint64_t most = g->cost_ns + GOVERNOR_SERVED_NS_MAX, served = g->served_ns < most ? g->served_ns : most;
+    uint64_t pause = GOVERNOR_FACTOR * (g->cost_ns + served);
+    g->cost_ns = g->served_ns = 0;
+    return pause > g->pause_ns ? pause : g->pause_ns;
+}
+
+/* As many clocks as pass in two pauses like the one that begins. After a longer one, or one that quiesce cut short, as many as
+ * a part of it, and as all of it, had. */
+static void look_ahead(struct governor *g, unsigned worker, locus_clock now, double pauses)
+{
+    locus_clock passed = now - g->then[worker];
+    g->then[worker] = now;
+    g->ahead[worker] = passed > 0 ? (locus_clock)(2 * pauses * (double)passed) : 0;
+}
+
+void governor_pause(struct governor *g, uint64_t now_ns, uint64_t rounds, uint64_t intents,
+                    const locus_clock *const *clock)
+{
+    uint64_t pause = take_pause(g), since = now_ns - g->began_ns;
+    double pauses = pause < since ? (double)pause / (double)since : 1;
+    for (unsigned w = 0; clock && w < g->workers; w++)
+        look_ahead(g, w, __atomic_load_n(clock[w], __ATOMIC_RELAXED), pauses);
+    g->rounds_are_sparse = intents - g->intents <= GOVERNOR_FEW_INTENTS * (rounds - g->rounds);
+    g->intents = intents;
+    g->rounds = rounds;
+    g->began_ns = now_ns;
+    g->due_ns = now_ns + pause;
+}

@@ -1,0 +1,105 @@
+/* governor_test.c - how long to pause between two synchronizations, and how far ahead of the window to act with one. */
+#include "actors/governor.h"
+
+#include "test.h"
+
+enum { WORKERS = 2 };
+
+static locus_clock now_of[WORKERS];
+static const locus_clock *const clocks[WORKERS] = {&now_of[0], &now_of[1]};
+
+static struct governor opened(void)
+{
+    struct governor g = {.round_ns = 1000, .kib_ns = 100};
+    CHECK_EQ(governor_init(&g, WORKERS), 0);
+    now_of[0] = now_of[1] = 0;
+    return g;
+}
+
+TEST(governor, pauses_in_proportion_to_what_it_took)
+{
+    struct governor g = opened();
+    CHECK(governor_allows(&g, 0));
+    governor_spent(&g, 500, 3, 2048);
+    governor_pause(&g, 10000, 3, 0, clocks);
+    CHECK_EQ(g.due_ns, 10000 + GOVERNOR_FACTOR * (500 + 3 * 1000 + 2 * 100));
+    CHECK(!governor_allows(&g, g.due_ns - 1));
+    CHECK(governor_allows(&g, g.due_ns));
+    governor_pause(&g, 100000, 6, 0, clocks);
+    CHECK_EQ(g.due_ns, 100000);
+    g.pause_ns = 7000;
+    governor_pause(&g, 200000, 6, 0, clocks);
+    CHECK_EQ(g.due_ns, 207000);
+    governor_fini(&g);
+}
+
+TEST(governor, counts_what_it_serves_until_time_has_paid_for_it)
+{
+    struct governor g = opened();
+    governor_served(&g, 1000, 300, 1, 1024);
+    governor_served(&g, 1000, 300, 0, 0);
+    governor_pause(&g, 1000, 1, 0, clocks);
+    CHECK_EQ(g.due_ns, 1000 + GOVERNOR_FACTOR * (300 + 1000 + 100 + 300));
+    uint64_t due = g.due_ns;
+    governor_served(&g, due, 5000, 0, 0);
+    governor_served(&g, due + GOVERNOR_FACTOR * 5000, 700, 0, 0);
+    governor_pause(&g, due + GOVERNOR_FACTOR * 5000, 2, 0, clocks);
+    CHECK_EQ(g.due_ns, due + GOVERNOR_FACTOR * (5000 + 700));
+    governor_served(&g, g.due_ns, UINT64_MAX / 8, 0, 0);
+    due = g.due_ns;
+    governor_pause(&g, due, 3, 0, clocks);
+    CHECK_EQ(g.due_ns, due + (uint64_t)GOVERNOR_FACTOR * GOVERNOR_SERVED_NS_MAX);
+    governor_fini(&g);
+}
+
+/* Synchronizes at `now_ns` with a pause of `pause_ns` behind. */
+static void synchronize(struct governor *g, uint64_t now_ns, uint64_t pause_ns, uint64_t rounds, uint64_t intents)
+{
+    governor_spent(g, pause_ns / GOVERNOR_FACTOR, 0, 0);
+    governor_pause(g, now_ns, g->rounds + rounds, g->intents + intents, clocks);
+}
+
+TEST(governor, looks_two_pauses_ahead_of_each_worker)
+{
+    struct governor g = opened();
+    synchronize(&g, 10000, 8000, 1, 1);
+    now_of[0] = 30;
+    synchronize(&g, 18000, 8000, 1, 1);
+    CHECK_EQ(governor_ahead(&g, 0), 60);
+    CHECK_EQ(governor_ahead(&g, 1), 0);
+    now_of[0] = 130, now_of[1] = 8;
+    synchronize(&g, 58000, 8000, 1, 1); /* five pauses passed */
+    CHECK_EQ(governor_ahead(&g, 0), 40);
+    CHECK_EQ(governor_ahead(&g, 1), 3);
+    now_of[0] = 131;
+    synchronize(&g, 58010, 8000, 1, 1); /* quiesce does not wait */
+    CHECK_EQ(governor_ahead(&g, 0), 2);
+    now_of[0] = 0; /* a worker opened again */
+    synchronize(&g, 66010, 8000, 1, 1);
+    CHECK_EQ(governor_ahead(&g, 0), 0);
+    synchronize(&g, 66010, 8000, 1, 1);
+    CHECK_EQ(governor_ahead(&g, 0), 0);
+    governor_fini(&g);
+}
+
+TEST(governor, lets_nothing_ride_along_where_rounds_carry_many_intents)
+{
+    struct governor g = opened();
+    synchronize(&g, 8000, 8000, 1, 0);
+    now_of[0] = 10;
+    synchronize(&g, 16000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS + 1);
+    CHECK_EQ(governor_ahead(&g, 0), 0);
+    now_of[0] = 20;
+    synchronize(&g, 24000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS);
+    CHECK_EQ(governor_ahead(&g, 0), 20);
+    governor_fini(&g);
+}
+
+TEST(governor, knows_no_clocks_where_there_are_no_intents)
+{
+    struct governor g = opened();
+    governor_pause(&g, 1000, 1, 0, NULL);
+    governor_pause(&g, 2000, 1, 0, NULL);
+    CHECK_EQ(governor_ahead(&g, 0), 0);
+    governor_fini(&g);
+}
