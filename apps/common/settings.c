@@ -58,12 +58,6 @@ void settings_options(struct settings *s, struct args_list *list)
          .target = &s->technique,
          .choices = techniques,
          .help = "how rows are managed: adaptive, static, relocate,\nreplicate or full"},
-        {.name = "--sampling",
-         .argument = "LEVEL",
-         .kind = ARGS_CHOICE,
-         .target = &s->sampling,
-         .choices = samplings,
-         .help = "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"},
         {.name = "--out",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -85,6 +79,17 @@ struct args_option settings_data(struct settings *s, const char *help)
 {
     return (struct args_option){
         .name = "--data", .argument = "PATH", .kind = ARGS_TEXT, .target = &s->data, .help = help};
+}
+
+struct args_option settings_sampling(struct settings *s)
+{
+    return (struct args_option){
+        .name = "--sampling",
+        .argument = "LEVEL",
+        .kind = ARGS_CHOICE,
+        .target = &s->sampling,
+        .choices = samplings,
+        .help = "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"};
 }
 
 struct args_option settings_eval_every(struct settings *s, const char *help)
@@ -133,7 +138,8 @@ const char *settings_sampling_name(int sampling)
 void settings_open_crew(const struct settings *s, struct crew *crew, const struct locus_table *tables,
                         size_t table_count, uint64_t digest)
 {
-    double numbers[] = {(double)s->epochs, (double)s->eval_every, (double)s->seed, (double)s->workers, s->sampling};
+    double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
+                        (double)s->workers, s->sampling,           (double)s->seconds};
     struct crew_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,

@@ -26,11 +26,12 @@ struct settings {
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
 void settings_init(struct settings *);
 
-/* Adds --epochs, --seed, --workers, --technique, --sampling, --out, --json and --baseline. */
+/* Adds --epochs, --seed, --workers, --technique, --out, --json and --baseline. */
 void settings_options(struct settings *, struct args_list *);
 
-/* One option each: --data, --eval-every, --seconds. */
+/* One option each: --data, --sampling, --eval-every, --seconds. */
 struct args_option settings_data(struct settings *, const char *help);
+struct args_option settings_sampling(struct settings *);
 struct args_option settings_eval_every(struct settings *, const char *help);
 struct args_option settings_seconds(struct settings *, const char *help);
 /* --batch and --lr, whose targets are the program's. */

@@ -41,10 +41,20 @@ static bool has_file(const char *folder, const char *file)
     char path[PATH_BYTES];
     struct stat about;
     path_of(path, folder, file);
-    return stat(path, &about) == 0;
+    if (stat(path, &about) == 0) return true;
+    if (errno != ENOENT) fail("%s: %s", path, strerror(errno));
+    return false;
 }
 
-static struct fact parse_line(struct graph *g, const struct lines *l)
+/* One that no training fact has could only be guessed. */
+static uint32_t trained_relation(const struct graph *g, const struct lines *l, const char *name, size_t length)
+{
+    uint32_t relation = names_find(&g->relations, name, length);
+    if (relation == NAMES_NONE) lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(length), name);
+    return relation;
+}
+
+static struct fact parse_line(struct graph *g, const struct lines *l, enum graph_split split)
 {
     static const char *const fields_are[] = {"subject", "relation", "object"};
     const char *fields[3];
@@ -60,7 +70,8 @@ static struct fact parse_line(struct graph *g, const struct lines *l)
     }
     return (struct fact){
         .subject = names_add(&g->entities, fields[0], lengths[0]),
-        .relation = names_add(&g->relations, fields[1], lengths[1]),
+        .relation = split == GRAPH_TRAIN ? names_add(&g->relations, fields[1], lengths[1])
+                                         : trained_relation(g, l, fields[1], lengths[1]),
         .object = names_add(&g->entities, fields[2], lengths[2]),
     };
 }
@@ -72,23 +83,9 @@ static void load_split(struct graph *g, const char *folder, enum graph_split spl
     snprintf(file, sizeof file, "%s.txt", graph_split_name(split));
     path_of(path, folder, file);
     lines_open(&l, path);
-    while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l));
+    while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l, split));
     lines_close(&l);
     if (g->splits[split].count == 0) fail("%s is empty: it must have lines of subject TAB relation TAB object", path);
-}
-
-/* A relation that no training fact has could only be guessed. */
-static void check_relations(const struct graph *g, const char *folder)
-{
-    bool *is_trained = take_memory(g->relations.count, sizeof *is_trained);
-    for (size_t i = 0; i < g->splits[GRAPH_TRAIN].count; i++)
-        is_trained[g->splits[GRAPH_TRAIN].list[i].relation] = true;
-    for (uint32_t r = 0; r < g->relations.count; r++) {
-        if (!is_trained[r])
-            fail("%s: the relation \"%s\" is in valid.txt or test.txt, but not in train.txt", folder,
-                 names_get(&g->relations, r));
-    }
-    free(is_trained);
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)
@@ -102,7 +99,6 @@ void graph_load(struct graph *g, const char *path, uint64_t seed)
         fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
     if (has_file(path, "train.txt")) {
         for (int split = 0; split < GRAPH_SPLITS; split++) load_split(g, path, (enum graph_split)split);
-        check_relations(g, path);
     } else if (has_file(path, "data.noun")) {
         wordnet_load(g, path, seed);
     } else {

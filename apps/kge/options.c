@@ -53,6 +53,7 @@ static void own_options(struct options *o, struct args_list *list)
          .kind = ARGS_FLAG,
          .target = &o->has_own_negatives,
          .help = "each fact has its own N and N; otherwise the\nfacts of a batch share them"},
+        settings_sampling(&o->common),
         settings_batch(&o->batch, 1e6, "facts of a step"),
         settings_rate(&o->rate, "learning rate of AdaGrad"),
         {.name = "--loss",

@@ -87,13 +87,15 @@ static int add(const struct place *p, struct hosts *all, const struct host *h)
 
 static int read_lines(struct hosts *all, struct place *p, FILE *f)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* with which some editors begin a file */
     char line[LINE_BYTES];
     struct host h;
     int rc = 0;
     while (rc == 0 && fgets(line, sizeof line, f)) {
         p->line++;
         if (!strchr(line, '\n') && !feof(f)) return refuse(p, "the line is too long", "...");
-        rc = parse_line(p, &h, line);
+        bool has_mark = p->line == 1 && strncmp(line, mark, sizeof mark - 1) == 0;
+        rc = parse_line(p, &h, line + (has_mark ? sizeof mark - 1 : 0));
         if (rc == 0 && *h.name) rc = add(p, all, &h);
     }
     if (rc == 0 && ferror(f)) return say_and(STATUS_USAGE, "%s cannot be read: %s", p->path, strerror(errno));

@@ -123,10 +123,26 @@ void analogies_fini(struct analogies *a)
 
 /* ---- similarity ---- */
 
+static bool is_heading(const struct lines *l, const char *field, size_t length)
+{
+    double number;
+    if (l->number != 1 || lines_number(field, length, &number)) return false;
+    return isalpha((unsigned char)*field) && strncasecmp(field, "nan", 3) != 0;
+}
+
+/* SimLex-999 has the part of speech before it, and more behind. */
+static size_t rating_column(const char **fields, const size_t *lengths, size_t count)
+{
+    static const char simlex[] = "SimLex999";
+    for (size_t i = 2; i < count; i++)
+        if (lengths[i] == sizeof simlex - 1 && strncasecmp(fields[i], simlex, lengths[i]) == 0) return i;
+    return 2;
+}
+
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
     struct lines l;
-    size_t room = 0;
+    size_t room = 0, rating = 2; /* the ratings' column */
     *s = (struct similarities){0};
     lines_open(&l, path);
     while (lines_next(&l)) {
@@ -136,10 +152,13 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         size_t count = split(&l, fields, lengths);
         if (count == 0) continue;
         if (count < 3) lines_fail(&l, "has %zu fields; a pair has two words and a rating", count);
-        if (!lines_number(fields[2], lengths[2], &pair.rating)) {
-            if (l.number == 1 && isalpha((unsigned char)*fields[2]) && strncasecmp(fields[2], "nan", 3) != 0) continue;
-            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[2]), fields[2]);
+        if (is_heading(&l, fields[2], lengths[2])) {
+            rating = rating_column(fields, lengths, count);
+            continue;
         }
+        if (count <= rating) lines_fail(&l, "has %zu fields; the heading has the ratings behind them", count);
+        if (!lines_number(fields[rating], lengths[rating], &pair.rating))
+            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[rating]), fields[rating]);
         s->total++;
         pair.a = find(v, fields[0], lengths[0]);
         pair.b = find(v, fields[1], lengths[1]);

@@ -58,6 +58,7 @@ static void task_options(struct wv_options *o, struct args_list *list)
          .kind = ARGS_FLAG,
          .target = &o->is_shared,
          .help = "the pairs of a window share theirs: faster"},
+        settings_sampling(&o->common),
         {.name = "--optimizer",
          .argument = "NAME",
          .kind = ARGS_CHOICE,

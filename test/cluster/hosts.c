@@ -168,7 +168,8 @@ TEST(hosts, ranks_follow_the_list)
 {
     struct command c;
     need_sshd();
-    hosts_are("alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
+    hosts_are("\xEF\xBB\xBF"
+              "alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
     CHECK_EQ(
         command_run(&c,
                     "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "

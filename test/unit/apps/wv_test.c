@@ -470,6 +470,29 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
     file_of("a b\n", 0);
     ends_with(load_questions, similarity, 1, "text:1: has 2 fields");
     folder_remove(folder);
+    file_of("word1 word2 POS SimLex999\na b A\n", 0);
+    ends_with(load_questions, similarity, 1, "text:2: has 3 fields");
+    folder_remove(folder);
+}
+
+TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
+{
+    static const char *const texts[] = {"a\tb\t0.25\nb,a 3\n", "Word 1,Word 2,Human (mean)\na,b,0.25\nb,a,3\n",
+                                        "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct similarities s;
+        struct vocabulary v;
+        names_init(&v.words);
+        names_add(&v.words, "a", 1);
+        names_add(&v.words, "b", 1);
+        similarities_load(&s, file_of(texts[i], 0), &v);
+        CHECK_EQ(s.total, 2);
+        CHECK_EQ(s.count, 2);
+        CHECK(s.list[0].rating == 0.25 && s.list[1].rating == 3);
+        similarities_fini(&s);
+        names_fini(&v.words);
+        folder_remove(folder);
+    }
 }
 
 TEST(wv, ranks_correlate)
