@@ -47,8 +47,8 @@ static uint64_t take_pause(struct governor *g)
     return pause > g->pause_ns ? pause : g->pause_ns;
 }
 
-/* As many clocks as pass in two pauses like the one that begins. After a longer one, or one that quiesce cut short, as many as
- * a part of it, and as all of it, had. */
+/* As many clocks as pass in two pauses like the one that begins, going by those that passed since the last one; but never more
+ * than twice these. */
 static void look_ahead(struct governor *g, unsigned worker, locus_clock now, double pauses)
 {
     locus_clock passed = now - g->then[worker];

@@ -9,8 +9,8 @@
  * intent that becomes active would have a round of its own. To most of these owners a round goes anyhow when we synchronize;
  * intents that would become active before the synchronization after the next one are acted on with this one. (Algorithm 1
  * of AdaPM, Section 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the next,
- * which is over one later.) A replica is refreshed twice more for that. Where rounds carry many intents as it is, that
- * would buy nothing, and nothing rides along.
+ * which is over one later.) A replica is refreshed up to twice more for that. Where rounds carry many intents as it is, that
+ * would buy nothing, and nothing rides along; where a clock is longer than a pause, next to nothing does.
  *
  * Callers   rounds.c
  * Memory    16 bytes a worker
@@ -59,15 +59,17 @@ static inline bool governor_allows(const struct governor *g, uint64_t now_ns)
 void governor_spent(struct governor *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
 /* The same for a frame of a peer's, which may have ended a round of its own. */
 void governor_served(struct governor *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
-/* We have synchronized. `rounds` of any kind and `intents` in them so far; the clocks of the
+/* We have synchronized, or could have with the rounds that we began. `rounds` of any kind and `intents` in them so far; the clocks of the
  * workers, NULL: there are no intents. */
 void governor_pause(struct governor *, uint64_t now_ns, uint64_t rounds, uint64_t intents,
                     const locus_clock *const *clock);
 
-/* How far beyond the worker's window intents ride along, now that we synchronize. */
-static inline locus_clock governor_ahead(const struct governor *g, unsigned worker)
+/* How far beyond the worker's window intents ride along, now that we synchronize and its clock is `now`. What was expected of
+ * a worker that then paused, or was opened again, does not count. */
+static inline locus_clock governor_ahead(const struct governor *g, unsigned worker, locus_clock now)
 {
-    return g->rounds_are_sparse ? g->ahead[worker] : 0;
+    locus_clock most = 2 * (now - g->then[worker]), ahead = g->ahead[worker] < most ? g->ahead[worker] : most;
+    return ahead > 0 ? ahead : 0;
 }
 
 #endif

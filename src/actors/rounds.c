@@ -643,11 +643,12 @@ void rounds_heard(struct shard *s, unsigned peer)
     p->heard_ns = s->now_ns;
 }
 
-/* Will the next turn, for something that need not be said at once? */
+/* Will this turn, for something that need not be said at once? */
 static bool will_synchronize(const struct shard *s)
 {
     if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
     if (marks_wait(s)) return true;
+    if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
     for (unsigned word = 0; word < words_of_peers(s); word++) {
         for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
             const struct peer_round *p = &s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
@@ -666,7 +667,12 @@ locus_clock rounds_window(void *shard, unsigned worker)
 locus_clock rounds_ahead(void *shard, unsigned worker)
 {
     const struct shard *s = shard;
-    return !s->acts_immediately && will_synchronize(s) ? governor_ahead(&s->rounds.governor, worker) : 0;
+    return s->rounds.takes_along ? governor_ahead(&s->rounds.governor, worker, clock_of(s, worker)) : 0;
+}
+
+void rounds_look(struct shard *s)
+{
+    s->rounds.takes_along = s->rounds.governor.rounds_are_sparse && !s->acts_immediately && will_synchronize(s);
 }
 
 /* ---- what the owner says ---- */

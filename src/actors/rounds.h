@@ -69,6 +69,7 @@ struct rounds {
     struct governor governor;
     uint64_t sync_bytes;     /* that our rounds and their answers carried in this turn */
     uint64_t intents;        /* that they carried so far */
+    bool takes_along;        /* in this turn intents may ride along */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
@@ -92,6 +93,8 @@ void rounds_want(void *shard, uint64_t index);
 void rounds_unwant(void *shard, uint64_t index);
 locus_clock rounds_window(void *shard, unsigned worker);
 locus_clock rounds_ahead(void *shard, unsigned worker);
+/* Before a turn looks at intents: can some ride along? */
+void rounds_look(struct shard *);
 
 /* A set of the key's replica waits to be said. */
 void rounds_say_set(struct shard *, struct record *);

@@ -150,7 +150,10 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) access_go_on(s);
-    if (s->intents.workers) intents_turn(&s->intents, &events);
+    if (s->intents.workers) {
+        rounds_look(s);
+        intents_turn(&s->intents, &events);
+    }
     uint64_t due_ns = rounds_turn(s);
     reclaim(s);
     if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;

@@ -59,39 +59,58 @@ static void synchronize(struct governor *g, uint64_t now_ns, uint64_t pause_ns, 
     governor_pause(g, now_ns, g->rounds + rounds, g->intents + intents, clocks);
 }
 
+/* When as many clocks have passed since as before. */
+static locus_clock ahead_later(const struct governor *g, unsigned worker)
+{
+    return governor_ahead(g, worker, g->then[worker] + 1000);
+}
+
 TEST(governor, looks_two_pauses_ahead_of_each_worker)
 {
     struct governor g = opened();
     synchronize(&g, 10000, 8000, 1, 1);
     now_of[0] = 30;
     synchronize(&g, 18000, 8000, 1, 1);
-    CHECK_EQ(governor_ahead(&g, 0), 60);
-    CHECK_EQ(governor_ahead(&g, 1), 0);
+    CHECK_EQ(ahead_later(&g, 0), 60);
+    CHECK_EQ(ahead_later(&g, 1), 0);
     now_of[0] = 130, now_of[1] = 8;
     synchronize(&g, 58000, 8000, 1, 1); /* five pauses passed */
-    CHECK_EQ(governor_ahead(&g, 0), 40);
-    CHECK_EQ(governor_ahead(&g, 1), 3);
+    CHECK_EQ(ahead_later(&g, 0), 40);
+    CHECK_EQ(ahead_later(&g, 1), 3);
     now_of[0] = 131;
     synchronize(&g, 58010, 8000, 1, 1); /* quiesce does not wait */
-    CHECK_EQ(governor_ahead(&g, 0), 2);
+    CHECK_EQ(ahead_later(&g, 0), 2);
     now_of[0] = 0; /* a worker opened again */
     synchronize(&g, 66010, 8000, 1, 1);
-    CHECK_EQ(governor_ahead(&g, 0), 0);
+    CHECK_EQ(ahead_later(&g, 0), 0);
     synchronize(&g, 66010, 8000, 1, 1);
-    CHECK_EQ(governor_ahead(&g, 0), 0);
+    CHECK_EQ(ahead_later(&g, 0), 0);
     governor_fini(&g);
 }
 
-TEST(governor, lets_nothing_ride_along_where_rounds_carry_many_intents)
+TEST(governor, does_not_look_ahead_of_a_worker_that_stands)
 {
     struct governor g = opened();
-    synchronize(&g, 8000, 8000, 1, 0);
-    now_of[0] = 10;
-    synchronize(&g, 16000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS + 1);
-    CHECK_EQ(governor_ahead(&g, 0), 0);
-    now_of[0] = 20;
-    synchronize(&g, 24000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS);
-    CHECK_EQ(governor_ahead(&g, 0), 20);
+    synchronize(&g, 10000, 8000, 1, 1);
+    now_of[0] = 30;
+    synchronize(&g, 18000, 8000, 1, 1);
+    CHECK_EQ(governor_ahead(&g, 0, 30), 0);
+    CHECK_EQ(governor_ahead(&g, 0, 31), 2);
+    CHECK_EQ(governor_ahead(&g, 0, 59), 58);
+    CHECK_EQ(governor_ahead(&g, 0, 61), 60);
+    CHECK_EQ(governor_ahead(&g, 0, 0), 0); /* opened again */
+    governor_fini(&g);
+}
+
+TEST(governor, says_where_rounds_carry_few_intents)
+{
+    struct governor g = opened();
+    synchronize(&g, 8000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS + 1);
+    CHECK(!g.rounds_are_sparse);
+    synchronize(&g, 16000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS);
+    CHECK(g.rounds_are_sparse);
+    synchronize(&g, 24000, 8000, 1, GOVERNOR_FEW_INTENTS + 1);
+    CHECK(!g.rounds_are_sparse);
     governor_fini(&g);
 }
 
@@ -100,6 +119,6 @@ TEST(governor, knows_no_clocks_where_there_are_no_intents)
     struct governor g = opened();
     governor_pause(&g, 1000, 1, 0, NULL);
     governor_pause(&g, 2000, 1, 0, NULL);
-    CHECK_EQ(governor_ahead(&g, 0), 0);
+    CHECK_EQ(ahead_later(&g, 0), 0);
     governor_fini(&g);
 }

@@ -154,13 +154,18 @@ static void all_turn(struct world *w)
     }
 }
 
+static void change_shared(struct ride *r)
+{
+    static const float one[LENGTH] = {1};
+    CHECK_EQ(row_add(r->shared, one), 1);
+}
+
 /* The replica changes, and the governor's next moment has come. */
 static void change_and_pause(struct ride *r)
 {
-    static const float one[LENGTH] = {1};
     r->w->now_ns = r->s->rounds.governor.due_ns;
     r->w->node[0].clock[0] += CLOCKS_A_PAUSE;
-    CHECK_EQ(row_add(r->shared, one), 1);
+    change_shared(r);
 }
 
 static struct ride open_ride(void)
@@ -179,7 +184,7 @@ static struct ride open_ride(void)
         change_and_pause(&r);
         all_turn(r.w);
     }
-    CHECK_EQ(governor_ahead(&r.s->rounds.governor, 0), 2 * CLOCKS_A_PAUSE);
+    CHECK_EQ(r.s->rounds.governor.ahead[0], 2 * CLOCKS_A_PAUSE);
     return r;
 }
 
@@ -207,18 +212,86 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
 {
     struct ride r = open_ride();
     uint64_t before = r.s->counters.rounds;
+    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
     shard_turn(r.s, r.w->now_ns); /* the governor does not allow it, and nothing waits */
     CHECK_EQ(wanted(&r), 0);
     r.w->now_ns = r.s->rounds.governor.due_ns;
     shard_turn(r.s, r.w->now_ns); /* now it does, but still nothing waits */
     CHECK_EQ(wanted(&r), 0);
-    static const float one[LENGTH] = {1};
-    CHECK_EQ(row_add(r.shared, one), 1);
+    change_shared(&r);
+    r.w->now_ns--;
+    shard_turn(r.s, r.w->now_ns); /* the other way round */
+    CHECK_EQ(wanted(&r), 0);
+    r.w->now_ns++;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     CHECK_EQ(bytes_to(r.w, 1), wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0)); /* and its end */
+    close_ride(&r);
+}
+
+TEST(rounds, of_expired_intents_alone_take_others_along)
+{
+    struct ride r = open_ride();
+    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
+    intend(&r, 2 * CLOCKS_A_PAUSE - 1);
+    rounds_unwant(r.s, r.shared.index);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 0);
+    r.w->now_ns = r.s->rounds.governor.due_ns;
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 1);
+    close_ride(&r);
+}
+
+TEST(rounds, count_the_intents_that_they_carry)
+{
+    struct ride r = open_ride();
+    uint64_t before = r.s->rounds.intents;
+    intend(&r, -1);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(r.s->rounds.intents, before + 1);
+    close_ride(&r);
+}
+
+TEST(rounds, have_nothing_to_take_along_where_intents_are_acted_on_at_once)
+{
+    struct ride r = open_ride();
+    r.s->acts_immediately = true;
+    change_and_pause(&r);
+    intend(&r, 1000000);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 1);
+    close_ride(&r);
+}
+
+/* What was expected of the worker before. */
+TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
+{
+    struct ride r = open_ride();
+    stream_close(r.stream, true);
+    all_turn(r.w);
+    r.w->node[0].clock[0] = 0;
+    r.stream = stream_open(&r.s->intents, 0);
+    r.w->now_ns += UINT64_C(3600000000000);
+    intend(&r, 2 * CLOCKS_A_PAUSE - 1);
+    change_shared(&r);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 0);
+    close_ride(&r);
+}
+
+/* A row that went there as an answer has no round to follow it until something else is said. */
+TEST(rounds, that_are_only_owed_take_nothing_along)
+{
+    struct ride r = open_ride();
+    rounds_answered(r.s, 1);
+    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
+    r.w->now_ns = r.s->rounds.governor.due_ns;
+    intend(&r, 1);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 0);
     close_ride(&r);
 }
 
@@ -238,9 +311,8 @@ TEST(rounds, that_carry_many_intents_take_none_along)
     r.s->rounds.intents += 1000;
     change_and_pause(&r);
     all_turn(r.w);
-    intend(&r, CLOCKS_A_PAUSE);
+    intend(&r, 2 * CLOCKS_A_PAUSE);
     change_and_pause(&r);
-    r.w->node[0].clock[0] -= CLOCKS_A_PAUSE;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
     close_ride(&r);
