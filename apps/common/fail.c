@@ -3,6 +3,8 @@
 #include "locus.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +18,8 @@ enum { SENTENCE_MAX = 1024, LINE_BYTES = 64 };
 
 static const char *program = "locus";
 static atomic_bool is_failing;
-static _Atomic(const char *) unfinished;
+static char unfinished[PATH_MAX];
+static atomic_bool is_unfinished;
 
 void fail_set_program(const char *name)
 {
@@ -28,9 +31,35 @@ const char *fail_program(void)
     return program;
 }
 
+static void remove_unfinished(void)
+{
+    if (atomic_load(&is_unfinished)) unlink(unfinished);
+}
+
+/* Resets itself: the signal does then what it does without us. */
+static void on_end(int signal)
+{
+    remove_unfinished();
+    raise(signal);
+}
+
+static void heed_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct sigaction now, ours = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) sigaction(ends[i], &ours, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN); /* then writing fails, with a reason */
+}
+
 void fail_removes(const char *path)
 {
-    atomic_store(&unfinished, path);
+    atomic_store(&is_unfinished, false);
+    if (!path) return;
+    heed_signals();
+    snprintf(unfinished, sizeof unfinished, "%s", path);
+    atomic_store(&is_unfinished, true);
 }
 
 /* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and peers see closed links. */
@@ -39,8 +68,7 @@ static _Noreturn void give_up(int status, const char *sentence)
     if (atomic_exchange(&is_failing, true)) {
         for (;;) pause();
     }
-    const char *path = atomic_load(&unfinished);
-    if (path) unlink(path);
+    remove_unfinished();
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", program, sentence);
     fflush(stderr);

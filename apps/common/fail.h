@@ -2,7 +2,7 @@
  * fail.h - how a training program gives up: one sentence on stderr, and an exit status.
  *
  * Callers   any thread; when several fail at once (a lost node ends all calls) the first one speaks
- * Memory    none
+ * Memory    a name
  * Waiting   never
  */
 #ifndef APPS_FAIL_H
@@ -21,7 +21,8 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* The same with status 2, for a wrong command line. */
 void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* The name of a file that is not whole: giving up removes it. NULL: there is none any more. By reference. */
+/* The name of a file that is not whole: giving up removes it, and so do the signals that end a program from outside. NULL: there
+ * is none any more. */
 void fail_removes(const char *path);
 /* main()'s last word: 0, unless stdout could not be written; then it gives up. */
 int fail_unless_printed(void);

@@ -19,26 +19,65 @@ static char *copy_of(const char *text)
 
 /* ---- before ---- */
 
-static void check_folder_of(const char *path)
-{
-    char *copy = copy_of(path);
-    const char *folder = dirname(copy);
-    struct stat about;
-    if (stat(folder, &about) != 0) fail("%s: the folder %s: %s", path, folder, strerror(errno));
-    if (!S_ISDIR(about.st_mode)) fail("%s: %s is no folder", path, folder);
-    if (access(folder, W_OK | X_OK) != 0) fail("%s: the folder %s: %s", path, folder, strerror(errno));
-    free(copy);
-}
-
-/* The file at `path` behind all links, or, when there is none yet, `path`. free() it. */
+/* The file at `path` behind all links, or, when there is none yet, `path`. What is no regular file may have no other name.
+ * free() it. */
 static char *behind_links(const char *path)
 {
     struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) return copy_of(path);
     char *real = realpath(path, NULL);
     if (real) return real;
     if (errno != ENOENT) fail("%s: %s", path, strerror(errno));
     if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) fail("%s is a link to what does not exist", path);
     return copy_of(path);
+}
+
+enum { NAMES_MAX = 100, NAME_STEM_MAX = 200, NAME_ENDING_BYTES = 32 };
+
+/* A new file beside `path`; sets its name, to be free()d. Negative: none, says errno. */
+static int open_beside(const char *path, char **name)
+{
+    size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
+    size_t bytes = strlen(path) + NAME_ENDING_BYTES;
+    int fd = -1;
+    *name = take_memory(bytes, 1);
+    for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
+        snprintf(*name, bytes, "%.*s%.*s.%d-%d", (int)folder, path, NAME_STEM_MAX, path + folder, (int)getpid(), i);
+        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    return fd;
+}
+
+/* In a folder like /tmp nobody may replace a file of somebody else's, whatever its mode. */
+static bool may_be_replaced(const char *path, const struct stat *old)
+{
+    struct stat folder;
+    char *copy = copy_of(path);
+    bool known = stat(dirname(copy), &folder) == 0;
+    free(copy);
+    uid_t us = geteuid();
+    return !known || !(folder.st_mode & S_ISVTX) || us == 0 || old->st_uid == us || folder.st_uid == us;
+}
+
+static _Noreturn void refuse(const char *path, int error)
+{
+    struct stat about;
+    const char *folder = dirname(copy_of(path));
+    if (stat(folder, &about) != 0 || error == EACCES || error == EROFS)
+        fail("%s: the folder %s: %s", path, folder, strerror(error));
+    fail("%s: %s", path, strerror(error));
+}
+
+/* Writing is tried: folders refuse for many reasons. */
+static void try_beside(const char *path)
+{
+    char *name;
+    int fd = open_beside(path, &name);
+    if (fd < 0) refuse(path, errno);
+    close(fd);
+    unlink(name);
+    free(name);
 }
 
 static void check_one(const char *path)
@@ -47,16 +86,33 @@ static void check_one(const char *path)
     char *real = behind_links(path);
     bool exists = stat(real, &about) == 0;
     if (exists && S_ISDIR(about.st_mode)) fail("%s is a folder, not a file", path);
+    if (exists && S_ISSOCK(about.st_mode)) fail("%s is a socket, not a file", path);
     if (exists && access(real, W_OK) != 0) fail("%s: %s", path, strerror(errno));
-    if (!exists || S_ISREG(about.st_mode)) check_folder_of(real);
+    if (exists && S_ISREG(about.st_mode) && !may_be_replaced(real, &about))
+        fail("%s is somebody else's, in a folder where only they may replace it", path);
+    if (!exists && path[strlen(path) - 1] == '/') fail("%s is the name of a folder, not of a file", path);
+    if (!exists || S_ISREG(about.st_mode)) try_beside(real);
     free(real);
+}
+
+static bool are_one(const struct stat *x, const struct stat *y)
+{
+    return S_ISREG(x->st_mode) && x->st_dev == y->st_dev && x->st_ino == y->st_ino;
 }
 
 static bool are_one_file(const char *a, const char *b)
 {
     struct stat x, y;
     if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
-    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return are_one(&x, &y);
+}
+
+/* A file that is replaced would leave what is printed without a name. */
+static void check_not_printed_to(const char *path, int fd, const char *what)
+{
+    struct stat file, open;
+    if (stat(path, &file) == 0 && fstat(fd, &open) == 0 && are_one(&file, &open))
+        fail("%s is where %s goes: write another file", path, what);
 }
 
 void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs, size_t input_count)
@@ -64,6 +120,8 @@ void saving_check(const char *const *outputs, size_t output_count, const char *c
     for (size_t i = 0; i < output_count; i++) {
         if (!outputs[i]) continue;
         check_one(outputs[i]);
+        check_not_printed_to(outputs[i], STDOUT_FILENO, "stdout");
+        check_not_printed_to(outputs[i], STDERR_FILENO, "stderr");
         for (size_t j = 0; j < input_count; j++) {
             if (inputs[j] && are_one_file(outputs[i], inputs[j]))
                 fail("%s is read as well as written: write another file", outputs[i]);
@@ -81,19 +139,10 @@ static _Noreturn void give_up(const struct saving *s)
     fail("%s: %s", s->path, strerror(errno));
 }
 
-enum { NAMES_MAX = 100, NAME_ENDING_BYTES = 32 };
-
-/* Beside what it will replace, with that one's mode; a new file has the mode that the process gives to new ones. */
+/* With the mode of what it will replace; a new file has the mode that the process gives to new ones. */
 static int open_partial(struct saving *s, const struct stat *old)
 {
-    size_t bytes = strlen(s->path) + NAME_ENDING_BYTES;
-    int fd = -1;
-    s->partial = take_memory(bytes, 1);
-    for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
-        snprintf(s->partial, bytes, "%s.%d-%d", s->path, (int)getpid(), i);
-        fd = open(s->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST) break;
-    }
+    int fd = open_beside(s->path, &s->partial);
     if (fd < 0) give_up(s);
     fail_removes(s->partial);
     if (old && fchmod(fd, old->st_mode & 0777) != 0) give_up(s);

@@ -1,6 +1,6 @@
 /*
  * saving.h - a file that a program writes: it appears under its name when it is whole, and until then whatever has that name
- * stays. What is no regular file (a pipe, /dev/stdout) is written to as it is; a link is followed.
+ * stays. What is no regular file (a pipe, /dev/null) is written to as it is; a link is followed.
  *
  * Callers   one thread, one file at a time
  * Memory    some names
@@ -19,8 +19,8 @@ struct saving {
     char *partial; /* its name while it is written; NULL: written in place */
 };
 
-/* Could they be written, and are they files of their own: none of them another one, or one of the inputs? NULLs are passed
- * over. */
+/* Could they be written, and are they files of their own: none of them another one, one of the inputs, or where stdout or stderr
+ * goes? NULLs are passed over. */
 void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs, size_t input_count);
 
 void saving_open(struct saving *, const char *path);

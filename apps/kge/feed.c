@@ -137,7 +137,7 @@ static bool fill(void *feed, locus_loader *loader, void *to)
 
 /* ---- memory ---- */
 
-static void batch_init(struct batch *b, const struct task *t)
+static void batch_init(struct batch *b, const struct task *t, bool draws_negatives)
 {
     size_t facts = t->options.batch, keys = feed_keys_max(t);
     b->subject = take_memory(facts, sizeof *b->subject);
@@ -145,7 +145,7 @@ static void batch_init(struct batch *b, const struct task *t)
     for (int side = 0; side < MODEL_SIDES; side++) b->relation[side] = take_memory(facts, sizeof(uint32_t));
     b->uses = take_memory(keys, sizeof *b->uses);
     b->keys = take_memory(keys, sizeof *b->keys);
-    b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
+    if (draws_negatives) b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
 }
 
 static void batch_fini(struct batch *b)
@@ -207,7 +207,7 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
     for (size_t i = 0; i < f->portion_count; i++) {
         struct portion *p = f->portions[i] = take_memory(1, sizeof *p);
         p->batches = take_memory(f->portion_batches, sizeof *p->batches);
-        for (size_t j = 0; j < f->portion_batches; j++) batch_init(&p->batches[j], t);
+        for (size_t j = 0; j < f->portion_batches; j++) batch_init(&p->batches[j], t, !m->worker);
     }
     feeder_open(&f->feeder, m->worker, (void **)f->portions, f->portion_count, fill, f);
 }

@@ -6,12 +6,13 @@
 #include "wordnet.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_BYTES = 4096, NAME_BYTES_MAX = 1 << 16 };
+enum { PATH_BYTES = PATH_MAX, NAME_BYTES_MAX = 1 << 16 };
 
 const char *graph_split_name(enum graph_split split)
 {
@@ -78,10 +79,9 @@ static struct fact parse_line(struct graph *g, const struct lines *l, enum graph
 
 static void load_split(struct graph *g, const char *folder, enum graph_split split)
 {
-    char path[PATH_BYTES], file[16];
+    char path[PATH_BYTES];
     struct lines l;
-    snprintf(file, sizeof file, "%s.txt", graph_split_name(split));
-    path_of(path, folder, file);
+    graph_file(folder, split, path);
     lines_open(&l, path);
     while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l, split));
     lines_close(&l);
@@ -112,6 +112,16 @@ void graph_fini(struct graph *g)
     names_fini(&g->relations);
     for (int split = 0; split < GRAPH_SPLITS; split++) free(g->splits[split].list);
     *g = (struct graph){0};
+}
+
+bool graph_file(const char *folder, unsigned i, char *path)
+{
+    char file[16];
+    if (!has_file(folder, "train.txt")) return wordnet_file(folder, i, path);
+    if (i >= GRAPH_SPLITS) return false;
+    snprintf(file, sizeof file, "%s.txt", graph_split_name((enum graph_split)i));
+    path_of(path, folder, file);
+    return true;
 }
 
 uint64_t graph_digest(const struct graph *g)

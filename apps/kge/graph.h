@@ -38,6 +38,9 @@ void graph_fini(struct graph *);
 
 void facts_add(struct facts *, struct fact);
 const char *graph_split_name(enum graph_split);
+
+/* The files that graph_load() reads, one after the other; false: there are no more. `path` has room for PATH_MAX. */
+bool graph_file(const char *folder, unsigned i, char *path);
 /* Of the names and facts: equal graphs have equal ones. */
 uint64_t graph_digest(const struct graph *);
 

@@ -58,15 +58,15 @@ static void open_distribution(struct task *t, const struct crew *crew)
     must(locus_distribution_seed(t->distribution, t->options.common.seed), "seeding the negative samples");
 }
 
+enum { FILES_MAX = 8 }; /* of WordNet's */
+
 static void check_files(const struct options *o)
 {
-    char splits[GRAPH_SPLITS][PATH_MAX];
-    const char *outputs[] = {o->common.out, o->chart}, *inputs[GRAPH_SPLITS];
-    for (int i = 0; i < GRAPH_SPLITS; i++) {
-        snprintf(splits[i], sizeof splits[i], "%s/%s.txt", o->common.data, graph_split_name((enum graph_split)i));
-        inputs[i] = splits[i];
-    }
-    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, GRAPH_SPLITS);
+    static char paths[FILES_MAX][PATH_MAX];
+    const char *outputs[] = {o->common.out, o->chart}, *inputs[FILES_MAX];
+    unsigned count = 0;
+    for (; count < FILES_MAX && graph_file(o->common.data, count, paths[count]); count++) inputs[count] = paths[count];
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, count);
 }
 
 int main(int argc, char **argv)

@@ -102,6 +102,7 @@ static void result_options(struct options *o, struct args_list *list)
 
 static void check(const struct options *o)
 {
+    if (o->near && o->common.json) fail_usage("--near prints for people to read: not with --json");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)

@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { EPOCHS_AT_FIRST = 64 };
+
 void training_init(struct training *t, const struct task *task, const struct crew *crew)
 {
     *t = (struct training){.task = task};
     evaluation_init(&t->evaluation, task);
     meter_init(&t->meter, crew->rank == 0);
-    t->epochs = take_memory(task->options.common.epochs, sizeof *t->epochs);
 }
 
 void training_fini(struct training *t)
@@ -88,6 +89,16 @@ static void evaluate_and_report(struct training *t, struct crew_member *m, enum 
     }
 }
 
+static struct epoch *add_epoch(struct training *t)
+{
+    if (t->epoch_count == t->epoch_room) {
+        t->epoch_room = t->epoch_room ? 2 * t->epoch_room : EPOCHS_AT_FIRST;
+        t->epochs = realloc(t->epochs, t->epoch_room * sizeof *t->epochs);
+        if (!t->epochs) fail("%zu epochs find no memory", t->epoch_room);
+    }
+    return &t->epochs[t->epoch_count++];
+}
+
 /* Returns whether there is time for another one: the same on all workers. */
 static bool train_epoch(struct training *t, struct crew_member *m, struct feed *feed, struct step *step,
                         uint64_t number)
@@ -106,10 +117,11 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
     struct locus_stats after = tally_take(m);
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
+    if (sums[1] == 0 && !has_time) return false; /* it has not begun */
     if (!isfinite(sums[0]))
         fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
     double began_s = t->epoch_count ? t->epochs[t->epoch_count - 1].ended_s : 0;
-    struct epoch *e = &t->epochs[t->epoch_count++];
+    struct epoch *e = add_epoch(t);
     *e = (struct epoch){.ended_s = began_s + seconds,
                         .seconds = seconds,
                         .examples_per_second = sums[1] / seconds,

@@ -27,7 +27,7 @@ struct training {
     struct meter meter;
     double began_s;
     struct epoch *epochs; /* on rank 0 */
-    size_t epoch_count;
+    size_t epoch_count, epoch_room;
     struct quality valid, test; /* at the end */
 };
 

@@ -97,11 +97,23 @@ static bool next_entry(struct lines *l, struct words *w)
     return true;
 }
 
-static void open_file(struct lines *l, char *path, const char *folder, const char *kind, int part)
+static void path_of(char *path, const char *folder, const char *kind, int part)
 {
     if (snprintf(path, PATH_BYTES, "%s/%s.%s", folder, kind, part_files[part]) >= PATH_BYTES)
         fail("the path \"%.60s...\" is too long", folder);
+}
+
+static void open_file(struct lines *l, char *path, const char *folder, const char *kind, int part)
+{
+    path_of(path, folder, kind, part);
     lines_open(l, path);
+}
+
+bool wordnet_file(const char *folder, unsigned i, char *path)
+{
+    if (i >= 2 * PARTS) return false;
+    path_of(path, folder, i < PARTS ? "data" : "index", (int)(i % PARTS));
+    return true;
 }
 
 /* ---- senses: which offsets a word has, in the order of its senses ---- */

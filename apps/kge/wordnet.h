@@ -20,5 +20,7 @@
  * entities and relation are in the training split, too. */
 enum { WORDNET_PART = 33 };
 void wordnet_load(struct graph *, const char *folder, uint64_t seed);
+/* As graph_file(). */
+bool wordnet_file(const char *folder, unsigned i, char *path);
 
 #endif

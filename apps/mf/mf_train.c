@@ -73,6 +73,7 @@ static bool train_epoch(struct mf_training *t, struct crew_member *m, struct vis
     bool has_time = sums[2] == 0;
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
+    if (sums[0] == 0 && !has_time) return false; /* it has not begun */
     if (!isfinite(sums[1]))
         fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
     e = (struct mf_epoch){.cells = sums[0], .squares = sums[1], .seconds = meter_now() - began};

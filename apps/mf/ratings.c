@@ -129,8 +129,13 @@ static bool value_of(struct field f, float *value)
 /* Words where ratings will be; not a rating with something wrong about it. */
 static bool is_heading(struct field f)
 {
-    return f.length > 0 && !memchr("+-.0123456789", *f.text, sizeof "+-.0123456789" - 1) &&
-           strncasecmp(f.text, "nan", f.length) != 0 && strncasecmp(f.text, "inf", f.length) != 0;
+    char text[LINES_SHOWN_MAX], *end;
+    if (f.length == 0 || memchr("+-.0123456789", *f.text, sizeof "+-.0123456789" - 1)) return false;
+    if (f.length >= sizeof text) return true;
+    memcpy(text, f.text, f.length);
+    text[f.length] = '\0';
+    strtod(text, &end);
+    return *end != '\0'; /* nan, infinity: numbers, but no ratings */
 }
 
 static bool is_comment(const struct lines *l)

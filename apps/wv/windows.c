@@ -134,14 +134,14 @@ static bool fill(void *windows, locus_loader *loader, void *to)
 
 /* ---- memory ---- */
 
-static struct window_batch *batch_new(const struct wv *w)
+static struct window_batch *batch_new(const struct wv *w, bool draws_negatives)
 {
     struct window_batch *b = take_memory(1, sizeof *b);
     b->middle = take_memory(w->options.batch, sizeof *b->middle);
     b->pairs_end = take_memory(w->options.batch, sizeof *b->pairs_end);
     b->neighbour = take_memory(windows_pairs_max(w), sizeof *b->neighbour);
     b->keys = take_memory(windows_keys_max(w), sizeof *b->keys);
-    b->negatives_drawn = take_memory(windows_negatives_max(w), sizeof *b->negatives_drawn);
+    if (draws_negatives) b->negatives_drawn = take_memory(windows_negatives_max(w), sizeof *b->negatives_drawn);
     return b;
 }
 
@@ -168,7 +168,7 @@ void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
     if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
     s->list = take_memory(s->count, sizeof *s->list);
-    for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w);
+    for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !m->worker);
     feeder_open(&s->feeder, m->worker, (void **)s->list, s->count, fill, s);
 }
 

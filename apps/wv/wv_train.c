@@ -74,6 +74,7 @@ static bool train_epoch(struct wv_training *t, struct crew_member *m, struct win
     meter_end(&t->meter);
     if (!isfinite(sums[2]))
         fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+    if (sums[0] == 0 && !has_time) return false; /* it has not begun */
     if (sums[1] == 0 && has_time)
         fail("no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
              t->wv->options.subsample);

@@ -152,9 +152,9 @@ static void parse_settings(const void *line)
     int argc = 1;
     struct args_list list = {0};
     settings_init(&s);
-    const struct args_option own[] = {settings_data(&s, "data"), settings_eval_every(&s, "evaluations"),
-                                      settings_seconds(&s, "seconds"), settings_batch(&batch, 8, "batch"),
-                                      settings_rate(&rate, "rate")};
+    const struct args_option own[] = {settings_data(&s, "data"),          settings_eval_every(&s, "evaluations"),
+                                      settings_seconds(&s, "seconds"),    settings_sampling(&s),
+                                      settings_batch(&batch, 8, "batch"), settings_rate(&rate, "rate")};
     args_add(&list, own, sizeof own / sizeof *own);
     settings_options(&s, &list);
     strncpy(text, line, sizeof text - 1);

@@ -4,6 +4,7 @@
 #include "folder.h"
 #include "test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,21 @@ TEST(graph, errors_name_file_and_line)
     is_refused(good, good, NULL, "/test.txt: No such file");
     is_refused(NULL, good, good, "has neither train.txt nor WordNet's data.noun in it");
     is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
+}
+
+TEST(graph, tells_the_files_that_it_reads)
+{
+    const char *good = "a\tr\tb\n";
+    char path[PATH_MAX], list[4 * PATH_MAX] = "";
+    new_graph(good, good, good);
+    for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
+    CHECK_STR(list, "/train.txt/valid.txt/test.txt");
+    folder_remove(folder);
+    folder_new(folder);
+    list[0] = '\0';
+    for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
+    CHECK_STR(list, "/data.noun/data.verb/data.adj/data.adv/index.noun/index.verb/index.adj/index.adv");
+    folder_remove(folder);
 }
 
 TEST(graph, a_zero_byte_is_refused)

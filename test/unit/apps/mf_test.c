@@ -97,6 +97,8 @@ TEST(mf, malformed_files_are_refused_with_their_line)
     ends_with(load_text, "1\t2\t3,5\n", 1, "cells:1: \"3,5\" is no rating");
     ends_with(load_text, "1,2,3x\n1,2,3\n", 1, "cells:1: \"3x\" is no rating");
     ends_with(load_text, "1,2,nan\n1,2,3\n", 1, "cells:1: \"nan\" is no rating");
+    ends_with(load_text, "1,2,infinity\n1,2,3\n", 1, "cells:1: \"infinity\" is no rating");
+    ends_with(load_text, "user,item,i\n1,2,n\n", 1, "cells:2: \"n\" is no rating");
     ends_with(load_text, "a,b,c\nd,e,f\n", 1, "cells:2: \"f\" is no rating");
     ends_with(load_text, "1 2 1e39\n", 1, "cells:1: \"1e39\" is no rating");
     ends_with(load_text, ",2,3\n", 1, "cells:1: has an empty user");

@@ -5,9 +5,11 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +117,112 @@ TEST(saving, what_is_not_whole_is_removed)
     folder_remove(folder);
 }
 
+static void end_in_the_middle(const void *signal_number)
+{
+    struct saving s;
+    saving_open(&s, path);
+    saving_put(&s, "some", 4);
+    raise(*(const int *)signal_number);
+}
+
+TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    begin();
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            end_in_the_middle(&numbers[i]);
+            _exit(0);
+        }
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        CHECK(WIFSIGNALED(status));
+        CHECK_EQ(WTERMSIG(status), numbers[i]);
+        CHECK_EQ(files(), 0);
+    }
+    folder_remove(folder);
+}
+
+static void save_too_much(const void *unused)
+{
+    static const char much[1 << 16];
+    struct saving s;
+    (void)unused;
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 12, 1 << 12});
+    saving_open(&s, path);
+    saving_put(&s, much, sizeof much);
+    saving_close(&s);
+}
+
+TEST(saving, a_limit_of_the_size_is_a_sentence)
+{
+    begin();
+    ends_with(save_too_much, NULL, 1, "File too large");
+    CHECK_EQ(files(), 0);
+    folder_remove(folder);
+}
+
+TEST(saving, a_pipe_may_have_no_name_of_its_own)
+{
+    char named[64], text[8] = "";
+    int ends[2];
+    CHECK_EQ(pipe(ends), 0);
+    snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
+    const char *outputs[] = {named};
+    saving_check(outputs, 1, NULL, 0);
+    save(named, "new");
+    CHECK_EQ(read(ends[0], text, sizeof text - 1), 3);
+    CHECK_STR(text, "new");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(saving, a_name_may_be_as_long_as_names_may_be)
+{
+    enum { LONGEST = 255 };
+    char named[FOLDER_PATH_BYTES + LONGEST + 2];
+    begin();
+    int folder_length = snprintf(named, sizeof named, "%s/", folder);
+    memset(named + folder_length, 'a', LONGEST);
+    named[folder_length + LONGEST] = '\0';
+    const char *outputs[] = {named};
+    saving_check(outputs, 1, NULL, 0);
+    save(named, "new");
+    CHECK_EQ(access(named, R_OK), 0);
+    CHECK_EQ(files(), 1);
+    folder_remove(folder);
+}
+
+static void check_printed(const void *unused)
+{
+    const char *outputs[] = {other};
+    (void)unused;
+    CHECK(freopen(other, "we", stdout) != NULL);
+    saving_check(outputs, 1, NULL, 0);
+}
+
+static void check_as_another(const void *unused)
+{
+    const char *outputs[] = {path};
+    (void)unused;
+    if (seteuid(65534) != 0) fail("not root");
+    saving_check(outputs, 1, NULL, 0);
+}
+
+TEST(saving, complains_of_what_could_not_be_replaced)
+{
+    begin();
+    ends_with(check_printed, NULL, 1, "is where stdout goes");
+    unlink(other);
+    folder_write(folder, "file", "theirs", 0);
+    CHECK_EQ(chmod(folder, 01777), 0);
+    CHECK_EQ(chmod(path, 0666), 0);
+    ends_with(check_as_another, NULL, 1, geteuid() == 0 ? "is somebody else's" : "not root");
+    CHECK_EQ(files(), 1);
+    folder_remove(folder);
+}
+
 static void check(const void *outputs)
 {
     const char *inputs[] = {NULL, path};
@@ -131,6 +239,8 @@ TEST(saving, complains_before_the_work)
     ends_with(check, (const char *[]){other, other}, 1, "is to be written twice");
     ends_with(check, (const char *[]){"/no/such/file", NULL}, 1, "/no/such/file: the folder /no/such: No such file");
     ends_with(check, (const char *[]){folder, NULL}, 1, "is a folder, not a file");
+    snprintf(linked, sizeof linked, "%s/new/", folder);
+    ends_with(check, (const char *[]){linked, NULL}, 1, "is the name of a folder, not of a file");
     ends_with(check, (const char *[]){"/dev/null/file", NULL}, 1, "/dev/null/file: Not a directory");
     const char *good[] = {other, "/dev/null"};
     check(good);
