@@ -1,9 +1,9 @@
 #include "places.h"
 
+#include "fail.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "fail.h"
 
 enum { SLOTS_MIN = 8 };
 

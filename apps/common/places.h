@@ -18,11 +18,10 @@
 #ifndef APPS_PLACES_H
 #define APPS_PLACES_H
 
-#include <locus.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "locus.h"
 #include "rng.h"
+
+#include <stddef.h>
 
 struct places {
     uint32_t *slots; /* place + 1; 0: free */

@@ -34,7 +34,7 @@ static char *behind_links(const char *path)
 
 enum { NAMES_MAX = 100, NAME_STEM_MAX = 200, NAME_ENDING_BYTES = 32 };
 
-/* A new file beside `path`; sets its name, to be free()d. Negative: none, says errno. */
+/* A new file beside `path`, for fail_removes(); sets its name, to be free()d. Negative: none, says errno. */
 static int open_beside(const char *path, char **name)
 {
     size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
@@ -46,6 +46,7 @@ static int open_beside(const char *path, char **name)
         fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
     }
+    if (fd >= 0) fail_removes(*name);
     return fd;
 }
 
@@ -77,6 +78,7 @@ static void try_beside(const char *path)
     if (fd < 0) refuse(path, errno);
     close(fd);
     unlink(name);
+    fail_removes(NULL);
     free(name);
 }
 
@@ -144,7 +146,6 @@ static int open_partial(struct saving *s, const struct stat *old)
 {
     int fd = open_beside(s->path, &s->partial);
     if (fd < 0) give_up(s);
-    fail_removes(s->partial);
     if (old && fchmod(fd, old->st_mode & 0777) != 0) give_up(s);
     return fd;
 }
