@@ -56,16 +56,20 @@ static void look_ahead(struct governor *g, unsigned worker, locus_clock now, dou
     g->ahead[worker] = passed > 0 ? (locus_clock)(2 * pauses * (double)passed) : 0;
 }
 
-void governor_pause(struct governor *g, uint64_t now_ns, uint64_t rounds, uint64_t intents,
-                    const locus_clock *const *clock)
+void governor_carries(struct governor *g, uint64_t intents)
+{
+    g->intents += intents;
+    if (++g->rounds < GOVERNOR_JUDGED_ROUNDS) return;
+    g->rounds_are_sparse = g->intents <= (uint64_t)GOVERNOR_FEW_INTENTS * GOVERNOR_JUDGED_ROUNDS;
+    g->intents = g->rounds = 0;
+}
+
+void governor_pause(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
 {
     uint64_t pause = take_pause(g), since = now_ns - g->began_ns;
     double pauses = pause < since ? (double)pause / (double)since : 1;
     for (unsigned w = 0; clock && w < g->workers; w++)
         look_ahead(g, w, __atomic_load_n(clock[w], __ATOMIC_RELAXED), pauses);
-    g->rounds_are_sparse = intents - g->intents <= GOVERNOR_FEW_INTENTS * (rounds - g->rounds);
-    g->intents = intents;
-    g->rounds = rounds;
     g->began_ns = now_ns;
     g->due_ns = now_ns + pause;
 }

@@ -28,7 +28,8 @@
 enum {
     GOVERNOR_FACTOR = 4,
     GOVERNOR_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
-    GOVERNOR_FEW_INTENTS = 4,          /* a round, on average: more can ride along */
+    GOVERNOR_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
+    GOVERNOR_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
 };
 
 struct governor {
@@ -39,9 +40,9 @@ struct governor {
     uint64_t cost_ns;         /* of synchronizing since the last time began, */
     uint64_t served_ns;       /*   and of serving others' that was not yet paid for by waiting, */
     uint64_t served_at_ns;    /*   when it was last counted */
-    uint64_t began_ns;        /* the last time, */
-    uint64_t rounds, intents; /*   and all that there had been by then */
-    bool rounds_are_sparse;
+    uint64_t began_ns;        /* the last time */
+    uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
+    bool rounds_are_sparse;   /*   they carry few */
     unsigned workers;
     locus_clock *then, *ahead; /* [workers] clocks the last time; how many to look ahead of the window the next time */
 };
@@ -59,10 +60,10 @@ static inline bool governor_allows(const struct governor *g, uint64_t now_ns)
 void governor_spent(struct governor *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
 /* The same for a frame of a peer's, which may have ended a round of its own. */
 void governor_served(struct governor *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
-/* We have synchronized, or could have with the rounds that we began. `rounds` of any kind and `intents` in them so far; the clocks of the
- * workers, NULL: there are no intents. */
-void governor_pause(struct governor *, uint64_t now_ns, uint64_t rounds, uint64_t intents,
-                    const locus_clock *const *clock);
+/* A round begins that carries so many intents, at least one. */
+void governor_carries(struct governor *, uint64_t intents);
+/* We have synchronized, or could have with the rounds that we began. The clocks of the workers; NULL: there are no intents. */
+void governor_pause(struct governor *, uint64_t now_ns, const locus_clock *const *clock);
 
 /* How far beyond the worker's window intents ride along, now that we synchronize and its clock is `now`. What was expected of
  * a worker that then paused, or was opened again, does not count. */

@@ -402,6 +402,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
 {
     struct peer_round *p = &s->rounds.peer[peer];
     bool all = sync || p->goes_on;
+    s->rounds.intents = 0;
     size_t bytes = emit_entries(s, peer, &p->urgent, ROUNDS_URGENT, 0);
     bytes = emit_pokes(s, peer, bytes);
     p->refreshes = false;
@@ -412,6 +413,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds.going_on += p->goes_on;
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
     if (all) s->rounds.sync_bytes += bytes;
+    if (s->rounds.intents) governor_carries(&s->rounds.governor, s->rounds.intents);
     p->is_under_way = true;
     p->refreshes |= p->owes;
     p->owes = false;
@@ -603,8 +605,7 @@ static void say_what_waits(struct shard *s, bool sync)
     if (rounds == 0) return;
     if (counts) governor_spent(g, s->port->cpu_ns(s->port->context) - began, rounds, s->rounds.sync_bytes);
     s->rounds.sync_bytes = 0;
-    if (sync)
-        governor_pause(g, s->port->now_ns(s->port->context), s->counters.rounds, s->rounds.intents, s->intents.clock);
+    if (sync) governor_pause(g, s->port->now_ns(s->port->context), s->intents.clock);
 }
 
 uint64_t rounds_turn(struct shard *s)

@@ -68,7 +68,7 @@ struct rounds {
     bool windows_changed;
     struct governor governor;
     uint64_t sync_bytes;     /* that our rounds and their answers carried in this turn */
-    uint64_t intents;        /* that they carried so far */
+    uint64_t intents;        /* in the round that begins */
     bool takes_along;        /* in this turn intents may ride along */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */

@@ -21,14 +21,14 @@ TEST(governor, pauses_in_proportion_to_what_it_took)
     struct governor g = opened();
     CHECK(governor_allows(&g, 0));
     governor_spent(&g, 500, 3, 2048);
-    governor_pause(&g, 10000, 3, 0, clocks);
+    governor_pause(&g, 10000, clocks);
     CHECK_EQ(g.due_ns, 10000 + GOVERNOR_FACTOR * (500 + 3 * 1000 + 2 * 100));
     CHECK(!governor_allows(&g, g.due_ns - 1));
     CHECK(governor_allows(&g, g.due_ns));
-    governor_pause(&g, 100000, 6, 0, clocks);
+    governor_pause(&g, 100000, clocks);
     CHECK_EQ(g.due_ns, 100000);
     g.pause_ns = 7000;
-    governor_pause(&g, 200000, 6, 0, clocks);
+    governor_pause(&g, 200000, clocks);
     CHECK_EQ(g.due_ns, 207000);
     governor_fini(&g);
 }
@@ -38,25 +38,25 @@ TEST(governor, counts_what_it_serves_until_time_has_paid_for_it)
     struct governor g = opened();
     governor_served(&g, 1000, 300, 1, 1024);
     governor_served(&g, 1000, 300, 0, 0);
-    governor_pause(&g, 1000, 1, 0, clocks);
+    governor_pause(&g, 1000, clocks);
     CHECK_EQ(g.due_ns, 1000 + GOVERNOR_FACTOR * (300 + 1000 + 100 + 300));
     uint64_t due = g.due_ns;
     governor_served(&g, due, 5000, 0, 0);
     governor_served(&g, due + GOVERNOR_FACTOR * 5000, 700, 0, 0);
-    governor_pause(&g, due + GOVERNOR_FACTOR * 5000, 2, 0, clocks);
+    governor_pause(&g, due + GOVERNOR_FACTOR * 5000, clocks);
     CHECK_EQ(g.due_ns, due + GOVERNOR_FACTOR * (5000 + 700));
     governor_served(&g, g.due_ns, UINT64_MAX / 8, 0, 0);
     due = g.due_ns;
-    governor_pause(&g, due, 3, 0, clocks);
+    governor_pause(&g, due, clocks);
     CHECK_EQ(g.due_ns, due + (uint64_t)GOVERNOR_FACTOR * GOVERNOR_SERVED_NS_MAX);
     governor_fini(&g);
 }
 
 /* Synchronizes at `now_ns` with a pause of `pause_ns` behind. */
-static void synchronize(struct governor *g, uint64_t now_ns, uint64_t pause_ns, uint64_t rounds, uint64_t intents)
+static void synchronize(struct governor *g, uint64_t now_ns, uint64_t pause_ns)
 {
     governor_spent(g, pause_ns / GOVERNOR_FACTOR, 0, 0);
-    governor_pause(g, now_ns, g->rounds + rounds, g->intents + intents, clocks);
+    governor_pause(g, now_ns, clocks);
 }
 
 /* When as many clocks have passed since as before. */
@@ -68,22 +68,22 @@ static locus_clock ahead_later(const struct governor *g, unsigned worker)
 TEST(governor, looks_two_pauses_ahead_of_each_worker)
 {
     struct governor g = opened();
-    synchronize(&g, 10000, 8000, 1, 1);
+    synchronize(&g, 10000, 8000);
     now_of[0] = 30;
-    synchronize(&g, 18000, 8000, 1, 1);
+    synchronize(&g, 18000, 8000);
     CHECK_EQ(ahead_later(&g, 0), 60);
     CHECK_EQ(ahead_later(&g, 1), 0);
     now_of[0] = 130, now_of[1] = 8;
-    synchronize(&g, 58000, 8000, 1, 1); /* five pauses passed */
+    synchronize(&g, 58000, 8000); /* five pauses passed */
     CHECK_EQ(ahead_later(&g, 0), 40);
     CHECK_EQ(ahead_later(&g, 1), 3);
     now_of[0] = 131;
-    synchronize(&g, 58010, 8000, 1, 1); /* quiesce does not wait */
+    synchronize(&g, 58010, 8000); /* quiesce does not wait */
     CHECK_EQ(ahead_later(&g, 0), 2);
     now_of[0] = 0; /* a worker opened again */
-    synchronize(&g, 66010, 8000, 1, 1);
+    synchronize(&g, 66010, 8000);
     CHECK_EQ(ahead_later(&g, 0), 0);
-    synchronize(&g, 66010, 8000, 1, 1);
+    synchronize(&g, 66010, 8000);
     CHECK_EQ(ahead_later(&g, 0), 0);
     governor_fini(&g);
 }
@@ -91,9 +91,9 @@ TEST(governor, looks_two_pauses_ahead_of_each_worker)
 TEST(governor, does_not_look_ahead_of_a_worker_that_stands)
 {
     struct governor g = opened();
-    synchronize(&g, 10000, 8000, 1, 1);
+    synchronize(&g, 10000, 8000);
     now_of[0] = 30;
-    synchronize(&g, 18000, 8000, 1, 1);
+    synchronize(&g, 18000, 8000);
     CHECK_EQ(governor_ahead(&g, 0, 30), 0);
     CHECK_EQ(governor_ahead(&g, 0, 31), 2);
     CHECK_EQ(governor_ahead(&g, 0, 59), 58);
@@ -102,23 +102,31 @@ TEST(governor, does_not_look_ahead_of_a_worker_that_stands)
     governor_fini(&g);
 }
 
-TEST(governor, says_where_rounds_carry_few_intents)
+static void carry(struct governor *g, unsigned rounds, uint64_t intents)
+{
+    for (unsigned i = 0; i < rounds; i++) governor_carries(g, intents);
+}
+
+TEST(governor, judges_by_many_rounds_whether_they_carry_few_intents)
 {
     struct governor g = opened();
-    synchronize(&g, 8000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS + 1);
+    carry(&g, GOVERNOR_JUDGED_ROUNDS - 1, 1);
     CHECK(!g.rounds_are_sparse);
-    synchronize(&g, 16000, 8000, 5, 5 * GOVERNOR_FEW_INTENTS);
+    carry(&g, 1, 1);
     CHECK(g.rounds_are_sparse);
-    synchronize(&g, 24000, 8000, 1, GOVERNOR_FEW_INTENTS + 1);
+    carry(&g, GOVERNOR_JUDGED_ROUNDS - 1, GOVERNOR_FEW_INTENTS);
+    carry(&g, 1, GOVERNOR_FEW_INTENTS + 1);
     CHECK(!g.rounds_are_sparse);
+    carry(&g, GOVERNOR_JUDGED_ROUNDS, GOVERNOR_FEW_INTENTS);
+    CHECK(g.rounds_are_sparse);
     governor_fini(&g);
 }
 
 TEST(governor, knows_no_clocks_where_there_are_no_intents)
 {
     struct governor g = opened();
-    governor_pause(&g, 1000, 1, 0, NULL);
-    governor_pause(&g, 2000, 1, 0, NULL);
+    governor_pause(&g, 1000, NULL);
+    governor_pause(&g, 2000, NULL);
     CHECK_EQ(ahead_later(&g, 0), 0);
     governor_fini(&g);
 }
