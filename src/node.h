@@ -28,22 +28,28 @@ struct worker_counters {
 /* Keys of a call that are looked at together: those that are not here are remembered by position. */
 enum { CALL_CHUNK = 1024 };
 
+/* Four parts, by who writes to them while it runs: loaders look at a worker's first part with every call, and would wait
+ * each time for the counters that the worker writes with every key, and the worker for them. */
 struct locus_worker {
+    /* Nobody, but for `bound`. */
     struct store *store; /* the node's */
     uint64_t bound;      /* keys below it may be accessed: all; none once a node was lost */
-    struct worker_counters counters;
     locus *node;
-    locus_clock clock;
     int id;
+    struct missed_row *missed;     /* [CALL_CHUNK] */
+    float *room;                   /* for two of the longest rows, while one is changed */
+    struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
+    /* The worker. */
+    struct worker_counters counters __attribute__((aligned(64)));
+    struct operations operations; /* with other nodes only */
     struct reader reader;
-    struct operations operations;                        /* with other nodes only */
-    struct missed_row *missed;                           /* [CALL_CHUNK] */
-    float *room;                                         /* for two of the longest rows, while one is changed */
-    unsigned loaders;                                    /* open ones */
-    struct samples samples;                              /* open ones; loaders open some, too */
-    struct intent_stream **stream;                       /* [shards] of our intents; NULL: no shard heeds them */
-    uint64_t signaled;                                   /* keys, where shards heed intents; loaders count here too */
-    struct waiting waiting __attribute__((aligned(64))); /* loaders write here too */
+    /* The worker, and loaders look. */
+    locus_clock clock __attribute__((aligned(64)));
+    /* Loaders, too. */
+    struct waiting waiting __attribute__((aligned(64)));
+    struct samples samples; /* open ones */
+    uint64_t signaled;      /* keys, where shards heed intents */
+    unsigned loaders;       /* open ones */
 } __attribute__((aligned(128)));
 
 struct locus_loader {

@@ -21,7 +21,7 @@ static void unlock(struct waiting *w)
 
 void waiting_init(struct waiting *w, uint64_t *node_keys)
 {
-    *w = (struct waiting){.next = INT64_MAX, .node_keys = node_keys};
+    *w = (struct waiting){.node_keys = node_keys};
 }
 
 static void give_back(struct waiting *w, uint64_t keys)
@@ -30,14 +30,17 @@ static void give_back(struct waiting *w, uint64_t keys)
     __atomic_fetch_sub(w->node_keys, keys, __ATOMIC_RELAXED);
 }
 
+/* Under the latch: another worker may be looking for room. */
 void waiting_fini(struct waiting *w)
 {
+    lock(w);
     give_back(w, w->granted);
     free(w->heap);
     w->heap = NULL;
     w->count = w->room = 0;
     w->keys = 0;
-    __atomic_store_n(&w->next, INT64_MAX, __ATOMIC_RELAXED);
+    w->seen = 0;
+    unlock(w);
 }
 
 static void sift_up(struct waiting *w, size_t i)
@@ -61,9 +64,16 @@ static void sift_down(struct waiting *w)
     w->heap[i] = moving;
 }
 
-static void publish_next(struct waiting *w)
+/* Takes away what has started. */
+static void catch_up(struct waiting *w, locus_clock now)
 {
-    __atomic_store_n(&w->next, w->count ? w->heap[0].start : INT64_MAX, __ATOMIC_RELAXED);
+    w->seen = now;
+    while (w->count > 0 && w->heap[0].start <= now) {
+        w->keys -= w->heap[0].keys;
+        w->heap[0] = w->heap[--w->count];
+        if (w->count > 0) sift_down(w);
+    }
+    if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
 }
 
 static bool make_room(struct waiting *w)
@@ -95,7 +105,6 @@ static int push(struct waiting *w, locus_clock start, uint64_t n)
     if (!make_room(w)) return error_set(-ENOMEM, "no memory for %zu waiting intents", w->count);
     w->heap[w->count] = (struct waiting_start){start, n};
     sift_up(w, w->count++);
-    publish_next(w);
     return 0;
 }
 
@@ -125,30 +134,31 @@ static int no_room(const uint64_t *node_keys, uint64_t n)
                      LOCUS_WAITING_KEYS_MAX);
 }
 
-int waiting_add(struct waiting *w, locus_clock now, locus_clock start, uint64_t n)
+static int keep(struct waiting *w, locus_clock start, uint64_t n)
+{
+    int rc = n <= LOCUS_WAITING_KEYS_MAX && reserve(w, n) ? push(w, start, n) : no_room(w->node_keys, n);
+    if (rc == 0) w->keys += n;
+    return rc;
+}
+
+/* The clock is in a cache line of the worker's, which it then waits for: we look at it when there is no room without. */
+int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;
     lock(w);
-    if (start > now) {
-        rc = n <= LOCUS_WAITING_KEYS_MAX && reserve(w, n) ? push(w, start, n) : no_room(w->node_keys, n);
-        if (rc == 0) w->keys += n;
-    }
+    bool has_room = w->count < w->room && n <= w->granted - w->keys;
+    if (start > w->seen && !has_room) catch_up(w, __atomic_load_n(clock, __ATOMIC_RELAXED));
+    if (start > w->seen) rc = keep(w, start, n);
     if (rc == 0) w->signaled += n;
     unlock(w);
     return rc;
 }
 
-void waiting_advance(struct waiting *w, locus_clock now)
+/* With nothing there its worker may have closed, and the next one begins at 0. */
+void waiting_advance(struct waiting *w, const locus_clock *clock)
 {
-    if (now < __atomic_load_n(&w->next, __ATOMIC_RELAXED)) return;
     lock(w);
-    while (w->count > 0 && w->heap[0].start <= now) {
-        w->keys -= w->heap[0].keys;
-        w->heap[0] = w->heap[--w->count];
-        if (w->count > 0) sift_down(w);
-    }
-    if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
-    publish_next(w);
+    if (w->count > 0) catch_up(w, __atomic_load_n(clock, __ATOMIC_RELAXED));
     unlock(w);
 }
 

@@ -372,6 +372,16 @@ void locus_read_end(locus_worker *w)
     if (w && w->reader.depth > 0) reader_end(&w->reader);
 }
 
+/* Where no shard heeds intents. Room that other workers' intents have, though they have started, is looked for last. */
+static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
+{
+    const locus *node = w->node;
+    int rc = waiting_add(&w->waiting, &w->clock, start, n);
+    if (rc != -ENOBUFS || node->workers == 1) return rc;
+    for (unsigned i = 0; i < node->workers; i++) waiting_advance(&node->worker[i].waiting, &node->worker[i].clock);
+    return waiting_add(&w->waiting, &w->clock, start, n);
+}
+
 /* `streams`: the worker's or the loader's. */
 static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams, const locus_key *keys,
                          size_t n, locus_clock start, locus_clock end, int access)
@@ -387,7 +397,7 @@ static int signal_intent(const char *call, locus_worker *w, struct intent_stream
     if (!keys) return no_array(call, "keys", n);
     if (!in_range(w, keys, n)) return no_such_key(call, w, keys, n);
     if (streams) return signaling_intent(w, streams, keys, n, start, end);
-    return waiting_add(&w->waiting, locus_current_clock(w), start, n);
+    return wait_for_start(w, n, start);
 }
 
 int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start, locus_clock end, int access)
@@ -403,7 +413,6 @@ locus_clock locus_advance_clock(locus_worker *w)
         __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
     else
         __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
-    waiting_advance(&w->waiting, now);
     signaling_advance(w, now);
     return now;
 }

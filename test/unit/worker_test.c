@@ -628,6 +628,24 @@ TEST(worker, the_bound_is_the_node_s_not_each_worker_s)
     close_both(n, w[0]);
 }
 
+/* Advancing the clock does nothing about it: room is looked for when there is none. */
+TEST(worker, what_started_on_a_worker_that_signals_no_more_makes_room_for_another)
+{
+    locus *n = one_node(10, 1, 2);
+    locus_worker *w[2] = {worker_of(n), worker_of(n)};
+    locus_key *keys = calloc(CALL, sizeof *keys);
+    CHECK(keys != NULL);
+    for (int i = 0; i < CALLS; i++) CHECK_EQ(locus_intent(w[0], keys, CALL, 1 + i % 2, 11, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(w[1], keys, 1, 10, 11, LOCUS_READ), -ENOBUFS);
+    locus_advance_clock(w[0]);
+    /* Some thousand fewer than half: w[0] holds them in reserve. */
+    for (int i = 0; i < CALLS / 2 - 1; i++) CHECK_EQ(locus_intent(w[1], keys, CALL, 10, 11, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(w[1], keys, CALL, 10, 11, LOCUS_READ), -ENOBUFS);
+    CHECK_EQ(locus_worker_close(w[0]), 0);
+    free(keys);
+    close_both(n, w[1]);
+}
+
 TEST(worker, localize_needs_keys_that_exist)
 {
     locus *n = one_node(10, 1, 1);
