@@ -79,6 +79,7 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
+    w->only = n->store.has_one_part ? n->store.part : NULL;
     w->id = (int)id;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
@@ -160,7 +161,8 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .nodes = (unsigned)n->size,
                                        .rank = (unsigned)n->rank,
                                        .replicates = n->replicates,
-                                       .is_full = n->cluster && c->technique == LOCUS_FULL_REPLICATION};
+                                       .is_full = n->cluster && c->technique == LOCUS_FULL_REPLICATION,
+                                       .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
     return rc;

@@ -33,6 +33,7 @@ enum { CALL_CHUNK = 1024 };
 struct locus_worker {
     /* Nobody, but for `bound`. */
     struct store *store; /* the node's */
+    struct part *only;   /* its only part, or NULL: it has several */
     uint64_t bound;      /* keys below it may be accessed: all; none once a node was lost */
     locus *node;
     int id;

@@ -249,6 +249,11 @@ static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
  * as that leaves enough: it makes no sense for the rest of the sample. */
 static int take(locus_worker *w, struct sample *s, size_t n, locus_key *keys, size_t *fresh)
 {
+    *fresh = 0;
+    if (s->fresh == 0) {
+        sample_take_all(s, keys, n);
+        return 0;
+    }
     size_t put_off = 0, first_fresh = s->fresh;
     bool is_rest = n == s->waiting;
     for (size_t taken = 0; taken < n;) {

@@ -102,9 +102,8 @@ int fail_unless_printed(void)
     return 0;
 }
 
-int must(int rc, const char *what)
+void fail_call(int rc, const char *what)
 {
-    if (rc >= 0) return rc;
     const char *sentence = locus_error();
     if (*sentence) fail("%s: %s", what, sentence);
     fail("%s: %s", what, locus_strerror(rc));

@@ -27,8 +27,14 @@ void fail_removes(const char *path);
 /* main()'s last word: 0, unless stdout could not be written; then it gives up. */
 int fail_unless_printed(void);
 
-/* Returns rc when it is not negative; else gives up with locus_error(). `what` names the call: "pull". */
-int must(int rc, const char *what);
+/* With locus_error(), or what rc means. `what` names the call: "pull". */
+void fail_call(int rc, const char *what) __attribute__((noreturn, cold));
+/* Returns rc unless it is negative. */
+static inline int must(int rc, const char *what)
+{
+    if (__builtin_expect(rc < 0, 0)) fail_call(rc, what);
+    return rc;
+}
 
 /* Zeroed memory, aligned to 64 bytes, for `count` things of `bytes` each; never NULL. free() it. */
 void *take_memory(size_t count, size_t bytes);

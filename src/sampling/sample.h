@@ -21,6 +21,7 @@
 #include "sampling/keyset.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { SAMPLE_KEPT_KEYS = 4096 };
 
@@ -87,6 +88,18 @@ static inline locus_key sample_take(struct sample *s)
     s->waiting--;
     s->fresh -= s->fresh > 0;
     return key;
+}
+
+/* The first n that wait, none of which may be put off; and those after them start toward the cache: a loader wrote them. */
+static inline void sample_take_all(struct sample *s, locus_key *keys, size_t n)
+{
+    size_t first = s->size - s->head < n ? s->size - s->head : n;
+    memcpy(keys, s->key + s->head, first * sizeof *keys);
+    memcpy(keys + first, s->key, (n - first) * sizeof *keys);
+    s->head = sample_place(s, n);
+    s->waiting -= n;
+    __builtin_prefetch(s->key + s->head);
+    __builtin_prefetch(s->key + sample_place(s, n < s->waiting ? n : s->waiting));
 }
 
 /* A key for later: behind those that wait. */

@@ -71,6 +71,12 @@ static inline bool directory_is_readable(directory_word w)
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) == DIRECTORY_HAS_ROW;
 }
 
+/* The same, and nobody else has a copy of it. */
+static inline bool directory_is_own(directory_word w)
+{
+    return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
+}
+
 static inline bool directory_has_row(directory_word w)
 {
     return w & DIRECTORY_HAS_ROW;

@@ -35,11 +35,9 @@ struct row_edit {
 
 /* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
 int row_read_slowly(struct part *, uint64_t index, float *values);
+/* Also a replica, or a main copy that others hold replicas of. */
 int row_write_slowly(struct part *, uint64_t index, const float *values, enum row_change);
 int row_edit_slowly(struct part *, uint64_t index, const struct row_edit *);
-/* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
-int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
-int row_edit_shared(struct part *, uint64_t index, directory_word w, const struct row_edit *);
 
 /* The row that the word names. On one node that is nearly always the home slot, and the processor goes on with the address
  * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
@@ -89,14 +87,18 @@ static inline void row_write_latched(struct spot s, directory_word w, const floa
     row_publish(s, w);
 }
 
+/* For who has found it without a latch. Locked instructions wait for all that was written before. */
+static inline bool row_try_latch(struct spot s, directory_word w)
+{
+    return s.part->has_one_writer || directory_try_latch(s.word, w);
+}
+
 static inline int row_write(struct spot s, const float *values, enum row_change change)
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(s.word, w), 0))
+    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0))
         return row_write_slowly(s.part, s.index, values, change);
-    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
-        return row_write_shared(s.part, s.index, w, values, change);
     row_write_latched(s, w, values, change);
     return 0;
 }
@@ -125,18 +127,22 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 #endif
 }
 
-/* The function is called once, unless the row is not here. */
-static inline int row_edit(struct spot s, const struct row_edit *e)
+/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
+static inline bool row_edit_own(struct spot s, const struct row_edit *e)
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_readable(w) || !directory_try_latch(s.word, w), 0))
-        return row_edit_slowly(s.part, s.index, e);
-    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s.part, s.index, w, e);
+    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0)) return false;
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.part->length, e);
     row_publish(s, w);
-    return 0;
+    return true;
+}
+
+/* The function is called once, unless the row is not here. */
+static inline int row_edit(struct spot s, const struct row_edit *e)
+{
+    return row_edit_own(s, e) ? 0 : row_edit_slowly(s.part, s.index, e);
 }
 
 /* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and slot stand.

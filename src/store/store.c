@@ -39,8 +39,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
     p->marks = s->marks ? &s->marks[shard] : NULL;
     p->is_full = s->is_full;
+    p->has_one_writer = s->has_one_writer;
     p->add = floats_add_best();
-    p->first_index = first;
     p->first_number = first - p->first_bucket; /* may wrap below 0, and back when it is subtracted */
     p->keys = keys;
     p->length = t->length;
@@ -98,7 +98,7 @@ static int init_all(struct store *s, bool replicates)
 
 int store_open(struct store *s, const struct store_config *c)
 {
-    *s = (struct store){.is_full = c->is_full};
+    *s = (struct store){.is_full = c->is_full, .has_one_writer = c->has_one_writer};
     ck_epoch_init(&s->epoch);
     home_init(&s->home, c->nodes, c->rank);
     int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);

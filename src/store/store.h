@@ -30,8 +30,8 @@ struct part {
     uint64_t first_number;   /* subtracted from an index it gives the key's number: home.h */
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
-    uint64_t first_index; /* its keys: first_index ... first_index + keys - 1 */
     uint64_t keys;
+    bool has_one_writer; /* nobody else reads or writes rows */
     unsigned first_bucket; /* home.h */
     uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
     bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
@@ -43,6 +43,7 @@ struct part {
 struct store {
     struct keyspace keyspace;
     bool is_full;           /* every node holds every row */
+    bool has_one_writer;    /* of rows, who is also their only reader */
     bool has_one_part;      /* one length and one shard: no need to look for it */
     struct part *part;      /* [shard * ranges + range] */
     directory_word **words; /* [shard] */
@@ -69,6 +70,8 @@ struct store_config {
     unsigned shards, nodes, rank;
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
+    /* One thread alone reads and writes rows: nothing is latched for it. */
+    bool has_one_writer;
 };
 
 /* 0, -EINVAL or -ENOMEM with the sentence in locus_error(). */
