@@ -13,7 +13,7 @@ void draft_open(struct draft *d, struct crew_member *m, size_t keys_max, size_t 
     d->rows = take_memory(keys_max, sizeof *d->rows);
     d->now = take_memory(keys_max, sizeof *d->now);
     d->updates = take_memory(keys_max, sizeof *d->updates);
-    if (!draft_is_plain(d)) d->copies = take_memory(copied_max * length, sizeof *d->copies);
+    if (!draft_is_plain(d)) d->copies = take_memory(2 * copied_max * length, sizeof *d->copies);
 }
 
 void draft_close(struct draft *d)
@@ -26,14 +26,18 @@ void draft_close(struct draft *d)
     *d = (struct draft){0};
 }
 
-/* What a copy was in the beginning is kept where its update will be. */
+/* What a copy was in the beginning stays behind it. */
+static float *before(const struct draft *d, size_t place)
+{
+    return d->now[place] + d->length;
+}
+
 static void copy_rows(struct draft *d)
 {
     for (size_t i = 0; i < d->copied; i++) {
-        d->now[i] = d->copies + i * d->length;
-        d->updates[i] = params_note(d->update, d->key[i], d->length);
-        memcpy(d->updates[i], d->rows[i], d->length * sizeof(float));
-        memcpy(d->now[i], d->updates[i], d->length * sizeof(float));
+        d->now[i] = d->copies + 2 * i * d->length;
+        memcpy(before(d, i), d->rows[i], d->length * sizeof(float));
+        memcpy(d->now[i], before(d, i), d->length * sizeof(float));
     }
 }
 
@@ -72,11 +76,28 @@ void draft_change(struct draft *d, size_t place, locus_change *change, void *con
     params_change(&d->params, d->update, d->key[place], d->rows[place], change, context, &d->updates[place]);
 }
 
+/* A locus_change: what has become of a copy. */
+static void add_gain(void *now, float *row, uint32_t length)
+{
+    const float *after = now;
+    vec_best()->add_difference(row, after, after + length, length);
+}
+
+static void add_copies(struct draft *d)
+{
+    for (size_t i = 0; i < d->copied; i++) {
+        if (params_change_here(&d->params, d->key[i], add_gain, d->now[i])) continue;
+        float *update = params_note(d->update, d->key[i], d->length);
+        memset(update, 0, d->length * sizeof(float));
+        add_gain(d->now[i], update, (uint32_t)d->length);
+    }
+}
+
 void draft_end(struct draft *d)
 {
     if (draft_is_plain(d)) return;
     params_release(&d->params);
-    for (size_t i = 0; i < d->copied; i++) vec_best()->difference(d->updates[i], d->now[i], d->length);
+    add_copies(d);
     params_end(&d->params, d->update);
 }
 

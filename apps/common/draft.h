@@ -25,7 +25,7 @@ struct draft {
     bool are_fetched; /* rows that are not read yet as well */
     const float **rows;
     float **now;
-    float **updates; /* of the copied; of others that have some */
+    float **updates; /* of those that are not copied and have some */
     float *copies;
     const locus_key *key;
     struct params_update *update;

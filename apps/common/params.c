@@ -183,6 +183,12 @@ static void change_copy(struct params *p, struct params_update *u, locus_key key
         *noted = update;
 }
 
+bool params_change_here(struct params *p, locus_key key, locus_change *change, void *context)
+{
+    int rc = locus_change_local(p->member->worker, key, change, context);
+    return rc == -EAGAIN ? false : must(rc, "changing a row") == 0;
+}
+
 void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
                    void *context, float **noted)
 {
@@ -190,12 +196,8 @@ void params_change(struct params *p, struct params_update *u, locus_key key, con
         change(context, (float *)(uintptr_t)row, table_of(p, key)->length);
         return;
     }
-    int rc = p->is_reading ? locus_change_local(p->member->worker, key, change, context) : -EAGAIN;
-    if (rc == -EAGAIN) {
+    if (!p->is_reading || !params_change_here(p, key, change, context))
         change_copy(p, u, key, row, change, context, noted);
-    } else {
-        must(rc, "changing a row");
-    }
 }
 
 static void add_plain(const struct params *p, const struct params_update *u)

@@ -59,6 +59,8 @@ float *params_note(struct params_update *, locus_key, size_t length);
  * become is noted in the update; *noted: where, for another change of the same row, NULL at first. */
 void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
                    void *context, float **noted);
+/* Changes a row in place, read or not; false: it is not held here, or not to be changed just now. */
+bool params_change_here(struct params *, locus_key, locus_change *, void *context);
 /* Adds what was noted. */
 void params_end(struct params *, struct params_update *);
 /* Waits for all updates. */

@@ -41,6 +41,8 @@ struct vec {
     void (*set_scaled)(float *to, float scale, const float *from, size_t n);
     /* to = after - to: what became of it */
     void (*difference)(float *to, const float *after, size_t n);
+    /* to += after - before */
+    void (*add_difference)(float *to, const float *after, const float *before, size_t n);
 
     /* Complex numbers: to = a b, to = conj(a) b, and the same added to `to`. */
     void (*multiply)(float *to, const float *a, const float *b, size_t n);

@@ -49,6 +49,11 @@ static void difference(float *restrict to, const float *restrict after, size_t n
     for (size_t i = 0; i < n; i++) to[i] = after[i] - to[i];
 }
 
+static void add_difference(float *restrict to, const float *restrict after, const float *restrict before, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] += after[i] - before[i];
+}
+
 static void multiply(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
 {
     size_t half = n / 2;
@@ -323,6 +328,7 @@ const struct vec VEC_TABLE = {
     .add = add,
     .set_scaled = set_scaled,
     .difference = difference,
+    .add_difference = add_difference,
     .multiply = multiply,
     .multiply_conjugate = multiply_conjugate,
     .multiply_add = multiply_add,
