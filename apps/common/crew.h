@@ -56,6 +56,14 @@ struct crew_member {
     unsigned place, total; /* among all nodes' */
 };
 
+/* The key is in one. */
+static inline const struct crew_table *crew_table_of(const struct crew *crew, locus_key key)
+{
+    const struct crew_table *t = crew->tables;
+    while (key - t->first >= t->rows) t++;
+    return t;
+}
+
 typedef void crew_work(struct crew_member *, void *context);
 
 void crew_open(struct crew *, const struct crew_config *);

@@ -1,9 +1,7 @@
 #include "params.h"
 
-#include "fail.h"
 #include "vec.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +39,7 @@ void params_close(struct params *p)
 
 static const struct crew_table *table_of(const struct params *p, locus_key key)
 {
-    const struct crew_table *t = p->member->crew->tables;
-    while (key - t->first >= t->rows) t++;
-    return t;
+    return crew_table_of(p->member->crew, key);
 }
 
 static float *row_in(const struct crew_table *t, locus_key key)
@@ -168,7 +164,7 @@ float *params_note(struct params_update *u, locus_key key, size_t length)
 
 /* A copy of ours, which later reads of this step see changed; or a row that may not be changed in place just now. That one
  * is read once: others may write to it. */
-static void change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
+void params_change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
                         locus_change *change, void *context, float **noted)
 {
     uint32_t length = table_of(p, key)->length;
@@ -181,23 +177,6 @@ static void change_copy(struct params *p, struct params_update *u, locus_key key
         vec_best()->add(*noted, update, length);
     else
         *noted = update;
-}
-
-bool params_change_here(struct params *p, locus_key key, locus_change *change, void *context)
-{
-    int rc = locus_change_local(p->member->worker, key, change, context);
-    return rc == -EAGAIN ? false : must(rc, "changing a row") == 0;
-}
-
-void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
-                   void *context, float **noted)
-{
-    if (params_is_plain(p)) {
-        change(context, (float *)(uintptr_t)row, table_of(p, key)->length);
-        return;
-    }
-    if (!p->is_reading || !params_change_here(p, key, change, context))
-        change_copy(p, u, key, row, change, context, noted);
 }
 
 static void add_plain(const struct params *p, const struct params_update *u)

@@ -11,7 +11,10 @@
 #define APPS_PARAMS_H
 
 #include "crew.h"
+#include "fail.h"
 #include "places.h"
+
+#include <errno.h>
 
 enum { PARAMS_UPDATES_MAX = 16 }; /* under way at once */
 
@@ -55,12 +58,10 @@ void params_release(struct params *);
 struct params_update *params_begin(struct params *);
 /* Room for what is to be added to this row of `length` floats. */
 float *params_note(struct params_update *, locus_key, size_t length);
-/* Changes a row that was read, and not released since: in place where it is held here, else in the copy, and what it has
- * become is noted in the update; *noted: where, for another change of the same row, NULL at first. */
-void params_change(struct params *p, struct params_update *u, locus_key key, const float *row, locus_change *change,
-                   void *context, float **noted);
-/* Changes a row in place, read or not; false: it is not held here, or not to be changed just now. */
-bool params_change_here(struct params *, locus_key, locus_change *, void *context);
+/* Changes the copy of a row that was read, and notes in the update what it has become; *noted: where, for another change
+ * of the same row, NULL at first. */
+void params_change_copy(struct params *, struct params_update *, locus_key, const float *row, locus_change *,
+                        void *context, float **noted);
 /* Adds what was noted. */
 void params_end(struct params *, struct params_update *);
 /* Waits for all updates. */
@@ -69,6 +70,24 @@ void params_flush(struct params *);
 static inline bool params_is_plain(const struct params *p)
 {
     return p->member->worker == NULL;
+}
+
+/* Changes a row in place, read or not; false: it is not held here, or not to be changed just now. */
+static inline bool params_change_here(struct params *p, locus_key key, locus_change *change, void *context)
+{
+    int rc = locus_change_local(p->member->worker, key, change, context);
+    return rc == -EAGAIN ? false : must(rc, "changing a row") == 0;
+}
+
+/* Changes a row that was read, and not released since: in place where it is held here, else its copy. */
+static inline void params_change(struct params *p, struct params_update *u, locus_key key, const float *row,
+                                 locus_change *change, void *context, float **noted)
+{
+    if (params_is_plain(p)) {
+        change(context, (float *)(uintptr_t)row, crew_table_of(p->member->crew, key)->length);
+    } else if (!p->is_reading || !params_change_here(p, key, change, context)) {
+        params_change_copy(p, u, key, row, change, context, noted);
+    }
 }
 
 #endif
