@@ -1,3 +1,4 @@
 # file: src/worker.c
 # what: a row is edited although an update of it is under way
-/^int locus_change_local/,/^}/ s/(w->operations.keys_under_way == 0 || !operations_hold(&w->operations, &key, 1))/true/
+/^static .* int change_slowly/,/^}/ s/ && !operations_hold(&w->operations, &key, 1)//
+/^int locus_change_local/,/^}/ s/ && w->operations.keys_under_way == 0//
