@@ -60,8 +60,8 @@ struct params_update *params_begin(struct params *);
 float *params_note(struct params_update *, locus_key, size_t length);
 /* Changes the copy of a row that was read, and notes in the update what it has become; *noted: where, for another change
  * of the same row, NULL at first. */
-void params_change_copy(struct params *, struct params_update *, locus_key, const float *row, locus_change *,
-                        void *context, float **noted);
+void params_change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
+                        locus_change *change, void *context, float **noted);
 /* Adds what was noted. */
 void params_end(struct params *, struct params_update *);
 /* Waits for all updates. */

@@ -31,7 +31,7 @@ struct part {
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
     uint64_t keys;
-    bool has_one_writer; /* nobody else reads or writes rows */
+    bool has_one_writer;   /* nobody else reads or writes rows */
     unsigned first_bucket; /* home.h */
     uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
     bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
