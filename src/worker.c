@@ -65,11 +65,13 @@ static inline int check_access(const char *call, const char *name, locus_worker 
     return in_range(w, keys, n) ? 0 : no_such_key(call, w, keys, n);
 }
 
-/* One key a call is what latency-sensitive callers do, and there each instruction counts: the processor overlaps the
- * misses of consecutive calls only as far as they fit into its window. */
-static inline bool is_one_key(const locus_worker *w, const locus_key *keys, size_t n, const void *values)
+/* A branch: the processor foresees it, and need not wait for the row's word to know which counter. */
+static inline void count_read(locus_worker *w, int replica)
 {
-    return n == 1 && w && keys && values && keys[0] < key_bound(w) && w->operations.keys_under_way == 0;
+    if (__builtin_expect(replica, 0))
+        counter_add(&w->counters.pulled[COUNT_REPLICA], 1);
+    else
+        counter_add(&w->counters.pulled[COUNT_LOCAL], 1);
 }
 
 static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
@@ -240,34 +242,59 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     return rc;
 }
 
+/* One key a call is what latency-sensitive callers do, and there each instruction counts: the processor overlaps the
+ * misses of consecutive calls only as far as they fit into its window. So what is usual comes first, alone: a row that is
+ * here, on a node whose keys are easy to find. */
+static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w, const locus_key *keys, size_t n,
+                                                             const void *values)
+{
+    return n == 1 && w && keys && values && keys[0] < key_bound(w) && w->operations.keys_under_way == 0;
+}
+
+static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w, const locus_key *keys, size_t n,
+                                                           const void *values)
+{
+    return __builtin_expect(is_one_key(w, keys, n, values) && w->only, 1);
+}
+
+static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
+{
+    struct spot s = store_spot(w->store, key);
+    if (kind == REQUEST_PULL) return row_read(s, values);
+    return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
+}
+
+static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                                    size_t n, float *values)
+{
+    int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
+    if (done < 0) return access_rows(w, kind, keys, n, values);
+    count_access(w, kind, done == COUNT_LOCAL, done == COUNT_REPLICA, 0);
+    return 0;
+}
+
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
-    int done = is_one_key(w, keys, n, values) ? row_read(store_spot(w->store, keys[0]), values) : -EAGAIN;
-    if (__builtin_expect(done >= 0, 1)) {
-        counter_add(&w->counters.pulled[done], 1);
-        return 0;
-    }
-    return access_rows(w, REQUEST_PULL, keys, n, values);
+    int done = is_usual(w, keys, n, values) ? row_try_read(part_spot(w->only, keys[0]), values) : -EAGAIN;
+    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    count_read(w, done);
+    return 0;
 }
 
 int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
 {
-    int done = is_one_key(w, keys, n, updates) ? row_add(store_spot(w->store, keys[0]), updates) : -EAGAIN;
-    if (__builtin_expect(done >= 0, 1)) {
-        counter_add(&w->counters.pushed[done], 1);
-        return 0;
-    }
-    return access_rows(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+    if (!is_usual(w, keys, n, updates) || !row_write_own(part_spot(w->only, keys[0]), updates, ROW_ADD))
+        return access_unusual(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
 }
 
 int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
 {
-    int done = is_one_key(w, keys, n, values) ? row_set(store_spot(w->store, keys[0]), values) : -EAGAIN;
-    if (__builtin_expect(done >= 0, 1)) {
-        counter_add(&w->counters.pushed[done], 1);
-        return 0;
-    }
-    return access_rows(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
+    if (!is_usual(w, keys, n, values) || !row_write_own(part_spot(w->only, keys[0]), values, ROW_SET))
+        return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
 }
 
 int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values, locus_ticket *ticket)
@@ -370,12 +397,7 @@ static inline __attribute__((always_inline)) const float *view_at(locus_worker *
 {
     int replica;
     const float *row = row_view(w->store, s, &replica);
-    if (!row) return NULL;
-    /* A branch: the processor foresees it, and need not wait for the word to know which counter. */
-    if (__builtin_expect(replica, 0))
-        counter_add(&w->counters.pulled[COUNT_REPLICA], 1);
-    else
-        counter_add(&w->counters.pulled[COUNT_LOCAL], 1);
+    if (row) count_read(w, replica);
     return row;
 }
 

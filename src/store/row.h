@@ -23,6 +23,8 @@
 
 #include "store/store.h"
 
+#include <errno.h>
+
 enum row_change { ROW_ADD, ROW_SET };
 enum { ROW_ON_REPLICA = 1 };
 
@@ -50,16 +52,21 @@ static inline float *row_at(struct spot s, directory_word w)
     return __builtin_expect(directory_slot(w) == home, 1) ? row : part_row(s.part, directory_slot(w));
 }
 
-static inline int row_read(struct spot s, float *values)
+/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. */
+static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values)
 {
     directory_word w = directory_load(s.word);
     LOCUS_YIELD();
-    if (__builtin_expect(directory_is_readable(w), 1)) {
-        floats_copy(values, row_at(s, w), s.part->length);
-        LOCUS_YIELD();
-        if (__builtin_expect(directory_is_unchanged(s.word, w), 1)) return directory_is_replica(w);
-    }
-    return row_read_slowly(s.part, s.index, values);
+    if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
+    floats_copy(values, row_at(s, w), s.part->length);
+    LOCUS_YIELD();
+    return __builtin_expect(directory_is_unchanged(s.word, w), 1) ? directory_is_replica(w) : -EAGAIN;
+}
+
+static inline int row_read(struct spot s, float *values)
+{
+    int done = row_try_read(s, values);
+    return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
 }
 
 /* Lets somebody who waits for the latch have it: who writes a row again and again would take it back before the other
@@ -93,14 +100,20 @@ static inline bool row_try_latch(struct spot s, directory_word w)
     return s.part->has_one_writer || directory_try_latch(s.word, w);
 }
 
-static inline int row_write(struct spot s, const float *values, enum row_change change)
+/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
+static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
+                                                                enum row_change change)
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0))
-        return row_write_slowly(s.part, s.index, values, change);
+    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0)) return false;
     row_write_latched(s, w, values, change);
-    return 0;
+    return true;
+}
+
+static inline int row_write(struct spot s, const float *values, enum row_change change)
+{
+    return row_write_own(s, values, change) ? 0 : row_write_slowly(s.part, s.index, values, change);
 }
 
 static inline int row_add(struct spot s, const float *updates)
@@ -127,8 +140,8 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 #endif
 }
 
-/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
-static inline bool row_edit_own(struct spot s, const struct row_edit *e)
+/* As row_write_own(). */
+static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, const struct row_edit *e)
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
