@@ -36,6 +36,7 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 	$(Q)$(AR) rcs $@ $(@D)/locus.o
 
 install: lib $(B)/bin/locus $(B)/installed/liblocus.a ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
+	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
 	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'

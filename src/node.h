@@ -28,7 +28,7 @@ struct worker_counters {
 /* Keys of a call that are looked at together: those that are not here are remembered by position. */
 enum { CALL_CHUNK = 1024 };
 
-/* Four parts, by who writes to them while it runs: loaders look at a worker's first part with every call, and would wait
+/* In parts, by who writes to them while it runs: loaders look at a worker's first part with every call, and would wait
  * each time for the counters that the worker writes with every key, and the worker for them. */
 struct locus_worker {
     /* Nobody, but for `bound`. */
@@ -42,8 +42,9 @@ struct locus_worker {
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
-    struct operations operations; /* with other nodes only */
     struct reader reader;
+    /* The worker, and shards that have completed something. With other nodes only. */
+    struct operations operations __attribute__((aligned(64)));
     /* The worker, and loaders look. */
     locus_clock clock __attribute__((aligned(64)));
     /* Loaders, too. */

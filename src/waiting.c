@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { GRANT_KEYS = 4000 };
+/* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock is then looked at as
+ * seldom. */
+enum { GRANT_KEYS = 4000, TAKEN_STARTS = 64 };
 
 static void lock(struct waiting *w)
 {
@@ -64,15 +66,18 @@ static void sift_down(struct waiting *w)
     w->heap[i] = moving;
 }
 
-/* Takes away what has started. */
-static void catch_up(struct waiting *w, locus_clock now)
+/* Takes one away that has started; false: none has. */
+static bool take_started(struct waiting *w, locus_clock now)
 {
-    w->seen = now;
-    while (w->count > 0 && w->heap[0].start <= now) {
-        w->keys -= w->heap[0].keys;
-        w->heap[0] = w->heap[--w->count];
-        if (w->count > 0) sift_down(w);
-    }
+    if (w->count == 0 || w->heap[0].start > now) return false;
+    w->keys -= w->heap[0].keys;
+    w->heap[0] = w->heap[--w->count];
+    if (w->count > 0) sift_down(w);
+    return true;
+}
+
+static void give_back_surplus(struct waiting *w)
+{
     if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
 }
 
@@ -141,24 +146,43 @@ static int keep(struct waiting *w, locus_clock start, uint64_t n)
     return rc;
 }
 
+static bool has_room(const struct waiting *w, uint64_t n)
+{
+    return w->count < w->room && n <= w->granted - w->keys;
+}
+
+/* No more than that, so that a call costs what it brings, whatever has started since the last one. */
+static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
+{
+    w->seen = now;
+    while (!has_room(w, n) && take_started(w, now)) {
+    }
+    for (int i = 0; i < TAKEN_STARTS && take_started(w, now); i++) {
+    }
+    give_back_surplus(w);
+}
+
 /* The clock is in a cache line of the worker's, which it then waits for: we look at it when there is no room without. */
 int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;
     lock(w);
-    bool has_room = w->count < w->room && n <= w->granted - w->keys;
-    if (start > w->seen && !has_room) catch_up(w, __atomic_load_n(clock, __ATOMIC_RELAXED));
+    if (start > w->seen && !has_room(w, n)) make_room_for(w, __atomic_load_n(clock, __ATOMIC_RELAXED), n);
     if (start > w->seen) rc = keep(w, start, n);
     if (rc == 0) w->signaled += n;
     unlock(w);
     return rc;
 }
 
-/* With nothing there its worker may have closed, and the next one begins at 0. */
-void waiting_advance(struct waiting *w, const locus_clock *clock)
+void waiting_give_up(struct waiting *w, const locus_clock *clock, uint64_t n)
 {
     lock(w);
-    if (w->count > 0) catch_up(w, __atomic_load_n(clock, __ATOMIC_RELAXED));
+    if (w->count > 0) { /* else its worker may have closed, and the next one begins at 0 */
+        w->seen = __atomic_load_n(clock, __ATOMIC_RELAXED);
+        while (w->granted - w->keys < n + 2 * GRANT_KEYS && take_started(w, w->seen)) {
+        }
+    }
+    give_back_surplus(w);
     unlock(w);
 }
 

@@ -8,8 +8,8 @@
  *
  * Callers   worker.c, from the worker's thread and its loaders'; another worker's, for want of room
  * Memory    a heap of 16 bytes for each different start, given back at fini; at most the node's bound of keys
- * Waiting   for its own latch, some nanoseconds (longer when the heap grows)
- * Life      waiting_init, waiting_add / waiting_advance, waiting_fini
+ * Waiting   for its own latch: some nanoseconds, and longer when the heap grows or many keys are added at once
+ * Life      waiting_init, waiting_add / waiting_give_up, waiting_fini
  */
 #ifndef LOCUS_WAITING_H
 #define LOCUS_WAITING_H
@@ -37,8 +37,8 @@ void waiting_fini(struct waiting *);
 
 /* n keys that are intended from `start` on; the worker's clock. 0, -ENOBUFS or -ENOMEM: nothing recorded. */
 int waiting_add(struct waiting *, const locus_clock *clock, locus_clock start, uint64_t n);
-/* Gives up what has started by now. */
-void waiting_advance(struct waiting *, const locus_clock *clock);
+/* For another worker, which has no room for n keys: gives up room for as many, and some thousand, that have started. */
+void waiting_give_up(struct waiting *, const locus_clock *clock, uint64_t n);
 uint64_t waiting_signaled(struct waiting *);
 
 /* The same bound where shards keep the intents (actors/intents.h) and count off what no longer waits: n keys more of the

@@ -422,9 +422,11 @@ static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
 {
     const locus *node = w->node;
     int rc = waiting_add(&w->waiting, &w->clock, start, n);
-    if (rc != -ENOBUFS || node->workers == 1) return rc;
-    for (unsigned i = 0; i < node->workers; i++) waiting_advance(&node->worker[i].waiting, &node->worker[i].clock);
-    return waiting_add(&w->waiting, &w->clock, start, n);
+    for (unsigned i = 0; i < node->workers && rc == -ENOBUFS && node->workers > 1; i++) {
+        waiting_give_up(&node->worker[i].waiting, &node->worker[i].clock, n);
+        rc = waiting_add(&w->waiting, &w->clock, start, n);
+    }
+    return rc;
 }
 
 /* `streams`: the worker's or the loader's. */

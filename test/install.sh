@@ -104,6 +104,13 @@ all_ways() {
     fi
 }
 
+# Nothing is installed in the source tree, or, for want of a word, in the root.
+refuses_prefix() {
+    ! make install PREFIX="$1" DESTDIR= > /dev/null 2> "$place/refused" && grep -q 'must be an absolute path' "$place/refused"
+}
+try "a relative PREFIX is refused" refuses_prefix here/locus
+try "an empty PREFIX is refused" refuses_prefix ""
+
 prefix=$place/stage/opt/locus
 try "install with DESTDIR and PREFIX" make -j"$(nproc)" install PREFIX=/opt/locus DESTDIR="$place/stage"
 all_ways "installed"

@@ -201,6 +201,8 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
     rng_init(&f->rng, t->options.common.seed, 2 + m->place);
     places_init(&f->places, feed_keys_max(t));
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
+    size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
+    if (f->portion_batches > fit) f->portion_batches = fit;
     f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
     f->portions = take_memory(f->portion_count, sizeof *f->portions);

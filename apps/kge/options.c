@@ -108,6 +108,11 @@ static void check(const struct options *o)
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
         fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size", (int)o->dim,
                    DIM_RESCAL_MAX);
+    /* The manager draws a batch's negatives together. */
+    double facts = o->has_own_negatives ? (double)o->batch : 1, most = MODEL_SIDES * (double)o->negatives * facts;
+    if (most > LOCUS_SAMPLE_KEYS_MAX)
+        fail_usage("--negatives %zu make %.0f of a batch, more than %d: use fewer, or smaller batches",
+                   (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
 }
 
 void kge_options(struct options *o, int argc, char **argv)
@@ -130,6 +135,6 @@ void kge_options(struct options *o, int argc, char **argv)
         &(struct args_program){
             .name = "kge", .about = about, .more = more, .options = list.options, .option_count = list.count},
         argc, argv);
-    check(o);
     if (o->batch == 1) o->has_own_negatives = true;
+    check(o);
 }

@@ -107,6 +107,17 @@ static void result_options(struct wv_options *o, struct args_list *list)
     args_add(list, options, sizeof options / sizeof *options);
 }
 
+/* The manager draws a step's negatives together. */
+static void check_negatives(const struct wv_options *o)
+{
+    double uses = (double)o->batch * (o->is_shared ? 1 : 2 * (double)o->window), most = uses * (double)o->negatives;
+    if (most > LOCUS_SAMPLE_KEYS_MAX)
+        fail_usage(
+            "--batch %zu, --window %zu and --negatives %zu make up to %.0f negatives in a step, more than %d: use "
+            "smaller batches",
+            (size_t)o->batch, (size_t)o->window, (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
+}
+
 void wv_options(struct wv_options *o, int argc, char **argv)
 {
     struct args_list list = {0};
@@ -128,5 +139,6 @@ void wv_options(struct wv_options *o, int argc, char **argv)
             .name = "wv", .about = about, .more = more, .options = list.options, .option_count = list.count},
         argc, argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
+    check_negatives(o);
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }

@@ -22,13 +22,27 @@ void wv_training_fini(struct wv_training *t)
     judge_fini(&t->judge);
 }
 
-/* As in the original program: inputs uniform within 0.5 / dim of 0, outputs 0. The same for a word whatever the cluster. */
+/* As in the original program: inputs uniform within 0.5 / dim of 0. The same for a word whatever the cluster. */
 static void draw_input(const void *wv, uint64_t row, float *values)
 {
     const struct wv *w = wv;
     struct rng rng;
     rng_init(&rng, w->options.common.seed, UINT64_C(1) << 40 | row);
     for (uint64_t i = 0; i < w->options.dim; i++) values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
+}
+
+/* Outputs are 0, and written: a view of a row that never was goes on to show zeros when the row is changed. */
+static void draw_output(const void *wv, uint64_t row, float *values)
+{
+    (void)wv;
+    (void)row;
+    (void)values;
+}
+
+void wv_first_rows(struct crew_member *m, const struct wv *w)
+{
+    rows_init(m, WV_INPUTS, draw_input, w);
+    rows_init(m, WV_OUTPUTS, draw_output, w);
 }
 
 static bool is_first(const struct crew_member *m)
@@ -119,7 +133,7 @@ static void write_vectors(const struct wv_training *t, struct crew_member *m)
 void wv_work(struct crew_member *m, void *training)
 {
     struct wv_training *t = training;
-    rows_init(m, WV_INPUTS, draw_input, t->wv);
+    wv_first_rows(m, t->wv);
     crew_settle(m);
     if (m->index == 0) t->began_s = meter_now();
     crew_meet_here(m);

@@ -22,6 +22,8 @@ struct wv_training {
 
 void wv_training_init(struct wv_training *, const struct wv *, const struct crew *);
 void wv_training_fini(struct wv_training *);
+/* What training begins with. Every worker of every node calls it. */
+void wv_first_rows(struct crew_member *, const struct wv *);
 /* A crew_work; the context is the struct wv_training. */
 void wv_work(struct crew_member *, void *training);
 

@@ -228,6 +228,7 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--dims 3", "there is no option \"--dims\"");
     is_refused(2, "--dim 3", "--dim 3 is odd");
     is_refused(2, "--model rescal --dim 1000", "--dim 1000 is more than 512");
+    is_refused(2, "--negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch");
     is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
     is_refused(1, "--data /no/such", "--data /no/such: No such file");
     make_graph();

@@ -168,6 +168,7 @@ TEST(wv, refuses_wrong_input_with_a_sentence)
     char arguments[512];
     is_refused(2, "", "--data is missing");
     is_refused(2, "--data x --optimizer adam", "--optimizer takes one of sgd, adagrad, not \"adam\"");
+    is_refused(2, "--data x --batch 10000 --negatives 1000", "make up to 100000000 negatives in a step");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     make_text();
     snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder, folder);

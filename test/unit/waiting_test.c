@@ -26,7 +26,7 @@ static int add(struct waiting *w, locus_clock now, locus_clock start, uint64_t k
 /* Keys that wait. What the node has granted for them is at least as much, and nothing when there are none any more. */
 static uint64_t keys_at(struct waiting *w, locus_clock now)
 {
-    waiting_advance(w, &now);
+    waiting_give_up(w, &now, LOCUS_WAITING_KEYS_MAX);
     CHECK(node_keys >= w->keys);
     return w->keys;
 }
@@ -120,6 +120,27 @@ TEST(waiting, what_has_started_makes_room_for_what_is_added)
     waiting_fini(&w);
 }
 
+/* An epoch that was signaled in advance, of which nothing was taken away since. */
+TEST(waiting, a_call_takes_away_no_more_than_it_needs)
+{
+    enum { STARTS = 100000 };
+    struct waiting w = waiting_of_one();
+    uint64_t dice = 3;
+    for (int i = 0; i < STARTS; i++) CHECK_EQ(add(&w, 0, 1 + (locus_clock)(throw_dice(&dice) % STARTS), 1), 0);
+    size_t starts = w.count;
+    uint64_t keys = w.keys;
+    for (int i = 0; i < 10; i++) {
+        w.room = w.count; /* there is no room */
+        CHECK_EQ(add(&w, STARTS, STARTS + 5 + i, 1000), 0);
+        CHECK(starts - w.count <= 1000 + 100);
+        starts = w.count;
+    }
+    CHECK(w.keys > keys / 2);
+    CHECK_EQ(keys_at(&w, STARTS), 10000);
+    waiting_fini(&w);
+    CHECK_EQ(node_keys, 0);
+}
+
 TEST(waiting, one_batch_costs_one_entry)
 {
     struct waiting w = waiting_of_one();
@@ -206,7 +227,7 @@ TEST(waiting, no_key_is_forgotten_or_counted_twice_when_loaders_race_with_the_cl
     while (__atomic_load_n(&l.running, __ATOMIC_ACQUIRE) > 0) {
         locus_clock now = l.clock + 1;
         __atomic_store_n(&l.clock, now, __ATOMIC_RELAXED);
-        if (now % 100 == 0) waiting_advance(&l.w, &l.clock);
+        if (now % 100 == 0) waiting_give_up(&l.w, &l.clock, 1000);
     }
     for (int i = 0; i < LOADERS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
     CHECK_EQ(waiting_signaled(&l.w), LOADERS * CALLS * 3);

@@ -9,6 +9,7 @@
 #include "wv/text.h"
 #include "wv/vocabulary.h"
 #include "wv/windows.h"
+#include "wv/wv_train.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -357,7 +358,7 @@ static void descend(struct crew_member *m, void *wv)
     double first = 0, last = 0;
     uint64_t pairs = 0;
     CHECK(windows != NULL);
-    rows_init(m, WV_INPUTS, fill_row, NULL);
+    wv_first_rows(m, w);
     windows_open(windows, w, m);
     skipgram_open(&step, w, m);
     const struct window_batch *b;
@@ -371,6 +372,12 @@ static void descend(struct crew_member *m, void *wv)
     skipgram_close(&step);
     windows_close(windows);
     free(windows);
+}
+
+static void add_to_first(void *gain, float *row, uint32_t length)
+{
+    CHECK(length > 0);
+    row[0] += *(const float *)gain;
 }
 
 TEST(wv, the_loss_falls_with_locus)
@@ -394,6 +401,35 @@ TEST(wv, the_loss_falls_with_locus)
         crew_close(&crew);
         tiny_fini(&w);
     }
+}
+
+/* Pairs of a window that share their negatives see what the pairs before have made of them, the first time too. */
+static void change_what_is_seen(struct crew_member *m, void *wv)
+{
+    const struct wv *w = wv;
+    float gain = 1;
+    wv_first_rows(m, w);
+    for (uint32_t word = 0; word < w->vocabulary.words.count; word++) {
+        locus_key key = wv_output_key(w, word);
+        locus_read_begin(m->worker);
+        const float *row = locus_view(m->worker, key);
+        CHECK(row != NULL && row[0] == 0 && row[w->options.dim - 1] == 0);
+        CHECK_EQ(locus_change_local(m->worker, key, add_to_first, &gain), 0);
+        CHECK(row[0] == 1);
+        locus_read_end(m->worker);
+    }
+}
+
+TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
+{
+    struct wv w;
+    struct crew crew;
+    tiny_init(&w, "1 2 3 4 5 6 7 8 9\n");
+    w.options.common.is_baseline = false;
+    tiny_crew(&crew, &w);
+    crew_run(&crew, change_what_is_seen, &w);
+    crew_close(&crew);
+    tiny_fini(&w);
 }
 
 /* ---- questions ---- */
