@@ -9,11 +9,16 @@
 
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
-static void open_text(struct lines *l, const char *text, size_t length)
+static void write_text(const char *text, size_t length)
 {
     folder_new(folder);
     folder_write(folder, "text", text, length);
     snprintf(path, sizeof path, "%s/text", folder);
+}
+
+static void open_text(struct lines *l, const char *text, size_t length)
+{
+    write_text(text, length);
     lines_open(l, path);
 }
 
@@ -98,31 +103,36 @@ TEST(lines, a_byte_order_mark_is_no_text)
     folder_remove(folder);
 }
 
-static void read_all(const void *text)
+static void read_all(const void *unused)
 {
     struct lines l;
-    open_text(&l, text, 8);
+    (void)unused;
+    lines_open(&l, path);
     while (lines_next(&l)) {
     }
 }
 
 TEST(lines, a_zero_byte_is_no_text)
 {
-    ends_with(read_all, "one\nt\0o\n", 1, "text:2: has a zero byte");
+    write_text("one\nt\0o\n", 8);
+    ends_with(read_all, NULL, 1, "text:2: has a zero byte");
+    folder_remove(folder);
 }
 
 static void read_what_is_gone(const void *ignored)
 {
     struct lines l;
     (void)ignored;
-    open_text(&l, "one\ntwo\n", 8);
+    lines_open(&l, path);
     lines_next(&l);
     if (truncate(path, 0) == 0) lines_next(&l);
 }
 
 TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
 {
+    write_text("one\ntwo\n", 8);
     ends_with(read_what_is_gone, NULL, 1, "/text could not be read to its end: it became shorter");
+    folder_remove(folder);
 }
 
 TEST(lines, equal_files_have_equal_digests)
