@@ -24,6 +24,8 @@ static inline struct spot store_spot(const struct store *s, locus_key key)
 #define row_put near_row_put
 #define row_ensure_replica near_row_ensure_replica
 #define row_word near_row_word
+#define row_write_shared near_row_write_shared
+#define row_edit_shared near_row_edit_shared
 #define row_edit_slowly near_row_edit_slowly
 #define row_read_version near_row_read_version
 #define row_share near_row_share

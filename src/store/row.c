@@ -165,8 +165,7 @@ static void add_update(struct part *p, directory_word w, const float *values)
         floats_copy(updates_row(p, w), values, p->length);
 }
 
-/* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
-static int write_shared(struct part *p, uint64_t index, directory_word w, const float *values, enum row_change change)
+int row_write_shared(struct part *p, uint64_t index, directory_word w, const float *values, enum row_change change)
 {
     struct spot s = part_spot(p, index);
     bool replica = directory_is_replica(w);
@@ -195,13 +194,12 @@ int row_write_slowly(struct part *p, uint64_t index, const float *values, enum r
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w))
         return spot_is_here(s, w) ? write_first(s, values, w) : write_first_replica(s, values, change, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return write_shared(p, index, w, values, change);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_write_shared(p, index, w, values, change);
     row_write_latched(s, w, values, change);
     return 0;
 }
 
-/* As write_shared(). */
-static int edit_shared(struct part *p, uint64_t index, directory_word w, const struct row_edit *e)
+int row_edit_shared(struct part *p, uint64_t index, directory_word w, const struct row_edit *e)
 {
     struct spot s = part_spot(p, index);
     bool replica = directory_is_replica(w);
@@ -234,7 +232,7 @@ int row_edit_slowly(struct part *p, uint64_t index, const struct row_edit *e)
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return edit_shared(p, index, w, e);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(p, index, w, e);
     row_edit_latched(slot_row(p, w), p->length, e);
     row_publish(s, w);
     return 0;

@@ -37,9 +37,11 @@ struct row_edit {
 
 /* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
 int row_read_slowly(struct part *, uint64_t index, float *values);
-/* Also a replica, or a main copy that others hold replicas of. */
 int row_write_slowly(struct part *, uint64_t index, const float *values, enum row_change);
 int row_edit_slowly(struct part *, uint64_t index, const struct row_edit *);
+/* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
+int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
+int row_edit_shared(struct part *, uint64_t index, directory_word w, const struct row_edit *);
 
 /* The row that the word names. On one node that is nearly always the home slot, and the processor goes on with the address
  * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
@@ -63,7 +65,7 @@ static inline __attribute__((always_inline)) int row_try_read(struct spot s, flo
     return __builtin_expect(directory_is_unchanged(s.word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
 
-static inline int row_read(struct spot s, float *values)
+static inline __attribute__((always_inline)) int row_read(struct spot s, float *values)
 {
     int done = row_try_read(s, values);
     return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
@@ -111,9 +113,16 @@ static inline __attribute__((always_inline)) bool row_write_own(struct spot s, c
     return true;
 }
 
-static inline int row_write(struct spot s, const float *values, enum row_change change)
+static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values, enum row_change change)
 {
-    return row_write_own(s, values, change) ? 0 : row_write_slowly(s.part, s.index, values, change);
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    LOCUS_YIELD();
+    if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, w), 0))
+        return row_write_slowly(s.part, s.index, values, change);
+    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
+        return row_write_shared(s.part, s.index, w, values, change);
+    row_write_latched(s, w, values, change);
+    return 0;
 }
 
 static inline int row_add(struct spot s, const float *updates)
@@ -153,9 +162,17 @@ static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, co
 }
 
 /* The function is called once, unless the row is not here. */
-static inline int row_edit(struct spot s, const struct row_edit *e)
+static inline __attribute__((always_inline)) int row_edit(struct spot s, const struct row_edit *e)
 {
-    return row_edit_own(s, e) ? 0 : row_edit_slowly(s.part, s.index, e);
+    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    LOCUS_YIELD();
+    if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, w), 0))
+        return row_edit_slowly(s.part, s.index, e);
+    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s.part, s.index, w, e);
+    LOCUS_YIELD();
+    row_edit_latched(row_at(s, w), s.part->length, e);
+    row_publish(s, w);
+    return 0;
 }
 
 /* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and slot stand.
