@@ -369,8 +369,8 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
     const struct row_edit edit = {.change = change, .context = context, .room = w ? w->room : NULL};
-    bool is_usual = w && w->only && change && key < key_bound(w) && w->operations.keys_under_way == 0;
-    if (__builtin_expect(!is_usual || !row_edit_own(part_spot(w->only, key), &edit), 0))
+    bool is_easy = w && w->only && change && key < key_bound(w) && w->operations.keys_under_way == 0;
+    if (__builtin_expect(!is_easy || !row_edit_own(part_spot(w->only, key), &edit), 0))
         return change_slowly(w, key, &edit);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;

@@ -70,7 +70,7 @@ struct store_config {
     unsigned shards, nodes, rank;
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
-    /* One thread alone reads and writes rows: nothing is latched for it. */
+    /* One thread at a time reads and writes rows, and who comes next sees what it did: nothing is latched for it. */
     bool has_one_writer;
 };
 
