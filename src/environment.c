@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,14 +66,28 @@ static int derive(struct environment *e, const char *host, unsigned port)
 }
 
 /* The same on all processes of a job, and most likely another for another job. FNV-1a. */
-static unsigned port_of(const char *job)
+static uint64_t hash_of(const char *job)
 {
-    uint32_t hash = 2166136261u;
-    for (; *job; job++) hash = (hash ^ (unsigned char)*job) * 16777619u;
-    return ENVIRONMENT_PORT_MIN + hash % ENVIRONMENT_PORT_COUNT;
+    uint64_t hash = 14695981039346656037u;
+    for (; *job; job++) hash = (hash ^ (unsigned char)*job) * 1099511628211u;
+    return hash ^ hash >> 32;
 }
 
-static const char loopback[] = "127.0.0.1";
+static unsigned port_of(const char *job)
+{
+    return ENVIRONMENT_PORT_MIN + (unsigned)(hash_of(job) % ENVIRONMENT_PORT_COUNT);
+}
+
+/* A host has 16 million addresses on loopback: jobs side by side, and whoever else listens at 127.0.0.1, do not meet. */
+static int derive_on_loopback(struct environment *e, const char *job)
+{
+    char host[INET_ADDRSTRLEN];
+    uint64_t hash = hash_of(job) / ENVIRONMENT_PORT_COUNT;
+    unsigned octet[3];
+    for (int i = 0; i < 3; i++, hash /= 254) octet[i] = 1 + (unsigned)(hash % 254);
+    snprintf(host, sizeof host, "127.%u.%u.%u", octet[0], octet[1], octet[2]);
+    return derive(e, host, port_of(job));
+}
 
 /* ---- locus run, and by hand ---- */
 
@@ -114,7 +129,7 @@ static int derive_openmpi(struct environment *e)
     if (!job)
         return error_set(-EINVAL, "neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is set: say where rank 0 listens "
                                   "with mpirun -x LOCUS_RENDEZVOUS=host:port");
-    return derive(e, loopback, port_of(job));
+    return derive_on_loopback(e, job);
 }
 
 static int read_openmpi(struct environment *e)
@@ -150,7 +165,7 @@ static int derive_torch(struct environment *e)
             -EINVAL, "MASTER_PORT is %d: must be 1 to 65534, of which locus takes the next: or set LOCUS_RENDEZVOUS",
             port);
     if (is_set("LOCAL_WORLD_SIZE")) rc = read_number("LOCAL_WORLD_SIZE", &here);
-    return rc ? rc : derive(e, here == e->size ? loopback : host, (unsigned)port + 1);
+    return rc ? rc : derive(e, here == e->size ? "127.0.0.1" : host, (unsigned)port + 1);
 }
 
 static int read_torch(struct environment *e)
@@ -195,7 +210,7 @@ static int derive_slurm(struct environment *e)
     snprintf(job, sizeof job, "%s.%s", text_of("SLURM_JOB_ID"), text_of("SLURM_STEP_ID"));
     int rc = is_set("SLURM_STEP_NUM_NODES") ? read_number("SLURM_STEP_NUM_NODES", &hosts) : 0;
     if (rc) return rc;
-    if (hosts == 1) return derive(e, loopback, port_of(job));
+    if (hosts == 1) return derive_on_loopback(e, job);
     const char *list = text_of("SLURM_STEP_NODELIST");
     if (!list) return error_set(-EINVAL, "SLURM_STEP_ID is set but SLURM_STEP_NODELIST is not: set LOCUS_RENDEZVOUS");
     first_host(list, host, sizeof host);

@@ -48,7 +48,8 @@ TEST(openmpi, mpirun_starts_clusters_beside_each_other)
     for (int i = 0; i < CLUSTERS; i++)
         command_start(&c[i], COMMAND_FILES, "exec %s -n 2 %s once", mpirun, role_command("member"));
     for (int i = 0; i < CLUSTERS; i++) {
-        CHECK_EQ(command_wait(&c[i]), 0);
+        int status = command_wait(&c[i]);
+        if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c[i].err.text);
         is_joined(&c[i], 2);
     }
 }

@@ -45,20 +45,37 @@ static void is_wrong(const char *variables, const char *part, const char *other_
     CHECK_STR(locus_error(), other_part);
 }
 
-/* The port of the derived rendezvous on `host`. */
-static int port_on(const char *host, const char *variables)
+static void derive(const char *variables, char rendezvous[ENVIRONMENT_RENDEZVOUS_MAX])
 {
     struct environment e;
     environment_is(variables);
     CHECK_EQ(environment_read(&e), 0);
-    CHECK(e.rendezvous != NULL);
-    const char *colon = strrchr(e.rendezvous, ':');
+    CHECK(e.rendezvous == e.derived);
+    strcpy(rendezvous, e.rendezvous);
+    const char *colon = strrchr(rendezvous, ':');
     CHECK(colon != NULL);
-    CHECK_EQ((size_t)(colon - e.rendezvous), strlen(host));
-    CHECK(strncmp(e.rendezvous, host, strlen(host)) == 0);
     int port = atoi(colon + 1);
     CHECK(port >= ENVIRONMENT_PORT_MIN && port < ENVIRONMENT_PORT_MIN + ENVIRONMENT_PORT_COUNT);
-    return port;
+}
+
+/* The port of the derived rendezvous on `host`. */
+static int port_on(const char *host, const char *variables)
+{
+    char rendezvous[ENVIRONMENT_RENDEZVOUS_MAX];
+    derive(variables, rendezvous);
+    CHECK(strncmp(rendezvous, host, strlen(host)) == 0);
+    CHECK_EQ(rendezvous[strlen(host)], ':');
+    return atoi(rendezvous + strlen(host) + 1);
+}
+
+/* Do both jobs derive the same rendezvous, on loopback? */
+static bool meet(const char *variables, const char *other_variables)
+{
+    char one[ENVIRONMENT_RENDEZVOUS_MAX], other[ENVIRONMENT_RENDEZVOUS_MAX];
+    derive(variables, one);
+    derive(other_variables, other);
+    CHECK(strncmp(one, "127.", 4) == 0 && strncmp(other, "127.", 4) == 0);
+    return strcmp(one, other) == 0;
 }
 
 TEST(environment, nobody_speaks)
@@ -106,11 +123,30 @@ TEST(environment, rank_and_size_must_fit)
 
 TEST(environment, open_mpi_on_one_host_meets_on_loopback)
 {
-    int port = port_on("127.0.0.1", OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830593");
-    CHECK_EQ(port_on("127.0.0.1", OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830593 PMIX_RANK=1"), port);
-    CHECK(port_on("127.0.0.1", OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830594") != port);
-    CHECK_EQ(port_on("127.0.0.1", OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 OMPI_MCA_ess_base_jobid=2142830593"), port);
+    static const char job[] = OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830593";
+    CHECK(meet(job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830593 PMIX_RANK=1"));
+    CHECK(meet(job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 OMPI_MCA_ess_base_jobid=2142830593"));
+    CHECK(!meet(job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=2142830594"));
     says("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_SIZE=1", 0, 1, NULL);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* As many as there are ports: were the port all that tells them apart, a third of them would meet another. */
+TEST(environment, no_two_jobs_of_one_host_meet)
+{
+    enum { JOBS = ENVIRONMENT_PORT_COUNT };
+    static char all[JOBS][ENVIRONMENT_RENDEZVOUS_MAX];
+    for (unsigned i = 0; i < JOBS; i++) {
+        char job[160];
+        snprintf(job, sizeof job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=%u", i * 65536 + 1);
+        derive(job, all[i]);
+    }
+    qsort(all, JOBS, sizeof *all, by_text);
+    for (unsigned i = 1; i < JOBS; i++) CHECK(strcmp(all[i - 1], all[i]) != 0);
 }
 
 TEST(environment, open_mpi_on_several_hosts_needs_a_rendezvous)
@@ -188,7 +224,9 @@ TEST(environment, slurm_meets_at_the_first_host_of_the_step)
 
 TEST(environment, slurm_on_one_host_meets_on_loopback)
 {
-    port_on("127.0.0.1", STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode10");
+    static const char step[] = STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode10";
+    CHECK(meet(step, STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode11"));
+    CHECK(!meet(step, STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_ID=1"));
     says(STEP SEVERAL "LOCUS_RENDEZVOUS=a:7777", 2, 4, "a:7777");
 }
 
