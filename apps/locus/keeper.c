@@ -245,8 +245,9 @@ static void heed_signals(struct keeper *k)
 {
     for (int signal; (signal = signals_next());) {
         if (signal == SIGCHLD) continue;
-        if (k->stage == ENDING) begin_killing(k);
+        bool is_second = k->stage == ENDING;
         begin_ending(k);
+        if (k->stage == ENDING && (is_second || signal == SIGNAL_NOW)) begin_killing(k);
     }
 }
 

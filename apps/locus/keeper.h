@@ -13,7 +13,7 @@
  *        |    the stream ended, SIGTERM,              |  after KILL_PATIENCE_S some cannot be killed: the same
  *        |    or the program is done                  |
  *        +-----------------------------> ENDING ------+
- *                                           |   the grace is over, or a second SIGTERM
+ *                                           |   the grace is over, a second SIGTERM, or SIGNAL_NOW
  *                                           +--- none is left ---> the program's exit status
  *
  * The first failure counts for the launcher, so that one is told without delay.

@@ -1,6 +1,7 @@
 #include "node.h"
 
 #include "say.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +187,7 @@ void node_end(struct node *n)
     if (n->control >= 0)
         close(n->control);
     else if (n->pid)
-        kill(n->pid, SIGTERM);
+        kill(n->pid, n->host ? SIGTERM : SIGNAL_NOW); /* ssh knows only the former */
     n->control = -1;
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
+static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGNAL_NOW, SIGCHLD, SIGPIPE};
 static int ends[2] = {-1, -1};
 static volatile sig_atomic_t end_is_wanted;
 

@@ -12,9 +12,13 @@
 #ifndef LOCUS_RUN_SIGNALS_H
 #define LOCUS_RUN_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
+/* The launcher to a keeper: now. Its first request is the end of the stream, which may be seen later than a signal. */
+enum { SIGNAL_NOW = SIGUSR1 };
+
+/* From now on SIGINT, SIGTERM, SIGHUP, SIGNAL_NOW and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
  * SIGPIPE is nothing any more: writing returns EPIPE. A blocked write() is ended by any of them with EINTR. */
 int signals_open(void);
 /* The next one that has come, 0 for none. */

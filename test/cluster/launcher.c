@@ -359,16 +359,19 @@ TEST(launcher, ends_all_on_ctrl_c)
     CHECK_EQ(command_left(&c, 0), 0);
 }
 
+/* Whatever the nodes are at: the first has started, the last maybe not. */
 TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
 {
-    struct command c;
-    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(), stubborn);
-    command_await(&c, &c.out, "ready");
-    command_type(&c, "\003");
-    command_await(&c, &c.out, "ending all nodes");
-    command_type(&c, "\003");
-    CHECK_EQ(command_wait(&c), 128 + SIGINT);
-    CHECK_EQ(command_left(&c, 0), 0);
+    for (int i = 0; i < 10; i++) {
+        struct command c;
+        command_start(&c, COMMAND_TERMINAL, "exec %s run -n 4 --grace 600 -- sh -c '%s'", locus_path(), stubborn);
+        command_await(&c, &c.out, "ready");
+        command_type(&c, "\003");
+        command_await(&c, &c.out, "ending all nodes");
+        command_type(&c, "\003");
+        CHECK_EQ(command_wait(&c), 128 + SIGINT);
+        CHECK_EQ(command_left(&c, 0), 0);
+    }
 }
 
 TEST(launcher, ends_all_when_its_terminal_is_closed)
