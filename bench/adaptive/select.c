@@ -75,7 +75,8 @@ static const struct cell cells[] = {
     REPLICATED(IDLE, 1000000, 16, false),
     REPLICATED(PUSHED, 10000, 128, false),
     REPLICATED(PUSHED, 100000, 128, true),
-    REPLICATED(COSTS, 100000, 16, false),
+    REPLICATED(COSTS, 100000, 16, false),  /* in the cache; */
+    REPLICATED(COSTS, 1000000, 16, false), /* and as many as the local path has */
     REPLICATED(COSTS, 100000, 128, true),
     ARRIVES(1, 0),
     ARRIVES(1, 1000),
