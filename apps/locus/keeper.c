@@ -33,8 +33,8 @@ struct keeper {
     char **argv; /* NULL at its end */
     size_t argc;
     double grace_s, silence_s;
-    bool has_pipe;
-    pid_t program; /* 0: not started, or reaped */
+    bool has_pipe, is_asked; /* by a signal, to end */
+    pid_t program;           /* 0: not started, or reaped */
     int status;
     int input; /* to the program's stdin; -1: none */
     const char *pending;
@@ -245,9 +245,9 @@ static void heed_signals(struct keeper *k)
 {
     for (int signal; (signal = signals_next());) {
         if (signal == SIGCHLD) continue;
-        bool is_second = k->stage == ENDING;
         begin_ending(k);
-        if (k->stage == ENDING && (is_second || signal == SIGNAL_NOW)) begin_killing(k);
+        if (k->stage == ENDING && (k->is_asked || signal == SIGNAL_NOW)) begin_killing(k);
+        k->is_asked = true;
     }
 }
 
@@ -326,6 +326,7 @@ int keeper_main(int argc, char **argv)
     k.until_s = clock_s() + START_PATIENCE_S;
     k.polled[SIGNALS] = (struct pollfd){.fd = signals_open(), .events = POLLIN};
     k.polled[CONTROL] = (struct pollfd){.fd = stream, .events = POLLIN};
+    signals_tell_now();
     if (k.polled[SIGNALS].fd < 0) return say_and(STATUS_FAILED, "no pipe for a node's keeper: %s", strerror(errno));
     keep(&k);
     fini(&k);

@@ -30,7 +30,8 @@ extern char **environ;
 static const double BEAT_S = 5, SILENCE_S = 120; /* of keepers on other hosts */
 static const double KEEPERS_S = 7;               /* beyond the grace, for keepers to end: then they are killed */
 static const double KILL_AGAIN_S = 1;
-static const double SETTLE_S = 0.5; /* in which failures come whose cause is the first */
+static const double SETTLE_S = 0.5;    /* in which failures come whose cause is the first */
+static const double ASKED_AGAIN_S = 1; /* after which a signal but Ctrl-C is not the same request once more */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
 
@@ -53,6 +54,7 @@ struct run {
     int failed_status;
     double settle_s;
     bool is_ending, has_lost_output;
+    double asked_s;        /* when a signal last asked us to end */
     double kill_s, beat_s; /* when to kill keepers, when to tell them that we live */
     unsigned kills;
 };
@@ -328,13 +330,16 @@ static void reap(struct run *r)
             if (r->node[i].pid == pid) note_end(r, &r->node[i], wait_status);
 }
 
-/* The first begins the end, unless a failure is about to; another one hastens it. */
+/* The first begins the end, unless a failure is about to; another one hastens it. But who tells us to end often tells us
+ * twice: timeout(1) signals its child and then its process group, and a shell whose terminal goes passes SIGHUP on. */
 static void heed_signal(struct run *r, int signal)
 {
     if (r->failed && !r->is_ending) {
         settle(r);
         return;
     }
+    if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
+    r->asked_s = clock_s();
     if (!r->is_ending) {
         say("%s: ending all nodes", strsignal(signal));
         r->signal = signal;

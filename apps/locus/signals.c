@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGNAL_NOW, SIGCHLD, SIGPIPE};
+static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
 static int ends[2] = {-1, -1};
 static volatile sig_atomic_t end_is_wanted;
+static struct sigaction now_before; /* what this process was started with */
 
 static void on_signal(int signal)
 {
@@ -34,6 +35,13 @@ int signals_open(void)
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) return -1;
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) handle(told[i]);
     return ends[0];
+}
+
+void signals_tell_now(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGNAL_NOW, &action, &now_before);
 }
 
 int signals_next(void)
@@ -68,4 +76,5 @@ void signals_default(void)
         sigaction(told[i], NULL, &now);
         if (now.sa_handler == on_signal) signal(told[i], SIG_DFL);
     }
+    if (now_before.sa_handler == SIG_IGN) signal(SIGNAL_NOW, SIG_IGN); /* its handler would end with exec by itself */
 }

@@ -18,9 +18,11 @@
 /* The launcher to a keeper: now. Its first request is the end of the stream, which may be seen later than a signal. */
 enum { SIGNAL_NOW = SIGUSR1 };
 
-/* From now on SIGINT, SIGTERM, SIGHUP, SIGNAL_NOW and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
  * SIGPIPE is nothing any more: writing returns EPIPE. A blocked write() is ended by any of them with EINTR. */
 int signals_open(void);
+/* A keeper: SIGNAL_NOW as well, even if this process was started to ignore it. */
+void signals_tell_now(void);
 /* The next one that has come, 0 for none. */
 int signals_next(void);
 /* Has one come that asks us to end? For who waits elsewhere than at the pipe. */

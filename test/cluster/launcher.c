@@ -374,6 +374,69 @@ TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
     }
 }
 
+/* Ends in order when it is asked to, and says so. */
+static const char orderly[] = "trap \"sleep 0.2; echo in order; exit 0\" TERM; echo ready; while :; do sleep 0.1; done";
+
+static void start_orderly(struct command *c)
+{
+    command_start(c, COMMAND_FILES, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(), orderly);
+    while (count_in(&c->out, "ready") < 2) {
+        command_await(c, &c->out, "ready");
+        sleep_s(0.01);
+    }
+}
+
+/* As from timeout(1), or from the kernel and a shell whose terminal goes. */
+TEST(launcher, a_request_that_comes_twice_is_one)
+{
+    struct command c;
+    start_orderly(&c);
+    command_signal(&c, SIGHUP);
+    command_signal(&c, SIGTERM);
+    int status = command_wait(&c);
+    CHECK(status == 128 + SIGHUP || status == 128 + SIGTERM); /* of two that wait the kernel chooses */
+    CHECK_EQ(count_in(&c.out, "in order"), 2);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+static void end_keeper(void *command, pid_t pid)
+{
+    const struct command *c = command;
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    bool is_keeper = fgets(name, sizeof name, f) && strcmp(name, "locus\n") == 0 && pid != c->pid;
+    fclose(f);
+    if (is_keeper) kill(pid, SIGTERM);
+}
+
+/* As when everything in a control group is asked to end. */
+TEST(launcher, a_request_to_launcher_and_keepers_is_one)
+{
+    struct command c;
+    start_orderly(&c);
+    command_signal(&c, SIGTERM);
+    command_await(&c, &c.err, "ending all nodes");
+    command_for_each(&c, end_keeper, &c);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+    CHECK_EQ(count_in(&c.out, "in order"), 2);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
+TEST(launcher, a_second_ctrl_c_counts_where_sigusr1_is_ignored)
+{
+    struct command c;
+    command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(),
+                  stubborn);
+    command_await(&c, &c.out, "ready");
+    command_signal(&c, SIGINT);
+    command_await(&c, &c.err, "ending all nodes");
+    command_signal(&c, SIGINT);
+    CHECK_EQ(command_wait(&c), 128 + SIGINT);
+    CHECK_EQ(command_left(&c, 0), 0);
+}
+
 TEST(launcher, ends_all_when_its_terminal_is_closed)
 {
     struct command c;
