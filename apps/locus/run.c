@@ -31,7 +31,7 @@ static const double BEAT_S = 5, SILENCE_S = 120; /* of keepers on other hosts */
 static const double KEEPERS_S = 7;               /* beyond the grace, for keepers to end: then they are killed */
 static const double KILL_AGAIN_S = 1;
 static const double SETTLE_S = 0.5;    /* in which failures come whose cause is the first */
-static const double ASKED_AGAIN_S = 1; /* after which a signal but Ctrl-C is not the same request once more */
+static const double ASKED_AGAIN_S = 2; /* after which a signal but Ctrl-C is not the same request once more */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
 
@@ -334,12 +334,12 @@ static void reap(struct run *r)
  * twice: timeout(1) signals its child and then its process group, and a shell whose terminal goes passes SIGHUP on. */
 static void heed_signal(struct run *r, int signal)
 {
+    if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
+    r->asked_s = clock_s();
     if (r->failed && !r->is_ending) {
         settle(r);
         return;
     }
-    if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
-    r->asked_s = clock_s();
     if (!r->is_ending) {
         say("%s: ending all nodes", strsignal(signal));
         r->signal = signal;
