@@ -162,6 +162,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .rank = (unsigned)n->rank,
                                        .replicates = n->replicates,
                                        .is_full = n->cluster && c->technique == LOCUS_FULL_REPLICATION,
+                                       .is_alone = !n->cluster,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;

@@ -1,6 +1,7 @@
 #include "crew.h"
 
 #include "fail.h"
+#include "rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,20 @@ static void compare_fingerprints(struct crew_member *m)
         fail("node %d has other data or other options than another node: start all with the same", crew->rank);
 }
 
+static void draw_zeros(const void *context, uint64_t row, float *values)
+{
+    (void)context;
+    (void)row;
+    (void)values;
+}
+
+/* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and all rows are written. */
+static void write_unused(struct crew_member *m)
+{
+    if (m->worker && m->crew->size == 1) rows_init(m, m->crew->table_count - 1, draw_zeros, NULL);
+    crew_meet_here(m);
+}
+
 static void *be_member(void *start)
 {
     const struct start *s = start;
@@ -130,6 +145,7 @@ static void *be_member(void *start)
     }
     m.total = crew->workers * (unsigned)crew->size;
     m.place = (unsigned)crew->rank * crew->workers + m.index;
+    write_unused(&m);
     compare_fingerprints(&m);
     s->work(&m, s->context);
     if (m.worker) must(locus_worker_close(m.worker), "closing a worker");

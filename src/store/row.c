@@ -138,6 +138,15 @@ static int write_first_replica(struct spot s, const float *values, enum row_chan
     return ROW_ON_REPLICA;
 }
 
+/* After a first write. Another one may still be under way: who views that row now sees it being written, as anybody may
+ * who views a row that somebody writes. With one writer it is the last. */
+static void part_note_first(struct part *p)
+{
+    if (slab_held(&p->slab) < p->keys || !slab_is_at_home(&p->slab)) return;
+    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE);
+    p->is_plain = p->has_one_writer;
+}
+
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */
 static int write_first(struct spot s, const float *values, directory_word w)
 {
@@ -153,6 +162,7 @@ static int write_first(struct spot s, const float *values, directory_word w)
         publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
     else
         directory_publish(s.word, directory_main(slot, 1));
+    if (s.part->is_alone) part_note_first(s.part);
     return 0;
 }
 
@@ -473,7 +483,7 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 static inline __attribute__((always_inline)) struct spot fetch_spot(const struct store *s, locus_key key)
 {
     struct spot spot = store_spot(s, key);
-    __builtin_prefetch(spot.word, 0, 3);
+    if (!spot.part->is_plain) __builtin_prefetch(spot.word, 0, 3);
     if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot));
     return spot;
 }

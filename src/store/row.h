@@ -54,9 +54,15 @@ static inline float *row_at(struct spot s, directory_word w)
     return __builtin_expect(directory_slot(w) == home, 1) ? row : part_row(s.part, directory_slot(w));
 }
 
+/* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no version rises. */
+
 /* One attempt; -EAGAIN also when a writer is at work, or the row was never written. */
 static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values)
 {
+    if (s.part->is_plain) {
+        floats_copy(values, spot_array_row(s), s.part->length);
+        return 0;
+    }
     directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
@@ -84,15 +90,21 @@ static inline void row_publish(struct spot s, directory_word w)
     if (__builtin_expect(wanted, 0)) row_give_way(s.word);
 }
 
+static inline __attribute__((always_inline)) void row_write_at(struct spot s, float *row, const float *values,
+                                                               enum row_change change)
+{
+    if (change == ROW_ADD)
+        s.part->add(row, values, s.part->length);
+    else
+        floats_copy(row, values, s.part->length);
+}
+
 /* The key is latched, w its word before. */
 static inline void row_write_latched(struct spot s, directory_word w, const float *values, enum row_change change)
 {
     float *row = row_at(s, w);
     LOCUS_YIELD();
-    if (change == ROW_ADD)
-        s.part->add(row, values, s.part->length);
-    else
-        floats_copy(row, values, s.part->length);
+    row_write_at(s, row, values, change);
     row_publish(s, w);
 }
 
@@ -106,6 +118,10 @@ static inline bool row_try_latch(struct spot s, directory_word w)
 static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
                                                                 enum row_change change)
 {
+    if (s.part->is_plain) {
+        row_write_at(s, spot_array_row(s), values, change);
+        return true;
+    }
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0)) return false;
@@ -115,6 +131,7 @@ static inline __attribute__((always_inline)) bool row_write_own(struct spot s, c
 
 static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values, enum row_change change)
 {
+    if (s.part->is_plain) return row_write_own(s, values, change), 0;
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, w), 0))
@@ -152,6 +169,10 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 /* As row_write_own(). */
 static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, const struct row_edit *e)
 {
+    if (s.part->is_plain) {
+        row_edit_latched(spot_array_row(s), s.part->length, e);
+        return true;
+    }
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, w), 0)) return false;
@@ -179,6 +200,10 @@ static inline __attribute__((always_inline)) int row_edit(struct spot s, const s
  * *is_replica: 0 or 1. */
 static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
 {
+    if (s.part->is_array) {
+        *is_replica = 0;
+        return spot_array_row(s);
+    }
     directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;

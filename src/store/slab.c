@@ -204,7 +204,7 @@ static uint64_t take(struct slab *s, uint64_t home)
     LOCUS_YIELD();
     if (slot == SLAB_NONE) return slot;
     if (slot == s->next_spare)
-        s->next_spare++;
+        __atomic_store_n(&s->next_spare, s->next_spare + 1, __ATOMIC_RELAXED);
     else if (bitset_has(&s->released, slot))
         bitset_remove(&s->released, slot);
     s->taken[slot / 64] |= UINT64_C(1) << slot % 64;
@@ -238,6 +238,11 @@ void slab_give(struct slab *s, uint64_t slot)
 uint64_t slab_held(const struct slab *s)
 {
     return __atomic_load_n(&s->held, __ATOMIC_RELAXED);
+}
+
+bool slab_is_at_home(const struct slab *s)
+{
+    return __atomic_load_n(&s->next_spare, __ATOMIC_RELAXED) == s->home_slots;
 }
 
 uint64_t slab_touched_bytes(struct slab *s)

@@ -39,6 +39,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
     p->marks = s->marks ? &s->marks[shard] : NULL;
     p->is_full = s->is_full;
+    p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
     p->add = floats_add_best();
     p->first_number = first - p->first_bucket; /* may wrap below 0, and back when it is subtracted */
@@ -98,7 +99,7 @@ static int init_all(struct store *s, bool replicates)
 
 int store_open(struct store *s, const struct store_config *c)
 {
-    *s = (struct store){.is_full = c->is_full, .has_one_writer = c->has_one_writer};
+    *s = (struct store){.is_full = c->is_full, .is_alone = c->is_alone, .has_one_writer = c->has_one_writer};
     ck_epoch_init(&s->epoch);
     home_init(&s->home, c->nodes, c->rank);
     int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);
@@ -180,6 +181,7 @@ size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_
 void reader_init(struct reader *r, struct store *s)
 {
     r->depth = 0;
+    r->is_alone = s->is_alone;
     ck_epoch_register(&s->epoch, &r->record, NULL);
 }
 
@@ -190,6 +192,7 @@ void reader_fini(struct reader *r)
 
 void mover_init(struct mover *m, struct store *s)
 {
+    INVARIANT(!s->is_alone, "a mover where no row ever leaves");
     *m = (struct mover){0};
     ck_epoch_register(&s->epoch, &m->record, NULL);
 }

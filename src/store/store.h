@@ -32,9 +32,12 @@ struct part {
     uint32_t row_bytes;
     uint64_t keys;
     bool has_one_writer;   /* nobody else reads or writes rows */
+    bool is_array;         /* no row ever leaves, each is written, and in its home slot: its word has no more to say */
+    bool is_plain;         /* is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
     uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
     bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    bool is_alone;         /* no row ever leaves */
     struct marks *marks;   /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair;   /* slots from here on are replicas' */
     struct slab slab, pairs;
@@ -43,6 +46,7 @@ struct part {
 struct store {
     struct keyspace keyspace;
     bool is_full;           /* every node holds every row */
+    bool is_alone;          /* no row ever leaves */
     bool has_one_writer;    /* of rows, who is also their only reader */
     bool has_one_part;      /* one length and one shard: no need to look for it */
     struct part *part;      /* [shard * ranges + range] */
@@ -70,6 +74,7 @@ struct store_config {
     unsigned shards, nodes, rank;
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
+    bool is_alone;   /* no row ever leaves: there is no mover */
     /* One thread at a time reads and writes rows, and who comes next sees what it did: nothing is latched for it. */
     bool has_one_writer;
 };
@@ -156,6 +161,12 @@ static inline float *part_row(const struct part *p, uint64_t slot)
     return (float *)(void *)(p->rows + slot * p->row_bytes);
 }
 
+/* The row of a key when its part is an array. */
+static inline float *spot_array_row(struct spot s)
+{
+    return part_row(s.part, s.index - s.part->first_number);
+}
+
 /*
  * Readers in place. A row pointer stays readable while the reader is inside a section (ck_epoch): its slot gets a new
  * tenant only after every section has ended that began before the row left. Copying reads need no section.
@@ -163,6 +174,7 @@ static inline float *part_row(const struct part *p, uint64_t slot)
 struct reader {
     ck_epoch_record_t record; /* stays on the store's list: registered once, in memory that outlives the store */
     unsigned depth;           /* open sections */
+    bool is_alone;            /* no row ever leaves: nobody waits for a section's end */
 };
 void reader_init(struct reader *, struct store *);
 void reader_fini(struct reader *);
@@ -201,13 +213,12 @@ void mover_wait(struct mover *);
 
 static inline void reader_begin(struct reader *r)
 {
-    if (r->depth++ == 0) ck_epoch_begin(&r->record, NULL);
+    if (r->depth++ == 0 && !r->is_alone) ck_epoch_begin(&r->record, NULL);
 }
 
 static inline void reader_end(struct reader *r)
 {
-    if (--r->depth > 0) return;
-    ck_epoch_end(&r->record, NULL);
+    if (--r->depth == 0 && !r->is_alone) ck_epoch_end(&r->record, NULL);
 }
 
 #endif

@@ -1,0 +1,199 @@
+/* Where no row ever leaves: what a part is that has all its rows, and one that has not. */
+#include "store/row.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 70, LENGTH = 5, ROOM = 40 };
+
+struct fixture {
+    struct store store;
+    struct reader reader;
+};
+
+static struct fixture *open_alone(uint64_t keys, uint32_t length, bool has_one_writer)
+{
+    const struct locus_table table = {.rows = keys, .length = length};
+    const struct store_config c = {.tables = &table,
+                                   .table_count = 1,
+                                   .shards = 1,
+                                   .nodes = 1,
+                                   .is_alone = true,
+                                   .has_one_writer = has_one_writer};
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CHECK(f != NULL);
+    CHECK_EQ(store_open(&f->store, &c), 0);
+    reader_init(&f->reader, &f->store);
+    return f;
+}
+
+static void end(struct fixture *f)
+{
+    reader_fini(&f->reader);
+    store_fini(&f->store);
+    free(f);
+}
+
+static struct spot spot_of(struct fixture *f, locus_key key)
+{
+    return store_spot(&f->store, key);
+}
+
+static float value_of(locus_key key, uint32_t i)
+{
+    return (float)(key * 16 + i);
+}
+
+static void set(struct fixture *f, locus_key key)
+{
+    float row[ROOM];
+    for (uint32_t i = 0; i < LENGTH; i++) row[i] = value_of(key, i);
+    CHECK_EQ(row_set(spot_of(f, key), row), 0);
+}
+
+static void set_all(struct fixture *f)
+{
+    for (locus_key key = 0; key < KEYS; key++) set(f, key);
+}
+
+static const float *view(struct fixture *f, locus_key key)
+{
+    int is_replica = -1;
+    const float *row = row_view(&f->store, spot_of(f, key), &is_replica);
+    CHECK(row != NULL);
+    CHECK_EQ(is_replica, 0);
+    return row;
+}
+
+static void check_row(struct fixture *f, locus_key key, float more)
+{
+    float row[ROOM];
+    CHECK_EQ(row_read(spot_of(f, key), row), 0);
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        CHECK(row[i] == value_of(key, i) + more);
+        CHECK(view(f, key)[i] == row[i]);
+    }
+}
+
+static void add_one(void *context, float *row, uint32_t length)
+{
+    *(unsigned *)context += 1;
+    for (uint32_t i = 0; i < length; i++) row[i] += 1;
+}
+
+/* Each kind of access, to each key. */
+static void access_all(struct fixture *f)
+{
+    float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
+    unsigned calls = 0;
+    const struct row_edit edit = {.change = add_one, .context = &calls, .room = room};
+    for (locus_key key = 0; key < KEYS; key++) {
+        check_row(f, key, 0);
+        CHECK_EQ(row_add(spot_of(f, key), ones), 0);
+        check_row(f, key, 1);
+        CHECK_EQ(row_edit(spot_of(f, key), &edit), 0);
+        check_row(f, key, 2);
+        CHECK(row_write_own(spot_of(f, key), ones, ROW_ADD));
+        CHECK(row_edit_own(spot_of(f, key), &edit));
+        check_row(f, key, 4);
+        set(f, key);
+        check_row(f, key, 0);
+    }
+    CHECK_EQ(calls, 2 * KEYS);
+}
+
+TEST(array, a_part_is_one_when_its_last_row_is_written)
+{
+    struct fixture *f = open_alone(KEYS, LENGTH, true);
+    const struct part *p = f->store.part;
+    for (locus_key key = KEYS; key-- > 0;) {
+        CHECK(!p->is_array && !p->is_plain);
+        CHECK(view(f, key)[0] == 0);
+        set(f, key);
+    }
+    CHECK(p->is_array && p->is_plain);
+    access_all(f);
+    CHECK_EQ(store_held_rows(&f->store), KEYS);
+    end(f);
+}
+
+TEST(array, by_any_kind_of_write)
+{
+    float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
+    unsigned calls = 0;
+    const struct row_edit edit = {.change = add_one, .context = &calls, .room = room};
+    for (int kind = 0; kind < 2; kind++) {
+        struct fixture *f = open_alone(KEYS, LENGTH, true);
+        for (locus_key key = 0; key < KEYS; key++)
+            CHECK_EQ(kind ? row_edit(spot_of(f, key), &edit) : row_add(spot_of(f, key), ones), 0);
+        CHECK(f->store.part->is_plain);
+        for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
+        end(f);
+    }
+    CHECK_EQ(calls, KEYS);
+}
+
+/* Others may be at work in a row: who reads a copy, or writes, goes by its word. */
+TEST(array, with_several_writers_for_views_only)
+{
+    struct fixture *f = open_alone(KEYS, LENGTH, false);
+    set_all(f);
+    CHECK(f->store.part->is_array && !f->store.part->is_plain);
+    directory_word before = *spot_of(f, 7).word;
+    set(f, 7);
+    CHECK(directory_version(*spot_of(f, 7).word) == directory_version(before) + 1);
+    access_all(f);
+    end(f);
+}
+
+TEST(array, rows_may_leave_where_there_are_movers)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CHECK(f != NULL);
+    CHECK_EQ(store_init(&f->store, &table, 1, 1, 1, 0), 0);
+    reader_init(&f->reader, &f->store);
+    set_all(f);
+    CHECK(!f->store.part->is_array && !f->store.part->is_plain);
+    end(f);
+}
+
+TEST(array, many_rows_at_once)
+{
+    locus_key keys[KEYS];
+    float rows[KEYS * LENGTH], back[KEYS * LENGTH];
+    size_t replicas = 0;
+    int rc = 0;
+    struct fixture *f = open_alone(KEYS, LENGTH, true);
+    set_all(f);
+    for (size_t i = 0; i < KEYS; i++) keys[i] = (i * 29 + 3) % KEYS;
+    CHECK_EQ(rows_read(&f->store, keys, KEYS, rows, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&f->store, keys, KEYS, rows, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&f->store, keys, KEYS, back, NULL, &replicas), 0);
+    for (size_t i = 0; i < KEYS * LENGTH; i++) CHECK(back[i] == 2 * rows[i]);
+    CHECK(rows[LENGTH] == value_of(keys[1], 0));
+    CHECK(rc == 0 && replicas == 0);
+    end(f);
+}
+
+/* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for good. */
+TEST(array, a_row_in_a_spare_slot_stays_there)
+{
+    enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };
+    struct fixture *f = open_alone(ROWS, FLOATS, true);
+    float *row = calloc(FLOATS, sizeof *row);
+    for (locus_key round = 0; round < STRIDE; round++) {
+        for (locus_key key = round; key < ROWS; key += STRIDE) {
+            row[0] = (float)key;
+            CHECK_EQ(row_set(spot_of(f, key), row), 0);
+        }
+    }
+    CHECK(!slab_is_at_home(&f->store.part->slab));
+    CHECK_EQ(store_held_rows(&f->store), ROWS);
+    CHECK(!f->store.part->is_array && !f->store.part->is_plain);
+    for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
+    free(row);
+    end(f);
+}
