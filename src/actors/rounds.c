@@ -219,6 +219,13 @@ void rounds_want(void *shard, uint64_t index)
     queue_what_must_be_said(s, r ? r : record_get(&s->records, index), spot);
 }
 
+/* A replica of which nothing must be said but that its intent has expired. As above, without a look at the word. */
+static bool is_idle_replica(const struct shard *s, const struct record *r)
+{
+    return r->told && r->version > 0 && !r->is_out && !r->is_poked && !r->wants_row && r->set == REQUEST_NOWHERE &&
+           r->unseen_first == REQUEST_NOWHERE && !is_full(s);
+}
+
 void rounds_unwant(void *shard, uint64_t index)
 {
     struct shard *s = shard;
@@ -230,7 +237,10 @@ void rounds_unwant(void *shard, uint64_t index)
         return;
     }
     if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
-    rounds_settle(s, r);
+    if (is_idle_replica(s, r))
+        queue_entry(s, r, r->owner, ROUNDS_LAZY);
+    else
+        rounds_settle(s, r);
 }
 
 /* ---- entries ---- */
