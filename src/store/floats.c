@@ -14,9 +14,27 @@ static void add(float *to, const float *from, size_t n)
     }
 }
 
+static void gain(float *to, const float *was, const float *now, size_t n, bool adds)
+{
+    for (size_t i = 0; i < n; i++) {
+        float before, after, gained;
+        if (i == n / 2) LOCUS_YIELD();
+        __atomic_load(&was[i], &before, __ATOMIC_RELAXED);
+        __atomic_load(&now[i], &after, __ATOMIC_RELAXED);
+        gained = after == before ? 0 : after - before;
+        if (adds) gained += to[i];
+        __atomic_store(&to[i], &gained, __ATOMIC_RELAXED);
+    }
+}
+
 floats_add_fn *floats_add_best(void)
 {
     return add;
+}
+
+floats_gain_fn *floats_gain_best(void)
+{
+    return gain;
 }
 
 #else
@@ -43,10 +61,30 @@ floats_add_fn *floats_add_best(void)
         for (; i < n; i++) to[i] += from[i]; \
     }
 
+/* The same for gains: a vector at a time. */
+#define GAIN(name, target, BYTES) \
+    target static void name(float *to, const float *was, const float *now, size_t n, bool adds) \
+    { \
+        typedef float wide __attribute__((vector_size(BYTES), aligned(4), may_alias)); \
+        typedef int masks __attribute__((vector_size(BYTES))); \
+        const size_t step = BYTES / sizeof(float); \
+        size_t i = 0; \
+        for (; i + step <= n; i += step) { \
+            wide before = *(const wide *)(was + i), after = *(const wide *)(now + i); \
+            wide gained = (wide)((masks)(after - before) & (masks)(after != before)); \
+            if (adds) gained += *(const wide *)(to + i); \
+            *(wide *)(to + i) = gained; \
+        } \
+        for (; i < n; i++) to[i] = (adds ? to[i] : 0) + (now[i] == was[i] ? 0 : now[i] - was[i]); \
+    }
+
 ADD(add_16_bytes, , 16)
+GAIN(gain_16_bytes, , 16)
 #if defined(__x86_64__)
 ADD(add_32_bytes, __attribute__((target("avx2"))), 32)
+GAIN(gain_32_bytes, __attribute__((target("avx2"))), 32)
 ADD(add_64_bytes, __attribute__((target("avx512f"))), 64)
+GAIN(gain_64_bytes, __attribute__((target("avx512f"))), 64)
 #endif
 
 floats_add_fn *floats_add_best(void)
@@ -56,6 +94,15 @@ floats_add_fn *floats_add_best(void)
     if (__builtin_cpu_supports("avx2")) return add_32_bytes;
 #endif
     return add_16_bytes;
+}
+
+floats_gain_fn *floats_gain_best(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) return gain_64_bytes;
+    if (__builtin_cpu_supports("avx2")) return gain_32_bytes;
+#endif
+    return gain_16_bytes;
 }
 
 #endif

@@ -9,7 +9,7 @@
  * Callers   row.c, on any thread
  * Memory    the caller's
  * Waiting   never
- * Life      floats_add_best() is asked once, when the store opens
+ * Life      floats_add_best() and floats_gain_best() are asked once, when the store opens
  */
 #ifndef LOCUS_STORE_FLOATS_H
 #define LOCUS_STORE_FLOATS_H
@@ -17,14 +17,19 @@
 #include "store/tsan.h"
 #include "store/yield.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 /* to[i] += from[i] */
 typedef void floats_add_fn(float *to, const float *from, size_t n);
 
-/* The widest version that this processor runs. */
+/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where nothing changed, infinities too. */
+typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
+
+/* The widest versions that this processor runs. */
 floats_add_fn *floats_add_best(void);
+floats_gain_fn *floats_gain_best(void);
 
 #if defined(LOCUS_TSAN)
 static inline void floats_copy_part(float *to, const float *from, size_t n)
@@ -66,20 +71,6 @@ static inline void floats_copy(float *to, const float *from, size_t n)
 #else
     floats_copy_part(to, from, n);
 #endif
-}
-
-/* What is now, less what was: 0 where nothing changed, infinities too. */
-static inline void floats_gain(float *restrict was, const float *restrict now, size_t n)
-{
-    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-    typedef int four_masks __attribute__((vector_size(16)));
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        four before = *(const four *)(was + i), after = *(const four *)(now + i);
-        four_masks differs = (four_masks)(after != before);
-        *(four *)(was + i) = (four)((four_masks)(after - before) & differs);
-    }
-    for (; i < n; i++) was[i] = now[i] == was[i] ? 0 : now[i] - was[i];
 }
 
 static inline void floats_zero(float *to, size_t n)

@@ -213,15 +213,12 @@ int row_edit_shared(struct part *p, uint64_t index, directory_word w, const stru
 {
     struct spot s = part_spot(p, index);
     bool replica = directory_is_replica(w);
-    float *row = slot_row(p, w), *update = e->room;
+    float *row = slot_row(p, w), *before = e->room;
     LOCUS_YIELD();
-    if (replica) floats_copy(update, row, p->length);
+    if (replica) floats_copy(before, row, p->length);
     row_edit_latched(row, p->length, e);
     LOCUS_YIELD();
-    if (replica) {
-        floats_gain(update, row, p->length);
-        add_update(p, w, update);
-    }
+    if (replica) p->gain(updates_row(p, w), before, row, p->length, w & DIRECTORY_DIRTY);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -470,12 +467,25 @@ enum {
     CACHE_LINE = 64,
 };
 
-static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot)
+/* To write: exclusively, for the shard has read the line, or written it. (The compiler leaves the instruction out because
+ * some processors do not have it; they pass it over.) */
+static inline __attribute__((always_inline)) void fetch_line(const char *line, bool to_write)
+{
+#if defined(__x86_64__)
+    if (to_write) {
+        __asm__ volatile("prefetchw %0" ::"m"(*line));
+        return;
+    }
+#endif
+    __builtin_prefetch(line, 0, 2);
+}
+
+static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot, bool to_write)
 {
     const char *row = p->rows + slot * p->row_bytes;
     uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes : FETCH_LINES_MAX * CACHE_LINE;
-    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(row + at, 0, 2);
-    __builtin_prefetch(row + bytes - 1, 0, 2); /* a row need not begin with its line */
+    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) fetch_line(row + at, to_write);
+    fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
 }
 
 /* The word is fetched to be read, although a writer will change it: when nobody else has the line it comes exclusively
@@ -484,7 +494,7 @@ static inline __attribute__((always_inline)) struct spot fetch_spot(const struct
 {
     struct spot spot = store_spot(s, key);
     if (!spot.part->is_plain) __builtin_prefetch(spot.word, 0, 3);
-    if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot));
+    if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot), false);
     return spot;
 }
 
@@ -494,8 +504,8 @@ static inline __attribute__((always_inline)) void fetch_found(struct spot s, boo
 {
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     if (!directory_has_row(w) || (!s.part->home && directory_slot(w) == spot_home_slot(s))) return;
-    fetch_slot(s.part, directory_slot(w));
-    if (writes && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1);
+    fetch_slot(s.part, directory_slot(w), false);
+    if (writes && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1, true);
 }
 
 void rows_fetch(const struct store *s, const locus_key *keys, size_t n)

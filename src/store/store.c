@@ -42,6 +42,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
     p->add = floats_add_best();
+    p->gain = floats_gain_best();
     p->first_number = first - p->first_bucket; /* may wrap below 0, and back when it is subtracted */
     p->keys = keys;
     p->length = t->length;

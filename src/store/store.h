@@ -38,8 +38,9 @@ struct part {
     uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
     bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
     bool is_alone;         /* no row ever leaves */
-    struct marks *marks;   /* of the whole shard, by index; NULL: nothing is replicated */
-    uint64_t first_pair;   /* slots from here on are replicas' */
+    floats_gain_fn *gain;
+    struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
+    uint64_t first_pair; /* slots from here on are replicas' */
     struct slab slab, pairs;
 } __attribute__((aligned(64)));
 
@@ -218,7 +219,8 @@ static inline void reader_begin(struct reader *r)
 
 static inline void reader_end(struct reader *r)
 {
-    if (--r->depth == 0 && !r->is_alone) ck_epoch_end(&r->record, NULL);
+    if (--r->depth > 0 || r->is_alone) return;
+    ck_epoch_end(&r->record, NULL);
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { LENGTH_MAX = 300, GUARD = 16 };
@@ -49,6 +50,32 @@ TEST(floats, adding_adds_each_element_once_and_nothing_beside)
     for (size_t n = 0; n <= 140; n++)
         for (size_t offset = 0; offset < 16; offset += 5) add_once(floats_add_best(), n, offset, 15 - offset);
     add_once(floats_add_best(), LENGTH_MAX, 1, 2);
+}
+
+static void gain_once(floats_gain_fn *gain, size_t n, size_t offset, bool adds)
+{
+    struct field to = field_of(n, offset, -1), was = field_of(n, 15 - offset, -2), now = field_of(n, offset / 2, -3);
+    for (size_t i = 0; i < n; i++) {
+        bool is_infinite = i % 7 == 3;
+        to.at[i] = (float)i * 1000;
+        was.at[i] = is_infinite ? INFINITY : (float)i;
+        now.at[i] = is_infinite ? INFINITY : (float)i + (float)(i % 5);
+    }
+    gain(to.at, was.at, now.at, n, adds);
+    for (size_t i = 0; i < n; i++) {
+        float gained = i % 7 == 3 ? 0 : (float)(i % 5);
+        CHECK(to.at[i] == (adds ? (float)i * 1000 : 0) + gained);
+    }
+    check_guards(to, n, offset, -1);
+    check_guards(was, n, 15 - offset, -2);
+    check_guards(now, n, offset / 2, -3);
+}
+
+TEST(floats, a_gain_is_what_is_now_less_what_was_and_nothing_of_infinities_that_stay)
+{
+    for (size_t n = 0; n <= 140; n++)
+        for (size_t offset = 0; offset < 16; offset += 5)
+            for (int adds = 0; adds < 2; adds++) gain_once(floats_gain_best(), n, offset, adds);
 }
 
 TEST(floats, copying_copies_each_element_and_nothing_beside)

@@ -1,3 +1,3 @@
 # file: src/store/store.h
 # what: the end of an inner section ends the outer one
-s/if (--r->depth > 0) return;/r->depth--; if (!r->record.active) return;/
+s/if (--r->depth > 0 || r->is_alone) return;/r->depth--; if (!r->record.active) return;/

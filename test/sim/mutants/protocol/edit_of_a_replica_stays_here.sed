@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: what a replica gains by an edit is not noted for its owner
-/^int row_edit_shared/,/^}/ s/add_update(p, w, update);/(void)update;/
+/^int row_edit_shared/,/^}/ s/if (replica) p->gain(.*);/(void)before;/
