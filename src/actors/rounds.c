@@ -223,7 +223,7 @@ void rounds_want(void *shard, uint64_t index)
 static bool is_idle_replica(const struct shard *s, const struct record *r)
 {
     return r->told && r->version > 0 && !r->is_out && !r->is_poked && !r->wants_row && r->set == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && !is_full(s);
+           r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank && !is_full(s);
 }
 
 void rounds_unwant(void *shard, uint64_t index)

@@ -223,3 +223,24 @@ TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
     CHECK(intents_published(&n->shard.intents, 0, 60, seen));
     world_free(w);
 }
+
+/* The same of a replica whose intent expires before the poke comes. */
+TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
+{
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
+    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .epoch = 7};
+    CHECK(!world_receive(w, 0, 2, pull));
+    w->now_ns += 100 * MS;
+    shard_turn(&w->node[0].shard, w->now_ns);
+    w->node[0].shard.rounds.governor.due_ns = w->now_ns + 50 * MS; /* as after a round to some other node */
+    w->node[0].clock[0] = 100;
+    shard_turn(&w->node[0].shard, w->now_ns); /* the intent has expired */
+    CHECK(!world_receive(w, 0, 2, (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
+    for (int i = 0; i < 5; i++) {
+        w->now_ns += 100 * MS;
+        shard_turn(&w->node[0].shard, w->now_ns);
+    }
+    CHECK_EQ(w->link[0][0].count, 0);
+    world_free(w);
+}
