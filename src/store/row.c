@@ -142,9 +142,9 @@ static int write_first_replica(struct spot s, const float *values, enum row_chan
  * who views a row that somebody writes. With one writer it is the last. */
 static void part_note_first(struct part *p)
 {
-    if (slab_held(&p->slab) < p->keys || !slab_is_at_home(&p->slab)) return;
-    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE);
-    p->is_plain = p->has_one_writer;
+    if (!slab_is_full_at_home(&p->slab, p->keys)) return;
+    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE); /* with the rows; pairs with part_is_array() */
+    if (p->has_one_writer) __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
 }
 
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */
@@ -493,7 +493,7 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 static inline __attribute__((always_inline)) struct spot fetch_spot(const struct store *s, locus_key key)
 {
     struct spot spot = store_spot(s, key);
-    if (!spot.part->is_plain) __builtin_prefetch(spot.word, 0, 3);
+    if (!part_is_plain(spot.part)) __builtin_prefetch(spot.word, 0, 3);
     if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot), false);
     return spot;
 }
@@ -502,6 +502,7 @@ static inline __attribute__((always_inline)) struct spot fetch_spot(const struct
  * the sum of its updates. */
 static inline __attribute__((always_inline)) void fetch_found(struct spot s, bool writes)
 {
+    if (part_is_plain(s.part)) return;
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     if (!directory_has_row(w) || (!s.part->home && directory_slot(w) == spot_home_slot(s))) return;
     fetch_slot(s.part, directory_slot(w), false);

@@ -59,7 +59,7 @@ static inline float *row_at(struct spot s, directory_word w)
 /* One attempt; -EAGAIN also when a writer is at work, or the row was never written. */
 static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values)
 {
-    if (s.part->is_plain) {
+    if (part_is_plain(s.part)) {
         floats_copy(values, spot_array_row(s), s.part->length);
         return 0;
     }
@@ -118,7 +118,7 @@ static inline bool row_try_latch(struct spot s, directory_word w)
 static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
                                                                 enum row_change change)
 {
-    if (s.part->is_plain) {
+    if (part_is_plain(s.part)) {
         row_write_at(s, spot_array_row(s), values, change);
         return true;
     }
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) bool row_write_own(struct spot s, c
 
 static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values, enum row_change change)
 {
-    if (s.part->is_plain) return row_write_own(s, values, change), 0;
+    if (part_is_plain(s.part)) return row_write_own(s, values, change), 0;
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, w), 0))
@@ -169,7 +169,7 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 /* As row_write_own(). */
 static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, const struct row_edit *e)
 {
-    if (s.part->is_plain) {
+    if (part_is_plain(s.part)) {
         row_edit_latched(spot_array_row(s), s.part->length, e);
         return true;
     }
@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) int row_edit(struct spot s, const s
  * *is_replica: 0 or 1. */
 static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
 {
-    if (s.part->is_array) {
+    if (part_is_array(s.part)) {
         *is_replica = 0;
         return spot_array_row(s);
     }

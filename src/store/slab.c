@@ -210,7 +210,7 @@ static uint64_t take(struct slab *s, uint64_t home)
     s->taken[slot / 64] |= UINT64_C(1) << slot % 64;
     if (slot < s->home_slots) count_density(s, 0, (int64_t)s->row_bytes);
     for (uint64_t c = first_chunk(s, slot); c <= last_chunk(s, slot); c++) enter_chunk(s, c);
-    __atomic_store_n(&s->held, s->held + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->held, s->held + 1, __ATOMIC_RELEASE);
     return slot;
 }
 
@@ -240,9 +240,11 @@ uint64_t slab_held(const struct slab *s)
     return __atomic_load_n(&s->held, __ATOMIC_RELAXED);
 }
 
-bool slab_is_at_home(const struct slab *s)
+bool slab_is_full_at_home(const struct slab *s, uint64_t rows)
 {
-    return __atomic_load_n(&s->next_spare, __ATOMIC_RELAXED) == s->home_slots;
+    /* Acquire: who sees the last row counted sees where it went. Pairs with take(). */
+    return __atomic_load_n(&s->held, __ATOMIC_ACQUIRE) == rows &&
+           __atomic_load_n(&s->next_spare, __ATOMIC_RELAXED) == s->home_slots;
 }
 
 uint64_t slab_touched_bytes(struct slab *s)

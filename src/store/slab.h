@@ -65,8 +65,8 @@ uint64_t slab_take(struct slab *, uint64_t home);
 void slab_give(struct slab *, uint64_t slot);
 
 uint64_t slab_held(const struct slab *);
-/* Has no row ever had a spare slot? */
-bool slab_is_at_home(const struct slab *);
+/* Are so many rows held, and has none ever had a spare slot? */
+bool slab_is_full_at_home(const struct slab *, uint64_t rows);
 /* Bytes of row memory that are, or may be, backed by pages. */
 uint64_t slab_touched_bytes(struct slab *);
 

@@ -31,9 +31,9 @@ struct part {
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
     uint64_t keys;
-    bool has_one_writer;   /* nobody else reads or writes rows */
-    bool is_array;         /* no row ever leaves, each is written, and in its home slot: its word has no more to say */
-    bool is_plain;         /* is_array, and has_one_writer */
+    bool has_one_writer; /* nobody else reads or writes rows */
+    bool is_array; /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to say */
+    bool is_plain; /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
     uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
     bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
@@ -160,6 +160,16 @@ static inline bool spot_is_held(struct spot s, directory_word w)
 static inline float *part_row(const struct part *p, uint64_t slot)
 {
     return (float *)(void *)(p->rows + slot * p->row_bytes);
+}
+
+static inline bool part_is_array(const struct part *p)
+{
+    return __atomic_load_n(&p->is_array, __ATOMIC_ACQUIRE);
+}
+
+static inline bool part_is_plain(const struct part *p)
+{
+    return __atomic_load_n(&p->is_plain, __ATOMIC_ACQUIRE);
 }
 
 /* The row of a key when its part is an array. */

@@ -3,6 +3,7 @@
 
 #include "test.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,42 @@ TEST(array, with_several_writers_for_views_only)
     end(f);
 }
 
+/* One of several who write all rows for the first time, and look at theirs while the part becomes an array. */
+struct writer {
+    struct fixture *f;
+    locus_key first;
+    pthread_t thread;
+};
+
+enum { WRITERS = 3 };
+
+static void *write_some(void *writer)
+{
+    const struct writer *w = writer;
+    for (int time = 0; time < 2; time++) {
+        for (locus_key key = w->first; key < KEYS; key += WRITERS) {
+            set(w->f, key);
+            check_row(w->f, key, 0);
+        }
+    }
+    return NULL;
+}
+
+TEST(array, becomes_one_under_the_eyes_of_several_writers)
+{
+    for (int round = 0; round < 20; round++) {
+        struct fixture *f = open_alone(KEYS, LENGTH, false);
+        struct writer writer[WRITERS];
+        for (unsigned i = 0; i < WRITERS; i++) {
+            writer[i] = (struct writer){.f = f, .first = i};
+            CHECK(!pthread_create(&writer[i].thread, NULL, write_some, &writer[i]));
+        }
+        for (unsigned i = 0; i < WRITERS; i++) pthread_join(writer[i].thread, NULL);
+        CHECK(f->store.part->is_array && !f->store.part->is_plain);
+        end(f);
+    }
+}
+
 TEST(array, rows_may_leave_where_there_are_movers)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
@@ -190,7 +227,6 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
             CHECK_EQ(row_set(spot_of(f, key), row), 0);
         }
     }
-    CHECK(!slab_is_at_home(&f->store.part->slab));
     CHECK_EQ(store_held_rows(&f->store), ROWS);
     CHECK(!f->store.part->is_array && !f->store.part->is_plain);
     for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
