@@ -119,17 +119,10 @@ static void compare_fingerprints(struct crew_member *m)
         fail("node %d has other data or other options than another node: start all with the same", crew->rank);
 }
 
-static void draw_zeros(const void *context, uint64_t row, float *values)
-{
-    (void)context;
-    (void)row;
-    (void)values;
-}
-
 /* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and all rows are written. */
 static void write_unused(struct crew_member *m)
 {
-    if (m->worker && m->crew->size == 1) rows_init(m, m->crew->table_count - 1, draw_zeros, NULL);
+    if (m->worker && m->crew->size == 1) rows_init(m, m->crew->table_count - 1, NULL, NULL);
     crew_meet_here(m);
 }
 

@@ -49,7 +49,7 @@ void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void 
         size_t count = block_at(&b, t, at, end);
         float *to = m->worker ? b.values : t->values + at * t->length;
         memset(to, 0, count * t->length * sizeof *to);
-        for (size_t i = 0; i < count; i++) draw(context, at + i, to + i * t->length);
+        for (size_t i = 0; i < count && draw; i++) draw(context, at + i, to + i * t->length);
         if (m->worker) must(locus_set(m->worker, b.keys, count, to), "set");
     }
     block_close(&b);

@@ -13,7 +13,7 @@
 
 /* The row's first values; it comes as zeros. */
 typedef void rows_draw(const void *context, uint64_t row, float *values);
-/* Every worker of every node calls it, and writes its part. */
+/* Every worker of every node calls it, and writes its part. NULL: zeros stay. */
 void rows_init(struct crew_member *, size_t table, rows_draw *, const void *context);
 
 /* Rows from `first` to before `end`, `block` at a time. */

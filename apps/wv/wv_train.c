@@ -31,18 +31,11 @@ static void draw_input(const void *wv, uint64_t row, float *values)
     for (uint64_t i = 0; i < w->options.dim; i++) values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
 }
 
-/* Outputs are 0, and written: a view of a row that never was goes on to show zeros when the row is changed. */
-static void draw_output(const void *wv, uint64_t row, float *values)
-{
-    (void)wv;
-    (void)row;
-    (void)values;
-}
-
 void wv_first_rows(struct crew_member *m, const struct wv *w)
 {
     rows_init(m, WV_INPUTS, draw_input, w);
-    rows_init(m, WV_OUTPUTS, draw_output, w);
+    /* Zeros, and written: a view of a row that never was goes on to show zeros when the row is changed. */
+    rows_init(m, WV_OUTPUTS, NULL, NULL);
 }
 
 static bool is_first(const struct crew_member *m)

@@ -185,6 +185,7 @@ static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, co
 /* The function is called once, unless the row is not here. */
 static inline __attribute__((always_inline)) int row_edit(struct spot s, const struct row_edit *e)
 {
+    if (part_is_plain(s.part)) return row_edit_own(s, e), 0;
     directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, w), 0))

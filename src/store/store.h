@@ -175,7 +175,7 @@ static inline bool part_is_plain(const struct part *p)
 /* The row of a key when its part is an array. */
 static inline float *spot_array_row(struct spot s)
 {
-    return part_row(s.part, s.index - s.part->first_number);
+    return part_row(s.part, spot_number(s));
 }
 
 /*
