@@ -41,6 +41,13 @@ static void copy_rows(struct draft *d)
     }
 }
 
+/* One that is not here will not be the only one: the rest comes with it. */
+static void fetch_rest(struct draft *d, size_t place)
+{
+    params_fetch(&d->params, d->key + place, d->keys - place, d->rows + place);
+    d->fetched = d->keys;
+}
+
 void draft_begin(struct draft *d, const locus_key *keys, size_t n, size_t copied)
 {
     d->key = keys;
@@ -49,12 +56,17 @@ void draft_begin(struct draft *d, const locus_key *keys, size_t n, size_t copied
     draft_prefetch(d, 0, copied);
     /* First: it may wait, and the reading of rows in place forbids that. */
     if (!draft_is_plain(d)) d->update = params_begin(&d->params);
-    d->are_fetched = !params_view(&d->params, keys, copied, d->rows);
-    if (d->are_fetched) params_fetch(&d->params, keys, n, d->rows);
+    d->fetched = 0;
+    if (!params_view(&d->params, keys, copied, d->rows)) fetch_rest(d, 0);
     if (draft_is_plain(d))
         for (size_t i = 0; i < copied; i++) d->now[i] = (float *)(uintptr_t)d->rows[i];
     else
         copy_rows(d);
+}
+
+void draft_extend(struct draft *d, size_t n)
+{
+    d->keys = n;
 }
 
 void draft_prefetch(struct draft *d, size_t place, size_t n)
@@ -62,13 +74,11 @@ void draft_prefetch(struct draft *d, size_t place, size_t n)
     params_prefetch(&d->params, d->key + place, n);
 }
 
-/* One that is not here will not be the only one: the rest comes with it. */
 void draft_read(struct draft *d, size_t place, size_t n)
 {
     for (size_t i = place; i < place + n; i++) d->updates[i] = NULL;
-    if (d->are_fetched || params_view(&d->params, d->key + place, n, d->rows + place)) return;
-    params_fetch(&d->params, d->key + place, d->keys - place, d->rows + place);
-    d->are_fetched = true;
+    if (place + n <= d->fetched || params_view(&d->params, d->key + place, n, d->rows + place)) return;
+    fetch_rest(d, place);
 }
 
 void draft_change(struct draft *d, size_t place, locus_change *change, void *context)

@@ -4,6 +4,7 @@
  * each. Rows that it uses once are read and trained in place. With the baseline all are.
  *
  *     draft_begin(&d, keys, n, copied);     the first `copied` keys are those to be copied
+ *     draft_extend(&d, n);                  so many keys are known by now, where they are not from the start
  *     draft_read(&d, i, count);             the others some at a time, draft_prefetch() a moment before
  *     ...d.now[i] of the copied; d.rows[i] and draft_change(&d, i, ...) of what was read last...
  *     draft_end(&d);
@@ -22,7 +23,7 @@ struct draft {
     struct params params;
     size_t length; /* of a row */
     size_t keys, copied;
-    bool are_fetched; /* rows that are not read yet as well */
+    size_t fetched; /* rows before this place are read, or were, but for those that are copied */
     const float **rows;
     float **now;
     float **updates; /* of those that are not copied and have some */
@@ -33,6 +34,7 @@ struct draft {
 
 void draft_open(struct draft *, struct crew_member *, size_t keys_max, size_t copied_max, size_t length);
 void draft_begin(struct draft *, const locus_key *keys, size_t n, size_t copied);
+void draft_extend(struct draft *, size_t n);
 void draft_prefetch(struct draft *, size_t place, size_t n);
 void draft_read(struct draft *, size_t place, size_t n);
 void draft_change(struct draft *, size_t place, locus_change *, void *context);

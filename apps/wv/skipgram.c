@@ -27,15 +27,38 @@ void skipgram_close(struct skipgram *s)
 
 /* ---- the rows ---- */
 
-static void take_negatives(struct skipgram *s, const struct window_batch *b)
+/* Levels that go by which rows are here now: a middle's negatives are drawn a moment before they are used (NuPS, Sections 4.3
+ * and 4.4). Of others all come at once, so that those which are not here have one way. */
+static bool draws_late(const struct skipgram *s)
 {
-    locus_key *to = s->keys + b->keys_used;
-    if (s->wv->distribution) {
-        must(locus_pull_sample(s->member->worker, b->sample, b->negatives, to, NULL), "pulling a sample");
-        must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
-    } else {
-        memcpy(to, b->negatives_drawn, b->negatives * sizeof *to);
-    }
+    return s->wv->distribution && s->wv->options.common.sampling >= LOCUS_LONG_TERM;
+}
+
+/* Those that precede `end` in the keys of the batch. */
+static void draw_until(struct skipgram *s, const struct window_batch *b, size_t end)
+{
+    locus_key *to = s->keys + s->drawn;
+    size_t n = end - s->drawn;
+    if (n == 0) return;
+    if (s->wv->distribution)
+        must(locus_pull_sample(s->member->worker, b->sample, n, to, NULL), "pulling a sample");
+    else
+        memcpy(to, b->negatives_drawn, n * sizeof *to);
+    s->drawn = end;
+}
+
+static void begin_rows(struct skipgram *s, const struct window_batch *b)
+{
+    memcpy(s->keys, b->keys, b->keys_used * sizeof *s->keys);
+    s->drawn = b->keys_used;
+    if (!draws_late(s)) draw_until(s, b, b->keys_used + b->negatives);
+    draft_begin(&s->draft, s->keys, s->drawn, b->keys_used);
+}
+
+static void end_rows(struct skipgram *s, const struct window_batch *b)
+{
+    if (s->wv->distribution) must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
+    draft_end(&s->draft);
 }
 
 /* ---- one pair ---- */
@@ -120,8 +143,12 @@ static size_t negatives_of(const struct skipgram *s, const struct window_batch *
 static void prefetch_negatives(struct skipgram *s, const struct window_batch *b, uint32_t middle)
 {
     if (middle == b->middles) return;
-    size_t first = negatives_of(s, b, middle);
-    draft_prefetch(&s->draft, first, negatives_of(s, b, middle + 1) - first);
+    size_t first = negatives_of(s, b, middle), end = negatives_of(s, b, middle + 1);
+    if (s->drawn < end) {
+        draw_until(s, b, end);
+        draft_extend(&s->draft, end);
+    }
+    draft_prefetch(&s->draft, first, end - first);
 }
 
 static void read_negatives(struct skipgram *s, const struct window_batch *b, uint32_t middle)
@@ -154,11 +181,9 @@ double skipgram_train(struct skipgram *s, const struct window_batch *b)
 {
     double loss = 0;
     if (b->pairs > 0) {
-        memcpy(s->keys, b->keys, b->keys_used * sizeof *s->keys);
-        take_negatives(s, b);
-        draft_begin(&s->draft, s->keys, b->keys_used + b->negatives, b->keys_used);
+        begin_rows(s, b);
         loss = train_middles(s, b);
-        draft_end(&s->draft);
+        end_rows(s, b);
     }
     if (s->member->worker) locus_advance_clock(s->member->worker);
     return loss;

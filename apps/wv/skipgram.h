@@ -18,7 +18,8 @@ struct skipgram {
     const struct wv *wv;
     struct crew_member *member;
     struct draft draft;
-    locus_key *keys; /* of the batch, then its negatives */
+    locus_key *keys; /* of the batch, then its negatives, */
+    size_t drawn;    /*   so many by now */
     float *scores;   /* of a pair: the middle, then negatives */
     float *gradient; /* of a pair's input row */
 };

@@ -102,6 +102,10 @@ TEST(wv, learns_on_a_cluster)
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
+    learns(start, "--sampling long-term");
+    learns(start, "--sampling non-conform");
+    learns(start, "--sampling non-conform --shared-negatives");
+    learns(start, "--sampling non-conform --technique static");
     remove_text();
 }
 

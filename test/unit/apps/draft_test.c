@@ -27,12 +27,14 @@ static void add_gain(void *gain, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += *(const float *)gain;
 }
 
-static void train(struct draft *d, struct plan *p)
+/* `late`: keys that are not copied are known a moment before they are read. */
+static void train(struct draft *d, struct plan *p, bool late)
 {
-    draft_begin(d, p->key, p->keys, p->copied);
+    draft_begin(d, p->key, late ? p->copied : p->keys, p->copied);
     for (size_t i = 0; i < p->copied; i++) add_gain(&p->gain[i], d->now[i], LENGTH);
     for (size_t at = p->copied; at < p->keys; at += 3) {
         size_t n = p->keys - at < 3 ? p->keys - at : 3;
+        if (late) draft_extend(d, at + n);
         draft_prefetch(d, at, n);
         draft_read(d, at, n);
         for (size_t i = at; i < at + n; i++) draft_change(d, i, add_gain, &p->gain[i]);
@@ -67,7 +69,7 @@ static void work(struct crew_member *m, void *unused)
     draft_open(&d, m, KEYS, COPIED, LENGTH);
     for (int step = 0; step < STEPS; step++) {
         make_plan(&p, &rng);
-        train(&d, &p);
+        train(&d, &p, step % 2);
     }
     draft_flush(&d);
     crew_settle(m);
