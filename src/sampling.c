@@ -149,21 +149,23 @@ static struct drawing drawing_of(const locus_distribution *d, struct sample *s, 
         .opening = who.worker->samples.openings,
         .rows_move = n->size > 1 && n->technique != LOCUS_STATIC && n->technique != LOCUS_FULL_REPLICATION,
         .localize = n->size > 1 && n->technique == LOCUS_RELOCATE,
+        .intends = d->conformity != LOCUS_NON_CONFORM,
     };
 }
 
-/* Decides the keys, unless the level leaves that to the pull. */
+/* Decides the keys, unless the level leaves that to the pull, when it is seen which rows are here. Alone all are. */
 static int draw(struct sample *s, struct preparer who, size_t n, locus_clock start)
 {
     locus_distribution *d = s->distribution;
     struct stream *stream = &d->stream[who.worker->id];
     struct drawing drawing = drawing_of(d, s, who, start);
-    if (d->conformity == LOCUS_NON_CONFORM) {
+    bool is_local = d->conformity == LOCUS_NON_CONFORM;
+    if (is_local && d->node->size > 1) {
         s->undecided = n;
         return 0;
     }
-    int rc = d->conformity == LOCUS_CONFORM ? stream_draw_independent(stream, &drawing, s->key, n)
-                                            : stream_draw_reused(stream, &drawing, s->key, n);
+    int rc = is_local || d->conformity == LOCUS_CONFORM ? stream_draw_independent(stream, &drawing, s->key, n)
+                                                        : stream_draw_reused(stream, &drawing, s->key, n);
     s->waiting = n;
     s->fresh = d->conformity == LOCUS_LONG_TERM ? n : 0;
     return rc;

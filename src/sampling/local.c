@@ -40,18 +40,27 @@ static bool take_known(struct local *l, const struct store *s, struct random *r,
     return false;
 }
 
-static locus_key draw_ahead(const struct store *s, const struct target *t, struct random *r)
+static locus_key draw_ahead(struct local *l, unsigned place, const struct store *s, const struct target *t,
+                            struct random *r)
 {
-    locus_key key = target_draw(t, r);
+    locus_key key = target_key(t, l->chosen[place]);
+    l->chosen[place] = target_choose(t, r);
     word_fetch(store_spot(s, key));
     return key;
 }
 
+static void begin(struct local *l, const struct store *s, const struct target *t, struct random *r)
+{
+    for (unsigned i = 0; i < LOCAL_AHEAD; i++) l->chosen[i] = target_choose(t, r);
+    for (unsigned i = 0; i < LOCAL_AHEAD; i++) l->ahead[i] = draw_ahead(l, i, s, t, r);
+    l->has_begun = true;
+}
+
 static locus_key draw(struct local *l, const struct store *s, const struct target *t, struct random *r)
 {
-    while (l->ahead_count < LOCAL_AHEAD) l->ahead[l->ahead_count++] = draw_ahead(s, t, r);
+    if (!l->has_begun) begin(l, s, t, r);
     locus_key key = l->ahead[l->next];
-    l->ahead[l->next] = draw_ahead(s, t, r);
+    l->ahead[l->next] = draw_ahead(l, l->next, s, t, r);
     l->next = (l->next + 1) % LOCAL_AHEAD;
     return key;
 }

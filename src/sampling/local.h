@@ -21,8 +21,10 @@
 enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_KNOWN = 64, LOCAL_AHEAD = 8 };
 
 struct local {
-    locus_key ahead[LOCAL_AHEAD]; /* drawn, in a ring, while what says where their rows are is fetched */
-    unsigned next, ahead_count;
+    struct alias_chance chosen[LOCAL_AHEAD]; /* draws begun, in a ring, while their cells are fetched; */
+    locus_key ahead[LOCAL_AHEAD];            /* drawn before them, while what says where their rows are is fetched */
+    unsigned next;
+    bool has_begun;
     locus_key known[LOCAL_KNOWN];
     unsigned count;        /* known */
     uint64_t place;        /* in the range, where to search next */

@@ -12,7 +12,7 @@ int pool_fill(struct pool *p, const struct target *t, struct random *r, size_t s
         p->key = larger;
         p->room = size;
     }
-    for (size_t i = 0; i < size; i++) p->key[i] = target_draw(t, r);
+    target_draw_many(t, r, p->key, size);
     p->size = size;
     p->next = 0;
     p->uses = POOL_USES;

@@ -32,14 +32,14 @@ void stream_fini(struct stream *s)
 static int draw_fresh(struct stream *s, const struct drawing *d, locus_key *keys, size_t n)
 {
     if (d->drawn) return target_draw_unique(d->target, &s->random, d->drawn, keys, n);
-    for (size_t i = 0; i < n; i++) keys[i] = target_draw(d->target, &s->random);
+    target_draw_many(d->target, &s->random, keys, n);
     return 0;
 }
 
-/* What the manager would ignore is not signaled: an end in the past. */
+/* What the manager would ignore is not signaled: an end in the past; and nothing where the sample is of what is here. */
 static int intend(const struct drawing *d, const locus_key *keys, size_t n)
 {
-    return n > 0 && d->end > d->now ? preparer_intend(&d->who, keys, n, d->start, d->end) : 0;
+    return n > 0 && d->intends && d->end > d->now ? preparer_intend(&d->who, keys, n, d->start, d->end) : 0;
 }
 
 int stream_draw_independent(struct stream *s, const struct drawing *d, locus_key *keys, size_t n)

@@ -50,6 +50,7 @@ struct drawing {
     uint64_t opening; /* of the worker: pools of another one's are of no use */
     bool rows_move;   /* do rows come here by intent? */
     bool localize;    /* intent moves a row once (Lapse), and it may leave again: intend what has left */
+    bool intends;     /* signal what is drawn */
 };
 
 void stream_init(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);

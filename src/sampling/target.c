@@ -23,6 +23,18 @@ void target_fini(struct target *t)
     alias_fini(&t->alias);
 }
 
+enum { DRAWN_TOGETHER = 16 };
+
+void target_draw_many(const struct target *t, struct random *r, locus_key *keys, size_t n)
+{
+    struct alias_chance chosen[DRAWN_TOGETHER];
+    for (size_t done = 0, some; done < n; done += some) {
+        some = n - done < DRAWN_TOGETHER ? n - done : DRAWN_TOGETHER;
+        for (size_t i = 0; i < some; i++) chosen[i] = target_choose(t, r);
+        for (size_t i = 0; i < some; i++) keys[done + i] = target_key(t, chosen[i]);
+    }
+}
+
 /*
  * The rest of a sample without replacement, in one pass: each key gets an exponentially distributed arrival time with
  * its weight as the rate, and those that arrive first are the sample, in that order. Drawing one after the other from

@@ -28,6 +28,25 @@ static void draw_unique(const struct target *t, struct random *r, locus_key *key
     keyset_fini(&drawn);
 }
 
+/* The same random numbers, the same keys, however many are asked for at once. */
+TEST(target, many_draws_are_draws_one_after_the_other)
+{
+    const double weights[] = {3, 0, 1, 0.5, 7, 0, 2};
+    struct target targets[] = {weighted(weights, sizeof weights / sizeof *weights), {0}};
+    target_init_uniform(&targets[1], FIRST, 1000);
+    for (int i = 0; i < 2; i++) {
+        struct random one, many;
+        locus_key keys[100];
+        random_init(&one, 3, 0, 0);
+        random_init(&many, 3, 0, 0);
+        for (size_t n = 0; n <= 100; n = 2 * n + 1) {
+            target_draw_many(&targets[i], &many, keys, n);
+            for (size_t k = 0; k < n; k++) CHECK_EQ(keys[k], target_draw(&targets[i], &one));
+        }
+        target_fini(&targets[i]);
+    }
+}
+
 TEST(target, without_replacement_all_keys_are_a_sample_in_any_order)
 {
     struct target t;

@@ -1,0 +1,92 @@
+/* Local sampling: which keys it draws, on a node that holds some of the rows. */
+#include "sampling/local.h"
+
+#include "sampling/chi_square.h"
+#include "store/row.h"
+
+#include <stdlib.h>
+
+enum { KEYS = 200, DRAWS = 200000 };
+
+struct fixture {
+    struct store store; /* of one of two nodes: it holds about half of the rows */
+    struct target target;
+    struct local local;
+    struct random random;
+    double weights[KEYS];
+};
+
+/* `weights` of key k: 1 if uniform, else 1 + k. */
+static struct fixture *open_half(bool is_uniform)
+{
+    const struct locus_table table = {.rows = KEYS, .length = 1};
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CHECK(f != NULL);
+    *f = (struct fixture){0};
+    CHECK_EQ(store_init(&f->store, &table, 1, 1, 2, 0), 0);
+    for (int k = 0; k < KEYS; k++) f->weights[k] = is_uniform ? 1 : 1 + k;
+    if (is_uniform)
+        target_init_uniform(&f->target, 0, KEYS);
+    else
+        CHECK_EQ(target_init_weighted(&f->target, 0, f->weights, KEYS), 0);
+    random_init(&f->random, 11, 0, 0);
+    return f;
+}
+
+static void end(struct fixture *f)
+{
+    target_fini(&f->target);
+    store_fini(&f->store);
+    free(f);
+}
+
+static locus_key draw(struct fixture *f)
+{
+    locus_key key = 0;
+    CHECK(local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key));
+    return key;
+}
+
+/* The target's probabilities, of what is here alone. */
+static void check_frequencies(struct fixture *f)
+{
+    uint64_t got[KEYS] = {0};
+    double expected[KEYS], sum = 0;
+    for (int i = 0; i < DRAWS; i++) got[draw(f)]++;
+    for (locus_key k = 0; k < KEYS; k++) sum += local_has_row(&f->store, k) ? f->weights[k] : 0;
+    for (locus_key k = 0; k < KEYS; k++) expected[k] = local_has_row(&f->store, k) ? DRAWS * f->weights[k] / sum : 0;
+    CHECK_COUNTS(got, expected, KEYS);
+}
+
+TEST(local, draws_from_the_target_restricted_to_what_is_here)
+{
+    for (int is_uniform = 0; is_uniform < 2; is_uniform++) {
+        struct fixture *f = open_half(is_uniform);
+        uint64_t here = store_home_keys(&f->store);
+        CHECK(here > KEYS / 4 && here < KEYS - KEYS / 4);
+        check_frequencies(f);
+        end(f);
+    }
+}
+
+/* What was drawn ahead is looked at when it is handed out. */
+TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
+{
+    struct fixture *f = open_half(false);
+    const float value = 1;
+    struct mover mover;
+    mover_init(&mover, &f->store);
+    for (int i = 0; i < 20; i++) draw(f);
+    for (locus_key k = 0; k < KEYS; k++) {
+        struct spot spot = store_spot(&f->store, k);
+        bool written, comes = k % 3 == 0, is_here = local_has_row(&f->store, k);
+        if (comes && !is_here)
+            CHECK_EQ(row_put(spot, &value), 0);
+        else if (!comes && is_here && !row_take_empty(spot, directory_elsewhere(1, 1)))
+            CHECK_EQ(row_take(&mover, spot, NULL, &written, directory_elsewhere(1, 1)), 0);
+        CHECK_EQ(local_has_row(&f->store, k), comes);
+    }
+    check_frequencies(f);
+    mover_fini(&mover);
+    end(f);
+}
