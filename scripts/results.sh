@@ -181,8 +181,12 @@ run_wv_quality() {
 }
 need_wv_quality_sampling() { need_wv_quality; }
 run_wv_quality_sampling() {
-    for level in conform bounded long-term non-conform; do run "2 nodes, $level" 2 $wv --sampling $level; done
-    run '2 nodes, shared negatives' 2 $wv --shared-negatives
+    for nodes_of_all in 2 4; do
+        for level in conform bounded long-term non-conform; do
+            run "$nodes_of_all nodes, $level" "$nodes_of_all" $wv --sampling $level
+        done
+        run "$nodes_of_all nodes, shared negatives" "$nodes_of_all" $wv --shared-negatives
+    done
 }
 
 # ---- all of them ----
