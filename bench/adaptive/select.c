@@ -77,7 +77,8 @@ static const struct cell cells[] = {
     REPLICATED(PUSHED, 100000, 128, true),
     REPLICATED(COSTS, 100000, 16, false),  /* in the cache; */
     REPLICATED(COSTS, 1000000, 16, false), /* and as many as the local path has */
-    REPLICATED(COSTS, 100000, 128, true),
+    REPLICATED(COSTS, 100000, 128, true),  /* the array is in the cache for the most part, replicas are not; */
+    REPLICATED(COSTS, 1000000, 128, false),
     ARRIVES(1, 0),
     ARRIVES(1, 1000),
     ARRIVES(1000, 0),

@@ -136,7 +136,7 @@ static void judge_cost(struct table *t, const struct bench *b)
     judge(t, b, "sudden intent until local, 1 key, p50", "below 100 us", "%.1f us", one, one < 100);
     judge(t, b, "sudden intent until local, 1000 keys, p50", "below 1 ms", "%.2f ms", block, block < 1);
     judge_access(t, b, "costs keys=1000000 length=16", 16, (double[]){1.4, 4, 3.5, 10});
-    judge_access(t, b, "costs keys=100000 length=128", 128, (double[]){1, 2, 1.8, 5});
+    judge_access(t, b, "costs keys=1000000 length=128", 128, (double[]){1, 2, 1.8, 5});
     judge(t, b, "single-key pull of replicas, p99.9", "below 20 us", "%.1f us", tail, tail < 20);
 }
 
