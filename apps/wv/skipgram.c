@@ -28,10 +28,13 @@ void skipgram_close(struct skipgram *s)
 /* ---- the rows ---- */
 
 /* Levels that go by which rows are here now: a middle's negatives are drawn a moment before they are used (NuPS, Sections 4.3
- * and 4.4). Of others all come at once, so that those which are not here have one way. */
+ * and 4.4). Else all come at once, so that those which are not here have one way: of long-term samples these are most with
+ * techniques that do not replicate. */
 static bool draws_late(const struct skipgram *s)
 {
-    return s->wv->distribution && s->wv->options.common.sampling >= LOCUS_LONG_TERM;
+    int level = s->wv->options.common.sampling, technique = s->wv->options.common.technique;
+    if (!s->wv->distribution || level < LOCUS_LONG_TERM) return false;
+    return level == LOCUS_NON_CONFORM || (technique != LOCUS_STATIC && technique != LOCUS_RELOCATE);
 }
 
 /* Those that precede `end` in the keys of the batch. */
