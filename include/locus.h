@@ -256,7 +256,7 @@ enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
 /*
  * Registers a distribution over the keys first ... first + count - 1: all equally likely, or in proportion to
  * weights[0 ... count - 1], which are read by this call only. All rows of the range have the same length; a distribution
- * for each otherwise. Memory: 16 bytes a key if weighted, none a key if uniform; 2.3 KB for each of the node's workers,
+ * for each otherwise. Memory: 16 bytes a key if weighted, none a key if uniform; 1.4 KB for each of the node's workers,
  * and 2 KB a pool. (While it registers, a weighted one takes 16 more bytes a key.)
  *   -EINVAL  count 0, a range beyond the last key, rows of different lengths, a weight that is negative, infinite or not
  *            a number, weights that are all zero, no such level or flag: locus_error() says which and where

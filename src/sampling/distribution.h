@@ -3,7 +3,7 @@
  * of samples for each worker.
  *
  * Callers   sampling.c
- * Memory    about 2.3 KB a worker, the target's (target.h), the pools of the workers that use them (stream.h)
+ * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them (stream.h)
  * Waiting   never
  * Life      distribution_new, stream_... , distribution_free. It may outlive the node, but can then only be freed
  */

@@ -117,6 +117,28 @@ TEST(sampling, local_sampling_pulls_nothing_from_elsewhere)
     team_run(&t, count_remote);
 }
 
+/* What is put off is intended once more, so that its row comes; but not where none ever comes. */
+static void pull_in_portions(struct seat *s)
+{
+    enum { N = 100, PORTION = 10 };
+    locus_key keys[N];
+    set_rows(s);
+    locus_distribution *d = distribution_of(s->node, 0, KEYS, LOCUS_LONG_TERM, 0);
+    locus_sample sample = prepared(s->worker, d, N);
+    uint64_t before = stats_of(s->node).intents_signaled;
+    for (size_t i = 0; i < N; i += PORTION) pull(s->worker, sample, PORTION, keys + i);
+    CHECK_EQ(stats_of(s->node).intents_signaled, before);
+    CHECK_EQ(locus_finish_sample(s->worker, sample), 0);
+    locus_distribution_free(d);
+    seat_barrier(s);
+}
+
+TEST(sampling, what_is_put_off_is_not_signaled_where_rows_never_move)
+{
+    struct team t = team_of(1);
+    team_run(&t, pull_in_portions);
+}
+
 /* ---- local sampling when little or nothing is here ---- */
 
 static bool is_here(const struct seat *s, locus_key key)
