@@ -9,6 +9,9 @@
  *     ...d.now[i] of the copied; d.rows[i] and draft_change(&d, i, ...) of what was read last...
  *     draft_end(&d);
  *
+ * Where rows are fetched, a key that comes again among those fetched together has the same copy; known only later, it begins
+ * with what the owner has.
+ *
  * Callers   one worker's thread
  * Memory    for the largest step, twice
  * Waiting   draft_begin() and draft_read() for rows of other nodes, and for earlier updates when too many are under way

@@ -8,7 +8,7 @@
  * Callers   target.c
  * Memory    16 bytes an index; 16 more while the table is built
  * Waiting   never
- * Life      alias_init, alias_draw and alias_weights from any thread, alias_fini
+ * Life      alias_init, draws and alias_weights from any thread, alias_fini
  */
 #ifndef LOCUS_SAMPLING_ALIAS_H
 #define LOCUS_SAMPLING_ALIAS_H
@@ -51,11 +51,6 @@ static inline uint64_t alias_index(const struct alias *a, struct alias_chance c)
     const struct alias_cell *cell = &a->cell[c.cell];
     uint64_t own = -(uint64_t)(c.rest < cell->threshold);
     return (c.cell & own) | (cell->other & ~own);
-}
-
-static inline uint64_t alias_draw(const struct alias *a, struct random *r)
-{
-    return alias_index(a, alias_choose(a, r));
 }
 
 static inline bool alias_is_possible(const struct alias *a, uint64_t i)
