@@ -29,8 +29,10 @@ enum row_change { ROW_ADD, ROW_SET };
 enum { ROW_ON_REPLICA = 1 };
 
 /* What a caller's function makes of a row, in place. */
+typedef void row_change_fn(void *context, float *row, uint32_t length);
+
 struct row_edit {
-    void (*change)(void *context, float *row, uint32_t length);
+    row_change_fn *change;
     void *context;
     float *room; /* for two rows */
 };
@@ -152,18 +154,25 @@ static inline int row_set(struct spot s, const float *values)
     return row_write(s, values, ROW_SET);
 }
 
-/* The key is latched. */
-static inline void row_edit_latched(float *row, uint32_t length, const struct row_edit *e)
+/* Nobody else writes the row: the key is latched, or its part is plain. `room` is for two rows. */
+static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length, row_change_fn *change,
+                                                              void *context, float *room)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
     /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does (floats.h). */
-    float *copy = e->room + length;
+    float *copy = room + length;
     floats_copy(copy, row, length);
-    e->change(e->context, copy, length);
+    change(context, copy, length);
     floats_copy(row, copy, length);
 #else
-    e->change(e->context, row, length);
+    (void)room;
+    change(context, row, length);
 #endif
+}
+
+static inline void row_edit_latched(float *row, uint32_t length, const struct row_edit *e)
+{
+    row_edit_at(row, length, e->change, e->context, e->room);
 }
 
 /* As row_write_own(). */
