@@ -147,7 +147,8 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     const struct intent_events events = {
         s, rounds_fetch, rounds_fetch_found, rounds_want, rounds_unwant, rounds_window, rounds_ahead};
-    s->now_ns = now_ns;
+    /* The clock may have been read before a frame came that is handled already. */
+    if (now_ns > s->now_ns) s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
     if (s->stalled) access_go_on(s);
     if (s->intents.workers) {

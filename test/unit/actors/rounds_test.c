@@ -222,10 +222,10 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     shard_turn(r.s, r.w->now_ns); /* now it does, but still nothing waits */
     CHECK_EQ(wanted(&r), 0);
     change_shared(&r);
-    r.w->now_ns--;
+    r.s->rounds.governor.due_ns++;
     shard_turn(r.s, r.w->now_ns); /* the other way round */
     CHECK_EQ(wanted(&r), 0);
-    r.w->now_ns++;
+    r.s->rounds.governor.due_ns--;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
     CHECK_EQ(r.s->counters.rounds, before + 1);
@@ -260,6 +260,21 @@ TEST(rounds, count_the_intents_that_they_carry)
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(g->rounds, rounds + 1);
     CHECK_EQ(g->intents, intents + 1);
+    close_ride(&r);
+}
+
+/* The thread reads the clock, handles what has come, and then has its turn, with the time that it has read. */
+TEST(rounds, that_end_after_the_clock_was_read_count_for_the_window)
+{
+    struct ride r = open_ride();
+    locus_clock first = r.s->rounds.window[0];
+    change_and_pause(&r);
+    shard_turn(r.s, r.w->now_ns);
+    r.w->node[0].clock[0] += 1000;
+    r.w->now_ns += 1000000;
+    world_deliver_all(r.w);
+    shard_turn(r.s, r.w->now_ns - 1000);
+    CHECK(r.s->rounds.window[0] > 2 * first);
     close_ride(&r);
 }
 
