@@ -239,6 +239,10 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
         return in_section(call_name[kind]);
     rc = begin_access(w, kind, keys, n, values, &op);
     if (op) *ticket = operation_submit(&w->operations, op);
+    if (rc && op) { /* who hears of an error may free the values at once */
+        finish(w, *ticket);
+        *ticket = 0;
+    }
     return rc;
 }
 

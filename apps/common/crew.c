@@ -3,13 +3,14 @@
 #include "fail.h"
 #include "rows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* A double as the sum of three floats, exactly: 3 times 24 bits are more than 53. */
-enum { FLOATS_OF_DOUBLE = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
+/* A double as the sum of three floats, exactly, for 3 times 24 bits are more than 53, and a power of 2. */
+enum { FLOATS_OF_DOUBLE = 4, EXPONENT = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
 
 static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
 {
@@ -185,18 +186,24 @@ void crew_settle(struct crew_member *m)
 static void encode(float *floats, const double *figures, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        double left = figures[i];
-        for (size_t j = 0; j < FLOATS_OF_DOUBLE; j++) {
-            floats[i * FLOATS_OF_DOUBLE + j] = (float)left;
-            left -= (double)floats[i * FLOATS_OF_DOUBLE + j];
+        float *to = floats + i * FLOATS_OF_DOUBLE;
+        int exponent = 0;
+        double left = isfinite(figures[i]) ? frexp(figures[i], &exponent) : figures[i];
+        for (size_t j = 0; j < EXPONENT; j++) {
+            to[j] = (float)left;
+            left = isfinite(left) ? left - (double)to[j] : 0;
         }
+        to[EXPONENT] = (float)exponent;
     }
 }
 
 static void decode_and_add(double *figures, const float *floats, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < FLOATS_OF_DOUBLE; j++) figures[i] += (double)floats[i * FLOATS_OF_DOUBLE + j];
+        const float *from = floats + i * FLOATS_OF_DOUBLE;
+        double sum = 0;
+        for (size_t j = 0; j < EXPONENT; j++) sum += (double)from[j];
+        figures[i] += ldexp(sum, (int)from[EXPONENT]);
     }
 }
 

@@ -102,7 +102,10 @@ static float score(struct skipgram *s, const struct pair *p, const float *input)
         /* One that is passed over: its loss and its derivative are next to nothing, and its derivative is set to 0. */
         s->scores[1 + i] = is_middle ? -80.0F : v->dot(input, s->draft.rows[p->negatives + i], dim);
     }
-    float loss = v->logistic(s->scores, 1 + n);
+    /* No number, unless all scores are: the loops of struct vec are compiled for numbers, and may hide it. */
+    float doubt = 0;
+    for (size_t i = 0; i <= n; i++) doubt += 0 * s->scores[i];
+    float loss = v->logistic(s->scores, 1 + n) + doubt;
     s->scores[0] = -s->scores[0];
     for (size_t i = 0; i < n; i++) {
         if (s->keys[p->negatives + i] == s->keys[p->middle]) s->scores[1 + i] = 0;

@@ -190,7 +190,9 @@ bool intents_published(struct intents *all, unsigned worker, locus_clock start, 
 
 bool intents_advanced(const struct intents *all, unsigned worker, locus_clock now)
 {
-    return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED);
+    /* Sequentially consistent, as the clock that the worker has just set: either it sees what the shard wants, or the shard
+     * sees the clock before it sleeps. (No instruction on x86.) */
+    return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the shard: batches ---- */
@@ -483,8 +485,10 @@ bool intents_have_news(const struct intents *all)
     if (__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return true;
     for (const struct intent_stream *s = all->stream; s; s = s->next)
         if (has_unread(s)) return true;
-    for (unsigned worker = 0; worker < all->workers; worker++)
-        if (clock_of(all, worker) >= __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED)) return true;
+    for (unsigned worker = 0; worker < all->workers; worker++) /* As in intents_advanced(), from the other side. */
+        if (__atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >=
+            __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED))
+            return true;
     return false;
 }
 

@@ -30,10 +30,11 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
     shard_count(&s->counters.forwards, 1);
 }
 
-/* What all nodes have under way at most, in all their windows. */
+/* What all nodes have under way at most, in all their windows; a single entry may be larger than one. */
 static size_t parked_max(const struct shard *s)
 {
-    return (size_t)s->nodes * s->nodes * s->window_bytes;
+    size_t entry = wire_entry_bytes((uint32_t)(s->store->zeros_bytes / sizeof(float)));
+    return (size_t)s->nodes * s->nodes * (s->window_bytes > entry ? s->window_bytes : entry);
 }
 
 static const char *park(struct shard *s, unsigned peer, const struct wire_entry *e)

@@ -177,13 +177,9 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
     }
     int rc = r && r->link && r->inbox && r->said_to && r->is_said_to ? open_parts(r, c)
                                                                      : error_set(-ENOMEM, "no memory for a reactor");
-    if (rc) {
-        close_unused(r, c);
-        reactor_free(r);
-        return rc;
-    }
+    if (rc) close_unused(r, c);
     *out = r;
-    return 0;
+    return rc;
 }
 
 void reactor_fini(struct reactor *r)

@@ -50,7 +50,9 @@ struct reactor_config {
     void *context;
 };
 
-/* 0, or a negative errno with the sentence in locus_error(); the sockets are closed then. */
+/* 0, or a negative errno with the sentence in locus_error(); sockets that it has not taken over are closed then. *out, NULL
+ * without memory, is to be ended and freed in either case: the store knows its shard, and other shards wait for whom the
+ * store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
 /* Says goodbye to all peers, waits for theirs, ends the thread. */

@@ -319,18 +319,19 @@ void shard_fail(struct shard *s, int rc)
 
 static void add(uint64_t *to, const uint64_t *from)
 {
-    *to += __atomic_load_n(from, __ATOMIC_RELAXED);
+    *to += __atomic_load_n(from, __ATOMIC_ACQUIRE);
 }
 
 void shard_add_counters(const struct shard *s, struct shard_counters *to)
 {
     add(&to->served_pulls, &s->counters.served_pulls);
     add(&to->served_pushes, &s->counters.served_pushes);
-    add(&to->relocated_in, &s->counters.relocated_in);
+    /* What ends before what begins, in this order, so that no more seem to have ended than began. */
     add(&to->relocated_out, &s->counters.relocated_out);
-    add(&to->forwards, &s->counters.forwards);
-    add(&to->replicas_created, &s->counters.replicas_created);
     add(&to->replicas_dropped, &s->counters.replicas_dropped);
+    add(&to->relocated_in, &s->counters.relocated_in);
+    add(&to->replicas_created, &s->counters.replicas_created);
+    add(&to->forwards, &s->counters.forwards);
     add(&to->rounds, &s->counters.rounds);
     add(&to->intents_late, &s->counters.intents_late);
     add(&to->stale_us, &s->counters.stale_us);

@@ -120,9 +120,10 @@ static inline struct spot shard_spot(const struct shard *s, uint64_t index)
     return store_spot(s->store, keyspace_key(&s->store->keyspace, s->number, index));
 }
 
+/* Release: who sees what was counted last sees what was counted before (shard_add_counters). */
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {
-    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);
 }
 
 /* Reads or writes a row that is here; waits for memory as relocation.h says. */

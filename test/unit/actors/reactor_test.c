@@ -4,11 +4,13 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -104,6 +106,53 @@ static void close_pair(struct pair *p)
         store_fini(&p->node[rank].store);
     }
     free(p);
+}
+
+/* Descriptors from here on are refused. */
+static rlim_t allow_descriptors(rlim_t most)
+{
+    struct rlimit limit;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = most;
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* The store knows the shard of one that could not open, and the other shards wait for whom the store knows. */
+TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const locus_clock clock = 0, *clocks[1] = {&clock};
+    uint64_t node_keys = 0;
+    struct store store;
+    struct reactor *reactor[2];
+    CHECK_EQ(store_init(&store, &table, 1, 2, 2, 0), 0);
+    for (unsigned s = 0; s < 2; s++) {
+        int fd[2];
+        connect_pair(fd);
+        close(fd[1]);
+        const int fds[2] = {-1, fd[0]};
+        const struct reactor_config c = {.technique = LOCUS_RELOCATE,
+                                         .store = &store,
+                                         .shard = s,
+                                         .workers = 1,
+                                         .clock = clocks,
+                                         .node_keys = &node_keys,
+                                         .fd = fds,
+                                         .peer_timeout_s = 30,
+                                         .place = {PINNING_NONE, PINNING_NONE},
+                                         .lost = on_lost};
+        rlim_t before = s == 1 ? allow_descriptors((rlim_t)fd[0]) : 0;
+        CHECK_EQ(reactor_open(&c, &reactor[s]), s == 1 ? -EMFILE : 0);
+        if (s == 1) allow_descriptors(before);
+        CHECK(reactor[s] != NULL);
+        if (s == 1) CHECK(fcntl(fd[0], F_GETFD) < 0);
+    }
+    for (unsigned s = 0; s < 2; s++) reactor_stop(reactor[s]);
+    for (unsigned s = 0; s < 2; s++) reactor_fini(reactor[s]);
+    for (unsigned s = 0; s < 2; s++) reactor_free(reactor[s]);
+    store_fini(&store);
 }
 
 /* The i-th of the keys whose home is the other node. */

@@ -4,6 +4,7 @@
 #include "rng.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,11 +39,14 @@ static void sum(struct crew_member *m, void *unused)
 {
     (void)unused;
     for (int round = 0; round < 20; round++) {
-        double figures[] = {1, m->index, m->index == 0 ? large : 0, 0.1};
-        crew_sum(m, figures, 4);
+        double figures[] = {1,        m->index,   m->index == 0 ? large : 0,   0.1,
+                            0x1p1000, -0x1p-1000, m->index == 0 ? INFINITY : 0};
+        crew_sum(m, figures, 7);
         CHECK_EQ(figures[0], m->total);
         CHECK_EQ(figures[1], m->total * (m->total - 1) / 2);
         CHECK(figures[2] == large);
+        CHECK(figures[4] == m->total * 0x1p1000 && figures[5] == m->total * -0x1p-1000);
+        CHECK(isinf(figures[6]));
         CHECK(figures[3] > 0.0999999 * m->total && figures[3] < 0.1000001 * m->total);
     }
 }
