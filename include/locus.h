@@ -12,8 +12,8 @@
  *           "node N (host:port)", one about a key names the key and the valid range. A wrong argument is
  *           -EINVAL and changes nothing. n = 0 does nothing and returns 0.
  * Output    The library never prints on stdout and never ends the process, except on a violated internal
- *           invariant, which stops it with one sentence on stderr. A collective that has waited for 10 s says
- *           on stderr whom it waits for.
+ *           invariant, or where a shard finds no memory for what it has to remember: then with one sentence on
+ *           stderr. A collective that has waited for 10 s says on stderr whom it waits for.
  * Threads   A locus_worker and a locus_loader are each used by one thread at a time. locus_loader_open() and
  *           locus_current_clock() may be called from any thread; everything else is thread-safe.
  * Shapes    Rows are binary32. Keys are dense: the tables lie end to end, in their order, in one key space that
@@ -59,7 +59,7 @@ LOCUS_API const char *locus_error(void);
 
 /* Limits. More is -EINVAL. */
 #define LOCUS_LENGTH_MAX (UINT32_C(1) << 20) /* floats in a row */
-#define LOCUS_KEYS_MAX (UINT64_C(1) << 40)   /* keys in all tables together */
+#define LOCUS_KEYS_MAX (UINT64_C(1) << 40)   /* keys in all tables together; of one table 2^29 in each shard */
 #define LOCUS_TABLES_MAX 1024                /* tables */
 #define LOCUS_WORKERS_MAX 1024               /* workers of a node */
 #define LOCUS_SHARDS_MAX 256                 /* shards of a node */
@@ -114,7 +114,7 @@ LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
  *   -EPROTO      another version of locus, or something at the rendezvous that is not locus
  *   -EACCES      the cluster's secret: this node does not know it, or rank 0 does not; or there is none, and the
  *                rendezvous is not on loopback
- *   -ENOSYS      a kernel without io_uring
+ *   -ENOSYS      a kernel without io_uring; one that is too old (before 5.7) is -EINVAL
  * Other values say which resource of the system was refused.
  */
 LOCUS_API int locus_open(const struct locus_config *, locus **out);
@@ -191,8 +191,9 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * Reading in place. Pointers from locus_view() stay valid until the matching locus_read_end(). Values may change under
  * the reader while others write them, and a row that moves away stops changing. Sections may nest. Inside, a call that
  * would wait returns -EDEADLK. Memory given up by rows that left is not reused while a section that could see it is
- * open, so keep sections short (a batch, not an epoch): when more rows came during one than a table has keys, and some
- * ten thousand more, the node takes no further ones, nor answers others, until it ends.
+ * open, so keep sections short (a batch, not an epoch): when more rows came during one than a table has keys, and 65,536
+ * more (of rows above 4 KiB as many as 256 MiB hold, 64 at least), the node takes no further ones, nor answers others,
+ * until it ends.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, or no section. A row that was never written shows zeros, and goes on to show them
@@ -205,14 +206,17 @@ LOCUS_API void locus_read_end(locus_worker *);
  * counts as now, an intent that ended in the past is ignored.
  *   -EINVAL   end <= start, a key out of range, no such access: nothing was recorded
  *   -ENOBUFS  more than LOCUS_WAITING_KEYS_MAX keys of this node wait for their start: nothing of the call is recorded;
- *             accesses still work */
+ *             accesses still work
+ *   -ENOMEM   no memory for them: some may be recorded
+ *   -ECONNRESET  a node was lost: locus_error() names it */
 enum { LOCUS_READ = 1, LOCUS_WRITE = 2, LOCUS_READ_WRITE = 3 };
 LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_clock start, locus_clock end, int access);
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);       /* returns the new clock; clocks start at 0 */
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
 
-/* Brings rows to this node (Lapse, Section 3.2), as far as the technique moves rows by localize; on a cluster of one
- * all rows are here already. Never waits for another worker's intent or clock. */
+/* Brings rows to this node (Lapse, Section 3.2). With LOCUS_RELOCATE; with LOCUS_ADAPTIVE unless the owner intends the
+ * key itself or somebody holds a replica: then it returns 0 and nothing moves, as with the other techniques. On a cluster
+ * of one all rows are here already. Never waits for another worker's intent or clock. */
 LOCUS_API int locus_localize(locus_worker *, const locus_key *, size_t n);
 LOCUS_API int locus_localize_async(locus_worker *, const locus_key *, size_t n, locus_ticket *);
 
@@ -247,7 +251,8 @@ enum locus_conformity {
                           an independent draw, from wherever it is */
 };
 /* No key twice within one sample: a key that the sample has is drawn anew. (So a key's frequency is no longer
- * proportional to its weight, when it would be in most samples.) Pools then have at least twice the sample's keys. */
+ * proportional to its weight, when it would be in most samples.) Pools that are filled then have at least twice the keys
+ * of the sample that they are filled for. */
 enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
 
 #define LOCUS_SAMPLES_MAX 4096          /* samples that a worker has open */
@@ -257,7 +262,7 @@ enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
  * Registers a distribution over the keys first ... first + count - 1: all equally likely, or in proportion to
  * weights[0 ... count - 1], which are read by this call only. All rows of the range have the same length; a distribution
  * for each otherwise. Memory: 16 bytes a key if weighted, none a key if uniform; 1.4 KB for each of the node's workers,
- * and 2 KB a pool. (While it registers, a weighted one takes 16 more bytes a key.)
+ * and 2 KB a pool, more for large samples without replacement. (While it registers, a weighted one takes 16 more bytes a key.)
  *   -EINVAL  count 0, a range beyond the last key, rows of different lengths, a weight that is negative, infinite or not
  *            a number, weights that are all zero, no such level or flag: locus_error() says which and where
  *   -ENOMEM  no memory for the weights
@@ -282,6 +287,7 @@ LOCUS_API void locus_distribution_free(locus_distribution *);
  *             weight above 0; a distribution of another node
  *   -ENOBUFS  LOCUS_SAMPLES_MAX samples of this worker are open: finish some
  *   -ENOMEM   no memory for its keys
+ *   -ECONNRESET  a node was lost
  * A loader prepares for its worker; the sample is then the worker's, who pulls and finishes it.
  */
 LOCUS_API int locus_prepare_sample(locus_worker *, locus_distribution *, size_t n, locus_clock start, locus_clock end,
@@ -289,7 +295,8 @@ LOCUS_API int locus_prepare_sample(locus_worker *, locus_distribution *, size_t 
 LOCUS_API int locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t n, locus_clock start,
                                           locus_clock end, locus_sample *);
 /* The next n keys of the sample and their rows, in portions or whole; each row is that of its key, read as by
- * locus_pull(), whose other errors these are. An error leaves the sample as it was. `values` NULL: only the keys, whose
+ * locus_pull(), whose other errors these are. An error uses up none of the sample's keys (LOCUS_LONG_TERM may have put some
+ * off). `values` NULL: only the keys, whose
  * rows the caller views or pulls.
  *   -EINVAL  more than is left; a sample that is not open: finished, another worker's, or never prepared */
 LOCUS_API int locus_pull_sample(locus_worker *, locus_sample, size_t n, locus_key *keys, float *values);
@@ -317,8 +324,8 @@ struct locus_stats {
     uint64_t pushed_local, pushed_replica, pushed_remote; /* the same for push and set */
     uint64_t relocated_in, relocated_out, replicas_created, replicas_dropped, replicas_now, owned_now;
     uint64_t rounds, bytes_sent, bytes_received, messages_sent, messages_received, forwards;
-    uint64_t intents_signaled, intents_late; /* keys; late: an access went remote although an intent of its worker
-                                                covers its clock */
+    uint64_t intents_signaled, intents_late; /* keys; late: an access went remote although an intent of this node for
+                                                its key was active already */
     double replica_staleness_mean_s;         /* seconds since the owner's last frame, mean over reads of replicas */
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);

@@ -509,8 +509,6 @@ static int settle(locus_worker *w, enum request_kind kind)
     return name_loss(w, operations_settle(&w->operations, kind));
 }
 
-/* When the last worker has closed, the node counts as arrived at what the other nodes do; until one opens again. */
-
 /* Returns when rank 0 counts the node as present: a meeting that begins later does not go on without it. */
 static int open_place(locus *n)
 {

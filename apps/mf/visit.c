@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Cells that the loader is ahead, about; and batches at least. */
-enum { AHEAD_CELLS = 32768, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
+enum { AHEAD_CELLS = 16384, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
 
 /* Intents for rows last for the whole training. */
 static const locus_clock FOREVER = INT64_C(1) << 60;

@@ -126,7 +126,6 @@ void cell_measure(struct bench *b, unsigned number); /* run.c */
 bool cell_selected(const struct bench *b, unsigned number);
 
 void report_start(const struct bench *b); /* report.c */
-void report_cell(const struct bench *b, unsigned number);
 void report_cells(const struct bench *b);
 void report_draw(const struct bench *b);
 

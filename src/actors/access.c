@@ -134,7 +134,7 @@ static void wait_in(struct shard *s, struct record *record, struct request *r, u
     record->waiting_last = place;
 }
 
-/* A replica is set by way of its owner, in the key's entry (protocol.md). */
+/* A replica is set by way of its owner, in the key's entry (README.md). */
 static void set_replica(struct shard *s, struct record *record, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_WAITS;

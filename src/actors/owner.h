@@ -1,6 +1,6 @@
 /*
  * owner.h - the decision actor at the owner of a row: whether the row moves to a node or is replicated there, and keeping
- * the replicas up to date (AdaPM, Section 4.1 and Appendix B.1; protocol.md).
+ * the replicas up to date (AdaPM, Section 4.1 and Appendix B.1; README.md).
  *
  *   intent at one other node only     the row moves there
  *   intent at several                 whoever has it holds a replica, for as long

@@ -11,7 +11,7 @@
  * there are enough; they take the last cores of a NUMA node, because whoever binds his own threads, or asks where a
  * worker should run, counts from the first. Workers are the user's threads: for them the plan is advice.
  *
- * Callers   locus.c when it opens a node; pinning_apply is for each shard's thread
+ * Callers   cluster.c when it opens a node; pinning_apply is for each shard's thread
  * Memory    the caller's, no pointers into it. A machine of several NUMA nodes also keeps hwloc's view of it
  * Waiting   never; loading the machine reads some files of the kernel, milliseconds
  * Life      pinning_machine_load, any number of plans and bindings, pinning_machine_fini

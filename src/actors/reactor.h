@@ -7,7 +7,7 @@
  * wakes it, once; who posts to one that polls does not. Where threads outnumber cores a polling reactor yields its core
  * on each round, so that it does not starve the worker it waits for.
  *
- * Callers   node.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose from any thread
+ * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose from any thread
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
  * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye
  * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more), reactor_fini,

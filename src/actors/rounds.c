@@ -541,7 +541,7 @@ static bool has_no_refresh(const struct peer_round *p)
     return list_length(&p->refresh) == 0 && !p->owes && !(p->is_under_way && p->refreshes);
 }
 
-/* protocol.md, quiesce: first our updates are in the main copies, then our rows are in all replicas. */
+/* README.md, Quiesce: first our updates are in the main copies, then our rows are in all replicas. */
 static bool is_settled(const struct shard *s, enum request_kind kind)
 {
     if (marks_wait(s)) return false;

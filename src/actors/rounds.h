@@ -1,6 +1,6 @@
 /*
  * rounds.h - the requester's side of communication rounds: what the owners must hear of our intents and of our replicas'
- * updates, and what the holders of replicas must hear of our rows (AdaPM, Appendix B.1.2 and B.2; protocol.md).
+ * updates, and what the holders of replicas must hear of our rows (AdaPM, Appendix B.1.2 and B.2; README.md).
  *
  * A key has at most one entry under way (its `is_out`), a peer at most one round: a run of entries and refreshes, ended by
  * WIRE_ROUND, which the peer acknowledges when it has served all before it. So whatever happens meanwhile is aggregated
@@ -20,7 +20,7 @@
  * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row.
  *
  * Callers   shard.c, owner.c, access.c, relocation.c
- * Memory    8 bytes for each key that waits for a round and peer; 24 a peer and worker; a bit a replica
+ * Memory    8 bytes for each key that waits for a round and peer; 32 a peer and worker; a bit a replica
  * Waiting   never
  * Life      rounds_init, rounds_turn now and then, rounds_fini
  */

@@ -16,7 +16,7 @@
  * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs more than acting
  * early, so the widest window counts of all peers that had a round within the last second.
  *
- * Callers   rounds.c (start and end of rounds), intents.c (windows)
+ * Callers   rounds.c: start and end of rounds, windows
  * Memory    the caller's
  * Waiting   never
  * Life      timing_init, any use

@@ -10,7 +10,7 @@
  * know it before anything that the member told is believed. One that cannot is refused and named on rank 0's stderr, and
  * the others go on waiting for the rightful node.
  *
- * Callers   locus.c and collective.c; the callback comes from a thread of the rendezvous
+ * Callers   cluster.c; the callback comes from a thread of the rendezvous
  * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
  * Waiting   join: to its deadline. barrier, leave: as long as all members live, peer_timeout_s after the last sign of
  *           life of one that does not

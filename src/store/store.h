@@ -6,7 +6,7 @@
  *
  * Callers   locus.c opens and closes it; row.h works on it
  * Memory    address space at init; 8 bytes a key touched, rows when written
- * Waiting   never
+ * Waiting   never but in mover_wait, and in mover_free when its list cannot grow
  * Life      store_init, readers and movers register, row_* by any thread, all unregister, store_fini
  */
 #ifndef LOCUS_STORE_STORE_H
@@ -194,7 +194,7 @@ static inline void reader_end(struct reader *);
 
 /*
  * A mover takes rows out and puts rows in: the shard's thread. It owns the slots that rows left until no reader can see
- * them. `freed` grows with the rows that leave during one read section, 16 bytes each.
+ * them. Its lists grow with the rows that leave during one read section, 16 bytes each.
  */
 struct freed_slot {
     struct part *part;
