@@ -262,7 +262,8 @@ enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
  * Registers a distribution over the keys first ... first + count - 1: all equally likely, or in proportion to
  * weights[0 ... count - 1], which are read by this call only. All rows of the range have the same length; a distribution
  * for each otherwise. Memory: 16 bytes a key if weighted, none a key if uniform; 1.4 KB for each of the node's workers,
- * and 2 KB a pool, more for large samples without replacement. (While it registers, a weighted one takes 16 more bytes a key.)
+ * and 2 KB a pool, more for large samples without replacement. (While it registers, a weighted one takes 16 more bytes
+ * a key.)
  *   -EINVAL  count 0, a range beyond the last key, rows of different lengths, a weight that is negative, infinite or not
  *            a number, weights that are all zero, no such level or flag: locus_error() says which and where
  *   -ENOMEM  no memory for the weights
@@ -295,9 +296,8 @@ LOCUS_API int locus_prepare_sample(locus_worker *, locus_distribution *, size_t 
 LOCUS_API int locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t n, locus_clock start,
                                           locus_clock end, locus_sample *);
 /* The next n keys of the sample and their rows, in portions or whole; each row is that of its key, read as by
- * locus_pull(), whose other errors these are. An error uses up none of the sample's keys (LOCUS_LONG_TERM may have put some
- * off). `values` NULL: only the keys, whose
- * rows the caller views or pulls.
+ * locus_pull(), whose other errors these are. An error uses up none of the sample's keys (LOCUS_LONG_TERM may have put
+ * some off). `values` NULL: only the keys, whose rows the caller views or pulls.
  *   -EINVAL  more than is left; a sample that is not open: finished, another worker's, or never prepared */
 LOCUS_API int locus_pull_sample(locus_worker *, locus_sample, size_t n, locus_key *keys, float *values);
 /* Ends a sample, pulled to its end or not. Those still open end when the worker closes. -EINVAL: not open. */

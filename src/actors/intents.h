@@ -10,7 +10,8 @@
  * A shard that sleeps is woken when there is something to do: for every worker it publishes the clock at which it must
  * look next, and the worker, when it comes to that clock, wakes it (intents_advanced).
  *
- * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders' threads; the rest: the shard's thread
+ * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders' threads; the rest: the
+ *           shard's thread
  * Memory    8 bytes a key while its intent waits or is active, chunks of 4 KiB for each stream and 16 KiB
  *           of keys that the present call has named. At most LOCUS_WAITING_KEYS_MAX keys wait on a node
  * Waiting   never

@@ -3,8 +3,8 @@
  * it is here.
  *
  * What is known of an owner carries the epoch of its ownership, which every relocation raises by one; so of two pieces
- * of knowledge the later one is told by its epoch, whichever way and whenever it came (README.md). It lies
- * in the directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
+ * of knowledge the later one is told by its epoch, whichever way and whenever it came (README.md). It lies in the
+ * directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
  * is on its way to us; requests for it are parked until then.
  *
  * Callers   access.c, relocation.c, shard.c
