@@ -39,7 +39,7 @@ selftest: ## do the test runners and ThreadSanitizer still see a fault?
 soak: deps ## the long tests, SOAK_SECONDS each, under every sanitizer
 	@LOCUS_TEST_SECONDS=$(SOAK_SECONDS) scripts/check.sh --soak $(STAGES)
 
-bench: deps-build ## all benchmarks in full; results in build/bench-results/
+bench: deps ## all benchmarks in full; results in build/bench-results/
 	@$(MAKE) benches
 	@scripts/bench.sh $(BENCHES)
 

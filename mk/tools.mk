@@ -10,7 +10,7 @@ LONE_HEADERS := $(filter-out test/tsan/%,$(ALL_HEADERS))
 deps: ## install the Debian packages that are missing, for check and all the rest
 	@scripts/deps.sh all
 
-deps-build: ## the same, only for all, demo and install
+deps-build: ## the same, only for all, demo, results and install
 	@scripts/deps.sh build
 
 # $(call header_alone,<compiler>): every header compiles when nothing comes before it.
