@@ -33,7 +33,7 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
 /* What all nodes have under way at most, in all their windows; a single entry may be larger than one. */
 static size_t parked_max(const struct shard *s)
 {
-    size_t entry = wire_entry_bytes((uint32_t)(s->store->zeros_bytes / sizeof(float)));
+    size_t entry = shard_entry_bytes_max(s->store);
     return (size_t)s->nodes * s->nodes * (s->window_bytes > entry ? s->window_bytes : entry);
 }
 

@@ -114,11 +114,6 @@ static int add_links(struct reactor *r, const struct reactor_config *c)
     return 0;
 }
 
-static size_t entry_bytes_max(const struct store *s)
-{
-    return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
-}
-
 static void wake_for_marks(void *reactor);
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
@@ -142,7 +137,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
     rc = trace_open(&r->shard, &r->shard.trace);
     if (rc) return rc;
-    rc = uring_init(&r->uring, &events, r->nodes, entry_bytes_max(c->store), c->peer_timeout_s);
+    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store), c->peer_timeout_s);
     if (rc) return rc;
     uring_set_view(r->uring, c->store->home.view);
     if (c->store->marks) {

@@ -120,6 +120,12 @@ static inline struct spot shard_spot(const struct shard *s, uint64_t index)
     return store_spot(s->store, keyspace_key(&s->store->keyspace, s->number, index));
 }
 
+/* Of an entry with a row of the greatest length. */
+static inline size_t shard_entry_bytes_max(const struct store *s)
+{
+    return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
+}
+
 /* Release: who sees what was counted last sees what was counted before (shard_add_counters). */
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {
