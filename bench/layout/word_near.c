@@ -21,6 +21,7 @@ static inline struct spot store_spot(const struct store *s, locus_key key)
 #define row_write_slowly near_row_write_slowly
 #define row_take near_row_take
 #define row_take_empty near_row_take_empty
+#define row_take_unchanged near_row_take_unchanged
 #define row_put near_row_put
 #define row_ensure_replica near_row_ensure_replica
 #define row_word near_row_word
@@ -37,6 +38,7 @@ static inline struct spot store_spot(const struct store *s, locus_key key)
 #define row_forget_clean near_row_forget_clean
 #define row_forget near_row_forget
 #define row_promote near_row_promote
+#define row_promote_as_it_is near_row_promote_as_it_is
 #define row_give_way near_row_give_way
 #define rows_fetch near_rows_fetch
 #define rows_fetch_found near_rows_fetch_found

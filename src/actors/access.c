@@ -246,7 +246,7 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct spot
 static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
 {
     if (owner_lets_go(s, spot.index))
-        relocation_give(s, spot, e);
+        relocation_give(s, spot, e, NULL);
     else
         answer(s, spot, e, WIRE_STAYS, 0);
 }

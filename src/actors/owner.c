@@ -176,7 +176,7 @@ static void answer(struct shard *s, struct record *r, struct spot spot, const st
     struct holder *h = owner_holder(r, e->origin);
     if (!h) {
         say(s, r, e->origin, WIRE_ANSWER, 0);
-    } else if (fresh && !(e->flags & (WIRE_BEGIN | WIRE_VALUE))) {
+    } else if (fresh) {
         h->seen = r->version;
         struct wire_entry *a = say(s, r, e->origin, WIRE_ANSWER, 0);
         if (a) a->flags = WIRE_HOLDER;
@@ -196,27 +196,30 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
 
 /* A replica that had our version has this one, too, when only its own update came on top; not when a worker of ours has
  * written in between. Every write counts one in the word. One look: what is written after it is a later version. */
-static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e)
+static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e, directory_word *w)
 {
     if (r->holders == 0) return false; /* the last one left with this entry, and its version with it */
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
-    directory_word w = row_word(spot), expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
-    note_word(r, w);
-    return directory_version(w) == directory_version(expected);
+    directory_word expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
+    *w = row_word(spot);
+    note_word(r, *w);
+    return directory_version(*w) == directory_version(expected);
 }
 
 static void serve_entry(struct shard *s, struct spot spot, const struct wire_entry *e)
 {
     struct record *r = record_get(&s->records, spot.index);
     add_all_holders(s, r, spot);
-    bool fresh = r->holders > 0 && e->version == owner_version(r, spot) && !(e->flags & WIRE_VALUE);
+    bool fresh = r->holders > 0 && e->version == owner_version(r, spot) && !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
+    directory_word then;
     merge(s, r, spot, e);
+    fresh = fresh && is_still_fresh(r, spot, e, &then);
     struct holder *only = only_one_who_wants(s, r);
     if (only && only->node == e->origin) {
-        relocation_give(s, spot, e);
+        relocation_give(s, spot, e, fresh ? &then : NULL);
         return; /* the record may be gone */
     }
-    answer(s, r, spot, e, fresh && is_still_fresh(r, spot, e));
+    answer(s, r, spot, e, fresh);
     owner_consider(s, r);
     rounds_settle(s, r);
 }
@@ -248,7 +251,7 @@ const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry 
         return NULL;
     }
     if (begins && owner_lets_go(s, spot.index)) {
-        relocation_give(s, spot, e);
+        relocation_give(s, spot, e, NULL);
         return NULL;
     }
     if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";

@@ -45,12 +45,25 @@ static void take_into_frame(struct shard *s, struct spot spot, const struct wire
     row_take(&s->mover, spot, e ? wire_values(e) : NULL, &written, next);
 }
 
-void relocation_give(struct shard *s, struct spot spot, const struct wire_entry *request)
+/* The holder's replica is the row, if nobody here has written to it since. */
+static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire_entry *request, uint64_t epoch,
+                            directory_word then, directory_word next)
+{
+    if (!row_take_unchanged(&s->mover, spot, then, next)) return false;
+    struct wire_entry *e = row_entry(s, request, epoch, 0);
+    if (!e) return true;
+    e->flags |= WIRE_HOLDER;
+    e->version = request->version;
+    return true;
+}
+
+void relocation_give(struct shard *s, struct spot spot, const struct wire_entry *request, const directory_word *then)
 {
     struct standing *standing = &s->records.standing[spot.index];
     uint64_t epoch = standing->epoch + 1;
     standing->epoch = 0;
-    take_into_frame(s, spot, request, epoch, directory_elsewhere(request->origin, epoch));
+    directory_word next = directory_elsewhere(request->origin, epoch);
+    if (!then || !leave_to_holder(s, spot, request, epoch, *then, next)) take_into_frame(s, spot, request, epoch, next);
     if (request->operation == WIRE_ENTRY) rounds_answered(s, request->origin); /* which may hold an older replica */
     shard_count(&s->counters.relocated_out, 1);
     location_announce(s, spot, request->key);
@@ -61,11 +74,16 @@ void relocation_give(struct shard *s, struct spot spot, const struct wire_entry 
     rounds_settle(s, r);
 }
 
-static void put(struct shard *s, struct spot spot, const struct wire_entry *e)
+static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e)
 {
     const float *values = e->length ? wire_values_const(e) : NULL;
-    bool replica = location_of(s, spot).is_replica;
-    while ((replica ? row_promote(&s->mover, spot, values) : row_put(spot, values)) == -ENOMEM) mover_wait(&s->mover);
+    if (e->flags & WIRE_HOLDER) return row_promote_as_it_is(&s->mover, spot);
+    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values) : row_put(spot, values);
+}
+
+static void put(struct shard *s, struct spot spot, const struct wire_entry *e)
+{
+    while (put_row(s, spot, e) == -ENOMEM) mover_wait(&s->mover);
     s->records.standing[spot.index].epoch = e->epoch;
     shard_count(&s->counters.relocated_in, 1);
 }

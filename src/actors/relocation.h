@@ -23,8 +23,9 @@
 #include "actors/shard.h"
 
 /* Gives a row that is here, and its ownership, to another node, as the answer to this entry: a WIRE_LOCALIZE or
- * WIRE_ENTRY. What we remember of the key as its owner is over. */
-void relocation_give(struct shard *, struct spot, const struct wire_entry *request);
+ * WIRE_ENTRY. What we remember of the key as its owner is over. `then`: the node's replica is as good as the row was when its
+ * word was this one, and need not get the values; NULL: it is not, or there is none. */
+void relocation_give(struct shard *, struct spot, const struct wire_entry *request, const directory_word *then);
 
 /* A row arrives. NULL, or what is wrong with it. Who waited for it goes on. */
 const char *relocation_arrive(struct shard *, const struct wire_entry *);

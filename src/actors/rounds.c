@@ -779,8 +779,11 @@ const char *rounds_poke(struct shard *s, const struct wire_entry *e)
 const char *rounds_check_row(const struct shard *s, const struct wire_entry *e)
 {
     const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
-    if (e->flags != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || is_full(s)) return "a row that nobody asked for";
-    return r && r->is_out ? NULL : "a row that nobody asked for";
+    bool holder = e->flags & WIRE_HOLDER;
+    if ((e->flags & ~WIRE_HOLDER) != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || is_full(s) || !r || !r->is_out)
+        return "a row that nobody asked for";
+    if (holder && (e->length || r->version == 0 || e->version != r->version)) return "a row that is not our replica";
+    return NULL;
 }
 
 void rounds_row_is_here(struct shard *s, struct record *r, bool answers)

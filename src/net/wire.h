@@ -25,7 +25,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 3 };
+enum { WIRE_VERSION = 4 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -59,7 +59,7 @@ enum wire_operation {
     WIRE_PUSHED,
     WIRE_WAS_SET,
     WIRE_STAYS, /* to WIRE_LOCALIZE: nothing moves */
-    /* A row's main copy, with its ownership: values, or none when it was never written. */
+    /* A row's main copy, with its ownership: values, or none when it was never written, or your replica is as good. */
     WIRE_ROW,
     /* News of where a row is, to its home. */
     WIRE_LOCATION,
@@ -80,7 +80,7 @@ enum wire_flag {
     WIRE_END = 8,       /* of an entry: the last one expired, the replica is gone */
     WIRE_UPDATE = 16,   /* of an entry: the values are what was added to the replica */
     WIRE_VALUE = 32,    /* of an entry: the values are what the row is set to */
-    WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder */
+    WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder; of a row: your replica of this version is it */
     WIRE_FLAGS = 127,   /* all there are */
 };
 

@@ -270,6 +270,15 @@ bool row_take_empty(struct spot s, directory_word next)
     return __atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+bool row_take_unchanged(struct mover *m, struct spot s, directory_word then, directory_word next)
+{
+    directory_word w = then;
+    LOCUS_YIELD();
+    if (!__atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    mover_free(m, s.part, directory_slot(then));
+    return true;
+}
+
 int row_put(struct spot s, const float *values)
 {
     if (spot_is_here(s, directory_load(s.word))) return -EEXIST;
@@ -439,6 +448,14 @@ void row_forget(struct mover *m, struct spot s, float *updates, directory_word n
     mover_free(m, s.part, directory_slot(w));
 }
 
+/* Latched: the slot has the row. */
+static void promote(struct mover *m, struct spot s, directory_word w, uint64_t slot)
+{
+    LOCUS_YIELD();
+    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
+    mover_free(m, s.part, directory_slot(w));
+}
+
 int row_promote(struct mover *m, struct spot s, const float *values)
 {
     uint64_t slot = slab_take(&s.part->slab, own_slot(s));
@@ -452,9 +469,18 @@ int row_promote(struct mover *m, struct spot s, const float *values)
         floats_zero(row, s.part->length);
     LOCUS_YIELD();
     if (w & DIRECTORY_DIRTY) s.part->add(row, updates_row(s.part, w), s.part->length);
+    promote(m, s, w, slot);
+    return 0;
+}
+
+int row_promote_as_it_is(struct mover *m, struct spot s)
+{
+    uint64_t slot = slab_take(&s.part->slab, own_slot(s));
+    if (slot == SLAB_NONE) return -ENOMEM;
+    directory_word w = latch(s);
     LOCUS_YIELD();
-    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
-    mover_free(m, s.part, directory_slot(w));
+    fill_slot(s.part, slot, slot_row(s.part, w));
+    promote(m, s, w, slot);
     return 0;
 }
 

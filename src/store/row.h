@@ -226,6 +226,8 @@ static inline const float *row_view(const struct store *st, struct spot s, int *
 int row_take(struct mover *, struct spot, float *values, bool *written, directory_word next);
 /* The same for a row that is here and never written, if nobody is about to; false: nothing was done. */
 bool row_take_empty(struct spot, directory_word next);
+/* The same for a row that is here, without its values, if the word is still `then`; false: nothing was done. */
+bool row_take_unchanged(struct mover *, struct spot, directory_word then, directory_word next);
 
 /* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is here already. */
 int row_put(struct spot, const float *values);
@@ -264,6 +266,8 @@ bool row_forget_clean(struct mover *, struct spot, directory_word next);
 void row_forget(struct mover *, struct spot, float *updates, directory_word next);
 /* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never written. */
 int row_promote(struct mover *, struct spot, const float *values);
+/* The replica becomes the main copy as it is. */
+int row_promote_as_it_is(struct mover *, struct spot);
 
 /* Fetches the word into the cache, for an access soon; on one node the row as well, from its home slot. */
 void rows_fetch(const struct store *, const locus_key *keys, size_t n);

@@ -406,6 +406,20 @@ static bool is_about_a_key(const struct wire_entry *e)
     return e->operation != WIRE_ROUND && e->operation != WIRE_ROUND_DONE;
 }
 
+/* On its way to a replica that is as good: that is the main copy, but for what was added since, which look_at_replica() has. */
+static void add_replica(struct sight *s, unsigned node)
+{
+    struct spot spot = spot_at(node);
+    directory_word w = directory_load(spot.word);
+    if (directory_state(w) != DIRECTORY_REPLICA) {
+        s->wrong = "a row without values is on its way to no replica";
+        return;
+    }
+    const float *row = part_row(spot.part, directory_slot(w));
+    add_row(s, row);
+    for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++) s->sum[i] -= row[LENGTH + i];
+}
+
 static void add_entry(struct sight *s, const struct wire_entry *e)
 {
     if (!is_about_a_key(e)) return;
@@ -413,6 +427,7 @@ static void add_entry(struct sight *s, const struct wire_entry *e)
     add_claim(s, e->owner, e->epoch);
     if (e->operation == WIRE_ROW) s->rows++;
     if (e->length && (e->operation == WIRE_ROW || is_update)) add_row(s, wire_values_const(e));
+    if (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER) add_replica(s, e->owner);
     if (e->hops > s->hops) s->hops = e->hops;
 }
 

@@ -153,6 +153,21 @@ static void add_row(float *sum, const float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
 }
 
+/* The row is on its way to a replica that is as good: that is the main copy, but for what was added since, which
+ * look_at_replicas() has. */
+static void add_replica(locus_key key, unsigned node, struct traffic *t)
+{
+    uint32_t length = journal_key(key)->layout.length;
+    struct spot spot = spot_at(node, key);
+    directory_word w = directory_load(spot.word);
+    if (directory_state(w) != DIRECTORY_REPLICA)
+        report_fail(key, "key %u is on its way to node %u without values, which has no replica", (unsigned)key, node);
+    if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
+    const float *row = part_row(spot.part, directory_slot(w));
+    add_row(t->sum, row, length);
+    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < length; i++) t->sum[i] -= row[length + i];
+}
+
 static void look_at_links(locus_key key, struct traffic *t)
 {
     unsigned shard = shard_of(key), nodes = world.script->nodes;
@@ -163,6 +178,7 @@ static void look_at_links(locus_key key, struct traffic *t)
                 if (e->key != key || !is_about_a_key(e)) continue;
                 t->rows += e->operation == WIRE_ROW;
                 if (counts(e)) add_row(t->sum, wire_values_const(e), e->length);
+                if (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER) add_replica(key, to, t);
             }
         }
 }

@@ -93,6 +93,69 @@ TEST(adversity, a_replica_of_no_version_is_refused)
     world_free(w);
 }
 
+/* A holder says which version it has; what the only one has need not travel when the row goes there. Returns the row's length
+ * on the wire. */
+static uint32_t length_of_the_row_to_its_holder(bool stale)
+{
+    locus_key key;
+    float row[LENGTH];
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    const struct world_link *l = &w->link[1][0];
+    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    w->node[1].clock[0] = 1000;
+    shard_turn(&w->node[1].shard, w->now_ns); /* its intent has expired: a poke */
+    deliver(w, 1, 0);
+    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    if (stale) CHECK_EQ(row_add(spot_at(w, 1, key), ones), 0);
+    deliver(w, 0, 1);
+    const struct wire_entry *e = (const void *)l->frame[l->first].body;
+    while (e->operation != WIRE_ROW) e = (const void *)((const char *)e + wire_entry_bytes(e->length));
+    uint32_t length = e->length;
+    world_deliver_all(w);
+    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
+    shard_read(spot_at(w, 0, key), row);
+    CHECK(row[0] == 3.0F + (float)stale && row[LENGTH - 1] == row[0]);
+    world_free(w);
+    return length;
+}
+
+TEST(adversity, a_row_goes_to_a_replica_as_good_without_its_values)
+{
+    CHECK_EQ(length_of_the_row_to_its_holder(false), 0);
+    CHECK_EQ(length_of_the_row_to_its_holder(true), LENGTH);
+}
+
+/* With its entry under way, as after a poke. */
+static const char *row_instead_of_an_answer(uint64_t version, uint32_t length)
+{
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_POKE, .owner = 1, .key = key}));
+    shard_turn(&w->node[0].shard, w->now_ns);
+    CHECK(w->link[0][1].count > 0);
+    struct wire_entry row = {.operation = WIRE_ROW,
+                             .flags = WIRE_ANSWERS | WIRE_HOLDER,
+                             .origin = 1,
+                             .length = length,
+                             .key = key,
+                             .epoch = 1,
+                             .version = version};
+    const char *why = world_receive(w, 0, 1, row);
+    world_free(w);
+    return why;
+}
+
+TEST(adversity, a_row_without_values_is_for_the_replica_of_that_version)
+{
+    static const char no[] = "a row that is not our replica";
+    CHECK(!row_instead_of_an_answer(1, 0));
+    CHECK_STR(row_instead_of_an_answer(2, 0), no);
+    CHECK_STR(row_instead_of_an_answer(0, 0), no);
+    CHECK_STR(row_instead_of_an_answer(1, LENGTH), no);
+}
+
 /* Else the holder of a replica could be made to take itself for the one to send its updates to. */
 TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
 {

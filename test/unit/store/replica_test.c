@@ -275,6 +275,36 @@ TEST(replica, becomes_the_main_copy_of_a_row_never_written)
     end(f, 1);
 }
 
+TEST(replica, becomes_the_main_copy_as_it_is)
+{
+    struct fixture *f = open_store(false);
+    float row[ROOM];
+    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
+    row_add(theirs(f), row_of(1, 0));
+    row_collect(theirs(f), row);
+    row_add(theirs(f), row_of(5, 0));
+    CHECK_EQ(row_promote_as_it_is(&f->mover, theirs(f)), 0);
+    check_read(theirs(f), 0, 7, 1);
+    CHECK(!row_is_dirty(theirs(f)));
+    end(f, 1);
+}
+
+TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that)
+{
+    struct fixture *f = open_store(false);
+    row_add(ours(f), row_of(1, 1));
+    CHECK_EQ(row_share(ours(f)), 0);
+    directory_word then = row_word(ours(f));
+    row_add(ours(f), row_of(1, 1));
+    CHECK(!row_take_unchanged(&f->mover, ours(f), then, elsewhere));
+    check_read(ours(f), 0, 2, 2);
+    then = row_word(ours(f));
+    CHECK(row_take_unchanged(&f->mover, ours(f), then, elsewhere));
+    CHECK_EQ(row_word(ours(f)), elsewhere);
+    marked(f);
+    end(f, 0);
+}
+
 /* Who looks at a replica in place sees it as it was, although its slots were given up. */
 TEST(replica, stays_under_a_view)
 {
@@ -518,7 +548,9 @@ TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
     for (int round = 0; round < ROUNDS; round++) {
         while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
         sched_yield();
-        while (row_promote(&f->mover, theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
+        while (round % 2 ? row_promote(&f->mover, theirs(f), row_of(owner, 0))
+                         : row_promote_as_it_is(&f->mover, theirs(f)))
+            mover_wait(&f->mover);
         sched_yield();
         CHECK_EQ(row_take(&f->mover, theirs(f), row, &written, elsewhere), 0);
         check_whole(row);
