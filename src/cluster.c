@@ -357,7 +357,7 @@ int cluster_start(struct cluster *c, const struct cluster_start *start)
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    return rc ? rc : cluster_barrier(c, "open");
+    return rc ? rc : cluster_barrier(c, "open", false);
 }
 
 struct reactor **cluster_reactors(struct cluster *c)
@@ -370,11 +370,11 @@ bool cluster_shares_cores(const struct cluster *c)
     return !c->plan->has_own_core;
 }
 
-int cluster_barrier(void *cluster, const char *name)
+int cluster_barrier(void *cluster, const char *name, bool goes_on)
 {
     struct cluster *c = cluster;
     int rc = cluster_loss(c);
-    if (rc == 0) rc = rendezvous_barrier(c->rendezvous, name);
+    if (rc == 0) rc = rendezvous_barrier(c->rendezvous, name, goes_on);
     return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 

@@ -43,7 +43,7 @@ bool cluster_shares_cores(const struct cluster *);
 int cluster_loss(struct cluster *);
 
 /* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits collective_others. */
-int cluster_barrier(void *cluster, const char *name);
+int cluster_barrier(void *cluster, const char *name, bool goes_on);
 /* All our workers have closed: we count as arrived at every barrier, until one is open again and rank 0 knows it. 0 or
  * -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);

@@ -11,7 +11,8 @@ enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
 
 static const char *kind_name(enum collective_kind kind)
 {
-    return kind == COLLECTIVE_QUIESCE ? "quiesce" : "barrier";
+    if (kind == COLLECTIVE_COPIES) return "quiesce (second part)";
+    return kind == COLLECTIVE_BARRIER ? "barrier" : "quiesce";
 }
 
 void collective_init(struct collective *c, unsigned workers)
@@ -46,8 +47,11 @@ static bool all_are_there(const struct collective *c)
 
 static void complete(struct collective *c, int result)
 {
-    for (unsigned i = 0; i < c->workers; i++)
-        if (c->place[i] == PLACE_ARRIVED) c->place[i] = PLACE_OPEN;
+    c->goes_on = c->kind == COLLECTIVE_UPDATES && result == 0;
+    for (unsigned i = 0; i < c->workers; i++) {
+        if (c->place[i] == PLACE_OPEN && c->goes_on) c->place[i] = PLACE_LATE; /* opened when this node had arrived */
+        if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on)) c->place[i] = PLACE_OPEN;
+    }
     c->kind = COLLECTIVE_NONE;
     c->result = result;
     c->meeting++;
@@ -64,10 +68,10 @@ static void meet_others(struct collective *c)
 {
     int rc = 0;
     if (c->others) {
-        const char *name = kind_name(c->kind);
+        enum collective_kind kind = c->kind;
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
-        rc = c->others(c->context, name);
+        rc = c->others(c->context, kind_name(kind), kind == COLLECTIVE_UPDATES);
         pthread_mutex_lock(&c->mutex);
         c->others_called = false;
     }
@@ -80,7 +84,7 @@ int collective_open(struct collective *c)
     pthread_mutex_lock(&c->mutex);
     for (unsigned i = 0; i < c->workers && id < 0; i++)
         if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
-    if (id >= 0) c->place[id] = PLACE_OPEN;
+    if (id >= 0) c->place[id] = c->goes_on ? PLACE_LATE : PLACE_OPEN;
     pthread_mutex_unlock(&c->mutex);
     return id;
 }
@@ -97,7 +101,7 @@ unsigned collective_open_count(struct collective *c)
 {
     unsigned open = 0;
     pthread_mutex_lock(&c->mutex);
-    for (unsigned i = 0; i < c->workers; i++) open += c->place[i] == PLACE_OPEN || c->place[i] == PLACE_ARRIVED;
+    for (unsigned i = 0; i < c->workers; i++) open += c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_CLOSED;
     pthread_mutex_unlock(&c->mutex);
     return open;
 }
@@ -133,6 +137,25 @@ static bool has_news(const void *awaited)
     return c->meeting != a->meeting || should_meet_others(c) || (c->failure && !c->others_called);
 }
 
+struct late {
+    const struct collective *collective;
+    int id;
+};
+
+static bool is_late_no_more(const void *late)
+{
+    const struct late *l = late;
+    return l->collective->place[l->id] != PLACE_LATE || l->collective->failure;
+}
+
+static void wait_while_late(struct collective *c, int id)
+{
+    const struct late l = {c, id};
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(is_late_no_more, &l);
+    pthread_mutex_lock(&c->mutex);
+}
+
 static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
 {
     const struct awaited a = {c, c->meeting};
@@ -142,6 +165,11 @@ static void wait_for_news(struct collective *c, struct timespec *deadline, unsig
     pthread_mutex_lock(&c->mutex);
 }
 #else
+static void wait_while_late(struct collective *c, int id)
+{
+    while (c->place[id] == PLACE_LATE && !c->failure) pthread_cond_wait(&c->complete, &c->mutex);
+}
+
 /* Waits for a change, to the next moment of reporting. */
 static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
 {
@@ -173,6 +201,7 @@ static int wait_for_meeting(struct collective *c)
 int collective_meet(struct collective *c, int id, enum collective_kind kind)
 {
     pthread_mutex_lock(&c->mutex);
+    wait_while_late(c, id);
     enum collective_kind other = c->kind;
     int rc = c->failure;
     if (rc == 0 && other != COLLECTIVE_NONE && other != kind)

@@ -4,6 +4,9 @@
  * A node has arrived when every worker id of it has arrived or has closed; ids that never opened are waited for. One of
  * the waiting workers then meets the other nodes for all of them (collective_others).
  *
+ * Where there are replicas a quiesce has two meetings. Who opens between them is late: the second one goes on without it, and
+ * a collective of its own begins after that. (rendezvous_present() does the same among nodes.)
+ *
  * Callers   worker.c, from the workers' threads; collective_fail from any
  * Memory    its own
  * Waiting   collective_meet: until all are there or a node was lost; after 10 s, and then every 10 s, it says on stderr
@@ -16,12 +19,19 @@
 #include "locus.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
-enum collective_kind { COLLECTIVE_NONE, COLLECTIVE_BARRIER, COLLECTIVE_QUIESCE };
-enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED };
+enum collective_kind {
+    COLLECTIVE_NONE,
+    COLLECTIVE_BARRIER,
+    COLLECTIVE_QUIESCE, /* where one meeting is enough */
+    COLLECTIVE_UPDATES, /* the first of two, */
+    COLLECTIVE_COPIES,  /*   and the second */
+};
+enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED, PLACE_LATE };
 
-/* Meets the other nodes; 0 or a negative errno. */
-typedef int collective_others(void *context, const char *name);
+/* Meets the other nodes; 0 or a negative errno. `goes_on`: who meets now will meet once more before anybody else comes. */
+typedef int collective_others(void *context, const char *name, bool goes_on);
 
 struct collective {
     pthread_mutex_t mutex;
@@ -30,6 +40,7 @@ struct collective {
     uint64_t meeting;          /* counts the completed ones */
     enum collective_kind kind; /* that some are waiting in */
     bool others_called;        /* one of ours is meeting the other nodes */
+    bool goes_on;              /* the last meeting was the first of two */
     int result;                /* of the last meeting */
     int failure;               /* 0, or what every meeting returns */
     collective_others *others; /* NULL in a cluster of one */

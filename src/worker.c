@@ -622,10 +622,11 @@ int locus_quiesce(locus_worker *w)
     if (!w || w->reader.depth > 0) return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
     if (rc == 0 && w->node->moves) rc = settle(w, REQUEST_SETTLE_UPDATES);
-    if (rc == 0) rc = meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* the main copies are final */
-    if (rc || !w->node->replicates) return rc;
-    rc = settle(w, REQUEST_SETTLE_REPLICAS);
-    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_QUIESCE);
+    bool two = w->node->replicates;
+    if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
+    if (rc || !two) return rc;
+    rc = settle(w, REQUEST_SETTLE_REPLICAS); /* the main copies are final */
+    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
 }
 
 int locus_checkpoint(locus_worker *w, const char *directory)

@@ -610,17 +610,18 @@ static int lost_error(const struct rendezvous *r)
     return error_set(-ECONNRESET, "node %u (%s) %s", r->lost_rank, r->cluster.address[r->lost_rank], r->lost_reason);
 }
 
-static struct rendezvous_message *barrier_message(const char *name)
+static struct rendezvous_message *barrier_message(const char *name, bool goes_on)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
+    rendezvous_put_u32(m, goes_on);
     rendezvous_put_text(m, name);
     return rendezvous_message_done(m);
 }
 
-static int meet(struct rendezvous *r, const char *name)
+static int meet(struct rendezvous *r, const char *name, bool goes_on)
 {
     r->barrier = ARRIVED;
-    rendezvous_channel_send(r->channel, barrier_message(name));
+    rendezvous_channel_send(r->channel, barrier_message(name, goes_on));
     while (r->phase == RUNNING && r->barrier == ARRIVED) wait_for_rank_0(r);
     bool was_released = r->barrier == RELEASED;
     r->barrier = OUTSIDE;
@@ -654,12 +655,12 @@ int rendezvous_present(struct rendezvous *r)
     return rc;
 }
 
-int rendezvous_barrier(struct rendezvous *r, const char *name)
+int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
 {
     rendezvous_hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) wait_for_rank_0(r); /* another thread's */
     INVARIANT(r->phase == RUNNING || r->phase == LOST, "a barrier was called while or after leaving the cluster");
-    int rc = r->phase == LOST ? lost_error(r) : meet(r, name);
+    int rc = r->phase == LOST ? lost_error(r) : meet(r, name, goes_on);
     rendezvous_hub_unlock(&r->hub);
     return rc;
 }

@@ -75,11 +75,12 @@ struct rendezvous_cluster {
 int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out, struct rendezvous_cluster *);
 
 /* Meets all other nodes; every node calls the same barriers in the same order; `name` appears in messages. After 10 s,
- * and then every 10 s, one line on stderr says which ranks are missing. -ECONNRESET: a member was lost. */
-int rendezvous_barrier(struct rendezvous *, const char *name);
+ * and then every 10 s, one line on stderr says which ranks are missing. -ECONNRESET: a member was lost. `goes_on`: all who
+ * come to this one come to the next one, too, and who is absent now is not back before that. */
+int rendezvous_barrier(struct rendezvous *, const char *name, bool goes_on);
 
 /* From now on we count as arrived at every barrier of the others: nobody here takes part. Not during a barrier of ours.
- * rendezvous_present(): no longer; waits until rank 0 knows it. -ECONNRESET: a member was lost. Any thread. */
+ * rendezvous_present(): no longer; waits until rank 0 counts us again. -ECONNRESET: a member was lost. Any thread. */
 void rendezvous_absent(struct rendezvous *);
 int rendezvous_present(struct rendezvous *);
 

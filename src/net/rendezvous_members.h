@@ -19,7 +19,7 @@ struct rendezvous_member {
     struct rendezvous_channel *channel; /* NULL: has not come, or its last word was said */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
-    bool has_joined, has_arrived, is_absent, is_leaving;
+    bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
 };
 
 struct rendezvous_members {

@@ -16,7 +16,8 @@
  *      BARRIER            ->
  *                         <-      RELEASE, when all have come who are not absent
  *      ABSENT             ->                                       nobody here takes part in barriers meanwhile, or
- *                         <-      PRESENT                          somebody does again
+ *                         <-      PRESENT                          somebody does again: between two barriers that
+ *                                                                  belong together it comes after the second
  *      REPORT             ->                                       a link to that rank ended, say
  *                         <-      LOST, once, to all: the cluster has failed
  *      LEAVE              ->
@@ -44,7 +45,7 @@
 
 #define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    RENDEZVOUS_VERSION = 3,
+    RENDEZVOUS_VERSION = 4,
     RENDEZVOUS_HEADER_BYTES = 12,
     RENDEZVOUS_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
@@ -58,7 +59,7 @@ enum rendezvous_type {
     RENDEZVOUS_AGAIN,     /* the reason */
     RENDEZVOUS_START, /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers (4) */
     RENDEZVOUS_HEARTBEAT,
-    RENDEZVOUS_BARRIER, /* name */
+    RENDEZVOUS_BARRIER, /* 1 or 0 (4): whoever comes to this one comes to the next one, too; name */
     RENDEZVOUS_RELEASE, /* errno (4), the sentence */
     RENDEZVOUS_WAITING, /* the sentence */
     RENDEZVOUS_LEAVE,
@@ -66,7 +67,7 @@ enum rendezvous_type {
     RENDEZVOUS_REPORT,  /* rank (4), the reason */
     RENDEZVOUS_LOST,    /* rank (4), the reason */
     RENDEZVOUS_ABSENT,  /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
-    RENDEZVOUS_PRESENT, /* the answer to 0 */
+    RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier that has begun needs another one */
 };
 
 /* ---- writing ---- */

@@ -31,7 +31,8 @@ struct rendezvous_server {
     struct rendezvous_waiting barrier, leave;
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
-    bool barrier_differs;
+    bool barrier_differs, barrier_goes_on;
+    bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
     char difference[RENDEZVOUS_TEXT_MAX]; /* the sentence about it */
 };
 
@@ -86,6 +87,21 @@ static bool has_arrived(const struct rendezvous_member *m)
     return m->has_arrived;
 }
 
+static void set_absent(struct rendezvous_server *s, struct rendezvous_member *m, bool absent)
+{
+    s->absent += absent - m->is_absent;
+    m->is_absent = absent;
+    m->is_coming_back = false;
+}
+
+static void let_come_back(struct rendezvous_server *s, struct rendezvous_member *m)
+{
+    m->is_coming_back = s->goes_on;
+    if (s->goes_on) return;
+    set_absent(s, m, false);
+    rendezvous_channel_send(m->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
+}
+
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
 static void release_if_all_are_there(struct rendezvous_server *s)
 {
@@ -95,9 +111,12 @@ static void release_if_all_are_there(struct rendezvous_server *s)
     rendezvous_put_text(m, s->barrier_differs ? s->difference : "");
     rendezvous_members_send_some(&s->members, has_arrived, rendezvous_message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++) s->members.member[rank].has_arrived = false;
+    s->goes_on = s->barrier_goes_on && !s->barrier_differs;
     s->arrived = 0;
-    s->barrier_differs = false;
+    s->barrier_differs = s->barrier_goes_on = false;
     s->barrier.since_ns = 0;
+    for (unsigned rank = 0; rank < s->members.size; rank++)
+        if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
 }
 
 static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name)
@@ -116,20 +135,16 @@ static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendez
 {
     struct rendezvous_member *m = &s->members.member[rank];
     char name[NAME_MAX_BYTES];
+    unsigned goes_on = rendezvous_get_u32(r);
     rendezvous_get_text(r, name, sizeof name);
-    if (!rendezvous_read_all(r) || m->has_arrived || m->is_absent || m->is_leaving) return false;
+    if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving) return false;
     compare_name(s, rank, name);
     m->has_arrived = true;
     s->arrived++;
+    s->barrier_goes_on |= goes_on;
     rendezvous_waiting_begin(&s->barrier);
     release_if_all_are_there(s);
     return true;
-}
-
-static void set_absent(struct rendezvous_server *s, struct rendezvous_member *m, bool absent)
-{
-    s->absent += absent - m->is_absent;
-    m->is_absent = absent;
 }
 
 static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezvous_reader *r)
@@ -137,9 +152,10 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
     unsigned absent = rendezvous_get_u32(r);
     struct rendezvous_member *m = &s->members.member[rank];
     if (!rendezvous_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
-    set_absent(s, m, absent);
-    if (!absent)
-        rendezvous_channel_send(m->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
+    if (absent)
+        set_absent(s, m, true);
+    else
+        let_come_back(s, m);
     release_if_all_are_there(s);
     return true;
 }

@@ -205,6 +205,74 @@ TEST(collective, after_a_quiesce_every_update_is_everywhere)
     team_run(&three, push_and_quiesce);
 }
 
+/* One worker of each node quiesces all the time, others open, push, quiesce and close: each quiesce is everybody's who has opened
+ * before it began, whole, whenever they come. */
+enum { NODES_OF_TWO = 2 };
+
+struct coming {
+    locus *node;
+    int visits;
+    int *pushes, *gone; /* of all nodes */
+};
+
+static const locus_key visited = 7;
+
+static void *quiesce_until_all_have_gone(void *argument)
+{
+    struct coming *c = argument;
+    locus_worker *w = worker_of(c->node);
+    while (counted(c->gone) < NODES_OF_TWO) CHECK_EQ(locus_quiesce(w), 0);
+    CHECK_EQ(locus_worker_close(w), 0);
+    return NULL;
+}
+
+static void *come_and_go(void *argument)
+{
+    struct coming *c = argument;
+    const float one[3] = {1, 1, 1};
+    float row[3];
+    for (int i = 0; i < c->visits; i++) {
+        locus_worker *w = worker_of(c->node);
+        CHECK_EQ(locus_intent(w, &visited, 1, 0, 1, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_push(w, &visited, 1, one), 0);
+        int pushed = __atomic_add_fetch(c->pushes, 1, __ATOMIC_SEQ_CST);
+        CHECK_EQ(locus_quiesce(w), 0);
+        CHECK_EQ(locus_pull(w, &visited, 1, row), 0);
+        CHECK(row[0] >=
+              (float)pushed); /* that many were pushed before we came to it, but not by those who opened since */
+        CHECK_EQ(locus_worker_close(w), 0);
+    }
+    count(c->gone);
+    return NULL;
+}
+
+TEST(collective, workers_come_and_go_while_others_quiesce)
+{
+    struct team t = team_of(NODES_OF_TWO, 2, NULL);
+    locus *node[NODES_OF_TWO];
+    pthread_t stays[NODES_OF_TWO], goes[NODES_OF_TWO];
+    int gone = 0, pushes = 0;
+    float row[3];
+    t.is_managed = true;
+    t.technique = LOCUS_ADAPTIVE;
+    team_open_all(&t, node);
+    struct coming c[NODES_OF_TWO];
+    for (int i = 0; i < NODES_OF_TWO; i++) {
+        c[i] = (struct coming){node[i], 30 * test_seconds(), &pushes, &gone};
+        pthread_create(&stays[i], NULL, quiesce_until_all_have_gone, &c[i]);
+        pthread_create(&goes[i], NULL, come_and_go, &c[i]);
+    }
+    for (int i = 0; i < NODES_OF_TWO; i++) {
+        pthread_join(stays[i], NULL);
+        pthread_join(goes[i], NULL);
+    }
+    locus_worker *w = worker_of(node[0]);
+    CHECK_EQ(locus_pull(w, &visited, 1, row), 0);
+    CHECK(row[0] == (float)pushes);
+    CHECK_EQ(locus_worker_close(w), 0);
+    team_close_all(NODES_OF_TWO, node);
+}
+
 /* Two workers of one node call different collectives: the second one is refused, and then joins the first. */
 struct dispute {
     locus_worker *worker;

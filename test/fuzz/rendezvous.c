@@ -153,6 +153,7 @@ static void send_sound(struct crowd *c, int peer)
                                                  RENDEZVOUS_REPORT, RENDEZVOUS_HEARTBEAT};
     enum rendezvous_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct rendezvous_message *m = rendezvous_message_new(type);
+    if (type == RENDEZVOUS_BARRIER) rendezvous_put_u32(m, input_below(&c->in, 2));
     if (type == RENDEZVOUS_BARRIER) rendezvous_put_text(m, input_below(&c->in, 4) ? "open" : "other");
     if (type == RENDEZVOUS_ABSENT) rendezvous_put_u32(m, input_below(&c->in, 2));
     if (type == RENDEZVOUS_REPORT) rendezvous_put_u32(m, input_below(&c->in, SIZE));
@@ -191,6 +192,7 @@ static void meet_often(struct crowd *c)
         for (int rank = 0; rank < SIZE; rank++) {
             if (c->active[rank] < 0) continue;
             struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
+            rendezvous_put_u32(m, n % 2);
             rendezvous_put_text(m, "open");
             send_whole(c->active[rank], rendezvous_message_done(m));
         }

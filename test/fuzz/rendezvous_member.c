@@ -179,7 +179,7 @@ static void join_and_leave(const struct rank_0 *z)
     struct rendezvous_config config = config_of(z);
     if (rendezvous_join(&config, &r, &cluster)) return;
     MUST(cluster.id && cluster.shards > 0 && cluster.shards <= LOCUS_SHARDS_MAX && cluster.peer_timeout_s > 0);
-    if (rendezvous_barrier(r, "open") == 0) rendezvous_leave(r);
+    if (rendezvous_barrier(r, "open", false) == 0) rendezvous_leave(r);
     rendezvous_free(r);
 }
 

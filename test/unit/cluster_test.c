@@ -53,7 +53,7 @@ static void join_both(struct member m[2])
 static void *meet(void *argument)
 {
     struct member *m = argument;
-    CHECK_EQ(cluster_barrier(m->cluster, "barrier"), -ECONNRESET);
+    CHECK_EQ(cluster_barrier(m->cluster, "barrier", false), -ECONNRESET);
     CHECK(__atomic_load_n(&m->was_told, __ATOMIC_ACQUIRE));
     return NULL;
 }

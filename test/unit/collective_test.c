@@ -188,6 +188,92 @@ TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
     collective_fini(&shared);
 }
 
+static void *quiesce_late(void *result)
+{
+    *(int *)result = collective_meet(&shared, 1, COLLECTIVE_UPDATES);
+    if (*(int *)result == 0) *(int *)result = collective_meet(&shared, 1, COLLECTIVE_COPIES);
+    return NULL;
+}
+
+static void open_two_close_one(void)
+{
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    collective_close(&shared, 1);
+}
+
+TEST(collective, who_opens_between_the_two_meetings_of_a_quiesce_comes_after_both)
+{
+    pthread_t thread;
+    int result = 1;
+    open_two_close_one();
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_open(&shared), 1);
+        CHECK_EQ(collective_open_count(&shared), 2);
+        CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
+        usleep(1000); /* for a mistake to show; the right answer never depends on it */
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(pthread_join(thread, NULL), 0);
+        CHECK_EQ(result, 0);
+        collective_close(&shared, 1);
+    }
+    collective_fini(&shared);
+}
+
+/* The second meeting is without it, and the next with it: it may also close again before. */
+TEST(collective, who_opens_between_the_two_holds_nobody_up)
+{
+    open_two_close_one();
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_open(&shared), 1);
+        if (i == 1) collective_close(&shared, 1);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(shared.place[1], i == 1 ? PLACE_CLOSED : PLACE_OPEN);
+        collective_close(&shared, 1);
+    }
+    collective_fini(&shared);
+}
+
+static int others_are_slow(void *opened, const char *name, bool goes_on)
+{
+    (void)name;
+    if (goes_on) CHECK_EQ(collective_open(&shared), 1); /* this node has arrived */
+    *(int *)opened += goes_on;
+    return 0;
+}
+
+TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
+{
+    int opened = 0;
+    open_two_close_one();
+    collective_join(&shared, others_are_slow, &opened);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(opened, 1);
+    CHECK_EQ(shared.place[1], PLACE_LATE);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(shared.place[1], PLACE_OPEN);
+    collective_fini(&shared);
+}
+
+TEST(collective, who_is_late_does_not_wait_for_the_lost)
+{
+    pthread_t thread;
+    int result = 1;
+    open_two_close_one();
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
+    collective_fail(&shared, -ECONNRESET);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(result, -ECONNRESET);
+    collective_fini(&shared);
+}
+
 /* ---- many rounds ---- */
 
 enum { THREADS = 5, ROUNDS = 400 };

@@ -616,10 +616,10 @@ static bool has_met(const void *cluster)
     return !c->arrived || c->is_lost;
 }
 
-int cluster_barrier(void *cluster, const char *name)
+int cluster_barrier(void *cluster, const char *name, bool goes_on)
 {
     struct cluster *c = cluster;
-    (void)name;
+    (void)name, (void)goes_on;
     c->arrived = true;
     look_for_meeting();
     locus_fiber_wait(has_met, c);

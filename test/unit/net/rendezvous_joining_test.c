@@ -251,7 +251,7 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     node_finish(&n[0]);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 3: run the same version");
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 4: run the same version");
     CHECK_STR(n[0].error, sentence);
     CHECK_EQ(n[0].rc, -EPROTO);
 }
@@ -266,7 +266,7 @@ TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
     peer_say(i.fd, welcome->data, welcome->bytes);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
-    CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 3");
+    CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 4");
     rendezvous_message_let_go(welcome);
     impostor_close(&i);
 }

@@ -91,7 +91,7 @@ TEST(rendezvous, a_stranger_cannot_end_the_joining_of_others)
     int fd = peer_connect(n[0].config.address);
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 3");
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 4");
     node_init(&stranger, 1, 4, n[0].config.address);
     stranger.config.secret = &wrong;
     stranger.config.shards = 77;

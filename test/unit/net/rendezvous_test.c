@@ -37,7 +37,7 @@ static void *meet_often(void *argument)
         char name[32];
         snprintf(name, sizeof name, "meeting %d", i);
         __atomic_fetch_add(&arrivals[i], 1, __ATOMIC_RELAXED);
-        CHECK_EQ(rendezvous_barrier(n->rendezvous, name), 0);
+        CHECK_EQ(rendezvous_barrier(n->rendezvous, name, false), 0);
         CHECK_EQ(__atomic_load_n(&arrivals[i], __ATOMIC_RELAXED), MEMBERS);
     }
     n->seconds = now_s() - start_s;
@@ -87,11 +87,11 @@ static void *come_back_twice(void *argument)
 {
     struct node *n = argument;
     CHECK_EQ(rendezvous_present(n->rendezvous), 0);
-    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier), 0);
+    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
     __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
     sleep_s(0.005); /* for a mistake to show; the right answer never depends on it */
     __atomic_store_n(&comes_again, 1, __ATOMIC_SEQ_CST);
-    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier), 0);
+    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
     rendezvous_absent(n->rendezvous);
     __atomic_store_n(&is_absent, 1, __ATOMIC_SEQ_CST);
     return NULL;
@@ -132,6 +132,60 @@ TEST(rendezvous, who_is_back_is_waited_for_at_once)
         nodes_meet(n, 3);
         nodes_check(n, 3, 0, "");
     }
+    nodes_leave(n, 3);
+}
+
+static void *meet_and_go_on(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_barrier(n->rendezvous, n->barrier, true);
+    return NULL;
+}
+
+static void *come_back(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_present(n->rendezvous);
+    __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* Its first barrier would be taken for the second of the others. */
+TEST(rendezvous, nobody_comes_back_between_two_barriers_that_belong_together)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    for (int i = 0; i < 20; i++) {
+        rendezvous_absent(n[2].rendezvous);
+        is_back = 0;
+        nodes_do(n, 2, meet_and_go_on);
+        nodes_check(n, 2, 0, "");
+        node_start(&n[2], come_back);
+        sleep_s(0.002); /* for a mistake to show; the right answer never depends on it */
+        CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
+        nodes_meet(n, 2);
+        nodes_check(n, 2, 0, "");
+        node_finish(&n[2]);
+        CHECK_EQ(n[2].rc, 0);
+        nodes_meet(n, 3);
+        nodes_check(n, 3, 0, "");
+    }
+    nodes_leave(n, 3);
+}
+
+/* They came to different ones: nobody goes on. */
+TEST(rendezvous, a_barrier_that_failed_keeps_nobody_out)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    rendezvous_absent(n[2].rendezvous);
+    n[1].barrier = "epoch";
+    nodes_do(n, 2, meet_and_go_on);
+    CHECK_EQ(n[0].rc, -EINVAL);
+    CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
+    n[1].barrier = n[0].barrier;
+    nodes_meet(n, 3);
+    nodes_check(n, 3, 0, "");
     nodes_leave(n, 3);
 }
 
