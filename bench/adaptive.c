@@ -41,7 +41,7 @@ static void run(struct bench *b)
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
-    const struct program program = {.name = "adaptive", .about = about};
+    const struct program program = {.name = "adaptive", .about = about, .has_no_demo = true};
     if (node_process_is(argc, argv, "--node")) return node_main(argc - 2, argv + 2);
     options_parse(&b->options, &program, argc, argv);
     if (selected(b) == 0) options_refuse_selection(&b->options);

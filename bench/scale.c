@@ -35,7 +35,7 @@ static void parse(struct bench *b, int argc, char **argv)
         {"--max-rounds", "N", "a second, of those that synchronize", OPTION_COUNT, &b->load.max_rounds, 1 << 20},
     };
     const struct program program = {
-        .name = "scale", .about = about, .more = more, .more_count = sizeof more / sizeof *more};
+        .name = "scale", .about = about, .more = more, .more_count = sizeof more / sizeof *more, .has_no_demo = true};
     options_parse(&b->options, &program, argc, argv);
     model_init(&b->model);
     if (model_change(&b->model, changes, &wrong)) return;

@@ -9,6 +9,11 @@
 
 enum { COMMON = 7 };
 
+static size_t common_count(const struct program *p)
+{
+    return p->has_no_demo ? COMMON - 1 : COMMON;
+}
+
 static _Noreturn void refuse(const struct program *p, const char *what, const char *option)
 {
     fprintf(stderr, "%s: %s: %s; --help lists the options\n", p->name, what, option);
@@ -25,7 +30,7 @@ static void print_option(const struct option_spec *s)
 static _Noreturn void help(const struct program *p, const struct option_spec *common)
 {
     printf("usage: %s [options]\n\n%s\n\n", p->name, p->about);
-    for (size_t i = 0; i < COMMON; i++) print_option(&common[i]);
+    for (size_t i = 0; i < common_count(p); i++) print_option(&common[i]);
     for (size_t i = 0; i < p->more_count; i++) print_option(&p->more[i]);
     print_option(&(struct option_spec){.name = "--help", .help = "this text"});
     exit(0);
@@ -72,7 +77,6 @@ void options_parse(struct options *o, const struct program *p, int argc, char **
     *o = (struct options){.threads = team_processors()};
     const struct option_spec common[COMMON] = {
         {"--quick", NULL, "small sizes, a few seconds: shows that it runs, not how fast", OPTION_FLAG, &o->quick, 0},
-        {"--demo", NULL, "10 to 20 seconds and one short table", OPTION_FLAG, &o->demo, 0},
         {"--threads", "N", "the largest number of threads (default: one a processor)", OPTION_COUNT, &o->threads,
          TEAM_MAX},
         {"--repetitions", "N", "how often each cell is measured", OPTION_COUNT, &o->repetitions, SPREAD_MAX},
@@ -81,12 +85,14 @@ void options_parse(struct options *o, const struct program *p, int argc, char **
         {"--json", "FILE", "one JSON line for each cell; - is stdout, and tables then go to stderr", OPTION_TEXT,
          &o->json, 0},
         {"--svg", "FILE", "draw the result (needs gnuplot)", OPTION_TEXT, &o->svg, 0},
+        {"--demo", NULL, "10 to 20 seconds and one short table", OPTION_FLAG, &o->demo,
+         0}, /* the last: common_count() */
     };
     for (int i = 1; i < argc;) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) help(p, common);
         const char *equals = strchr(argv[i], '=');
         size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
-        const struct option_spec *s = find_in(common, COMMON, argv[i], length);
+        const struct option_spec *s = find_in(common, common_count(p), argv[i], length);
         if (s == NULL) s = find_in(p->more, p->more_count, argv[i], length);
         if (s == NULL) refuse(p, "unknown option", argv[i]);
         i += apply(p, s, equals ? equals + 1 : NULL, argv + i);

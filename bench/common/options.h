@@ -39,6 +39,7 @@ struct program {
     const char *about; /* for --help: what is measured, and what words --only knows */
     const struct option_spec *more;
     size_t more_count;
+    bool has_no_demo; /* it does not know --demo */
 };
 
 /* Ends the program after --help (status 0) and, with one sentence on stderr, on a wrong option (status 2). */

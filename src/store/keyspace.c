@@ -47,7 +47,7 @@ static void add_ranges(struct keyspace *k)
     for (unsigned i = 0; i < k->tables; i++) {
         const struct keyspace_table *t = &k->table[i];
         struct keyspace_table *last = i ? &k->range[k->ranges - 1] : NULL;
-        if (last && last->length == t->length && (t->end - last->first) / k->shards <= KEYSPACE_RANGE_KEYS_MAX)
+        if (last && last->length == t->length && keyspace_most_of(k, t->end - last->first) <= KEYSPACE_RANGE_KEYS_MAX)
             last->end = t->end;
         else
             k->range[k->ranges++] = *t;

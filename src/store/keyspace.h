@@ -93,4 +93,10 @@ static inline uint64_t keyspace_count_below(const struct keyspace *k, locus_key 
     return key <= shard ? 0 : (key - shard - 1) / k->shards + 1;
 }
 
+/* Of so many keys in a row: in the shard that has the most of them. */
+static inline uint64_t keyspace_most_of(const struct keyspace *k, uint64_t keys)
+{
+    return (keys + k->shards - 1) / k->shards;
+}
+
 #endif

@@ -70,7 +70,7 @@ static int check_parts(const struct keyspace *k)
 {
     for (unsigned table = 0; table < k->tables; table++) {
         const struct keyspace_table *t = &k->table[table];
-        uint64_t keys = (t->end - t->first) / k->shards;
+        uint64_t keys = keyspace_most_of(k, t->end - t->first);
         if (keys > KEYSPACE_RANGE_KEYS_MAX)
             return error_set(-EINVAL, "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
                              t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX);

@@ -24,6 +24,15 @@ static void open_mixed(struct store *s, unsigned shards, unsigned nodes, unsigne
     CHECK_EQ(store_init(s, mixed, 3, shards, nodes, rank), 0);
 }
 
+/* One key more in a single shard than a directory word can number is too many. */
+TEST(store, the_largest_shard_counts_for_the_limit)
+{
+    const struct locus_table table = {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1};
+    struct store s;
+    CHECK_EQ(store_init(&s, &table, 1, 2, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "use more shards");
+}
+
 TEST(store, every_key_has_a_word_of_its_own)
 {
     for (unsigned shards = 1; shards <= 41; shards += 4) {
