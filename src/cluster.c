@@ -431,13 +431,7 @@ void cluster_free(struct cluster *c)
 struct link_stats cluster_link_stats(const struct cluster *c)
 {
     struct link_stats sum = {0};
-    for (unsigned s = 0; s < c->shards; s++) {
-        struct link_stats l = reactor_link_stats(c->reactor[s]);
-        sum.bytes_sent += l.bytes_sent;
-        sum.bytes_received += l.bytes_received;
-        sum.frames_sent += l.frames_sent;
-        sum.frames_received += l.frames_received;
-    }
+    for (unsigned s = 0; s < c->shards; s++) link_stats_add(&sum, reactor_link_stats(c->reactor[s]));
     return sum;
 }
 

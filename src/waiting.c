@@ -1,7 +1,7 @@
 #include "waiting.h"
 
 #include "error.h"
-#include "store/yield.h"
+#include "store/latch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,17 +9,6 @@
 /* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock is then looked at as
  * seldom. */
 enum { GRANT_KEYS = 4000, TAKEN_STARTS = 64 };
-
-static void lock(struct waiting *w)
-{
-    unsigned spins = 0;
-    while (__atomic_exchange_n(&w->latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
-}
-
-static void unlock(struct waiting *w)
-{
-    __atomic_store_n(&w->latch, 0, __ATOMIC_RELEASE);
-}
 
 void waiting_init(struct waiting *w, uint64_t *node_keys)
 {
@@ -35,44 +24,20 @@ static void give_back(struct waiting *w, uint64_t keys)
 /* Under the latch: another worker may be looking for room. */
 void waiting_fini(struct waiting *w)
 {
-    lock(w);
+    latch_take(&w->latch);
     give_back(w, w->granted);
-    free(w->heap);
-    w->heap = NULL;
-    w->count = w->room = 0;
+    clock_heap_fini(&w->starts);
     w->keys = 0;
     w->seen = 0;
-    unlock(w);
-}
-
-static void sift_up(struct waiting *w, size_t i)
-{
-    struct waiting_start moving = w->heap[i];
-    for (; i > 0 && w->heap[(i - 1) / 2].start > moving.start; i = (i - 1) / 2) w->heap[i] = w->heap[(i - 1) / 2];
-    w->heap[i] = moving;
-}
-
-static void sift_down(struct waiting *w)
-{
-    struct waiting_start moving = w->heap[0];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child + 1 < w->count && w->heap[child + 1].start < w->heap[child].start) child++;
-        if (child >= w->count || w->heap[child].start >= moving.start) break;
-        w->heap[i] = w->heap[child];
-        i = child;
-    }
-    w->heap[i] = moving;
+    latch_give(&w->latch);
 }
 
 /* Takes one away that has started; false: none has. */
 static bool take_started(struct waiting *w, locus_clock now)
 {
-    if (w->count == 0 || w->heap[0].start > now) return false;
-    w->keys -= w->heap[0].keys;
-    w->heap[0] = w->heap[--w->count];
-    if (w->count > 0) sift_down(w);
+    if (w->starts.count == 0 || clock_heap_first(&w->starts) > now) return false;
+    w->keys -= w->starts.due[0].count;
+    clock_heap_drop(&w->starts);
     return true;
 }
 
@@ -81,36 +46,23 @@ static void give_back_surplus(struct waiting *w)
     if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
 }
 
-static bool make_room(struct waiting *w)
-{
-    if (w->count < w->room) return true;
-    size_t room = w->room ? 2 * w->room : 64;
-    struct waiting_start *larger = realloc(w->heap, room * sizeof *larger);
-    if (!larger) return false;
-    w->heap = larger;
-    w->room = room;
-    return true;
-}
-
 /* Calls for one batch follow each other: the entry added last, or the one at the top, often has the same start. */
-static struct waiting_start *same_start(struct waiting *w, locus_clock start)
+static struct clock_due *same_start(struct clock_heap *starts, locus_clock start)
 {
-    if (w->count == 0) return NULL;
-    if (w->heap[w->count - 1].start == start) return &w->heap[w->count - 1];
-    return w->heap[0].start == start ? &w->heap[0] : NULL;
+    if (starts->count == 0) return NULL;
+    if (starts->due[starts->count - 1].at == start) return &starts->due[starts->count - 1];
+    return starts->due[0].at == start ? &starts->due[0] : NULL;
 }
 
 static int push(struct waiting *w, locus_clock start, uint64_t n)
 {
-    struct waiting_start *same = same_start(w, start);
+    struct clock_due *same = same_start(&w->starts, start);
     if (same) {
-        same->keys += n;
+        same->count += n;
         return 0;
     }
-    if (!make_room(w)) return error_set(-ENOMEM, "no memory for %zu waiting intents", w->count);
-    w->heap[w->count] = (struct waiting_start){start, n};
-    sift_up(w, w->count++);
-    return 0;
+    if (clock_heap_add(&w->starts, (struct clock_due){.at = start, .count = n})) return 0;
+    return error_set(-ENOMEM, "no memory for %zu waiting intents", w->starts.count);
 }
 
 static bool grant(struct waiting *w, uint64_t keys)
@@ -148,7 +100,7 @@ static int keep(struct waiting *w, locus_clock start, uint64_t n)
 
 static bool has_room(const struct waiting *w, uint64_t n)
 {
-    return w->count < w->room && n <= w->granted - w->keys;
+    return w->starts.count < w->starts.room && n <= w->granted - w->keys;
 }
 
 /* No more than that, so that a call costs what it brings, whatever has started since the last one. */
@@ -166,31 +118,31 @@ static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
 int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;
-    lock(w);
+    latch_take(&w->latch);
     if (start > w->seen && !has_room(w, n)) make_room_for(w, __atomic_load_n(clock, __ATOMIC_RELAXED), n);
     if (start > w->seen) rc = keep(w, start, n);
     if (rc == 0) w->signaled += n;
-    unlock(w);
+    latch_give(&w->latch);
     return rc;
 }
 
 void waiting_give_up(struct waiting *w, const locus_clock *clock, uint64_t n)
 {
-    lock(w);
-    if (w->count > 0) { /* else its worker may have closed, and the next one begins at 0 */
+    latch_take(&w->latch);
+    if (w->starts.count > 0) { /* else its worker may have closed, and the next one begins at 0 */
         w->seen = __atomic_load_n(clock, __ATOMIC_RELAXED);
         while (w->granted - w->keys < n + 2 * GRANT_KEYS && take_started(w, w->seen)) {
         }
     }
     give_back_surplus(w);
-    unlock(w);
+    latch_give(&w->latch);
 }
 
 uint64_t waiting_signaled(struct waiting *w)
 {
-    lock(w);
+    latch_take(&w->latch);
     uint64_t signaled = w->signaled;
-    unlock(w);
+    latch_give(&w->latch);
     return signaled;
 }
 

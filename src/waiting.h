@@ -14,19 +14,13 @@
 #ifndef LOCUS_WAITING_H
 #define LOCUS_WAITING_H
 
-#include "locus.h"
-
-struct waiting_start {
-    locus_clock start;
-    uint64_t keys;
-};
+#include "clock_heap.h"
 
 struct waiting {
-    struct waiting_start *heap; /* by start, lowest first */
-    size_t count, room;
-    locus_clock seen;    /* the worker's clock at the last look at it */
-    uint64_t signaled;   /* keys, ever */
-    uint64_t keys;       /* that waited then, and what was added since */
+    struct clock_heap starts; /* and how many keys */
+    locus_clock seen;         /* the worker's clock at the last look at it */
+    uint64_t signaled;        /* keys, ever */
+    uint64_t keys;            /* that waited then, and what was added since */
     uint64_t granted;    /* of the node's bound, at least `keys`; in blocks, so that workers seldom meet at node_keys */
     uint64_t *node_keys; /* granted to all workers of the node */
     int latch;

@@ -197,53 +197,21 @@ bool intents_advanced(const struct intents *all, unsigned worker, locus_clock no
 
 /* ---- the shard: batches ---- */
 
-static void sift_up(struct intent_heap *h, size_t i)
+static void push(struct clock_heap *h, locus_clock at, struct intent_batch *batch)
 {
-    struct intent_due moving = h->due[i];
-    for (; i > 0 && h->due[(i - 1) / 2].at > moving.at; i = (i - 1) / 2) h->due[i] = h->due[(i - 1) / 2];
-    h->due[i] = moving;
-}
-
-static void sift_down(struct intent_heap *h)
-{
-    struct intent_due moving = h->due[0];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child + 1 < h->count && h->due[child + 1].at < h->due[child].at) child++;
-        if (child >= h->count || h->due[child].at >= moving.at) break;
-        h->due[i] = h->due[child];
-        i = child;
-    }
-    h->due[i] = moving;
-}
-
-static void push(struct intent_heap *h, locus_clock at, struct intent_batch *batch)
-{
-    if (h->count == h->room) {
-        h->room = h->room ? 2 * h->room : 16;
-        h->due = realloc(h->due, h->room * sizeof *h->due);
-        INVARIANT(h->due != NULL, "no memory for intents");
-    }
-    h->due[h->count] = (struct intent_due){at, batch};
-    sift_up(h, h->count++);
+    bool added = clock_heap_add(h, (struct clock_due){.at = at, .what = batch});
+    INVARIANT(added, "no memory for intents");
 }
 
 /* The analyzer loses sight of what is in the list, and takes what comes out for what was freed before. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
-static struct intent_batch *pop(struct intent_heap *h)
+static struct intent_batch *pop(struct clock_heap *h)
 {
-    struct intent_batch *batch = h->due[0].batch;
-    h->due[0] = h->due[--h->count];
-    if (h->count > 0) sift_down(h);
+    struct intent_batch *batch = h->due[0].what;
+    clock_heap_drop(h);
     return batch;
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
-
-static locus_clock first(const struct intent_heap *h)
-{
-    return h->count ? h->due[0].at : INT64_MAX;
-}
 
 static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32_t room)
 {
@@ -287,7 +255,7 @@ static void together_add(struct together *t, const struct intent_batch *b)
 static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
 {
     struct together ends = {.events = events, .event = events->end, .count = 0};
-    while (w->active.count > 0 && first(&w->active) <= now) {
+    while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         together_add(&ends, b);
         free(b);
@@ -434,7 +402,7 @@ static void begin_due(struct intents *all, struct worker_intents *w, locus_clock
                       const struct intent_events *events)
 {
     struct together begins = {.events = events, .event = events->begin, .count = 0};
-    while (w->waiting.count > 0 && first(&w->waiting) - now < window) {
+    while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < window) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
         if (b->end <= now) {
@@ -460,7 +428,7 @@ static void look_at(struct intents *all, unsigned worker, const struct intent_ev
     locus_clock window = events->window(events->context, worker), now = clock_of(all, worker);
     begin_due(all, w, now, window + events->ahead(events->context, worker), events);
     end_until(w, now, events);
-    locus_clock start = first(&w->waiting), due = first(&w->active);
+    locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;
     publish(&note->window, window);
     publish(&note->due, due);
@@ -507,10 +475,10 @@ int intents_init(struct intents *all, unsigned workers, const locus_clock *const
     return 0;
 }
 
-static void free_heap(struct intent_heap *h)
+static void free_heap(struct clock_heap *h)
 {
     while (h->count > 0) free(pop(h));
-    free(h->due);
+    clock_heap_fini(h);
 }
 
 void intents_fini(struct intents *all)

@@ -20,7 +20,7 @@
 #ifndef LOCUS_ACTORS_INTENTS_H
 #define LOCUS_ACTORS_INTENTS_H
 
-#include "locus.h"
+#include "clock_heap.h"
 
 struct intent_chunk;
 struct intent_batch;
@@ -50,17 +50,9 @@ struct intent_stream {
     uint32_t read;
 };
 
-struct intent_heap {
-    struct intent_due {
-        locus_clock at;
-        struct intent_batch *batch;
-    } * due;
-    size_t count, room;
-};
-
 /* Of one worker, in one shard. */
 struct worker_intents {
-    struct intent_heap waiting, active; /* by start, by end */
+    struct clock_heap waiting, active; /* by start, by end */
 };
 
 struct intents {

@@ -408,12 +408,7 @@ struct link_stats reactor_link_stats(const struct reactor *r)
 {
     struct link_stats sum = {0};
     for (unsigned peer = 0; peer < r->nodes; peer++) {
-        if (!r->link[peer]) continue;
-        struct link_stats s = link_stats(r->link[peer]);
-        sum.bytes_sent += s.bytes_sent;
-        sum.bytes_received += s.bytes_received;
-        sum.frames_sent += s.frames_sent;
-        sum.frames_received += s.frames_received;
+        if (r->link[peer]) link_stats_add(&sum, link_stats(r->link[peer]));
     }
     return sum;
 }

@@ -64,4 +64,12 @@ struct link_stats {
 };
 struct link_stats link_stats(const struct link *); /* any thread */
 
+static inline void link_stats_add(struct link_stats *to, struct link_stats more)
+{
+    to->bytes_sent += more.bytes_sent;
+    to->bytes_received += more.bytes_received;
+    to->frames_sent += more.frames_sent;
+    to->frames_received += more.frames_received;
+}
+
 #endif

@@ -1,6 +1,6 @@
 #include "sampling/sample.h"
 
-#include "store/yield.h"
+#include "store/latch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,17 +9,6 @@
 enum { SAMPLE_BLOCK = 64, BLOCKS = LOCUS_SAMPLES_MAX / SAMPLE_BLOCK, PLACE_BITS = 12, WORKER_BITS = 10 };
 _Static_assert(LOCUS_SAMPLES_MAX == 1 << PLACE_BITS, "a handle has room for every place");
 _Static_assert(LOCUS_WORKERS_MAX <= 1 << WORKER_BITS, "and for every worker");
-
-static void lock(struct samples *s)
-{
-    unsigned spins = 0;
-    while (__atomic_exchange_n(&s->latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
-}
-
-static void unlock(struct samples *s)
-{
-    __atomic_store_n(&s->latch, 0, __ATOMIC_RELEASE);
-}
 
 int samples_init(struct samples *s, unsigned worker)
 {
@@ -84,14 +73,14 @@ static void begin(struct sample *s, unsigned worker, locus_sample *handle)
 
 int samples_open(struct samples *s, struct sample **out, locus_sample *handle)
 {
-    lock(s);
+    latch_take(&s->latch);
     int rc = s->free ? 0 : add_block(s);
     if (rc == 0) {
         *out = s->free;
         s->free = s->free->next;
         begin(*out, s->worker, handle);
     }
-    unlock(s);
+    latch_give(&s->latch);
     return rc;
 }
 
@@ -111,11 +100,11 @@ struct sample *samples_find(struct samples *s, locus_sample handle)
 void samples_finish(struct samples *s, struct sample *sample)
 {
     if (sample->room > SAMPLE_KEPT_KEYS) give_back_keys(sample);
-    lock(s);
+    latch_take(&s->latch);
     __atomic_store_n(&sample->generation, sample->generation + 1, __ATOMIC_RELAXED);
     sample->next = s->free;
     s->free = sample;
-    unlock(s);
+    latch_give(&s->latch);
 }
 
 int sample_reserve(struct sample *s, size_t n, bool unique)

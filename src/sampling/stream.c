@@ -1,20 +1,8 @@
 #include "sampling/stream.h"
 
-#include "store/yield.h"
+#include "store/latch.h"
 
 #include <errno.h>
-
-/* The latch is held for longer than others of the library, while a pool is filled; who waits then yields the core. */
-static void lock(struct stream *s)
-{
-    unsigned spins = 0;
-    while (__atomic_exchange_n(&s->latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
-}
-
-static void unlock(struct stream *s)
-{
-    __atomic_store_n(&s->latch, 0, __ATOMIC_RELEASE);
-}
 
 void stream_init(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
 {
@@ -44,9 +32,9 @@ static int intend(const struct drawing *d, const locus_key *keys, size_t n)
 
 int stream_draw_independent(struct stream *s, const struct drawing *d, locus_key *keys, size_t n)
 {
-    lock(s);
+    latch_take(&s->latch);
     int rc = draw_fresh(s, d, keys, n);
-    unlock(s);
+    latch_give(&s->latch);
     return rc ? rc : intend(d, keys, n);
 }
 
@@ -185,11 +173,11 @@ static int draw_from_pools(struct stream *s, const struct drawing *d, locus_key 
 int stream_draw_reused(struct stream *s, const struct drawing *d, locus_key *keys, size_t n)
 {
     size_t reused = 0;
-    lock(s);
+    latch_take(&s->latch);
     meet_worker(s, d);
     int rc = draw_from_pools(s, d, keys, n, &reused);
     if (rc == 0 && reused < n) rc = draw_fresh(s, d, keys + reused, n - reused);
-    unlock(s);
+    latch_give(&s->latch);
     return rc ? rc : intend(d, keys + reused, n - reused);
 }
 
@@ -199,10 +187,10 @@ int stream_draw_local(struct stream *s, const struct drawing *d, locus_key *keys
 {
     size_t found = 0;
     locus_key key;
-    lock(s);
+    latch_take(&s->latch);
     for (size_t i = 0; i < n; i++)
         if (local_draw(&s->local, d->store, d->target, &s->random, d->drawn, &key)) keys[found++] = key;
     int rc = draw_fresh(s, d, keys + found, n - found);
-    unlock(s);
+    latch_give(&s->latch);
     return rc;
 }

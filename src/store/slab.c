@@ -1,8 +1,8 @@
 #include "store/slab.h"
 
 #include "error.h"
+#include "store/latch.h"
 #include "store/memory.h"
-#include "store/yield.h"
 
 /* Slots beside those of the keys: address space, until rows need them. */
 #ifdef LOCUS_FIBERS
@@ -51,17 +51,6 @@ static bool is_touched(const struct slab *s, uint64_t chunk)
 static bool has_home_slots(const struct slab *s, uint64_t chunk)
 {
     return s->home_slots > 0 && chunk <= last_chunk(s, s->home_slots - 1);
-}
-
-static void lock(struct slab *s)
-{
-    unsigned spins = 0;
-    while (__atomic_exchange_n(&s->latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
-}
-
-static void unlock(struct slab *s)
-{
-    __atomic_store_n(&s->latch, 0, __ATOMIC_RELEASE);
 }
 
 static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, struct slab_density *density)
@@ -216,15 +205,15 @@ static uint64_t take(struct slab *s, uint64_t home)
 
 uint64_t slab_take(struct slab *s, uint64_t home)
 {
-    lock(s);
+    latch_take(&s->latch);
     uint64_t slot = take(s, home);
-    unlock(s);
+    latch_give(&s->latch);
     return slot;
 }
 
 void slab_give(struct slab *s, uint64_t slot)
 {
-    lock(s);
+    latch_take(&s->latch);
     INVARIANT(slot < s->slots && is_taken(s, slot), "a slot was given back that was not taken");
     s->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     LOCUS_YIELD();
@@ -232,7 +221,7 @@ void slab_give(struct slab *s, uint64_t slot)
     if (slot < s->home_slots) count_density(s, 0, -(int64_t)s->row_bytes);
     for (uint64_t c = first_chunk(s, slot); c <= last_chunk(s, slot); c++) leave_chunk(s, c);
     __atomic_store_n(&s->held, s->held - 1, __ATOMIC_RELAXED);
-    unlock(s);
+    latch_give(&s->latch);
 }
 
 uint64_t slab_held(const struct slab *s)
@@ -251,9 +240,9 @@ uint64_t slab_touched_bytes(struct slab *s)
 {
     uint64_t bytes = 0;
     if (s->slots == 0) return 0;
-    lock(s);
+    latch_take(&s->latch);
     for (uint64_t c = 0; c < chunk_count(s); c++)
         if (is_touched(s, c)) bytes += chunk_bytes(s, c);
-    unlock(s);
+    latch_give(&s->latch);
     return bytes;
 }

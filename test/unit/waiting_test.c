@@ -114,7 +114,7 @@ TEST(waiting, what_has_started_makes_room_for_what_is_added)
     enum { AHEAD = 100, KEYS = 9 };
     struct waiting w = waiting_of_one();
     for (locus_clock now = 0; now < 100000; now++) CHECK_EQ(add(&w, now, now + AHEAD, KEYS), 0);
-    CHECK(w.room <= 4 * AHEAD);
+    CHECK(w.starts.room <= 4 * AHEAD);
     CHECK(node_keys <= 3 * 4000);
     CHECK_EQ(keys_at(&w, 100000), (AHEAD - 1) * KEYS);
     waiting_fini(&w);
@@ -127,13 +127,13 @@ TEST(waiting, a_call_takes_away_no_more_than_it_needs)
     struct waiting w = waiting_of_one();
     uint64_t dice = 3;
     for (int i = 0; i < STARTS; i++) CHECK_EQ(add(&w, 0, 1 + (locus_clock)(throw_dice(&dice) % STARTS), 1), 0);
-    size_t starts = w.count;
+    size_t starts = w.starts.count;
     uint64_t keys = w.keys;
     for (int i = 0; i < 10; i++) {
-        w.room = w.count; /* there is no room */
+        w.starts.room = w.starts.count; /* there is no room */
         CHECK_EQ(add(&w, STARTS, STARTS + 5 + i, 1000), 0);
-        CHECK(starts - w.count <= 1000 + 100);
-        starts = w.count;
+        CHECK(starts - w.starts.count <= 1000 + 100);
+        starts = w.starts.count;
     }
     CHECK(w.keys > keys / 2);
     CHECK_EQ(keys_at(&w, STARTS), 10000);
@@ -147,7 +147,7 @@ TEST(waiting, one_batch_costs_one_entry)
     for (locus_clock batch = 1; batch <= 10; batch++)
         for (int call = 0; call < 1000; call++) CHECK_EQ(add(&w, 0, batch, 1), 0);
     CHECK_EQ(keys_at(&w, 0), 10000);
-    CHECK(w.count <= 20);
+    CHECK(w.starts.count <= 20);
     waiting_fini(&w);
 }
 

@@ -1,0 +1,25 @@
+/*
+ * latch.h - a latch that is held for some instructions; who waits for it does so in place, and offers the core now and then.
+ *
+ * Callers   whoever has one, which is an int, 0 at first
+ * Memory    none
+ * Waiting   until whoever holds it gives it back: for as long as its owner's header says
+ * Life      latch_take, latch_give
+ */
+#ifndef LOCUS_STORE_LATCH_H
+#define LOCUS_STORE_LATCH_H
+
+#include "store/yield.h"
+
+static inline void latch_take(int *latch)
+{
+    unsigned spins = 0;
+    while (__atomic_exchange_n(latch, 1, __ATOMIC_ACQUIRE)) spin_wait(&spins);
+}
+
+static inline void latch_give(int *latch)
+{
+    __atomic_store_n(latch, 0, __ATOMIC_RELEASE);
+}
+
+#endif
