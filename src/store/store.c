@@ -119,6 +119,18 @@ int store_init(struct store *s, const struct locus_table *tables, size_t count, 
     return store_open(s, &c);
 }
 
+void store_ranges(const struct store *s, unsigned shard, void (*range)(void *context, void *from, size_t bytes),
+                  void *context)
+{
+    const struct keyspace *k = &s->keyspace;
+    range(context, s->words[shard], words_bytes(k, shard));
+    if (s->marks) range(context, s->marks[shard].memory, s->marks[shard].bytes);
+    for (unsigned i = 0; i < k->ranges; i++) {
+        const struct slab *slab = &s->part[(size_t)shard * k->ranges + i].slab;
+        range(context, slab->memory, slab->memory_bytes);
+    }
+}
+
 void store_fini(struct store *s)
 {
     for (size_t i = 0; i < part_count(s); i++) {

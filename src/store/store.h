@@ -87,6 +87,11 @@ int store_init(struct store *, const struct locus_table *tables, size_t count, u
                unsigned rank);
 void store_fini(struct store *);
 
+/* The memory of one shard's words, rows and marks, of which nothing is touched before the first access; for who wants it in
+ * a certain place. A range may be empty. */
+void store_ranges(const struct store *, unsigned shard, void (*range)(void *context, void *from, size_t bytes),
+                  void *context);
+
 /* Bytes of row memory in use, to the chunk; rows held. For statistics and tests. */
 uint64_t store_touched_bytes(struct store *);
 uint64_t store_held_rows(const struct store *);

@@ -101,6 +101,54 @@ TEST(store, an_open_store_uses_no_row_memory)
     store_fini(&s);
 }
 
+struct ranges {
+    struct {
+        const char *from;
+        size_t bytes;
+    } range[16];
+    unsigned count;
+};
+
+static void add_range(void *ranges, void *from, size_t bytes)
+{
+    struct ranges *r = ranges;
+    CHECK((from != NULL || bytes == 0) && r->count < 16);
+    r->range[r->count].from = from;
+    r->range[r->count++].bytes = bytes;
+}
+
+static bool is_within(const struct ranges *r, const void *at, size_t bytes)
+{
+    const char *p = at;
+    for (unsigned i = 0; i < r->count; i++)
+        if (p >= r->range[i].from && p + bytes <= r->range[i].from + r->range[i].bytes) return true;
+    return false;
+}
+
+/* Bound to a place each shard's memory would all be there, and nothing of another shard's. */
+TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
+{
+    const struct store_config c = {
+        .tables = mixed, .table_count = 3, .shards = 3, .nodes = 1, .rank = 0, .replicates = true};
+    struct ranges r[3] = {0};
+    struct store s;
+    float row[1000] = {0};
+    CHECK_EQ(store_open(&s, &c), 0);
+    for (unsigned shard = 0; shard < 3; shard++) store_ranges(&s, shard, add_range, &r[shard]);
+    for (locus_key k = 0; k < MIXED_KEYS; k++) {
+        struct spot spot = store_spot(&s, k);
+        CHECK(row_write(spot, row, ROW_ADD) >= 0);
+        for (unsigned shard = 0; shard < 3; shard++) {
+            bool ours = keyspace_shard(&s.keyspace, k) == shard;
+            CHECK_EQ(is_within(&r[shard], spot.word, sizeof *spot.word), ours);
+            CHECK_EQ(is_within(&r[shard], part_row(spot.part, directory_slot(directory_load(spot.word))),
+                               spot.part->row_bytes),
+                     ours);
+        }
+    }
+    store_fini(&s);
+}
+
 TEST(store, held_rows_are_counted)
 {
     struct store s;
