@@ -264,7 +264,7 @@ static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w
 static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
 {
     struct spot s = store_spot(w->store, key);
-    if (kind == REQUEST_PULL) return row_read(s, values);
+    if (kind == REQUEST_PULL) return row_read_alone(s, values);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
@@ -279,7 +279,7 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
 
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
-    int done = is_usual(w, keys, n, values) ? row_try_read(part_spot(w->only, keys[0]), values) : -EAGAIN;
+    int done = is_usual(w, keys, n, values) ? row_try_read(part_spot(w->only, keys[0]), values, true) : -EAGAIN;
     if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
     count_read(w, done);
     return 0;

@@ -157,14 +157,14 @@ static inline __attribute__((always_inline)) void fetch_row(const struct headed 
 {
     struct spot spot = spot_of(h, key);
     __builtin_prefetch(spot.word, 0, 3);
-    fetch_slot(spot.part, spot_home_slot(spot));
+    fetch_slot(spot.part, spot_usual_slot(spot));
 }
 
 static inline __attribute__((always_inline)) void fetch_moved(const struct headed *h, uint64_t key)
 {
     struct spot spot = spot_of(h, key);
     directory_word w = __atomic_load_n(spot.word, __ATOMIC_RELAXED);
-    if (directory_state(w) == DIRECTORY_MAIN && directory_slot(w) != spot_home_slot(spot))
+    if (directory_state(w) == DIRECTORY_MAIN && directory_slot(w) != spot_usual_slot(spot))
         fetch_slot(spot.part, directory_slot(w));
 }
 
@@ -216,7 +216,7 @@ static void write_all(struct headed *h, uint64_t rows)
     struct part *p = h->store.part;
     for (uint64_t key = 0; key < rows; key++) {
         struct spot spot = spot_of(h, key);
-        uint64_t slot = slab_take(&p->slab, spot_home_slot(spot));
+        uint64_t slot = slab_take(&p->slab, spot_usual_slot(spot));
         expect_no_misses(slot == SLAB_NONE);
         struct headed_row *row = (struct headed_row *)(void *)part_row(p, slot);
         row->header = 0;

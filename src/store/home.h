@@ -2,8 +2,8 @@
  * home.h - which node is the home of a key: the node that owns it at the start and always knows its owner.
  *
  * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the nodes in turn; so
- * neighbours, which are often hot together, have different homes, and the home keys of a node have dense numbers, which
- * are their slots. The table of buckets is agreed at join under a view number; it will change when membership does. A
+ * neighbours, which are often hot together, have different homes. The home keys of a node have dense numbers, which are
+ * their slots; so have all others, for their replicas. The table of buckets is agreed at join under a view number; it will change when membership does. A
  * part begins at a bucket of its own, so that small ones do not all begin at node 0.
  *
  * Callers   any thread; nothing changes between init and fini
@@ -16,15 +16,15 @@
 
 #include <stdint.h>
 
-enum { HOME_BUCKETS = 4096 };
+enum { HOME_BUCKETS = 4096, HOME_ELSEWHERE_BIT = 15, HOME_ELSEWHERE = 1 << HOME_ELSEWHERE_BIT };
 
 struct home {
     uint32_t view;
     unsigned nodes;
-    unsigned rank; /* ours */
-    unsigned own;  /* buckets of ours */
+    unsigned rank;       /* ours */
+    unsigned buckets[2]; /* how many are ours, and how many are not */
     uint16_t node[HOME_BUCKETS];
-    uint16_t number[HOME_BUCKETS]; /* a bucket's number among those of its node */
+    uint16_t place[HOME_BUCKETS]; /* a bucket's number among ours, or HOME_ELSEWHERE and its number among the others */
 };
 
 void home_init(struct home *, unsigned nodes, unsigned rank);
@@ -41,17 +41,19 @@ static inline unsigned home_node(const struct home *h, uint64_t at)
     return h->node[at % HOME_BUCKETS];
 }
 
-/* The slot of a key whose home is here; for any other key, a number without meaning. */
-static inline uint64_t home_slot(const struct home *h, uint64_t at)
+/* The key's number among those whose home is here; or, *elsewhere is then 1 instead of 0, among those whose home is not. */
+static inline uint64_t home_number(const struct home *h, uint64_t at, unsigned *elsewhere)
 {
-    return at / HOME_BUCKETS * h->own + h->number[at % HOME_BUCKETS];
+    unsigned place = h->place[at % HOME_BUCKETS];
+    *elsewhere = place >> HOME_ELSEWHERE_BIT;
+    return at / HOME_BUCKETS * h->buckets[*elsewhere] + (place & (HOME_ELSEWHERE - 1));
 }
 
-/* Slots that the home keys below `end` need at most. */
-static inline uint64_t home_slots(const struct home *h, uint64_t end)
+/* What all those numbers of keys below `end` are below. */
+static inline uint64_t home_numbers(const struct home *h, uint64_t end, unsigned elsewhere)
 {
-    if (h->nodes == 1) return end;
-    return end == 0 ? 0 : ((end - 1) / HOME_BUCKETS + 1) * h->own;
+    if (h->nodes == 1) return elsewhere ? 0 : end;
+    return end == 0 ? 0 : ((end - 1) / HOME_BUCKETS + 1) * h->buckets[elsewhere];
 }
 
 #endif

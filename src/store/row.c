@@ -28,7 +28,7 @@ static inline float *slot_row(const struct part *p, directory_word w)
 /* The slot that is reserved for the key here. */
 static uint64_t own_slot(struct spot s)
 {
-    return spot_is_home(s) ? spot_home_slot(s) : SLAB_NONE;
+    return spot_is_home(s) ? spot_usual_slot(s) : SLAB_NONE;
 }
 
 /* The word, latched by us; or, unlatched, a word that says that the row is not here. Waits for whoever has the latch. */
@@ -95,11 +95,13 @@ static void unlatch(struct spot s, directory_word w)
     directory_publish(s.word, w & ~DIRECTORY_LATCH);
 }
 
-/* Two slots for a replica: the copy's is returned. */
-static uint64_t take_pair(struct part *p)
+/* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its own. */
+static uint64_t take_pair(struct spot s)
 {
-    uint64_t pair = slab_take(&p->pairs, SLAB_NONE);
-    return pair == SLAB_NONE ? SLAB_NONE : p->first_pair + 2 * pair;
+    unsigned elsewhere;
+    uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
+    uint64_t pair = slab_take(&s.part->pairs, elsewhere ? number : SLAB_NONE);
+    return pair == SLAB_NONE ? SLAB_NONE : s.part->first_pair + 2 * pair;
 }
 
 static float *updates_row(const struct part *p, directory_word w)
@@ -126,7 +128,7 @@ static void publish_dirty(struct spot s, directory_word w)
 /* Full replication: a first update of what is a replica of zeros. */
 static int write_first_replica(struct spot s, const float *values, enum row_change change, directory_word w)
 {
-    uint64_t slot = change == ROW_ADD ? take_pair(s.part) : SLAB_NONE;
+    uint64_t slot = change == ROW_ADD ? take_pair(s) : SLAB_NONE;
     LOCUS_YIELD();
     if (slot == SLAB_NONE) {
         unlatch(s, w);
@@ -370,7 +372,7 @@ void row_clean(struct spot s)
 
 int row_replicate(struct spot s, const float *values)
 {
-    uint64_t slot = take_pair(s.part);
+    uint64_t slot = take_pair(s);
     if (slot == SLAB_NONE) return -ENOMEM;
     LOCUS_YIELD();
     if (values)
@@ -385,7 +387,7 @@ int row_replicate(struct spot s, const float *values)
 int row_ensure_replica(struct spot s)
 {
     if (directory_has_row(row_word(s))) return 0;
-    uint64_t slot = take_pair(s.part);
+    uint64_t slot = take_pair(s);
     if (slot == SLAB_NONE) return -ENOMEM;
     directory_word w = latch(s);
     if (directory_has_row(w)) { /* a worker was faster */
@@ -555,7 +557,7 @@ void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         struct spot spot = fetch_word(s, keys[i]);
-        if (!spot.part->home) fetch_slot(spot.part, spot_home_slot(spot), false);
+        if (!spot.part->home) fetch_slot(spot.part, spot_number(spot), false);
     }
 }
 

@@ -45,21 +45,27 @@ int row_edit_slowly(struct part *, uint64_t index, const struct row_edit *);
 int row_write_shared(struct part *, uint64_t index, directory_word w, const float *values, enum row_change);
 int row_edit_shared(struct part *, uint64_t index, directory_word w, const struct row_edit *);
 
-/* The row that the word names. On one node that is nearly always the home slot, and the processor goes on with the address
- * computed from the key, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
+/* The row that the word names. That is nearly always the slot that is known from the key, and the processor goes on with
+ * that address, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
+static inline float *row_at_foreseen(struct spot s, directory_word w)
+{
+    uint64_t usual = spot_usual_slot(s);
+    float *row = part_row(s.part, usual);
+    __asm__("" : "+r"(row));
+    return __builtin_expect(directory_slot(w) == usual, 1) ? row : part_row(s.part, directory_slot(w));
+}
+
+/* The same. On a node among others it takes longer to foresee than to look where words and rows are fetched ahead, and where
+ * the latch comes first. */
 static inline float *row_at(struct spot s, directory_word w)
 {
-    if (__builtin_expect(s.part->home != NULL, 0)) return part_row(s.part, directory_slot(w));
-    uint64_t home = spot_home_slot(s);
-    float *row = part_row(s.part, home);
-    __asm__("" : "+r"(row));
-    return __builtin_expect(directory_slot(w) == home, 1) ? row : part_row(s.part, directory_slot(w));
+    return __builtin_expect(s.part->home != NULL, 0) ? part_row(s.part, directory_slot(w)) : row_at_foreseen(s, w);
 }
 
 /* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no version rises. */
 
-/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. */
-static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values)
+/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `alone`: the key is not one of many. */
+static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values, bool alone)
 {
     if (part_is_plain(s.part)) {
         floats_copy(values, spot_array_row(s), s.part->length);
@@ -68,14 +74,21 @@ static inline __attribute__((always_inline)) int row_try_read(struct spot s, flo
     directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
-    floats_copy(values, row_at(s, w), s.part->length);
+    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), s.part->length);
     LOCUS_YIELD();
     return __builtin_expect(directory_is_unchanged(s.word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
 
 static inline __attribute__((always_inline)) int row_read(struct spot s, float *values)
 {
-    int done = row_try_read(s, values);
+    int done = row_try_read(s, values, false);
+    return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
+}
+
+/* One key alone, whose word nobody has fetched. */
+static inline __attribute__((always_inline)) int row_read_alone(struct spot s, float *values)
+{
+    int done = row_try_read(s, values, true);
     return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
 }
 

@@ -53,7 +53,8 @@ static bool has_home_slots(const struct slab *s, uint64_t chunk)
     return s->home_slots > 0 && chunk <= last_chunk(s, s->home_slots - 1);
 }
 
-static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, struct slab_density *density)
+static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, uint64_t spare_slots,
+                 struct slab_density *density)
 {
     *s = (struct slab){.row_bytes = row_bytes,
                        .home_slots = home_slots,
@@ -67,7 +68,7 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
     if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
     if (more > SLAB_MORE_MAX) more = SLAB_MORE_MAX;
-    s->slots = home_slots + 2 * keys + more;
+    s->slots = home_slots + spare_slots + more;
     return true;
 }
 
@@ -90,7 +91,7 @@ static bool reserve_lists(struct slab *s)
 
 bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *density)
 {
-    bool ok = plan(s, length * sizeof(float), keys, home_slots, density);
+    bool ok = plan(s, length * sizeof(float), keys, home_slots, 2 * keys, density);
     ok = ok && reserve(s, slab_bytes(s)) && reserve_lists(s);
     if (!ok) slab_fini(s);
     return ok;
@@ -103,11 +104,12 @@ uint64_t slab_first_pair(const struct slab *s)
 }
 
 bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
-                          struct slab_density *density)
+                          uint64_t home_pairs, struct slab_density *density)
 {
     size_t row = length * sizeof(float);
     *pairs = (struct slab){0};
-    bool ok = plan(s, row, keys, home_slots, density) && plan(pairs, 2 * row, keys, 0, density);
+    bool ok = plan(s, row, keys, home_slots, 2 * keys, density) &&
+              plan(pairs, 2 * row, keys, home_pairs, home_pairs < 2 * keys ? 2 * keys - home_pairs : 0, density);
     ok = ok && reserve(s, slab_first_pair(s) * row + slab_bytes(pairs)) && reserve_lists(s);
     if (ok) pairs->rows = s->rows + slab_first_pair(s) * row;
     ok = ok && reserve_lists(pairs);

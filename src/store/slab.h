@@ -1,8 +1,8 @@
 /*
  * slab.h - memory for the rows of one part (store.h): packed rows of one length, by slot number.
  *
- * A slab has a home slot for every key whose home is here, computed from the key, so that a reader can fetch row and
- * directory word at the same time; and spare slots behind them. A row takes its key's home slot if that is free; else
+ * A slab has a home slot for every key whose home is here (that of the replicas for every other key), computed from the
+ * key, so that a reader can fetch row and directory word at the same time; and spare slots behind them. A row takes its key's home slot if that is free; else
  * the lowest slot that a departed row left; else the next spare one. Row memory stays mapped for the slab's life (a
  * late reader may look at a slot that has a new tenant, and finds out by the version), but a chunk of it without rows
  * is given back.
@@ -53,9 +53,10 @@ struct slab {
 /* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no address space. */
 bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *);
 /* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the first, whose numbering
- * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. */
+ * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. `home_pairs` of them are computed; there are as
+ * many in all as without. */
 bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
-                          struct slab_density *);
+                          uint64_t home_pairs, struct slab_density *);
 uint64_t slab_first_pair(const struct slab *);
 void slab_fini(struct slab *);
 

@@ -26,8 +26,9 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
-    uint64_t home = home_slots(&s->home, keys + p->first_bucket);
-    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, &s->density)
+    uint64_t home = home_numbers(&s->home, keys + p->first_bucket, 0);
+    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home,
+                                          home_numbers(&s->home, keys + p->first_bucket, 1), &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(
             -ENOMEM,

@@ -130,11 +130,13 @@ static inline uint64_t spot_number(struct spot s)
     return s.index - s.part->first_number;
 }
 
-/* Where the row lies unless the word says otherwise: known from the key. Of a key that has its home here. */
-static inline uint64_t spot_home_slot(struct spot s)
+/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere: known from the key. */
+static inline uint64_t spot_usual_slot(struct spot s)
 {
-    uint64_t number = spot_number(s);
-    return __builtin_expect(s.part->home != NULL, 0) ? home_slot(s.part->home, number) : number;
+    unsigned elsewhere;
+    if (!s.part->home) return spot_number(s);
+    uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
+    return (number << elsewhere) + (s.part->first_pair & -(uint64_t)elsewhere);
 }
 
 static inline unsigned spot_home(struct spot s)

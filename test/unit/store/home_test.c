@@ -7,7 +7,7 @@
 
 enum { KEYS = 3 * HOME_BUCKETS + 77 };
 
-/* Every key has one home, and at its home a slot of its own below home_slots(). */
+/* Every key has one home; there it has a number of its own among those that have, at other nodes among those that have not. */
 static void check_part(unsigned nodes, unsigned part)
 {
     static struct home h;
@@ -15,28 +15,31 @@ static void check_part(unsigned nodes, unsigned part)
     for (unsigned rank = 0; rank < nodes; rank++) {
         home_init(&h, nodes, rank);
         unsigned first = home_first_bucket(&h, part);
-        uint64_t slots = home_slots(&h, first + KEYS), own = 0;
-        unsigned char *used = calloc(1, slots + 1);
-        CHECK(used != NULL);
+        uint64_t below[2] = {home_numbers(&h, first + KEYS, 0), home_numbers(&h, first + KEYS, 1)}, own = 0;
+        unsigned char *used[2] = {calloc(1, below[0] + 1), calloc(1, below[1] + 1)};
+        CHECK(used[0] != NULL && used[1] != NULL);
         CHECK(first < HOME_BUCKETS);
+        CHECK(below[0] + below[1] <= KEYS + 2 * HOME_BUCKETS);
         for (unsigned k = 0; k < KEYS; k++) {
+            unsigned elsewhere = 2;
+            uint64_t number = home_number(&h, first + k, &elsewhere);
             CHECK(home_node(&h, first + k) < nodes);
-            if (home_node(&h, first + k) != rank) continue;
-            uint64_t slot = home_slot(&h, first + k);
-            CHECK(slot < slots);
-            CHECK_EQ(used[slot], 0);
-            used[slot] = 1;
-            homes[k]++;
-            own++;
+            CHECK_EQ(elsewhere, home_node(&h, first + k) != rank);
+            CHECK(number < below[elsewhere]);
+            CHECK_EQ(used[elsewhere][number], 0);
+            used[elsewhere][number] = 1;
+            homes[k] += !elsewhere;
+            own += !elsewhere;
         }
         /* Within one round of the buckets of a fair share. */
         CHECK(own * nodes <= KEYS + (uint64_t)nodes * nodes);
-        free(used);
+        free(used[0]);
+        free(used[1]);
     }
     for (unsigned k = 0; k < KEYS; k++) CHECK_EQ(homes[k], 1);
 }
 
-TEST(home, each_key_has_one_home_and_a_slot_of_its_own_there)
+TEST(home, each_key_has_one_home_and_everywhere_a_number_of_its_own)
 {
     const unsigned nodes[] = {1, 2, 3, 5, 8, 64};
     for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++)
@@ -67,9 +70,12 @@ TEST(home, a_node_alone_is_the_home_of_all_and_the_slot_is_the_number)
     static struct home h;
     home_init(&h, 1, 0);
     for (uint64_t k = 0; k < KEYS; k++) {
+        unsigned elsewhere = 2;
         CHECK_EQ(home_node(&h, k), 0);
-        CHECK_EQ(home_slot(&h, k), k);
+        CHECK_EQ(home_number(&h, k, &elsewhere), k);
+        CHECK_EQ(elsewhere, 0);
     }
     CHECK_EQ(home_first_bucket(&h, 12345), 0);
-    CHECK_EQ(home_slots(&h, 0), 0);
+    CHECK_EQ(home_numbers(&h, 0, 0), 0);
+    CHECK_EQ(home_numbers(&h, 1000, 1), 0);
 }

@@ -305,6 +305,41 @@ TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that
     end(f, 0);
 }
 
+static uint64_t slot_of(struct spot s)
+{
+    return directory_slot(directory_load(s.word));
+}
+
+static void check_alone(struct fixture *f, float first, float last)
+{
+    float row[ROOM];
+    CHECK_EQ(row_read_alone(theirs(f), row), ROW_ON_REPLICA);
+    check_row(row, first, last);
+}
+
+/* So that a reader of one key need not wait for the word to tell where the replica is. While somebody may still look at
+ * the last one there, it lies elsewhere. */
+TEST(replica, lies_where_readers_expect_it)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
+    CHECK_EQ(slot_of(theirs(f)), spot_usual_slot(theirs(f)));
+    check_alone(f, 3, 1);
+    reader_begin(&f->reader);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    CHECK_EQ(row_replicate(theirs(f), row_of(4, 1)), 0);
+    CHECK(slot_of(theirs(f)) != spot_usual_slot(theirs(f)));
+    check_alone(f, 4, 1);
+    reader_end(&f->reader);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
+    CHECK_EQ(row_replicate(theirs(f), row_of(5, 1)), 0);
+    CHECK_EQ(slot_of(theirs(f)), spot_usual_slot(theirs(f)));
+    check_alone(f, 5, 1);
+    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    end(f, 0);
+}
+
 /* Who looks at a replica in place sees it as it was, although its slots were given up. */
 TEST(replica, stays_under_a_view)
 {

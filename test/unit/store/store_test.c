@@ -44,7 +44,7 @@ TEST(store, every_key_has_a_word_of_its_own)
             *spot.word = a + 1;
             CHECK_EQ(spot.part->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
             CHECK_EQ(spot.part->row_bytes, spot.part->length * 4);
-            CHECK(spot_home_slot(spot) < spot.part->keys);
+            CHECK(spot_usual_slot(spot) < spot.part->keys);
         }
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
             CHECK_EQ(*store_spot(&s, a).word, a + 1);
@@ -64,8 +64,8 @@ TEST(store, home_slots_of_a_part_are_all_different)
             for (locus_key b = 0; b < a; b++) {
                 struct spot x = store_spot(&s, a), y = store_spot(&s, b);
                 if (x.part != y.part || !spot_is_home(x) || !spot_is_home(y)) continue;
-                CHECK(spot_home_slot(x) != spot_home_slot(y));
-                CHECK(spot_home_slot(x) < x.part->slab.home_slots);
+                CHECK(spot_usual_slot(x) != spot_usual_slot(y));
+                CHECK(spot_usual_slot(x) < x.part->slab.home_slots);
             }
         store_fini(&s);
     }
