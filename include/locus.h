@@ -129,7 +129,8 @@ LOCUS_API uint32_t locus_length(const locus *, locus_key); /* floats in that key
  * move meanwhile. To go on: from = last key + 1. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* A worker gets the lowest free id. -EBUSY when `workers` of the configuration are open already. */
+/* A worker gets the lowest free id. The first one of a node whose workers had all closed waits for the end of a quiesce of
+ * others. -EBUSY when `workers` of the configuration are open already; -ECONNRESET when a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives. -EDEADLK inside a
  * read section and -EBUSY while a loader is open: nothing changes. An operation that nobody waited for and that failed:
@@ -305,7 +306,7 @@ LOCUS_API int locus_finish_sample(locus_worker *, locus_sample);
 
 /*
  * Collectives: called by all `workers` of every node, each the same one. A worker that has not yet opened is waited
- * for, one that closed counts as arrived, until its id is opened again: a meeting that the others begin after
+ * for, one that closed counts as arrived, until its id is opened again: a collective that the others begin after
  * locus_worker_open() has returned waits for it. They wait as long as all peers live.
  *   -EDEADLK  inside a read section: the caller did not arrive
  *   -EINVAL   other workers are waiting in a different collective: the caller did not arrive

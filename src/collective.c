@@ -49,7 +49,6 @@ static void complete(struct collective *c, int result)
 {
     c->goes_on = c->kind == COLLECTIVE_UPDATES && result == 0;
     for (unsigned i = 0; i < c->workers; i++) {
-        if (c->place[i] == PLACE_OPEN && c->goes_on) c->place[i] = PLACE_LATE; /* opened when this node had arrived */
         if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on)) c->place[i] = PLACE_OPEN;
     }
     c->kind = COLLECTIVE_NONE;
@@ -84,7 +83,8 @@ int collective_open(struct collective *c)
     pthread_mutex_lock(&c->mutex);
     for (unsigned i = 0; i < c->workers && id < 0; i++)
         if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
-    if (id >= 0) c->place[id] = c->goes_on ? PLACE_LATE : PLACE_OPEN;
+    bool is_late = c->goes_on || (c->others_called && c->kind == COLLECTIVE_UPDATES);
+    if (id >= 0) c->place[id] = is_late ? PLACE_LATE : PLACE_OPEN;
     pthread_mutex_unlock(&c->mutex);
     return id;
 }

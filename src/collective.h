@@ -4,8 +4,8 @@
  * A node has arrived when every worker id of it has arrived or has closed; ids that never opened are waited for. One of
  * the waiting workers then meets the other nodes for all of them (collective_others).
  *
- * Where there are replicas a quiesce has two meetings. Who opens between them is late: the second one goes on without it, and
- * a collective of its own begins after that. (rendezvous_present() does the same among nodes.)
+ * Where there are replicas a quiesce has two meetings. Who opens when its node has arrived at the first one is late: both go
+ * on without it, and a collective of its own begins after that. (rendezvous_present() does the same among nodes.)
  *
  * Callers   worker.c, from the workers' threads; collective_fail from any
  * Memory    its own

@@ -4,7 +4,6 @@
 #include "store/latch.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock is then looked at as
  * seldom. */

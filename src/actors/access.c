@@ -406,7 +406,7 @@ const char *access_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
         [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
-    return check_item(s, e, row);
+    return e->flags == WIRE_LOCALIZED ? check_item(s, e, row) : "a row for a localize and an entry at once";
 }
 
 void access_row_is_here(struct shard *s, const struct wire_entry *e)

@@ -23,7 +23,6 @@
 #include "clock_heap.h"
 
 struct intent_chunk;
-struct intent_batch;
 
 /* From one worker or loader to one shard. */
 enum { STREAM_SAID = 1024 };

@@ -195,7 +195,8 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
 }
 
 /* A replica that had our version has this one, too, when only its own update came on top; not when a worker of ours has
- * written in between. Every write counts one in the word. One look: what is written after it is a later version. */
+ * written in between. Every write counts one in the word. One look: what is written after it is a later version. As floats
+ * the two may differ: the replica has added one by one what we add at once. Where it becomes the row, its sum counts. */
 static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e, directory_word *w)
 {
     if (r->holders == 0) return false; /* the last one left with this entry, and its version with it */

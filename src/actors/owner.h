@@ -8,7 +8,8 @@
  *
  * The owner's own intent counts like any node's. The row never leaves while another node holds a replica: when one last
  * holder is left, and nobody here wants the row, the holder is poked, and the row goes to it as the answer to its next
- * entry, which carries what the holder has added. The holder's own updates meanwhile stay on top of what arrives.
+ * entry, which carries what the holder has added. The holder's own updates meanwhile stay on top of what arrives; a replica
+ * that is as good as the row becomes the row.
  *
  * Who holds a replica, and which version it was sent last, is in the key's record. A version belongs to the main copy and
  * rises when a look finds it changed. Without holders there is none; it begins anew with the next one. That is safe because

@@ -12,7 +12,7 @@
  * follow the row on the same link, requests that come to the new one are parked (location.h).
  *
  * Callers   access.c, shard.c
- * Memory    the row is copied into the frame, and from the frame into a slot
+ * Memory    the row is copied into the frame, and from the frame into a slot; or from a replica that is as good
  * Waiting   never; but an arriving row that finds no slot, because more rows left during one read section than the table
  *           has keys, waits for that section's end
  * Life      none of its own

@@ -17,7 +17,8 @@
  * round costs what changed, not what is replicated.
  *
  * An owner that had added nothing but a replica's own updates says so, and does not send the row back. As floats the two may differ
- * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row.
+ * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row, unless they have
+ * become the row themselves.
  *
  * Callers   shard.c, owner.c, access.c, relocation.c
  * Memory    8 bytes for each key that waits for a round and peer; 32 a peer and worker; a bit a replica
@@ -107,7 +108,7 @@ void rounds_queue_poke(struct shard *, struct record *, unsigned node);
 
 /* Our entry came back to us, or its answer arrived with the row. */
 void rounds_entry_is_back(struct shard *, struct record *);
-/* A row that answers an entry: have we asked? NULL, or what is wrong with it. */
+/* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what is wrong with it. */
 const char *rounds_check_row(const struct shard *, const struct wire_entry *);
 /* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
 void rounds_row_is_here(struct shard *, struct record *, bool answers);

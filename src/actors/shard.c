@@ -226,7 +226,8 @@ static bool is_request(const struct wire_entry *e)
 
 static bool touches_row(const struct wire_entry *e)
 {
-    return is_request(e) || e->operation == WIRE_ENTRY || (e->length > 0 && e->operation >= WIRE_ROW);
+    bool has_row = e->length > 0 || (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER);
+    return is_request(e) || e->operation == WIRE_ENTRY || (has_row && e->operation >= WIRE_ROW);
 }
 
 /* What serving it will look at is on its way into the cache. */
@@ -261,7 +262,7 @@ static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire
 
 static bool synchronizes(const struct wire_entry *e)
 {
-    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
+    return e->operation == WIRE_REFRESH || (e->operation != WIRE_ROW && e->flags & (WIRE_UPDATE | WIRE_HOLDER));
 }
 
 static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor, bool *is_sync)

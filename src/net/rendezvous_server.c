@@ -119,12 +119,13 @@ static void release_if_all_are_there(struct rendezvous_server *s)
         if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
 }
 
-static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name)
+static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name, bool goes_on)
 {
     if (s->arrived == 0) {
         s->barrier_rank = rank;
+        s->barrier_goes_on = goes_on;
         memcpy(s->barrier_name, name, sizeof s->barrier_name);
-    } else if (!s->barrier_differs && strcmp(s->barrier_name, name) != 0) {
+    } else if (!s->barrier_differs && (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on)) {
         s->barrier_differs = true;
         snprintf(s->difference, sizeof s->difference, "rank %u came to barrier \"%s\", rank %u to barrier \"%s\"", rank,
                  name, s->barrier_rank, s->barrier_name);
@@ -138,10 +139,9 @@ static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendez
     unsigned goes_on = rendezvous_get_u32(r);
     rendezvous_get_text(r, name, sizeof name);
     if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving) return false;
-    compare_name(s, rank, name);
+    compare_name(s, rank, name, goes_on);
     m->has_arrived = true;
     s->arrived++;
-    s->barrier_goes_on |= goes_on;
     rendezvous_waiting_begin(&s->barrier);
     release_if_all_are_there(s);
     return true;

@@ -10,7 +10,7 @@
  *
  *                 first write              row_take
  *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY when never written
- *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED
+ *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED --row_take_unchanged--> ELSEWHERE
  *                                 MAIN <----row_promote---- REPLICA <--row_replicate / row_forget--> ELSEWHERE
  *
  * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never written; anywhere

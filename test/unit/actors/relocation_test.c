@@ -642,6 +642,11 @@ TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
     CHECK_STR(world_receive(w, 0, 1, wrong), "passed on");
     wrong.epoch = UINT64_C(1) << DIRECTORY_EPOCH_BITS;
     CHECK_STR(world_receive(w, 0, 1, wrong), "no possible epoch");
+    wrong = row;
+    wrong.flags |= WIRE_HOLDER;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    wrong.flags = WIRE_LOCALIZED | WIRE_ANSWERS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
     CHECK(!known(w, 0, key).is_here);
     CHECK(world_receive(w, 0, 1, row) == NULL);
     CHECK(is_done(&taker));

@@ -24,7 +24,7 @@ static void open_mixed(struct store *s, unsigned shards, unsigned nodes, unsigne
     CHECK_EQ(store_init(s, mixed, 3, shards, nodes, rank), 0);
 }
 
-/* One key more in a single shard than a directory word can number is too many. */
+/* One key more than the limit in a single shard is too many. */
 TEST(store, the_largest_shard_counts_for_the_limit)
 {
     const struct locus_table table = {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1};
