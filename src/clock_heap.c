@@ -25,7 +25,7 @@ static void sift_down(struct clock_heap *h)
     h->due[i] = moving;
 }
 
-bool clock_heap_add(struct clock_heap *h, struct clock_due due)
+static bool add(struct clock_heap *h, struct clock_due due)
 {
     if (h->count == h->room) {
         size_t room = h->room ? 2 * h->room : FIRST_ROOM;
@@ -37,6 +37,16 @@ bool clock_heap_add(struct clock_heap *h, struct clock_due due)
     h->due[h->count] = due;
     sift_up(h, h->count++);
     return true;
+}
+
+bool clock_heap_add(struct clock_heap *h, locus_clock at, void *what)
+{
+    return add(h, (struct clock_due){.at = at, .what = what});
+}
+
+bool clock_heap_add_count(struct clock_heap *h, locus_clock at, uint64_t count)
+{
+    return add(h, (struct clock_due){.at = at, .count = count});
 }
 
 void clock_heap_drop(struct clock_heap *h)

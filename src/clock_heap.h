@@ -27,7 +27,8 @@ struct clock_heap {
 };
 
 /* false: no memory, and nothing was done. */
-bool clock_heap_add(struct clock_heap *, struct clock_due);
+bool clock_heap_add(struct clock_heap *, locus_clock at, void *what);
+bool clock_heap_add_count(struct clock_heap *, locus_clock at, uint64_t count);
 /* Takes the earliest away; there is one. */
 void clock_heap_drop(struct clock_heap *);
 void clock_heap_fini(struct clock_heap *);

@@ -259,6 +259,24 @@ static void close_sockets(const int *fd, size_t n)
         if (fd[i] >= 0) close(fd[i]);
 }
 
+struct binding {
+    const struct pinning_machine *machine;
+    struct pinning_place place;
+};
+
+static void bind_range(void *binding, void *from, size_t bytes)
+{
+    const struct binding *b = binding;
+    pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
+}
+
+/* Before anybody touches it: else all rows lie where the thread runs that writes the first values. */
+static void bind_memory(const struct cluster *c, const struct store *store, unsigned shard)
+{
+    struct binding b = {c->machine, c->plan->shard[shard]};
+    store_ranges(store, shard, bind_range, &b);
+}
+
 /* Opens a reactor for every shard; fd[peer * shards + shard] are taken over. */
 static int open_reactors(struct cluster *c, const struct cluster_start *start, const int *fd)
 {
@@ -281,6 +299,7 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .lost = lost_by_link,
             .context = c,
         };
+        bind_memory(c, start->store, s);
         if (rc)
             close_sockets(own, (size_t)c->size);
         else
@@ -295,26 +314,6 @@ static void plan_threads(struct cluster *c)
     for (int i = 0; i < c->size; i++)
         if (c->agreed.workers[i] > most) most = c->agreed.workers[i];
     pinning_plan(c->machine, here, our_index, c->shards, most, c->plan);
-}
-
-struct binding {
-    const struct pinning_machine *machine;
-    struct pinning_place place;
-};
-
-static void bind_range(void *binding, void *from, size_t bytes)
-{
-    const struct binding *b = binding;
-    pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
-}
-
-/* Before anybody touches it: else all rows lie where the thread runs that writes the first values. */
-static void bind_memory(const struct cluster *c, const struct store *store)
-{
-    for (unsigned s = 0; s < c->shards; s++) {
-        struct binding b = {c->machine, c->plan->shard[s]};
-        store_ranges(store, s, bind_range, &b);
-    }
 }
 
 static int connect_links(struct cluster *c, const struct cluster_start *start)
@@ -370,7 +369,6 @@ static int announce_reactors(struct cluster *c)
 int cluster_start(struct cluster *c, const struct cluster_start *start)
 {
     plan_threads(c);
-    bind_memory(c, start->store);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size);
     if (rc == 0) rc = connect_links(c, start);

@@ -60,7 +60,7 @@ static int push(struct waiting *w, locus_clock start, uint64_t n)
         same->count += n;
         return 0;
     }
-    if (clock_heap_add(&w->starts, (struct clock_due){.at = start, .count = n})) return 0;
+    if (clock_heap_add_count(&w->starts, start, n)) return 0;
     return error_set(-ENOMEM, "no memory for %zu waiting intents", w->starts.count);
 }
 

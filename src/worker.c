@@ -265,6 +265,7 @@ static int access_one(const locus_worker *w, enum request_kind kind, locus_key k
 {
     struct spot s = store_spot(w->store, key);
     if (kind == REQUEST_PULL) return row_read_alone(s, values);
+    if (!w->only && s.part->home) row_fetch_to_write(s);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
@@ -285,9 +286,19 @@ int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
     return 0;
 }
 
+/* false: nothing was done. */
+static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w, const locus_key *keys, size_t n,
+                                                              const float *values, enum row_change change)
+{
+    if (!is_usual(w, keys, n, values)) return false;
+    struct spot s = part_spot(w->only, keys[0]);
+    if (s.part->home) row_fetch_to_write(s);
+    return row_write_own(s, values, change);
+}
+
 int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
 {
-    if (!is_usual(w, keys, n, updates) || !row_write_own(part_spot(w->only, keys[0]), updates, ROW_ADD))
+    if (!write_usual(w, keys, n, updates, ROW_ADD))
         return access_unusual(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
@@ -295,7 +306,7 @@ int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *up
 
 int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
 {
-    if (!is_usual(w, keys, n, values) || !row_write_own(part_spot(w->only, keys[0]), values, ROW_SET))
+    if (!write_usual(w, keys, n, values, ROW_SET))
         return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;

@@ -43,6 +43,7 @@ static inline struct spot store_spot(const struct store *s, locus_key key)
 #define rows_fetch near_rows_fetch
 #define rows_fetch_found near_rows_fetch_found
 #define row_fetch_found near_row_fetch_found
+#define row_fetch_to_write near_row_fetch_to_write
 #define rows_read near_rows_read
 #define rows_write near_rows_write
 #include "store/row.c" /* NOLINT(bugprone-suspicious-include): the same code, other word places */

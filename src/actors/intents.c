@@ -199,7 +199,7 @@ bool intents_advanced(const struct intents *all, unsigned worker, locus_clock no
 
 static void push(struct clock_heap *h, locus_clock at, struct intent_batch *batch)
 {
-    bool added = clock_heap_add(h, (struct clock_due){.at = at, .what = batch});
+    bool added = clock_heap_add(h, at, batch);
     INVARIANT(added, "no memory for intents");
 }
 

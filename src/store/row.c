@@ -516,6 +516,14 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
     fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
 }
 
+void row_fetch_to_write(struct spot s)
+{
+    uint64_t slot = spot_usual_slot(s);
+    fetch_line((const char *)s.word, true);
+    fetch_slot(s.part, slot, true);
+    if (slot >= s.part->first_pair) fetch_slot(s.part, slot + 1, true);
+}
+
 /* The word is fetched to be read, although a writer will change it: when nobody else has the line it comes exclusively
  * all the same; when another thread works on it, taking it away long before it is needed costs both. */
 static inline __attribute__((always_inline)) struct spot fetch_word(const struct store *s, locus_key key)

@@ -129,6 +129,12 @@ static inline bool row_try_latch(struct spot s, directory_word w)
     return s.part->has_one_writer || directory_try_latch(s.word, w);
 }
 
+/* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen. Locked instructions wait for
+ * all that was written before, and what follows them does not begin: without this word and row come one after the other.
+ * (Measured, replicas among a million rows: pushes of 16 floats 8.3 times a plain array instead of 11.4, of 128 3.9 instead of
+ * 5.1. The word alone, or the row after the word: nothing.) */
+void row_fetch_to_write(struct spot);
+
 /* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
                                                                 enum row_change change)
