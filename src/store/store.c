@@ -38,6 +38,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
+    p->usual[1] = s->marks ? p->first_pair : 0; /* where there are no replicas it names no slot in use, or by chance */
     p->marks = s->marks ? &s->marks[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;

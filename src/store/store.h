@@ -41,6 +41,7 @@ struct part {
     floats_gain_fn *gain;
     struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair; /* slots from here on are replicas' */
+    uint64_t usual[2];   /* where the slots begin that keys name: of those at home here, of the others' replicas */
     struct slab slab, pairs;
 } __attribute__((aligned(64)));
 
@@ -136,7 +137,7 @@ static inline uint64_t spot_usual_slot(struct spot s)
     unsigned elsewhere;
     if (!s.part->home) return spot_number(s);
     uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
-    return (number << elsewhere) + (s.part->first_pair & -(uint64_t)elsewhere);
+    return s.part->usual[elsewhere] + (number << elsewhere);
 }
 
 static inline unsigned spot_home(struct spot s)
