@@ -44,8 +44,10 @@ static inline unsigned home_node(const struct home *h, uint64_t at)
 /* The key's number among those whose home is here; or, *elsewhere is then 1 instead of 0, among those whose home is not. */
 static inline uint64_t home_number(const struct home *h, uint64_t at, unsigned *elsewhere)
 {
-    unsigned place = h->place[at % HOME_BUCKETS];
-    *elsewhere = place >> HOME_ELSEWHERE_BIT;
+    uint64_t place = h->place[at % HOME_BUCKETS];
+    /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores before (a pull three times as long). */
+    __asm__("" : "+r"(place));
+    *elsewhere = (unsigned)(place >> HOME_ELSEWHERE_BIT);
     return at / HOME_BUCKETS * h->buckets[*elsewhere] + (place & (HOME_ELSEWHERE - 1));
 }
 

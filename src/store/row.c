@@ -100,7 +100,7 @@ static uint64_t take_pair(struct spot s)
 {
     unsigned elsewhere;
     uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
-    uint64_t pair = slab_take(&s.part->pairs, elsewhere ? number : SLAB_NONE);
+    uint64_t pair = slab_take(&s.part->pairs, elsewhere && s.part->foresees ? number : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.part->first_pair + 2 * pair;
 }
 
@@ -518,8 +518,9 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 
 void row_fetch_to_write(struct spot s)
 {
-    uint64_t slot = spot_usual_slot(s);
     fetch_line((const char *)s.word, true);
+    if (!s.part->foresees) return;
+    uint64_t slot = spot_usual_slot(s);
     fetch_slot(s.part, slot, true);
     if (slot >= s.part->first_pair) fetch_slot(s.part, slot + 1, true);
 }

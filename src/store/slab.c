@@ -53,8 +53,7 @@ static bool has_home_slots(const struct slab *s, uint64_t chunk)
     return s->home_slots > 0 && chunk <= last_chunk(s, s->home_slots - 1);
 }
 
-static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, uint64_t spare_slots,
-                 struct slab_density *density)
+static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, struct slab_density *density)
 {
     *s = (struct slab){.row_bytes = row_bytes,
                        .home_slots = home_slots,
@@ -68,7 +67,7 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
     if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
     if (more > SLAB_MORE_MAX) more = SLAB_MORE_MAX;
-    s->slots = home_slots + spare_slots + more;
+    s->slots = home_slots + 2 * keys + more;
     return true;
 }
 
@@ -91,7 +90,7 @@ static bool reserve_lists(struct slab *s)
 
 bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *density)
 {
-    bool ok = plan(s, length * sizeof(float), keys, home_slots, 2 * keys, density);
+    bool ok = plan(s, length * sizeof(float), keys, home_slots, density);
     ok = ok && reserve(s, slab_bytes(s)) && reserve_lists(s);
     if (!ok) slab_fini(s);
     return ok;
@@ -108,8 +107,8 @@ bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, u
 {
     size_t row = length * sizeof(float);
     *pairs = (struct slab){0};
-    bool ok = plan(s, row, keys, home_slots, 2 * keys, density) &&
-              plan(pairs, 2 * row, keys, home_pairs, home_pairs < 2 * keys ? 2 * keys - home_pairs : 0, density);
+    bool ok = plan(s, row, keys, home_slots, density) && plan(pairs, 2 * row, keys, home_pairs, density);
+    pairs->keeps_home = true;
     ok = ok && reserve(s, slab_first_pair(s) * row + slab_bytes(pairs)) && reserve_lists(s);
     if (ok) pairs->rows = s->rows + slab_first_pair(s) * row;
     ok = ok && reserve_lists(pairs);
@@ -219,7 +218,7 @@ void slab_give(struct slab *s, uint64_t slot)
     INVARIANT(slot < s->slots && is_taken(s, slot), "a slot was given back that was not taken");
     s->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     LOCUS_YIELD();
-    bitset_add(&s->released, slot);
+    if (!s->keeps_home || slot >= s->home_slots) bitset_add(&s->released, slot);
     if (slot < s->home_slots) count_density(s, 0, -(int64_t)s->row_bytes);
     for (uint64_t c = first_chunk(s, slot); c <= last_chunk(s, slot); c++) leave_chunk(s, c);
     __atomic_store_n(&s->held, s->held - 1, __ATOMIC_RELAXED);

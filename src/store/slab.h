@@ -43,6 +43,7 @@ struct slab {
     uint64_t next_spare; /* the lowest spare slot that was never used */
     uint64_t held;       /* slots in use */
     uint64_t empty;      /* a chunk without rows that is kept for the next one, SLAB_NONE: no such */
+    bool keeps_home;     /* home slots are for their keys alone */
     uint32_t *chunk_rows;
     uint64_t *taken;        /* a bit a slot: in use, or waiting for its grace period */
     struct bitset released; /* slots that a row left, for any other */
@@ -53,8 +54,8 @@ struct slab {
 /* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no address space. */
 bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *);
 /* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the first, whose numbering
- * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. `home_pairs` of them are computed; there are as
- * many in all as without. */
+ * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. `home_pairs` of them are computed, for replicas,
+ * which come and go: no other key gets one, so that the others stay dense. */
 bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
                           uint64_t home_pairs, struct slab_density *);
 uint64_t slab_first_pair(const struct slab *);

@@ -27,8 +27,10 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_numbers(&s->home, keys + p->first_bucket, 0);
-    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home,
-                                          home_numbers(&s->home, keys + p->first_bucket, 1), &s->density)
+    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would have more of them than keys. */
+    uint64_t named = home_numbers(&s->home, keys + p->first_bucket, 1);
+    if (named > 2 * keys) named = 0;
+    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
@@ -38,7 +40,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
-    p->usual[1] = s->marks ? p->first_pair : 0; /* where there are no replicas it names no slot in use, or by chance */
+    p->named_pair = s->marks ? p->first_pair : 0;
+    p->foresees = s->home.nodes == 1 || (s->marks && named > 0);
     p->marks = s->marks ? &s->marks[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;

@@ -30,18 +30,19 @@ struct part {
     uint64_t first_number;   /* subtracted from an index it gives the key's number: home.h */
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
-    uint64_t keys;
+    uint64_t named_pair; /* where the slots of replicas begin that keys name */
+    bool foresees;       /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
     bool has_one_writer; /* nobody else reads or writes rows */
     bool is_array; /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to say */
     bool is_plain; /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
-    uint64_t arrivals;     /* rows that came here, only the shard's mover counts */
-    bool is_full;          /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
-    bool is_alone;         /* no row ever leaves */
+    uint64_t keys;
+    uint64_t arrivals; /* rows that came here, and first updates under full replication */
+    bool is_full;      /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    bool is_alone;     /* no row ever leaves */
     floats_gain_fn *gain;
     struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair; /* slots from here on are replicas' */
-    uint64_t usual[2];   /* where the slots begin that keys name: of those at home here, of the others' replicas */
     struct slab slab, pairs;
 } __attribute__((aligned(64)));
 
@@ -131,13 +132,14 @@ static inline uint64_t spot_number(struct spot s)
     return s.index - s.part->first_number;
 }
 
-/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere: known from the key. */
+/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere: known from the key, in a
+ * part that foresees; in others, of a key at home here. (Who compares it with the word's slot need not know which.) */
 static inline uint64_t spot_usual_slot(struct spot s)
 {
     unsigned elsewhere;
     if (!s.part->home) return spot_number(s);
     uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
-    return s.part->usual[elsewhere] + (number << elsewhere);
+    return (number << elsewhere) + (s.part->named_pair & -(uint64_t)elsewhere);
 }
 
 static inline unsigned spot_home(struct spot s)

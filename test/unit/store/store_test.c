@@ -149,6 +149,31 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
     store_fini(&s);
 }
 
+/* Replicas of keys whose home is here have no place of their own; whoever finds none waits for those that left. */
+TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_waits)
+{
+    const struct {
+        uint64_t rows;
+        uint32_t length;
+    } shape[] = {{200, 1 << 18}, {1000, 1 << 16}, {1700, 1 << 16}, {3000, 1 << 16}, {20000, 16}};
+    for (unsigned i = 0; i < sizeof shape / sizeof *shape; i++) {
+        const struct locus_table table[] = {{.rows = 1, .length = 1},
+                                            {.rows = shape[i].rows, .length = shape[i].length}};
+        for (unsigned nodes = 2; nodes <= 256; nodes *= 4) {
+            const struct store_config c = {
+                .tables = table, .table_count = 2, .shards = 1, .nodes = nodes, .rank = 1, .replicates = true};
+            struct store s;
+            CHECK_EQ(store_open(&s, &c), 0);
+            struct slab *pairs = &s.part[1].pairs;
+            CHECK_EQ(s.part[1].foresees, pairs->home_slots > 0);
+            CHECK(!s.part[0].foresees);
+            for (uint64_t k = 0; k < 2 * shape[i].rows; k++) CHECK(slab_take(pairs, SLAB_NONE) >= pairs->home_slots);
+            CHECK(slab_held(pairs) == 2 * shape[i].rows);
+            store_fini(&s);
+        }
+    }
+}
+
 TEST(store, held_rows_are_counted)
 {
     struct store s;
