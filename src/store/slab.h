@@ -2,10 +2,10 @@
  * slab.h - memory for the rows of one part (store.h): packed rows of one length, by slot number.
  *
  * A slab has a home slot for every key whose home is here (that of the replicas for every other key), computed from the
- * key, so that a reader can fetch row and directory word at the same time; and spare slots behind them. A row takes its key's home slot if that is free; else
- * the lowest slot that a departed row left; else the next spare one. Row memory stays mapped for the slab's life (a
- * late reader may look at a slot that has a new tenant, and finds out by the version), but a chunk of it without rows
- * is given back.
+ * key, so that a reader can fetch row and directory word at the same time; and spare slots behind them. A row takes its
+ * key's home slot if that is free; else the lowest slot that a departed row left; else the next spare one. Row memory stays
+ * mapped for the slab's life (a late reader may look at a slot that has a new tenant, and finds out by the version), but a
+ * chunk of it without rows is given back.
  *
  * Random first writes into a large table would touch a chunk each. So a home slot in an untouched chunk is used only
  * while the touched chunks of the node's home slots stay below twice the rows in them plus SLAB_SLACK_BYTES; else a

@@ -27,9 +27,9 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_numbers(&s->home, keys + p->first_bucket, 0);
-    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would have more of them than keys. */
+    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would have more than keys. */
     uint64_t named = home_numbers(&s->home, keys + p->first_bucket, 1);
-    if (named > 2 * keys) named = 0;
+    if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0; /* nor are there numbers for more slots */
     if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(
