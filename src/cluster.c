@@ -299,11 +299,12 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .lost = lost_by_link,
             .context = c,
         };
-        bind_memory(c, start->store, s);
-        if (rc)
+        if (rc) {
             close_sockets(own, (size_t)c->size);
-        else
-            rc = reactor_open(&r, &c->reactor[s]);
+            continue;
+        }
+        bind_memory(c, start->store, s);
+        rc = reactor_open(&r, &c->reactor[s]);
     }
     return rc;
 }

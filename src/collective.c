@@ -167,7 +167,18 @@ static void wait_for_news(struct collective *c, struct timespec *deadline, unsig
 #else
 static void wait_while_late(struct collective *c, int id)
 {
-    while (c->place[id] == PLACE_LATE && !c->failure) pthread_cond_wait(&c->complete, &c->mutex);
+    unsigned waited_s = 0;
+    struct timespec deadline;
+    if (c->place[id] != PLACE_LATE) return;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += REPORT_AFTER_S;
+    while (c->place[id] == PLACE_LATE && !c->failure) {
+        if (pthread_cond_timedwait(&c->complete, &c->mutex, &deadline) != ETIMEDOUT) continue;
+        waited_s += REPORT_AFTER_S;
+        deadline.tv_sec += REPORT_AFTER_S;
+        fprintf(stderr, "locus: worker %d has waited %u s for the end of a quiesce that began before it opened\n", id,
+                waited_s);
+    }
 }
 
 /* Waits for a change, to the next moment of reporting. */
