@@ -265,7 +265,7 @@ static int access_one(const locus_worker *w, enum request_kind kind, locus_key k
 {
     struct spot s = store_spot(w->store, key);
     if (kind == REQUEST_PULL) return row_read_alone(s, values);
-    if (!w->only && s.part->home) row_fetch_to_write(s);
+    if (!w->only && s.part->home) row_fetch_to_write(s.part, s.index);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
@@ -278,12 +278,27 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
     return 0;
 }
 
-int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
+static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys, float *values,
+                                                            uint32_t length)
 {
-    int done = is_usual(w, keys, n, values) ? row_try_read(part_spot(w->only, keys[0]), values, true) : -EAGAIN;
-    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    int done = row_try_read(part_spot(w->only, keys[0]), values, length, true);
+    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
     count_read(w, done);
     return 0;
+}
+
+static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys, float *values)
+{
+    return pull_usual(w, keys, values, w->only->length);
+}
+
+/* What calls nothing has nothing to save: short rows are copied here. */
+int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
+{
+    if (!is_usual(w, keys, n, values)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    uint32_t length = w->only->length;
+    if (length > FLOATS_FEW) return pull_long_row(w, keys, values);
+    return pull_usual(w, keys, values, length);
 }
 
 /* false: nothing was done. */
@@ -292,7 +307,7 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
 {
     if (!is_usual(w, keys, n, values)) return false;
     struct spot s = part_spot(w->only, keys[0]);
-    if (s.part->home) row_fetch_to_write(s);
+    if (s.part->home) row_fetch_to_write(s.part, s.index);
     return row_write_own(s, values, change);
 }
 

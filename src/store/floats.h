@@ -31,6 +31,8 @@ typedef void floats_gain_fn(float *to, const float *was, const float *now, size_
 floats_add_fn *floats_add_best(void);
 floats_gain_fn *floats_gain_best(void);
 
+enum { FLOATS_FEW = 32 }; /* in a row that is copied without a call */
+
 #if defined(LOCUS_TSAN)
 static inline void floats_copy_part(float *to, const float *from, size_t n)
 {
@@ -41,22 +43,36 @@ static inline void floats_copy_part(float *to, const float *from, size_t n)
     }
 }
 #else
+typedef float floats_four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline void floats_copy_8(float *to, const float *from)
+{
+    floats_four a = *(const floats_four *)from, b = *(const floats_four *)(from + 4);
+    *(floats_four *)to = a;
+    *(floats_four *)(to + 4) = b;
+}
+
+/* Without a loop: what is left over is copied with some of what was copied before. */
 static inline void floats_copy_part(float *to, const float *from, size_t n)
 {
-    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-    if (n > 32) { /* the C library knows the machine better, and its call is paid for */
+    if (n > FLOATS_FEW) { /* the C library knows the machine better, and its call is paid for */
         memcpy(to, from, n * sizeof *to);
         return;
     }
-    for (; n >= 16; n -= 16, from += 16, to += 16) { /* a cache line: 8 instructions */
-        four a = *(const four *)from, b = *(const four *)(from + 4);
-        four c = *(const four *)(from + 8), d = *(const four *)(from + 12);
-        *(four *)to = a;
-        *(four *)(to + 4) = b;
-        *(four *)(to + 8) = c;
-        *(four *)(to + 12) = d;
+    if (n >= 16) { /* a cache line: 8 instructions */
+        floats_copy_8(to, from);
+        floats_copy_8(to + 8, from + 8);
+        if (n == 16) return;
+        floats_copy_8(to + n - 16, from + n - 16);
+        floats_copy_8(to + n - 8, from + n - 8);
+        return;
     }
-    for (; n >= 4; n -= 4, from += 4, to += 4) *(four *)to = *(const four *)from;
+    if (n >= 8) {
+        floats_copy_8(to, from);
+        floats_copy_8(to + n - 8, from + n - 8);
+        return;
+    }
+    for (; n >= 4; n -= 4, from += 4, to += 4) *(floats_four *)to = *(const floats_four *)from;
     for (; n > 0; n--, from++, to++) *to = *from;
 }
 #endif

@@ -8,6 +8,7 @@ void home_init(struct home *h, unsigned nodes, unsigned rank)
     for (unsigned b = 0; b < HOME_BUCKETS; b++) {
         h->node[b] = (uint16_t)(b % nodes);
         bool elsewhere = h->node[b] != rank;
-        h->place[b] = (uint16_t)(h->buckets[elsewhere]++ | (elsewhere ? HOME_ELSEWHERE : 0));
+        h->place[b] = (uint16_t)(h->slots[elsewhere] | (elsewhere ? HOME_ELSEWHERE : 0));
+        h->slots[elsewhere] += elsewhere ? 2 : 1;
     }
 }

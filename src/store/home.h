@@ -3,8 +3,8 @@
  *
  * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the nodes in turn; so
  * neighbours, which are often hot together, have different homes. The home keys of a node have dense numbers, which are
- * their slots; so have all others, for their replicas. The table of buckets is agreed at join under a view number; it
- * will change when membership does. A part begins at a bucket of its own, so that small ones do not all begin at node 0.
+ * their slots; so have all others, for their replicas, which take two slots each. The table of buckets is agreed at join
+ * under a view number; it will change when membership does. A part begins at a bucket of its own, so that small ones do not all begin at node 0.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    none but the struct
@@ -21,10 +21,10 @@ enum { HOME_BUCKETS = 4096, HOME_ELSEWHERE_BIT = 15, HOME_ELSEWHERE = 1 << HOME_
 struct home {
     uint32_t view;
     unsigned nodes;
-    unsigned rank;       /* ours */
-    unsigned buckets[2]; /* how many are ours, and how many are not */
+    unsigned rank;     /* ours */
+    uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
     uint16_t node[HOME_BUCKETS];
-    uint16_t place[HOME_BUCKETS]; /* a bucket's number among ours, or HOME_ELSEWHERE and its number among the others */
+    uint16_t place[HOME_BUCKETS]; /* a bucket's first slot among ours, or HOME_ELSEWHERE and that among the others */
 };
 
 void home_init(struct home *, unsigned nodes, unsigned rank);
@@ -41,21 +41,22 @@ static inline unsigned home_node(const struct home *h, uint64_t at)
     return h->node[at % HOME_BUCKETS];
 }
 
-/* The key's number among those whose home is here; or, *elsewhere is then 1 instead of 0, among those whose home is not. */
-static inline uint64_t home_number(const struct home *h, uint64_t at, unsigned *elsewhere)
+/* The key's slot among those whose home is here; or, *elsewhere is then 1 instead of 0, the first of its two among those
+ * whose home is not. */
+static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *elsewhere)
 {
     uint64_t place = h->place[at % HOME_BUCKETS];
     /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores before (a pull three times as long). */
     __asm__("" : "+r"(place));
-    *elsewhere = (unsigned)(place >> HOME_ELSEWHERE_BIT);
-    return at / HOME_BUCKETS * h->buckets[*elsewhere] + (place & (HOME_ELSEWHERE - 1));
+    *elsewhere = place >> HOME_ELSEWHERE_BIT;
+    return at / HOME_BUCKETS * h->slots[*elsewhere] + (place & (HOME_ELSEWHERE - 1));
 }
 
-/* What all those numbers of keys below `end` are below. */
-static inline uint64_t home_numbers(const struct home *h, uint64_t end, unsigned elsewhere)
+/* What all those slots of keys below `end` are below. */
+static inline uint64_t home_slots(const struct home *h, uint64_t end, unsigned elsewhere)
 {
     if (h->nodes == 1) return elsewhere ? 0 : end;
-    return end == 0 ? 0 : ((end - 1) / HOME_BUCKETS + 1) * h->buckets[elsewhere];
+    return end == 0 ? 0 : ((end - 1) / HOME_BUCKETS + 1) * h->slots[elsewhere];
 }
 
 #endif

@@ -98,9 +98,8 @@ static void unlatch(struct spot s, directory_word w)
 /* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its own. */
 static uint64_t take_pair(struct spot s)
 {
-    unsigned elsewhere;
-    uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
-    uint64_t pair = slab_take(&s.part->pairs, elsewhere && s.part->foresees ? number : SLAB_NONE);
+    uint64_t elsewhere, slot = home_slot(s.part->home, spot_number(s), &elsewhere);
+    uint64_t pair = slab_take(&s.part->pairs, elsewhere && s.part->foresees ? slot / 2 : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.part->first_pair + 2 * pair;
 }
 
@@ -117,7 +116,7 @@ static uint64_t fresh_version(struct part *p)
 }
 
 /* Publishes a shared row with its change, and marks the key with the first change since the shard last looked. */
-static void publish_dirty(struct spot s, directory_word w)
+static inline __attribute__((always_inline)) void publish_dirty(struct spot s, directory_word w)
 {
     bool wanted = directory_is_wanted(s.word);
     directory_publish(s.word, w | DIRECTORY_DIRTY);
@@ -516,8 +515,9 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
     fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
 }
 
-void row_fetch_to_write(struct spot s)
+void row_fetch_to_write(struct part *p, uint64_t index)
 {
+    struct spot s = part_spot(p, index);
     fetch_line((const char *)s.word, true);
     if (!s.part->foresees) return;
     uint64_t slot = spot_usual_slot(s);

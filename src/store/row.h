@@ -64,31 +64,32 @@ static inline float *row_at(struct spot s, directory_word w)
 
 /* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no version rises. */
 
-/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `alone`: the key is not one of many. */
-static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values, bool alone)
+/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the part's; `alone`: the key
+ * is not one of many. */
+static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values, uint32_t length, bool alone)
 {
     if (part_is_plain(s.part)) {
-        floats_copy(values, spot_array_row(s), s.part->length);
+        floats_copy(values, spot_array_row(s), length);
         return 0;
     }
     directory_word w = directory_load(s.word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
-    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), s.part->length);
+    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), alone ? length : s.part->length);
     LOCUS_YIELD();
     return __builtin_expect(directory_is_unchanged(s.word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
 
 static inline __attribute__((always_inline)) int row_read(struct spot s, float *values)
 {
-    int done = row_try_read(s, values, false);
+    int done = row_try_read(s, values, s.part->length, false);
     return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
 }
 
 /* One key alone, whose word nobody has fetched. */
 static inline __attribute__((always_inline)) int row_read_alone(struct spot s, float *values)
 {
-    int done = row_try_read(s, values, true);
+    int done = row_try_read(s, values, s.part->length, true);
     return done >= 0 ? done : row_read_slowly(s.part, s.index, values);
 }
 
@@ -133,7 +134,7 @@ static inline bool row_try_latch(struct spot s, directory_word w)
  * all that was written before, and what follows them does not begin: without this word and row come one after the other.
  * (Measured, replicas among a million rows: pushes of 16 floats 8.3 times a plain array instead of 11.4, of 128 3.9 instead of
  * 5.1. The word alone, or the row after the word: nothing.) */
-void row_fetch_to_write(struct spot);
+void row_fetch_to_write(struct part *, uint64_t index);
 
 /* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,

@@ -26,9 +26,9 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
-    uint64_t home = home_numbers(&s->home, keys + p->first_bucket, 0);
+    uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
     /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would have more than keys. */
-    uint64_t named = home_numbers(&s->home, keys + p->first_bucket, 1);
+    uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0; /* nor are there numbers for more slots */
     if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
                    : slab_init(&p->slab, t->length, keys, home, &s->density)))
@@ -40,7 +40,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
-    p->named_pair = s->marks ? p->first_pair : 0;
+    p->first_usual[1] = s->marks ? p->first_pair : 0;
     p->foresees = s->home.nodes == 1 || (s->marks && named > 0);
     p->marks = s->marks ? &s->marks[shard] : NULL;
     p->is_full = s->is_full;

@@ -22,20 +22,20 @@
 #include <ck_epoch.h>
 
 struct part {
-    /* What an access needs, in one cache line. */
+    /* What a pull needs, in one cache line. */
     directory_word *words; /* of the whole shard, by index */
     char *rows;
-    floats_add_fn *add;
     const struct home *home; /* NULL in a cluster of one: everything is at home */
     uint64_t first_number;   /* subtracted from an index it gives the key's number: home.h */
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
-    uint64_t named_pair; /* where the slots of replicas begin that keys name */
-    bool foresees;       /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
-    bool has_one_writer; /* nobody else reads or writes rows */
+    uint64_t first_usual[2]; /* where the slots begin that keys name: 0, and those of replicas */
+    bool foresees;           /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
+    bool has_one_writer;     /* nobody else reads or writes rows */
     bool is_array; /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to say */
     bool is_plain; /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
+    floats_add_fn *add;
     uint64_t keys;
     uint64_t arrivals; /* rows that came here, and first updates under full replication */
     bool is_full;      /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
@@ -108,7 +108,8 @@ size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t
  * consecutive ones in eight lines all the same. (Measured with two threads that push Zipf-distributed keys.) */
 static inline uint64_t word_place(uint64_t index)
 {
-    return (index & ~UINT64_C(63)) | (index & 7) << 3 | (index >> 3 & 7);
+    uint64_t differ = (index ^ index >> 3) & 7; /* of two groups of three bits, which change places */
+    return index ^ differ * 9;
 }
 
 static inline struct spot part_spot(struct part *part, uint64_t index)
@@ -136,10 +137,10 @@ static inline uint64_t spot_number(struct spot s)
  * part that foresees; in others, of a key at home here. (Who compares it with the word's slot need not know which.) */
 static inline uint64_t spot_usual_slot(struct spot s)
 {
-    unsigned elsewhere;
+    uint64_t elsewhere;
     if (!s.part->home) return spot_number(s);
-    uint64_t number = home_number(s.part->home, spot_number(s), &elsewhere);
-    return (number << elsewhere) + (s.part->named_pair & -(uint64_t)elsewhere);
+    uint64_t slot = home_slot(s.part->home, spot_number(s), &elsewhere);
+    return slot + s.part->first_usual[elsewhere];
 }
 
 static inline unsigned spot_home(struct spot s)

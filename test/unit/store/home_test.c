@@ -7,7 +7,7 @@
 
 enum { KEYS = 3 * HOME_BUCKETS + 77 };
 
-/* Every key has one home; there it has a number of its own among those that have, at other nodes among those that have not. */
+/* Every key has one home; there it has a slot of its own among those that have, at other nodes two among those that have not. */
 static void check_part(unsigned nodes, unsigned part)
 {
     static struct home h;
@@ -15,19 +15,19 @@ static void check_part(unsigned nodes, unsigned part)
     for (unsigned rank = 0; rank < nodes; rank++) {
         home_init(&h, nodes, rank);
         unsigned first = home_first_bucket(&h, part);
-        uint64_t below[2] = {home_numbers(&h, first + KEYS, 0), home_numbers(&h, first + KEYS, 1)}, own = 0;
+        uint64_t below[2] = {home_slots(&h, first + KEYS, 0), home_slots(&h, first + KEYS, 1)}, own = 0;
         unsigned char *used[2] = {calloc(1, below[0] + 1), calloc(1, below[1] + 1)};
         CHECK(used[0] != NULL && used[1] != NULL);
         CHECK(first < HOME_BUCKETS);
-        CHECK(below[0] + below[1] <= KEYS + 2 * HOME_BUCKETS);
+        CHECK(below[0] + below[1] / 2 <= KEYS + 2 * HOME_BUCKETS);
         for (unsigned k = 0; k < KEYS; k++) {
-            unsigned elsewhere = 2;
-            uint64_t number = home_number(&h, first + k, &elsewhere);
+            uint64_t elsewhere = 2, slot = home_slot(&h, first + k, &elsewhere);
             CHECK(home_node(&h, first + k) < nodes);
             CHECK_EQ(elsewhere, home_node(&h, first + k) != rank);
-            CHECK(number < below[elsewhere]);
-            CHECK_EQ(used[elsewhere][number], 0);
-            used[elsewhere][number] = 1;
+            CHECK(slot + elsewhere < below[elsewhere]);
+            CHECK_EQ(used[elsewhere][slot], 0);
+            CHECK_EQ(used[elsewhere][slot + elsewhere], 0);
+            used[elsewhere][slot] = used[elsewhere][slot + elsewhere] = 1;
             homes[k] += !elsewhere;
             own += !elsewhere;
         }
@@ -39,7 +39,7 @@ static void check_part(unsigned nodes, unsigned part)
     for (unsigned k = 0; k < KEYS; k++) CHECK_EQ(homes[k], 1);
 }
 
-TEST(home, each_key_has_one_home_and_everywhere_a_number_of_its_own)
+TEST(home, each_key_has_one_home_and_everywhere_a_slot_of_its_own)
 {
     const unsigned nodes[] = {1, 2, 3, 5, 8, 64};
     for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++)
@@ -70,12 +70,12 @@ TEST(home, a_node_alone_is_the_home_of_all_and_the_slot_is_the_number)
     static struct home h;
     home_init(&h, 1, 0);
     for (uint64_t k = 0; k < KEYS; k++) {
-        unsigned elsewhere = 2;
+        uint64_t elsewhere = 2;
         CHECK_EQ(home_node(&h, k), 0);
-        CHECK_EQ(home_number(&h, k, &elsewhere), k);
+        CHECK_EQ(home_slot(&h, k, &elsewhere), k);
         CHECK_EQ(elsewhere, 0);
     }
     CHECK_EQ(home_first_bucket(&h, 12345), 0);
-    CHECK_EQ(home_numbers(&h, 0, 0), 0);
-    CHECK_EQ(home_numbers(&h, 1000, 1), 0);
+    CHECK_EQ(home_slots(&h, 0, 0), 0);
+    CHECK_EQ(home_slots(&h, 1000, 1), 0);
 }
