@@ -106,7 +106,7 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
     if (!w->missed) return 0; /* without other nodes */
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot.word))) w->missed[misses++] = (struct missed_row){i, 0};
+        if (!spot_is_held(spot, directory_load(spot_word(spot)))) w->missed[misses++] = (struct missed_row){i, 0};
     }
     return misses;
 }
@@ -191,7 +191,7 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
     if (operations_hold(&w->operations, keys, n)) return false;
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        directory_word word = directory_load(spot.word);
+        directory_word word = directory_load(spot_word(spot));
         if (!(needs_owner ? spot_is_here(spot, word) : spot_is_held(spot, word))) return false;
     }
     return true;
@@ -265,7 +265,7 @@ static int access_one(const locus_worker *w, enum request_kind kind, locus_key k
 {
     struct spot s = store_spot(w->store, key);
     if (kind == REQUEST_PULL) return row_read_alone(s, values);
-    if (!w->only && s.part->home) row_fetch_to_write(s.part, s.index);
+    if (!w->only && s.part->home) row_fetch_to_write(s);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
@@ -307,7 +307,7 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
 {
     if (!is_usual(w, keys, n, values)) return false;
     struct spot s = part_spot(w->only, keys[0]);
-    if (s.part->home) row_fetch_to_write(s.part, s.index);
+    if (s.part->home) row_fetch_to_write(s);
     return row_write_own(s, values, change);
 }
 

@@ -28,9 +28,13 @@ struct headed {
 
 static inline struct spot spot_of(const struct headed *h, uint64_t key)
 {
-    struct spot spot = store_spot(&h->store, key);
-    /* Words that nobody writes may share a cache line. */
-    return (struct spot){&spot.part->words[spot.index], spot.part, spot.index};
+    return store_spot(&h->store, key);
+}
+
+/* Words that nobody writes may share a cache line. */
+static inline directory_word *word_of(struct spot s)
+{
+    return &s.part->words[s.index];
 }
 
 /* At the address computed from the key, ahead of the directory word's arrival, as in row.h. */
@@ -51,14 +55,14 @@ static inline bool try_latch(struct headed_row *row, uint64_t header)
 static inline bool is_unchanged(struct spot s, directory_word w, const struct headed_row *row, uint64_t header)
 {
     FENCE(__ATOMIC_ACQUIRE);
-    return directory_load(s.word) == w && __atomic_load_n(&row->header, __ATOMIC_RELAXED) == header;
+    return directory_load(word_of(s)) == w && __atomic_load_n(&row->header, __ATOMIC_RELAXED) == header;
 }
 
 enum outcome { DONE, DISTURBED, ELSEWHERE };
 
 static inline enum outcome read_once(const struct headed *h, struct spot s, float *values)
 {
-    directory_word w = directory_load(s.word);
+    directory_word w = directory_load(word_of(s));
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return ELSEWHERE;
     struct headed_row *row = headed_at(s, w);
     uint64_t header = __atomic_load_n(&row->header, __ATOMIC_ACQUIRE);
@@ -71,14 +75,14 @@ static inline enum outcome latch_once(struct spot s, directory_word w, struct he
 {
     *header = __atomic_load_n(&row->header, __ATOMIC_RELAXED);
     if (__builtin_expect(*header & LATCH || !try_latch(row, *header), 0)) return DISTURBED;
-    if (__builtin_expect(directory_load(s.word) == w, 1)) return DONE;
+    if (__builtin_expect(directory_load(word_of(s)) == w, 1)) return DONE;
     __atomic_store_n(&row->header, *header, __ATOMIC_RELEASE);
     return DISTURBED;
 }
 
 static inline enum outcome add_once(const struct headed *h, struct spot s, const float *updates)
 {
-    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    directory_word w = __atomic_load_n(word_of(s), __ATOMIC_RELAXED);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return ELSEWHERE;
     struct headed_row *row = headed_at(s, w);
     uint64_t header;
@@ -91,7 +95,7 @@ static inline enum outcome add_once(const struct headed *h, struct spot s, const
 
 static enum outcome read_latched_once(const struct headed *h, struct spot s, float *values)
 {
-    directory_word w = directory_load(s.word);
+    directory_word w = directory_load(word_of(s));
     if (directory_state(w) != DIRECTORY_MAIN) return ELSEWHERE;
     struct headed_row *row = headed_at(s, w);
     uint64_t header;
@@ -156,14 +160,14 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 static inline __attribute__((always_inline)) void fetch_row(const struct headed *h, uint64_t key)
 {
     struct spot spot = spot_of(h, key);
-    __builtin_prefetch(spot.word, 0, 3);
+    __builtin_prefetch(word_of(spot), 0, 3);
     fetch_slot(spot.part, spot_usual_slot(spot));
 }
 
 static inline __attribute__((always_inline)) void fetch_moved(const struct headed *h, uint64_t key)
 {
     struct spot spot = spot_of(h, key);
-    directory_word w = __atomic_load_n(spot.word, __ATOMIC_RELAXED);
+    directory_word w = __atomic_load_n(word_of(spot), __ATOMIC_RELAXED);
     if (directory_state(w) == DIRECTORY_MAIN && directory_slot(w) != spot_usual_slot(spot))
         fetch_slot(spot.part, directory_slot(w));
 }
@@ -221,7 +225,7 @@ static void write_all(struct headed *h, uint64_t rows)
         struct headed_row *row = (struct headed_row *)(void *)part_row(p, slot);
         row->header = 0;
         for (uint32_t i = 0; i < h->length; i++) row->values[i] = 1;
-        directory_publish(spot.word, directory_main(slot, 0));
+        directory_publish(word_of(spot), directory_main(slot, 0));
     }
 }
 

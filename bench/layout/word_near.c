@@ -1,19 +1,11 @@
 /* The library's rows once more, compiled so that word i of the directory lies at place i. */
-#define part_spot spread_part_spot
-#define store_spot spread_store_spot
+#define spot_word spread_spot_word
 #include "store/store.h"
-#undef part_spot
-#undef store_spot
+#undef spot_word
 
-static inline struct spot part_spot(struct part *part, uint64_t index)
+static inline directory_word *spot_word(struct spot s)
 {
-    return (struct spot){&part->words[index], part, index};
-}
-
-static inline struct spot store_spot(const struct store *s, locus_key key)
-{
-    struct spot spot = spread_store_spot(s, key);
-    return part_spot(spot.part, spot.index);
+    return &s.part->words[s.index];
 }
 
 /* Other names, because the library's are linked as well. */

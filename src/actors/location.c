@@ -16,7 +16,7 @@ void location_learn(struct shard *s, struct spot spot, unsigned owner, uint64_t 
         r->epoch = epoch;
         return;
     }
-    directory_publish(spot.word, directory_elsewhere(owner, epoch));
+    directory_publish(spot_word(spot), directory_elsewhere(owner, epoch));
 }
 
 static void forward(struct shard *s, const struct wire_entry *e, struct location to)

@@ -28,7 +28,7 @@ struct location {
 /* Inlined, as whatever takes a spot and is done for every entry: store.h says why. */
 static inline struct location location_of(const struct shard *s, struct spot spot)
 {
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     switch (directory_state(w)) {
     case DIRECTORY_UNTOUCHED: {
         unsigned home = spot_home(spot);

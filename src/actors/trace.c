@@ -201,7 +201,7 @@ static void look_at(const struct shard *s, struct trace *t, struct traced *k)
     struct spot spot = shard_spot(s, k->index);
     struct location l = location_of(s, spot);
     const struct standing *standing = &s->records.standing[k->index];
-    directory_word word = directory_load(spot.word);
+    directory_word word = directory_load(spot_word(spot));
     uint64_t epoch = standing->epoch;
     char place = l.is_here ? OWNER : l.is_replica ? REPLICA : ELSEWHERE;
     bool intends = standing->wanted > 0;

@@ -35,7 +35,7 @@ struct local {
 static inline bool local_has_row(const struct store *s, locus_key key)
 {
     struct spot spot = store_spot(s, key);
-    return spot_is_held(spot, directory_load(spot.word));
+    return spot_is_held(spot, directory_load(spot_word(spot)));
 }
 
 /* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it looked. */

@@ -36,15 +36,15 @@ static directory_word latch_here(struct spot s)
 {
     unsigned spins = 0;
     for (;;) {
-        directory_word w = directory_load(s.word);
+        directory_word w = directory_load(spot_word(s));
         LOCUS_YIELD();
         if (directory_is_latched(w)) {
-            directory_want(s.word, w);
+            directory_want(spot_word(s), w);
             spin_wait(&spins);
             continue;
         }
         if (!spot_is_held(s, w)) return w;
-        if (directory_try_latch(s.word, w)) return w | DIRECTORY_LATCH;
+        if (directory_try_latch(spot_word(s), w)) return w | DIRECTORY_LATCH;
     }
 }
 
@@ -57,24 +57,23 @@ static int read_latched(struct spot s, float *values)
         floats_copy(values, slot_row(s.part, w), s.part->length);
     else
         memset(values, 0, s.part->row_bytes);
-    directory_publish(s.word, w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
+    directory_publish(spot_word(s), w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 
-int row_read_slowly(struct part *p, uint64_t index, float *values)
+int row_read_slowly(struct spot s, float *values)
 {
-    struct spot s = part_spot(p, index);
     for (int i = 0; i < READ_ATTEMPTS; i++) {
-        directory_word w = directory_load(s.word);
+        directory_word w = directory_load(spot_word(s));
         LOCUS_YIELD();
         if (directory_is_readable(w)) {
-            floats_copy(values, slot_row(p, w), p->length);
+            floats_copy(values, slot_row(s.part, w), s.part->length);
             LOCUS_YIELD();
-            if (directory_is_unchanged(s.word, w)) return directory_is_replica(w);
+            if (directory_is_unchanged(spot_word(s), w)) return directory_is_replica(w);
         } else if (!spot_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
-            memset(values, 0, p->row_bytes); /* zero at the moment of the load, latched or not */
+            memset(values, 0, s.part->row_bytes); /* zero at the moment of the load, latched or not */
             return spot_is_here(s, w) ? 0 : ROW_ON_REPLICA;
         }
         cpu_relax();
@@ -92,7 +91,7 @@ static void fill_slot(struct part *p, uint64_t slot, const float *values)
 
 static void unlatch(struct spot s, directory_word w)
 {
-    directory_publish(s.word, w & ~DIRECTORY_LATCH);
+    directory_publish(spot_word(s), w & ~DIRECTORY_LATCH);
 }
 
 /* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its own. */
@@ -116,12 +115,13 @@ static uint64_t fresh_version(struct part *p)
 }
 
 /* Publishes a shared row with its change, and marks the key with the first change since the shard last looked. */
-static inline __attribute__((always_inline)) void publish_dirty(struct spot s, directory_word w)
+static void publish_dirty(struct spot s, directory_word w)
 {
-    bool wanted = directory_is_wanted(s.word);
-    directory_publish(s.word, w | DIRECTORY_DIRTY);
+    directory_word *word = spot_word(s);
+    bool wanted = directory_is_wanted(word);
+    directory_publish(word, w | DIRECTORY_DIRTY);
     if (!(w & DIRECTORY_DIRTY)) marks_set(s.part->marks, s.index);
-    if (__builtin_expect(wanted, 0)) row_give_way(s.word);
+    if (__builtin_expect(wanted, 0)) row_give_way(word);
 }
 
 /* Full replication: a first update of what is a replica of zeros. */
@@ -162,7 +162,7 @@ static int write_first(struct spot s, const float *values, directory_word w)
     if (s.part->is_full)
         publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
     else
-        directory_publish(s.word, directory_main(slot, 1));
+        directory_publish(spot_word(s), directory_main(slot, 1));
     if (s.part->is_alone) part_note_first(s.part);
     return 0;
 }
@@ -176,50 +176,47 @@ static void add_update(struct part *p, directory_word w, const float *values)
         floats_copy(updates_row(p, w), values, p->length);
 }
 
-int row_write_shared(struct part *p, uint64_t index, directory_word w, const float *values, enum row_change change)
+int row_write_shared(struct spot s, directory_word w, const float *values, enum row_change change)
 {
-    struct spot s = part_spot(p, index);
     bool replica = directory_is_replica(w);
-    float *row = slot_row(p, w);
+    float *row = slot_row(s.part, w);
     LOCUS_YIELD();
     if (replica && change == ROW_SET) {
         unlatch(s, w);
         return -EAGAIN;
     }
     if (change == ROW_ADD)
-        p->add(row, values, p->length);
+        s.part->add(row, values, s.part->length);
     else
-        floats_copy(row, values, p->length);
+        floats_copy(row, values, s.part->length);
     LOCUS_YIELD();
-    if (replica) add_update(p, w, values);
+    if (replica) add_update(s.part, w, values);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
 }
 
-int row_write_slowly(struct part *p, uint64_t index, const float *values, enum row_change change)
+int row_write_slowly(struct spot s, const float *values, enum row_change change)
 {
-    struct spot s = part_spot(p, index);
     directory_word w = latch_here(s);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w))
         return spot_is_here(s, w) ? write_first(s, values, w) : write_first_replica(s, values, change, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return row_write_shared(p, index, w, values, change);
-    row_write_latched(s, w, values, change);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_write_shared(s, w, values, change);
+    row_write_latched(s, spot_word(s), w, values, change);
     return 0;
 }
 
-int row_edit_shared(struct part *p, uint64_t index, directory_word w, const struct row_edit *e)
+int row_edit_shared(struct spot s, directory_word w, const struct row_edit *e)
 {
-    struct spot s = part_spot(p, index);
     bool replica = directory_is_replica(w);
-    float *row = slot_row(p, w), *before = e->room;
+    float *row = slot_row(s.part, w), *before = e->room;
     LOCUS_YIELD();
-    if (replica) floats_copy(before, row, p->length);
-    row_edit_latched(row, p->length, e);
+    if (replica) floats_copy(before, row, s.part->length);
+    row_edit_latched(row, s.part->length, e);
     LOCUS_YIELD();
-    if (replica) p->gain(updates_row(p, w), before, row, p->length, w & DIRECTORY_DIRTY);
+    if (replica) s.part->gain(updates_row(s.part, w), before, row, s.part->length, w & DIRECTORY_DIRTY);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -233,16 +230,15 @@ static int edit_first(struct spot s, const struct row_edit *e, directory_word w)
     return spot_is_here(s, w) ? write_first(s, e->room, w) : write_first_replica(s, e->room, ROW_ADD, w);
 }
 
-int row_edit_slowly(struct part *p, uint64_t index, const struct row_edit *e)
+int row_edit_slowly(struct spot s, const struct row_edit *e)
 {
-    struct spot s = part_spot(p, index);
     directory_word w = latch_here(s);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(p, index, w, e);
-    row_edit_latched(slot_row(p, w), p->length, e);
-    row_publish(s, w);
+    if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(s, w, e);
+    row_edit_latched(slot_row(s.part, w), s.part->length, e);
+    row_publish(spot_word(s), w);
     return 0;
 }
 
@@ -257,7 +253,7 @@ int row_take(struct mover *m, struct spot s, float *values, bool *written, direc
     else if (values)
         memset(values, 0, s.part->row_bytes);
     LOCUS_YIELD();
-    directory_publish(s.word, next);
+    directory_publish(spot_word(s), next);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.part, directory_slot(w));
     return 0;
@@ -265,26 +261,26 @@ int row_take(struct mover *m, struct spot s, float *values, bool *written, direc
 
 bool row_take_empty(struct spot s, directory_word next)
 {
-    directory_word w = directory_load(s.word);
+    directory_word w = directory_load(spot_word(s));
     LOCUS_YIELD();
     if (directory_is_latched(w) || directory_has_row(w) || !spot_is_here(s, w)) return false;
-    return __atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 bool row_take_unchanged(struct mover *m, struct spot s, directory_word then, directory_word next)
 {
     directory_word w = then;
     LOCUS_YIELD();
-    if (!__atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
     mover_free(m, s.part, directory_slot(then));
     return true;
 }
 
 int row_put(struct spot s, const float *values)
 {
-    if (spot_is_here(s, directory_load(s.word))) return -EEXIST;
+    if (spot_is_here(s, directory_load(spot_word(s)))) return -EEXIST;
     if (!values) {
-        directory_publish(s.word, directory_empty());
+        directory_publish(spot_word(s), directory_empty());
         return 0;
     }
     uint64_t slot = slab_take(&s.part->slab, own_slot(s));
@@ -292,7 +288,7 @@ int row_put(struct spot s, const float *values)
     LOCUS_YIELD();
     fill_slot(s.part, slot, values);
     LOCUS_YIELD();
-    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
+    directory_publish(spot_word(s), directory_main(slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -309,7 +305,7 @@ static directory_word latch(struct spot s)
 void row_read_version(struct spot s, float *values, directory_word *w)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
-        *w = directory_load(s.word);
+        *w = directory_load(spot_word(s));
         LOCUS_YIELD();
         if (!directory_is_readable(*w)) {
             cpu_relax();
@@ -317,7 +313,7 @@ void row_read_version(struct spot s, float *values, directory_word *w)
         }
         floats_copy(values, slot_row(s.part, *w), s.part->length);
         LOCUS_YIELD();
-        if (directory_is_unchanged(s.word, *w)) return;
+        if (directory_is_unchanged(spot_word(s), *w)) return;
     }
     *w = latch(s);
     if (directory_has_row(*w))
@@ -331,7 +327,7 @@ directory_word row_word(struct spot s)
 {
     unsigned spins = 0;
     for (;;) {
-        directory_word w = directory_load(s.word);
+        directory_word w = directory_load(spot_word(s));
         if (!directory_is_latched(w)) return w;
         LOCUS_YIELD();
         spin_wait(&spins);
@@ -351,19 +347,19 @@ int row_share(struct spot s)
         }
         floats_zero(part_row(s.part, slot), s.part->length);
     }
-    directory_publish(s.word, directory_held(DIRECTORY_SHARED, slot, version));
+    directory_publish(spot_word(s), directory_held(DIRECTORY_SHARED, slot, version));
     return 0;
 }
 
 void row_unshare(struct spot s)
 {
     directory_word w = latch(s);
-    directory_publish(s.word, directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
+    directory_publish(spot_word(s), directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
 }
 
 void row_clean(struct spot s)
 {
-    directory_word w = directory_load(s.word);
+    directory_word w = directory_load(spot_word(s));
     if (!(w & DIRECTORY_DIRTY)) return;
     w = latch(s);
     unlatch(s, w & ~DIRECTORY_DIRTY);
@@ -379,7 +375,7 @@ int row_replicate(struct spot s, const float *values)
     else
         floats_zero(part_row(s.part, slot), s.part->length);
     LOCUS_YIELD();
-    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -395,7 +391,7 @@ int row_ensure_replica(struct spot s)
         return 0;
     }
     floats_zero(part_row(s.part, slot), s.part->length);
-    directory_publish(s.word, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
+    directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
 }
 
@@ -431,10 +427,10 @@ void row_collect(struct spot s, float *updates)
 
 bool row_forget_clean(struct mover *m, struct spot s, directory_word next)
 {
-    directory_word w = directory_load(s.word);
+    directory_word w = directory_load(spot_word(s));
     LOCUS_YIELD();
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
-    if (!__atomic_compare_exchange_n(s.word, &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
     if (directory_has_row(w)) mover_free(m, s.part, directory_slot(w));
     return true;
 }
@@ -445,7 +441,7 @@ void row_forget(struct mover *m, struct spot s, float *updates, directory_word n
     LOCUS_YIELD();
     take_updates(s, w, updates);
     LOCUS_YIELD();
-    directory_publish(s.word, next);
+    directory_publish(spot_word(s), next);
     mover_free(m, s.part, directory_slot(w));
 }
 
@@ -453,7 +449,7 @@ void row_forget(struct mover *m, struct spot s, float *updates, directory_word n
 static void promote(struct mover *m, struct spot s, directory_word w, uint64_t slot)
 {
     LOCUS_YIELD();
-    directory_publish(s.word, directory_main(slot, fresh_version(s.part)));
+    directory_publish(spot_word(s), directory_main(slot, fresh_version(s.part)));
     mover_free(m, s.part, directory_slot(w));
 }
 
@@ -515,10 +511,9 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
     fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
 }
 
-void row_fetch_to_write(struct part *p, uint64_t index)
+void row_fetch_to_write(struct spot s)
 {
-    struct spot s = part_spot(p, index);
-    fetch_line((const char *)s.word, true);
+    fetch_line((const char *)spot_word(s), true);
     if (!s.part->foresees) return;
     uint64_t slot = spot_usual_slot(s);
     fetch_slot(s.part, slot, true);
@@ -530,7 +525,7 @@ void row_fetch_to_write(struct part *p, uint64_t index)
 static inline __attribute__((always_inline)) struct spot fetch_word(const struct store *s, locus_key key)
 {
     struct spot spot = store_spot(s, key);
-    if (!part_is_plain(spot.part)) __builtin_prefetch(spot.word, 0, 3);
+    if (!part_is_plain(spot.part)) __builtin_prefetch(spot_word(spot), 0, 3);
     return spot;
 }
 
@@ -546,7 +541,7 @@ static inline __attribute__((always_inline)) void fetch_found(struct spot s, enu
         fetch_slot(s.part, spot_number(s), false);
         return;
     }
-    directory_word w = __atomic_load_n(s.word, __ATOMIC_RELAXED);
+    directory_word w = __atomic_load_n(spot_word(s), __ATOMIC_RELAXED);
     if (!directory_has_row(w)) return;
     fetch_slot(s.part, directory_slot(w), fetch == TO_WRITE);
     if (fetch != TO_READ && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1, true);

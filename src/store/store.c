@@ -191,7 +191,7 @@ size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_
     size_t found = 0;
     for (locus_key key = from; key < s->keyspace.keys && found < max; key++) {
         struct spot spot = store_spot(s, key);
-        if (spot_is_here(spot, __atomic_load_n(spot.word, __ATOMIC_RELAXED))) keys[found++] = key;
+        if (spot_is_here(spot, __atomic_load_n(spot_word(spot), __ATOMIC_RELAXED))) keys[found++] = key;
     }
     return found;
 }

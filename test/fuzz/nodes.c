@@ -181,7 +181,7 @@ static locus_key choose_key(struct node *n, bool is_elsewhere)
     for (uint64_t i = 0; i < indices && is_elsewhere; i++) {
         locus_key key = keyspace_key(k, NUMBER, (first + i) % indices);
         struct spot s = store_spot(&n->store, key);
-        if (!spot_is_held(s, *s.word)) return key;
+        if (!spot_is_held(s, *spot_word(s))) return key;
     }
     return keyspace_key(k, NUMBER, first);
 }
@@ -239,7 +239,7 @@ static void write_locally(struct node *n)
     struct spot s = store_spot(&n->store, key);
     float *values = fuzz_room(s.part->row_bytes);
     values[0] = 1;
-    if (spot_is_held(s, *s.word)) row_write(s, values, ROW_ADD);
+    if (spot_is_held(s, *spot_word(s))) row_write(s, values, ROW_ADD);
     free(values);
 }
 

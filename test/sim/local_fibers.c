@@ -435,7 +435,7 @@ static void change_elsewhere(struct moves *m, struct key *k)
 static void put_back(struct key *k)
 {
     k->returns++;
-    if (*k->spot.word != k->elsewhere) fail("the word of key %u, which is away, was changed", (unsigned)k->key);
+    if (*spot_word(k->spot) != k->elsewhere) fail("the word of key %u, which is away, was changed", (unsigned)k->key);
     int rc = row_put(k->spot, k->written ? k->values : NULL);
     if (rc) fail("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
     k->away = false;
@@ -555,7 +555,7 @@ static void draw_world(struct dice *d)
 
 static void check_word(const struct key *k)
 {
-    directory_word w = *k->spot.word;
+    directory_word w = *spot_word(k->spot);
     if (directory_is_latched(w)) fail("key %u is still latched", (unsigned)k->key);
     if (w & DIRECTORY_WANTED) fail("the latch of key %u is still wanted", (unsigned)k->key);
 }
@@ -574,7 +574,7 @@ static void check_history(struct key *k)
 static uint64_t rows_here(void)
 {
     uint64_t rows = 0;
-    for (unsigned i = 0; i < world.keys; i++) rows += directory_state(*world.key[i].spot.word) == DIRECTORY_MAIN;
+    for (unsigned i = 0; i < world.keys; i++) rows += directory_state(*spot_word(world.key[i].spot)) == DIRECTORY_MAIN;
     return rows;
 }
 

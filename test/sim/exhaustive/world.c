@@ -68,7 +68,7 @@ static struct spot spot_at(unsigned node)
 static bool is_here(unsigned node)
 {
     struct spot spot = spot_at(node);
-    return spot_is_here(spot, directory_load(spot.word));
+    return spot_is_here(spot, directory_load(spot_word(spot)));
 }
 
 /* ---- the port ---- */
@@ -178,7 +178,7 @@ enum { STORE_FROM = offsetof(struct store, density), STORE_BYTES = sizeof(struct
 /* The row that the node's word names, and with a replica the slot behind it: other slots have no content. */
 static size_t row_bytes(unsigned node)
 {
-    directory_word w = directory_load(spot_at(node).word);
+    directory_word w = directory_load(spot_word(spot_at(node)));
     if (!directory_has_row(w)) return 0;
     return (directory_is_replica(w) ? 2 : 1) * (size_t)spot_at(node).part->row_bytes;
 }
@@ -186,7 +186,7 @@ static size_t row_bytes(unsigned node)
 static float *row_of(unsigned node)
 {
     struct spot spot = spot_at(node);
-    return part_row(spot.part, directory_slot(directory_load(spot.word)));
+    return part_row(spot.part, directory_slot(directory_load(spot_word(spot))));
 }
 
 static size_t lane_bytes(const struct lane *l)
@@ -370,7 +370,7 @@ static struct record *record_of(unsigned node)
 static bool read_row(unsigned node, float row[ROOM])
 {
     struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     memset(row, 0, ROOM * sizeof *row);
     if (!spot_is_held(spot, w)) return false;
     if (directory_has_row(w)) memcpy(row, part_row(spot.part, directory_slot(w)), LENGTH * sizeof *row);
@@ -410,7 +410,7 @@ static bool is_about_a_key(const struct wire_entry *e)
 static void add_replica(struct sight *s, unsigned node)
 {
     struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     if (directory_state(w) != DIRECTORY_REPLICA) {
         s->wrong = "a row without values is on its way to no replica";
         return;
@@ -434,7 +434,7 @@ static void add_entry(struct sight *s, const struct wire_entry *e)
 static void look_at_replica(struct sight *s, unsigned node)
 {
     struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     struct content c;
     if (directory_state(w) != DIRECTORY_REPLICA) return;
     const float *row = part_row(spot.part, directory_slot(w));
@@ -618,7 +618,7 @@ static const char *check_rest(const struct sight *s)
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
-            directory_has_row(directory_load(spot_at(n).word)))
+            directory_has_row(directory_load(spot_word(spot_at(n)))))
             return "at rest a slot is in use that has no row";
     }
     if (location_of(&world.node[home].shard, spot_at(home)).epoch != s->epoch)
@@ -712,7 +712,7 @@ static void put_node(unsigned node)
     float row[ROOM];
     struct location l = location_of(&world.node[node].shard, spot_at(node));
     struct record *r = record_of(node);
-    directory_word w = directory_load(spot_at(node).word);
+    directory_word w = directory_load(spot_word(spot_at(node)));
     put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 | (uint64_t)wanted(node) << 56);
     if (read_row(node, row)) {
         put((uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);

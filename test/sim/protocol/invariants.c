@@ -38,7 +38,7 @@ static unsigned shard_of(locus_key key)
 static bool is_here(unsigned node, locus_key key)
 {
     struct spot spot = spot_at(node, key);
-    return spot_is_here(spot, directory_load(spot.word));
+    return spot_is_here(spot, directory_load(spot_word(spot)));
 }
 
 void invariants_begin(const struct script *s)
@@ -53,7 +53,7 @@ void invariants_begin(const struct script *s)
         memset(k->seen, 0, sizeof *k - offsetof(struct key_state, seen));
         k->owner[0] = (uint16_t)home;
         journal_key(key)->was_replicated = s->technique == LOCUS_FULL_REPLICATION;
-        for (unsigned n = 0; n < s->nodes; n++) k->word[n] = spot_at(n, key).word;
+        for (unsigned n = 0; n < s->nodes; n++) k->word[n] = spot_word(spot_at(n, key));
     }
 }
 
@@ -159,7 +159,7 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
 {
     uint32_t length = journal_key(key)->layout.length;
     struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     if (directory_state(w) != DIRECTORY_REPLICA)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica", (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
@@ -197,7 +197,7 @@ static void look_at_parked(locus_key key, struct traffic *t)
 static bool read_main(unsigned node, locus_key key, float *row)
 {
     struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     if (directory_is_latched(w)) return false;
     if (directory_has_row(w))
         memcpy(row, part_row(spot.part, directory_slot(w)), spot.part->row_bytes);
@@ -213,7 +213,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
     struct content c;
     for (unsigned n = 0; n < world.script->nodes; n++) {
         struct spot spot = spot_at(n, key);
-        directory_word w = directory_load(spot.word);
+        directory_word w = directory_load(spot_word(spot));
         if (directory_state(w) != DIRECTORY_REPLICA) continue;
         j->was_replicated = true;
         if (directory_is_latched(w)) {
@@ -283,12 +283,12 @@ static void check_replicas(locus_key key, unsigned owner)
 {
     float main[CONTENT_ROOM], row[CONTENT_ROOM];
     const struct record *o = record_of(owner, key);
-    directory_word w = directory_load(spot_at(owner, key).word);
+    directory_word w = directory_load(spot_word(spot_at(owner, key)));
     if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word) return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
         const struct record *r = record_of(n, key);
-        w = directory_load(spot_at(n, key).word);
+        w = directory_load(spot_word(spot_at(n, key)));
         if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->is_out) continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
         for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
@@ -401,7 +401,7 @@ static void check_copies(locus_key key)
     if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
         struct spot spot = spot_at(n, key);
-        directory_word w = directory_load(spot.word);
+        directory_word w = directory_load(spot_word(spot));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
         if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
         if (!is_full()) report_fail(key, "at rest: node %u has a replica of key %u without intent", n, (unsigned)key);
@@ -416,7 +416,7 @@ static void check_memory(unsigned node)
     struct shard *s = platform_shard(node, 0);
     uint64_t rows = 0;
     for (locus_key key = 0; key < world.script->keys; key++) {
-        directory_word w = directory_load(spot_at(node, key).word);
+        directory_word w = directory_load(spot_word(spot_at(node, key)));
         rows += directory_has_row(w);
         if (directory_is_latched(w)) report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
@@ -475,7 +475,7 @@ static void print_at(unsigned node, locus_key key)
 {
     struct shard *s = platform_shard(node, shard_of(key));
     struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot.word);
+    directory_word w = directory_load(spot_word(spot));
     struct location l = location_of(s, spot);
     struct record *r = record_find(&s->records, spot.index);
     float row[CONTENT_ROOM] = {0};

@@ -22,7 +22,7 @@ static struct spot spot_at(struct world *w, unsigned node, locus_key key)
 
 static bool is_replica_at(struct world *w, unsigned node, locus_key key)
 {
-    return directory_state(*spot_at(w, node, key).word) == DIRECTORY_REPLICA;
+    return directory_state(*spot_word(spot_at(w, node, key))) == DIRECTORY_REPLICA;
 }
 
 static void intend(struct world *w, unsigned node, locus_key key, locus_clock end)

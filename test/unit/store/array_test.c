@@ -115,9 +115,9 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
         set(f, key);
     }
     CHECK(p->is_array && p->is_plain);
-    directory_word before = *spot_of(f, 7).word;
+    directory_word before = *spot_word(spot_of(f, 7));
     access_all(f);
-    CHECK(*spot_of(f, 7).word == before); /* nobody is told anything */
+    CHECK(*spot_word(spot_of(f, 7)) == before); /* nobody is told anything */
     CHECK_EQ(store_held_rows(&f->store), KEYS);
     end(f);
 }
@@ -144,9 +144,9 @@ TEST(array, with_several_writers_for_views_only)
     struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
     CHECK(f->store.part->is_array && !f->store.part->is_plain);
-    directory_word before = *spot_of(f, 7).word;
+    directory_word before = *spot_word(spot_of(f, 7));
     set(f, 7);
-    CHECK(directory_version(*spot_of(f, 7).word) == directory_version(before) + 1);
+    CHECK(directory_version(*spot_word(spot_of(f, 7))) == directory_version(before) + 1);
     access_all(f);
     end(f);
 }

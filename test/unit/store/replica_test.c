@@ -307,7 +307,7 @@ TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that
 
 static uint64_t slot_of(struct spot s)
 {
-    return directory_slot(directory_load(s.word));
+    return directory_slot(directory_load(spot_word(s)));
 }
 
 static void check_alone(struct fixture *f, float first, float last)

@@ -52,7 +52,7 @@ static struct spot spot_of(struct fixture *f, locus_key key)
 
 static directory_word word_of(struct fixture *f, locus_key key)
 {
-    return *spot_of(f, key).word;
+    return *spot_word(spot_of(f, key));
 }
 
 /* Different in each element, so that shifted rows are seen. */
@@ -390,14 +390,14 @@ static void wait_for_latch(void *(*other)(void *))
     latched_done = 0;
     CHECK_EQ(row_set(spot_of(f, 1), pattern(row, 16, 5)), 0);
     directory_word w = word_of(f, 1);
-    CHECK(directory_try_latch(spot_of(f, 1).word, w));
+    CHECK(directory_try_latch(spot_word(spot_of(f, 1)), w));
     CHECK_EQ(pthread_create(&thread, NULL, other, f), 0);
     usleep(20000);
     CHECK_EQ(__atomic_load_n(&latched_done, __ATOMIC_ACQUIRE), 0);
     reader_begin(&f->reader);
     check_pattern(row_view(&f->store, spot_of(f, 1), &(int){0}), 16, 5);
     reader_end(&f->reader);
-    directory_publish(spot_of(f, 1).word, w);
+    directory_publish(spot_word(spot_of(f, 1)), w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(latched_done, 1);
     if (other == read_it) check_pattern(seen, 16, 5);
@@ -420,13 +420,13 @@ TEST(row, a_first_write_under_way_leaves_the_row_zero)
     struct fixture *f = open_rows(16);
     float row[ROOM];
     pattern(row, 16, 5);
-    CHECK(directory_try_latch(spot_of(f, 1).word, 0));
+    CHECK(directory_try_latch(spot_word(spot_of(f, 1)), 0));
     CHECK_EQ(row_read(spot_of(f, 1), row), 0); /* does not wait */
     check_zero(row, 16);
     reader_begin(&f->reader);
     check_zero(row_view(&f->store, spot_of(f, 1), &(int){0}), 16);
     reader_end(&f->reader);
-    directory_publish(spot_of(f, 1).word, 0);
+    directory_publish(spot_word(spot_of(f, 1)), 0);
     end(f);
 }
 

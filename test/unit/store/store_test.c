@@ -40,15 +40,15 @@ TEST(store, every_key_has_a_word_of_its_own)
         open_mixed(&s, shards, 1, 0);
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
             struct spot spot = store_spot(&s, a);
-            CHECK_EQ(*spot.word, 0);
-            *spot.word = a + 1;
+            CHECK_EQ(*spot_word(spot), 0);
+            *spot_word(spot) = a + 1;
             CHECK_EQ(spot.part->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
             CHECK_EQ(spot.part->row_bytes, spot.part->length * 4);
             CHECK(spot_usual_slot(spot) < spot.part->keys);
         }
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            CHECK_EQ(*store_spot(&s, a).word, a + 1);
-            *store_spot(&s, a).word = 0;
+            CHECK_EQ(*spot_word(store_spot(&s, a)), a + 1);
+            *spot_word(store_spot(&s, a)) = 0;
         }
         store_fini(&s);
     }
@@ -140,8 +140,8 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
         CHECK(row_write(spot, row, ROW_ADD) >= 0);
         for (unsigned shard = 0; shard < 3; shard++) {
             bool ours = keyspace_shard(&s.keyspace, k) == shard;
-            CHECK_EQ(is_within(&r[shard], spot.word, sizeof *spot.word), ours);
-            CHECK_EQ(is_within(&r[shard], part_row(spot.part, directory_slot(directory_load(spot.word))),
+            CHECK_EQ(is_within(&r[shard], spot_word(spot), sizeof *spot_word(spot)), ours);
+            CHECK_EQ(is_within(&r[shard], part_row(spot.part, directory_slot(directory_load(spot_word(spot)))),
                                spot.part->row_bytes),
                      ours);
         }

@@ -1,3 +1,3 @@
 # file: src/store/row.h
 # what: a row is edited without its latch
-/^static inline .* row_edit(/,/^}/ s/ || !row_try_latch(s, w)//
+/^static inline .* row_edit(/,/^}/ s/ || !row_try_latch(s, word, w)//

@@ -1,3 +1,3 @@
 # file: src/store/row.h
 # what: a writer does not take the latch
-s/!row_try_latch(s, w)/false/
+s/!row_try_latch(s, word, w)/false/
