@@ -56,6 +56,22 @@ static void look_ahead(struct governor *g, unsigned worker, locus_clock now, dou
     g->ahead[worker] = passed > 0 ? (locus_clock)(2 * pauses * (double)passed) : 0;
 }
 
+/* So long do a few clocks take, by those that have passed since some last did. */
+static uint64_t take_clocks(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
+{
+    locus_clock passed = 0;
+    for (unsigned w = 0; clock && w < g->workers; w++) {
+        locus_clock since = __atomic_load_n(clock[w], __ATOMIC_RELAXED) - g->then[w];
+        if (since > passed) passed = since;
+    }
+    if (passed > 0) {
+        g->clock_ns = (now_ns - g->clocked_ns) / (uint64_t)passed;
+        g->clocked_ns = now_ns;
+    }
+    if (g->clock_ns > GOVERNOR_CLOCKS_NS_MAX / GOVERNOR_CLOCKS) return GOVERNOR_CLOCKS_NS_MAX;
+    return GOVERNOR_CLOCKS * g->clock_ns;
+}
+
 void governor_carries(struct governor *g, uint64_t intents)
 {
     g->intents += intents;
@@ -66,7 +82,8 @@ void governor_carries(struct governor *g, uint64_t intents)
 
 void governor_pause(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
 {
-    uint64_t pause = take_pause(g), since = now_ns - g->began_ns;
+    uint64_t pause = take_pause(g), clocks = take_clocks(g, now_ns, clock), since = now_ns - g->began_ns;
+    if (pause < clocks) pause = clocks;
     double pauses = pause < since ? (double)pause / (double)since : 1;
     for (unsigned w = 0; clock && w < g->workers; w++)
         look_ahead(g, w, __atomic_load_n(clock[w], __ATOMIC_RELAXED), pauses);

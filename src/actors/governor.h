@@ -5,6 +5,12 @@
  * served included: so synchronizing leaves the cores to the trainers. With many peers most of that time is not the shard's
  * but what sending and receiving frames takes: round_ns, kib_ns.
  *
+ * Nor sooner than a few clocks after it: a trainer uses a row once a clock at most, and to send one that is used for a few
+ * clocks a second time meanwhile costs more than to have brought it. So what is sent for a clock does not depend on how fast
+ * the processor is, either. (Measured, `skewed` of bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49
+ * instead of 64 with LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) Replicas are not left alone
+ * for longer than GOVERNOR_CLOCKS_NS_MAX for this; where clocks are short, or never pass, it says nothing.
+ *
  * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there are keys, and each
  * intent that becomes active would have a round of its own. To most of these owners a round goes anyhow when we synchronize;
  * intents that would become active before the synchronization after the next one are acted on with this one. (Algorithm 1
@@ -27,6 +33,8 @@
 
 enum {
     GOVERNOR_FACTOR = 4,
+    GOVERNOR_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
+    GOVERNOR_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
     GOVERNOR_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
     GOVERNOR_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
     GOVERNOR_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
@@ -41,6 +49,8 @@ struct governor {
     uint64_t served_ns;       /*   and of serving others' that was not yet paid for by waiting, */
     uint64_t served_at_ns;    /*   when it was last counted */
     uint64_t began_ns;        /* the last time */
+    uint64_t clock_ns;        /* what a clock took, of the fastest worker; 0: none has passed yet */
+    uint64_t clocked_ns;      /* the last time before which one had passed */
     uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
     bool rounds_are_sparse;   /*   they carry few */
     unsigned workers;

@@ -33,6 +33,43 @@ TEST(governor, pauses_in_proportion_to_what_it_took)
     governor_fini(&g);
 }
 
+/* Synchronizes as soon as it may, which costs next to nothing; returns how long it must wait then. */
+static uint64_t pause_after(struct governor *g, uint64_t now_ns)
+{
+    governor_pause(g, now_ns, clocks);
+    return g->due_ns - now_ns;
+}
+
+TEST(governor, pauses_for_some_clocks_of_the_fastest_worker)
+{
+    struct governor g = opened();
+    CHECK_EQ(pause_after(&g, 1000), 0); /* nobody has passed a clock: what they take is not known */
+    now_of[0] = 10, now_of[1] = 40;
+    CHECK_EQ(pause_after(&g, 41000), GOVERNOR_CLOCKS * 1025);
+    now_of[0] = 30;
+    CHECK_EQ(pause_after(&g, 81000), GOVERNOR_CLOCKS * 2000);
+    CHECK_EQ(pause_after(&g, 82000), GOVERNOR_CLOCKS * 2000);
+    now_of[0] = 31; /* since the last one that passed, not since we last synchronized */
+    CHECK_EQ(pause_after(&g, 91000), GOVERNOR_CLOCKS * 10000);
+    now_of[0] = 0; /* a worker opened again */
+    CHECK_EQ(pause_after(&g, 101000), GOVERNOR_CLOCKS * 10000);
+    now_of[0] = 5;
+    governor_spent(&g, 30000, 0, 0); /* what it costs counts when it is more */
+    CHECK_EQ(pause_after(&g, 126000), GOVERNOR_FACTOR * 30000);
+    governor_fini(&g);
+}
+
+TEST(governor, does_not_pause_long_for_long_clocks)
+{
+    struct governor g = opened();
+    pause_after(&g, 1000);
+    now_of[0] = 1;
+    CHECK_EQ(pause_after(&g, UINT64_C(3000000000)), GOVERNOR_CLOCKS_NS_MAX);
+    now_of[0] = 2;
+    CHECK_EQ(pause_after(&g, UINT64_C(3000000000) + 2 * GOVERNOR_CLOCKS_NS_MAX), GOVERNOR_CLOCKS_NS_MAX);
+    governor_fini(&g);
+}
+
 TEST(governor, counts_what_it_serves_until_time_has_paid_for_it)
 {
     struct governor g = opened();
