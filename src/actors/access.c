@@ -328,15 +328,19 @@ static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->moves ? record_find(&s->records, spot.index) : NULL;
     s->asked_bytes[r->item[i].peer] -= cost(spot.part->length);
-    if (!record || is_seen(s, record, spot, version))
-        item_done(s, r, i);
-    else
+    bool waits = record && !is_seen(s, record, spot, version);
+    if (waits)
         wait_to_be_seen(record, r, i, version);
+    else
+        item_done(s, r, i);
     if (!record) return;
     record->asked--;
     if (record->asked == 0) record->askers = 0;
     record->localizing -= localizes;
-    record_settle(s, record);
+    if (waits)
+        rounds_settle(s, record);
+    else
+        record_settle(s, record);
 }
 
 /* A request of ours has come back: the row has come here meanwhile. */

@@ -47,27 +47,24 @@ static uint64_t take_pause(struct governor *g)
     return pause > g->pause_ns ? pause : g->pause_ns;
 }
 
-/* As many clocks as pass in two pauses like the one that begins, going by those that passed since the last one; but never more
- * than twice these. */
-static void look_ahead(struct governor *g, unsigned worker, locus_clock now, double pauses)
+/* The clocks that passed since the last time, of each worker; returns the most. */
+static locus_clock take_clocks(struct governor *g, const locus_clock *const *clock, locus_clock *passed)
 {
-    locus_clock passed = now - g->then[worker];
-    g->then[worker] = now;
-    g->ahead[worker] = passed > 0 ? (locus_clock)(2 * pauses * (double)passed) : 0;
+    locus_clock most = 0;
+    for (unsigned w = 0; w < g->workers; w++) {
+        locus_clock now = clock ? __atomic_load_n(clock[w], __ATOMIC_RELAXED) : g->then[w];
+        passed[w] = now - g->then[w];
+        g->then[w] = now;
+        if (passed[w] > most) most = passed[w];
+    }
+    return most;
 }
 
 /* So long do a few clocks take, by those that have passed since some last did. */
-static uint64_t take_clocks(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
+static uint64_t some_clocks_ns(struct governor *g, uint64_t now_ns, locus_clock passed)
 {
-    locus_clock passed = 0;
-    for (unsigned w = 0; clock && w < g->workers; w++) {
-        locus_clock since = __atomic_load_n(clock[w], __ATOMIC_RELAXED) - g->then[w];
-        if (since > passed) passed = since;
-    }
-    if (passed > 0) {
-        g->clock_ns = (now_ns - g->clocked_ns) / (uint64_t)passed;
-        g->clocked_ns = now_ns;
-    }
+    if (g->clocked_ns && passed > 0) g->clock_ns = (now_ns - g->clocked_ns) / (uint64_t)passed;
+    if (!g->clocked_ns || passed > 0) g->clocked_ns = now_ns;
     if (g->clock_ns > GOVERNOR_CLOCKS_NS_MAX / GOVERNOR_CLOCKS) return GOVERNOR_CLOCKS_NS_MAX;
     return GOVERNOR_CLOCKS * g->clock_ns;
 }
@@ -80,13 +77,17 @@ void governor_carries(struct governor *g, uint64_t intents)
     g->intents = g->rounds = 0;
 }
 
+/* Intents ride along that begin as many clocks ahead as pass in two pauses like the one that begins, going by those that passed
+ * since the last one; but never more than twice these. */
 void governor_pause(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
 {
-    uint64_t pause = take_pause(g), clocks = take_clocks(g, now_ns, clock), since = now_ns - g->began_ns;
+    locus_clock *passed = g->ahead; /* until the pause is known */
+    uint64_t pause = take_pause(g), clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed));
+    uint64_t since = now_ns - g->began_ns;
     if (pause < clocks) pause = clocks;
     double pauses = pause < since ? (double)pause / (double)since : 1;
-    for (unsigned w = 0; clock && w < g->workers; w++)
-        look_ahead(g, w, __atomic_load_n(clock[w], __ATOMIC_RELAXED), pauses);
+    for (unsigned w = 0; w < g->workers; w++)
+        g->ahead[w] = passed[w] > 0 ? (locus_clock)(2 * pauses * (double)passed[w]) : 0;
     g->began_ns = now_ns;
     g->due_ns = now_ns + pause;
 }

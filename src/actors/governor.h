@@ -8,15 +8,16 @@
  * Nor sooner than a few clocks after it: a trainer uses a row once a clock at most, and to send one that is used for a few
  * clocks a second time meanwhile costs more than to have brought it. So what is sent for a clock does not depend on how fast
  * the processor is, either. (Measured, `skewed` of bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49
- * instead of 64 with LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) Replicas are not left alone
- * for longer than GOVERNOR_CLOCKS_NS_MAX for this; where clocks are short, or never pass, it says nothing.
+ * instead of 64 with LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) No pause is longer
+ * than GOVERNOR_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is there any; where clocks take
+ * microseconds, or none has passed yet, it says nothing.
  *
  * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there are keys, and each
  * intent that becomes active would have a round of its own. To most of these owners a round goes anyhow when we synchronize;
  * intents that would become active before the synchronization after the next one are acted on with this one. (Algorithm 1
  * of AdaPM, Section 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the next,
  * which is over one later.) A replica is refreshed up to twice more for that. Where rounds carry many intents as it is, that
- * would buy nothing, and nothing rides along; where a clock is longer than a pause, next to nothing does.
+ * would buy nothing, and nothing rides along; where a clock is longer than GOVERNOR_CLOCKS_NS_MAX, next to nothing does.
  *
  * Callers   rounds.c
  * Memory    16 bytes a worker

@@ -25,7 +25,7 @@ struct location {
     uint64_t epoch;
 };
 
-/* Inlined, as whatever takes a spot and is done for every entry: store.h says why. */
+/* Inlined: it is done for every entry. */
 static inline struct location location_of(const struct shard *s, struct spot spot)
 {
     directory_word w = directory_load(spot_word(spot));

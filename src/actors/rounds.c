@@ -173,8 +173,12 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct sp
 void rounds_settle(struct shard *s, struct record *r)
 {
     struct spot spot = shard_spot(s, r->index);
-    if (r->unseen_first != REQUEST_NOWHERE && (!location_of(s, spot).is_replica || r->version >= r->unseen_version))
-        access_seen(s, r);
+    if (r->unseen_first != REQUEST_NOWHERE) {
+        if (!location_of(s, spot).is_replica || r->version >= r->unseen_version)
+            access_seen(s, r);
+        else if (!r->is_out)
+            want_row(s, r, true); /* the refresh that brings it waits for the owner's governor */
+    }
     queue_what_must_be_said(s, r, spot);
     record_settle(s, r);
 }

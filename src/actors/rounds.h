@@ -11,8 +11,9 @@
  *   lazy      updates of replicas, expired intents
  *   refresh   rows of ours that changed, for their holders
  *
- * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts processor time of this thread:
- * where cores are shared the clock counts what others had, and replicas got several times as old. A round that leaves
+ * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts what they take in processor time of
+ * this thread: where cores are shared the clock counts what others had, and replicas got several times as old. A replica that
+ * a worker waits for, since it lacks what the worker has pushed to the owner, asks for the row at once. A round that leaves
  * something behind is followed by the next at once, which counts as well. What changed is known by marks (store/marks.h): a
  * round costs what changed, not what is replicated.
  *

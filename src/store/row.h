@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) int row_try_read(struct spot s, flo
     directory_word w = directory_load(word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
-    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), alone ? length : s.part->length);
+    floats_copy(values, alone ? row_at_foreseen(s, w) : row_at(s, w), length);
     LOCUS_YIELD();
     return __builtin_expect(directory_is_unchanged(word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }

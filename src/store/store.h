@@ -35,15 +35,15 @@ struct part {
     bool is_array; /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to say */
     bool is_plain; /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
-    floats_add_fn *add;
+    floats_add_fn *add;    /* from here on, what a push needs besides */
     uint64_t keys;
-    uint64_t arrivals; /* rows that came here, and first updates under full replication */
-    bool is_full;      /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
-    bool is_alone;     /* no row ever leaves */
+    bool is_full;  /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    bool is_alone; /* no row ever leaves */
     floats_gain_fn *gain;
     struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair; /* slots from here on are replicas' */
     struct slab slab, pairs;
+    uint64_t arrivals; /* rows that came here, and first updates under full replication; the shard writes it */
 } __attribute__((aligned(64)));
 
 struct store {

@@ -82,6 +82,33 @@ TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
     world_free(w);
 }
 
+/* The owner answers the intent before the push: the replica comes without it, and its refresh may wait for long. */
+TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_governor)
+{
+    static struct request r;
+    static float update[LENGTH] = {1, 1, 1, 1};
+    static struct request_item item = {.values = update};
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    locus_key key = item.key = key_of(w, 1);
+    intend(w, 1, key, 1000);
+    intend(w, 0, key, 100);
+    world_request(&r, 0, 0, REQUEST_PUSH, &item, 1);
+    CHECK(shard_serve(&w->node[0].shard, &r));
+    for (unsigned n = 0; n < 2; n++) w->node[n].shard.rounds.governor.due_ns = w->now_ns + 50 * MS;
+    deliver(w, 0, 1);
+    deliver(w, 1, 0);
+    CHECK(is_replica_at(w, 0, key));
+    CHECK(r.busy != 0);
+    shard_turn(&w->node[0].shard, w->now_ns);
+    deliver(w, 0, 1);
+    deliver(w, 1, 0);
+    CHECK_EQ(r.busy, 0);
+    struct spot replica = spot_at(w, 0, key);
+    CHECK(*part_row(replica.part, directory_slot(*spot_word(replica))) == 1);
+    world_deliver_all(w);
+    world_free(w);
+}
+
 TEST(adversity, a_replica_of_no_version_is_refused)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);

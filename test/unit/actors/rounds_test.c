@@ -210,6 +210,32 @@ static int wanted(const struct ride *r)
     return (int)r->s->records.standing[r->other].wanted;
 }
 
+TEST(rounds, that_synchronize_wait_for_some_clocks)
+{
+    struct ride r = open_ride();
+    const struct governor *g = &r.s->rounds.governor;
+    uint64_t pause = g->due_ns - r.w->now_ns;
+    r.w->now_ns = g->due_ns;
+    r.w->node[0].clock[0]++; /* a clock takes as long as that pause */
+    change_shared(&r);
+    all_turn(r.w);
+    CHECK(GOVERNOR_CLOCKS * pause < GOVERNOR_CLOCKS_NS_MAX);
+    CHECK_EQ(g->due_ns, r.w->now_ns + GOVERNOR_CLOCKS * pause);
+    uint64_t before = r.s->counters.rounds;
+    change_shared(&r);
+    r.w->now_ns = g->due_ns - 1;
+    CHECK_EQ(shard_turn(r.s, r.w->now_ns), g->due_ns);
+    CHECK_EQ(r.s->counters.rounds, before);
+    rounds_want(r.s, r.other); /* which begins now, and waits for nothing */
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(r.s->counters.rounds, before + 1);
+    world_deliver_all(r.w);
+    r.w->now_ns++;
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(r.s->counters.rounds, before + 2);
+    close_ride(&r);
+}
+
 TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
 {
     struct ride r = open_ride();
