@@ -4,7 +4,8 @@
  * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the nodes in turn; so
  * neighbours, which are often hot together, have different homes. The home keys of a node have dense numbers, which are
  * their slots; so have all others, for their replicas, which take two slots each. The table of buckets is agreed at join
- * under a view number; it will change when membership does. A part begins at a bucket of its own, so that small ones do not all begin at node 0.
+ * under a view number; it will change when membership does. A part begins at a bucket of its own, so that small ones do
+ * not all begin at node 0.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    none but the struct
