@@ -57,12 +57,23 @@ static unsigned words_of_peers(const struct shard *s)
     return (s->nodes + 63) / 64;
 }
 
+/* Pokes have rounds of their own where others would not take them along before long. */
+static bool is_urgent(const struct shard *s, const struct peer_round *p)
+{
+    return list_length(&p->urgent) > 0 || (list_length(&p->poke) > 0 && !s->rounds.governor.rounds_are_sparse);
+}
+
+static bool waits_for_governor(const struct peer_round *p)
+{
+    return list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0 || list_length(&p->poke) > 0;
+}
+
 /* After whatever changed what waits for the peer, or whether its round is under way. */
 static void note_peer(struct shard *s, unsigned peer)
 {
     const struct peer_round *p = &s->rounds.peer[peer];
-    bool synchronizes = list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0;
-    bool soon = list_length(&p->urgent) > 0 || list_length(&p->poke) > 0 || (p->goes_on && synchronizes);
+    bool synchronizes = waits_for_governor(p);
+    bool soon = is_urgent(s, p) || (p->goes_on && synchronizes);
     set_bit(s->rounds.soon, peer, !p->is_under_way && soon);
     set_bit(s->rounds.later, peer, !p->is_under_way && (synchronizes || p->owes));
 }
@@ -408,8 +419,7 @@ static bool wants_round(const struct shard *s, const struct peer_round *p, bool 
 {
     if (p->is_under_way) return false;
     if (p->owes && s->rounds.settles > 0) return true; /* one that only follows the rows */
-    return list_length(&p->urgent) > 0 || list_length(&p->poke) > 0 ||
-           ((sync || p->goes_on) && (list_length(&p->lazy) || list_length(&p->refresh)));
+    return is_urgent(s, p) || ((sync || p->goes_on) && waits_for_governor(p));
 }
 
 static void begin_round(struct shard *s, unsigned peer, bool sync)
@@ -423,11 +433,11 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     if (all) bytes = emit_entries(s, peer, &p->lazy, ROUNDS_LAZY, bytes);
     if (all) bytes = emit_refreshes(s, peer, bytes);
     s->rounds.going_on -= p->goes_on;
-    p->goes_on = all && (list_length(&p->lazy) || list_length(&p->refresh));
+    p->goes_on = all && waits_for_governor(p);
     s->rounds.going_on += p->goes_on;
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
     if (all) s->rounds.sync_bytes += bytes;
-    if (s->rounds.intents) governor_carries(&s->rounds.governor, s->rounds.intents);
+    if (s->rounds.intents && !all) governor_carries(&s->rounds.governor, s->rounds.intents);
     p->is_under_way = true;
     p->refreshes |= p->owes;
     p->owes = false;
@@ -594,8 +604,7 @@ static void begin_rounds(struct shard *s, bool sync)
         uint64_t bits = s->rounds.soon[word] | (sync ? s->rounds.later[word] : 0);
         for (; bits; bits &= bits - 1) {
             unsigned peer = word * 64 + (unsigned)__builtin_ctzll(bits);
-            if (!wants_round(s, &s->rounds.peer[peer], sync)) continue;
-            begin_round(s, peer, sync);
+            if (wants_round(s, &s->rounds.peer[peer], sync)) begin_round(s, peer, sync);
             note_peer(s, peer);
         }
     }
@@ -666,8 +675,7 @@ static bool will_synchronize(const struct shard *s)
     if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
     for (unsigned word = 0; word < words_of_peers(s); word++) {
         for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
-            const struct peer_round *p = &s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (list_length(&p->lazy) || list_length(&p->refresh)) return true;
+            if (waits_for_governor(&s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
         }
     }
     return false;

@@ -6,8 +6,8 @@
  * WIRE_ROUND, which the peer acknowledges when it has served all before it. So whatever happens meanwhile is aggregated
  * into the next round. Three classes of news wait for it:
  *
- *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as the peer's round is
- *             over
+ *   urgent    an intent became active; a set of a replica; a poke to answer, or to give, unless rounds carry so little
+ *             that it rides along (governor.h): as soon as the peer's round is over
  *   lazy      updates of replicas, expired intents
  *   refresh   rows of ours that changed, for their holders
  *

@@ -1,4 +1,5 @@
 /* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let pass. */
+#include "actors/location.h"
 #include "world.h"
 
 #include "test.h"
@@ -286,6 +287,52 @@ TEST(rounds, count_the_intents_that_they_carry)
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(g->rounds, rounds + 1);
     CHECK_EQ(g->intents, intents + 1);
+    close_ride(&r);
+}
+
+TEST(rounds, that_synchronize_do_not_tell_whether_rounds_carry_few_intents)
+{
+    struct ride r = open_ride();
+    const struct governor *g = &r.s->rounds.governor;
+    uint64_t rounds = g->rounds;
+    intend(&r, CLOCKS_A_PAUSE);
+    change_and_pause(&r);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 1);
+    CHECK_EQ(g->rounds, rounds);
+    close_ride(&r);
+}
+
+/* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins for that at once. */
+static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
+{
+    struct shard *owner = &r->w->node[1].shard;
+    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, intents);
+    owner->rounds.governor.due_ns = r->w->now_ns + 1;
+    uint64_t before = owner->counters.rounds;
+    rounds_unwant(owner, r->shared.index);
+    CHECK_EQ(shard_turn(owner, r->w->now_ns), owner->rounds.governor.rounds_are_sparse ? r->w->now_ns + 1 : UINT64_MAX);
+    return owner->counters.rounds - before;
+}
+
+TEST(rounds, that_synchronize_take_along_pokes_where_rounds_carry_few_intents)
+{
+    struct ride r = open_ride();
+    struct shard *owner = &r.w->node[1].shard;
+    CHECK_EQ(expire_at_owner(&r, 1), 0);
+    r.w->now_ns++;
+    shard_turn(owner, r.w->now_ns);
+    all_turn(r.w);
+    CHECK(location_of(r.s, r.shared).is_here);
+    close_ride(&r);
+}
+
+TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
+{
+    struct ride r = open_ride();
+    CHECK_EQ(expire_at_owner(&r, 100), 1);
+    all_turn(r.w);
+    CHECK(location_of(r.s, r.shared).is_here);
     close_ride(&r);
 }
 
