@@ -69,11 +69,12 @@ static uint64_t some_clocks_ns(struct governor *g, uint64_t now_ns, locus_clock 
     return GOVERNOR_CLOCKS * g->clock_ns;
 }
 
-void governor_carries(struct governor *g, uint64_t intents)
+void governor_carries(struct governor *g, uint64_t intents, unsigned rounds)
 {
     g->intents += intents;
-    if (++g->rounds < GOVERNOR_JUDGED_ROUNDS) return;
-    g->rounds_are_sparse = g->intents <= (uint64_t)GOVERNOR_FEW_INTENTS * GOVERNOR_JUDGED_ROUNDS;
+    g->rounds += rounds;
+    if (g->rounds < GOVERNOR_JUDGED_ROUNDS) return;
+    g->rounds_are_sparse = g->intents <= GOVERNOR_FEW_INTENTS * g->rounds;
     g->intents = g->rounds = 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * governor.h - when a shard synchronizes: updates, refreshes and expired intents, none of which anybody waits for.
+ * governor.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody waits for.
  *
  * No sooner than GOVERNOR_FACTOR times the processor time after the last time that that took, rounds of others that we
  * served included: so synchronizing leaves the cores to the trainers. With many peers most of that time is not the shard's
@@ -16,9 +16,10 @@
  * intent that becomes active would have a round of its own. To most of these owners a round goes anyhow when we synchronize;
  * intents that would become active before the synchronization after the next one are acted on with this one. (Algorithm 1
  * of AdaPM, Section 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the next,
- * which is over one later.) A replica is refreshed up to twice more for that. Pokes ride along, too. Where rounds that do not
- * synchronize carry many intents, that would buy nothing, and nothing rides along; where a clock is longer than
- * GOVERNOR_CLOCKS_NS_MAX, next to nothing does. (Rounds that synchronize do not count: they carry many because of that.)
+ * which is over one later.) A replica is refreshed up to twice more for that. Pokes wait for such rounds, too. Where rounds
+ * carry many intents as it is, that would buy nothing, and nothing rides along; where a clock is longer than
+ * GOVERNOR_CLOCKS_NS_MAX, next to nothing does. A round that takes intents along counts as the several that it stands for:
+ * it carries many because of that.
  *
  * Callers   rounds.c
  * Memory    16 bytes a worker
@@ -38,7 +39,7 @@ enum {
     GOVERNOR_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
     GOVERNOR_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
     GOVERNOR_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
-    GOVERNOR_FEW_INTENTS = 4,          /* in a round that does not synchronize, and carries any, on average of */
+    GOVERNOR_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
     GOVERNOR_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
 };
 
@@ -53,7 +54,7 @@ struct governor {
     uint64_t began_ns;        /* the last time */
     uint64_t clock_ns;        /* what a clock took, of the fastest worker; 0: none has passed yet */
     uint64_t clocked_ns;      /* the last time before which one had passed */
-    uint64_t rounds, intents; /* such rounds, since it was last judged whether */
+    uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
     bool rounds_are_sparse;   /*   they carry few */
     unsigned workers;
     locus_clock *then, *ahead; /* [workers] clocks the last time; how many to look ahead of the window the next time */
@@ -72,8 +73,8 @@ static inline bool governor_allows(const struct governor *g, uint64_t now_ns)
 void governor_spent(struct governor *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
 /* The same for a frame of a peer's, which may have ended a round of its own. */
 void governor_served(struct governor *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
-/* A round begins that does not synchronize, and carries so many intents, at least one. */
-void governor_carries(struct governor *, uint64_t intents);
+/* A round begins that carries so many intents, at least one, and stands for so many rounds. */
+void governor_carries(struct governor *, uint64_t intents, unsigned rounds);
 /* We have synchronized, or could have with the rounds that we began. The clocks of the workers; NULL: there are no intents. */
 void governor_pause(struct governor *, uint64_t now_ns, const locus_clock *const *clock);
 

@@ -13,6 +13,9 @@
 /* The windows of all workers are looked at again this often at most. */
 #define WINDOWS_PAUSE_NS UINT64_C(100000)
 
+/* timing_quantile(2 * 1) */
+enum { WINDOW_OF_A_CLOCK = 9 };
+
 /* ---- lists ---- */
 
 static size_t list_length(const struct index_list *l)
@@ -57,10 +60,15 @@ static unsigned words_of_peers(const struct shard *s)
     return (s->nodes + 63) / 64;
 }
 
-/* Pokes have rounds of their own where others would not take them along before long. */
+/* May intents and pokes wait for a round that synchronizes, or begin with it? */
+static bool some_ride_along(const struct shard *s)
+{
+    return s->rounds.governor.rounds_are_sparse && !s->acts_immediately;
+}
+
 static bool is_urgent(const struct shard *s, const struct peer_round *p)
 {
-    return list_length(&p->urgent) > 0 || (list_length(&p->poke) > 0 && !s->rounds.governor.rounds_are_sparse);
+    return list_length(&p->urgent) > 0 || (list_length(&p->poke) > 0 && !some_ride_along(s));
 }
 
 static bool waits_for_governor(const struct peer_round *p)
@@ -72,10 +80,9 @@ static bool waits_for_governor(const struct peer_round *p)
 static void note_peer(struct shard *s, unsigned peer)
 {
     const struct peer_round *p = &s->rounds.peer[peer];
-    bool synchronizes = waits_for_governor(p);
-    bool soon = is_urgent(s, p) || (p->goes_on && synchronizes);
+    bool waits = waits_for_governor(p), soon = is_urgent(s, p) || (p->goes_on && waits);
     set_bit(s->rounds.soon, peer, !p->is_under_way && soon);
-    set_bit(s->rounds.later, peer, !p->is_under_way && (synchronizes || p->owes));
+    set_bit(s->rounds.later, peer, !p->is_under_way && (waits || p->owes));
 }
 
 static void queue_entry(struct shard *s, struct record *r, unsigned owner, enum rounds_class class)
@@ -437,7 +444,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds.going_on += p->goes_on;
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
     if (all) s->rounds.sync_bytes += bytes;
-    if (s->rounds.intents && !all) governor_carries(&s->rounds.governor, s->rounds.intents);
+    if (s->rounds.intents) governor_carries(&s->rounds.governor, s->rounds.intents, s->rounds.instead_of);
     p->is_under_way = true;
     p->refreshes |= p->owes;
     p->owes = false;
@@ -631,6 +638,20 @@ static void say_what_waits(struct shard *s, bool sync)
     if (sync) governor_pause(g, s->port->now_ns(s->port->context), s->intents.clock);
 }
 
+/* Will this turn, for something that need not be said at once? */
+static bool will_synchronize(const struct shard *s)
+{
+    if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
+    if (marks_wait(s)) return true;
+    if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
+    for (unsigned word = 0; word < words_of_peers(s); word++) {
+        for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
+            if (waits_for_governor(&s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
+        }
+    }
+    return false;
+}
+
 uint64_t rounds_turn(struct shard *s)
 {
     struct rounds *all = &s->rounds;
@@ -645,7 +666,7 @@ uint64_t rounds_turn(struct shard *s)
     if (peers_wait(s)) return s->now_ns;
     if (all->waiting == 0 && !s->marks_seen) return UINT64_MAX;
     if (!governor_allows(&all->governor, s->now_ns)) return all->governor.due_ns;
-    return s->marks_seen ? s->now_ns : UINT64_MAX;
+    return will_synchronize(s) ? s->now_ns : UINT64_MAX;
 }
 
 void rounds_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
@@ -667,20 +688,6 @@ void rounds_heard(struct shard *s, unsigned peer)
     p->heard_ns = s->now_ns;
 }
 
-/* Will this turn, for something that need not be said at once? */
-static bool will_synchronize(const struct shard *s)
-{
-    if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
-    if (marks_wait(s)) return true;
-    if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
-    for (unsigned word = 0; word < words_of_peers(s); word++) {
-        for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
-            if (waits_for_governor(&s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
-        }
-    }
-    return false;
-}
-
 locus_clock rounds_window(void *shard, unsigned worker)
 {
     const struct shard *s = shard;
@@ -693,9 +700,24 @@ locus_clock rounds_ahead(void *shard, unsigned worker)
     return s->rounds.takes_along ? governor_ahead(&s->rounds.governor, worker, clock_of(s, worker)) : 0;
 }
 
+/* For how many rounds does one stand that takes intents along? Without that, one would have begun with each clock, or when
+ * the one before was over; where that takes a clock a window is WINDOW_OF_A_CLOCK wide. */
+static unsigned rounds_in_a_pause(const struct shard *s)
+{
+    locus_clock most = 1;
+    for (unsigned w = 0; w < s->workers; w++) {
+        locus_clock a_round = s->rounds.window[w] / WINDOW_OF_A_CLOCK;
+        locus_clock pause = governor_ahead(&s->rounds.governor, w, clock_of(s, w)) / 2;
+        locus_clock rounds = pause / (a_round > 1 ? a_round : 1);
+        if (rounds > most) most = rounds;
+    }
+    return most < GOVERNOR_JUDGED_ROUNDS ? (unsigned)most : GOVERNOR_JUDGED_ROUNDS;
+}
+
 void rounds_look(struct shard *s)
 {
-    s->rounds.takes_along = s->rounds.governor.rounds_are_sparse && !s->acts_immediately && will_synchronize(s);
+    s->rounds.takes_along = some_ride_along(s) && will_synchronize(s);
+    s->rounds.instead_of = s->rounds.takes_along ? rounds_in_a_pause(s) : 1;
 }
 
 /* ---- what the owner says ---- */
@@ -830,6 +852,7 @@ int rounds_init(struct shard *s)
     struct rounds *all = &s->rounds;
     int rc = governor_init(&all->governor, s->workers);
     all->room = room_of_round(s->nodes);
+    all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));

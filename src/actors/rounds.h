@@ -6,9 +6,10 @@
  * WIRE_ROUND, which the peer acknowledges when it has served all before it. So whatever happens meanwhile is aggregated
  * into the next round. Three classes of news wait for it:
  *
- *   urgent    an intent became active; a set of a replica; a poke to answer, or to give, unless rounds carry so little
- *             that it rides along (governor.h): as soon as the peer's round is over
- *   lazy      updates of replicas, expired intents
+ *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as the peer's round is
+ *             over
+ *   lazy      updates of replicas, expired intents; pokes to give, too, where rounds carry so little that they ride
+ *             along (governor.h)
  *   refresh   rows of ours that changed, for their holders
  *
  * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts what they take in processor time of
@@ -71,6 +72,7 @@ struct rounds {
     struct governor governor;
     uint64_t sync_bytes;     /* that our rounds and their answers carried in this turn */
     uint64_t intents;        /* in the round that begins */
+    unsigned instead_of;     /* so many rounds, as far as intents go, are those that begin in this turn */
     bool takes_along;        /* in this turn intents may ride along */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */

@@ -97,6 +97,9 @@ static bool explore_these(const char *const text[], unsigned n)
         struct scenario s;
         if (!scenario_parse(&s, text[i])) abort();
         if (!explore(&s, true)) return false;
+        if (s.technique != LOCUS_ADAPTIVE) continue;
+        s.sparse = true;
+        if (!explore(&s, true)) return false;
     }
     return true;
 }

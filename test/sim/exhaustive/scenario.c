@@ -6,6 +6,8 @@
 static const char *const kind_name[] = {"pull", "push", "set", "localize", "begin", "end"};
 static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
+#define SPARSE "sparse "
+
 static bool parse_call(struct scenario *s, const char **at)
 {
     for (int k = 0; k < CALL_KINDS && s->calls < SCENARIO_CALLS_MAX; k++) {
@@ -31,6 +33,8 @@ bool scenario_parse(struct scenario *s, const char *text)
         text += length + 1;
         break;
     }
+    s->sparse = strncmp(text, SPARSE, strlen(SPARSE)) == 0;
+    if (s->sparse) text += strlen(SPARSE);
     for (const char *at = text; *at;) {
         if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' || s->workers == SCENARIO_WORKERS_MAX)
             return false;
@@ -49,8 +53,8 @@ bool scenario_parse(struct scenario *s, const char *text)
 const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
 {
     bool is_usual = s->technique == LOCUS_RELOCATE;
-    size_t at =
-        (size_t)snprintf(text, bytes, "%s%s", is_usual ? "" : technique_name[s->technique], is_usual ? "" : " ");
+    size_t at = (size_t)snprintf(text, bytes, "%s%s%s", is_usual ? "" : technique_name[s->technique],
+                                 is_usual ? "" : " ", s->sparse ? SPARSE : "");
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

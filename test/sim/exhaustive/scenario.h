@@ -31,6 +31,7 @@ struct scenario_call {
 
 struct scenario {
     enum locus_technique technique;
+    bool sparse; /* the governor lets pokes ride along */
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
     unsigned calls;
@@ -38,7 +39,7 @@ struct scenario {
 };
 
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before them the technique, if
- * it is not relocate: "adaptive 0:begin,push,end 1:begin,pull". False: no such scenario. */
+ * it is not relocate: "adaptive 0:begin,push,end 1:begin,pull"; or "adaptive sparse ...". False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

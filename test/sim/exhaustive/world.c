@@ -131,6 +131,7 @@ static void open_node(unsigned rank)
                                    .workers = n->workers ? n->workers : 1,
                                    .window_bytes = 1 << 20};
     if (store_open(&store[rank], &config) || shard_init(&n->shard, &c)) abort();
+    n->shard.rounds.governor.rounds_are_sparse = scenario.sparse;
 }
 
 static void prepare_call(unsigned i)

@@ -141,7 +141,7 @@ TEST(governor, does_not_look_ahead_of_a_worker_that_stands)
 
 static void carry(struct governor *g, unsigned rounds, uint64_t intents)
 {
-    for (unsigned i = 0; i < rounds; i++) governor_carries(g, intents);
+    for (unsigned i = 0; i < rounds; i++) governor_carries(g, intents, 1);
 }
 
 TEST(governor, judges_by_many_rounds_whether_they_carry_few_intents)
@@ -156,6 +156,16 @@ TEST(governor, judges_by_many_rounds_whether_they_carry_few_intents)
     CHECK(!g.rounds_are_sparse);
     carry(&g, GOVERNOR_JUDGED_ROUNDS, GOVERNOR_FEW_INTENTS);
     CHECK(g.rounds_are_sparse);
+    governor_fini(&g);
+}
+
+TEST(governor, takes_a_round_for_the_several_that_it_stands_for)
+{
+    struct governor g = opened();
+    for (unsigned i = 0; i < GOVERNOR_JUDGED_ROUNDS / 8; i++) governor_carries(&g, 8 * GOVERNOR_FEW_INTENTS, 8);
+    CHECK(g.rounds_are_sparse);
+    for (unsigned i = 0; i < GOVERNOR_JUDGED_ROUNDS / 8; i++) governor_carries(&g, 8 * GOVERNOR_FEW_INTENTS + 1, 8);
+    CHECK(!g.rounds_are_sparse);
     governor_fini(&g);
 }
 

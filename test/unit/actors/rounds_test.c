@@ -150,7 +150,7 @@ struct ride {
 static void all_turn(struct world *w)
 {
     for (int i = 0; i < 3; i++) {
-        for (unsigned n = 0; n < NODES; n++) shard_turn(&w->node[n].shard, w->now_ns);
+        for (unsigned n = 0; n < w->nodes; n++) shard_turn(&w->node[n].shard, w->now_ns);
         world_deliver_all(w);
     }
 }
@@ -186,7 +186,7 @@ static struct ride open_ride(void)
         all_turn(r.w);
     }
     CHECK_EQ(r.s->rounds.governor.ahead[0], 2 * CLOCKS_A_PAUSE);
-    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 1);
+    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 1, 1);
     CHECK(r.s->rounds.governor.rounds_are_sparse);
     return r;
 }
@@ -290,16 +290,18 @@ TEST(rounds, count_the_intents_that_they_carry)
     close_ride(&r);
 }
 
-TEST(rounds, that_synchronize_do_not_tell_whether_rounds_carry_few_intents)
+TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_them)
 {
     struct ride r = open_ride();
     const struct governor *g = &r.s->rounds.governor;
-    uint64_t rounds = g->rounds;
+    uint64_t rounds = g->rounds, intents = g->intents;
+    r.s->rounds.window[0] = 2 * timing_quantile(2);
     intend(&r, CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
-    CHECK_EQ(g->rounds, rounds);
+    CHECK_EQ(g->rounds, rounds + CLOCKS_A_PAUSE / 2);
+    CHECK_EQ(g->intents, intents + 1);
     close_ride(&r);
 }
 
@@ -307,11 +309,11 @@ TEST(rounds, that_synchronize_do_not_tell_whether_rounds_carry_few_intents)
 static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
 {
     struct shard *owner = &r->w->node[1].shard;
-    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, intents);
+    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, intents, 1);
     owner->rounds.governor.due_ns = r->w->now_ns + 1;
     uint64_t before = owner->counters.rounds;
     rounds_unwant(owner, r->shared.index);
-    CHECK_EQ(shard_turn(owner, r->w->now_ns), owner->rounds.governor.rounds_are_sparse ? r->w->now_ns + 1 : UINT64_MAX);
+    shard_turn(owner, r->w->now_ns);
     return owner->counters.rounds - before;
 }
 
@@ -320,10 +322,58 @@ TEST(rounds, that_synchronize_take_along_pokes_where_rounds_carry_few_intents)
     struct ride r = open_ride();
     struct shard *owner = &r.w->node[1].shard;
     CHECK_EQ(expire_at_owner(&r, 1), 0);
+    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
     r.w->now_ns++;
     shard_turn(owner, r.w->now_ns);
     all_turn(r.w);
     CHECK(location_of(r.s, r.shared).is_here);
+    close_ride(&r);
+}
+
+/* Its node says so at once. */
+static void say_intent(struct world *w, unsigned node, uint64_t index, bool begins)
+{
+    struct shard *s = &w->node[node].shard;
+    if (begins)
+        rounds_want(s, index);
+    else
+        rounds_unwant(s, index);
+    s->rounds.governor.due_ns = 0;
+    shard_turn(s, w->now_ns);
+    world_deliver_all(w);
+}
+
+/* It waits in the list of a holder that leaves; by then it is for another, whose turn is over. */
+TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
+    struct shard *owner = &w->node[1].shard;
+    struct spot shared = store_spot(&w->node[0].store, key_of_home(w, 1));
+    w->now_ns = 1;
+    rounds_want(owner, shared.index);
+    say_intent(w, 0, shared.index, true);
+    say_intent(w, 2, shared.index, true);
+    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, 1, 1);
+    owner->rounds.governor.due_ns = 1000;
+    rounds_unwant(owner, shared.index);
+    say_intent(w, 0, shared.index, false); /* a poke for node 2 */
+    say_intent(w, 0, shared.index, true);
+    say_intent(w, 2, shared.index, false);
+    CHECK_EQ(shard_turn(owner, w->now_ns), 1000);
+    uint64_t before = owner->counters.rounds;
+    w->now_ns = 1000;
+    while (shard_turn(owner, w->now_ns) == w->now_ns) continue;
+    CHECK_EQ(owner->counters.rounds, before + 1);
+    all_turn(w);
+    CHECK(location_of(&w->node[0].shard, shared).is_here);
+    world_free(w);
+}
+
+TEST(rounds, that_carry_a_poke_do_not_wait_where_intents_are_acted_on_at_once)
+{
+    struct ride r = open_ride();
+    r.w->node[1].shard.acts_immediately = true;
+    CHECK_EQ(expire_at_owner(&r, 1), 1);
     close_ride(&r);
 }
 
@@ -404,7 +454,7 @@ TEST(rounds, that_synchronize_leave_later_intents_alone)
 TEST(rounds, that_carry_many_intents_take_none_along)
 {
     struct ride r = open_ride();
-    for (int i = 0; i < 2 * GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 100);
+    for (int i = 0; i < 2 * GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 100, 1);
     intend(&r, 2 * CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
