@@ -91,6 +91,7 @@ static bool explore(const struct scenario *s, bool talks)
     return r.end != SEARCH_VIOLATION;
 }
 
+/* Adaptive ones twice: pokes go at once, or ride along. */
 static bool explore_these(const char *const text[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
