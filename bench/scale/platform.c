@@ -1,6 +1,7 @@
 #include "platform.h"
 
 #include "actors/mailbox.h"
+#include "actors/outbox.h"
 #include "actors/shard.h"
 #include "cluster.h"
 #include "events.h"
@@ -33,12 +34,11 @@ struct reactor {
     struct mailbox mailbox;
     struct request *current; /* taken out, and waiting for a window */
     struct frame *first, *last;
-    struct frame **open; /* [nodes] under construction */
-    uint64_t *spoke_ns;  /* [nodes] when a frame last left */
-    unsigned *said_to;   /* peers with an open frame */
-    unsigned said_count;
-    double now;  /* within a turn */
-    double owed; /* of the frame that is served next: passes when the shard has looked at the clock */
+    struct frame **open;  /* [nodes] under construction */
+    uint64_t *spoke_ns;   /* [nodes] when a frame last left */
+    struct outbox outbox; /* of the peers with an open frame */
+    double now;           /* within a turn */
+    double owed;          /* of the frame that is served next: passes when the shard has looked at the clock */
     uint64_t busy_until;
     uint64_t turn_ns; /* of the next turn, NEVER: none is due */
     uint64_t due_ns;  /* when the shard wants one */
@@ -206,10 +206,12 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
 {
     struct frame *f = calloc(1, sizeof *f);
     if (!f) abort();
+    f->room = FRAME_ROOM;
+    f->body = malloc(f->room);
+    if (!f->body) abort();
     f->from = r->node;
     f->to = peer;
     f->header = (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = r->shard.store->home.view};
-    r->said_to[r->said_count++] = peer;
     r->open[peer] = f;
     return f;
 }
@@ -217,23 +219,21 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
 static void make_room(struct frame *f, uint32_t bytes)
 {
     if (f->header.body_bytes + bytes <= f->room) return;
-    while (f->header.body_bytes + bytes > f->room) f->room = f->room ? 2 * f->room : FRAME_ROOM;
+    while (f->header.body_bytes + bytes > f->room) f->room = 2 * f->room;
     f->body = realloc(f->body, f->room);
     if (!f->body) abort();
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
 {
     struct reactor *r = context;
     struct frame *f = r->open[peer] ? r->open[peer] : new_frame(r, peer);
     uint32_t bytes = (uint32_t)wire_entry_bytes(length);
     if (f->header.count > 0 && f->header.body_bytes + bytes > LINK_FRAME_BYTES) {
         send_frame(r, f);
-        r->said_count--; /* it is said once more */
-        for (unsigned i = 0; i < r->said_count; i++)
-            if (r->said_to[i] == peer) r->said_to[i] = r->said_to[r->said_count];
         f = new_frame(r, peer);
     }
+    outbox_say(&r->outbox, peer, until_ns);
     make_room(f, bytes);
     charge(r, sim.model.entry_out + sim.model.row_byte * sizeof(float) * length);
     struct wire_entry *e = (void *)(f->body + f->header.body_bytes);
@@ -301,14 +301,18 @@ static void serve_requests(struct reactor *r)
     }
 }
 
+static void leave(void *reactor, unsigned peer)
+{
+    struct reactor *r = reactor;
+    struct frame *f = r->open[peer];
+    r->open[peer] = NULL;
+    send_frame(r, f);
+}
+
 static void flush(struct reactor *r)
 {
-    while (r->said_count > 0) {
-        unsigned peer = r->said_to[--r->said_count];
-        struct frame *f = r->open[peer];
-        r->open[peer] = NULL;
-        send_frame(r, f);
-    }
+    outbox_flush(&r->outbox, (uint64_t)r->now, leave, r);
+    if (outbox_due_ns(&r->outbox) < r->due_ns) r->due_ns = outbox_due_ns(&r->outbox);
 }
 
 static void work(struct reactor *r)
@@ -447,7 +451,7 @@ static void free_reactor(struct reactor *r)
     }
     free(r->open);
     free(r->spoke_ns);
-    free(r->said_to);
+    outbox_fini(&r->outbox);
     free(r);
 }
 
@@ -457,8 +461,7 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
     r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
-    r->said_to = calloc(sim.nodes, sizeof *r->said_to);
-    if (!r->open || !r->spoke_ns || !r->said_to || !mailbox_init(&r->mailbox)) return -ENOMEM;
+    if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) || !mailbox_init(&r->mailbox)) return -ENOMEM;
     if (start->store->marks) {
         start->store->marks[0].context = r;
         start->store->marks[0].notify = wake_for_marks;

@@ -76,7 +76,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }
-    struct wire_entry *e = s->port->entry(s->port->context, to.owner, length);
+    struct wire_entry *e = s->port->entry(s->port->context, to.owner, length, 0);
     if (!e) return true; /* that link has failed: the request ends when the shard is told */
     e->operation = asked[r->kind];
     e->owner = item->peer;
@@ -212,7 +212,7 @@ void access_go_on(struct shard *s)
 static struct wire_entry *answer(struct shard *s, struct spot spot, const struct wire_entry *to, uint8_t operation,
                                  uint32_t length)
 {
-    struct wire_entry *e = s->port->entry(s->port->context, to->origin, length);
+    struct wire_entry *e = s->port->entry(s->port->context, to->origin, length, 0);
     if (!e) return NULL;
     e->operation = operation;
     e->owner = (uint16_t)s->rank;

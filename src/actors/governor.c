@@ -25,6 +25,7 @@ static uint64_t platform_ns(const struct governor *g, uint64_t rounds, uint64_t 
 
 void governor_spent(struct governor *g, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
 {
+    g->spent_rounds += rounds;
     g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
 }
 
@@ -39,12 +40,25 @@ void governor_served(struct governor *g, uint64_t now_ns, uint64_t cpu_ns, unsig
     g->served_at_ns = now_ns;
 }
 
+/* Those of others that end here are about as many as ours. */
+static uint64_t pause_for_rounds(const struct governor *g)
+{
+    uint64_t pause = GOVERNOR_ROUNDS_FACTOR * 2 * g->spent_rounds * g->round_ns;
+    if (!g->rounds_are_sparse) return 0;
+    return pause < GOVERNOR_ROUNDS_NS_MAX ? pause : GOVERNOR_ROUNDS_NS_MAX;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static uint64_t take_pause(struct governor *g)
 {
     uint64_t most = g->cost_ns + GOVERNOR_SERVED_NS_MAX, served = g->served_ns < most ? g->served_ns : most;
-    uint64_t pause = GOVERNOR_FACTOR * (g->cost_ns + served);
-    g->cost_ns = g->served_ns = 0;
-    return pause > g->pause_ns ? pause : g->pause_ns;
+    uint64_t pause = larger(GOVERNOR_FACTOR * (g->cost_ns + served), pause_for_rounds(g));
+    g->cost_ns = g->spent_rounds = g->served_ns = 0;
+    return larger(pause, g->pause_ns);
 }
 
 /* The clocks that passed since the last time, of each worker; returns the most. */
@@ -83,12 +97,13 @@ void governor_carries(struct governor *g, uint64_t intents, unsigned rounds)
 void governor_pause(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
 {
     locus_clock *passed = g->ahead; /* until the pause is known */
-    uint64_t pause = take_pause(g), clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed));
+    uint64_t clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed)), pause = larger(take_pause(g), clocks);
     uint64_t since = now_ns - g->began_ns;
-    if (pause < clocks) pause = clocks;
     double pauses = pause < since ? (double)pause / (double)since : 1;
+    g->ahead_ns = GOVERNOR_AHEAD_PAUSES * (pause < since ? pause : since);
+    g->lasts_ns = pause;
     for (unsigned w = 0; w < g->workers; w++)
-        g->ahead[w] = passed[w] > 0 ? (locus_clock)(2 * pauses * (double)passed[w]) : 0;
+        g->ahead[w] = passed[w] > 0 ? (locus_clock)(GOVERNOR_AHEAD_PAUSES * pauses * (double)passed[w]) : 0;
     g->began_ns = now_ns;
     g->due_ns = now_ns + pause;
 }

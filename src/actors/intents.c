@@ -398,9 +398,10 @@ static locus_clock clock_of(const struct intents *all, unsigned worker)
     return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
-static void begin_due(struct intents *all, struct worker_intents *w, locus_clock now, locus_clock window,
-                      const struct intent_events *events)
+static void begin_due(struct intents *all, unsigned worker, locus_clock window, const struct intent_events *events)
 {
+    struct worker_intents *w = &all->worker[worker];
+    locus_clock now = clock_of(all, worker);
     struct together begins = {.events = events, .event = events->begin, .count = 0};
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < window) {
         struct intent_batch *b = pop(&w->waiting);
@@ -421,13 +422,29 @@ static void publish(locus_clock *to, locus_clock clock)
     if (__atomic_load_n(to, __ATOMIC_RELAXED) != clock) __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
+/* What is due, of all workers; then what rides along, the sooner the earlier: a key that several want is wanted by the first. */
+static void begin_all(struct intents *all, const struct intent_events *events)
+{
+    bool some_ride = false;
+    for (unsigned worker = 0; worker < all->workers; worker++) {
+        begin_due(all, worker, events->window(events->context, worker), events);
+        some_ride |= events->ahead(events->context, worker) > 0;
+    }
+    for (; some_ride && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
+        for (unsigned worker = 0; worker < all->workers; worker++) {
+            locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) / INTENTS_EIGHTHS;
+            if (ahead > 0) begin_due(all, worker, events->window(events->context, worker) + ahead, events);
+        }
+    }
+    all->eighths = 0;
+}
+
 static void look_at(struct intents *all, unsigned worker, const struct intent_events *events)
 {
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
-    locus_clock window = events->window(events->context, worker), now = clock_of(all, worker);
-    begin_due(all, w, now, window + events->ahead(events->context, worker), events);
-    end_until(w, now, events);
+    locus_clock window = events->window(events->context, worker);
+    end_until(w, clock_of(all, worker), events);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;
     publish(&note->window, window);
@@ -437,6 +454,7 @@ static void look_at(struct intents *all, unsigned worker, const struct intent_ev
 void intents_turn(struct intents *all, const struct intent_events *events)
 {
     read_streams(all, events);
+    begin_all(all, events);
     for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, events);
 }
 

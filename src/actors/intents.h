@@ -54,8 +54,11 @@ struct worker_intents {
     struct clock_heap waiting, active; /* by start, by end */
 };
 
+enum { INTENTS_EIGHTHS = 8 };
+
 struct intents {
     unsigned workers;
+    uint32_t eighths;                /* of `ahead`: so far beyond the window starts what begins just now */
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys that wait, of the whole node */
     struct intent_stream *arrived;   /* atomic: opened, not yet known to the shard */

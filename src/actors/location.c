@@ -19,11 +19,15 @@ void location_learn(struct shard *s, struct spot spot, unsigned owner, uint64_t 
     directory_publish(spot_word(spot), directory_elsewhere(owner, epoch));
 }
 
+/* Half of its patience is for whoever comes next. */
 static void forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
-    struct wire_entry *on = s->port->entry(s->port->context, to.owner, e->length);
+    struct wire_entry half = *e;
+    if (e->operation == WIRE_ENTRY) half.tag /= 2;
+    struct wire_entry *on = s->port->entry(s->port->context, to.owner, e->length, shard_can_wait_until(s, &half));
     if (!on) return; /* that link has failed: the shard will be told */
     memcpy(on, e, wire_entry_bytes(e->length));
+    on->tag = half.tag;
     on->owner = (uint16_t)to.owner;
     on->epoch = to.epoch;
     if (on->hops < UINT8_MAX) on->hops++;
@@ -67,17 +71,25 @@ const char *location_pass_on(struct shard *s, unsigned peer, const struct wire_e
     return NULL;
 }
 
-void location_announce(struct shard *s, struct spot spot, locus_key key)
+/* Where rows follow each intent, or a worker's call, the next who wants it is soon on its way. */
+static uint64_t may_learn_by(const struct shard *s, const struct wire_entry *request)
+{
+    if (request->operation != WIRE_ENTRY || s->technique != LOCUS_ADAPTIVE) return 0;
+    uint64_t soon = s->now_ns + LOCATION_WAIT_NS, patience = shard_can_wait_until(s, request);
+    return patience > soon ? patience : soon;
+}
+
+void location_announce(struct shard *s, struct spot spot, const struct wire_entry *request)
 {
     unsigned home = spot_home(spot);
     struct location l = location_of(s, spot);
     if (home == s->rank || home == l.owner) return;
-    struct wire_entry *e = s->port->entry(s->port->context, home, 0);
+    struct wire_entry *e = s->port->entry(s->port->context, home, 0, may_learn_by(s, request));
     if (!e) return;
     e->operation = WIRE_LOCATION;
     e->owner = (uint16_t)l.owner;
     e->origin = (uint16_t)s->rank;
-    e->key = key;
+    e->key = request->key;
     e->epoch = l.epoch;
 }
 

@@ -1,6 +1,7 @@
 #include "actors/reactor.h"
 
 #include "actors/mailbox.h"
+#include "actors/outbox.h"
 #include "actors/shard.h"
 #include "clock.h"
 #include "error.h"
@@ -27,9 +28,7 @@ struct reactor {
     struct port port;
     struct uring *uring;
     struct link **link; /* [nodes]; NULL for ourselves */
-    unsigned *said_to;  /* [nodes] peers with entries since the last flush, each once: */
-    bool *is_said_to;   /* [nodes] */
-    unsigned said_count;
+    struct outbox outbox;
     struct inbox *inbox; /* [workers] */
     unsigned nodes, workers;
     size_t unsubmitted_bytes; /* of entries since the last submission within a turn */
@@ -54,7 +53,7 @@ struct reactor {
 
 /* The port: what the shard's actors ask of the world. */
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
 {
     struct reactor *r = context;
     /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has filled it in, it must
@@ -64,10 +63,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
         uring_submit(r->uring);
     }
     r->unsubmitted_bytes += wire_entry_bytes(length);
-    if (!r->is_said_to[peer]) {
-        r->is_said_to[peer] = true;
-        r->said_to[r->said_count++] = peer;
-    }
+    outbox_say(&r->outbox, peer, until_ns);
     return link_entry(r->link[peer], length);
 }
 
@@ -167,11 +163,10 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
         r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
-        r->said_to = calloc(r->nodes, sizeof *r->said_to);
-        r->is_said_to = calloc(r->nodes, sizeof *r->is_said_to);
     }
-    int rc = r && r->link && r->inbox && r->said_to && r->is_said_to ? open_parts(r, c)
-                                                                     : error_set(-ENOMEM, "no memory for a reactor");
+    int rc = r && r->link && r->inbox && outbox_init(&r->outbox, r->nodes) == 0
+                 ? open_parts(r, c)
+                 : error_set(-ENOMEM, "no memory for a reactor");
     if (rc) close_unused(r, c);
     *out = r;
     return rc;
@@ -192,8 +187,7 @@ void reactor_free(struct reactor *r)
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r->link);
-    free(r->said_to);
-    free(r->is_said_to);
+    outbox_fini(&r->outbox);
     free(r);
 }
 
@@ -225,14 +219,16 @@ static unsigned serve_inboxes(struct reactor *r)
     return served;
 }
 
-/* A turn without news costs the same however many peers there are. */
-static void flush_links(struct reactor *r)
+static void flush_link(void *reactor, unsigned peer)
 {
-    for (unsigned i = 0; i < r->said_count; i++) {
-        r->is_said_to[r->said_to[i]] = false;
-        link_flush(r->link[r->said_to[i]]);
-    }
-    r->said_count = 0;
+    struct reactor *r = reactor;
+    link_flush(r->link[peer]);
+}
+
+/* A turn without news costs the same however many peers there are. */
+static void flush_links(struct reactor *r, uint64_t now)
+{
+    outbox_flush(&r->outbox, now, flush_link, r);
     uring_submit(r->uring);
 }
 
@@ -240,7 +236,7 @@ static void for_all_links(struct reactor *r, void (*say)(struct link *, const st
 {
     for (unsigned peer = 0; peer < r->nodes; peer++)
         if (r->link[peer]) say(r->link[peer], r);
-    flush_links(r);
+    uring_submit(r->uring);
 }
 
 static void say_lost(struct link *l, const struct reactor *r)
@@ -297,6 +293,7 @@ static void sleep_until_news(struct reactor *r)
 {
     uint64_t until = uring_next_tick_ns(r->uring);
     if (r->due_ns < until) until = r->due_ns;
+    if (outbox_due_ns(&r->outbox) < until) until = outbox_due_ns(&r->outbox);
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
     /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one of us sees the
      * other. */
@@ -322,7 +319,7 @@ static void *run(void *argument)
         handle_loss(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);
-        flush_links(r);
+        flush_links(r, now);
         uring_tick(r->uring, now);
         if (work > 0)
             busy = now;

@@ -2,9 +2,9 @@
  * reactor.h - the thread of one shard: takes requests from the workers' mailboxes and frames from the links, lets the
  * shard serve them, sends what came of it, and sleeps when there is nothing to do.
  *
- * A turn handles everything that has arrived, then sends at once what it produced for each peer. A reactor that was busy
- * within the last REACTOR_SPIN_NS polls; then it sleeps in its ring and costs nothing. Who posts to a sleeping reactor
- * wakes it, once; who posts to one that polls does not. Where threads outnumber cores a polling reactor yields its core
+ * A turn handles everything that has arrived, then sends what it produced for each peer (but what can wait: outbox.h). A
+ * reactor that was busy within the last REACTOR_SPIN_NS polls; then it sleeps in its ring and costs nothing. Who posts to a
+ * sleeping reactor wakes it, once; who posts to one that polls does not. Where threads outnumber cores a polling reactor yields its core
  * on each round, so that it does not starve the worker it waits for.
  *
  * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose from any thread

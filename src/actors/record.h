@@ -37,10 +37,11 @@ struct record {
     bool has_set;    /* it carries what the item sets; */
     bool is_awaited; /* quiesce must wait for its answer */
     bool is_later;   /* changed since it left */
-    bool is_poked;
-    uint8_t queued;  /* enum rounds_class bits: among what the next rounds send */
-    uint16_t source; /* who gave us the replica */
-    uint16_t owner;  /* of the row that we hold a replica of, as far as known; */
+    bool is_poked : 1;
+    uint8_t eighths : 3; /* its intent rides along, and starts so far beyond the window: intents.h */
+    uint8_t queued;      /* enum rounds_class bits: among what the next rounds send */
+    uint16_t source;     /* who gave us the replica */
+    uint16_t owner;      /* of the row that we hold a replica of, as far as known; */
     uint16_t holders, holder_room;
     uint64_t epoch; /* of that ownership */
     uint64_t version;
@@ -67,8 +68,9 @@ struct record {
 struct holder {
     uint16_t node;
     bool is_poked;
-    bool is_queued; /* for a refresh */
-    uint64_t seen;  /* the version last sent to it */
+    bool is_queued;      /* for a refresh */
+    uint32_t brought_us; /* when it last got the row, modulo 2^32; */
+    uint64_t seen;       /* the version that it has */
 };
 
 /* Nothing is remembered any more. */

@@ -13,14 +13,14 @@
 static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request, uint64_t epoch, uint32_t length)
 {
     unsigned to = request->origin;
-    struct wire_entry *e = s->port->entry(s->port->context, to, length);
+    struct wire_entry *e = s->port->entry(s->port->context, to, length, 0);
     if (!e) return NULL;
     e->operation = WIRE_ROW;
     e->owner = (uint16_t)to;
     e->origin = (uint16_t)s->rank;
     e->flags = request->operation == WIRE_LOCALIZE ? WIRE_LOCALIZED : WIRE_ANSWERS;
     e->length = length;
-    e->tag = request->tag;
+    if (request->operation == WIRE_LOCALIZE) e->tag = request->tag;
     e->key = request->key;
     e->epoch = epoch;
     return e;
@@ -66,7 +66,7 @@ void relocation_give(struct shard *s, struct spot spot, const struct wire_entry 
     if (!then || !leave_to_holder(s, spot, request, epoch, *then, next)) take_into_frame(s, spot, request, epoch, next);
     if (request->operation == WIRE_ENTRY) rounds_answered(s, request->origin); /* which may hold an older replica */
     shard_count(&s->counters.relocated_out, 1);
-    location_announce(s, spot, request->key);
+    location_announce(s, spot, request);
     struct record *r = standing->wanted ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
     if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
@@ -98,9 +98,10 @@ static void serve_parked(struct shard *s, struct record *r)
         next = p->next;
         s->parked_bytes -= wire_entry_bytes(p->entry.length);
         histogram_add(&s->histograms.parked, s->now_ns - p->since_ns);
-        if (p->entry.operation == WIRE_ENTRY)
+        if (p->entry.operation == WIRE_ENTRY) {
+            p->entry.tag = 0; /* it has waited */
             owner_entry(s, p->peer, &p->entry);
-        else
+        } else
             access_serve(s, p->peer, &p->entry);
         free(p);
     }

@@ -63,7 +63,7 @@ static unsigned words_of_peers(const struct shard *s)
 /* May intents and pokes wait for a round that synchronizes, or begin with it? */
 static bool some_ride_along(const struct shard *s)
 {
-    return s->rounds.governor.rounds_are_sparse && !s->acts_immediately;
+    return s->rounds.governor.rounds_are_sparse;
 }
 
 static bool is_urgent(const struct shard *s, const struct peer_round *p)
@@ -98,6 +98,12 @@ void rounds_queue_refresh(struct shard *s, unsigned node, uint64_t index)
 {
     list_push(s, &s->rounds.peer[node].refresh, index);
     note_peer(s, node);
+}
+
+void rounds_put_off(struct shard *s, uint64_t index)
+{
+    marks_set(s->marks, index);
+    s->rounds.puts_off = true;
 }
 
 void rounds_queue_poke(struct shard *s, struct record *r, unsigned node)
@@ -230,6 +236,13 @@ void rounds_fetch_found(void *shard, uint64_t index)
     if (standing->epoch == 0) word_fetch(shard_spot(s, index));
 }
 
+/* In this turn, that is, or the round was full: what waits for the end of one has less time left than it had. */
+static bool is_said_soon(const struct shard *s, struct spot spot)
+{
+    struct location l = location_of(s, spot);
+    return !l.is_here && !s->rounds.peer[l.owner].is_under_way;
+}
+
 void rounds_want(void *shard, uint64_t index)
 {
     struct shard *s = shard;
@@ -238,7 +251,9 @@ void rounds_want(void *shard, uint64_t index)
     struct spot spot = shard_spot(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, spot).is_here) return;
-    queue_what_must_be_said(s, r ? r : record_get(&s->records, index), spot);
+    if (!r) r = record_get(&s->records, index);
+    r->eighths = is_said_soon(s, spot) ? s->intents.eighths & (INTENTS_EIGHTHS - 1) : 0;
+    queue_what_must_be_said(s, r, spot);
 }
 
 /* A replica of which nothing must be said but that its intent has expired. As above, without a look at the word. */
@@ -253,7 +268,11 @@ void rounds_unwant(void *shard, uint64_t index)
     struct shard *s = shard;
     if (--s->records.standing[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
-    if (!r) return;       /* the row is here, and nobody holds a replica */
+    if (!r) return;                    /* the row is here, and nobody holds a replica */
+    if (r->is_out && !r->is_awaited) { /* it asks for what nobody wants any more, and must give back */
+        r->is_awaited = true;
+        s->rounds.awaited++;
+    }
     if (r->holders > 0) { /* it is here */
         owner_consider(s, r);
         return;
@@ -318,6 +337,8 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
     struct spot spot = shard_spot(s, r->index);
     struct location l = location_of(s, spot);
     uint8_t flags = entry_flags(s, r, spot, l);
+    uint64_t patience_us = s->rounds.takes_along ? governor_eighths_us(&s->rounds.governor, r->eighths) : 0;
+    r->eighths = 0;
     if (l.is_here || r->is_out || (!flags && !r->is_poked && !r->wants_row)) return 0;
     if (l.owner != peer) {
         if (l.owner != s->rank) queue_entry(s, r, l.owner, class);
@@ -327,7 +348,7 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
     bool is_gone = flags & WIRE_END && had_replica &&
                    forget_clean(s, spot, directory_elsewhere(l.owner, l.epoch), &flags);
     uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? spot.part->length : 0;
-    struct wire_entry *e = s->port->entry(s->port->context, peer, length);
+    struct wire_entry *e = s->port->entry(s->port->context, peer, length, 0);
     if (e) {
         e->operation = WIRE_ENTRY;
         e->owner = (uint16_t)l.owner;
@@ -335,6 +356,8 @@ static size_t emit_entry(struct shard *s, struct record *r, unsigned peer, enum 
         e->flags = flags;
         e->length = length;
         e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
+        if (flags == WIRE_BEGIN)
+            e->tag = (uint32_t)(patience_us < WIRE_PATIENCE_US_MAX ? patience_us : WIRE_PATIENCE_US_MAX);
         e->epoch = l.epoch;
         e->version = had_replica && !r->wants_row ? r->version : 0;
     }
@@ -414,7 +437,7 @@ static locus_clock clock_of(const struct shard *s, unsigned worker)
 
 static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
 {
-    struct wire_entry *e = s->port->entry(s->port->context, peer, 0);
+    struct wire_entry *e = s->port->entry(s->port->context, peer, 0, 0);
     if (!e) return;
     e->operation = operation;
     e->owner = e->origin = (uint16_t)s->rank;
@@ -444,7 +467,8 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds.going_on += p->goes_on;
     if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
     if (all) s->rounds.sync_bytes += bytes;
-    if (s->rounds.intents) governor_carries(&s->rounds.governor, s->rounds.intents, s->rounds.instead_of);
+    if (s->rounds.intents && !s->acts_immediately)
+        governor_carries(&s->rounds.governor, s->rounds.intents, s->rounds.instead_of);
     p->is_under_way = true;
     p->refreshes |= p->owes;
     p->owes = false;
@@ -545,6 +569,11 @@ static bool marks_wait(const struct shard *s)
     return s->marks && !marks_are_empty(s->marks);
 }
 
+static bool marks_are_due(const struct shard *s)
+{
+    return marks_wait(s) && (s->now_ns >= s->rounds.marks_ns || s->rounds.settles > 0);
+}
+
 static bool all_peers(const struct shard *s, bool (*holds)(const struct peer_round *))
 {
     for (unsigned peer = 0; peer < s->nodes; peer++)
@@ -632,17 +661,20 @@ static void say_what_waits(struct shard *s, bool sync)
     uint64_t began = counts ? s->port->cpu_ns(s->port->context) : 0, before = s->counters.rounds;
     begin_rounds(s, sync);
     uint64_t rounds = s->counters.rounds - before;
-    if (rounds == 0) return;
-    if (counts) governor_spent(g, s->port->cpu_ns(s->port->context) - began, rounds, s->rounds.sync_bytes);
-    s->rounds.sync_bytes = 0;
-    if (sync) governor_pause(g, s->port->now_ns(s->port->context), s->intents.clock);
+    if (rounds > 0 && counts)
+        governor_spent(g, s->port->cpu_ns(s->port->context) - began, rounds, s->rounds.sync_bytes);
+    if (rounds > 0) s->rounds.sync_bytes = 0;
+    if (!sync) return;
+    if (rounds > 0) governor_pause(g, s->port->now_ns(s->port->context), s->intents.clock);
+    s->rounds.marks_ns = s->rounds.puts_off ? s->now_ns + governor_recent_ns(g) : 0;
+    s->rounds.puts_off = false;
 }
 
 /* Will this turn, for something that need not be said at once? */
 static bool will_synchronize(const struct shard *s)
 {
     if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
-    if (marks_wait(s)) return true;
+    if (marks_are_due(s)) return true;
     if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
     for (unsigned word = 0; word < words_of_peers(s); word++) {
         for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
@@ -657,7 +689,7 @@ uint64_t rounds_turn(struct shard *s)
     struct rounds *all = &s->rounds;
     look_at_windows(s);
     if (all->settles > 0 && s->marks && settles_replicas(s)) ask_for_rounded(s);
-    bool waits = all->waiting > 0 || all->settles > 0 || marks_wait(s);
+    bool waits = all->waiting > 0 || all->settles > 0 || marks_are_due(s);
     bool sync = governor_allows(&all->governor, s->now_ns) || all->settles > 0;
     if (waits) say_what_waits(s, sync);
     if (all->settles > 0) complete_settled(s);
@@ -666,7 +698,8 @@ uint64_t rounds_turn(struct shard *s)
     if (peers_wait(s)) return s->now_ns;
     if (all->waiting == 0 && !s->marks_seen) return UINT64_MAX;
     if (!governor_allows(&all->governor, s->now_ns)) return all->governor.due_ns;
-    return will_synchronize(s) ? s->now_ns : UINT64_MAX;
+    if (will_synchronize(s)) return s->now_ns;
+    return s->marks_seen ? all->marks_ns : UINT64_MAX;
 }
 
 void rounds_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
@@ -707,7 +740,7 @@ static unsigned rounds_in_a_pause(const struct shard *s)
     locus_clock most = 1;
     for (unsigned w = 0; w < s->workers; w++) {
         locus_clock a_round = s->rounds.window[w] / WINDOW_OF_A_CLOCK;
-        locus_clock pause = governor_ahead(&s->rounds.governor, w, clock_of(s, w)) / 2;
+        locus_clock pause = governor_ahead(&s->rounds.governor, w, clock_of(s, w)) / GOVERNOR_AHEAD_PAUSES;
         locus_clock rounds = pause / (a_round > 1 ? a_round : 1);
         if (rounds > most) most = rounds;
     }

@@ -10,7 +10,8 @@
  *             over
  *   lazy      updates of replicas, expired intents; pokes to give, too, where rounds carry so little that they ride
  *             along (governor.h)
- *   refresh   rows of ours that changed, for their holders
+ *   refresh   rows of ours that changed, for their holders; but for those who got the row just now, where intents ride
+ *             along: the next time
  *
  * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts what they take in processor time of
  * this thread: where cores are shared the clock counts what others had, and replicas got several times as old. A replica that
@@ -74,6 +75,8 @@ struct rounds {
     uint64_t intents;        /* in the round that begins */
     unsigned instead_of;     /* so many rounds, as far as intents go, are those that begin in this turn */
     bool takes_along;        /* in this turn intents may ride along */
+    bool puts_off;           /* this turn left changes to a later synchronization: */
+    uint64_t marks_ns;       /*   marks alone are no reason for one before that */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
@@ -108,6 +111,8 @@ void rounds_queue_refresh(struct shard *, unsigned node, uint64_t index);
 /* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is there. */
 void rounds_answered(struct shard *, unsigned node);
 void rounds_queue_poke(struct shard *, struct record *, unsigned node);
+/* Some holders hear of the key's change only the next time that we synchronize. */
+void rounds_put_off(struct shard *, uint64_t index);
 
 /* Our entry came back to us, or its answer arrived with the row. */
 void rounds_entry_is_back(struct shard *, struct record *);

@@ -126,6 +126,13 @@ static inline size_t shard_entry_bytes_max(const struct store *s)
     return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
 }
 
+/* Until when can what the entry brings about wait for a frame that goes there anyhow (wire.h)? 0: it cannot. */
+static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
+{
+    if (e->operation != WIRE_ENTRY || e->flags != WIRE_BEGIN || e->tag == 0 || s->rounds.settles > 0) return 0;
+    return s->now_ns + UINT64_C(1000) * (e->tag < WIRE_PATIENCE_US_MAX ? e->tag : WIRE_PATIENCE_US_MAX);
+}
+
 /* Release: who sees what was counted last sees what was counted before (shard_add_counters). */
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {

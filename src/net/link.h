@@ -14,7 +14,8 @@
  * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send buffers of one frame each,
  *           from a pool of the ring, given back when sent. The pool keeps up to 4 MiB of them, 2 in any case. What is
  *           queued lies in buffers of at most twice its bytes, for a frame and the next are together more than a full
- *           one: at the very worst, with rows of up to 32,000 floats, 4 MiB and 8 more for each node of the cluster
+ *           one, and in one that is not flushed yet, maybe for a while (actors/outbox.h): at the very worst, with rows of
+ *           up to 32,000 floats, 4 MiB and 8 more for each node of the cluster
  * Waiting   never
  * Life      uring_add_link ... its end, of which the ring's owner is told when it is a failure; uring_fini frees it
  */

@@ -25,7 +25,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 4 };
+enum { WIRE_VERSION = 5 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -84,6 +84,10 @@ enum wire_flag {
     WIRE_FLAGS = 127,   /* all there are */
 };
 
+/* The tag of WIRE_BEGIN is its patience: microseconds that may pass until its answer leaves, so that both can wait for frames that
+ * go there anyhow. Who passes it on takes half of them. */
+enum { WIRE_PATIENCE_US_MAX = 100000 };
+
 enum wire_encoding { WIRE_BINARY32 };
 
 struct wire_entry {
@@ -94,7 +98,7 @@ struct wire_entry {
     uint8_t hops;      /* how often it was forwarded; stays at 255 */
     uint8_t flags;     /* enum wire_flag */
     uint32_t length;   /* floats that follow */
-    uint32_t tag;      /* names the operation at its origin; an answer carries the request's */
+    uint32_t tag; /* names the operation at its origin; an answer carries the request's. Of WIRE_BEGIN: its patience */
     uint64_t key;
     uint64_t epoch;
     uint64_t version;

@@ -50,6 +50,8 @@ struct nature {
     uint32_t frame_bytes;
     unsigned cut_rarity, linger_rarity;
     size_t window_bytes;
+    bool rides;        /* until enough rounds have been counted, intents ride along */
+    uint64_t round_ns; /* what a round takes, as the governor has it */
 };
 
 static struct {
@@ -83,6 +85,11 @@ static bool one_in(unsigned rarity)
     return rarity > 0 && dice_below(&sim.dice, rarity) == 0;
 }
 
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t some_ns(uint64_t below)
 {
     return below ? dice_throw(&sim.dice) % below : 0;
@@ -103,14 +110,18 @@ static void draw_nature(struct nature *n)
     n->cut_rarity = dice_below(d, 2) ? 1 + dice_below(d, 6) : 0;
     n->linger_rarity = dice_below(d, 2) ? 1 + dice_below(d, 5) : 0;
     n->window_bytes = one_in(4) ? WINDOW_SMALL_BYTES : 1 << 20;
+    n->rides = dice_below(d, 2);
+    n->round_ns = latency[dice_below(d, 5)];
 }
 
 static void draw_link(struct platform_link *l, unsigned from, unsigned to)
 {
     const struct nature *n = &sim.nature;
     unsigned factor = from == n->slow_node || to == n->slow_node || one_in(8) ? n->slow_factor : 1;
-    *l = (struct platform_link){
-        .leaves_ns = UINT64_MAX, .latency_ns = n->latency_ns * factor, .jitter_ns = n->jitter_ns * factor};
+    *l = (struct platform_link){.until_ns = UINT64_MAX,
+                                .leaves_ns = UINT64_MAX,
+                                .latency_ns = n->latency_ns * factor,
+                                .jitter_ns = n->jitter_ns * factor};
 }
 
 void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks *hooks, struct dice dice)
@@ -200,7 +211,7 @@ static void seal(unsigned shard, unsigned from, unsigned to)
     struct platform_link *l = &sim.link[shard][from][to];
     struct platform_frame *f = l->open;
     l->open = NULL;
-    l->leaves_ns = UINT64_MAX;
+    l->until_ns = l->leaves_ns = UINT64_MAX;
     if (l->dead) {
         free(f);
         return;
@@ -234,7 +245,7 @@ static void entry_is_complete(struct reactor *r)
     r->filling = NULL;
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
 {
     struct reactor *r = context;
     struct platform_link *l = &sim.link[r->number][r->node][peer];
@@ -245,6 +256,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     if (l->open && (l->open->header.body_bytes + bytes > l->open->room || one_in(sim.nature.cut_rarity)))
         seal(r->number, r->node, peer);
     if (!l->open) l->open = new_frame(r->shard.store, bytes);
+    l->until_ns = min_ns(l->until_ns, until_ns);
     struct wire_entry *e = (void *)(l->open->body + l->open->header.body_bytes);
     memset(e, 0, bytes);
     e->length = length;
@@ -373,7 +385,9 @@ static void flush(struct reactor *r)
     for (unsigned to = 0; to < sim.nodes; to++) {
         struct platform_link *l = &sim.link[r->number][r->node][to];
         if (!l->open) continue;
-        if (one_in(sim.nature.linger_rarity))
+        if (l->until_ns > platform_now_ns())
+            l->leaves_ns = l->until_ns;
+        else if (one_in(sim.nature.linger_rarity))
             l->leaves_ns = platform_now_ns() + some_ns(500); /* an earlier one is still being sent */
         else
             seal(r->number, r->node, to);
@@ -423,11 +437,6 @@ static void run_reactor(void *argument)
         if (sim.ended) return;
         turn(r);
     }
-}
-
-static uint64_t min_ns(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static struct {
@@ -544,8 +553,13 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
                                        .max_rounds_per_second = start->max_rounds_per_second,
                                        .clock = start->clock,
                                        .node_keys = start->node_keys,
+                                       .round_ns = sim.nature.round_ns,
                                        .window_bytes = sim.nature.window_bytes};
-    return shard_init(&r->shard, &shard);
+    int rc = shard_init(&r->shard, &shard);
+    bool can_ride = shard.technique != LOCUS_STATIC && shard.technique != LOCUS_FULL_REPLICATION &&
+                    !shard.acts_immediately;
+    r->shard.rounds.governor.rounds_are_sparse = sim.nature.rides && can_ride;
+    return rc;
 }
 
 /* cluster.h. */

@@ -31,6 +31,7 @@ struct platform_frame {
 struct platform_link {
     struct platform_frame *first, *last; /* on their way */
     struct platform_frame *open;         /* under construction */
+    uint64_t until_ns;                   /* the open frame can wait, as far as its shard says */
     uint64_t leaves_ns;                  /* when the open frame will, UINT64_MAX: nobody flushed it yet */
     uint64_t latest_ns;                  /* arrival of the last frame */
     uint64_t latency_ns, jitter_ns;

@@ -89,11 +89,61 @@ TEST(governor, counts_what_it_serves_until_time_has_paid_for_it)
     governor_fini(&g);
 }
 
+TEST(governor, pauses_longer_for_rounds_where_they_carry_few_intents)
+{
+    struct governor g = opened();
+    governor_spent(&g, 0, 10, 0);
+    governor_pause(&g, 10000, clocks);
+    CHECK_EQ(g.due_ns, 10000 + GOVERNOR_FACTOR * 10 * 1000);
+    g.rounds_are_sparse = true;
+    governor_spent(&g, 0, 6, 0);
+    governor_spent(&g, 0, 4, 0);
+    governor_pause(&g, 100000, clocks);
+    CHECK_EQ(g.due_ns, 100000 + GOVERNOR_ROUNDS_FACTOR * 2 * 10 * 1000);
+    governor_pause(&g, 1000000, clocks); /* they are paid for */
+    CHECK_EQ(g.due_ns, 1000000);
+    governor_spent(&g, 0, 5000, 0);
+    governor_pause(&g, 2000000, clocks);
+    CHECK_EQ(g.due_ns, 2000000 + GOVERNOR_ROUNDS_NS_MAX);
+    governor_spent(&g, 0, 50000, 0); /* but for what all of it took there is no bound */
+    governor_pause(&g, 100000000, clocks);
+    CHECK_EQ(g.due_ns, 100000000 + GOVERNOR_FACTOR * 50000 * 1000);
+    governor_fini(&g);
+}
+
 /* Synchronizes at `now_ns` with a pause of `pause_ns` behind. */
 static void synchronize(struct governor *g, uint64_t now_ns, uint64_t pause_ns)
 {
     governor_spent(g, pause_ns / GOVERNOR_FACTOR, 0, 0);
     governor_pause(g, now_ns, clocks);
+}
+
+TEST(governor, knows_how_long_clocks_ahead_take)
+{
+    struct governor g = opened();
+    synchronize(&g, 10000, 800000);
+    synchronize(&g, 810000, 800000);
+    CHECK_EQ(governor_eighths_us(&g, 0), 0);
+    CHECK_EQ(governor_eighths_us(&g, 1), 200);
+    CHECK_EQ(governor_eighths_us(&g, 7), 1400);
+    synchronize(&g, 1610000, 8000000); /* these clocks are of the pause before, which was shorter */
+    CHECK_EQ(governor_eighths_us(&g, 7), 1400);
+    synchronize(&g, 9610000, 80000);
+    CHECK_EQ(governor_eighths_us(&g, 7), 140);
+    governor_fini(&g);
+}
+
+TEST(governor, knows_what_was_a_part_of_a_pause_ago)
+{
+    struct governor g = opened();
+    synchronize(&g, 10000, 8000000);
+    CHECK(governor_is_recent(&g, 1000, 6999));
+    CHECK(!governor_is_recent(&g, 1000, 7000));
+    CHECK(governor_is_recent(&g, UINT32_MAX, 5998));
+    CHECK(!governor_is_recent(&g, UINT32_MAX, 5999));
+    synchronize(&g, 9000000, 2000000000);
+    CHECK_EQ(governor_recent_ns(&g), GOVERNOR_ROUNDS_NS_MAX / 4 * 3);
+    governor_fini(&g);
 }
 
 /* When as many clocks have passed since as before. */

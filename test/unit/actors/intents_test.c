@@ -18,6 +18,7 @@ struct desk {
     locus_clock window, ahead;
     int wanted[KEYS];
     long begun, ended;
+    unsigned eighths; /* ahead, of the last that began */
 };
 
 static void look(void *desk, uint64_t index)
@@ -32,6 +33,7 @@ static void begin(void *context, uint64_t index)
     CHECK(index < KEYS);
     d->wanted[index]++;
     d->begun++;
+    d->eighths = d->intents.eighths;
 }
 
 static void end(void *context, uint64_t index)
@@ -161,6 +163,26 @@ TEST(intents, what_rides_along_begins_early_and_wakes_nobody)
     check_wanted(&d, 7, 2, 1);
     advance(&d, 0, WINDOW + 30);
     check_wanted(&d, 7, 2, 0);
+    stream_close(s, true);
+    close_desk(&d);
+}
+
+TEST(intents, what_rides_along_tells_how_far_ahead_it_begins)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    static const locus_clock ahead_of_window[] = {-1, 0, 4, 5, 10, 39};
+    static const unsigned eighths[] = {0, 0, 0, 1, 2, 7};
+    for (int i = 0; i < 6; i++) {
+        d.ahead = 0;
+        signal_key(&d, s, (uint64_t)i, WINDOW + ahead_of_window[i], WINDOW + 100);
+        d.ahead = 40;
+        d.eighths = 9;
+        turn(&d);
+        CHECK_EQ(d.eighths, eighths[i]);
+        CHECK_EQ(d.intents.eighths, 0);
+    }
     stream_close(s, true);
     close_desk(&d);
 }

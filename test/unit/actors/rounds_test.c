@@ -1,5 +1,6 @@
 /* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let pass. */
 #include "actors/location.h"
+#include "actors/owner.h"
 #include "world.h"
 
 #include "test.h"
@@ -78,12 +79,17 @@ static struct world *change_all(unsigned nodes)
     return w;
 }
 
-static size_t bytes_to(const struct world *w, unsigned peer)
+static size_t bytes_between(const struct world *w, unsigned from, unsigned to)
 {
-    const struct world_link *l = &w->link[0][peer];
+    const struct world_link *l = &w->link[from][to];
     size_t bytes = 0;
     for (unsigned i = 0; i < l->count; i++) bytes += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.body_bytes;
     return bytes;
+}
+
+static size_t bytes_to(const struct world *w, unsigned peer)
+{
+    return bytes_between(w, 0, peer);
 }
 
 /* What is left goes on without the governor. */
@@ -214,8 +220,9 @@ static int wanted(const struct ride *r)
 TEST(rounds, that_synchronize_wait_for_some_clocks)
 {
     struct ride r = open_ride();
-    const struct governor *g = &r.s->rounds.governor;
+    struct governor *g = &r.s->rounds.governor;
     uint64_t pause = g->due_ns - r.w->now_ns;
+    g->rounds_are_sparse = false; /* else what a round takes would count for more */
     r.w->now_ns = g->due_ns;
     r.w->node[0].clock[0]++; /* a clock takes as long as that pause */
     change_shared(&r);
@@ -305,6 +312,168 @@ TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_the
     close_ride(&r);
 }
 
+/* The last entry with an intent that is on its way, NULL: none is. */
+static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigned to)
+{
+    const struct world_link *l = &w->link[from][to];
+    const struct wire_entry *e, *last = NULL;
+    const char *why;
+    for (unsigned i = 0; i < l->count; i++) {
+        const struct world_frame *f = &l->frame[(l->first + i) % WORLD_FRAMES_MAX];
+        struct wire_cursor c = wire_cursor(&f->header, f->body);
+        while ((e = wire_next(&c, &why)))
+            if (e->operation == WIRE_ENTRY && e->flags == WIRE_BEGIN) last = e;
+    }
+    return last;
+}
+
+/* Of an intent that rides along, or, with -1, of one that is due; in eighths of what lies ahead. */
+static void check_patience(locus_clock ahead, unsigned eighths)
+{
+    struct ride r = open_ride();
+    uint64_t patience = governor_eighths_us(&r.s->rounds.governor, eighths);
+    change_and_pause(&r);
+    intend(&r, ahead);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(begin_to(r.w, 0, 1)->tag, patience);
+    CHECK_EQ(patience > 0, eighths > 0);
+    close_ride(&r);
+}
+
+TEST(rounds, that_take_intents_along_say_how_long_these_can_wait)
+{
+    check_patience(-1, 0);
+    check_patience(1, 0);
+    check_patience(CLOCKS_A_PAUSE, 4);
+    check_patience(2 * CLOCKS_A_PAUSE - 1, 7);
+}
+
+/* Node 0 asks the home, node 1, for the row, which node 2 owns. Returns the key. */
+static locus_key ask_home(struct world *w, uint32_t patience_us)
+{
+    locus_key key = key_of_home(w, 1);
+    struct wire_entry e = {.operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
+    rounds_want(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    shard_turn(&w->node[2].shard, w->now_ns);
+    world_deliver_all(w);
+    CHECK(location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
+    w->link[1][2].until_ns = w->link[2][0].until_ns = w->link[2][1].until_ns = 7;
+    CHECK(world_receive(w, 1, 0, e) == NULL);
+    return key;
+}
+
+/* For how long that waits, and its answer. */
+static void check_waits(uint32_t patience_us, uint64_t on_ns, uint64_t answer_ns)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
+    const char *why;
+    ask_home(w, patience_us);
+    CHECK_EQ(w->link[1][2].until_ns, on_ns);
+    CHECK(world_deliver(w, 1, 2, &why));
+    CHECK_EQ(w->link[2][0].until_ns, answer_ns);
+    world_free(w);
+}
+
+TEST(rounds, what_rides_along_and_its_answer_wait_no_longer_than_its_patience)
+{
+    const uint64_t most = UINT64_C(1000) * WIRE_PATIENCE_US_MAX;
+    check_waits(0, 0, 0);
+    check_waits(1, 0, 0);
+    check_waits(1000, 500000, 500000);
+    check_waits(UINT32_MAX, most, most); /* nobody believes that */
+}
+
+/* Node 2 does not want the row any more, and gives it away: until when the home need not hear of that. */
+static uint64_t news_wait(enum locus_technique technique, uint32_t patience_us)
+{
+    struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
+    const char *why;
+    locus_key key = ask_home(w, patience_us);
+    rounds_unwant(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    CHECK(world_deliver(w, 1, 2, &why));
+    CHECK(!location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
+    uint64_t row = w->link[2][0].until_ns, news = w->link[2][1].until_ns;
+    CHECK_EQ(row, 0); /* others may want it */
+    world_free(w);
+    return news;
+}
+
+TEST(rounds, news_of_a_row_waits_where_it_goes_to_the_only_one_who_wants_it)
+{
+    CHECK_EQ(news_wait(LOCUS_ADAPTIVE, 0), LOCATION_WAIT_NS);
+    CHECK_EQ(news_wait(LOCUS_ADAPTIVE, 10000), 5000000);
+    CHECK_EQ(news_wait(LOCUS_RELOCATE, 10000), 0);
+}
+
+TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
+{
+    struct ride r = open_ride();
+    struct shard *owner = &r.w->node[1].shard;
+    struct governor *g = &owner->rounds.governor;
+    struct spot spot = shard_spot(owner, r.shared.index);
+    static const float one[LENGTH] = {1};
+    r.w->now_ns += 1000000;
+    g->rounds_are_sparse = true;
+    g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
+    struct holder *h = owner_holder(record_find(&owner->records, r.shared.index), 0);
+    h->brought_us = (uint32_t)(r.w->now_ns / 1000) - 59;
+    shard_write(owner, spot, one, ROW_ADD);
+    shard_turn(owner, r.w->now_ns);
+    CHECK_EQ(bytes_between(r.w, 1, 0), 0);
+    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 60000); /* it need not look again and again */
+    r.w->now_ns += 59999;
+    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
+    CHECK_EQ(bytes_between(r.w, 1, 0), 0);
+    r.w->now_ns++;
+    shard_turn(owner, r.w->now_ns);
+    CHECK_EQ(bytes_between(r.w, 1, 0), wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
+    world_deliver_all(r.w);
+    close_ride(&r);
+}
+
+TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_of_one)
+{
+    struct ride r = open_ride();
+    struct shard *owner = &r.w->node[1].shard;
+    struct governor *g = &owner->rounds.governor;
+    struct spot spot = shard_spot(owner, r.shared.index);
+    static const float one[LENGTH] = {1};
+    r.w->now_ns += 1000000;
+    g->rounds_are_sparse = true;
+    shard_write(owner, spot, one, ROW_ADD);
+    shard_turn(owner, r.w->now_ns);
+    uint64_t before = owner->counters.rounds;
+    CHECK(owner->rounds.peer[0].is_under_way);
+    g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
+    shard_write(owner, spot, one, ROW_ADD);
+    rounds_unwant(owner, r.shared.index); /* a poke waits for the end of that round, and for the governor */
+    shard_turn(owner, r.w->now_ns);
+    CHECK_EQ(owner->counters.rounds, before);
+    world_deliver_all(r.w);
+    shard_turn(owner, r.w->now_ns);
+    CHECK_EQ(owner->counters.rounds, before + 1);
+    all_turn(r.w);
+    close_ride(&r);
+}
+
+TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
+{
+    struct ride r = open_ride();
+    rounds_want(r.s, r.other);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK(begin_to(r.w, 0, 1) != NULL);
+    CHECK_EQ(r.s->rounds.awaited, 0);
+    rounds_unwant(r.s, r.other);
+    CHECK_EQ(r.s->rounds.awaited, 1);
+    rounds_want(r.s, r.other);
+    rounds_unwant(r.s, r.other);
+    CHECK_EQ(r.s->rounds.awaited, 1);
+    world_deliver_all(r.w);
+    CHECK_EQ(r.s->rounds.awaited, 0);
+    CHECK(r.s->rounds.waiting > 0 || !location_of(r.s, shard_spot(r.s, r.other)).is_replica);
+    close_ride(&r);
+}
+
 /* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins for that at once. */
 static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
 {
@@ -369,14 +538,6 @@ TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
     world_free(w);
 }
 
-TEST(rounds, that_carry_a_poke_do_not_wait_where_intents_are_acted_on_at_once)
-{
-    struct ride r = open_ride();
-    r.w->node[1].shard.acts_immediately = true;
-    CHECK_EQ(expire_at_owner(&r, 1), 1);
-    close_ride(&r);
-}
-
 TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
 {
     struct ride r = open_ride();
@@ -401,14 +562,19 @@ TEST(rounds, that_end_after_the_clock_was_read_count_for_the_window)
     close_ride(&r);
 }
 
-TEST(rounds, have_nothing_to_take_along_where_intents_are_acted_on_at_once)
+TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
     struct ride r = open_ride();
+    struct governor *g = &r.s->rounds.governor;
     r.s->acts_immediately = true;
+    g->rounds_are_sparse = false; /* nor can it have become so */
+    uint64_t rounds = g->rounds;
     change_and_pause(&r);
     intend(&r, 1000000);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
+    CHECK(begin_to(r.w, 0, 1) != NULL);
+    CHECK_EQ(g->rounds, rounds);
     close_ride(&r);
 }
 

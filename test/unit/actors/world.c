@@ -19,7 +19,7 @@ static struct world_frame *new_frame(struct world_link *l, const struct store *s
 }
 
 /* Frames are small here, so that operations spread over many and interleave in many ways. */
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
 {
     struct world_node *n = context;
     struct world_link *l = &n->world->link[n->rank][peer];
@@ -32,6 +32,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     memset(e, 0, bytes);
     f->header.body_bytes += (uint32_t)bytes;
     f->header.count++;
+    l->until_ns = until_ns;
     return e;
 }
 

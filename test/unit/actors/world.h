@@ -16,6 +16,7 @@ struct world_link {
         _Alignas(8) unsigned char body[WORLD_FRAME_BYTES];
     } frame[WORLD_FRAMES_MAX];
     unsigned first, count;
+    uint64_t until_ns; /* the last entry can wait; but here all leave at once */
     bool cut;
 };
 

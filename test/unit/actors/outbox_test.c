@@ -1,0 +1,113 @@
+/* outbox_test.c - when what a shard said leaves. */
+#include "actors/outbox.h"
+#include "test.h"
+
+#include <string.h>
+
+enum { NODES = 5 };
+
+/* What left since the last look. */
+struct left {
+    unsigned count, peer[2 * NODES];
+};
+
+static void leave(void *context, unsigned peer)
+{
+    struct left *l = context;
+    CHECK(l->count < 2 * NODES);
+    l->peer[l->count++] = peer;
+}
+
+static struct left flush(struct outbox *o, uint64_t now_ns)
+{
+    struct left l = {0};
+    outbox_flush(o, now_ns, leave, &l);
+    CHECK(outbox_due_ns(o) > now_ns);
+    return l;
+}
+
+TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
+{
+    struct outbox o;
+    CHECK_EQ(outbox_init(&o, NODES), 0);
+    CHECK_EQ(flush(&o, 10).count, 0);
+    outbox_say(&o, 3, 0);
+    outbox_say(&o, 1, 0);
+    outbox_say(&o, 3, 0);
+    CHECK_EQ(outbox_due_ns(&o), 0);
+    struct left l = flush(&o, 10);
+    CHECK_EQ(l.count, 2);
+    CHECK_EQ(l.peer[0] + l.peer[1], 4);
+    CHECK_EQ(flush(&o, 10).count, 0);
+    CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
+    outbox_fini(&o);
+}
+
+TEST(outbox, what_can_wait_leaves_when_the_first_of_it_no_longer_can)
+{
+    struct outbox o;
+    CHECK_EQ(outbox_init(&o, NODES), 0);
+    outbox_say(&o, 2, 300);
+    outbox_say(&o, 4, 250);
+    outbox_say(&o, 2, 200);
+    outbox_say(&o, 2, 400);
+    CHECK_EQ(outbox_due_ns(&o), 200);
+    CHECK_EQ(flush(&o, 199).count, 0);
+    struct left l = flush(&o, 200);
+    CHECK_EQ(l.count, 1);
+    CHECK_EQ(l.peer[0], 2);
+    CHECK_EQ(outbox_due_ns(&o), 250);
+    l = flush(&o, 1000);
+    CHECK_EQ(l.count, 1);
+    CHECK_EQ(l.peer[0], 4);
+    CHECK_EQ(flush(&o, 2000).count, 0);
+    CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
+    outbox_fini(&o);
+}
+
+TEST(outbox, what_waits_goes_along_with_what_cannot)
+{
+    struct outbox o;
+    CHECK_EQ(outbox_init(&o, NODES), 0);
+    outbox_say(&o, 2, 300);
+    CHECK_EQ(flush(&o, 100).count, 0);
+    outbox_say(&o, 2, 0);
+    outbox_say(&o, 2, 150); /* in the same frame */
+    CHECK_EQ(flush(&o, 110).count, 1);
+    CHECK_EQ(flush(&o, 300).count, 0); /* it has left */
+    outbox_say(&o, 2, 500);
+    CHECK_EQ(flush(&o, 400).count, 0);
+    outbox_say(&o, 2, 0);
+    CHECK_EQ(flush(&o, 410).count, 1);
+    outbox_say(&o, 2, 600); /* once more, before anybody looked at who waits */
+    CHECK_EQ(flush(&o, 500).count, 0);
+    CHECK_EQ(flush(&o, 599).count, 0);
+    CHECK_EQ(flush(&o, 600).count, 1);
+    outbox_fini(&o);
+}
+
+/* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first turn that it cannot wait for. */
+TEST(outbox, by_chance)
+{
+    struct outbox o;
+    uint64_t random = 88172645463325252U, until[NODES];
+    CHECK_EQ(outbox_init(&o, NODES), 0);
+    memset(until, 255, sizeof until);
+    for (uint64_t now = 1; now < 20000; now++) {
+        for (int i = 0; i < 3; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            unsigned peer = random % NODES;
+            uint64_t at = random / NODES % 4 == 0 ? 0 : random / 64 % 4 == 0 ? now + random / 1024 % 50 : UINT64_MAX;
+            if (at == UINT64_MAX) continue;
+            outbox_say(&o, peer, at);
+            if (at < until[peer]) until[peer] = at;
+        }
+        struct left l = flush(&o, now);
+        for (unsigned i = 0; i < l.count; i++) {
+            CHECK(until[l.peer[i]] <= now);
+            until[l.peer[i]] = UINT64_MAX;
+        }
+        for (unsigned peer = 0; peer < NODES; peer++) CHECK(until[peer] > now);
+    }
+    outbox_fini(&o);
+}
