@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     b->load = (struct load){
-        .rows = 2048, .length = 128, .keys = 100, .period_us = 1000, .offset = 100, .clocks = 300, .max_rounds = 0};
+        .rows = 2048, .length = 128, .keys = 100, .period_us = 1000, .offset = 100, .clocks = 600, .max_rounds = 0};
     parse(b, argc, argv);
     if (selected(b) == 0) options_refuse_selection(&b->options);
     if (b->options.quick) b->load.clocks = 90;
