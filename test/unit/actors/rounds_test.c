@@ -405,19 +405,31 @@ TEST(rounds, news_of_a_row_waits_where_it_goes_to_the_only_one_who_wants_it)
     CHECK_EQ(news_wait(LOCUS_RELOCATE, 10000), 0);
 }
 
+/* The owner of the shared row, a while later; its rounds carry few intents. */
+static struct shard *sparse_owner(struct ride *r)
+{
+    struct shard *owner = &r->w->node[1].shard;
+    r->w->now_ns += 1000000;
+    owner->rounds.governor.rounds_are_sparse = true;
+    return owner;
+}
+
+static void change_main_copy(struct ride *r)
+{
+    static const float one[LENGTH] = {1};
+    struct shard *owner = &r->w->node[1].shard;
+    shard_write(owner, shard_spot(owner, r->shared.index), one, ROW_ADD);
+}
+
 TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
 {
     struct ride r = open_ride();
-    struct shard *owner = &r.w->node[1].shard;
+    struct shard *owner = sparse_owner(&r);
     struct governor *g = &owner->rounds.governor;
-    struct spot spot = shard_spot(owner, r.shared.index);
-    static const float one[LENGTH] = {1};
-    r.w->now_ns += 1000000;
-    g->rounds_are_sparse = true;
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     struct holder *h = owner_holder(record_find(&owner->records, r.shared.index), 0);
     h->brought_us = (uint32_t)(r.w->now_ns / 1000) - 59;
-    shard_write(owner, spot, one, ROW_ADD);
+    change_main_copy(&r);
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(bytes_between(r.w, 1, 0), 0);
     CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 60000); /* it need not look again and again */
@@ -434,18 +446,14 @@ TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
 TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_of_one)
 {
     struct ride r = open_ride();
-    struct shard *owner = &r.w->node[1].shard;
+    struct shard *owner = sparse_owner(&r);
     struct governor *g = &owner->rounds.governor;
-    struct spot spot = shard_spot(owner, r.shared.index);
-    static const float one[LENGTH] = {1};
-    r.w->now_ns += 1000000;
-    g->rounds_are_sparse = true;
-    shard_write(owner, spot, one, ROW_ADD);
+    change_main_copy(&r);
     shard_turn(owner, r.w->now_ns);
     uint64_t before = owner->counters.rounds;
     CHECK(owner->rounds.peer[0].is_under_way);
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
-    shard_write(owner, spot, one, ROW_ADD);
+    change_main_copy(&r);
     rounds_unwant(owner, r.shared.index); /* a poke waits for the end of that round, and for the governor */
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
