@@ -8,6 +8,10 @@
 /* Cells that the loader is ahead, about; and batches at least. */
 enum { AHEAD_CELLS = 16384, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
 
+/* An epoch's columns come in lots, a power of two of them, in each of which every node begins elsewhere. So many columns lie
+ * between the beginnings of two nodes, or there are fewer lots. */
+enum { LOTS = 16, COLUMNS_BETWEEN = 4 };
+
 /* Intents for rows last for the whole training. */
 static const locus_clock FOREVER = INT64_C(1) << 60;
 
@@ -65,6 +69,14 @@ struct share {
     uint32_t first_row, end_row, first_column, end_column;
 };
 
+static void cut_lots(struct visit *v, uint64_t nodes, uint64_t rank)
+{
+    uint64_t lots = LOTS;
+    while (lots > 1 && v->mf->ratings.columns < COLUMNS_BETWEEN * nodes * lots) lots /= 2;
+    v->lot = UINT64_MAX / lots;
+    v->offset = v->lot / nodes * rank;
+}
+
 static struct share share_of(struct visit *v, const struct crew_member *m)
 {
     const struct ratings *r = &v->mf->ratings;
@@ -76,6 +88,7 @@ static struct share share_of(struct visit *v, const struct crew_member *m)
     struct share s = {.first_row = rows[own], .end_row = rows[own + 1], .end_column = r->columns};
     v->blocks = has_blocks ? m->total : 1;
     v->place = m->place;
+    cut_lots(v, has_blocks ? 1 : parts, has_blocks ? 0 : own);
     v->block_column = take_memory(v->blocks + 1, sizeof *v->block_column);
     if (has_blocks) {
         cut_columns(r, 0, r->rows, m->total, v->block_column);
@@ -153,11 +166,17 @@ static int by_turn(const void *a, const void *b)
     return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
 }
 
-/* Random, and the same for a worker that has cells in other columns. */
-static void order_groups(struct visit *v, size_t first, size_t end)
+/* Random, and the same for a worker that has cells in other columns; but within a lot those of other nodes are further on. */
+static uint64_t turn_of(const struct visit *v, uint32_t column)
 {
     uint64_t epoch = rng_mix(v->mf->options.common.seed) + v->epochs;
-    for (size_t i = first; i < end; i++) v->groups[i].turn = rng_mix(rng_mix(epoch) ^ v->groups[i].column);
+    uint64_t turn = rng_mix(rng_mix(epoch) ^ column);
+    return (turn & ~v->lot) | ((turn + v->offset) & v->lot);
+}
+
+static void order_groups(struct visit *v, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) v->groups[i].turn = turn_of(v, v->groups[i].column);
     qsort(v->groups + first, end - first, sizeof *v->groups, by_turn);
 }
 

@@ -294,6 +294,57 @@ TEST(mf, every_epoch_visits_every_cell)
     }
 }
 
+/* ---- nodes that keep step ---- */
+
+enum { NODES = 4, STEPS_MAX = 4000 };
+
+/* The first column of each batch of an epoch of one node among several, without the others. */
+static uint32_t walk(const struct mf *f, int rank, uint32_t *column)
+{
+    struct crew crew = {.rank = rank, .size = NODES, .workers = 1};
+    struct crew_member m = {.crew = &crew, .place = (unsigned)rank, .total = NODES};
+    struct visit v;
+    uint32_t steps = 0;
+    visit_open(&v, f, &m);
+    for (bool is_last = false; !is_last;) {
+        const struct visit_batch *b = visit_next(&v);
+        is_last = b->is_last;
+        if (b->cells > 0 && steps < STEPS_MAX) column[steps++] = (uint32_t)(b->keys[0] - f->ratings.rows);
+    }
+    visit_close(&v);
+    return steps;
+}
+
+/* 400 columns of 60 cells for each node, 5 batches, each the same for all nodes: they keep step for certain. */
+TEST(mf, nodes_that_keep_step_have_different_columns)
+{
+    static uint32_t column[NODES][STEPS_MAX], seen_at[NODES][400];
+    struct mf f = {.options = {.rank = 5, .batch = 12, .visit = MF_COLUMNS}};
+    f.options.common = (struct settings){.epochs = 1, .seed = 3, .is_baseline = true};
+    ratings_init(&f.ratings);
+    for (uint32_t i = 0; i < 400 * 240; i++)
+        ratings_add(&f.ratings, (struct rating){.row = i % 240, .column = i / 240});
+    f.ratings.rows = 240;
+    f.ratings.columns = 400;
+    ratings_finish(&f.ratings, 0, 1);
+    uint32_t together = 0;
+    for (int node = 0; node < NODES; node++) {
+        CHECK_EQ(walk(&f, node, column[node]), 2000);
+        for (uint32_t i = 0; i < 2000; i++) seen_at[node][column[node][i]] = i;
+    }
+    for (uint32_t i = 0; i < 2000; i++)
+        for (int node = 1; node < NODES; node++) together += column[node][i] == column[0][i];
+    CHECK(together < 2000 * (NODES - 1) / 20);
+    /* And yet all have had a column before long: within the 25 of a lot, which chance makes some more at times. */
+    for (uint32_t c = 0; c < 400; c++) {
+        for (int node = 1; node < NODES; node++) {
+            uint32_t a = seen_at[0][c], b = seen_at[node][c];
+            CHECK((a > b ? a - b : b - a) < 5 * 60);
+        }
+    }
+    ratings_fini(&f.ratings);
+}
+
 /* ---- the step ---- */
 
 static double adagrad(double *x, double *sum, double gradient, double rate)
