@@ -139,7 +139,7 @@ static void set_replica(struct shard *s, struct record *record, struct request *
 {
     r->item[i].state = ITEM_WAITS;
     record->set = request_place_of(r, i);
-    rounds_say_set(s, record);
+    entries_say_set(s, record);
 }
 
 bool access_take_on(struct shard *s, struct request *r, uint32_t i)
@@ -338,7 +338,7 @@ static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_
     if (record->asked == 0) record->askers = 0;
     record->localizing -= localizes;
     if (waits)
-        rounds_settle(s, record);
+        entries_settle(s, record);
     else
         record_settle(s, record);
 }

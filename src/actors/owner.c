@@ -57,7 +57,7 @@ static void remove_holder(struct record *r, struct spot spot, unsigned node)
 /* Full replication: everybody is a holder from the start, of zeros with version 0. */
 static void add_all_holders(struct shard *s, struct record *r, struct spot spot)
 {
-    if (s->technique != LOCUS_FULL_REPLICATION || r->holders > 0) return;
+    if (!shard_is_full(s) || r->holders > 0) return;
     for (unsigned node = 0; node < s->nodes; node++)
         if (node != s->rank) add_holder(s, r, spot, node);
 }
@@ -236,7 +236,7 @@ static void serve_entry(struct shard *s, struct spot spot, const struct wire_ent
     }
     answer(s, r, spot, e, fresh);
     owner_consider(s, r);
-    rounds_settle(s, r);
+    entries_settle(s, r);
 }
 
 static const char *check(const struct shard *s, const struct wire_entry *e, struct spot spot)
@@ -262,7 +262,7 @@ const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry 
     if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
     if (!l.is_here) return begins ? location_pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
     if (e->origin == s->rank) { /* the row has come here by another way */
-        rounds_entry_is_back(s, r);
+        entries_came_back(s, r);
         return NULL;
     }
     if (begins && owner_lets_go(s, spot.index)) {
@@ -270,7 +270,7 @@ const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry 
         return NULL;
     }
     if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";
-    if (!begins && s->technique != LOCUS_FULL_REPLICATION && !(r && owner_holder(r, e->origin)))
+    if (!begins && !shard_is_full(s) && !(r && owner_holder(r, e->origin)))
         return "an update of a replica that nobody holds";
     serve_entry(s, spot, e);
     return NULL;

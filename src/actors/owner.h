@@ -15,7 +15,7 @@
  * rises when a look finds it changed. Without holders there is none; it begins anew with the next one. That is safe because
  * what a former holder was told came on the link that brings it the answer with the new one, and before it.
  *
- * Callers   shard.c, rounds.c, access.c
+ * Callers   shard.c, rounds.c, entries.c, access.c, relocation.c
  * Memory    16 bytes a holder, in the record
  * Waiting   as relocation.h
  * Life      none of its own

@@ -30,7 +30,7 @@ struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
     uint32_t asked;  /* entries of ours that are not yet answered */
-    /* As a node that wants the row, or holds a replica (rounds.h). `told`, `version`: README.md. */
+    /* As a node that wants the row, or holds a replica (entries.h). `told`, `version`: README.md. */
     bool told;       /* the owner counts us as a holder, by its last answer */
     bool is_out;     /* our entry is not yet answered; */
     bool has_update; /* it carries an update of ours, or a set that took one along; */

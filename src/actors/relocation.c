@@ -71,7 +71,7 @@ void relocation_give(struct shard *s, struct spot spot, const struct wire_entry 
     if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
-    rounds_settle(s, r);
+    entries_settle(s, r);
 }
 
 static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e)
@@ -93,7 +93,7 @@ static void serve_parked(struct shard *s, struct record *r)
 {
     struct parked *next = r->parked_first;
     r->parked_first = r->parked_last = NULL;
-    rounds_settle(s, r);
+    entries_settle(s, r);
     for (struct parked *p; (p = next);) {
         next = p->next;
         s->parked_bytes -= wire_entry_bytes(p->entry.length);
@@ -117,11 +117,11 @@ const char *relocation_arrive(struct shard *s, const struct wire_entry *e)
     if (e->epoch < known.epoch || (e->epoch == known.epoch && known.owner != s->rank))
         return "a row whose ownership has passed on";
     if (e->epoch == 0 || e->epoch >> DIRECTORY_EPOCH_BITS) return "a row of no possible epoch";
-    const char *wrong = e->flags & WIRE_LOCALIZED ? access_check_row(s, e) : rounds_check_row(s, e);
+    const char *wrong = e->flags & WIRE_LOCALIZED ? access_check_row(s, e) : entries_check_row(s, e);
     if (wrong) return wrong;
     put(s, spot, e);
     struct record *r = record_find(&s->records, spot.index);
-    if (r) rounds_row_is_here(s, r, e->flags & WIRE_ANSWERS);
+    if (r) entries_row_is_here(s, r, e->flags & WIRE_ANSWERS);
     if (e->flags & WIRE_LOCALIZED) access_row_is_here(s, e);
     r = record_find(&s->records, spot.index);
     if (r) serve_parked(s, r);

@@ -1,10 +1,10 @@
 /*
- * rounds.h - the requester's side of communication rounds: what the owners must hear of our intents and of our replicas'
- * updates, and what the holders of replicas must hear of our rows (AdaPM, Appendix B.1.2 and B.2; README.md).
+ * rounds.h - communication rounds: when the owners hear of our intents and of our replicas' updates (entries.h), and the
+ * holders of replicas of our rows (owner.h) (AdaPM, Appendix B.1.2; README.md).
  *
- * A key has at most one entry under way (its `is_out`), a peer at most one round: a run of entries and refreshes, ended by
- * WIRE_ROUND, which the peer acknowledges when it has served all before it. So whatever happens meanwhile is aggregated
- * into the next round. Three classes of news wait for it:
+ * A peer has at most one round under way: a run of entries and refreshes, ended by WIRE_ROUND, which the peer acknowledges when
+ * it has served all before it. So whatever happens meanwhile is aggregated into the next round. Three classes of news
+ * wait for it:
  *
  *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as the peer's round is
  *             over
@@ -14,17 +14,12 @@
  *             along: the next time
  *
  * Lazy and refreshes only synchronize, and wait for the governor (governor.h), which counts what they take in processor time of
- * this thread: where cores are shared the clock counts what others had, and replicas got several times as old. A replica that
- * a worker waits for, since it lacks what the worker has pushed to the owner, asks for the row at once. A round that leaves
- * something behind is followed by the next at once, which counts as well. What changed is known by marks (store/marks.h): a
- * round costs what changed, not what is replicated.
+ * this thread: where cores are shared the clock counts what others had, and replicas got several times as old. A round that
+ * leaves something behind is followed by the next at once, which counts as well. What changed is known by marks
+ * (store/marks.h): a round costs what changed, not what is replicated.
  *
- * An owner that had added nothing but a replica's own updates says so, and does not send the row back. As floats the two may differ
- * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row, unless they have
- * become the row themselves.
- *
- * Callers   shard.c, owner.c, access.c, relocation.c
- * Memory    8 bytes for each key that waits for a round and peer; 32 a peer and worker; a bit a replica
+ * Callers   shard.c, entries.c, owner.c, relocation.c; by way of shard.c intents.c
+ * Memory    8 bytes for each key that waits for a round and peer; 32 a peer and worker
  * Waiting   never
  * Life      rounds_init, rounds_turn now and then, rounds_fini
  */
@@ -34,7 +29,6 @@
 #include "actors/governor.h"
 #include "actors/record.h"
 #include "actors/timing.h"
-#include "store/bitset.h"
 
 struct shard;
 
@@ -59,8 +53,6 @@ struct peer_round {
     uint64_t ended_ns; /* when the last one was acknowledged; 0: never */
     struct index_list urgent, poke, lazy, refresh;
     struct timing *timing; /* [workers] */
-    uint64_t heard_ns;     /* last frame; 0: none while we hold replicas of its rows */
-    uint64_t replicas;     /* that we hold of its rows */
 };
 
 struct rounds {
@@ -80,11 +72,8 @@ struct rounds {
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
     uint64_t waiting;        /* keys in the lists */
-    uint64_t awaited;        /* records that quiesce must wait for: is_awaited, or is_later */
     struct request **settle; /* [workers] quiesce requests under way */
     unsigned settles;
-    uint64_t rows_wanted;  /* records whose next entry asks for the row */
-    struct bitset rounded; /* replicas whose last updates the owner has added up in another order: floats may differ */
 };
 
 int rounds_init(struct shard *);
@@ -93,43 +82,27 @@ void rounds_fini(struct shard *);
 /* Sends what may be sent; returns when it wants to be called again. */
 uint64_t rounds_turn(struct shard *);
 
-/* For intents.h: something about the key comes soon, very soon; the node wants it once more, once less. */
-void rounds_fetch(void *shard, uint64_t index);
-void rounds_fetch_found(void *shard, uint64_t index);
-void rounds_want(void *shard, uint64_t index);
-void rounds_unwant(void *shard, uint64_t index);
+/* For intents.h: how far ahead to act on those of a worker, and how much further on those that ride along. */
 locus_clock rounds_window(void *shard, unsigned worker);
 locus_clock rounds_ahead(void *shard, unsigned worker);
 /* Before a turn looks at intents: can some ride along? */
 void rounds_look(struct shard *);
+/* How long the answer to one can wait that rides along in this turn and starts so many eighths beyond the window. */
+uint32_t rounds_patience_us(const struct shard *, unsigned eighths);
 
-/* A set of the key's replica waits to be said. */
-void rounds_say_set(struct shard *, struct record *);
-/* Something about the key may have to be said, or can go on. May give the record back. */
-void rounds_settle(struct shard *, struct record *);
+/* What waits for a round to the node: a key's entry, the refresh of its replica, a poke to give. */
+void rounds_queue(struct shard *, struct record *, unsigned node, enum rounds_class);
 void rounds_queue_refresh(struct shard *, unsigned node, uint64_t index);
+void rounds_queue_poke(struct shard *, struct record *, unsigned node);
 /* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is there. */
 void rounds_answered(struct shard *, unsigned node);
-void rounds_queue_poke(struct shard *, struct record *, unsigned node);
 /* Some holders hear of the key's change only the next time that we synchronize. */
 void rounds_put_off(struct shard *, uint64_t index);
 
-/* Our entry came back to us, or its answer arrived with the row. */
-void rounds_entry_is_back(struct shard *, struct record *);
-/* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what is wrong with it. */
-const char *rounds_check_row(const struct shard *, const struct wire_entry *);
-/* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
-void rounds_row_is_here(struct shard *, struct record *, bool answers);
-
-/* Entries from peers. NULL, or what is wrong with them. */
-const char *rounds_answer(struct shard *, const struct wire_entry *);
-const char *rounds_refresh(struct shard *, unsigned peer, const struct wire_entry *);
-const char *rounds_poke(struct shard *, const struct wire_entry *);
+/* A peer's round ends, or one of ours is acknowledged. NULL, or what is wrong with it. */
 const char *rounds_end(struct shard *, unsigned peer, const struct wire_entry *);
-
-/* A frame arrived from the peer. */
-void rounds_heard(struct shard *, unsigned peer);
-/* It synchronized, and serving it took so much processor time. */
+/* A peer's frame is about to be served; it synchronized, and serving it took so much processor time. */
+void rounds_frame_begins(struct shard *);
 void rounds_served(struct shard *, uint64_t cpu_ns, uint64_t bytes);
 
 #endif

@@ -28,13 +28,13 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     if (c->max_rounds_per_second) g->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
     s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
-    if (!s->asked_bytes || !s->active || rounds_init(s)) return -ENOMEM;
+    if (!s->asked_bytes || !s->active || entries_init(s) || rounds_init(s)) return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
 
 static bool heeds_intents(const struct shard *s)
 {
-    return s->technique != LOCUS_STATIC && s->technique != LOCUS_FULL_REPLICATION;
+    return s->technique != LOCUS_STATIC && !shard_is_full(s);
 }
 
 int shard_init(struct shard *s, const struct shard_config *c)
@@ -64,6 +64,7 @@ void shard_fini(struct shard *s)
     mover_fini(&s->mover);
     intents_fini(&s->intents);
     rounds_fini(s);
+    entries_fini(s);
     records_fini(&s->records);
     free(s->asked_bytes);
     free(s->active);
@@ -146,7 +147,7 @@ static void reclaim(struct shard *s)
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
     const struct intent_events events = {
-        s, rounds_fetch, rounds_fetch_found, rounds_want, rounds_unwant, rounds_window, rounds_ahead};
+        s, entries_fetch, entries_fetch_found, entries_want, entries_unwant, rounds_window, rounds_ahead};
     /* The clock may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
@@ -209,9 +210,9 @@ static const char *handle(struct shard *s, unsigned peer, const struct wire_entr
     case WIRE_ROW: return s->moves ? relocation_arrive(s, e) : unheard_of;
     case WIRE_LOCATION: return s->moves ? location_news(s, e) : unheard_of;
     case WIRE_ENTRY: return s->moves ? owner_entry(s, peer, e) : unheard_of;
-    case WIRE_ANSWER: return s->marks ? rounds_answer(s, e) : unheard_of;
-    case WIRE_REFRESH: return s->marks ? rounds_refresh(s, peer, e) : unheard_of;
-    case WIRE_POKE: return s->marks ? rounds_poke(s, e) : unheard_of;
+    case WIRE_ANSWER: return s->marks ? entries_answer(s, e) : unheard_of;
+    case WIRE_REFRESH: return s->marks ? entries_refresh(s, peer, e) : unheard_of;
+    case WIRE_POKE: return s->marks ? entries_poke(s, e) : unheard_of;
     case WIRE_ROUND:
     case WIRE_ROUND_DONE: return s->moves ? rounds_end(s, peer, e) : unheard_of;
     case WIRE_OPERATIONS: break;
@@ -293,9 +294,10 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
     struct wire_cursor cursor = wire_cursor(f, body);
     bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
     uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0;
+    rounds_frame_begins(s);
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
     if (is_sync && s->marks) rounds_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    if (s->marks) rounds_heard(s, peer);
+    if (s->marks) entries_heard(s, peer);
     return why;
 }
 

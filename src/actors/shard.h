@@ -16,6 +16,7 @@
 #define LOCUS_ACTORS_SHARD_H
 
 #include "actors/port.h"
+#include "actors/entries.h"
 #include "actors/intents.h"
 #include "actors/record.h"
 #include "actors/request.h"
@@ -60,6 +61,7 @@ struct shard {
     uint32_t stalled; /* records with items that wait for a window: the first one's number, 0: none */
     struct mover mover;
     struct intents intents;
+    struct entries entries;
     struct rounds rounds;
     struct trace *trace;                   /* NULL: nothing is traced. The reactor's */
     struct marks *marks;                   /* NULL: nothing is replicated */
@@ -118,6 +120,12 @@ void shard_complete(struct shard *, struct request *);
 static inline struct spot shard_spot(const struct shard *s, uint64_t index)
 {
     return store_spot(s->store, keyspace_key(&s->store->keyspace, s->number, index));
+}
+
+/* Every node holds a replica of every row. */
+static inline bool shard_is_full(const struct shard *s)
+{
+    return s->technique == LOCUS_FULL_REPLICATION;
 }
 
 /* Of an entry with a row of the greatest length. */

@@ -6,7 +6,7 @@
  * Then the shard looks at its chosen keys at the end of every turn and notes what has changed. What workers add to rows
  * that are here is told by the rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
  *
- * Callers   reactor.c opens and closes; shard.c, rounds.c, access.c on the shard's thread
+ * Callers   reactor.c opens and closes; shard.c, entries.c, access.c on the shard's thread
  * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
  * Waiting   never, but for the file when it closes
  * Life      trace_open, the shard's life, trace_close writes PREFIX.RANK.jsonl

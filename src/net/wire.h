@@ -63,7 +63,7 @@ enum wire_operation {
     WIRE_ROW,
     /* News of where a row is, to its home. */
     WIRE_LOCATION,
-    /* Rounds (rounds.h): from a node that wants a row, or holds a replica, to the owner; and back. */
+    /* Rounds (rounds.h, entries.h): from a node that wants a row, or holds a replica, to the owner; and back. */
     WIRE_ENTRY,   /* WIRE_BEGIN, WIRE_END; the update or the new row, if its flag says so */
     WIRE_ANSWER,  /* to an entry: WIRE_HOLDER or not; the row, unless the replica is fresh */
     WIRE_REFRESH, /* the row */

@@ -306,8 +306,8 @@ static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
 {
     struct spot spot = spot_at(scenario.node[worker]);
     struct shard *shard = &world.node[scenario.node[worker]].shard;
-    if (kind == CALL_BEGIN) return rounds_want(shard, 0), true;
-    if (kind == CALL_END) return rounds_unwant(shard, 0), true;
+    if (kind == CALL_BEGIN) return entries_want(shard, 0), true;
+    if (kind == CALL_END) return entries_unwant(shard, 0), true;
     if (kind == CALL_LOCALIZE && replicates() && scenario.technique != LOCUS_ADAPTIVE) return true;
     if (kind == CALL_LOCALIZE) return is_here(scenario.node[worker]);
     if (has_open_call(worker)) return false;
@@ -616,7 +616,7 @@ static const char *check_rest(const struct sight *s)
         if (world.call[i].state != CALL_DONE) return "nothing more can happen, and a call is not done";
     for (unsigned n = 0; n < NODES; n++) {
         if (remembers(n)) return "at rest a node remembers something of the key";
-        if (world.node[n].shard.rounds.awaited || world.node[n].shard.rounds.waiting) return "at rest a round waits";
+        if (world.node[n].shard.entries.awaited || world.node[n].shard.rounds.waiting) return "at rest a round waits";
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
@@ -677,7 +677,7 @@ static void put_rounds(const struct shard *s)
         const struct peer_round *p = &s->rounds.peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
             (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 | (uint64_t)p->goes_on << 13 |
-            (uint64_t)p->refreshes << 14 | (uint64_t)p->owes << 15 | p->replicas << 16);
+            (uint64_t)p->refreshes << 14 | (uint64_t)p->owes << 15 | s->entries.source[peer].replicas << 16);
     }
 }
 

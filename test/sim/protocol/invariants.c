@@ -377,18 +377,18 @@ static void check_shard(unsigned node, unsigned shard)
         if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
         if (s->records.standing[index].wanted) report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
     }
-    if (s->parked_bytes || s->rounds.waiting || s->rounds.awaited || s->rounds.settles || s->stalled)
+    if (s->parked_bytes || s->rounds.waiting || s->entries.awaited || s->rounds.settles || s->stalled)
         report_fail(REPORT_NO_KEY,
                     "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
                     " keys that wait for a round, %" PRIu64 " awaited",
-                    shard, node, s->parked_bytes, s->rounds.waiting, s->rounds.awaited);
+                    shard, node, s->parked_bytes, s->rounds.waiting, s->entries.awaited);
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         if (s->asked_bytes[peer])
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard, node,
                         s->asked_bytes[peer], peer);
         if (s->rounds.peer[peer].is_under_way)
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u", shard, node, peer);
-        if (s->rounds.peer[peer].replicas && !is_full())
+        if (s->entries.source[peer].replicas && !is_full())
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u", shard, node, peer);
     }
 }

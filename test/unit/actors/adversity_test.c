@@ -289,13 +289,13 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->rounds.peer[1].replicas = 100000;
+    s->entries.source[1].replicas = 100000;
     w->now_ns = UINT64_C(30000) * MS;
     CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
     double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
                     (double)s->counters.stale_us;
     CHECK(mean_s > 14.9 && mean_s < 15.1);
-    s->rounds.peer[1].replicas = 0;
+    s->entries.source[1].replicas = 0;
     world_free(w);
 }
 

@@ -184,7 +184,7 @@ static struct ride open_ride(void)
     r.shared = store_spot(&r.w->node[0].store, key);
     while (spot_home(store_spot(&r.w->node[0].store, other)) != 1) other++;
     r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
-    for (unsigned n = NODES; n-- > 0;) rounds_want(&r.w->node[n].shard, r.shared.index);
+    for (unsigned n = NODES; n-- > 0;) entries_want(&r.w->node[n].shard, r.shared.index);
     all_turn(r.w);
     r.stream = stream_open(&r.s->intents, 0);
     for (int i = 0; i < 3; i++) {
@@ -234,7 +234,7 @@ TEST(rounds, that_synchronize_wait_for_some_clocks)
     r.w->now_ns = g->due_ns - 1;
     CHECK_EQ(shard_turn(r.s, r.w->now_ns), g->due_ns);
     CHECK_EQ(r.s->counters.rounds, before);
-    rounds_want(r.s, r.other); /* which begins now, and waits for nothing */
+    entries_want(r.s, r.other); /* which begins now, and waits for nothing */
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     world_deliver_all(r.w);
@@ -272,7 +272,7 @@ TEST(rounds, of_expired_intents_alone_take_others_along)
     struct ride r = open_ride();
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
-    rounds_unwant(r.s, r.shared.index);
+    entries_unwant(r.s, r.shared.index);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
     r.w->now_ns = r.s->rounds.governor.due_ns;
@@ -353,7 +353,7 @@ static locus_key ask_home(struct world *w, uint32_t patience_us)
 {
     locus_key key = key_of_home(w, 1);
     struct wire_entry e = {.operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
-    rounds_want(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    entries_want(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     shard_turn(&w->node[2].shard, w->now_ns);
     world_deliver_all(w);
     CHECK(location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
@@ -389,7 +389,7 @@ static uint64_t news_wait(enum locus_technique technique, uint32_t patience_us)
     struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     const char *why;
     locus_key key = ask_home(w, patience_us);
-    rounds_unwant(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    entries_unwant(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     CHECK(world_deliver(w, 1, 2, &why));
     CHECK(!location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
     uint64_t row = w->link[2][0].until_ns, news = w->link[2][1].until_ns;
@@ -454,7 +454,7 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     CHECK(owner->rounds.peer[0].is_under_way);
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     change_main_copy(&r);
-    rounds_unwant(owner, r.shared.index); /* a poke waits for the end of that round, and for the governor */
+    entries_unwant(owner, r.shared.index); /* a poke waits for the end of that round, and for the governor */
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
     world_deliver_all(r.w);
@@ -467,17 +467,17 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
 TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 {
     struct ride r = open_ride();
-    rounds_want(r.s, r.other);
+    entries_want(r.s, r.other);
     shard_turn(r.s, r.w->now_ns);
     CHECK(begin_to(r.w, 0, 1) != NULL);
-    CHECK_EQ(r.s->rounds.awaited, 0);
-    rounds_unwant(r.s, r.other);
-    CHECK_EQ(r.s->rounds.awaited, 1);
-    rounds_want(r.s, r.other);
-    rounds_unwant(r.s, r.other);
-    CHECK_EQ(r.s->rounds.awaited, 1);
+    CHECK_EQ(r.s->entries.awaited, 0);
+    entries_unwant(r.s, r.other);
+    CHECK_EQ(r.s->entries.awaited, 1);
+    entries_want(r.s, r.other);
+    entries_unwant(r.s, r.other);
+    CHECK_EQ(r.s->entries.awaited, 1);
     world_deliver_all(r.w);
-    CHECK_EQ(r.s->rounds.awaited, 0);
+    CHECK_EQ(r.s->entries.awaited, 0);
     CHECK(r.s->rounds.waiting > 0 || !location_of(r.s, shard_spot(r.s, r.other)).is_replica);
     close_ride(&r);
 }
@@ -489,7 +489,7 @@ static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
     for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, intents, 1);
     owner->rounds.governor.due_ns = r->w->now_ns + 1;
     uint64_t before = owner->counters.rounds;
-    rounds_unwant(owner, r->shared.index);
+    entries_unwant(owner, r->shared.index);
     shard_turn(owner, r->w->now_ns);
     return owner->counters.rounds - before;
 }
@@ -512,9 +512,9 @@ static void say_intent(struct world *w, unsigned node, uint64_t index, bool begi
 {
     struct shard *s = &w->node[node].shard;
     if (begins)
-        rounds_want(s, index);
+        entries_want(s, index);
     else
-        rounds_unwant(s, index);
+        entries_unwant(s, index);
     s->rounds.governor.due_ns = 0;
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
@@ -527,12 +527,12 @@ TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
     struct shard *owner = &w->node[1].shard;
     struct spot shared = store_spot(&w->node[0].store, key_of_home(w, 1));
     w->now_ns = 1;
-    rounds_want(owner, shared.index);
+    entries_want(owner, shared.index);
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, true);
     for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, 1, 1);
     owner->rounds.governor.due_ns = 1000;
-    rounds_unwant(owner, shared.index);
+    entries_unwant(owner, shared.index);
     say_intent(w, 0, shared.index, false); /* a poke for node 2 */
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, false);

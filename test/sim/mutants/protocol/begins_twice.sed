@@ -1,3 +1,3 @@
-# file: src/actors/rounds.c
+# file: src/actors/entries.c
 # what: two intents of one node count as one
-/^void rounds_unwant/,/^}/ s/if (--\(s->records.standing\[index\].wanted\) > 0) return;/\1 = 0;/
+/^void entries_unwant/,/^}/ s/if (--\(s->records.standing\[index\].wanted\) > 0) return;/\1 = 0;/

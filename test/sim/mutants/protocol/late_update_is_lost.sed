@@ -1,4 +1,4 @@
-# file: src/actors/rounds.c
+# file: src/actors/entries.c
 # what: what a worker adds while the replica is about to go is lost
 # run: --script phases --technique adaptive
 /^static bool forget_clean/,/^}/ {

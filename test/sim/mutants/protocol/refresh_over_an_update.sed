@@ -1,4 +1,4 @@
-# file: src/actors/rounds.c
+# file: src/actors/entries.c
 # what: a refresh is applied over an update that is under way
 # by: exhaustive
-/^const char \*rounds_refresh/,/^}/ s/r->has_update || //
+/^const char \*entries_refresh/,/^}/ s/r->has_update || //

@@ -1,4 +1,4 @@
-# file: src/actors/rounds.c
+# file: src/actors/entries.c
 # what: who gets a row still counts as a holder at the node that gave it
 # by: exhaustive
-/^void rounds_row_is_here/,/^}/ s/r->told = .*;/r->told = true;/
+/^void entries_row_is_here/,/^}/ s/r->told = .*;/r->told = true;/

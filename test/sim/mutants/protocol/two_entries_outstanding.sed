@@ -1,4 +1,4 @@
-# file: src/actors/rounds.c
+# file: src/actors/entries.c
 # what: a key may have two entries under way
 # by: exhaustive
 s/ || r->is_out) return 0;/) return 0;/
