@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about: the papers'
- * "arbitrary large" 1000 (AdaPM, Appendix C); and batches at least. */
+/* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about, where there is no other
+ * node; and batches at least. */
 enum { PORTION_FACTS = 64, AHEAD_FACTS = 2048, AHEAD_BATCHES = 16 };
 
 struct portion {
@@ -203,7 +203,8 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
     if (f->portion_batches > fit) f->portion_batches = fit;
-    f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
+    size_t ahead = feeder_ahead(AHEAD_FACTS, m->crew->size);
+    f->portion_count = round_up(ahead, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
     f->portions = take_memory(f->portion_count, sizeof *f->portions);
     for (size_t i = 0; i < f->portion_count; i++) {

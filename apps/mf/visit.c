@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells that the loader is ahead, about; and batches at least. */
+/* Cells that the loader is ahead, about, where there is no other node; and batches at least. */
 enum { AHEAD_CELLS = 16384, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
 
-/* An epoch's columns come in lots, a power of two of them, in each of which every node begins elsewhere. So many columns lie
- * between the beginnings of two nodes, or there are fewer lots. */
-enum { LOTS = 16, COLUMNS_BETWEEN = 4 };
+/* An epoch's columns come in lots, a power of two of them, in each of which every node begins elsewhere. A worker has so many
+ * columns and batches, about, between the beginnings of two nodes, or there are fewer lots. */
+enum { LOTS = 16, BETWEEN = 4 };
 
 /* Intents for rows last for the whole training. */
 static const locus_clock FOREVER = INT64_C(1) << 60;
@@ -69,12 +69,15 @@ struct share {
     uint32_t first_row, end_row, first_column, end_column;
 };
 
-static void cut_lots(struct visit *v, uint64_t nodes, uint64_t rank)
+/* The same lots on all nodes. */
+static void cut_lots(struct visit *v, const struct crew_member *m)
 {
-    uint64_t lots = LOTS;
-    while (lots > 1 && v->mf->ratings.columns < COLUMNS_BETWEEN * nodes * lots) lots /= 2;
+    uint64_t nodes = (uint64_t)m->crew->size, lots = LOTS;
+    uint64_t columns = v->mf->ratings.columns / m->crew->workers;
+    uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
+    while (lots > 1 && (columns < BETWEEN * nodes * lots || batches < BETWEEN * nodes * lots)) lots /= 2;
     v->lot = UINT64_MAX / lots;
-    v->offset = v->lot / nodes * rank;
+    v->offset = v->lot / nodes * (uint64_t)m->crew->rank;
 }
 
 static struct share share_of(struct visit *v, const struct crew_member *m)
@@ -88,7 +91,7 @@ static struct share share_of(struct visit *v, const struct crew_member *m)
     struct share s = {.first_row = rows[own], .end_row = rows[own + 1], .end_column = r->columns};
     v->blocks = has_blocks ? m->total : 1;
     v->place = m->place;
-    cut_lots(v, has_blocks ? 1 : parts, has_blocks ? 0 : own);
+    if (!has_blocks) cut_lots(v, m);
     v->block_column = take_memory(v->blocks + 1, sizeof *v->block_column);
     if (has_blocks) {
         cut_columns(r, 0, r->rows, m->total, v->block_column);
@@ -166,7 +169,7 @@ static int by_turn(const void *a, const void *b)
     return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
 }
 
-/* Random, and the same for a worker that has cells in other columns; but within a lot those of other nodes are further on. */
+/* Random, and the same for a worker that has cells in other columns; but within a lot every node begins elsewhere. */
 static uint64_t turn_of(const struct visit *v, uint32_t column)
 {
     uint64_t epoch = rng_mix(v->mf->options.common.seed) + v->epochs;
@@ -281,7 +284,8 @@ void visit_open(struct visit *v, const struct mf *f, struct crew_member *m)
     take_cells(v, &s);
     announce_rows(v, m, &s);
     rng_init(&v->rng, f->options.common.seed, 2 + m->place);
-    v->list_count = AHEAD_CELLS / batch > AHEAD_BATCHES ? AHEAD_CELLS / batch : AHEAD_BATCHES;
+    size_t ahead = feeder_ahead(AHEAD_CELLS, m->crew->size) / batch;
+    v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
     v->list = take_memory(v->list_count, sizeof *v->list);
     for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
     feeder_open(&v->feeder, m->worker, (void **)v->list, v->list_count, fill, v);

@@ -1,5 +1,6 @@
 #include "actors/access.h"
 
+#include "actors/entries.h"
 #include "actors/location.h"
 #include "actors/owner.h"
 #include "actors/relocation.h"

@@ -17,7 +17,7 @@
  * Theorem 3; README.md). While anything that this node asked of a key is under way, others of its workers send only
  * along the same way, and nothing while the row is wanted here.
  *
- * Callers   shard.c, relocation.c
+ * Callers   shard.c, entries.c, relocation.c
  * Memory    values are copied once: from the caller's array into the frame, from the frame into the row; and back
  * Waiting   never
  * Life      none of its own

@@ -72,9 +72,9 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct sp
     r->is_later = false;
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked || r->wants_row)
-        rounds_queue(s, r, l.owner, ROUNDS_URGENT);
+        rounds_queue_entry(s, r, l.owner, ROUNDS_URGENT);
     else if (flags & WIRE_END || (was_later && flags))
-        rounds_queue(s, r, l.owner, ROUNDS_LAZY);
+        rounds_queue_entry(s, r, l.owner, ROUNDS_LAZY);
 }
 
 void entries_settle(struct shard *s, struct record *r)
@@ -93,7 +93,7 @@ void entries_settle(struct shard *s, struct record *r)
 void entries_changed(struct shard *s, struct record *r, unsigned owner)
 {
     if (!r->is_out && owner != s->rank) {
-        rounds_queue(s, r, owner, ROUNDS_LAZY);
+        rounds_queue_entry(s, r, owner, ROUNDS_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
         s->entries.awaited++;
@@ -147,8 +147,8 @@ void entries_want(void *shard, uint64_t index)
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, spot).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    bool rides = s->intents.eighths > 0 && is_said_soon(s, spot);
-    r->eighths = rides ? s->intents.eighths & (INTENTS_EIGHTHS - 1) : 0;
+    bool has_patience = s->intents.eighths > 0 && is_said_soon(s, spot);
+    r->eighths = has_patience ? s->intents.eighths & (INTENTS_EIGHTHS - 1) : 0;
     queue_what_must_be_said(s, r, spot);
 }
 
@@ -175,7 +175,7 @@ void entries_unwant(void *shard, uint64_t index)
     }
     if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
     if (is_idle_replica(s, r))
-        rounds_queue(s, r, r->owner, ROUNDS_LAZY);
+        rounds_queue_entry(s, r, r->owner, ROUNDS_LAZY);
     else
         entries_settle(s, r);
 }
@@ -237,7 +237,7 @@ size_t entries_emit(struct shard *s, struct record *r, unsigned peer, enum round
     r->eighths = 0;
     if (l.is_here || r->is_out || (!flags && !r->is_poked && !r->wants_row)) return 0;
     if (l.owner != peer) {
-        if (l.owner != s->rank) rounds_queue(s, r, l.owner, class);
+        if (l.owner != s->rank) rounds_queue_entry(s, r, l.owner, class);
         return 0;
     }
     bool had_replica = l.is_replica;
@@ -401,7 +401,7 @@ bool entries_replicas_are_exact(const struct shard *s)
  * set; those of which an entry is under way are asked for when it is answered. */
 void entries_ask_for_rounded(struct shard *s)
 {
-    for (uint64_t index; (index = bitset_lowest(&s->entries.rounded)) != BITSET_NONE;) {
+    for (uint64_t index; s->marks && (index = bitset_lowest(&s->entries.rounded)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
         if (r && r->is_out) return;
         bitset_remove(&s->entries.rounded, index);

@@ -3,7 +3,8 @@
  * wants a row or holds a replica. The owner's is owner.h; when something is said, rounds.h (AdaPM, Appendix B.2; README.md).
  *
  * A key has at most one entry under way (its `is_out`); whatever happens meanwhile is aggregated into the next one. What is to be
- * said is not remembered but seen: in the count of intents, the replica's updates, and what the owner was told (`told`).
+ * said is mostly not remembered but seen: in the count of intents, the replica's updates, and what the owner was told (`told`).
+ * Remembered are a poke, a set, and that the row itself is wanted (record.h).
  *
  * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks for the row at once.
  *
@@ -75,8 +76,9 @@ const char *entries_poke(struct shard *, const struct wire_entry *);
 /* A frame arrived from the peer: how old had its replicas become? */
 void entries_heard(struct shard *, unsigned peer);
 
-/* For quiesce: is everything answered that must be? Then, main copies being final: is no replica known to lack anything, or
- * to differ by rounding? Those that may ask for the row, but for keys of which an entry is under way: when it is answered. */
+/* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica known to lack anything, or
+ * to differ by rounding? Those that may differ ask for the row; where an entry of the key is under way, it and those behind it when
+ * it is answered. */
 bool entries_are_answered(const struct shard *);
 bool entries_replicas_are_exact(const struct shard *);
 void entries_ask_for_rounded(struct shard *);

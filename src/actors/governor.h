@@ -26,7 +26,7 @@
  * hundreds of nodes that is most of what synchronizing takes, and the longer the pause the more rides along. (Measured,
  * `skewed` of bench/scale: 300 clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of 21.)
  *
- * Callers   rounds.c
+ * Callers   rounds.c, owner.c
  * Memory    16 bytes a worker
  * Waiting   never
  * Life      governor_init, any use, governor_fini

@@ -7,7 +7,7 @@
  * directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
  * is on its way to us; requests for it are parked until then.
  *
- * Callers   access.c, relocation.c, shard.c
+ * Callers   access.c, entries.c, owner.c, relocation.c, rounds.c, shard.c, trace.c
  * Memory    record.h; parked entries of at most what all nodes' windows hold
  * Waiting   never
  * Life      none of its own

@@ -1,5 +1,6 @@
 #include "actors/owner.h"
 
+#include "actors/entries.h"
 #include "actors/location.h"
 #include "actors/relocation.h"
 #include "actors/rounds.h"

@@ -1,6 +1,7 @@
 #include "actors/relocation.h"
 
 #include "actors/access.h"
+#include "actors/entries.h"
 #include "actors/location.h"
 #include "actors/owner.h"
 #include "actors/rounds.h"

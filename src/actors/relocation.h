@@ -11,7 +11,7 @@
  * departure to its arrival nobody serves the key, for the time of one message: requests that come to the old owner
  * follow the row on the same link, requests that come to the new one are parked (location.h).
  *
- * Callers   access.c, shard.c
+ * Callers   access.c, owner.c, shard.c
  * Memory    the row is copied into the frame, and from the frame into a slot; or from a replica that is as good
  * Waiting   never; but an arriving row that finds no slot, because more rows left during one read section than the table
  *           has keys, waits for that section's end

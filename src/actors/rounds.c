@@ -84,13 +84,13 @@ static void note_peer(struct shard *s, unsigned peer)
     set_bit(s->rounds.later, peer, !p->is_under_way && (waits || p->owes));
 }
 
-void rounds_queue(struct shard *s, struct record *r, unsigned owner, enum rounds_class class)
+void rounds_queue_entry(struct shard *s, struct record *r, unsigned node, enum rounds_class class)
 {
-    struct peer_round *p = &s->rounds.peer[owner];
+    struct peer_round *p = &s->rounds.peer[node];
     if (r->queued & class) return;
     r->queued |= class;
     list_push(s, class == ROUNDS_URGENT ? &p->urgent : &p->lazy, r->index);
-    note_peer(s, owner);
+    note_peer(s, node);
 }
 
 void rounds_queue_refresh(struct shard *s, unsigned node, uint64_t index)
@@ -419,7 +419,7 @@ uint64_t rounds_turn(struct shard *s)
 {
     struct rounds *all = &s->rounds;
     look_at_windows(s);
-    if (all->settles > 0 && s->marks && settles_replicas(s)) entries_ask_for_rounded(s);
+    if (all->settles > 0 && settles_replicas(s)) entries_ask_for_rounded(s);
     bool waits = all->waiting > 0 || all->settles > 0 || marks_are_due(s);
     bool sync = governor_allows(&all->governor, s->now_ns) || all->settles > 0;
     if (waits) say_what_waits(s, sync);

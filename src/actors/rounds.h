@@ -90,8 +90,8 @@ void rounds_look(struct shard *);
 /* How long the answer to one can wait that rides along in this turn and starts so many eighths beyond the window. */
 uint32_t rounds_patience_us(const struct shard *, unsigned eighths);
 
-/* What waits for a round to the node: a key's entry, the refresh of its replica, a poke to give. */
-void rounds_queue(struct shard *, struct record *, unsigned node, enum rounds_class);
+/* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a poke to give. */
+void rounds_queue_entry(struct shard *, struct record *, unsigned node, enum rounds_class);
 void rounds_queue_refresh(struct shard *, unsigned node, uint64_t index);
 void rounds_queue_poke(struct shard *, struct record *, unsigned node);
 /* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is there. */

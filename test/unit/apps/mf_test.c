@@ -296,53 +296,73 @@ TEST(mf, every_epoch_visits_every_cell)
 
 /* ---- nodes that keep step ---- */
 
-enum { NODES = 4, STEPS_MAX = 4000 };
+enum { NODES_MAX = 4, COLUMNS_MAX = 400, CELLS_A_NODE = 60, BATCH = 12, STEPS_A_COLUMN = CELLS_A_NODE / BATCH };
 
-/* The first column of each batch of an epoch of one node among several, without the others. */
-static uint32_t walk(const struct mf *f, int rank, uint32_t *column)
+static struct walk {
+    uint32_t steps, column[COLUMNS_MAX * STEPS_A_COLUMN]; /* of each step */
+    uint32_t at[COLUMNS_MAX];                             /* where a column's last step was */
+} walks[NODES_MAX];
+
+/* An epoch of a node's first worker. */
+static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
 {
-    struct crew crew = {.rank = rank, .size = NODES, .workers = 1};
-    struct crew_member m = {.crew = &crew, .place = (unsigned)rank, .total = NODES};
+    struct crew crew = {.rank = rank, .size = nodes, .workers = workers};
+    struct crew_member m = {.crew = &crew, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
+    struct walk *w = &walks[rank];
     struct visit v;
-    uint32_t steps = 0;
+    *w = (struct walk){0};
     visit_open(&v, f, &m);
     for (bool is_last = false; !is_last;) {
         const struct visit_batch *b = visit_next(&v);
         is_last = b->is_last;
-        if (b->cells > 0 && steps < STEPS_MAX) column[steps++] = (uint32_t)(b->keys[0] - f->ratings.rows);
+        if (b->cells == 0) continue;
+        uint32_t column = (uint32_t)(b->keys[0] - f->ratings.rows);
+        w->at[column] = w->steps;
+        w->column[w->steps++] = column;
     }
     visit_close(&v);
-    return steps;
 }
 
-/* 400 columns of 60 cells for each node, 5 batches, each the same for all nodes: they keep step for certain. */
-TEST(mf, nodes_that_keep_step_have_different_columns)
+static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
 {
-    static uint32_t column[NODES][STEPS_MAX], seen_at[NODES][400];
-    struct mf f = {.options = {.rank = 5, .batch = 12, .visit = MF_COLUMNS}};
+    const struct walk *x = &walks[a], *y = &walks[b];
+    uint32_t together = 0;
+    CHECK(x->steps > 0);
+    CHECK_EQ(x->steps, y->steps);
+    for (uint32_t i = 0; i < x->steps; i++) together += x->column[i] == y->column[i];
+    if (together >= x->steps / 8) test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->steps);
+    for (uint32_t c = 0; c < columns; c++) {
+        uint32_t apart = x->at[c] > y->at[c] ? x->at[c] - y->at[c] : y->at[c] - x->at[c];
+        CHECK(apart <= apart_max);
+    }
+}
+
+/* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for certain. */
+static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
+{
+    struct mf f = {.options = {.rank = 5, .batch = BATCH, .visit = MF_COLUMNS}};
+    uint32_t rows = CELLS_A_NODE * (uint32_t)nodes;
     f.options.common = (struct settings){.epochs = 1, .seed = 3, .is_baseline = true};
     ratings_init(&f.ratings);
-    for (uint32_t i = 0; i < 400 * 240; i++)
-        ratings_add(&f.ratings, (struct rating){.row = i % 240, .column = i / 240});
-    f.ratings.rows = 240;
-    f.ratings.columns = 400;
+    for (uint32_t i = 0; i < columns * rows; i++)
+        ratings_add(&f.ratings, (struct rating){.row = i % rows, .column = i / rows});
+    f.ratings.rows = rows;
+    f.ratings.columns = columns;
     ratings_finish(&f.ratings, 0, 1);
-    uint32_t together = 0;
-    for (int node = 0; node < NODES; node++) {
-        CHECK_EQ(walk(&f, node, column[node]), 2000);
-        for (uint32_t i = 0; i < 2000; i++) seen_at[node][column[node][i]] = i;
-    }
-    for (uint32_t i = 0; i < 2000; i++)
-        for (int node = 1; node < NODES; node++) together += column[node][i] == column[0][i];
-    CHECK(together < 2000 * (NODES - 1) / 20);
-    /* And yet all have had a column before long: within the 25 of a lot, which chance makes some more at times. */
-    for (uint32_t c = 0; c < 400; c++) {
-        for (int node = 1; node < NODES; node++) {
-            uint32_t a = seen_at[0][c], b = seen_at[node][c];
-            CHECK((a > b ? a - b : b - a) < 5 * 60);
-        }
-    }
+    for (int node = 0; node < nodes; node++) walk(&f, nodes, workers, node);
+    for (int a = 0; a < nodes; a++)
+        for (int b = a + 1; b < nodes; b++) compare_walks(a, b, columns, apart_max);
     ratings_fini(&f.ratings);
+}
+
+/* And yet all have a column before long: within the 25 of a lot, which chance makes some more at times; within the 25 that one of
+ * two workers has in one of eight; of few columns within all of them. */
+TEST(mf, nodes_that_keep_step_have_different_columns)
+{
+    keeps_step(400, 4, 1, STEPS_A_COLUMN * 60);
+    keeps_step(400, 4, 2, STEPS_A_COLUMN * 60);
+    keeps_step(20, 3, 1, STEPS_A_COLUMN * 20);
+    keeps_step(400, 3, 1, STEPS_A_COLUMN * 60);
 }
 
 /* ---- the step ---- */
