@@ -3,6 +3,7 @@
 #include "fail.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about, where there is no other
  * node; and batches at least. */
@@ -71,10 +72,17 @@ static void draw_negatives(struct feed *f, struct batch *b)
         b->negative_keys[i] = task_entity_key((uint32_t)rng_below(&f->rng, f->task->model.entities));
 }
 
-static void announce(struct feed *f, locus_loader *loader, const struct batch *b)
+/* One intent for a portion: of the 64 facts of small batches, all are wanted for the moment that the 64 take. */
+static void announce(struct feed *f, locus_loader *loader, const struct portion *p)
 {
-    locus_clock now = (locus_clock)f->batches;
-    must(locus_loader_intent(loader, b->keys, b->entities + b->relations, now, now + 1, LOCUS_READ_WRITE), "intent");
+    locus_clock end = (locus_clock)f->batches, start = end - (locus_clock)p->count;
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct batch *b = &p->batches[i];
+        memcpy(f->announced + count, b->keys, (b->entities + b->relations) * sizeof *b->keys);
+        count += b->entities + b->relations;
+    }
+    must(locus_loader_intent(loader, f->announced, count, start, end, LOCUS_READ_WRITE), "intent");
 }
 
 /* One sample for a portion, which its batches pull one after the other: cheaper for small batches than one each. */
@@ -109,11 +117,7 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
         for (int side = 0; side < MODEL_SIDES; side++)
             b->relation[side][i] = use_relation(f, b, (enum model_side)side, facts[order[i]].relation);
     }
-    if (loader) {
-        announce(f, loader, b);
-    } else {
-        draw_negatives(f, b);
-    }
+    if (!loader) draw_negatives(f, b);
     f->at += b->facts;
     f->batches++;
     b->is_last = f->at == f->count;
@@ -131,7 +135,10 @@ static bool fill(void *feed, locus_loader *loader, void *to)
     }
     for (p->count = 0; p->count < f->portion_batches && f->at < f->count; p->count++)
         fill_batch(f, loader, &p->batches[p->count]);
-    if (loader) prepare_sample(f, loader, p);
+    if (loader) {
+        announce(f, loader, p);
+        prepare_sample(f, loader, p);
+    }
     return true;
 }
 
@@ -203,6 +210,7 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
     if (f->portion_batches > fit) f->portion_batches = fit;
+    f->announced = take_memory(f->portion_batches * feed_keys_max(t), sizeof *f->announced);
     size_t ahead = feeder_ahead(AHEAD_FACTS, m->crew->size);
     f->portion_count = round_up(ahead, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
@@ -237,6 +245,7 @@ void feed_close(struct feed *f)
         free(f->portions[i]);
     }
     free(f->portions);
+    free(f->announced);
     places_fini(&f->places);
     free(f->order);
     *f = (struct feed){0};

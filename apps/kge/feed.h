@@ -43,6 +43,7 @@ struct feed {
     struct portion *taken;
     size_t taken_at;
     struct places places; /* finds keys that come again in a batch */
+    locus_key *announced; /* the keys of a portion */
 };
 
 void feed_open(struct feed *, const struct task *, struct crew_member *);
