@@ -2,8 +2,6 @@
 
 #include "fail.h"
 
-enum { FURTHER = 4 };
-
 /* Returns the portion to fill next, or NULL when the feeder is closing. */
 static void *await_room(struct feeder *f)
 {
@@ -37,11 +35,6 @@ static void *load(void *feeder)
         if (!is_filled) break;
     }
     return NULL;
-}
-
-size_t feeder_ahead(size_t alone, int nodes)
-{
-    return nodes > 1 ? FURTHER * alone : alone;
 }
 
 void feeder_open(struct feeder *f, locus_worker *worker, void **portions, size_t depth, feeder_fill *fill,

@@ -36,11 +36,6 @@ struct feeder {
     bool is_over, is_closing;
 };
 
-/* How much to be ahead, where `alone` is what a processor's cache still holds when its turn comes. With other nodes several times
- * that: who signals intents only when they are due lets replicas go that are wanted again a moment later, and makes workers wait
- * for what comes from afar. (AdaPM, Appendix C: arbitrarily early. Measured, docs/kge.md and mf.md.) */
-size_t feeder_ahead(size_t alone, int nodes);
-
 /* `portions` are `depth` pointers, which stay valid until feeder_close(). */
 void feeder_open(struct feeder *, locus_worker *, void **portions, size_t depth, feeder_fill *, void *context);
 /* The next portion, or NULL after the last. It is the worker's until it is given back. */

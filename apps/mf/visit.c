@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells that the loader is ahead, about, where there is no other node; and batches at least. */
-enum { AHEAD_CELLS = 16384, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
+/* Cells that the loader is ahead, about; where there are other nodes, whose rows take their time to come; and batches at least. */
+enum { AHEAD_CELLS = 16384, AHEAD_CELLS_OF_SEVERAL = 32768, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
 
 /* An epoch's columns come in lots, a power of two of them, in each of which every node begins elsewhere. A worker has so many
  * columns and batches, about, between the beginnings of two nodes, or there are fewer lots. */
@@ -284,7 +284,7 @@ void visit_open(struct visit *v, const struct mf *f, struct crew_member *m)
     take_cells(v, &s);
     announce_rows(v, m, &s);
     rng_init(&v->rng, f->options.common.seed, 2 + m->place);
-    size_t ahead = feeder_ahead(AHEAD_CELLS, m->crew->size) / batch;
+    size_t ahead = (m->crew->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
     v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
     v->list = take_memory(v->list_count, sizeof *v->list);
     for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
