@@ -101,8 +101,9 @@ void rounds_put_off(struct shard *, uint64_t index);
 
 /* A peer's round ends, or one of ours is acknowledged. NULL, or what is wrong with it. */
 const char *rounds_end(struct shard *, unsigned peer, const struct wire_entry *);
-/* A peer's frame is about to be served; it synchronized, and serving it took so much processor time. */
+/* A peer's frame is about to be served. */
 void rounds_frame_begins(struct shard *);
+/* It synchronized, and serving it took so much processor time. */
 void rounds_served(struct shard *, uint64_t cpu_ns, uint64_t bytes);
 
 #endif
