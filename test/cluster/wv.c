@@ -177,5 +177,7 @@ TEST(wv, refuses_wrong_input_with_a_sentence)
     make_text();
     snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder, folder);
     is_refused(1, arguments, "/text:1: ");
+    snprintf(arguments, sizeof arguments, "--data %s/text --json --dim 16 --min-count 2 --lr 100", folder);
+    is_refused(1, arguments, "the loss is no number any more in epoch 1: choose a smaller --lr");
     remove_text();
 }

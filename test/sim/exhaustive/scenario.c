@@ -34,6 +34,7 @@ bool scenario_parse(struct scenario *s, const char *text)
         break;
     }
     s->sparse = strncmp(text, SPARSE, strlen(SPARSE)) == 0;
+    if (s->sparse && s->technique != LOCUS_ADAPTIVE) return false; /* elsewhere nothing rides along */
     if (s->sparse) text += strlen(SPARSE);
     for (const char *at = text; *at;) {
         if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' || s->workers == SCENARIO_WORKERS_MAX)
