@@ -317,20 +317,19 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
         is_last = b->is_last;
         if (b->cells == 0) continue;
         uint32_t column = (uint32_t)(b->keys[0] - f->ratings.rows);
+        CHECK(w->steps < COLUMNS_MAX * STEPS_A_COLUMN);
         w->at[column] = w->steps;
         w->column[w->steps++] = column;
     }
     visit_close(&v);
 }
 
-static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
+static void compare_walks(int a, int b, uint32_t columns, uint32_t together_max, uint32_t apart_max)
 {
     const struct walk *x = &walks[a], *y = &walks[b];
     uint32_t together = 0;
-    CHECK(x->steps > 0);
-    CHECK_EQ(x->steps, y->steps);
     for (uint32_t i = 0; i < x->steps; i++) together += x->column[i] == y->column[i];
-    if (together >= x->steps / 8) test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->steps);
+    if (together > together_max) test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->steps);
     for (uint32_t c = 0; c < columns; c++) {
         uint32_t apart = x->at[c] > y->at[c] ? x->at[c] - y->at[c] : y->at[c] - x->at[c];
         CHECK(apart <= apart_max);
@@ -340,6 +339,7 @@ static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
 /* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for certain. */
 static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
 {
+    uint32_t steps = columns / workers * STEPS_A_COLUMN;
     struct mf f = {.options = {.rank = 5, .batch = BATCH, .visit = MF_COLUMNS}};
     uint32_t rows = CELLS_A_NODE * (uint32_t)nodes;
     f.options.common = (struct settings){.epochs = 1, .seed = 3, .is_baseline = true};
@@ -349,9 +349,12 @@ static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t a
     f.ratings.rows = rows;
     f.ratings.columns = columns;
     ratings_finish(&f.ratings, 0, 1);
-    for (int node = 0; node < nodes; node++) walk(&f, nodes, workers, node);
+    for (int node = 0; node < nodes; node++) {
+        walk(&f, nodes, workers, node);
+        CHECK_EQ(walks[node].steps, steps);
+    }
     for (int a = 0; a < nodes; a++)
-        for (int b = a + 1; b < nodes; b++) compare_walks(a, b, columns, apart_max);
+        for (int b = a + 1; b < nodes; b++) compare_walks(a, b, columns, steps / 50, apart_max);
     ratings_fini(&f.ratings);
 }
 
