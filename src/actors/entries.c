@@ -221,13 +221,11 @@ static void note_entry(struct shard *s, struct record *r, uint8_t flags)
     if (s->technique == LOCUS_RELOCATE) r->told = true; /* asked once for each intent */
 }
 
-/* What the entry and its answer take, which may bring the row whatever was asked. */
 size_t entries_exchange_bytes(uint32_t length, uint32_t row_length)
 {
     return wire_entry_bytes(length) + wire_entry_bytes(row_length);
 }
 
-/* Writes the key's entry into the frame to its owner, if there is something to say. Returns what it and its answer take. */
 size_t entries_emit(struct shard *s, struct record *r, unsigned peer, enum rounds_class class)
 {
     struct spot spot = shard_spot(s, r->index);
@@ -397,8 +395,6 @@ bool entries_replicas_are_exact(const struct shard *s)
     return s->entries.rows_wanted == 0 && !(s->marks && bitset_lowest(&s->entries.rounded) != BITSET_NONE);
 }
 
-/* The main copies are final: replicas that may differ from them by rounding ask for the row. The answer takes them out of the
- * set; those of which an entry is under way are asked for when it is answered. */
 void entries_ask_for_rounded(struct shard *s)
 {
     for (uint64_t index; s->marks && (index = bitset_lowest(&s->entries.rounded)) != BITSET_NONE;) {

@@ -102,8 +102,9 @@ static void serve_parked(struct shard *s, struct record *r)
         if (p->entry.operation == WIRE_ENTRY) {
             p->entry.tag = 0; /* it has waited */
             owner_entry(s, p->peer, &p->entry);
-        } else
+        } else {
             access_serve(s, p->peer, &p->entry);
+        }
         free(p);
     }
 }
