@@ -1,8 +1,8 @@
 #include "cluster.h"
 
 #include "actors/pinning.h"
-#include "clock.h"
-#include "error.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "net/mesh.h"
 #include "net/mesh_listener.h"
 #include "net/rendezvous.h"

@@ -1,6 +1,6 @@
 #include "collective.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "store/yield.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "environment.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 #include "node.h"
 
 #include "environment.h"
-#include "error.h"
-#include "histogram.h"
+#include "base/error.h"
+#include "base/histogram.h"
 #include "net/rendezvous.h"
 
 #include <errno.h>

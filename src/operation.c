@@ -1,9 +1,9 @@
 #include "operation.h"
 
 #include "actors/reactor.h"
-#include "clock.h"
-#include "error.h"
-#include "histogram.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/histogram.h"
 #include "store/yield.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 #ifndef LOCUS_OPERATION_H
 #define LOCUS_OPERATION_H
 
-#include "actors/request.h"
+#include "protocol/request.h"
 
 enum {
     OPERATIONS_MAX = 64,

@@ -1,5 +1,5 @@
 /* Sampling: what programs call (NuPS, Section 4.3). The schemes are in sampling/. */
-#include "error.h"
+#include "base/error.h"
 #include "node.h"
 #include "sampling/distribution.h"
 

@@ -1,6 +1,6 @@
 #include "signaling.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * act now.
  *
  * Callers   worker.c, on the worker's thread or the loader's
- * Memory    a pointer a shard, and the streams' chunks (actors/intents.h)
+ * Memory    a pointer a shard, and the streams' chunks (protocol/intents.h)
  * Waiting   never
  * Life      signaling_open, signaling_intent …, signaling_close. Does nothing where no shard heeds intents
  */

@@ -1,6 +1,6 @@
 #include "waiting.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "store/latch.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 #ifndef LOCUS_WAITING_H
 #define LOCUS_WAITING_H
 
-#include "clock_heap.h"
+#include "base/clock_heap.h"
 
 struct waiting {
     struct clock_heap starts; /* and how many keys */
@@ -35,7 +35,7 @@ int waiting_add(struct waiting *, const locus_clock *clock, locus_clock start, u
 void waiting_give_up(struct waiting *, const locus_clock *clock, uint64_t n);
 uint64_t waiting_signaled(struct waiting *);
 
-/* The same bound where shards keep the intents (actors/intents.h) and count off what no longer waits: n keys more of the
+/* The same bound where shards keep the intents (protocol/intents.h) and count off what no longer waits: n keys more of the
  * node. 0 or -ENOBUFS. */
 int waiting_count(uint64_t *node_keys, uint64_t n);
 

@@ -2,7 +2,7 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "actors/shard.h"
+#include "protocol/shard.h"
 #include "cluster.h"
 #include "events.h"
 #include "operation.h"

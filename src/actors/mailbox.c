@@ -1,6 +1,6 @@
 #include "actors/mailbox.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 

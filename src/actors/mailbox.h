@@ -12,7 +12,7 @@
 #ifndef LOCUS_ACTORS_MAILBOX_H
 #define LOCUS_ACTORS_MAILBOX_H
 
-#include "actors/request.h"
+#include "protocol/request.h"
 
 #include <ck_ring.h>
 

@@ -1,6 +1,6 @@
 #include "actors/pinning.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <hwloc.h>

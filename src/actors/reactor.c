@@ -2,9 +2,9 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "actors/shard.h"
-#include "clock.h"
-#include "error.h"
+#include "protocol/shard.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "net/uring.h"
 #include "operation.h"
 #include "store/yield.h"

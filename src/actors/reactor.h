@@ -17,8 +17,8 @@
 #define LOCUS_ACTORS_REACTOR_H
 
 #include "actors/pinning.h"
-#include "actors/request.h"
-#include "actors/shard.h"
+#include "protocol/request.h"
+#include "protocol/shard.h"
 #include "net/link.h"
 #include "store/store.h"
 

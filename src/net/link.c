@@ -1,6 +1,6 @@
 #include "net/link_private.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "locus.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "net/mesh_address.h"
 
-#include "clock.h"
-#include "error.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "locus.h"
 #include "net/secret.h"
 

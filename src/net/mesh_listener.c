@@ -1,6 +1,6 @@
 #include "net/mesh_listener.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "locus.h"
 #include "net/mesh_address.h"
 

@@ -1,7 +1,7 @@
 /* The member's side; rank 0's is in rendezvous_server.c, the connection in rendezvous_dial.c and rendezvous_hub.c. */
 #include "net/rendezvous.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "net/rendezvous_address.h"
 #include "net/rendezvous_dial.h"
 #include "net/rendezvous_hello.h"

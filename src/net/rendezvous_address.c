@@ -1,6 +1,6 @@
 #include "net/rendezvous_address.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "net/mesh_address.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "net/rendezvous_door.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>

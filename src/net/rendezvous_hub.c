@@ -1,6 +1,6 @@
 #include "net/rendezvous_hub.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "net/rendezvous.h"
 
 #include <arpa/inet.h>

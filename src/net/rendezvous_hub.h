@@ -20,7 +20,7 @@
 #ifndef LOCUS_NET_RENDEZVOUS_HUB_H
 #define LOCUS_NET_RENDEZVOUS_HUB_H
 
-#include "clock.h"
+#include "base/clock.h"
 #include "net/rendezvous_message.h"
 #include "net/secret.h"
 

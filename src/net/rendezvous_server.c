@@ -1,6 +1,6 @@
 #include "net/rendezvous_server.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "net/rendezvous_admission.h"
 
 #include <errno.h>

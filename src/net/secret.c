@@ -1,6 +1,6 @@
 #include "net/secret.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "locus.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "net/link_private.h"
 
-#include "clock.h"
-#include "error.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "locus.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "store/keyspace.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "store/row.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "store/yield.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "store/slab.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "store/latch.h"
 #include "store/memory.h"
 

@@ -1,6 +1,6 @@
 #include "store/store.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "store/memory.h"
 
 #include <errno.h>

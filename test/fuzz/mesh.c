@@ -5,7 +5,7 @@
  */
 #include "input.h"
 
-#include "clock.h"
+#include "base/clock.h"
 #include "net/mesh.h"
 #include "net/mesh_listener.h"
 #include "net/secret.h"

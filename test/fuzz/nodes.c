@@ -1,6 +1,6 @@
 #include "nodes.h"
 
-#include "actors/shard.h"
+#include "protocol/shard.h"
 
 #include <errno.h>
 

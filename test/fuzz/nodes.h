@@ -21,7 +21,7 @@
 
 #include "input.h"
 
-#include "actors/request.h"
+#include "protocol/request.h"
 
 /* `completed`: NULL, or what else to do with a request that is complete. */
 void nodes_run(const uint8_t *data, size_t size, void (*completed)(const struct request *, int rc));

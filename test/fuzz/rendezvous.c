@@ -6,7 +6,7 @@
 #include "input.h"
 #include "nng.h"
 
-#include "clock.h"
+#include "base/clock.h"
 #include "net/rendezvous_hello.h"
 #include "net/rendezvous_server.h"
 #include "net/secret.h"

@@ -34,7 +34,7 @@ passed=0 failed=0
 case $set in
     local)
         programs=(local_fibers) finding='^seed.*'
-        sources=(src/store/*.c src/error.c test/sim/local_fibers.c) ;;
+        sources=(src/store/*.c src/base/error.c test/sim/local_fibers.c) ;;
     protocol)
         programs=(protocol exhaustive) finding='violation: .*'
         mapfile -t sources < <(find src test/sim/protocol test/sim/exhaustive -name '*.c' | sort) ;;

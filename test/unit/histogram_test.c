@@ -1,4 +1,4 @@
-#include "histogram.h"
+#include "base/histogram.h"
 #include "test.h"
 
 TEST(histogram, counts_powers_of_two)

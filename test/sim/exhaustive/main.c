@@ -10,7 +10,7 @@
  *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their nodes, and their
  *                                 operations; * is asynchronous
  */
-#include "clock.h"
+#include "base/clock.h"
 #include "search.h"
 
 #include <inttypes.h>

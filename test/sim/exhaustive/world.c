@@ -1,7 +1,7 @@
 #include "world.h"
 
-#include "actors/location.h"
-#include "actors/shard.h"
+#include "protocol/location.h"
+#include "protocol/shard.h"
 #include "arena.h"
 #include "sim/content.h"
 

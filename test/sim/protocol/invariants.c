@@ -1,6 +1,6 @@
 #include "invariants.h"
 
-#include "actors/location.h"
+#include "protocol/location.h"
 #include "journal.h"
 #include "report.h"
 

@@ -11,7 +11,7 @@
  *            --print             the script
  *   protocol --list              the scripts
  */
-#include "clock.h"
+#include "base/clock.h"
 #include "report.h"
 #include "shrink.h"
 

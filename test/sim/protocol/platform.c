@@ -2,7 +2,7 @@
 
 #include "actors/mailbox.h"
 #include "cluster.h"
-#include "error.h"
+#include "base/error.h"
 #include "operation.h"
 #include "store/yield.h"
 

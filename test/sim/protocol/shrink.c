@@ -1,6 +1,6 @@
 #include "shrink.h"
 
-#include "clock.h"
+#include "base/clock.h"
 #include "report.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Nodes that are slow, peers that send what honest ones would not, and long times in which little happens. */
-#include "actors/location.h"
+#include "protocol/location.h"
 #include "test.h"
 #include "world.h"
 

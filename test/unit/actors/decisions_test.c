@@ -16,7 +16,7 @@
  */
 #include "world.h"
 
-#include "actors/location.h"
+#include "protocol/location.h"
 #include "test.h"
 
 #include <stdlib.h>

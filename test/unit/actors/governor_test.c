@@ -1,5 +1,5 @@
 /* governor_test.c - how long to pause between two synchronizations, and how far ahead of the window to act with one. */
-#include "actors/governor.h"
+#include "protocol/pacer.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* What becomes of intents between the thread that signals and the shard's events: begin and end of each key. */
-#include "actors/intents.h"
+#include "protocol/intents.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "actors/record.h"
+#include "protocol/record.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Rows that move between the shards of several nodes: who sends what to whom, in which order things take effect, and what
  * a peer may not send. Delivery is by hand; random storms are the simulator's (test/sim). */
-#include "actors/location.h"
+#include "protocol/location.h"
 #include "test.h"
 #include "world.h"
 

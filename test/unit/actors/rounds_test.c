@@ -1,6 +1,6 @@
 /* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let pass. */
-#include "actors/location.h"
-#include "actors/owner.h"
+#include "protocol/location.h"
+#include "protocol/owner.h"
 #include "world.h"
 
 #include "test.h"

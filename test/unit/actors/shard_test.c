@@ -1,4 +1,4 @@
-#include "actors/access.h"
+#include "protocol/origin.h"
 #include "test.h"
 #include "world.h"
 

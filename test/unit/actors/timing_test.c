@@ -1,4 +1,4 @@
-#include "actors/timing.h"
+#include "protocol/lookahead.h"
 
 #include "test.h"
 

@@ -1,6 +1,6 @@
 #include "world.h"
 
-#include "actors/trace.h"
+#include "protocol/trace.h"
 #include "apps/folder.h"
 #include "locus.h"
 #include "test.h"

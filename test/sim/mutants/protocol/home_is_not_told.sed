@@ -1,4 +1,4 @@
-# file: src/actors/location.c
+# file: src/protocol/location.c
 # what: the home does not hear of a row that moved
 # by: exhaustive
 /^void location_announce/,/^}/ s/home == s->rank ||/true ||/

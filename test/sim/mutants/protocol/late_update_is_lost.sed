@@ -1,4 +1,4 @@
-# file: src/actors/entries.c
+# file: src/protocol/replica.c
 # what: what a worker adds while the replica is about to go is lost
 # run: --script phases --technique adaptive
 /^static bool forget_clean/,/^}/ {

@@ -1,4 +1,4 @@
-# file: src/actors/access.c
+# file: src/protocol/origin.c
 # what: a remote push is applied twice
 # by: exhaustive
 /^static void serve_write/,/^}/ s/shard_write(.*);/&\n    if (add) &/

@@ -1,3 +1,3 @@
-# file: src/actors/rounds.c
+# file: src/protocol/round.c
 # what: quiesce does not wait for updates under way
 /^static bool is_settled/,/^}/ s/if (!entries_are_answered(s)) return false;/if (kind != REQUEST_SETTLE_UPDATES \&\& !entries_are_answered(s)) return false;/

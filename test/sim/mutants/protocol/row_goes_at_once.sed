@@ -1,4 +1,4 @@
-# file: src/actors/owner.c
+# file: src/protocol/owner.c
 # what: the row goes to the last holder at once, whatever that has under way, instead of a poke
 # by: exhaustive
 /^bool owner_poke/,/^}/ {

@@ -1,4 +1,4 @@
-# file: src/actors/entries.c
+# file: src/protocol/replica.c
 # what: a key may have two entries under way
 # by: exhaustive
 s/ || r->is_out) return 0;/) return 0;/

@@ -1,0 +1,42 @@
+/*
+ * clock_heap.h - things that come due at a clock, the earliest on top.
+ *
+ * Callers   waiting.c, actors/intents.c; not two at once
+ * Memory    16 bytes each, from malloc; given back at fini
+ * Waiting   never
+ * Life      zeros are an empty heap; clock_heap_add, clock_heap_drop, clock_heap_fini
+ */
+#ifndef LOCUS_BASE_CLOCK_HEAP_H
+#define LOCUS_BASE_CLOCK_HEAP_H
+
+#include "locus.h"
+
+#include <stdbool.h>
+
+struct clock_due {
+    locus_clock at;
+    union {
+        void *what;
+        uint64_t count;
+    };
+};
+
+struct clock_heap {
+    struct clock_due *due; /* due[0] is the earliest */
+    size_t count, room;
+};
+
+/* false: no memory, and nothing was done. */
+bool clock_heap_add(struct clock_heap *, locus_clock at, void *what);
+bool clock_heap_add_count(struct clock_heap *, locus_clock at, uint64_t count);
+/* Takes the earliest away; there is one. */
+void clock_heap_drop(struct clock_heap *);
+void clock_heap_fini(struct clock_heap *);
+
+/* INT64_MAX: nothing is due. */
+static inline locus_clock clock_heap_first(const struct clock_heap *h)
+{
+    return h->count ? h->due[0].at : INT64_MAX;
+}
+
+#endif

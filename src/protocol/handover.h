@@ -1,0 +1,33 @@
+/*
+ * relocation.h - moving the main copy of a row, and its ownership, from node to node (Lapse, Section 3.2).
+ *
+ *   origin                      owner                       home
+ *   LOCALIZE {tag}  --->  (home or a hint forwards it)
+ *                         takes the row out
+ *   ROW {row, epoch+1}  <---
+ *   puts it in                  LOCATION {epoch+1}  --->
+ *
+ * Three messages at most until the row is usable at the origin; two when the origin knew the owner. From the row's
+ * departure to its arrival nobody serves the key, for the time of one message: requests that come to the old owner
+ * follow the row on the same link, requests that come to the new one are parked (location.h).
+ *
+ * Callers   access.c, owner.c, shard.c
+ * Memory    the row is copied into the frame, and from the frame into a slot; or from a replica that is as good
+ * Waiting   never; but an arriving row that finds no slot, because more rows left during one read section than the table
+ *           has keys, waits for that section's end
+ * Life      none of its own
+ */
+#ifndef LOCUS_PROTOCOL_HANDOVER_H
+#define LOCUS_PROTOCOL_HANDOVER_H
+
+#include "protocol/shard.h"
+
+/* Gives a row that is here, and its ownership, to another node, as the answer to this entry: a WIRE_LOCALIZE or
+ * WIRE_ENTRY. What we remember of the key as its owner is over. `then`: the node's replica is as good as the row was when its
+ * word was this one, and need not get the values; NULL: it is not, or there is none. */
+void relocation_give(struct shard *, struct spot, const struct wire_entry *request, const directory_word *then);
+
+/* A row arrives. NULL, or what is wrong with it. Who waited for it goes on. */
+const char *relocation_arrive(struct shard *, const struct wire_entry *);
+
+#endif

@@ -1,0 +1,517 @@
+#include "protocol/intents.h"
+
+#include "base/error.h"
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A stream is a list of chunks, a chunk holds records:
+ *
+ *     [repeated, count and kind] [start] [end] [index] … [index]
+ *
+ * A call with many keys makes several records. A key that it names again, as far as that is noticed, is only counted:
+ * samples are full of them, and the shard would have them all begin and end. What lies below `published` is the reader's.
+ */
+enum {
+    CHUNK_WORDS = 508,
+    RECORDS_END = CHUNK_WORDS - 1, /* so that a chunk is published whole only together with the next one */
+    HEADER_WORDS = 3,
+};
+#define REPEATED_ONE (UINT64_C(1) << 32) /* in a header; the count is below, above the kind */
+enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, RECORD_KINDS };
+
+struct intent_chunk {
+    struct intent_chunk *next; /* the reader's when all words are published */
+    uint32_t published;        /* atomic: words */
+    uint64_t word[CHUNK_WORDS];
+};
+
+/* The keys of one call that belong to this shard. */
+struct intent_batch {
+    locus_clock start, end;
+    uint32_t count, room;
+    uint32_t waiting; /* of them counted in the node's bound */
+    uint64_t index[];
+};
+
+/* ---- the writer ---- */
+
+static struct intent_chunk *new_chunk(void)
+{
+    struct intent_chunk *c = malloc(sizeof *c);
+    if (!c) return NULL;
+    c->next = NULL;
+    c->published = 0;
+    return c;
+}
+
+struct intent_stream *stream_open(struct intents *all, unsigned worker)
+{
+    struct intent_stream *s = aligned_alloc(_Alignof(struct intent_stream), sizeof *s);
+    struct intent_chunk *c = new_chunk();
+    if (!s || !c) {
+        free(s);
+        free(c);
+        return NULL;
+    }
+    uint32_t *life = &all->note[worker].life;
+    *s = (struct intent_stream){.worker = worker,
+                                .life = __atomic_load_n(life, __ATOMIC_RELAXED),
+                                .last_life = life,
+                                .call = 1,
+                                .writing = c,
+                                .reading = c};
+    s->next = __atomic_load_n(&all->arrived, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all->arrived, &s->next, s, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return s;
+}
+
+static void end_call(struct intent_stream *s)
+{
+    if (++s->call > 0) return;
+    s->call = 1; /* they may have been numbered so before */
+    memset(s->said, 0, sizeof s->said);
+}
+
+/* The words below `written` of the chunk that is written to, and all of those before it, belong to the reader. */
+void stream_publish(struct intent_stream *s)
+{
+    s->header_chunk = NULL;
+    end_call(s);
+    /* Later chunks first: a reader that comes to a chunk's end goes on to the next one. */
+    if (s->first_new) {
+        for (struct intent_chunk *c = s->first_new->next; c; c = c->next)
+            __atomic_store_n(&c->published, c == s->writing ? s->written : CHUNK_WORDS, __ATOMIC_RELAXED);
+        /* Release: who sees the mark sees the words, here and behind. */
+        __atomic_store_n(&s->first_new->published, CHUNK_WORDS, __ATOMIC_RELEASE);
+        s->first_new = NULL;
+    } else {
+        __atomic_store_n(&s->writing->published, s->written, __ATOMIC_RELEASE);
+    }
+}
+
+bool stream_has_unpublished(const struct intent_stream *s)
+{
+    return s->header_chunk != NULL;
+}
+
+void stream_undo(struct intent_stream *s)
+{
+    s->header_chunk = NULL;
+    end_call(s);
+    if (!s->first_new) {
+        s->written = __atomic_load_n(&s->writing->published, __ATOMIC_RELAXED);
+        return;
+    }
+    struct intent_chunk *c = s->first_new->next;
+    s->writing = s->first_new;
+    s->writing->next = NULL;
+    s->written = s->writing->published;
+    s->first_new = NULL;
+    while (c) {
+        struct intent_chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+}
+
+/* Words that are not used at the end of a chunk read as an empty record. */
+static bool next_chunk(struct intent_stream *s)
+{
+    struct intent_chunk *c = new_chunk();
+    if (!c) return false;
+    for (uint32_t i = s->written; i < CHUNK_WORDS; i++) s->writing->word[i] = 0;
+    if (!s->first_new) s->first_new = s->writing;
+    s->writing->next = c;
+    s->writing = c;
+    s->written = 0;
+    return true;
+}
+
+static bool begin_record(struct intent_stream *s, unsigned kind, locus_clock start, locus_clock end)
+{
+    if (s->written + HEADER_WORDS + 1 > RECORDS_END && !next_chunk(s)) return false;
+    s->header_chunk = s->writing;
+    s->header = s->written;
+    s->writing->word[s->written++] = kind + 1;
+    s->writing->word[s->written++] = (uint64_t)start;
+    s->writing->word[s->written++] = (uint64_t)end;
+    return true;
+}
+
+/* Has the present call named the key before? May be overlooked. */
+static bool is_repeated(struct intent_stream *s, uint64_t index)
+{
+    struct intent_said *said = &s->said[index % STREAM_SAID];
+    if (said->call == s->call && said->index == index) return true;
+    *said = (struct intent_said){s->call, index};
+    return false;
+}
+
+int stream_add(struct intent_stream *s, locus_clock start, locus_clock end, bool waits, uint64_t index)
+{
+    if (is_repeated(s, index)) {
+        s->header_chunk->word[s->header] += REPEATED_ONE;
+        return 0;
+    }
+    if ((!s->header_chunk || s->written == RECORDS_END) &&
+        !begin_record(s, waits ? RECORD_WAITING : RECORD_INTENTS, start, end))
+        return -ENOMEM;
+    s->writing->word[s->written++] = index;
+    s->header_chunk->word[s->header] += 8; /* the count is above the kind */
+    return 0;
+}
+
+void stream_close(struct intent_stream *s, bool ends_worker)
+{
+    /* Without memory for the record the intents end by their clocks. */
+    if (ends_worker && begin_record(s, RECORD_END_OF_WORKER, 0, 0)) stream_publish(s);
+    if (ends_worker) __atomic_fetch_add(s->last_life, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->closed, 1, __ATOMIC_RELEASE);
+}
+
+bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
+{
+    struct intent_note *note = &all->note[worker];
+    /* An exchange, so that the record is visible before we look at what the shard has announced: it looks at the streams
+     * once more after having announced that it sleeps. */
+    locus_clock window = __atomic_fetch_add(&note->window, 0, __ATOMIC_SEQ_CST);
+    if (start - now < window) return true;
+    locus_clock at = start - window + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
+    while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+    /* Of a loader's intent the worker may have passed that clock meanwhile, and found nothing due. */
+    return __atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >= at;
+}
+
+bool intents_advanced(const struct intents *all, unsigned worker, locus_clock now)
+{
+    /* Sequentially consistent, as the clock that the worker has just set: either it sees what the shard wants, or the shard
+     * sees the clock before it sleeps. (No instruction on x86.) */
+    return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the shard: batches ---- */
+
+static void push(struct clock_heap *h, locus_clock at, struct intent_batch *batch)
+{
+    bool added = clock_heap_add(h, at, batch);
+    INVARIANT(added, "no memory for intents");
+}
+
+/* The analyzer loses sight of what is in the list, and takes what comes out for what was freed before. */
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
+static struct intent_batch *pop(struct clock_heap *h)
+{
+    struct intent_batch *batch = h->due[0].what;
+    clock_heap_drop(h);
+    return batch;
+}
+/* NOLINTEND(clang-analyzer-unix.Malloc) */
+
+static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32_t room)
+{
+    struct intent_batch *b = malloc(sizeof *b + room * sizeof b->index[0]);
+    INVARIANT(b != NULL, "no memory for intents");
+    *b = (struct intent_batch){.start = start, .end = end, .room = room};
+    return b;
+}
+
+static void no_longer_waits(struct intents *all, struct intent_batch *b)
+{
+    if (b->waiting) __atomic_fetch_sub(all->node_keys, b->waiting, __ATOMIC_RELAXED);
+    b->waiting = 0;
+}
+
+/* Keys to which the same happens, of one batch or several: what stands about all of them is fetched together. */
+enum { TOGETHER = 64 };
+struct together {
+    const struct intent_events *events;
+    void (*event)(void *context, uint64_t index);
+    uint32_t count;
+    uint64_t index[TOGETHER];
+};
+
+static void together_happen(struct together *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) t->events->very_soon(t->events->context, t->index[i]);
+    for (uint32_t i = 0; i < t->count; i++) t->event(t->events->context, t->index[i]);
+    t->count = 0;
+}
+
+static void together_add(struct together *t, const struct intent_batch *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (t->count == TOGETHER) together_happen(t);
+        t->index[t->count++] = b->index[i];
+        t->events->soon(t->events->context, b->index[i]);
+    }
+}
+
+static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
+{
+    struct together ends = {.events = events, .event = events->end, .count = 0};
+    while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
+        struct intent_batch *b = pop(&w->active);
+        together_add(&ends, b);
+        free(b);
+    }
+    together_happen(&ends);
+}
+
+static void end_worker(struct intents *all, struct worker_intents *w, const struct intent_events *events)
+{
+    while (w->waiting.count > 0) {
+        struct intent_batch *b = pop(&w->waiting);
+        no_longer_waits(all, b);
+        free(b);
+    }
+    end_until(w, INT64_MAX, events);
+}
+
+/* ---- the shard: streams ---- */
+
+struct record {
+    unsigned kind;
+    uint32_t count, repeated;
+    locus_clock start, end;
+    const uint64_t *index;
+};
+
+/* The next record, or false when there is none yet. Read chunks are given back. */
+static bool read_record(struct intent_stream *s, struct record *r)
+{
+    for (;;) {
+        struct intent_chunk *c = s->reading;
+        uint32_t published = __atomic_load_n(&c->published, __ATOMIC_ACQUIRE);
+        if (s->read < published && c->word[s->read] != 0) {
+            const uint64_t *word = &c->word[s->read];
+            *r = (struct record){.kind = (unsigned)((word[0] & 7) - 1),
+                                 .count = (uint32_t)word[0] >> 3,
+                                 .repeated = (uint32_t)(word[0] >> 32),
+                                 .start = (locus_clock)word[1],
+                                 .end = (locus_clock)word[2],
+                                 .index = word + HEADER_WORDS};
+            s->read += HEADER_WORDS + r->count;
+            return true;
+        }
+        if (published < CHUNK_WORDS || !c->next) return false;
+        s->reading = c->next;
+        s->read = 0;
+        free(c);
+    }
+}
+
+static void take_in(struct intents *all, struct intent_stream *s, const struct record *r)
+{
+    struct worker_intents *w = &all->worker[s->worker];
+    struct intent_batch *b = new_batch(r->start, r->end, r->count);
+    b->count = r->count;
+    if (r->kind == RECORD_WAITING) b->waiting = r->count + r->repeated;
+    for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
+    push(&w->waiting, r->start, b);
+}
+
+static bool is_closed(const struct intent_stream *s)
+{
+    return __atomic_load_n(&s->closed, __ATOMIC_ACQUIRE);
+}
+
+static void drop_records(struct intents *all, struct intent_stream *s)
+{
+    struct record r;
+    while (read_record(s, &r))
+        if (r.kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
+}
+
+/* The last one to arrive comes first. */
+static void welcome(struct intents *all)
+{
+    if (!__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return;
+    struct intent_stream *s = __atomic_exchange_n(&all->arrived, NULL, __ATOMIC_ACQUIRE), *in_order = NULL;
+    while (s) {
+        struct intent_stream *next = s->next;
+        s->next = in_order;
+        in_order = s;
+        s = next;
+    }
+    struct intent_stream **end = &all->stream;
+    while (*end) end = &(*end)->next;
+    *end = in_order;
+}
+
+/* A worker's loaders have closed before it: what they signaled belongs to it. Streams of its next life stand behind all
+ * of this one in the list: nothing of them was read yet. */
+static void end_life(struct intents *all, const struct intent_stream *ended, const struct intent_events *events)
+{
+    welcome(all); /* a loader may have come and gone since this turn began */
+    for (struct intent_stream *s = all->stream; s; s = s->next)
+        if (s != ended && s->worker == ended->worker && s->life == ended->life) drop_records(all, s);
+    end_worker(all, &all->worker[ended->worker], events);
+}
+
+static void read_stream(struct intents *all, struct intent_stream *s, const struct intent_events *events)
+{
+    struct record r;
+    while (read_record(s, &r)) {
+        if (r.kind == RECORD_END_OF_WORKER)
+            end_life(all, s, events);
+        else if (r.count > 0)
+            take_in(all, s, &r);
+    }
+}
+
+static void free_stream(struct intent_stream *s)
+{
+    for (struct intent_chunk *c = s->reading; c;) {
+        struct intent_chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+    free(s);
+}
+
+static void read_streams(struct intents *all, const struct intent_events *events)
+{
+    welcome(all);
+    for (struct intent_stream **at = &all->stream; *at;) {
+        struct intent_stream *s = *at;
+        bool closed = is_closed(s);
+        read_stream(all, s, events);
+        if (closed) {
+            *at = s->next;
+            free_stream(s);
+        } else {
+            at = &s->next;
+        }
+    }
+}
+
+/* ---- the shard: turns ---- */
+
+static locus_clock clock_of(const struct intents *all, unsigned worker)
+{
+    return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
+}
+
+static void begin_due(struct intents *all, unsigned worker, locus_clock window, const struct intent_events *events)
+{
+    struct worker_intents *w = &all->worker[worker];
+    locus_clock now = clock_of(all, worker);
+    struct together begins = {.events = events, .event = events->begin, .count = 0};
+    while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < window) {
+        struct intent_batch *b = pop(&w->waiting);
+        no_longer_waits(all, b);
+        if (b->end <= now) {
+            free(b);
+            continue;
+        }
+        together_add(&begins, b);
+        push(&w->active, b->end, b);
+    }
+    together_happen(&begins);
+}
+
+/* Workers read it all the time: written only when it changes. */
+static void publish(locus_clock *to, locus_clock clock)
+{
+    if (__atomic_load_n(to, __ATOMIC_RELAXED) != clock) __atomic_store_n(to, clock, __ATOMIC_RELAXED);
+}
+
+/* What is due, of all workers; then what rides along, the sooner the earlier: a key that several want is wanted by the first. */
+static void begin_all(struct intents *all, const struct intent_events *events)
+{
+    bool some_ride = false;
+    for (unsigned worker = 0; worker < all->workers; worker++) {
+        begin_due(all, worker, events->window(events->context, worker), events);
+        some_ride |= events->ahead(events->context, worker) > 0;
+    }
+    for (; some_ride && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
+        for (unsigned worker = 0; worker < all->workers; worker++) {
+            locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) / INTENTS_EIGHTHS;
+            if (ahead > 0) begin_due(all, worker, events->window(events->context, worker) + ahead, events);
+        }
+    }
+    all->eighths = 0;
+}
+
+static void look_at(struct intents *all, unsigned worker, const struct intent_events *events)
+{
+    struct worker_intents *w = &all->worker[worker];
+    struct intent_note *note = &all->note[worker];
+    locus_clock window = events->window(events->context, worker);
+    end_until(w, clock_of(all, worker), events);
+    locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
+    if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;
+    publish(&note->window, window);
+    publish(&note->due, due);
+}
+
+void intents_turn(struct intents *all, const struct intent_events *events)
+{
+    read_streams(all, events);
+    begin_all(all, events);
+    for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, events);
+}
+
+static bool has_unread(const struct intent_stream *s)
+{
+    const struct intent_chunk *c = s->reading;
+    uint32_t published = __atomic_load_n(&c->published, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&s->closed, __ATOMIC_RELAXED)) return true;
+    return s->read < published || (published == CHUNK_WORDS && c->next);
+}
+
+bool intents_have_news(const struct intents *all)
+{
+    if (__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return true;
+    for (const struct intent_stream *s = all->stream; s; s = s->next)
+        if (has_unread(s)) return true;
+    for (unsigned worker = 0; worker < all->workers; worker++) /* As in intents_advanced(), from the other side. */
+        if (__atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >=
+            __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+/* ---- life ---- */
+
+int intents_init(struct intents *all, unsigned workers, const locus_clock *const *clock, uint64_t *node_keys)
+{
+    *all = (struct intents){.workers = workers, .clock = clock, .node_keys = node_keys};
+    all->worker = calloc(workers, sizeof *all->worker);
+    all->note = calloc(workers, sizeof *all->note);
+    if (!all->worker || !all->note) {
+        intents_fini(all);
+        return -ENOMEM;
+    }
+    for (unsigned w = 0; w < workers; w++) all->note[w] = (struct intent_note){.due = INT64_MAX};
+    return 0;
+}
+
+static void free_heap(struct clock_heap *h)
+{
+    while (h->count > 0) free(pop(h));
+    clock_heap_fini(h);
+}
+
+void intents_fini(struct intents *all)
+{
+    welcome(all);
+    while (all->stream) {
+        struct intent_stream *s = all->stream;
+        all->stream = s->next;
+        free_stream(s);
+    }
+    for (unsigned w = 0; all->worker && w < all->workers; w++) {
+        free_heap(&all->worker[w].waiting);
+        free_heap(&all->worker[w].active);
+    }
+    free(all->worker);
+    free(all->note);
+    *all = (struct intents){0};
+}

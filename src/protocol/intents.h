@@ -1,0 +1,115 @@
+/*
+ * intents.h - what the workers of this node intend to access in one shard: signaled, waiting, active, expired.
+ *
+ * A worker or loader writes to a stream of its own, the shard reads it; neither waits for the other. The shard keeps the
+ * intents of each worker in batches (the keys of one call): those that wait by their start, those that are active by
+ * their end. When a batch becomes active each of its keys is wanted once more, when it ends once less; a key is wanted by
+ * the node while any batch wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear
+ * of the first and of the last only).
+ *
+ * A shard that sleeps is woken when there is something to do: for every worker it publishes the clock at which it must
+ * look next, and the worker, when it comes to that clock, wakes it (intents_advanced).
+ *
+ * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders' threads; the rest: the
+ *           shard's thread
+ * Memory    8 bytes a key while its intent waits or is active, chunks of 4 KiB for each stream and 16 KiB
+ *           of keys that the present call has named. At most LOCUS_WAITING_KEYS_MAX keys wait on a node
+ * Waiting   never
+ * Life      intents_init, streams open and close, intents_turn now and then, intents_fini when all streams are closed
+ */
+#ifndef LOCUS_PROTOCOL_INTENTS_H
+#define LOCUS_PROTOCOL_INTENTS_H
+
+#include "base/clock_heap.h"
+
+struct intent_chunk;
+
+/* From one worker or loader to one shard. */
+enum { STREAM_SAID = 1024 };
+
+struct intent_stream {
+    struct intent_stream *next; /* of the shard's */
+    unsigned worker;
+    uint32_t life;       /* of the worker: each time that it opens is another */
+    uint32_t *last_life; /* atomic: the note's */
+    /* The writer's. */
+    struct intent_chunk *writing;
+    uint32_t written;               /* words of it, published or not */
+    struct intent_chunk *first_new; /* chunks that were begun since the last publication */
+    uint32_t header;                /* of the record under construction; 0: none */
+    struct intent_chunk *header_chunk;
+    uint32_t call;       /* the present one */
+    struct intent_said { /* a key that it has named, or an earlier one */
+        uint32_t call;
+        uint64_t index;
+    } said[STREAM_SAID];
+    int closed; /* atomic: nothing will follow */
+    /* The shard's. */
+    struct intent_chunk *reading __attribute__((aligned(64)));
+    uint32_t read;
+};
+
+/* Of one worker, in one shard. */
+struct worker_intents {
+    struct clock_heap waiting, active; /* by start, by end */
+};
+
+enum { INTENTS_EIGHTHS = 8 };
+
+struct intents {
+    unsigned workers;
+    uint32_t eighths;                /* of `ahead`: so far beyond the window starts what begins just now */
+    const locus_clock *const *clock; /* [workers] */
+    uint64_t *node_keys;             /* keys that wait, of the whole node */
+    struct intent_stream *arrived;   /* atomic: opened, not yet known to the shard */
+    struct intent_stream *stream;    /* the shard's list, in the order in which they were opened */
+    struct worker_intents *worker;   /* [workers] */
+    struct intent_note {
+        locus_clock due;    /* atomic: look again when the worker's clock is there */
+        locus_clock window; /* atomic: of the last turn */
+        uint32_t life;      /* atomic: of streams that open now */
+    } * note;               /* [workers] */
+};
+
+/* 0 or -ENOMEM. */
+int intents_init(struct intents *, unsigned workers, const locus_clock *const *clock, uint64_t *node_keys);
+void intents_fini(struct intents *);
+
+/* ---- worker and loaders ---- */
+
+/* NULL: no memory. */
+struct intent_stream *stream_open(struct intents *, unsigned worker);
+/* The worker's own stream is the last of it to be closed: with it all its intents end. */
+void stream_close(struct intent_stream *, bool ends_worker);
+/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo. -ENOMEM: undo. */
+int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits, uint64_t index);
+bool stream_has_unpublished(const struct intent_stream *);
+void stream_publish(struct intent_stream *);
+void stream_undo(struct intent_stream *);
+/* After publishing: must the shard be woken for an intent with this start? */
+bool intents_published(struct intents *, unsigned worker, locus_clock start, locus_clock now);
+/* The worker's clock has come to `now`: must the shard be woken? */
+bool intents_advanced(const struct intents *, unsigned worker, locus_clock now);
+
+/* ---- the shard ---- */
+
+struct intent_events {
+    void *context;
+    /* The key comes soon, very soon: what will be looked at is fetched; and what that leads to. */
+    void (*soon)(void *context, uint64_t index);
+    void (*very_soon)(void *context, uint64_t index);
+    /* A key is wanted once more, once less. */
+    void (*begin)(void *context, uint64_t index);
+    void (*end)(void *context, uint64_t index);
+    /* How many clocks ahead of the present one to act. */
+    locus_clock (*window)(void *context, unsigned worker);
+    /* How many more in this turn, which costs little: nobody is woken for them. */
+    locus_clock (*ahead)(void *context, unsigned worker);
+};
+
+/* Reads the streams, begins and ends what is due. */
+void intents_turn(struct intents *, const struct intent_events *);
+/* Is there anything that intents_turn would do? Asked before sleeping, after having announced it. */
+bool intents_have_news(const struct intents *);
+
+#endif

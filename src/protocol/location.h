@@ -1,0 +1,63 @@
+/*
+ * location.h - where a key's main copy is, as far as this node knows; requests that must go on to there, or wait until
+ * it is here.
+ *
+ * What is known of an owner carries the epoch of its ownership, which every relocation raises by one; so of two pieces
+ * of knowledge the later one is told by its epoch, whichever way and whenever it came (README.md). It lies in the
+ * directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
+ * is on its way to us; requests for it are parked until then.
+ *
+ * Callers   access.c, entries.c, owner.c, relocation.c, rounds.c, shard.c, trace.c
+ * Memory    record.h; parked entries of at most what all nodes' windows hold
+ * Waiting   never
+ * Life      none of its own
+ */
+#ifndef LOCUS_PROTOCOL_LOCATION_H
+#define LOCUS_PROTOCOL_LOCATION_H
+
+#include "protocol/shard.h"
+#include "base/error.h"
+
+/* News of where a row is waits so long for a frame to its home, or as long as the request has patience. (mf on four nodes sends
+ * 22,000 frames in three epochs instead of 30,000; whoever asks the home meanwhile is sent on once more.) */
+#define LOCATION_WAIT_NS UINT64_C(500000)
+
+struct location {
+    unsigned owner;
+    bool is_here;    /* the main copy, not only its ownership */
+    bool is_replica; /* a replica is here */
+    uint64_t epoch;
+};
+
+/* Inlined: it is done for every entry. */
+static inline struct location location_of(const struct shard *s, struct spot spot)
+{
+    directory_word w = directory_load(spot_word(spot));
+    switch (directory_state(w)) {
+    case DIRECTORY_UNTOUCHED: {
+        unsigned home = spot_home(spot);
+        return (struct location){home, home == s->rank, home != s->rank && spot.part->is_full, 0};
+    }
+    case DIRECTORY_ELSEWHERE: return (struct location){directory_owner(w), false, false, directory_epoch(w)};
+    case DIRECTORY_REPLICA: {
+        const struct record *r = record_find(&s->records, spot.index);
+        if (spot.part->is_full) return (struct location){spot_home(spot), false, true, 0};
+        INVARIANT(r != NULL, "a replica that nobody remembers");
+        return (struct location){r->owner, false, true, r->epoch};
+    }
+    default: return (struct location){s->rank, true, false, s->records.standing[spot.index].epoch};
+    }
+}
+
+/* Somebody says that `owner` got the row with this epoch. */
+void location_learn(struct shard *, struct spot, unsigned owner, uint64_t epoch);
+
+/* Sends an entry on to the owner, or parks it when that is us. `peer` is who sent it. NULL, or why it cannot be. */
+const char *location_pass_on(struct shard *, unsigned peer, const struct wire_entry *, struct location);
+
+/* We gave the row away, for this request: its home must know, at once unless the row went to the only one who wants it.
+ * And at the home: NULL, or what is wrong with the news. */
+void location_announce(struct shard *, struct spot, const struct wire_entry *request);
+const char *location_news(struct shard *, const struct wire_entry *);
+
+#endif

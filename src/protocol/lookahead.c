@@ -1,0 +1,61 @@
+#include "protocol/lookahead.h"
+
+#include <math.h>
+
+/* The normal distribution's quantile at TIMING_QUANTILE. */
+#define NORMAL_QUANTILE 3.719016485455709
+
+/* Sums beyond it would take longer than what a round sends: this is called for every round. */
+#define EXACT_MEAN_MAX 100.0
+
+/* Sums the probabilities of 0, 1, 2, … */
+static locus_clock exact(double mean)
+{
+    double term = exp(-mean), sum = term;
+    locus_clock k = 0;
+    /* The sum may stop short by rounding alone; the quantile is never 10 deviations and 20 clocks above the mean. */
+    locus_clock end = (locus_clock)(mean + 10 * sqrt(mean) + 20);
+    while (sum < TIMING_QUANTILE && k < end) {
+        k++;
+        term *= mean / (double)k;
+        sum += term;
+    }
+    return k;
+}
+
+/* Cornish and Fisher's expansion to the distribution's skewness and kurtosis. */
+static locus_clock expanded(double mean)
+{
+    const double z = NORMAL_QUANTILE;
+    double deviation = sqrt(mean);
+    return (locus_clock)ceil(mean + z * deviation + (z * z - 1) / 6 + (z - z * z * z) / (72 * deviation) - 0.5);
+}
+
+locus_clock timing_quantile(double mean)
+{
+    if (!(mean > 0)) return 0;
+    return mean <= EXACT_MEAN_MAX ? exact(mean) : expanded(mean);
+}
+
+void timing_init(struct timing *t)
+{
+    *t = (struct timing){.rate = TIMING_FIRST_RATE, .window = timing_quantile(2 * TIMING_FIRST_RATE)};
+}
+
+void timing_begin(struct timing *t, locus_clock now)
+{
+    t->at_start = now;
+}
+
+void timing_end(struct timing *t, locus_clock now)
+{
+    if (now <= t->at_start) { /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
+        t->rounds_of_clock += now == t->at_start;
+        return;
+    }
+    double passed = (double)(now - t->at_start) / (1 + (double)t->rounds_of_clock);
+    t->rounds_of_clock = 0;
+    t->rate = (1 - TIMING_SMOOTHING) * t->rate + TIMING_SMOOTHING * passed;
+    t->window = timing_quantile(2 * (t->rate > passed ? t->rate : passed));
+    if (t->window < TIMING_WINDOW_MIN) t->window = TIMING_WINDOW_MIN;
+}

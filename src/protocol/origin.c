@@ -1,0 +1,420 @@
+#include "protocol/origin.h"
+
+#include "protocol/replica.h"
+#include "protocol/location.h"
+#include "protocol/owner.h"
+#include "protocol/handover.h"
+
+static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,
+                                [REQUEST_PUSH] = WIRE_PUSH,
+                                [REQUEST_SET] = WIRE_SET,
+                                [REQUEST_LOCALIZE] = WIRE_LOCALIZE};
+static const uint8_t answered[] = {[REQUEST_PULL] = WIRE_PULLED,
+                                   [REQUEST_PUSH] = WIRE_PUSHED,
+                                   [REQUEST_SET] = WIRE_WAS_SET,
+                                   [REQUEST_LOCALIZE] = WIRE_STAYS};
+
+/* ---- the origin ---- */
+
+/* What an item takes from the window: one direction carries the row, the other only a header. */
+static size_t cost(uint32_t length)
+{
+    return wire_entry_bytes(length) + wire_entry_bytes(0);
+}
+
+static bool fits_window(const struct shard *s, unsigned peer, size_t bytes)
+{
+    return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->window_bytes;
+}
+
+static struct request **active_place(struct shard *s, const struct request *r)
+{
+    return &s->active[(size_t)r->worker * REQUEST_NUMBERS_MAX + r->number];
+}
+
+static void item_done(struct shard *s, struct request *r, uint32_t i)
+{
+    r->item[i].state = ITEM_DONE;
+    if (++r->answered < r->count) return;
+    if (r->kind == REQUEST_LOCALIZE) histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
+    *active_place(s, r) = NULL;
+    s->port->complete(s->port->context, r, 0);
+}
+
+/* The row is here: does what the item asks. */
+static void serve_item(struct shard *s, struct request *r, uint32_t i, struct spot spot)
+{
+    float *values = r->item[i].values;
+    if (r->kind == REQUEST_PULL) shard_read(spot, values);
+    if (r->kind == REQUEST_PUSH) shard_write(s, spot, values, ROW_ADD);
+    if (r->kind == REQUEST_SET) shard_write(s, spot, values, ROW_SET);
+    item_done(s, r, i);
+}
+
+static uint64_t asker_bit(const struct request *r)
+{
+    return UINT64_C(1) << r->worker % 64;
+}
+
+static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spot spot, struct location to)
+{
+    struct request_item *item = &r->item[i];
+    size_t bytes = cost(spot.part->length);
+    bool has_values = r->kind == REQUEST_PUSH || r->kind == REQUEST_SET;
+    uint32_t length = has_values ? spot.part->length : 0;
+    if (!fits_window(s, to.owner, bytes)) return false;
+    item->peer = (uint16_t)to.owner;
+    item->state = ITEM_ASKED;
+    s->asked_bytes[to.owner] += bytes;
+    if (s->trace) trace_sent(s->trace, spot.index, r->kind);
+    if (s->moves) {
+        struct record *record = record_get(&s->records, spot.index);
+        record->asked++;
+        record->route = item->peer;
+        record->localizing += r->kind == REQUEST_LOCALIZE;
+        if (s->records.standing[spot.index].wanted && r->kind != REQUEST_LOCALIZE)
+            shard_count(&s->counters.intents_late, 1);
+        record->askers |= asker_bit(r);
+        record->asked_last = request_place_of(r, 0);
+    }
+    struct wire_entry *e = s->port->entry(s->port->context, to.owner, length, 0);
+    if (!e) return true; /* that link has failed: the request ends when the shard is told */
+    e->operation = asked[r->kind];
+    e->owner = item->peer;
+    e->origin = (uint16_t)s->rank;
+    e->length = length;
+    e->tag = request_tag(r, i);
+    e->key = item->key;
+    e->epoch = to.epoch;
+    if (has_values) memcpy(wire_values(e), item->values, length * sizeof(float));
+    return true;
+}
+
+enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
+
+/* What an earlier call of this worker asked of the key is under way. It may be forwarded to and fro while the row moves,
+ * so even on the same way a later request could be served first. (A call promises no order among its own keys.) */
+static bool may_overtake(const struct record *record, const struct request *r)
+{
+    return record->askers & asker_bit(r) && record->asked_last != request_place_of(r, 0);
+}
+
+/* What can be done now about an item of this key. `record` may be NULL. */
+static enum course course_of(const struct shard *s, const struct record *record, const struct request *r,
+                             struct location l)
+{
+    if ((l.is_here || l.is_replica) && r->kind == REQUEST_LOCALIZE) return COURSE_HERE;
+    if (record && (record->set != REQUEST_NOWHERE || record->unseen_first != REQUEST_NOWHERE)) return COURSE_WAIT;
+    if (l.is_here || l.is_replica) {
+        if (record && record->asked) return COURSE_WAIT;
+        return l.is_replica && r->kind == REQUEST_SET ? COURSE_SET : COURSE_HERE;
+    }
+    if (l.owner == s->rank) return COURSE_WAIT; /* the row is on its way */
+    if (!record || record->asked == 0) return COURSE_SEND;
+    if (record->localizing || record->route != l.owner || may_overtake(record, r)) return COURSE_WAIT;
+    return COURSE_SEND;
+}
+
+static struct request_item *item_at(const struct shard *s, request_place place, struct request **r)
+{
+    size_t worker = request_tag_worker(place);
+    *r = s->active[worker * REQUEST_NUMBERS_MAX + request_tag_number(place)];
+    return &(*r)->item[request_tag_item(place)];
+}
+
+static void wait_in(struct shard *s, struct record *record, struct request *r, uint32_t i)
+{
+    struct request *last;
+    request_place place = request_place_of(r, i);
+    r->item[i].state = ITEM_WAITS;
+    r->item[i].next = REQUEST_NOWHERE;
+    if (record->waiting_first == REQUEST_NOWHERE)
+        record->waiting_first = place;
+    else
+        item_at(s, record->waiting_last, &last)->next = place;
+    record->waiting_last = place;
+}
+
+/* A replica is set by way of its owner, in the key's entry (README.md). */
+static void set_replica(struct shard *s, struct record *record, struct request *r, uint32_t i)
+{
+    r->item[i].state = ITEM_WAITS;
+    record->set = request_place_of(r, i);
+    entries_say_set(s, record);
+}
+
+bool access_take_on(struct shard *s, struct request *r, uint32_t i)
+{
+    struct spot spot = store_spot(s->store, r->item[i].key);
+    struct location l = location_of(s, spot);
+    struct record *record = s->moves ? record_find(&s->records, spot.index) : NULL;
+    enum course course = course_of(s, record, r, l);
+    if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
+    switch (course) {
+    case COURSE_HERE: serve_item(s, r, i, spot); return true;
+    case COURSE_SEND: return send_item(s, r, i, spot, l);
+    case COURSE_SET: set_replica(s, record_get(&s->records, spot.index), r, i); return true;
+    case COURSE_WAIT: wait_in(s, record_get(&s->records, spot.index), r, i); return true;
+    }
+    return true;
+}
+
+static void stall(struct shard *s, struct record *record)
+{
+    if (record->is_stalled) return;
+    record->is_stalled = true;
+    record->stalled_next = s->stalled;
+    s->stalled = record->number;
+}
+
+/* False: the first that waits cannot go on yet. */
+static bool first_goes_on(struct shard *s, struct record *record, struct spot spot)
+{
+    struct request *r;
+    struct request_item *item = item_at(s, record->waiting_first, &r);
+    uint32_t i = request_tag_item(record->waiting_first);
+    struct location l = location_of(s, spot);
+    enum course course = course_of(s, record, r, l);
+    request_place next = item->next; /* once served, the item is its worker's */
+    if (course == COURSE_WAIT) return false;
+    if (course == COURSE_SEND && !send_item(s, r, i, spot, l)) {
+        stall(s, record);
+        return false;
+    }
+    record->waiting_first = next;
+    if (course == COURSE_HERE) serve_item(s, r, i, spot);
+    if (course == COURSE_SET) set_replica(s, record, r, i);
+    return true;
+}
+
+void record_settle(struct shard *s, struct record *record)
+{
+    struct spot spot = shard_spot(s, record->index);
+    while (record->waiting_first != REQUEST_NOWHERE)
+        if (!first_goes_on(s, record, spot)) return;
+    if (record_is_empty(record)) record_release(&s->records, record);
+}
+
+void access_go_on(struct shard *s)
+{
+    uint32_t stalled = s->stalled;
+    s->stalled = 0;
+    while (stalled) {
+        struct record *record = record_at(&s->records, stalled);
+        stalled = record->stalled_next;
+        record->is_stalled = false;
+        record_settle(s, record);
+    }
+}
+
+/* ---- the owner ---- */
+
+/* The answer's header; values follow by the caller. NULL: the link has failed. */
+static struct wire_entry *answer(struct shard *s, struct spot spot, const struct wire_entry *to, uint8_t operation,
+                                 uint32_t length)
+{
+    struct wire_entry *e = s->port->entry(s->port->context, to->origin, length, 0);
+    if (!e) return NULL;
+    e->operation = operation;
+    e->owner = (uint16_t)s->rank;
+    e->origin = to->origin;
+    e->hops = to->hops;
+    e->length = length;
+    e->tag = to->tag;
+    e->key = to->key;
+    e->epoch = s->records.standing[spot.index].epoch;
+    return e;
+}
+
+static void serve_pull(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    struct wire_entry *a = answer(s, spot, e, WIRE_PULLED, spot.part->length);
+    shard_count(&s->counters.served_pulls, 1);
+    if (a) shard_read(spot, wire_values(a));
+}
+
+static void serve_write(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    bool add = e->operation == WIRE_PUSH;
+    shard_write(s, spot, wire_values_const(e), add ? ROW_ADD : ROW_SET);
+    shard_count(&s->counters.served_pushes, 1);
+    struct wire_entry *a = answer(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
+    struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
+    /* A replica of the origin's may be on its way that does not have this yet: then it waits for one that has. */
+    if (a && r && owner_holder(r, e->origin)) a->version = owner_version(r, spot);
+}
+
+static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    if (owner_lets_go(s, spot.index))
+        relocation_give(s, spot, e, NULL);
+    else
+        answer(s, spot, e, WIRE_STAYS, 0);
+}
+
+/* The request that the tag belongs to: the peer may have invented it. */
+static struct request *find(const struct shard *s, uint32_t tag)
+{
+    uint32_t worker = request_tag_worker(tag);
+    if (worker >= s->workers) return NULL;
+    struct request *r = s->active[(size_t)worker * REQUEST_NUMBERS_MAX + request_tag_number(tag)];
+    return r && request_tag_item(tag) < r->sent && request_tag(r, request_tag_item(tag)) == tag ? r : NULL;
+}
+
+static const char *check_item(const struct shard *s, const struct wire_entry *e, const uint8_t operation[])
+{
+    const struct request *r = find(s, e->tag);
+    if (!r) return "an answer to what was never asked";
+    const struct request_item *item = &r->item[request_tag_item(e->tag)];
+    if (item->key != e->key || operation[r->kind] != e->operation) return "an answer to something else than was asked";
+    if (item->state != ITEM_ASKED) return "an answer twice";
+    return NULL;
+}
+
+/* What was written at the owner has version `version` there: is it in our replica? */
+static bool is_seen(const struct shard *s, const struct record *record, struct spot spot, uint64_t version)
+{
+    return version == 0 || !location_of(s, spot).is_replica || record->version >= version;
+}
+
+static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i, uint64_t version)
+{
+    r->item[i].state = ITEM_WAITS;
+    r->item[i].next = record->unseen_first;
+    record->unseen_first = request_place_of(r, i);
+    if (version > record->unseen_version) record->unseen_version = version;
+}
+
+void access_seen(struct shard *s, struct record *record)
+{
+    struct request *r;
+    while (record->unseen_first != REQUEST_NOWHERE) {
+        request_place place = record->unseen_first;
+        record->unseen_first = item_at(s, place, &r)->next;
+        item_done(s, r, request_tag_item(place));
+    }
+    record->unseen_version = 0;
+}
+
+void access_set_value(const struct shard *s, const struct record *record, float *values)
+{
+    struct request *r;
+    const struct request_item *item = item_at(s, record->set, &r);
+    memcpy(values, item->values, shard_spot(s, record->index).part->row_bytes);
+}
+
+void access_set_done(struct shard *s, struct record *record)
+{
+    struct request *r;
+    request_place place = record->set;
+    item_at(s, place, &r);
+    record->set = REQUEST_NOWHERE;
+    item_done(s, r, request_tag_item(place));
+}
+
+void access_set_here(struct shard *s, struct record *record)
+{
+    struct request *r;
+    request_place place = record->set;
+    item_at(s, place, &r);
+    record->set = REQUEST_NOWHERE;
+    serve_item(s, r, request_tag_item(place), shard_spot(s, record->index));
+}
+
+/* An item of ours was answered; a write got this version at the owner, 0: none. */
+static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_t version)
+{
+    struct request *r = find(s, tag);
+    uint32_t i = request_tag_item(tag);
+    bool localizes = r->kind == REQUEST_LOCALIZE;
+    struct record *record = s->moves ? record_find(&s->records, spot.index) : NULL;
+    s->asked_bytes[r->item[i].peer] -= cost(spot.part->length);
+    bool waits = record && !is_seen(s, record, spot, version);
+    if (waits)
+        wait_to_be_seen(record, r, i, version);
+    else
+        item_done(s, r, i);
+    if (!record) return;
+    record->asked--;
+    if (record->asked == 0) record->askers = 0;
+    record->localizing -= localizes;
+    if (waits)
+        entries_settle(s, record);
+    else
+        record_settle(s, record);
+}
+
+/* A request of ours has come back: the row has come here meanwhile. */
+static void serve_own(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
+    if (e->operation == WIRE_PULL) shard_read(spot, values);
+    if (e->operation == WIRE_PUSH) shard_write(s, spot, wire_values_const(e), ROW_ADD);
+    if (e->operation == WIRE_SET) shard_write(s, spot, wire_values_const(e), ROW_SET);
+    settle_item(s, e->tag, spot, 0);
+}
+
+static void serve_here(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
+    if (e->origin == s->rank)
+        serve_own(s, e, spot);
+    else if (e->operation == WIRE_PULL)
+        serve_pull(s, e, spot);
+    else if (e->operation == WIRE_LOCALIZE)
+        serve_localize(s, e, spot);
+    else
+        serve_write(s, e, spot);
+}
+
+static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e, struct spot spot)
+{
+    bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
+    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
+    if (e->origin >= s->nodes || e->owner >= s->nodes) return "a request of a node that does not exist";
+    if (s->moves) return e->origin == s->rank ? check_item(s, e, asked) : NULL;
+    if (e->origin != peer) return "a request in the name of another node";
+    return spot_is_home(spot) ? NULL : "a request for a row that is not here";
+}
+
+const char *access_serve(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = check_request(s, peer, e, spot);
+    if (wrong) return wrong;
+    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
+    struct location l = location_of(s, spot);
+    if (!l.is_here) return location_pass_on(s, peer, e, l);
+    serve_here(s, e, spot);
+    return NULL;
+}
+
+/* ---- the origin again ---- */
+
+const char *access_answer(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = check_item(s, e, answered);
+    if (wrong) return wrong;
+    struct request_item *item = &find(s, e->tag)->item[request_tag_item(e->tag)];
+    if (e->origin != s->rank || e->owner >= s->nodes || (!s->moves && item->peer != peer))
+        return "an answer that another node was asked for";
+    if (e->length != (e->operation == WIRE_PULLED ? spot.part->length : 0))
+        return "an answer of another length than its table's rows";
+    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
+    if (e->length) memcpy(item->values, wire_values_const(e), e->length * sizeof(float));
+    settle_item(s, e->tag, spot, e->version);
+    return NULL;
+}
+
+const char *access_check_row(const struct shard *s, const struct wire_entry *e)
+{
+    static const uint8_t row[] = {
+        [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
+    return e->flags == WIRE_LOCALIZED ? check_item(s, e, row) : "a row for a localize and an entry at once";
+}
+
+void access_row_is_here(struct shard *s, const struct wire_entry *e)
+{
+    settle_item(s, e->tag, store_spot(s->store, e->key), 0);
+}

@@ -1,0 +1,88 @@
+#include "protocol/record.h"
+
+#include "base/error.h"
+#include "store/memory.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORD_LINE = 64 };
+_Static_assert(sizeof(struct record) == 2 * RECORD_LINE, "a record fills two lines of the cache");
+_Static_assert(offsetof(struct record, route) <= RECORD_LINE, "what intents and rounds look at is in the first");
+
+int records_init(struct records *all, uint64_t keys)
+{
+    *all = (struct records){.keys = keys};
+    all->standing = memory_reserve(keys * sizeof *all->standing);
+    return all->standing ? 0 : -ENOMEM;
+}
+
+static void free_lists(struct record *r)
+{
+    free(r->holder);
+    while (r->parked_first) {
+        struct parked *p = r->parked_first;
+        r->parked_first = p->next;
+        free(p);
+    }
+}
+
+void records_fini(struct records *all)
+{
+    for (uint32_t number = 1; number <= all->used; number++) free_lists(record_at(all, number));
+    for (uint32_t i = 0; i < all->chunks; i++) free(all->chunk[i]);
+    free(all->chunk);
+    free(all->free);
+    memory_release(all->standing, all->keys * sizeof *all->standing);
+    *all = (struct records){0};
+}
+
+static void add_chunk(struct records *all)
+{
+    uint32_t chunks = all->chunks + 1;
+    struct record **chunk = realloc(all->chunk, chunks * sizeof(struct record *));
+    if (chunk) all->chunk = chunk;
+    uint32_t *free_numbers = realloc(all->free, (size_t)chunks * RECORDS_A_CHUNK * sizeof *free_numbers);
+    if (free_numbers) all->free = free_numbers;
+    struct record *records = aligned_alloc(RECORD_LINE, RECORDS_A_CHUNK * sizeof *records);
+    INVARIANT(chunk && free_numbers && records, "no memory for what a shard must remember of its keys");
+    memset(records, 0, RECORDS_A_CHUNK * sizeof *records);
+    all->chunk[all->chunks++] = records;
+}
+
+struct record *record_get(struct records *all, uint64_t index)
+{
+    struct standing *standing = &all->standing[index];
+    if (standing->number) return record_at(all, standing->number);
+    uint32_t number;
+    if (all->free_count > 0) {
+        number = all->free[--all->free_count];
+    } else {
+        if (all->used == all->chunks * RECORDS_A_CHUNK) add_chunk(all);
+        number = ++all->used;
+    }
+    struct record *r = record_at(all, number);
+    *r = (struct record){.index = index,
+                         .holder = r->holder, /* its room is used again */
+                         .holder_room = r->holder_room,
+                         .number = number,
+                         .waiting_first = REQUEST_NOWHERE,
+                         .waiting_last = REQUEST_NOWHERE,
+                         .unseen_first = REQUEST_NOWHERE,
+                         .set = REQUEST_NOWHERE};
+    standing->number = number;
+    return r;
+}
+
+void record_release(struct records *all, struct record *r)
+{
+    all->standing[r->index].number = 0;
+    all->free[all->free_count++] = r->number;
+}
+
+uint32_t records_in_use(const struct records *all)
+{
+    return all->used - all->free_count;
+}

@@ -1,0 +1,142 @@
+/*
+ * record.h - what a shard remembers of a key beyond its directory word, for as long as there is something to remember:
+ * requests of ours under way, requests that wait, requests of others that are parked until the row arrives.
+ *
+ * A key is found by its index in an array, one look. Most keys never have a record, or only while their row is on its way.
+ *
+ * Callers   the actors of one shard, on its thread
+ * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row from another node; the
+ *           records themselves, which are used again, with their room for holders; a parked entry is a copy, from
+ *           malloc. What others can park here is bounded by their windows (shard.h)
+ * Waiting   never
+ * Life      records_init, record_get / record_release, records_fini
+ */
+#ifndef LOCUS_PROTOCOL_RECORD_H
+#define LOCUS_PROTOCOL_RECORD_H
+
+#include "protocol/request.h"
+#include "net/wire.h"
+
+/* An entry that waits for a row which is on its way here. */
+struct parked {
+    struct parked *next;
+    uint64_t since_ns;
+    unsigned peer;           /* who sent it */
+    struct wire_entry entry; /* its values follow */
+};
+
+/* Two lines of the cache: what intents and rounds look at, and requests that are under way. */
+struct record {
+    uint64_t index;  /* of the key in its shard */
+    uint32_t number; /* of the record */
+    uint32_t asked;  /* entries of ours that are not yet answered */
+    /* As a node that wants the row, or holds a replica (entries.h). `told`, `version`: README.md. */
+    bool told;       /* the owner counts us as a holder, by its last answer */
+    bool is_out;     /* our entry is not yet answered; */
+    bool has_update; /* it carries an update of ours, or a set that took one along; */
+    bool has_set;    /* it carries what the item sets; */
+    bool is_awaited; /* quiesce must wait for its answer */
+    bool is_later;   /* changed since it left */
+    bool is_poked : 1;
+    uint8_t eighths : 3; /* its intent rides along, and starts so far beyond the window: intents.h */
+    uint8_t queued;      /* enum rounds_class bits: among what the next rounds send */
+    uint16_t source;     /* who gave us the replica */
+    uint16_t owner;      /* of the row that we hold a replica of, as far as known; */
+    uint16_t holders, holder_room;
+    uint64_t epoch; /* of that ownership */
+    uint64_t version;
+    /* As the owner (owner.h); `version` is the main copy's. */
+    uint64_t seen_word; /* the directory word's version at the last look */
+    struct holder *holder;
+    /* As the origin of requests. */
+    uint16_t route;                            /* where those that were asked were all sent */
+    bool is_stalled;                           /* what waits could go on, but the window is used up */
+    bool wants_row;                            /* of a replica: the next entry asks for it, whatever we have */
+    uint32_t localizing;                       /* of those asked, that want the row here */
+    uint64_t askers;                           /* bits of their workers, modulo 64 */
+    request_place asked_last;                  /* the request (its item 0) */
+    uint32_t stalled_next;                     /* a record's number */
+    request_place waiting_first, waiting_last; /* items of our workers, in order */
+    request_place unseen_first;                /* written at the owner, which has not yet shown in our replica */
+    request_place set;                         /* an item that sets our replica, by way of the owner */
+    uint64_t unseen_version;                   /* when the unseen will have shown */
+    /* As the owner to be. */
+    struct parked *parked_first, *parked_last;
+};
+
+/* A node that holds a replica of a row that is here. */
+struct holder {
+    uint16_t node;
+    bool is_poked;
+    bool is_queued;      /* for a refresh */
+    uint32_t brought_us; /* when it last got the row, modulo 2^32; */
+    uint64_t seen;       /* the version that it has */
+};
+
+/* Nothing is remembered any more. */
+static inline bool record_is_empty(const struct record *r)
+{
+    return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first && !r->told &&
+           !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
+}
+
+/* What a shard knows of every key. Most keys that are wanted are here, and need no record. */
+struct standing {
+    uint64_t epoch;  /* of our ownership, of a row that is here */
+    uint32_t number; /* of the record, 0: none */
+    uint32_t wanted; /* active intents of this node */
+};
+
+struct records {
+    uint64_t keys;             /* of the shard */
+    struct standing *standing; /* [keys] */
+    struct record **chunk;
+    uint32_t chunks, used, free_count; /* records are numbered from 1 */
+    uint32_t *free;                    /* numbers that can be used again */
+};
+
+#ifdef LOCUS_FIBERS
+enum { RECORDS_A_CHUNK = 4 }; /* simulations have few keys, and copy their states */
+#else
+enum { RECORDS_A_CHUNK = 256 };
+#endif
+
+/* 0 or -ENOMEM. */
+int records_init(struct records *, uint64_t keys);
+void records_fini(struct records *);
+
+static inline struct record *record_at(const struct records *all, uint32_t number)
+{
+    return &all->chunk[(number - 1) / RECORDS_A_CHUNK][(number - 1) % RECORDS_A_CHUNK];
+}
+
+/* NULL: there is none. */
+static inline struct record *record_find(const struct records *all, uint64_t index)
+{
+    uint32_t number = all->standing[index].number;
+    return number ? record_at(all, number) : NULL;
+}
+
+/* Fetches what stands about the key into the cache, for a look soon. */
+static inline void record_fetch(const struct records *all, uint64_t index)
+{
+    __builtin_prefetch(&all->standing[index], 1, 3);
+}
+
+/* A moment later: its record. */
+static inline void record_fetch_found(const struct records *all, uint64_t index)
+{
+    const char *r = (const char *)record_find(all, index);
+    if (!r) return;
+    __builtin_prefetch(r, 1, 3);
+    __builtin_prefetch(r + sizeof(struct record) / 2, 1, 3);
+}
+
+/* The key's record; a new one remembers nothing. */
+struct record *record_get(struct records *, uint64_t index);
+/* Gives a record back that has nothing more to remember. */
+void record_release(struct records *, struct record *);
+uint32_t records_in_use(const struct records *);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * trace.h - the life of chosen keys on this node, for `locus trace` (docs/trace.md): where the row is, whether the node
+ * intends to access it, and how often it is accessed, over time.
+ *
+ * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and LOCUS_TRACE_KEYS=1,2,7-9 or sample:100.
+ * Then the shard looks at its chosen keys at the end of every turn and notes what has changed. What workers add to rows
+ * that are here is told by the rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
+ *
+ * Callers   reactor.c opens and closes; shard.c, entries.c, access.c on the shard's thread
+ * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
+ * Waiting   never, but for the file when it closes
+ * Life      trace_open, the shard's life, trace_close writes PREFIX.RANK.jsonl
+ */
+#ifndef LOCUS_PROTOCOL_TRACE_H
+#define LOCUS_PROTOCOL_TRACE_H
+
+#include "protocol/request.h"
+
+struct shard;
+struct trace;
+
+enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
+#define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses are summed up over this time */
+
+/* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be written, with the sentence in
+ * locus_error(). */
+int trace_open(const struct shard *, struct trace **out);
+void trace_close(struct trace *); /* NULL is allowed */
+
+/* Notes what has changed; returns when to look again. */
+uint64_t trace_look(const struct shard *);
+/* The shard itself has changed a row that is here. */
+void trace_wrote(struct trace *, uint64_t index);
+/* A request for the key leaves for another node. */
+void trace_sent(struct trace *, uint64_t index, enum request_kind);
+
+#endif
