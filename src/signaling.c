@@ -1,6 +1,7 @@
 #include "signaling.h"
 
 #include "base/error.h"
+#include "protocol/intents.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
+#include "protocol/intents.h"
 #include "protocol/shard.h"
 #include "cluster.h"
 #include "events.h"
@@ -29,7 +30,7 @@ struct frame {
 
 struct reactor {
     struct shard shard;
-    struct port port;
+    struct platform port;
     unsigned node;
     struct mailbox mailbox;
     struct request *current; /* taken out, and waiting for a window */
@@ -424,7 +425,7 @@ void reactor_post(struct reactor *r, struct request *request)
 
 struct intents *reactor_intents(struct reactor *r)
 {
-    return &r->shard.intents;
+    return r->shard.intents;
 }
 
 void reactor_wake(struct reactor *r)
@@ -458,7 +459,7 @@ static void free_reactor(struct reactor *r)
 static int open_reactor(struct reactor *r, const struct cluster_start *start)
 {
     r->turn_ns = NEVER;
-    r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_now_ns};
+    r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) || !mailbox_init(&r->mailbox)) return -ENOMEM;
@@ -467,7 +468,7 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
         start->store->marks[0].notify = wake_for_marks;
     }
     const struct shard_config shard = {.store = start->store,
-                                       .port = &r->port,
+                                       .platform = &r->port,
                                        .technique = start->technique,
                                        .workers = start->workers,
                                        .acts_immediately = start->acts_immediately,

@@ -3,6 +3,7 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "protocol/shard.h"
+#include "protocol/trace.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/uring.h"
@@ -25,7 +26,7 @@ struct inbox {
 struct reactor {
     /* The reactor's thread. */
     struct shard shard;
-    struct port port;
+    struct platform port;
     struct uring *uring;
     struct link **link; /* [nodes]; NULL for ourselves */
     struct outbox outbox;
@@ -118,7 +119,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return error_set(-ENOMEM, "no memory for a mailbox");
     const struct shard_config shard = {.store = c->store,
-                                       .port = &r->port,
+                                       .platform = &r->port,
                                        .technique = c->technique,
                                        .number = c->shard,
                                        .workers = c->workers,
@@ -131,7 +132,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .node_keys = c->node_keys};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = trace_open(&r->shard, &r->shard.trace);
+    rc = shard_open_trace(&r->shard);
     if (rc) return rc;
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store), c->peer_timeout_s);
     if (rc) return rc;
@@ -160,7 +161,7 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .place = c->place,
                               .lost = c->lost,
                               .context = c->context};
-        r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
+        r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }
@@ -369,7 +370,7 @@ void reactor_post(struct reactor *r, struct request *request)
 
 struct intents *reactor_intents(struct reactor *r)
 {
-    return &r->shard.intents;
+    return r->shard.intents;
 }
 
 void reactor_wake(struct reactor *r)

@@ -1,20 +1,20 @@
 #include "protocol/handover.h"
 
-#include "protocol/origin.h"
-#include "protocol/replica.h"
+#include "base/error.h"
+#include "protocol/backlog.h"
 #include "protocol/location.h"
-#include "protocol/owner.h"
-#include "protocol/round.h"
 
 #include "store/yield.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* ---- rows that leave ---- */
+
 static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request, uint64_t epoch, uint32_t length)
 {
     unsigned to = request->origin;
-    struct wire_entry *e = s->port->entry(s->port->context, to, length, 0);
+    struct wire_entry *e = s->platform->entry(s->platform->context, to, length, 0);
     if (!e) return NULL;
     e->operation = WIRE_ROW;
     e->owner = (uint16_t)to;
@@ -58,58 +58,26 @@ static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire
     return true;
 }
 
-void relocation_give(struct shard *s, struct spot spot, const struct wire_entry *request, const directory_word *then)
+void handover_give(struct shard *s, struct spot spot, const struct wire_entry *request, const directory_word *then)
 {
     struct standing *standing = &s->records.standing[spot.index];
     uint64_t epoch = standing->epoch + 1;
     standing->epoch = 0;
     directory_word next = directory_elsewhere(request->origin, epoch);
     if (!then || !leave_to_holder(s, spot, request, epoch, *then, next)) take_into_frame(s, spot, request, epoch, next);
-    if (request->operation == WIRE_ENTRY) rounds_answered(s, request->origin); /* which may hold an older replica */
+    if (request->operation == WIRE_ENTRY) backlog_owes(s, request->origin); /* which may hold an older replica */
     shard_count(&s->counters.relocated_out, 1);
     location_announce(s, spot, request);
     struct record *r = standing->wanted ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
     if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
 }
 
-static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e)
-{
-    const float *values = e->length ? wire_values_const(e) : NULL;
-    if (e->flags & WIRE_HOLDER) return row_promote_as_it_is(&s->mover, spot);
-    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values) : row_put(spot, values);
-}
+/* ---- rows that arrive ---- */
 
-static void put(struct shard *s, struct spot spot, const struct wire_entry *e)
-{
-    while (put_row(s, spot, e) == -ENOMEM) mover_wait(&s->mover);
-    s->records.standing[spot.index].epoch = e->epoch;
-    shard_count(&s->counters.relocated_in, 1);
-}
-
-/* Those who came before the row, in order. One of them may take it away again; then the others follow it. */
-static void serve_parked(struct shard *s, struct record *r)
-{
-    struct parked *next = r->parked_first;
-    r->parked_first = r->parked_last = NULL;
-    entries_settle(s, r);
-    for (struct parked *p; (p = next);) {
-        next = p->next;
-        s->parked_bytes -= wire_entry_bytes(p->entry.length);
-        histogram_add(&s->histograms.parked, s->now_ns - p->since_ns);
-        if (p->entry.operation == WIRE_ENTRY) {
-            p->entry.tag = 0; /* it has waited */
-            owner_entry(s, p->peer, &p->entry);
-        } else {
-            access_serve(s, p->peer, &p->entry);
-        }
-        free(p);
-    }
-}
-
-const char *relocation_arrive(struct shard *s, const struct wire_entry *e)
+const char *handover_check(const struct shard *s, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     struct location known = location_of(s, spot);
@@ -119,13 +87,60 @@ const char *relocation_arrive(struct shard *s, const struct wire_entry *e)
     if (e->epoch < known.epoch || (e->epoch == known.epoch && known.owner != s->rank))
         return "a row whose ownership has passed on";
     if (e->epoch == 0 || e->epoch >> DIRECTORY_EPOCH_BITS) return "a row of no possible epoch";
-    const char *wrong = e->flags & WIRE_LOCALIZED ? access_check_row(s, e) : entries_check_row(s, e);
-    if (wrong) return wrong;
-    put(s, spot, e);
-    struct record *r = record_find(&s->records, spot.index);
-    if (r) entries_row_is_here(s, r, e->flags & WIRE_ANSWERS);
-    if (e->flags & WIRE_LOCALIZED) access_row_is_here(s, e);
-    r = record_find(&s->records, spot.index);
-    if (r) serve_parked(s, r);
     return NULL;
+}
+
+static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e)
+{
+    const float *values = e->length ? wire_values_const(e) : NULL;
+    if (e->flags & WIRE_HOLDER) return row_promote_as_it_is(&s->mover, spot);
+    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values) : row_put(spot, values);
+}
+
+void handover_put(struct shard *s, struct spot spot, const struct wire_entry *e)
+{
+    while (put_row(s, spot, e) == -ENOMEM) mover_wait(&s->mover);
+    s->records.standing[spot.index].epoch = e->epoch;
+    shard_count(&s->counters.relocated_in, 1);
+}
+
+/* ---- who comes before the row ---- */
+
+/* What all nodes have under way at most, in all their windows; a single entry may be larger than one. */
+static size_t parked_max(const struct shard *s)
+{
+    size_t entry = shard_entry_bytes_max(s->store);
+    return (size_t)s->nodes * s->nodes * (s->window_bytes > entry ? s->window_bytes : entry);
+}
+
+const char *handover_park(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    if (s->parked_bytes + wire_entry_bytes(e->length) > parked_max(s))
+        return "more requests for rows on their way than the windows of all nodes hold";
+    struct record *r = record_get(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    size_t bytes = wire_entry_bytes(e->length);
+    struct parked *p = malloc(offsetof(struct parked, entry) + bytes);
+    INVARIANT(p != NULL, "no memory to park a request");
+    p->next = NULL;
+    p->since_ns = s->now_ns;
+    p->peer = peer;
+    memcpy(&p->entry, e, bytes);
+    if (r->parked)
+        r->parked->last->next = p;
+    else
+        r->parked = p;
+    r->parked->last = p;
+    s->parked_bytes += bytes;
+    return NULL;
+}
+
+struct parked *handover_unpark(struct shard *s, struct record *r)
+{
+    struct parked *first = r->parked;
+    r->parked = NULL;
+    for (const struct parked *p = first; p; p = p->next) {
+        s->parked_bytes -= wire_entry_bytes(p->entry.length);
+        histogram_add(&s->histograms.parked, s->now_ns - p->since_ns);
+    }
+    return first;
 }

@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 
-#include <stdlib.h>
-
 void location_learn(struct shard *s, struct spot spot, unsigned owner, uint64_t epoch)
 {
     struct location known = location_of(s, spot);
@@ -24,7 +22,7 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
 {
     struct wire_entry half = *e;
     if (e->operation == WIRE_ENTRY) half.tag /= 2;
-    struct wire_entry *on = s->port->entry(s->port->context, to.owner, e->length, shard_can_wait_until(s, &half));
+    struct wire_entry *on = s->platform->entry(s->platform->context, to.owner, e->length, shard_can_wait_until(s, &half));
     if (!on) return; /* that link has failed: the shard will be told */
     memcpy(on, e, wire_entry_bytes(e->length));
     on->tag = half.tag;
@@ -34,40 +32,11 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
     shard_count(&s->counters.forwards, 1);
 }
 
-/* What all nodes have under way at most, in all their windows; a single entry may be larger than one. */
-static size_t parked_max(const struct shard *s)
+const char *location_forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
-    size_t entry = shard_entry_bytes_max(s->store);
-    return (size_t)s->nodes * s->nodes * (s->window_bytes > entry ? s->window_bytes : entry);
-}
-
-static const char *park(struct shard *s, unsigned peer, const struct wire_entry *e)
-{
-    if (s->parked_bytes + wire_entry_bytes(e->length) > parked_max(s))
-        return "more requests for rows on their way than the windows of all nodes hold";
-    struct record *r = record_get(&s->records, keyspace_index(&s->store->keyspace, e->key));
-    size_t bytes = wire_entry_bytes(e->length);
-    struct parked *p = malloc(offsetof(struct parked, entry) + bytes);
-    INVARIANT(p != NULL, "no memory to park a request");
-    p->next = NULL;
-    p->since_ns = s->now_ns;
-    p->peer = peer;
-    memcpy(&p->entry, e, bytes);
-    if (r->parked_last)
-        r->parked_last->next = p;
-    else
-        r->parked_first = p;
-    r->parked_last = p;
-    s->parked_bytes += bytes;
-    return NULL;
-}
-
-const char *location_pass_on(struct shard *s, unsigned peer, const struct wire_entry *e, struct location l)
-{
-    if (l.owner == s->rank) return park(s, peer, e);
     /* Else two nodes might send it to and fro for ever. */
-    if (e->owner == s->rank && e->epoch == l.epoch) return "a request by an ownership that another node has";
-    forward(s, e, l);
+    if (e->owner == s->rank && e->epoch == to.epoch) return "a request by an ownership that another node has";
+    forward(s, e, to);
     return NULL;
 }
 
@@ -84,7 +53,7 @@ void location_announce(struct shard *s, struct spot spot, const struct wire_entr
     unsigned home = spot_home(spot);
     struct location l = location_of(s, spot);
     if (home == s->rank || home == l.owner) return;
-    struct wire_entry *e = s->port->entry(s->port->context, home, 0, may_learn_by(s, request));
+    struct wire_entry *e = s->platform->entry(s->platform->context, home, 0, may_learn_by(s, request));
     if (!e) return;
     e->operation = WIRE_LOCATION;
     e->owner = (uint16_t)l.owner;

@@ -1,22 +1,21 @@
 /*
- * location.h - where a key's main copy is, as far as this node knows; requests that must go on to there, or wait until
- * it is here.
+ * location.h - where a key's main copy is, as far as this node knows; requests that must go on to there.
  *
  * What is known of an owner carries the epoch of its ownership, which every relocation raises by one; so of two pieces
  * of knowledge the later one is told by its epoch, whichever way and whenever it came (README.md). It lies in the
  * directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
- * is on its way to us; requests for it are parked until then.
+ * is on its way to us; requests for it are parked until then (handover.h).
  *
- * Callers   access.c, entries.c, owner.c, relocation.c, rounds.c, shard.c, trace.c
- * Memory    record.h; parked entries of at most what all nodes' windows hold
+ * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c, shard.c
+ * Memory    none but the directory's word and the key's record
  * Waiting   never
  * Life      none of its own
  */
 #ifndef LOCUS_PROTOCOL_LOCATION_H
 #define LOCUS_PROTOCOL_LOCATION_H
 
-#include "protocol/shard.h"
 #include "base/error.h"
+#include "protocol/state.h"
 
 /* News of where a row is waits so long for a frame to its home, or as long as the request has patience. (mf on four nodes sends
  * 22,000 frames in three epochs instead of 30,000; whoever asks the home meanwhile is sent on once more.) */
@@ -52,8 +51,8 @@ static inline struct location location_of(const struct shard *s, struct spot spo
 /* Somebody says that `owner` got the row with this epoch. */
 void location_learn(struct shard *, struct spot, unsigned owner, uint64_t epoch);
 
-/* Sends an entry on to the owner, or parks it when that is us. `peer` is who sent it. NULL, or why it cannot be. */
-const char *location_pass_on(struct shard *, unsigned peer, const struct wire_entry *, struct location);
+/* Sends an entry on to the owner, another node. NULL, or why it cannot be. */
+const char *location_forward(struct shard *, const struct wire_entry *, struct location);
 
 /* We gave the row away, for this request: its home must know, at once unless the row went to the only one who wants it.
  * And at the home: NULL, or what is wrong with the news. */

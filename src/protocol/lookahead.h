@@ -11,7 +11,7 @@
  * here nine clocks early, however long a clock is. So the rounds that passed without a clock are counted, and divide the
  * next D: a pause, however long, weighs as one observation.
  *
- * (Where rounds carry few intents, more of them ride along with rounds that synchronize: governor.h.)
+ * (Where rounds carry few intents, more of them ride along with rounds that synchronize: pacer.h.)
  *
  * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs more than acting
  * early, so the widest window counts of all peers that had a round within the last second.

@@ -1,9 +1,7 @@
 #include "protocol/origin.h"
 
-#include "protocol/replica.h"
 #include "protocol/location.h"
-#include "protocol/owner.h"
-#include "protocol/handover.h"
+#include "protocol/trace.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,
                                 [REQUEST_PUSH] = WIRE_PUSH,
@@ -14,7 +12,7 @@ static const uint8_t answered[] = {[REQUEST_PULL] = WIRE_PULLED,
                                    [REQUEST_SET] = WIRE_WAS_SET,
                                    [REQUEST_LOCALIZE] = WIRE_STAYS};
 
-/* ---- the origin ---- */
+/* ---- requests ---- */
 
 /* What an item takes from the window: one direction carries the row, the other only a header. */
 static size_t cost(uint32_t length)
@@ -27,18 +25,13 @@ static bool fits_window(const struct shard *s, unsigned peer, size_t bytes)
     return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->window_bytes;
 }
 
-static struct request **active_place(struct shard *s, const struct request *r)
-{
-    return &s->active[(size_t)r->worker * REQUEST_NUMBERS_MAX + r->number];
-}
-
 static void item_done(struct shard *s, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_DONE;
     if (++r->answered < r->count) return;
     if (r->kind == REQUEST_LOCALIZE) histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
-    *active_place(s, r) = NULL;
-    s->port->complete(s->port->context, r, 0);
+    *shard_active(s, r->worker, r->number) = NULL;
+    s->platform->complete(s->platform->context, r, 0);
 }
 
 /* The row is here: does what the item asks. */
@@ -77,7 +70,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }
-    struct wire_entry *e = s->port->entry(s->port->context, to.owner, length, 0);
+    struct wire_entry *e = s->platform->entry(s->platform->context, to.owner, length, 0);
     if (!e) return true; /* that link has failed: the request ends when the shard is told */
     e->operation = asked[r->kind];
     e->owner = item->peer;
@@ -140,10 +133,10 @@ static void set_replica(struct shard *s, struct record *record, struct request *
 {
     r->item[i].state = ITEM_WAITS;
     record->set = request_place_of(r, i);
-    entries_say_set(s, record);
+    shard_wake(s, record, WOKEN_REPLICA);
 }
 
-bool access_take_on(struct shard *s, struct request *r, uint32_t i)
+bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
 {
     struct spot spot = store_spot(s->store, r->item[i].key);
     struct location l = location_of(s, spot);
@@ -187,15 +180,14 @@ static bool first_goes_on(struct shard *s, struct record *record, struct spot sp
     return true;
 }
 
-void record_settle(struct shard *s, struct record *record)
+void origin_go_on(struct shard *s, struct record *record)
 {
     struct spot spot = shard_spot(s, record->index);
     while (record->waiting_first != REQUEST_NOWHERE)
         if (!first_goes_on(s, record, spot)) return;
-    if (record_is_empty(record)) record_release(&s->records, record);
 }
 
-void access_go_on(struct shard *s)
+void origin_wake_stalled(struct shard *s)
 {
     uint32_t stalled = s->stalled;
     s->stalled = 0;
@@ -203,54 +195,11 @@ void access_go_on(struct shard *s)
         struct record *record = record_at(&s->records, stalled);
         stalled = record->stalled_next;
         record->is_stalled = false;
-        record_settle(s, record);
+        shard_wake(s, record, WOKEN_ORIGIN);
     }
 }
 
-/* ---- the owner ---- */
-
-/* The answer's header; values follow by the caller. NULL: the link has failed. */
-static struct wire_entry *answer(struct shard *s, struct spot spot, const struct wire_entry *to, uint8_t operation,
-                                 uint32_t length)
-{
-    struct wire_entry *e = s->port->entry(s->port->context, to->origin, length, 0);
-    if (!e) return NULL;
-    e->operation = operation;
-    e->owner = (uint16_t)s->rank;
-    e->origin = to->origin;
-    e->hops = to->hops;
-    e->length = length;
-    e->tag = to->tag;
-    e->key = to->key;
-    e->epoch = s->records.standing[spot.index].epoch;
-    return e;
-}
-
-static void serve_pull(struct shard *s, const struct wire_entry *e, struct spot spot)
-{
-    struct wire_entry *a = answer(s, spot, e, WIRE_PULLED, spot.part->length);
-    shard_count(&s->counters.served_pulls, 1);
-    if (a) shard_read(spot, wire_values(a));
-}
-
-static void serve_write(struct shard *s, const struct wire_entry *e, struct spot spot)
-{
-    bool add = e->operation == WIRE_PUSH;
-    shard_write(s, spot, wire_values_const(e), add ? ROW_ADD : ROW_SET);
-    shard_count(&s->counters.served_pushes, 1);
-    struct wire_entry *a = answer(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
-    struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
-    /* A replica of the origin's may be on its way that does not have this yet: then it waits for one that has. */
-    if (a && r && owner_holder(r, e->origin)) a->version = owner_version(r, spot);
-}
-
-static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
-{
-    if (owner_lets_go(s, spot.index))
-        relocation_give(s, spot, e, NULL);
-    else
-        answer(s, spot, e, WIRE_STAYS, 0);
-}
+/* ---- answers ---- */
 
 /* The request that the tag belongs to: the peer may have invented it. */
 static struct request *find(const struct shard *s, uint32_t tag)
@@ -285,7 +234,7 @@ static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i
     if (version > record->unseen_version) record->unseen_version = version;
 }
 
-void access_seen(struct shard *s, struct record *record)
+void origin_seen(struct shard *s, struct record *record)
 {
     struct request *r;
     while (record->unseen_first != REQUEST_NOWHERE) {
@@ -296,14 +245,14 @@ void access_seen(struct shard *s, struct record *record)
     record->unseen_version = 0;
 }
 
-void access_set_value(const struct shard *s, const struct record *record, float *values)
+void origin_set_value(const struct shard *s, const struct record *record, float *values)
 {
     struct request *r;
     const struct request_item *item = item_at(s, record->set, &r);
     memcpy(values, item->values, shard_spot(s, record->index).part->row_bytes);
 }
 
-void access_set_done(struct shard *s, struct record *record)
+void origin_set_done(struct shard *s, struct record *record)
 {
     struct request *r;
     request_place place = record->set;
@@ -312,7 +261,7 @@ void access_set_done(struct shard *s, struct record *record)
     item_done(s, r, request_tag_item(place));
 }
 
-void access_set_here(struct shard *s, struct record *record)
+void origin_set_here(struct shard *s, struct record *record)
 {
     struct request *r;
     request_place place = record->set;
@@ -338,14 +287,11 @@ static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_
     record->asked--;
     if (record->asked == 0) record->askers = 0;
     record->localizing -= localizes;
-    if (waits)
-        entries_settle(s, record);
-    else
-        record_settle(s, record);
+    shard_wake(s, record, waits ? WOKEN_REPLICA : WOKEN_ORIGIN);
 }
 
 /* A request of ours has come back: the row has come here meanwhile. */
-static void serve_own(struct shard *s, const struct wire_entry *e, struct spot spot)
+void origin_came_back(struct shard *s, const struct wire_entry *e, struct spot spot)
 {
     float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
     if (e->operation == WIRE_PULL) shard_read(spot, values);
@@ -354,44 +300,7 @@ static void serve_own(struct shard *s, const struct wire_entry *e, struct spot s
     settle_item(s, e->tag, spot, 0);
 }
 
-static void serve_here(struct shard *s, const struct wire_entry *e, struct spot spot)
-{
-    shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
-    if (e->origin == s->rank)
-        serve_own(s, e, spot);
-    else if (e->operation == WIRE_PULL)
-        serve_pull(s, e, spot);
-    else if (e->operation == WIRE_LOCALIZE)
-        serve_localize(s, e, spot);
-    else
-        serve_write(s, e, spot);
-}
-
-static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e, struct spot spot)
-{
-    bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
-    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
-    if (e->origin >= s->nodes || e->owner >= s->nodes) return "a request of a node that does not exist";
-    if (s->moves) return e->origin == s->rank ? check_item(s, e, asked) : NULL;
-    if (e->origin != peer) return "a request in the name of another node";
-    return spot_is_home(spot) ? NULL : "a request for a row that is not here";
-}
-
-const char *access_serve(struct shard *s, unsigned peer, const struct wire_entry *e)
-{
-    struct spot spot = store_spot(s->store, e->key);
-    const char *wrong = check_request(s, peer, e, spot);
-    if (wrong) return wrong;
-    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
-    struct location l = location_of(s, spot);
-    if (!l.is_here) return location_pass_on(s, peer, e, l);
-    serve_here(s, e, spot);
-    return NULL;
-}
-
-/* ---- the origin again ---- */
-
-const char *access_answer(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *origin_answer(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     const char *wrong = check_item(s, e, answered);
@@ -407,14 +316,19 @@ const char *access_answer(struct shard *s, unsigned peer, const struct wire_entr
     return NULL;
 }
 
-const char *access_check_row(const struct shard *s, const struct wire_entry *e)
+const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
         [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
     return e->flags == WIRE_LOCALIZED ? check_item(s, e, row) : "a row for a localize and an entry at once";
 }
 
-void access_row_is_here(struct shard *s, const struct wire_entry *e)
+void origin_row_is_here(struct shard *s, const struct wire_entry *e)
 {
     settle_item(s, e->tag, store_spot(s->store, e->key), 0);
+}
+
+const char *origin_check_own(const struct shard *s, const struct wire_entry *e)
+{
+    return check_item(s, e, asked);
 }

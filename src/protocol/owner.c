@@ -1,89 +1,20 @@
 #include "protocol/owner.h"
 
-#include "protocol/replica.h"
-#include "protocol/location.h"
-#include "protocol/handover.h"
-#include "protocol/round.h"
 #include "base/error.h"
+#include "protocol/backlog.h"
+#include "protocol/handover.h"
+#include "protocol/holders.h"
+#include "protocol/location.h"
+#include "protocol/pacer.h"
 
 #include <stdlib.h>
-
-/* ---- holders ---- */
-
-struct holder *owner_holder(const struct record *r, unsigned node)
-{
-    for (unsigned i = 0; i < r->holders; i++)
-        if (r->holder[i].node == node) return &r->holder[i];
-    return NULL;
-}
-
-void owner_fetch(const struct shard *s, uint64_t index)
-{
-    const struct record *r = record_find(&s->records, index);
-    if (r && r->holders > 0) __builtin_prefetch(r->holder, 1, 3);
-}
-
-static void make_room(struct record *r)
-{
-    if (r->holders < r->holder_room) return;
-    r->holder_room = r->holder_room ? (uint16_t)(2 * r->holder_room) : 4;
-    r->holder = realloc(r->holder, r->holder_room * sizeof *r->holder);
-    INVARIANT(r->holder != NULL, "no memory for the holders of a replica");
-}
-
-static struct holder *add_holder(struct shard *s, struct record *r, struct spot spot, unsigned node)
-{
-    struct holder *h = owner_holder(r, node);
-    if (h) return h;
-    if (r->holders == 0) {
-        while (row_share(spot)) mover_wait(&s->mover);
-        r->seen_word = directory_version(row_word(spot));
-        r->version++;
-    }
-    make_room(r);
-    r->holder[r->holders] = (struct holder){.node = (uint16_t)node};
-    return &r->holder[r->holders++];
-}
-
-static void remove_holder(struct record *r, struct spot spot, unsigned node)
-{
-    struct holder *h = owner_holder(r, node);
-    if (!h) return;
-    *h = r->holder[--r->holders];
-    if (r->holders > 0) return;
-    row_unshare(spot);
-    r->version = 0; /* nobody has any: there is nothing to remember */
-}
-
-/* Full replication: everybody is a holder from the start, of zeros with version 0. */
-static void add_all_holders(struct shard *s, struct record *r, struct spot spot)
-{
-    if (!shard_is_full(s) || r->holders > 0) return;
-    for (unsigned node = 0; node < s->nodes; node++)
-        if (node != s->rank) add_holder(s, r, spot, node);
-}
-
-/* ---- versions ---- */
-
-static void note_word(struct record *r, directory_word w)
-{
-    if (directory_version(w) == r->seen_word) return;
-    r->seen_word = directory_version(w);
-    r->version++;
-}
-
-uint64_t owner_version(struct record *r, struct spot spot)
-{
-    note_word(r, row_word(spot));
-    return r->version;
-}
 
 /* ---- what the owner says ---- */
 
 static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node, uint8_t operation,
                               uint32_t length, uint64_t until_ns)
 {
-    struct wire_entry *e = s->port->entry(s->port->context, node, length, until_ns);
+    struct wire_entry *e = s->platform->entry(s->platform->context, node, length, until_ns);
     if (!e) return NULL;
     e->operation = operation;
     e->owner = (uint16_t)s->rank;
@@ -102,20 +33,20 @@ static void say_row(struct shard *s, struct record *r, struct spot spot, struct 
     directory_word w;
     if (!e) return;
     row_read_version(spot, wire_values(e), &w);
-    note_word(r, w);
+    holders_note_word(r, w);
     e->flags = flags;
     e->version = h->seen = r->version;
     h->brought_us = (uint32_t)(s->now_ns / 1000);
-    if (operation == WIRE_ANSWER) rounds_answered(s, h->node);
+    if (operation == WIRE_ANSWER) backlog_owes(s, h->node);
 }
 
 size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
 {
     struct spot spot = shard_spot(s, r->index);
-    struct holder *h = owner_holder(r, node);
+    struct holder *h = holder_find(r, node);
     if (!h) return 0;
     h->is_queued = false;
-    if (!location_of(s, spot).is_here || h->seen >= owner_version(r, spot)) return 0;
+    if (!location_of(s, spot).is_here || h->seen >= holders_version(r, spot)) return 0;
     say_row(s, r, spot, h, WIRE_REFRESH, 0, 0);
     return wire_entry_bytes(spot.part->length);
 }
@@ -124,9 +55,9 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
  * three quarters of a pause ago, the next refresh is soon enough. (`scale`, 256 nodes: 49 MB a node and second instead of 56.) */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
-    const struct governor *g = &s->rounds.governor;
-    return g->rounds_are_sparse && s->rounds.settles == 0 &&
-           governor_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
+    const struct pacer *g = s->pacer;
+    return g->rounds_are_sparse && s->settles == 0 &&
+           pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)
@@ -134,16 +65,16 @@ void owner_changed(struct shard *s, struct record *r)
     struct spot spot = shard_spot(s, r->index);
     bool once_more = false;
     row_clean(spot);
-    add_all_holders(s, r, spot);
-    uint64_t version = owner_version(r, spot);
+    holders_add_all(s, r, spot);
+    uint64_t version = holders_version(r, spot);
     for (unsigned i = 0; i < r->holders; i++) {
         struct holder *h = &r->holder[i];
         if (h->seen >= version || h->is_queued) continue;
         h->is_queued = !is_recent(s, h);
         once_more |= !h->is_queued;
-        if (h->is_queued) rounds_queue_refresh(s, h->node, r->index);
+        if (h->is_queued) backlog_add_refresh(s, h->node, r->index);
     }
-    if (once_more) rounds_put_off(s, r->index);
+    if (once_more) backlog_put_off(s, r->index);
 }
 
 /* ---- decisions ---- */
@@ -162,7 +93,7 @@ static struct holder *only_one_who_wants(const struct shard *s, const struct rec
 void owner_consider(struct shard *s, struct record *r)
 {
     const struct holder *h = only_one_who_wants(s, r);
-    if (h && !h->is_poked) rounds_queue_poke(s, r, h->node);
+    if (h && !h->is_poked) backlog_add_poke(s, r, h->node);
 }
 
 bool owner_poke(struct shard *s, struct record *r, unsigned node)
@@ -170,7 +101,7 @@ bool owner_poke(struct shard *s, struct record *r, unsigned node)
     struct holder *h = only_one_who_wants(s, r);
     if (!h || h->is_poked) return false;
     if (h->node != node) { /* it is another one by now */
-        rounds_queue_poke(s, r, h->node);
+        backlog_add_poke(s, r, h->node);
         return false;
     }
     h->is_poked = true;
@@ -178,16 +109,19 @@ bool owner_poke(struct shard *s, struct record *r, unsigned node)
     return true;
 }
 
-bool owner_lets_go(const struct shard *s, uint64_t index)
+/* May the row leave, because another node asks for it: nobody else wants it? */
+static bool lets_go(const struct shard *s, uint64_t index)
 {
     const struct record *r = record_find(&s->records, index);
     if (s->technique == LOCUS_RELOCATE) return true;
     return s->technique == LOCUS_ADAPTIVE && (!r || r->holders == 0) && !is_wanted(s, index);
 }
 
+/* ---- what holders and those who intend say ---- */
+
 static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e, bool fresh)
 {
-    struct holder *h = owner_holder(r, e->origin);
+    struct holder *h = holder_find(r, e->origin);
     uint64_t until_ns = shard_can_wait_until(s, e);
     if (!h) {
         say(s, r, e->origin, WIRE_ANSWER, 0, until_ns);
@@ -204,8 +138,8 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
 {
     if (e->flags & WIRE_UPDATE) shard_write(s, spot, wire_values_const(e), ROW_ADD);
     if (e->flags & WIRE_VALUE) shard_write(s, spot, wire_values_const(e), ROW_SET);
-    if (e->flags & WIRE_END) remove_holder(r, spot, e->origin);
-    struct holder *h = e->flags & WIRE_BEGIN ? add_holder(s, r, spot, e->origin) : owner_holder(r, e->origin);
+    if (e->flags & WIRE_END) holders_remove(r, spot, e->origin);
+    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(s, r, spot, e->origin) : holder_find(r, e->origin);
     if (h) h->is_poked = false;
 }
 
@@ -218,29 +152,28 @@ static bool is_still_fresh(struct record *r, struct spot spot, const struct wire
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
     directory_word expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
     *w = row_word(spot);
-    note_word(r, *w);
+    holders_note_word(r, *w);
     return directory_version(*w) == directory_version(expected);
 }
 
 static void serve_entry(struct shard *s, struct spot spot, const struct wire_entry *e)
 {
     struct record *r = record_get(&s->records, spot.index);
-    add_all_holders(s, r, spot);
-    bool fresh = r->holders > 0 && e->version == owner_version(r, spot) && !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
+    holders_add_all(s, r, spot);
+    bool fresh = r->holders > 0 && e->version == holders_version(r, spot) && !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
     directory_word then;
     merge(s, r, spot, e);
     fresh = fresh && is_still_fresh(r, spot, e, &then);
     struct holder *only = only_one_who_wants(s, r);
     if (only && only->node == e->origin) {
-        relocation_give(s, spot, e, fresh ? &then : NULL);
-        return; /* the record may be gone */
+        handover_give(s, spot, e, fresh ? &then : NULL);
+        return;
     }
     answer(s, r, spot, e, fresh);
-    owner_consider(s, r);
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
 }
 
-static const char *check(const struct shard *s, const struct wire_entry *e, struct spot spot)
+const char *owner_check(const struct shard *s, const struct wire_entry *e, struct spot spot)
 {
     bool has_values = e->flags & (WIRE_UPDATE | WIRE_VALUE);
     if (e->origin >= s->nodes || e->owner >= s->nodes) return "an entry of a node that does not exist";
@@ -251,28 +184,72 @@ static const char *check(const struct shard *s, const struct wire_entry *e, stru
     return NULL;
 }
 
-const char *owner_entry(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *owner_sync(struct shard *s, const struct wire_entry *e, struct spot spot)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    const char *wrong = check(s, e, spot);
-    if (wrong) return wrong;
+    const struct record *r = record_find(&s->records, spot.index);
     bool begins = e->flags == WIRE_BEGIN;
-    location_learn(s, spot, e->owner, e->epoch);
-    struct location l = location_of(s, spot);
-    struct record *r = record_find(&s->records, spot.index);
-    if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
-    if (!l.is_here) return begins ? location_pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
-    if (e->origin == s->rank) { /* the row has come here by another way */
-        entries_came_back(s, r);
-        return NULL;
-    }
-    if (begins && owner_lets_go(s, spot.index)) {
-        relocation_give(s, spot, e, NULL);
+    if (begins && lets_go(s, spot.index)) {
+        handover_give(s, spot, e, NULL);
         return NULL;
     }
     if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";
-    if (!begins && !shard_is_full(s) && !(r && owner_holder(r, e->origin)))
+    if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))
         return "an update of a replica that nobody holds";
     serve_entry(s, spot, e);
     return NULL;
+}
+
+/* ---- requests ---- */
+
+/* The answer's header; values follow by the caller. NULL: the link has failed. */
+static struct wire_entry *reply(struct shard *s, struct spot spot, const struct wire_entry *to, uint8_t operation,
+                                uint32_t length)
+{
+    struct wire_entry *e = s->platform->entry(s->platform->context, to->origin, length, 0);
+    if (!e) return NULL;
+    e->operation = operation;
+    e->owner = (uint16_t)s->rank;
+    e->origin = to->origin;
+    e->hops = to->hops;
+    e->length = length;
+    e->tag = to->tag;
+    e->key = to->key;
+    e->epoch = s->records.standing[spot.index].epoch;
+    return e;
+}
+
+static void serve_pull(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    struct wire_entry *a = reply(s, spot, e, WIRE_PULLED, spot.part->length);
+    shard_count(&s->counters.served_pulls, 1);
+    if (a) shard_read(spot, wire_values(a));
+}
+
+static void serve_write(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    bool add = e->operation == WIRE_PUSH;
+    shard_write(s, spot, wire_values_const(e), add ? ROW_ADD : ROW_SET);
+    shard_count(&s->counters.served_pushes, 1);
+    struct wire_entry *a = reply(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
+    struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
+    /* A replica of the origin's may be on its way that does not have this yet: then it waits for one that has. */
+    if (a && r && holder_find(r, e->origin)) a->version = holders_version(r, spot);
+}
+
+static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    if (lets_go(s, spot.index))
+        handover_give(s, spot, e, NULL);
+    else
+        reply(s, spot, e, WIRE_STAYS, 0);
+}
+
+void owner_serve(struct shard *s, const struct wire_entry *e, struct spot spot)
+{
+    if (e->operation == WIRE_PULL)
+        serve_pull(s, e, spot);
+    else if (e->operation == WIRE_LOCALIZE)
+        serve_localize(s, e, spot);
+    else
+        serve_write(s, e, spot);
 }

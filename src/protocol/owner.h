@@ -11,37 +11,31 @@
  * entry, which carries what the holder has added. The holder's own updates meanwhile stay on top of what arrives; a replica
  * that is as good as the row becomes the row.
  *
- * Who holds a replica, and which version it was sent last, is in the key's record. A version belongs to the main copy and
- * rises when a look finds it changed. Without holders there is none; it begins anew with the next one. That is safe because
- * what a former holder was told came on the link that brings it the answer with the new one, and before it.
+ * Who holds a replica, and which version it was sent last: holders.h.
  *
- * Callers   shard.c, rounds.c, entries.c, access.c, relocation.c
- * Memory    16 bytes a holder, in the record
- * Waiting   as relocation.h
+ * Callers   dispatch.c, step.c, round.c
+ * Memory    holders.h
+ * Waiting   as handover.h
  * Life      none of its own
  */
 #ifndef LOCUS_PROTOCOL_OWNER_H
 #define LOCUS_PROTOCOL_OWNER_H
 
-#include "protocol/shard.h"
+#include "protocol/state.h"
 
-/* An entry (WIRE_ENTRY) from `peer`, maybe on behalf of another node. NULL, or what is wrong with it. */
-const char *owner_entry(struct shard *, unsigned peer, const struct wire_entry *);
+/* An entry about a replica or an intent (WIRE_ENTRY), maybe on behalf of another node: NULL, or what is wrong with it; and
+ * then, the row is here, NULL or what is. */
+const char *owner_check(const struct shard *, const struct wire_entry *, struct spot);
+const char *owner_sync(struct shard *, const struct wire_entry *, struct spot);
 
-/* Fetches who holds replicas, for a look soon; the record has arrived. */
-void owner_fetch(const struct shard *, uint64_t index);
-
-/* The version of the main copy, whose holders `record` has. */
-uint64_t owner_version(struct record *, struct spot);
-struct holder *owner_holder(const struct record *, unsigned node); /* NULL: it holds none */
+/* A request of another node, to access or to localize a row that is here. */
+void owner_serve(struct shard *, const struct wire_entry *, struct spot);
 
 /* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
 void owner_consider(struct shard *, struct record *);
 /* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and rounds bound what a link
  * has to queue. */
 bool owner_poke(struct shard *, struct record *, unsigned node);
-/* May the row leave, because another node asks for it: nobody else wants it? */
-bool owner_lets_go(const struct shard *, uint64_t index);
 
 /* The main copy's key was marked: queues a refresh for whoever has not got the last version. */
 void owner_changed(struct shard *, struct record *);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int governor_init(struct governor *g, unsigned workers)
+int pacer_init(struct pacer *g, unsigned workers)
 {
     g->workers = workers;
     g->then = calloc(workers, sizeof *g->then);
@@ -11,19 +11,19 @@ int governor_init(struct governor *g, unsigned workers)
     return g->then && g->ahead ? 0 : -ENOMEM;
 }
 
-void governor_fini(struct governor *g)
+void pacer_fini(struct pacer *g)
 {
     free(g->then);
     free(g->ahead);
-    *g = (struct governor){0};
+    *g = (struct pacer){0};
 }
 
-static uint64_t platform_ns(const struct governor *g, uint64_t rounds, uint64_t bytes)
+static uint64_t platform_ns(const struct pacer *g, uint64_t rounds, uint64_t bytes)
 {
     return rounds * g->round_ns + bytes * g->kib_ns / 1024;
 }
 
-void governor_spent(struct governor *g, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
+void pacer_spent(struct pacer *g, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes)
 {
     g->spent_rounds += rounds;
     g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
@@ -31,21 +31,21 @@ void governor_spent(struct governor *g, uint64_t cpu_ns, uint64_t rounds, uint64
 
 /* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else one that only serves for
  * long would owe a long pause. */
-void governor_served(struct governor *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes)
+void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes)
 {
     uint64_t since = g->due_ns > g->served_at_ns ? g->due_ns : g->served_at_ns;
-    uint64_t paid = now_ns > since ? (now_ns - since) / GOVERNOR_FACTOR : 0;
+    uint64_t paid = now_ns > since ? (now_ns - since) / PACER_FACTOR : 0;
     g->served_ns -= paid < g->served_ns ? paid : g->served_ns;
     g->served_ns += cpu_ns + platform_ns(g, rounds, bytes);
     g->served_at_ns = now_ns;
 }
 
 /* Those of others that end here are about as many as ours. */
-static uint64_t pause_for_rounds(const struct governor *g)
+static uint64_t pause_for_rounds(const struct pacer *g)
 {
-    uint64_t pause = GOVERNOR_ROUNDS_FACTOR * 2 * g->spent_rounds * g->round_ns;
+    uint64_t pause = PACER_ROUNDS_FACTOR * 2 * g->spent_rounds * g->round_ns;
     if (!g->rounds_are_sparse) return 0;
-    return pause < GOVERNOR_ROUNDS_NS_MAX ? pause : GOVERNOR_ROUNDS_NS_MAX;
+    return pause < PACER_ROUNDS_NS_MAX ? pause : PACER_ROUNDS_NS_MAX;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -53,16 +53,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t take_pause(struct governor *g)
+static uint64_t take_pause(struct pacer *g)
 {
-    uint64_t most = g->cost_ns + GOVERNOR_SERVED_NS_MAX, served = g->served_ns < most ? g->served_ns : most;
-    uint64_t pause = larger(GOVERNOR_FACTOR * (g->cost_ns + served), pause_for_rounds(g));
+    uint64_t most = g->cost_ns + PACER_SERVED_NS_MAX, served = g->served_ns < most ? g->served_ns : most;
+    uint64_t pause = larger(PACER_FACTOR * (g->cost_ns + served), pause_for_rounds(g));
     g->cost_ns = g->spent_rounds = g->served_ns = 0;
     return larger(pause, g->pause_ns);
 }
 
 /* The clocks that passed since the last time, of each worker; returns the most. */
-static locus_clock take_clocks(struct governor *g, const locus_clock *const *clock, locus_clock *passed)
+static locus_clock take_clocks(struct pacer *g, const locus_clock *const *clock, locus_clock *passed)
 {
     locus_clock most = 0;
     for (unsigned w = 0; w < g->workers; w++) {
@@ -75,35 +75,35 @@ static locus_clock take_clocks(struct governor *g, const locus_clock *const *clo
 }
 
 /* So long do a few clocks take, by those that have passed since some last did. */
-static uint64_t some_clocks_ns(struct governor *g, uint64_t now_ns, locus_clock passed)
+static uint64_t some_clocks_ns(struct pacer *g, uint64_t now_ns, locus_clock passed)
 {
     if (g->clocked_ns && passed > 0) g->clock_ns = (now_ns - g->clocked_ns) / (uint64_t)passed;
     if (!g->clocked_ns || passed > 0) g->clocked_ns = now_ns;
-    if (g->clock_ns > GOVERNOR_CLOCKS_NS_MAX / GOVERNOR_CLOCKS) return GOVERNOR_CLOCKS_NS_MAX;
-    return GOVERNOR_CLOCKS * g->clock_ns;
+    if (g->clock_ns > PACER_CLOCKS_NS_MAX / PACER_CLOCKS) return PACER_CLOCKS_NS_MAX;
+    return PACER_CLOCKS * g->clock_ns;
 }
 
-void governor_carries(struct governor *g, uint64_t intents, unsigned rounds)
+void pacer_carries(struct pacer *g, uint64_t intents, unsigned rounds)
 {
     g->intents += intents;
     g->rounds += rounds;
-    if (g->rounds < GOVERNOR_JUDGED_ROUNDS) return;
-    g->rounds_are_sparse = g->intents <= GOVERNOR_FEW_INTENTS * g->rounds;
+    if (g->rounds < PACER_JUDGED_ROUNDS) return;
+    g->rounds_are_sparse = g->intents <= PACER_FEW_INTENTS * g->rounds;
     g->intents = g->rounds = 0;
 }
 
 /* Intents ride along that begin as many clocks ahead as pass in two pauses like the one that begins, going by those that passed
  * since the last one; but never more than twice these. */
-void governor_pause(struct governor *g, uint64_t now_ns, const locus_clock *const *clock)
+void pacer_pause(struct pacer *g, uint64_t now_ns, const locus_clock *const *clock)
 {
     locus_clock *passed = g->ahead; /* until the pause is known */
     uint64_t clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed)), pause = larger(take_pause(g), clocks);
     uint64_t since = now_ns - g->began_ns;
     double pauses = pause < since ? (double)pause / (double)since : 1;
-    g->ahead_ns = GOVERNOR_AHEAD_PAUSES * (pause < since ? pause : since);
+    g->ahead_ns = PACER_AHEAD_PAUSES * (pause < since ? pause : since);
     g->lasts_ns = pause;
     for (unsigned w = 0; w < g->workers; w++)
-        g->ahead[w] = passed[w] > 0 ? (locus_clock)(GOVERNOR_AHEAD_PAUSES * pauses * (double)passed[w]) : 0;
+        g->ahead[w] = passed[w] > 0 ? (locus_clock)(PACER_AHEAD_PAUSES * pauses * (double)passed[w]) : 0;
     g->began_ns = now_ns;
     g->due_ns = now_ns + pause;
 }

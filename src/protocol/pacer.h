@@ -1,7 +1,7 @@
 /*
- * governor.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody waits for.
+ * pacer.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody waits for.
  *
- * No sooner than GOVERNOR_FACTOR times the processor time after the last time that that took, rounds of others that we
+ * No sooner than PACER_FACTOR times the processor time after the last time that that took, rounds of others that we
  * served included: so synchronizing leaves the cores to the trainers. With many peers most of that time is not the shard's
  * but what sending and receiving frames takes: round_ns, kib_ns.
  *
@@ -9,7 +9,7 @@
  * clocks a second time meanwhile costs more than to have brought it. So what is sent for a clock does not depend on how fast
  * the processor is, either. (Measured, `skewed` of bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49
  * instead of 64 with LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) No pause is longer
- * than GOVERNOR_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is there any; where clocks take
+ * than PACER_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is there any; where clocks take
  * microseconds, or none has passed yet, it says nothing.
  *
  * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there are keys, and each
@@ -22,14 +22,14 @@
  * it carries many because of that.
  *
  * And there a pause is so long that the rounds of the last time, of which each took a frame out and one in here and there,
- * take at most one part in GOVERNOR_ROUNDS_FACTOR of it, but no longer than GOVERNOR_ROUNDS_NS_MAX for their sake: among
+ * take at most one part in PACER_ROUNDS_FACTOR of it, but no longer than PACER_ROUNDS_NS_MAX for their sake: among
  * hundreds of nodes that is most of what synchronizing takes, and the longer the pause the more rides along. (Measured,
  * `skewed` of bench/scale: 300 clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of 21.)
  *
- * Callers   rounds.c, owner.c
+ * Callers   round.c, backlog.c, replica.c, owner.c
  * Memory    16 bytes a worker
  * Waiting   never
- * Life      governor_init, any use, governor_fini
+ * Life      pacer_init, any use, pacer_fini
  */
 #ifndef LOCUS_PROTOCOL_PACER_H
 #define LOCUS_PROTOCOL_PACER_H
@@ -40,18 +40,18 @@
 #include <stdint.h>
 
 enum {
-    GOVERNOR_FACTOR = 4,
-    GOVERNOR_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
-    GOVERNOR_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
-    GOVERNOR_AHEAD_PAUSES = 2,         /* what begins so soon rides along */
-    GOVERNOR_ROUNDS_FACTOR = 24,       /* where rounds carry few intents, */
-    GOVERNOR_ROUNDS_NS_MAX = 64000000, /*   but no longer than that */
-    GOVERNOR_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
-    GOVERNOR_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
-    GOVERNOR_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
+    PACER_FACTOR = 4,
+    PACER_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
+    PACER_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
+    PACER_AHEAD_PAUSES = 2,         /* what begins so soon rides along */
+    PACER_ROUNDS_FACTOR = 24,       /* where rounds carry few intents, */
+    PACER_ROUNDS_NS_MAX = 64000000, /*   but no longer than that */
+    PACER_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
+    PACER_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
+    PACER_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
 };
 
-struct governor {
+struct pacer {
     uint64_t due_ns;          /* not before that */
     uint64_t pause_ns;        /* at least, from one time to the next */
     uint64_t round_ns;        /* processor time of the platform for a round, at each end; */
@@ -67,53 +67,60 @@ struct governor {
     uint64_t clocked_ns;      /* the last time before which one had passed */
     uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
     bool rounds_are_sparse;   /*   they carry few */
+    bool takes_along;         /* in this turn intents may ride along */
     unsigned workers;
     locus_clock *then, *ahead; /* [workers] clocks the last time; how many to look ahead of the window the next time */
 };
 
 /* 0 or -ENOMEM. */
-int governor_init(struct governor *, unsigned workers);
-void governor_fini(struct governor *);
+int pacer_init(struct pacer *, unsigned workers);
+void pacer_fini(struct pacer *);
 
-static inline bool governor_allows(const struct governor *g, uint64_t now_ns)
+static inline bool pacer_allows(const struct pacer *g, uint64_t now_ns)
 {
     return now_ns >= g->due_ns;
 }
 
 /* Rounds that synchronize took so much processor time of the shard; they, and what answers them, have so many bytes. */
-void governor_spent(struct governor *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
+void pacer_spent(struct pacer *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
 /* The same for a frame of a peer's, which may have ended a round of its own. */
-void governor_served(struct governor *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
+void pacer_served(struct pacer *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
 /* A round begins that carries so many intents, at least one, and stands for so many rounds. */
-void governor_carries(struct governor *, uint64_t intents, unsigned rounds);
+void pacer_carries(struct pacer *, uint64_t intents, unsigned rounds);
 /* We have synchronized, or could have with the rounds that we began. The clocks of the workers; NULL: there are no intents. */
-void governor_pause(struct governor *, uint64_t now_ns, const locus_clock *const *clock);
+void pacer_pause(struct pacer *, uint64_t now_ns, const locus_clock *const *clock);
 
 /* How far beyond the worker's window intents ride along, now that we synchronize and its clock is `now`. What was expected of
  * a worker that then paused, or was opened again, does not count. */
-static inline locus_clock governor_ahead(const struct governor *g, unsigned worker, locus_clock now)
+static inline locus_clock pacer_ahead(const struct pacer *g, unsigned worker, locus_clock now)
 {
-    locus_clock most = GOVERNOR_AHEAD_PAUSES * (now - g->then[worker]),
+    locus_clock most = PACER_AHEAD_PAUSES * (now - g->then[worker]),
                 ahead = g->ahead[worker] < most ? g->ahead[worker] : most;
     return ahead > 0 ? ahead : 0;
 }
 
 /* So long is what was brought to a peer recent: three quarters of a pause, if that was not an exceptional one. */
-static inline uint64_t governor_recent_ns(const struct governor *g)
+static inline uint64_t pacer_recent_ns(const struct pacer *g)
 {
-    return (g->lasts_ns < GOVERNOR_ROUNDS_NS_MAX ? g->lasts_ns : GOVERNOR_ROUNDS_NS_MAX) / 4 * 3;
+    return (g->lasts_ns < PACER_ROUNDS_NS_MAX ? g->lasts_ns : PACER_ROUNDS_NS_MAX) / 4 * 3;
 }
 
 /* Of times in microseconds, modulo 2^32. */
-static inline bool governor_is_recent(const struct governor *g, uint32_t us, uint32_t now_us)
+static inline bool pacer_is_recent(const struct pacer *g, uint32_t us, uint32_t now_us)
 {
-    return (uint32_t)(now_us - us) < governor_recent_ns(g) / 1000;
+    return (uint32_t)(now_us - us) < pacer_recent_ns(g) / 1000;
 }
 
 /* What so many eighths of the clocks ahead take, in microseconds. */
-static inline uint64_t governor_eighths_us(const struct governor *g, unsigned eighths)
+static inline uint64_t pacer_eighths_us(const struct pacer *g, unsigned eighths)
 {
     return eighths * g->ahead_ns / 8000;
+}
+
+/* How long the answer to an intent can wait that rides along in this turn and starts so many eighths beyond the window. */
+static inline uint64_t pacer_patience_us(const struct pacer *g, unsigned eighths)
+{
+    return g->takes_along ? pacer_eighths_us(g, eighths) : 0;
 }
 
 #endif

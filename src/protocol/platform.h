@@ -1,5 +1,5 @@
 /*
- * port.h - what an actor asks of the world. Actors reach it through this table only, so that the same shard runs on a
+ * platform.h - what an actor asks of the world. Actors reach it through this table only, so that the same shard runs on a
  * reactor (real links, real workers) and in a simulation (a seeded network, virtual time).
  *
  * Callers   the actors of one shard, on its thread
@@ -14,7 +14,7 @@
 
 struct request;
 
-struct port {
+struct platform {
     void *context;
     /* Space for an entry with `length` floats in the frame to `peer`, its header zero; valid until the next call. Entries
      * to one peer arrive in the order of these calls. The frame leaves when the turn ends; or, while all its entries can wait,

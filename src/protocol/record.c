@@ -22,9 +22,9 @@ int records_init(struct records *all, uint64_t keys)
 static void free_lists(struct record *r)
 {
     free(r->holder);
-    while (r->parked_first) {
-        struct parked *p = r->parked_first;
-        r->parked_first = p->next;
+    while (r->parked) {
+        struct parked *p = r->parked;
+        r->parked = p->next;
         free(p);
     }
 }

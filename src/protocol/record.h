@@ -19,10 +19,17 @@
 
 /* An entry that waits for a row which is on its way here. */
 struct parked {
-    struct parked *next;
+    struct parked *next, *last; /* `last` only of the first */
     uint64_t since_ns;
     unsigned peer;           /* who sent it */
     struct wire_entry entry; /* its values follow */
+};
+
+/* Who has something to look at. */
+enum record_woken {
+    WOKEN_ORIGIN = 1,  /* requests of ours that wait may go on */
+    WOKEN_REPLICA = 2, /* the owner may have to hear something */
+    WOKEN_OWNER = 4,   /* the row may leave */
 };
 
 /* Two lines of the cache: what intents and rounds look at, and requests that are under way. */
@@ -38,8 +45,9 @@ struct record {
     bool is_awaited; /* quiesce must wait for its answer */
     bool is_later;   /* changed since it left */
     bool is_poked : 1;
+    uint8_t woken : 3;   /* enum record_woken bits: the roles that must consider it */
     uint8_t eighths : 3; /* its intent rides along, and starts so far beyond the window: intents.h */
-    uint8_t queued;      /* enum rounds_class bits: among what the next rounds send */
+    uint8_t queued;      /* enum backlog_class bits: among what the next rounds send */
     uint16_t source;     /* who gave us the replica */
     uint16_t owner;      /* of the row that we hold a replica of, as far as known; */
     uint16_t holders, holder_room;
@@ -55,13 +63,13 @@ struct record {
     uint32_t localizing;                       /* of those asked, that want the row here */
     uint64_t askers;                           /* bits of their workers, modulo 64 */
     request_place asked_last;                  /* the request (its item 0) */
-    uint32_t stalled_next;                     /* a record's number */
+    uint32_t stalled_next, woken_next;         /* a record's number */
     request_place waiting_first, waiting_last; /* items of our workers, in order */
     request_place unseen_first;                /* written at the owner, which has not yet shown in our replica */
     request_place set;                         /* an item that sets our replica, by way of the owner */
     uint64_t unseen_version;                   /* when the unseen will have shown */
     /* As the owner to be. */
-    struct parked *parked_first, *parked_last;
+    struct parked *parked; /* the first */
 };
 
 /* A node that holds a replica of a row that is here. */
@@ -77,7 +85,7 @@ struct holder {
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked_first && !r->told &&
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked && !r->told &&
            !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
 }
 

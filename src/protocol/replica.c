@@ -1,8 +1,11 @@
 #include "protocol/replica.h"
 
-#include "protocol/origin.h"
+#include "protocol/backlog.h"
+#include "protocol/intents.h"
 #include "protocol/location.h"
-#include "protocol/owner.h"
+#include "protocol/origin.h"
+#include "protocol/pacer.h"
+#include "protocol/trace.h"
 #include "store/yield.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 
 static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t epoch)
 {
-    struct source *source = &s->entries.source[owner];
+    struct source *source = &s->replicas->source[owner];
     if (source->replicas++ == 0) source->heard_ns = s->now_ns;
     r->source = r->owner = (uint16_t)owner;
     r->epoch = epoch;
@@ -21,18 +24,18 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
 
 static void want_row(struct shard *s, struct record *r, bool wants)
 {
-    s->entries.rows_wanted += (uint64_t)wants - r->wants_row;
+    s->replicas->rows_wanted += (uint64_t)wants - r->wants_row;
     r->wants_row = wants;
 }
 
 static void not_rounded(struct shard *s, uint64_t index)
 {
-    if (s->marks && bitset_has(&s->entries.rounded, index)) bitset_remove(&s->entries.rounded, index);
+    if (s->marks && bitset_has(&s->replicas->rounded, index)) bitset_remove(&s->replicas->rounded, index);
 }
 
 static void replica_ends(struct shard *s, struct record *r)
 {
-    s->entries.source[r->source].replicas--;
+    s->replicas->source[r->source].replicas--;
     r->version = 0;
     want_row(s, r, false);
     not_rounded(s, r->index);
@@ -41,7 +44,7 @@ static void replica_ends(struct shard *s, struct record *r)
 
 static void not_awaited(struct shard *s, struct record *r)
 {
-    s->entries.awaited -= r->is_awaited;
+    s->replicas->awaited -= r->is_awaited;
     r->is_awaited = false;
 }
 
@@ -68,41 +71,35 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct sp
     bool was_later = r->is_later;
     if (r->is_poked && !l.is_replica) r->is_poked = false;
     if (r->is_out) return;
-    s->entries.awaited -= was_later;
+    s->replicas->awaited -= was_later;
     r->is_later = false;
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked || r->wants_row)
-        rounds_queue_entry(s, r, l.owner, ROUNDS_URGENT);
+        backlog_add_entry(s, r, l.owner, BACKLOG_URGENT);
     else if (flags & WIRE_END || (was_later && flags))
-        rounds_queue_entry(s, r, l.owner, ROUNDS_LAZY);
+        backlog_add_entry(s, r, l.owner, BACKLOG_LAZY);
 }
 
-void entries_settle(struct shard *s, struct record *r)
+void replica_consider(struct shard *s, struct record *r)
 {
     struct spot spot = shard_spot(s, r->index);
     if (r->unseen_first != REQUEST_NOWHERE) {
         if (!location_of(s, spot).is_replica || r->version >= r->unseen_version)
-            access_seen(s, r);
+            origin_seen(s, r);
         else if (!r->is_out)
-            want_row(s, r, true); /* the refresh that brings it waits for the owner's governor */
+            want_row(s, r, true); /* the refresh that brings it waits for the owner's pacer */
     }
     queue_what_must_be_said(s, r, spot);
-    record_settle(s, r);
 }
 
-void entries_changed(struct shard *s, struct record *r, unsigned owner)
+void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
     if (!r->is_out && owner != s->rank) {
-        rounds_queue_entry(s, r, owner, ROUNDS_LAZY);
+        backlog_add_entry(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
-        s->entries.awaited++;
+        s->replicas->awaited++;
     }
-}
-
-void entries_say_set(struct shard *s, struct record *r)
-{
-    queue_what_must_be_said(s, r, shard_spot(s, r->index));
 }
 
 /* ---- what the node wants ---- */
@@ -116,15 +113,13 @@ static bool is_known_to_be_held(const struct shard *s, const struct standing *st
     return r->holders > 0 || (r->told && s->technique != LOCUS_RELOCATE);
 }
 
-void entries_fetch(void *shard, uint64_t index)
+void replica_fetch(const struct shard *s, uint64_t index)
 {
-    const struct shard *s = shard;
     record_fetch(&s->records, index);
 }
 
-void entries_fetch_found(void *shard, uint64_t index)
+void replica_fetch_found(const struct shard *s, uint64_t index)
 {
-    const struct shard *s = shard;
     const struct standing *standing = &s->records.standing[index];
     if (standing->wanted > 1) return; /* it will be counted, and no more */
     record_fetch_found(&s->records, index);
@@ -135,20 +130,19 @@ void entries_fetch_found(void *shard, uint64_t index)
 static bool is_said_soon(const struct shard *s, struct spot spot)
 {
     struct location l = location_of(s, spot);
-    return !l.is_here && !s->rounds.peer[l.owner].is_under_way;
+    return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
 }
 
-void entries_want(void *shard, uint64_t index)
+void replica_want(struct shard *s, uint64_t index)
 {
-    struct shard *s = shard;
     struct standing *standing = &s->records.standing[index];
     if (standing->wanted++ > 0 || is_known_to_be_held(s, standing)) return;
     struct spot spot = shard_spot(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, spot).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    bool has_patience = s->intents.eighths > 0 && is_said_soon(s, spot);
-    r->eighths = has_patience ? s->intents.eighths & (INTENTS_EIGHTHS - 1) : 0;
+    bool has_patience = s->intents->eighths > 0 && is_said_soon(s, spot);
+    r->eighths = has_patience ? s->intents->eighths & (INTENTS_EIGHTHS - 1) : 0;
     queue_what_must_be_said(s, r, spot);
 }
 
@@ -159,25 +153,24 @@ static bool is_idle_replica(const struct shard *s, const struct record *r)
            r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank && !shard_is_full(s);
 }
 
-void entries_unwant(void *shard, uint64_t index)
+void replica_unwant(struct shard *s, uint64_t index)
 {
-    struct shard *s = shard;
     if (--s->records.standing[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
     if (!r) return;                    /* the row is here, and nobody holds a replica */
     if (r->is_out && !r->is_awaited) { /* it asks for what nobody wants any more, and must give back */
         r->is_awaited = true;
-        s->entries.awaited++;
+        s->replicas->awaited++;
     }
     if (r->holders > 0) { /* it is here */
-        owner_consider(s, r);
+        shard_wake(s, r, WOKEN_OWNER);
         return;
     }
     if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
     if (is_idle_replica(s, r))
-        rounds_queue_entry(s, r, r->owner, ROUNDS_LAZY);
+        backlog_add_entry(s, r, r->owner, BACKLOG_LAZY);
     else
-        entries_settle(s, r);
+        shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- the entry ---- */
@@ -201,7 +194,7 @@ static void take_values(struct shard *s, struct record *r, struct spot spot, str
 {
     LOCUS_YIELD();                                        /* getting the space in the frame may have taken long */
     float *updates = flags & WIRE_UPDATE ? values : NULL; /* a set comes after them, and they before it for nothing */
-    if (flags & WIRE_VALUE && values) access_set_value(s, r, values);
+    if (flags & WIRE_VALUE && values) origin_set_value(s, r, values);
     if (flags & WIRE_END)
         row_forget(&s->mover, spot, updates, directory_elsewhere(l.owner, l.epoch));
     else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(spot)))
@@ -217,32 +210,39 @@ static void note_entry(struct shard *s, struct record *r, uint8_t flags)
     /* Where nobody counts holders, nothing but the row says that an intent was heeded, even one that has expired. */
     r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
     want_row(s, r, false);
-    s->entries.awaited += r->is_awaited;
+    s->replicas->awaited += r->is_awaited;
     if (s->technique == LOCUS_RELOCATE) r->told = true; /* asked once for each intent */
 }
 
-size_t entries_exchange_bytes(uint32_t length, uint32_t row_length)
+/* How long the owner's answer can wait. */
+static uint32_t patience_us(const struct shard *s, const struct record *r)
+{
+    uint64_t us = pacer_patience_us(s->pacer, r->eighths);
+    return (uint32_t)(us < WIRE_PATIENCE_US_MAX ? us : WIRE_PATIENCE_US_MAX);
+}
+
+size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
 {
     return wire_entry_bytes(length) + wire_entry_bytes(row_length);
 }
 
-size_t entries_emit(struct shard *s, struct record *r, unsigned peer, enum rounds_class class)
+size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backlog_class class)
 {
     struct spot spot = shard_spot(s, r->index);
     struct location l = location_of(s, spot);
     uint8_t flags = entry_flags(s, r, spot, l);
-    uint32_t patience_us = rounds_patience_us(s, r->eighths);
+    uint32_t patience = patience_us(s, r);
     r->eighths = 0;
     if (l.is_here || r->is_out || (!flags && !r->is_poked && !r->wants_row)) return 0;
     if (l.owner != peer) {
-        if (l.owner != s->rank) rounds_queue_entry(s, r, l.owner, class);
+        if (l.owner != s->rank) backlog_add_entry(s, r, l.owner, class);
         return 0;
     }
     bool had_replica = l.is_replica;
     bool is_gone = flags & WIRE_END && had_replica &&
                    forget_clean(s, spot, directory_elsewhere(l.owner, l.epoch), &flags);
     uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? spot.part->length : 0;
-    struct wire_entry *e = s->port->entry(s->port->context, peer, length, 0);
+    struct wire_entry *e = s->platform->entry(s->platform->context, peer, length, 0);
     if (e) {
         e->operation = WIRE_ENTRY;
         e->owner = (uint16_t)l.owner;
@@ -250,15 +250,15 @@ size_t entries_emit(struct shard *s, struct record *r, unsigned peer, enum round
         e->flags = flags;
         e->length = length;
         e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-        if (flags == WIRE_BEGIN) e->tag = patience_us;
+        if (flags == WIRE_BEGIN) e->tag = patience;
         e->epoch = l.epoch;
         e->version = had_replica && !r->wants_row ? r->version : 0;
     }
     if (had_replica && !is_gone) take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
-    s->rounds.intents += flags == WIRE_BEGIN;
-    return entries_exchange_bytes(length, spot.part->length);
+    s->backlog->intents += flags == WIRE_BEGIN;
+    return replica_exchange_bytes(length, spot.part->length);
 }
 
 /* ---- what the owner says ---- */
@@ -269,13 +269,13 @@ static void entry_is_answered(struct shard *s, struct record *r)
     not_awaited(s, r);
     if (!r->has_set) return;
     r->has_set = false;
-    access_set_done(s, r);
+    origin_set_done(s, r);
 }
 
-void entries_came_back(struct shard *s, struct record *r)
+void replica_came_back(struct shard *s, struct record *r)
 {
     entry_is_answered(s, r);
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* Where there was none, or none with memory. */
@@ -295,7 +295,7 @@ static void install(struct shard *s, struct record *r, struct spot spot, struct 
     }
 }
 
-const char *entries_answer(struct shard *s, const struct wire_entry *e)
+const char *replica_answer(struct shard *s, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     struct record *r = record_find(&s->records, spot.index);
@@ -305,7 +305,7 @@ const char *entries_answer(struct shard *s, const struct wire_entry *e)
     if (l.is_here) {
         /* The replica had ended, and the row has come back another way, for a localize, before we heard of that. */
         if (holder || e->length) return "an answer about a row that is here";
-        entries_came_back(s, r);
+        replica_came_back(s, r);
         return NULL;
     }
     if (holder && e->version == 0 && !shard_is_full(s)) return "a replica of no version";
@@ -316,15 +316,15 @@ const char *entries_answer(struct shard *s, const struct wire_entry *e)
     if (e->length)
         install(s, r, spot, l, e);
     else if (holder && r->has_update)
-        bitset_add(&s->entries.rounded, spot.index);
+        bitset_add(&s->replicas->rounded, spot.index);
     if (holder) r->version = e->version;
     r->told = holder;
     entry_is_answered(s, r);
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
 
-const char *entries_refresh(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     struct location l = location_of(s, spot);
@@ -336,22 +336,22 @@ const char *entries_refresh(struct shard *s, unsigned peer, const struct wire_en
     if (r->has_update || e->version <= r->version) return NULL;
     install(s, r, spot, l, e);
     r->version = e->version;
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
 
-const char *entries_poke(struct shard *s, const struct wire_entry *e)
+const char *replica_poke(struct shard *s, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     struct record *r = record_find(&s->records, spot.index);
     if (e->length) return "a poke with values";
     if (!r || r->is_out || !location_of(s, spot).is_replica) return NULL;
     r->is_poked = true;
-    entries_settle(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
 
-const char *entries_check_row(const struct shard *s, const struct wire_entry *e)
+const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 {
     const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
     bool holder = e->flags & WIRE_HOLDER;
@@ -362,18 +362,18 @@ const char *entries_check_row(const struct shard *s, const struct wire_entry *e)
     return NULL;
 }
 
-void entries_row_is_here(struct shard *s, struct record *r, bool answers)
+void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
     r->told = s->technique == LOCUS_RELOCATE && s->records.standing[r->index].wanted;
     r->is_poked = false;
     if (answers) entry_is_answered(s, r);
-    if (r->set != REQUEST_NOWHERE && !r->has_set) access_set_here(s, r);
+    if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
 }
 
-void entries_heard(struct shard *s, unsigned peer)
+void replica_heard(struct shard *s, unsigned peer)
 {
-    struct source *source = &s->entries.source[peer];
+    struct source *source = &s->replicas->source[peer];
     if (source->replicas > 0) {
         uint64_t us = (s->now_ns - source->heard_ns) / 1000;
         shard_count(&s->counters.stale_us, source->replicas * us);
@@ -385,22 +385,22 @@ void entries_heard(struct shard *s, unsigned peer)
 
 /* ---- quiesce ---- */
 
-bool entries_are_answered(const struct shard *s)
+bool replica_are_answered(const struct shard *s)
 {
-    return s->entries.awaited == 0;
+    return s->replicas->awaited == 0;
 }
 
-bool entries_replicas_are_exact(const struct shard *s)
+bool replica_replicas_are_exact(const struct shard *s)
 {
-    return s->entries.rows_wanted == 0 && !(s->marks && bitset_lowest(&s->entries.rounded) != BITSET_NONE);
+    return s->replicas->rows_wanted == 0 && !(s->marks && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
 }
 
-void entries_ask_for_rounded(struct shard *s)
+void replica_ask_for_rounded(struct shard *s)
 {
-    for (uint64_t index; s->marks && (index = bitset_lowest(&s->entries.rounded)) != BITSET_NONE;) {
+    for (uint64_t index; s->marks && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
         if (r && r->is_out) return;
-        bitset_remove(&s->entries.rounded, index);
+        bitset_remove(&s->replicas->rounded, index);
         if (!r || !location_of(s, shard_spot(s, index)).is_replica) continue;
         want_row(s, r, true);
         queue_what_must_be_said(s, r, shard_spot(s, index));
@@ -409,17 +409,21 @@ void entries_ask_for_rounded(struct shard *s)
 
 /* ---- life ---- */
 
-int entries_init(struct shard *s)
+int replica_init(struct shard *s)
 {
-    struct entries *all = &s->entries;
+    struct replicas *all = s->replicas = calloc(1, sizeof *all);
+    if (!all) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
     all->source = calloc(s->nodes, sizeof *all->source);
     if (!all->source) return -ENOMEM;
     return s->marks && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
 
-void entries_fini(struct shard *s)
+void replica_fini(struct shard *s)
 {
-    bitset_fini(&s->entries.rounded);
-    free(s->entries.source);
+    if (!s->replicas) return;
+    bitset_fini(&s->replicas->rounded);
+    free(s->replicas->source);
+    free(s->replicas);
+    s->replicas = NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * entries.h - what this node says to the owner of a key, and what the owner's word makes of it: the side of the node that
- * wants a row or holds a replica. The owner's is owner.h; when something is said, rounds.h (AdaPM, Appendix B.2; README.md).
+ * replica.h - what this node says to the owner of a key, and what the owner's word makes of it: the side of the node that
+ * wants a row or holds a replica. The owner's is owner.h; when something is said, round.h (AdaPM, Appendix B.2; README.md).
  *
  * A key has at most one entry under way (its `is_out`); whatever happens meanwhile is aggregated into the next one. What is to be
  * said is mostly not remembered but seen: in the count of intents, the replica's updates, and what the owner was told (`told`).
@@ -12,19 +12,16 @@
  * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row, unless they have
  * become the row themselves.
  *
- * Callers   shard.c, rounds.c, owner.c, access.c, relocation.c, by way of shard.c intents.c
+ * Callers   dispatch.c, step.c, round.c; by way of shard.c intents.c
  * Memory    16 bytes a node, a bit a key
- * Waiting   never, but for memory as relocation.h says
- * Life      entries_init, any use, entries_fini
+ * Waiting   never, but for memory as handover.h says
+ * Life      replica_init, any use, replica_fini
  */
 #ifndef LOCUS_PROTOCOL_REPLICA_H
 #define LOCUS_PROTOCOL_REPLICA_H
 
-#include "protocol/record.h"
-#include "protocol/round.h"
+#include "protocol/backlog.h"
 #include "store/bitset.h"
-
-struct shard;
 
 /* A node that we hold replicas of. */
 struct source {
@@ -32,55 +29,53 @@ struct source {
     uint64_t replicas;
 };
 
-struct entries {
+struct replicas {
     struct source *source; /* [nodes] */
     uint64_t awaited;      /* records that quiesce must wait for: is_awaited, or is_later */
     uint64_t rows_wanted;  /* records whose next entry asks for the row */
     struct bitset rounded; /* replicas whose last updates the owner has added up in another order: floats may differ */
 };
 
-int entries_init(struct shard *); /* 0 or -ENOMEM */
-void entries_fini(struct shard *);
+int replica_init(struct shard *); /* 0 or -ENOMEM */
+void replica_fini(struct shard *);
 
 /* For intents.h: something about the key comes soon, very soon; the node wants it once more, once less. */
-void entries_fetch(void *shard, uint64_t index);
-void entries_fetch_found(void *shard, uint64_t index);
-void entries_want(void *shard, uint64_t index);
-void entries_unwant(void *shard, uint64_t index);
+void replica_fetch(const struct shard *, uint64_t index);
+void replica_fetch_found(const struct shard *, uint64_t index);
+void replica_want(struct shard *, uint64_t index);
+void replica_unwant(struct shard *, uint64_t index);
 
-/* A set of the key's replica waits to be said. */
-void entries_say_set(struct shard *, struct record *);
 /* The replica has updates that nobody has looked at. */
-void entries_changed(struct shard *, struct record *, unsigned owner);
-/* Something about the key may have to be said, or can go on. May give the record back. */
-void entries_settle(struct shard *, struct record *);
+void replica_changed(struct shard *, struct record *, unsigned owner);
+/* Something about the key may have to be said. */
+void replica_consider(struct shard *, struct record *);
 
 /* Writes the key's entry into the frame to its owner, if there is something to say and that is the peer. Returns the bytes that it
  * and its answer take, 0: nothing was said. */
-size_t entries_emit(struct shard *, struct record *, unsigned peer, enum rounds_class);
+size_t replica_emit(struct shard *, struct record *, unsigned peer, enum backlog_class);
 /* What an entry of so many floats and its answer take, which may bring the row whatever was asked. */
-size_t entries_exchange_bytes(uint32_t length, uint32_t row_length);
+size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
 
 /* Our entry came back to us, or its answer arrived with the row. */
-void entries_came_back(struct shard *, struct record *);
+void replica_came_back(struct shard *, struct record *);
 /* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what is wrong with it. */
-const char *entries_check_row(const struct shard *, const struct wire_entry *);
+const char *replica_check_row(const struct shard *, const struct wire_entry *);
 /* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
-void entries_row_is_here(struct shard *, struct record *, bool answers);
+void replica_row_is_here(struct shard *, struct record *, bool answers);
 
 /* From owners. NULL, or what is wrong with it. */
-const char *entries_answer(struct shard *, const struct wire_entry *);
-const char *entries_refresh(struct shard *, unsigned peer, const struct wire_entry *);
-const char *entries_poke(struct shard *, const struct wire_entry *);
+const char *replica_answer(struct shard *, const struct wire_entry *);
+const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
+const char *replica_poke(struct shard *, const struct wire_entry *);
 
 /* A frame arrived from the peer: how old had its replicas become? */
-void entries_heard(struct shard *, unsigned peer);
+void replica_heard(struct shard *, unsigned peer);
 
 /* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica known to lack anything, or
  * to differ by rounding? Those that may differ ask for the row; where an entry of the key is under way, it and those behind it when
  * it is answered. */
-bool entries_are_answered(const struct shard *);
-bool entries_replicas_are_exact(const struct shard *);
-void entries_ask_for_rounded(struct shard *);
+bool replica_are_answered(const struct shard *);
+bool replica_replicas_are_exact(const struct shard *);
+void replica_ask_for_rounded(struct shard *);
 
 #endif

@@ -1,13 +1,16 @@
 #include "protocol/round.h"
 
-#include "protocol/replica.h"
+#include "base/error.h"
+#include "protocol/holders.h"
+#include "protocol/intents.h"
 #include "protocol/location.h"
 #include "protocol/owner.h"
-#include "base/error.h"
+#include "protocol/pacer.h"
+#include "protocol/replica.h"
+#include "protocol/step.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The windows of all workers are looked at again this often at most. */
 #define WINDOWS_PAUSE_NS UINT64_C(100000)
@@ -15,108 +18,10 @@
 /* timing_quantile(2 * 1) */
 enum { WINDOW_OF_A_CLOCK = 9 };
 
-/* ---- lists ---- */
-
-static size_t list_length(const struct index_list *l)
-{
-    return l->count - l->first;
-}
-
-static void list_push(struct shard *s, struct index_list *l, uint64_t index)
-{
-    if (l->count == l->room && l->first > l->room / 2) {
-        l->count -= l->first;
-        memmove(l->index, l->index + l->first, l->count * sizeof *l->index);
-        l->first = 0;
-    }
-    if (l->count == l->room) {
-        l->room = l->room ? 2 * l->room : 64;
-        l->index = realloc(l->index, l->room * sizeof *l->index);
-        INVARIANT(l->index != NULL, "no memory for the keys of the next round");
-    }
-    l->index[l->count++] = index;
-    s->rounds.waiting++;
-}
-
-static uint64_t list_pop(struct shard *s, struct index_list *l)
-{
-    uint64_t index = l->index[l->first++];
-    if (l->first == l->count) l->first = l->count = 0;
-    s->rounds.waiting--;
-    return index;
-}
-
-/* ---- whom a turn looks at ---- */
-
-static void set_bit(uint64_t *bits, unsigned peer, bool value)
-{
-    uint64_t bit = UINT64_C(1) << peer % 64;
-    bits[peer / 64] = value ? bits[peer / 64] | bit : bits[peer / 64] & ~bit;
-}
-
-static unsigned words_of_peers(const struct shard *s)
-{
-    return (s->nodes + 63) / 64;
-}
-
 /* May intents and pokes wait for a round that synchronizes, or begin with it? */
 static bool some_ride_along(const struct shard *s)
 {
-    return s->rounds.governor.rounds_are_sparse;
-}
-
-static bool is_urgent(const struct shard *s, const struct peer_round *p)
-{
-    return list_length(&p->urgent) > 0 || (list_length(&p->poke) > 0 && !some_ride_along(s));
-}
-
-static bool waits_for_governor(const struct peer_round *p)
-{
-    return list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0 || list_length(&p->poke) > 0;
-}
-
-/* After whatever changed what waits for the peer, or whether its round is under way. */
-static void note_peer(struct shard *s, unsigned peer)
-{
-    const struct peer_round *p = &s->rounds.peer[peer];
-    bool waits = waits_for_governor(p), soon = is_urgent(s, p) || (p->goes_on && waits);
-    set_bit(s->rounds.soon, peer, !p->is_under_way && soon);
-    set_bit(s->rounds.later, peer, !p->is_under_way && (waits || p->owes));
-}
-
-void rounds_queue_entry(struct shard *s, struct record *r, unsigned node, enum rounds_class class)
-{
-    struct peer_round *p = &s->rounds.peer[node];
-    if (r->queued & class) return;
-    r->queued |= class;
-    list_push(s, class == ROUNDS_URGENT ? &p->urgent : &p->lazy, r->index);
-    note_peer(s, node);
-}
-
-void rounds_queue_refresh(struct shard *s, unsigned node, uint64_t index)
-{
-    list_push(s, &s->rounds.peer[node].refresh, index);
-    note_peer(s, node);
-}
-
-void rounds_put_off(struct shard *s, uint64_t index)
-{
-    marks_set(s->marks, index);
-    s->rounds.puts_off = true;
-}
-
-void rounds_queue_poke(struct shard *s, struct record *r, unsigned node)
-{
-    if (r->queued & ROUNDS_POKE) return;
-    r->queued |= ROUNDS_POKE;
-    list_push(s, &s->rounds.peer[node].poke, r->index);
-    note_peer(s, node);
-}
-
-void rounds_answered(struct shard *s, unsigned node)
-{
-    s->rounds.peer[node].owes = true;
-    note_peer(s, node);
+    return s->pacer->rounds_are_sparse;
 }
 
 /* ---- rounds ---- */
@@ -138,57 +43,54 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
         record_fetch_found(&s->records, l->index[i]);
         if (rows) row_fetch_found(shard_spot(s, l->index[i]));
     }
-    for (size_t i = l->first; i < end; i++) owner_fetch(s, l->index[i]);
+    for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
 }
 
-static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum rounds_class class, size_t bytes)
+static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum backlog_class class, size_t bytes)
 {
     size_t all = list_length(l);
-    for (size_t i = 0; i < all && bytes < s->rounds.room; i++) {
-        if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, class == ROUNDS_LAZY);
-        struct record *r = record_find(&s->records, list_pop(s, l));
+    for (size_t i = 0; i < all && bytes < s->rounds->room; i++) {
+        if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, class == BACKLOG_LAZY);
+        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         if (!r || !(r->queued & class)) continue;
         r->queued &= (uint8_t) ~class;
-        size_t more = entries_emit(s, r, peer, class);
+        size_t more = replica_emit(s, r, peer, class);
         bytes += more;
-        if (!more) entries_settle(s, r);
+        if (!more) shard_wake(s, r, WOKEN_REPLICA);
+        step(s);
     }
     return bytes;
 }
 
 static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
 {
-    struct peer_round *p = &s->rounds.peer[peer];
+    struct index_list *l = &s->backlog->peer[peer].refresh;
     size_t before = bytes;
-    for (size_t i = 0; list_length(&p->refresh) > 0 && bytes < s->rounds.room; i++) {
-        if (i % FETCHED_TOGETHER == 0) fetch_next(s, &p->refresh, true);
-        struct record *r = record_find(&s->records, list_pop(s, &p->refresh));
+    for (size_t i = 0; list_length(l) > 0 && bytes < s->rounds->room; i++) {
+        if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, true);
+        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         if (r) bytes += owner_refresh(s, r, peer);
     }
-    p->refreshes = bytes > before;
+    s->rounds->peer[peer].refreshes = bytes > before;
     return bytes;
 }
 
 static size_t emit_pokes(struct shard *s, unsigned peer, size_t bytes)
 {
-    struct index_list *l = &s->rounds.peer[peer].poke;
-    for (size_t n = list_length(l); n > 0 && bytes < s->rounds.room; n--) {
-        struct record *r = record_find(&s->records, list_pop(s, l));
-        r->queued &= (uint8_t)~ROUNDS_POKE;
-        if (owner_poke(s, r, peer)) bytes += entries_exchange_bytes(0, shard_spot(s, r->index).part->length);
-        entries_settle(s, r);
+    struct index_list *l = &s->backlog->peer[peer].poke;
+    for (size_t n = list_length(l); n > 0 && bytes < s->rounds->room; n--) {
+        struct record *r = record_find(&s->records, list_pop(s->backlog, l));
+        r->queued &= (uint8_t)~BACKLOG_POKE;
+        if (owner_poke(s, r, peer)) bytes += replica_exchange_bytes(0, shard_spot(s, r->index).part->length);
+        shard_wake(s, r, WOKEN_REPLICA);
+        step(s);
     }
     return bytes;
 }
 
-static locus_clock clock_of(const struct shard *s, unsigned worker)
-{
-    return s->intents.clock ? __atomic_load_n(s->intents.clock[worker], __ATOMIC_RELAXED) : 0;
-}
-
 static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
 {
-    struct wire_entry *e = s->port->entry(s->port->context, peer, 0, 0);
+    struct wire_entry *e = s->platform->entry(s->platform->context, peer, 0, 0);
     if (!e) return;
     e->operation = operation;
     e->owner = e->origin = (uint16_t)s->rank;
@@ -196,54 +98,63 @@ static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_
     e->key = s->number; /* some key of the shard */
 }
 
-static bool wants_round(const struct shard *s, const struct peer_round *p, bool sync)
+static bool wants_round(const struct shard *s, const struct peer_backlog *p, bool sync)
 {
     if (p->is_under_way) return false;
-    if (p->owes && s->rounds.settles > 0) return true; /* one that only follows the rows */
-    return is_urgent(s, p) || ((sync || p->goes_on) && waits_for_governor(p));
+    if (p->owes && s->settles > 0) return true; /* one that only follows the rows */
+    return backlog_is_urgent(s, p) || ((sync || p->goes_on) && backlog_waits(p));
+}
+
+/* Writes what the peer shall hear. Returns its bytes, those of the answers included. */
+static size_t emit(struct shard *s, unsigned peer, bool all)
+{
+    struct peer_backlog *b = &s->backlog->peer[peer];
+    size_t bytes = emit_entries(s, peer, &b->urgent, BACKLOG_URGENT, 0);
+    bytes = emit_pokes(s, peer, bytes);
+    s->rounds->peer[peer].refreshes = false;
+    if (!all) return bytes;
+    bytes = emit_entries(s, peer, &b->lazy, BACKLOG_LAZY, bytes);
+    return emit_refreshes(s, peer, bytes);
 }
 
 static void begin_round(struct shard *s, unsigned peer, bool sync)
 {
-    struct peer_round *p = &s->rounds.peer[peer];
-    bool all = sync || p->goes_on;
-    s->rounds.intents = 0;
-    size_t bytes = emit_entries(s, peer, &p->urgent, ROUNDS_URGENT, 0);
-    bytes = emit_pokes(s, peer, bytes);
-    p->refreshes = false;
-    if (all) bytes = emit_entries(s, peer, &p->lazy, ROUNDS_LAZY, bytes);
-    if (all) bytes = emit_refreshes(s, peer, bytes);
-    s->rounds.going_on -= p->goes_on;
-    p->goes_on = all && waits_for_governor(p);
-    s->rounds.going_on += p->goes_on;
-    if (bytes == 0 && !(p->owes && s->rounds.settles > 0)) return;
-    if (all) s->rounds.sync_bytes += bytes;
-    if (s->rounds.intents && !s->acts_immediately)
-        governor_carries(&s->rounds.governor, s->rounds.intents, s->rounds.instead_of);
-    p->is_under_way = true;
-    p->refreshes |= p->owes;
-    p->owes = false;
+    struct peer_round *p = &s->rounds->peer[peer];
+    struct peer_backlog *b = &s->backlog->peer[peer];
+    bool all = sync || b->goes_on;
+    s->backlog->intents = 0;
+    size_t bytes = emit(s, peer, all);
+    s->rounds->going_on -= b->goes_on;
+    b->goes_on = all && backlog_waits(b);
+    s->rounds->going_on += b->goes_on;
+    if (bytes == 0 && !(b->owes && s->settles > 0)) return;
+    if (all) s->rounds->sync_bytes += bytes;
+    if (s->backlog->intents && !s->acts_immediately)
+        pacer_carries(s->pacer, s->backlog->intents, s->rounds->instead_of);
+    b->is_under_way = true;
+    p->refreshes |= b->owes;
+    b->owes = false;
     say_round(s, peer, WIRE_ROUND, ++p->number);
-    for (unsigned w = 0; w < s->workers; w++) timing_begin(&p->timing[w], clock_of(s, w));
+    for (unsigned w = 0; w < s->workers; w++) timing_begin(&p->timing[w], shard_clock(s, w));
     shard_count(&s->counters.rounds, 1);
 }
 
-const char *rounds_end(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
-    struct peer_round *p = &s->rounds.peer[peer];
+    struct peer_round *p = &s->rounds->peer[peer];
     if (e->length) return "the end of a round with values";
     if (e->operation == WIRE_ROUND) {
-        s->rounds.ended_one = true;
+        s->rounds->ended_one = true;
         say_round(s, peer, WIRE_ROUND_DONE, e->tag);
         return NULL;
     }
-    if (!p->is_under_way || e->tag != p->number) return "the acknowledgement of a round that is not under way";
-    p->is_under_way = false;
+    if (!s->backlog->peer[peer].is_under_way || e->tag != p->number) return "the acknowledgement of a round that is not under way";
+    s->backlog->peer[peer].is_under_way = false;
     p->refreshes = false;
     p->ended_ns = s->now_ns;
-    note_peer(s, peer);
-    for (unsigned w = 0; w < s->workers; w++) timing_end(&p->timing[w], clock_of(s, w));
-    s->rounds.windows_changed = true;
+    backlog_note(s, peer);
+    for (unsigned w = 0; w < s->workers; w++) timing_end(&p->timing[w], shard_clock(s, w));
+    s->rounds->windows_changed = true;
     return NULL;
 }
 
@@ -260,7 +171,7 @@ static void note_change(struct shard *s, uint64_t index)
         if (r->holders > 0 || shard_is_full(s)) owner_changed(s, r);
         return;
     }
-    if (l.is_replica) entries_changed(s, r, l.owner);
+    if (l.is_replica) replica_changed(s, r, l.owner);
 }
 
 struct changes {
@@ -272,7 +183,7 @@ struct changes {
 static void note_changes(struct changes *c)
 {
     for (unsigned i = 0; i < c->count; i++) record_fetch_found(&c->shard->records, c->index[i]);
-    for (unsigned i = 0; i < c->count; i++) owner_fetch(c->shard, c->index[i]);
+    for (unsigned i = 0; i < c->count; i++) holders_fetch(c->shard, c->index[i]);
     for (unsigned i = 0; i < c->count; i++) note_change(c->shard, c->index[i]);
     c->count = 0;
 }
@@ -294,7 +205,7 @@ static void take_marks(struct shard *s)
 
 static void look_at_windows(struct shard *s)
 {
-    struct rounds *all = &s->rounds;
+    struct rounds *all = s->rounds;
     if (!all->windows_changed || s->now_ns - all->windows_ns < WINDOWS_PAUSE_NS) return;
     all->windows_changed = false;
     all->windows_ns = s->now_ns;
@@ -316,49 +227,51 @@ static bool marks_wait(const struct shard *s)
 
 static bool marks_are_due(const struct shard *s)
 {
-    return marks_wait(s) && (s->now_ns >= s->rounds.marks_ns || s->rounds.settles > 0);
+    return marks_wait(s) && (s->now_ns >= s->rounds->marks_ns || s->settles > 0);
 }
 
-static bool all_peers(const struct shard *s, bool (*holds)(const struct peer_round *))
+static bool has_no_lazy(const struct shard *s, unsigned peer)
+{
+    const struct peer_backlog *b = &s->backlog->peer[peer];
+    return list_length(&b->lazy) == 0 && list_length(&b->poke) == 0;
+}
+
+static bool has_no_refresh(const struct shard *s, unsigned peer)
+{
+    const struct peer_backlog *b = &s->backlog->peer[peer];
+    return list_length(&b->refresh) == 0 && !b->owes && !(b->is_under_way && s->rounds->peer[peer].refreshes);
+}
+
+static bool all_peers(const struct shard *s, bool (*holds)(const struct shard *, unsigned peer))
 {
     for (unsigned peer = 0; peer < s->nodes; peer++)
-        if (!holds(&s->rounds.peer[peer])) return false;
+        if (!holds(s, peer)) return false;
     return true;
-}
-
-static bool has_no_lazy(const struct peer_round *p)
-{
-    return list_length(&p->lazy) == 0 && list_length(&p->poke) == 0;
-}
-
-static bool has_no_refresh(const struct peer_round *p)
-{
-    return list_length(&p->refresh) == 0 && !p->owes && !(p->is_under_way && p->refreshes);
 }
 
 /* README.md, Quiesce: first our updates are in the main copies, then our rows are in all replicas. */
 static bool is_settled(const struct shard *s, enum request_kind kind)
 {
     if (marks_wait(s)) return false;
-    if (!entries_are_answered(s)) return false;
+    if (!replica_are_answered(s)) return false;
     if (kind == REQUEST_SETTLE_UPDATES) return all_peers(s, has_no_lazy);
-    return entries_replicas_are_exact(s) && all_peers(s, has_no_refresh);
+    return replica_replicas_are_exact(s) && all_peers(s, has_no_refresh);
 }
 
 static bool settles_replicas(const struct shard *s)
 {
     for (unsigned w = 0; w < s->workers; w++)
-        if (s->rounds.settle[w] && s->rounds.settle[w]->kind == REQUEST_SETTLE_REPLICAS) return true;
+        if (s->rounds->settle[w] && s->rounds->settle[w]->kind == REQUEST_SETTLE_REPLICAS) return true;
     return false;
 }
 
 static void complete_settled(struct shard *s)
 {
-    for (unsigned w = 0; w < s->workers && s->rounds.settles > 0; w++) {
-        struct request *r = s->rounds.settle[w];
+    for (unsigned w = 0; w < s->workers && s->settles > 0; w++) {
+        struct request *r = s->rounds->settle[w];
         if (!r || !is_settled(s, r->kind)) continue;
-        s->rounds.settle[w] = NULL;
-        s->rounds.settles--;
+        s->rounds->settle[w] = NULL;
+        s->settles--;
         shard_complete(s, r);
     }
 }
@@ -367,12 +280,12 @@ static void complete_settled(struct shard *s)
 static void begin_rounds(struct shard *s, bool sync)
 {
     if (sync && marks_wait(s)) take_marks(s);
-    for (unsigned word = 0; word < words_of_peers(s); word++) {
-        uint64_t bits = s->rounds.soon[word] | (sync ? s->rounds.later[word] : 0);
+    for (unsigned word = 0; word < backlog_words(s); word++) {
+        uint64_t bits = s->backlog->soon[word] | (sync ? s->backlog->later[word] : 0);
         for (; bits; bits &= bits - 1) {
             unsigned peer = word * 64 + (unsigned)__builtin_ctzll(bits);
-            if (wants_round(s, &s->rounds.peer[peer], sync)) begin_round(s, peer, sync);
-            note_peer(s, peer);
+            if (wants_round(s, &s->backlog->peer[peer], sync)) begin_round(s, peer, sync);
+            backlog_note(s, peer);
         }
     }
 }
@@ -380,105 +293,104 @@ static void begin_rounds(struct shard *s, bool sync)
 /* Is there something that need wait for nothing but a turn? */
 static bool peers_wait(const struct shard *s)
 {
-    for (unsigned word = 0; word < words_of_peers(s); word++)
-        if (s->rounds.soon[word]) return true;
+    for (unsigned word = 0; word < backlog_words(s); word++)
+        if (s->backlog->soon[word]) return true;
     return false;
 }
 
 static void say_what_waits(struct shard *s, bool sync)
 {
-    struct governor *g = &s->rounds.governor;
-    bool counts = sync || s->rounds.going_on > 0;
-    uint64_t began = counts ? s->port->cpu_ns(s->port->context) : 0, before = s->counters.rounds;
+    struct pacer *g = s->pacer;
+    bool counts = sync || s->rounds->going_on > 0;
+    uint64_t began = counts ? s->platform->cpu_ns(s->platform->context) : 0, before = s->counters.rounds;
     begin_rounds(s, sync);
     uint64_t rounds = s->counters.rounds - before;
     if (rounds > 0 && counts)
-        governor_spent(g, s->port->cpu_ns(s->port->context) - began, rounds, s->rounds.sync_bytes);
-    if (rounds > 0) s->rounds.sync_bytes = 0;
+        pacer_spent(g, s->platform->cpu_ns(s->platform->context) - began, rounds, s->rounds->sync_bytes);
+    if (rounds > 0) s->rounds->sync_bytes = 0;
     if (!sync) return;
-    if (rounds > 0) governor_pause(g, s->port->now_ns(s->port->context), s->intents.clock);
-    s->rounds.marks_ns = s->rounds.puts_off ? s->now_ns + governor_recent_ns(g) : 0;
-    s->rounds.puts_off = false;
+    if (rounds > 0) pacer_pause(g, s->platform->now_ns(s->platform->context), s->clock);
+    s->rounds->marks_ns = s->backlog->puts_off ? s->now_ns + pacer_recent_ns(g) : 0;
+    s->backlog->puts_off = false;
 }
 
 /* Will this turn, for something that need not be said at once? */
 static bool will_synchronize(const struct shard *s)
 {
-    if (!governor_allows(&s->rounds.governor, s->now_ns)) return false;
+    if (!pacer_allows(s->pacer, s->now_ns)) return false;
     if (marks_are_due(s)) return true;
-    if (s->rounds.waiting == 0) return false; /* peers may be owed rounds all the same */
-    for (unsigned word = 0; word < words_of_peers(s); word++) {
-        for (uint64_t bits = s->rounds.later[word]; bits; bits &= bits - 1) {
-            if (waits_for_governor(&s->rounds.peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
+    if (s->backlog->waiting == 0) return false; /* peers may be owed rounds all the same */
+    for (unsigned word = 0; word < backlog_words(s); word++) {
+        for (uint64_t bits = s->backlog->later[word]; bits; bits &= bits - 1) {
+            if (backlog_waits(&s->backlog->peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
         }
     }
     return false;
 }
 
-uint64_t rounds_turn(struct shard *s)
+void round_settle(struct shard *s, struct request *r)
 {
-    struct rounds *all = &s->rounds;
+    INVARIANT(!s->rounds->settle[r->worker], "a worker quiesces twice at once");
+    s->rounds->settle[r->worker] = r;
+    s->settles++;
+}
+
+uint64_t round_turn(struct shard *s)
+{
+    struct rounds *all = s->rounds;
     look_at_windows(s);
-    if (all->settles > 0 && settles_replicas(s)) entries_ask_for_rounded(s);
-    bool waits = all->waiting > 0 || all->settles > 0 || marks_are_due(s);
-    bool sync = governor_allows(&all->governor, s->now_ns) || all->settles > 0;
+    if (s->settles > 0 && settles_replicas(s)) replica_ask_for_rounded(s);
+    bool waits = s->backlog->waiting > 0 || s->settles > 0 || marks_are_due(s);
+    bool sync = pacer_allows(s->pacer, s->now_ns) || s->settles > 0;
     if (waits) say_what_waits(s, sync);
-    if (all->settles > 0) complete_settled(s);
+    if (s->settles > 0) complete_settled(s);
     /* What was marked, or queued for another peer, during this turn is looked at in the next: nobody else wakes us for it. */
     s->marks_seen = marks_wait(s);
     if (peers_wait(s)) return s->now_ns;
-    if (all->waiting == 0 && !s->marks_seen) return UINT64_MAX;
-    if (!governor_allows(&all->governor, s->now_ns)) return all->governor.due_ns;
+    if (s->backlog->waiting == 0 && !s->marks_seen) return UINT64_MAX;
+    if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;
     return s->marks_seen ? all->marks_ns : UINT64_MAX;
 }
 
-void rounds_frame_begins(struct shard *s)
+void round_frame_begins(struct shard *s)
 {
-    s->rounds.ended_one = false;
+    s->rounds->ended_one = false;
 }
 
-void rounds_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
+void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
 {
-    governor_served(&s->rounds.governor, s->now_ns, cpu_ns, s->rounds.ended_one, bytes);
+    pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
-locus_clock rounds_window(void *shard, unsigned worker)
+locus_clock round_window(const struct shard *s, unsigned worker)
 {
-    const struct shard *s = shard;
-    return s->acts_immediately ? INT64_MAX : s->rounds.window[worker];
+    return s->acts_immediately ? INT64_MAX : s->rounds->window[worker];
 }
 
-locus_clock rounds_ahead(void *shard, unsigned worker)
+locus_clock round_ahead(const struct shard *s, unsigned worker)
 {
-    const struct shard *s = shard;
-    return s->rounds.takes_along ? governor_ahead(&s->rounds.governor, worker, clock_of(s, worker)) : 0;
-}
-
-uint32_t rounds_patience_us(const struct shard *s, unsigned eighths)
-{
-    uint64_t us = s->rounds.takes_along ? governor_eighths_us(&s->rounds.governor, eighths) : 0;
-    return (uint32_t)(us < WIRE_PATIENCE_US_MAX ? us : WIRE_PATIENCE_US_MAX);
+    return s->pacer->takes_along ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 
 /* For how many rounds does one stand that takes intents along? Without that, one would have begun with each clock, or when
  * the one before was over; where that takes a clock a window is WINDOW_OF_A_CLOCK wide. */
-static unsigned rounds_in_a_pause(const struct shard *s)
+static unsigned round_in_a_pause(const struct shard *s)
 {
     locus_clock most = 1;
     for (unsigned w = 0; w < s->workers; w++) {
-        locus_clock a_round = s->rounds.window[w] / WINDOW_OF_A_CLOCK;
-        locus_clock pause = governor_ahead(&s->rounds.governor, w, clock_of(s, w)) / GOVERNOR_AHEAD_PAUSES;
+        locus_clock a_round = s->rounds->window[w] / WINDOW_OF_A_CLOCK;
+        locus_clock pause = pacer_ahead(s->pacer, w, shard_clock(s, w)) / PACER_AHEAD_PAUSES;
         locus_clock rounds = pause / (a_round > 1 ? a_round : 1);
         if (rounds > most) most = rounds;
     }
-    return most < GOVERNOR_JUDGED_ROUNDS ? (unsigned)most : GOVERNOR_JUDGED_ROUNDS;
+    return most < PACER_JUDGED_ROUNDS ? (unsigned)most : PACER_JUDGED_ROUNDS;
 }
 
-void rounds_look(struct shard *s)
+void round_look(struct shard *s)
 {
-    s->rounds.takes_along = some_ride_along(s) && will_synchronize(s);
-    s->rounds.instead_of = s->rounds.takes_along ? rounds_in_a_pause(s) : 1;
+    s->pacer->takes_along = some_ride_along(s) && will_synchronize(s);
+    s->rounds->instead_of = s->pacer->takes_along ? round_in_a_pause(s) : 1;
 }
 
 /* ---- life ---- */
@@ -487,8 +399,8 @@ void rounds_look(struct shard *s)
  * is how old replicas get. Between two, large ones are worth their while: they wait for a processor, not for others. */
 static size_t room_of_round(unsigned nodes)
 {
-    size_t others = nodes > 1 ? nodes - 1 : 1, room = ROUNDS_BYTES_MAX / (others * others);
-    return room > ROUNDS_BYTES_MIN ? room : ROUNDS_BYTES_MIN;
+    size_t others = nodes > 1 ? nodes - 1 : 1, room = ROUND_BYTES_MAX / (others * others);
+    return room > ROUND_BYTES_MIN ? room : ROUND_BYTES_MIN;
 }
 
 static int init_peer(struct shard *s, struct peer_round *p)
@@ -499,38 +411,34 @@ static int init_peer(struct shard *s, struct peer_round *p)
     return 0;
 }
 
-int rounds_init(struct shard *s)
+static int init_parts(struct shard *s, struct rounds *all)
 {
-    struct rounds *all = &s->rounds;
-    int rc = governor_init(&all->governor, s->workers);
     all->room = room_of_round(s->nodes);
     all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));
-    all->soon = calloc(words_of_peers(s), sizeof *all->soon);
-    all->later = calloc(words_of_peers(s), sizeof *all->later);
-    if (!all->peer || !all->window || !all->settle || !all->soon || !all->later) return -ENOMEM;
+    if (!all->peer || !all->window || !all->settle) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
+    int rc = 0;
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
     return rc;
 }
 
-void rounds_fini(struct shard *s)
+int round_init(struct shard *s)
 {
-    struct rounds *all = &s->rounds;
-    for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) {
-        struct peer_round *p = &all->peer[peer];
-        free(p->urgent.index);
-        free(p->poke.index);
-        free(p->lazy.index);
-        free(p->refresh.index);
-        free(p->timing);
-    }
-    governor_fini(&all->governor);
+    s->rounds = calloc(1, sizeof *s->rounds);
+    return s->rounds ? init_parts(s, s->rounds) : -ENOMEM;
+}
+
+void round_fini(struct shard *s)
+{
+    struct rounds *all = s->rounds;
+    if (!all) return;
+    for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) free(all->peer[peer].timing);
     free(all->peer);
-    free(all->soon);
-    free(all->later);
     free(all->window);
     free(all->settle);
+    free(all);
+    s->rounds = NULL;
 }

@@ -1,10 +1,17 @@
 #include "protocol/shard.h"
 
-#include "protocol/origin.h"
-#include "protocol/location.h"
-#include "protocol/owner.h"
-#include "protocol/handover.h"
 #include "base/error.h"
+#include "protocol/backlog.h"
+#include "protocol/dispatch.h"
+#include "protocol/holders.h"
+#include "protocol/intents.h"
+#include "protocol/location.h"
+#include "protocol/origin.h"
+#include "protocol/pacer.h"
+#include "protocol/replica.h"
+#include "protocol/round.h"
+#include "protocol/step.h"
+#include "protocol/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,16 +26,25 @@ enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 #define RECLAIM_PAUSE_MIN_NS UINT64_C(1000000)
 #define RECLAIM_PAUSE_MAX_NS UINT64_C(1000000000)
 
+static int init_pacer(struct shard *s, const struct shard_config *c)
+{
+    struct pacer *p = s->pacer = calloc(1, sizeof *p);
+    if (!p) return -ENOMEM;
+    p->round_ns = c->round_ns;
+    p->kib_ns = c->kib_ns;
+    if (c->max_rounds_per_second) p->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
+    return pacer_init(p, s->workers);
+}
+
 static int init_parts(struct shard *s, const struct shard_config *c)
 {
     const struct keyspace *k = &s->store->keyspace;
-    struct governor *g = &s->rounds.governor;
-    g->round_ns = c->round_ns;
-    g->kib_ns = c->kib_ns;
-    if (c->max_rounds_per_second) g->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
     s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
-    if (!s->asked_bytes || !s->active || entries_init(s) || rounds_init(s)) return -ENOMEM;
+    s->intents = calloc(1, sizeof *s->intents);
+    if (!s->asked_bytes || !s->active || !s->intents) return -ENOMEM;
+    if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
+    if (s->clock && intents_init(s->intents, c->workers, c->clock, c->node_keys)) return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
 
@@ -40,7 +56,7 @@ static bool heeds_intents(const struct shard *s)
 int shard_init(struct shard *s, const struct shard_config *c)
 {
     *s = (struct shard){.store = c->store,
-                        .port = c->port,
+                        .platform = c->platform,
                         .technique = c->technique,
                         .moves = c->technique != LOCUS_STATIC,
                         .number = c->number,
@@ -52,8 +68,8 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     mover_init(&s->mover, s->store);
+    if (heeds_intents(s)) s->clock = c->clock;
     int rc = init_parts(s, c);
-    if (rc == 0 && c->clock && heeds_intents(s)) rc = intents_init(&s->intents, c->workers, c->clock, c->node_keys);
     if (rc) shard_fini(s);
     return rc;
 }
@@ -62,23 +78,32 @@ void shard_fini(struct shard *s)
 {
     if (!s->store) return;
     mover_fini(&s->mover);
-    intents_fini(&s->intents);
-    rounds_fini(s);
-    entries_fini(s);
+    if (s->intents) intents_fini(s->intents);
+    if (s->pacer) pacer_fini(s->pacer);
+    round_fini(s);
+    replica_fini(s);
+    backlog_fini(s);
     records_fini(&s->records);
     free(s->asked_bytes);
     free(s->active);
+    free(s->intents);
+    free(s->pacer);
     *s = (struct shard){0};
 }
 
-static struct request **active_place(struct shard *s, unsigned worker, unsigned number)
+int shard_open_trace(struct shard *s)
 {
-    return &s->active[(size_t)worker * REQUEST_NUMBERS_MAX + number];
+    const struct trace_config c = {.keyspace = &s->store->keyspace,
+                                   .rank = s->rank,
+                                   .nodes = s->nodes,
+                                   .shard = s->number,
+                                   .technique = s->technique};
+    return trace_open(&c, &s->trace);
 }
 
 static uint64_t now_ns(const struct shard *s)
 {
-    return s->port->now_ns(s->port->context);
+    return s->platform->now_ns(s->platform->context);
 }
 
 static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
@@ -89,30 +114,16 @@ static void fetch_items(const struct shard *s, const struct request *r, uint32_t
     }
 }
 
-void shard_complete(struct shard *s, struct request *r)
-{
-    *active_place(s, r->worker, r->number) = NULL;
-    s->port->complete(s->port->context, r, s->failure);
-}
-
-/* Quiesce: the rounds complete it. */
-static void settle(struct shard *s, struct request *r)
-{
-    INVARIANT(!s->rounds.settle[r->worker], "a worker quiesces twice at once");
-    s->rounds.settle[r->worker] = r;
-    s->rounds.settles++;
-}
-
 bool shard_serve(struct shard *s, struct request *r)
 {
     if (s->failure) {
         shard_complete(s, r);
         return true;
     }
-    *active_place(s, r->worker, r->number) = r;
+    *shard_active(s, r->worker, r->number) = r;
     if (r->sent == 0) r->began_ns = s->now_ns = now_ns(s);
     if (r->count == 0) {
-        settle(s, r);
+        round_settle(s, r);
         return true;
     }
     if (s->stalled) return false; /* those came first, and would starve */
@@ -120,7 +131,9 @@ bool shard_serve(struct shard *s, struct request *r)
     for (uint32_t i = r->sent, count = r->count; i < count; i++) {
         if (i % SERVE_AHEAD == 0) fetch_items(s, r, i);
         r->sent = i + 1;
-        if (access_take_on(s, r, i)) continue;
+        bool is_taken = origin_take_on(s, r, i);
+        step(s);
+        if (is_taken) continue;
         r->sent = i;
         return false;
     }
@@ -144,47 +157,94 @@ static void reclaim(struct shard *s)
     s->reclaim_ns = s->now_ns + s->reclaim_pause_ns;
 }
 
+/* ---- turns ---- */
+
+void shard_begin_intent(struct shard *s, uint64_t index)
+{
+    replica_want(s, index);
+    step(s);
+}
+
+void shard_end_intent(struct shard *s, uint64_t index)
+{
+    replica_unwant(s, index);
+    step(s);
+}
+
+static void begin_intent(void *shard, uint64_t index)
+{
+    shard_begin_intent(shard, index);
+}
+
+static void end_intent(void *shard, uint64_t index)
+{
+    shard_end_intent(shard, index);
+}
+
+static void fetch_key(void *shard, uint64_t index)
+{
+    replica_fetch(shard, index);
+}
+
+static void fetch_key_found(void *shard, uint64_t index)
+{
+    replica_fetch_found(shard, index);
+}
+
+static locus_clock window(void *shard, unsigned worker)
+{
+    return round_window(shard, worker);
+}
+
+static locus_clock ahead(void *shard, unsigned worker)
+{
+    return round_ahead(shard, worker);
+}
+
+static void turn_intents(struct shard *s)
+{
+    const struct intent_events events = {s, fetch_key, fetch_key_found, begin_intent, end_intent, window, ahead};
+    round_look(s);
+    intents_turn(s->intents, &events);
+}
+
+static struct trace_view view(const void *shard, uint64_t index)
+{
+    const struct shard *s = shard;
+    struct spot spot = shard_spot(s, index);
+    struct location l = location_of(s, spot);
+    const struct standing *standing = &s->records.standing[index];
+    return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
+                                        : l.is_replica ? TRACE_REPLICA
+                                                       : TRACE_ELSEWHERE,
+                               .intends = standing->wanted > 0,
+                               .word = directory_load(spot_word(spot)),
+                               .epoch = standing->epoch};
+}
+
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
 {
-    const struct intent_events events = {
-        s, entries_fetch, entries_fetch_found, entries_want, entries_unwant, rounds_window, rounds_ahead};
     /* The clock may have been read before a frame came that is handled already. */
     if (now_ns > s->now_ns) s->now_ns = now_ns;
     if (s->failure) return UINT64_MAX;
-    if (s->stalled) access_go_on(s);
-    if (s->intents.workers) {
-        rounds_look(s);
-        intents_turn(&s->intents, &events);
+    if (s->stalled) {
+        origin_wake_stalled(s);
+        step(s);
     }
-    uint64_t due_ns = rounds_turn(s);
+    if (s->intents->workers) turn_intents(s);
+    uint64_t due_ns = round_turn(s);
     reclaim(s);
     if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;
     if (!s->trace) return due_ns;
-    uint64_t look_ns = trace_look(s);
+    uint64_t look_ns = trace_look(s->trace, s->now_ns, view, s);
     return look_ns < due_ns ? look_ns : due_ns;
 }
 
 bool shard_has_news(const struct shard *s)
 {
     if (s->failure) return false;
-    if (s->intents.workers && intents_have_news(&s->intents)) return true;
+    if (s->intents->workers && intents_have_news(s->intents)) return true;
     return s->marks && !s->marks_seen && !marks_are_empty(s->marks);
-}
-
-static void check_held(int rc)
-{
-    INVARIANT(rc >= 0 || rc == -ENOMEM, "a row that is here was not found");
-}
-
-void shard_read(struct spot spot, float *values)
-{
-    check_held(row_read(spot, values));
-}
-
-void shard_write(struct shard *s, struct spot spot, const float *values, enum row_change change)
-{
-    for (int rc; (rc = row_write(spot, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
-    if (s->trace) trace_wrote(s->trace, spot.index);
 }
 
 static const char *check_entry(const struct shard *s, const struct wire_entry *e)
@@ -192,32 +252,6 @@ static const char *check_entry(const struct shard *s, const struct wire_entry *e
     if (e->key >= s->store->keyspace.keys) return "a key that does not exist";
     if (keyspace_shard(&s->store->keyspace, e->key) != s->number) return "a key of another shard";
     return NULL;
-}
-
-static const char unheard_of[] = "an entry of what the cluster's technique does not know";
-
-static const char *handle(struct shard *s, unsigned peer, const struct wire_entry *e)
-{
-    switch ((enum wire_operation)e->operation) {
-    case WIRE_PULL:
-    case WIRE_PUSH:
-    case WIRE_SET:
-    case WIRE_LOCALIZE: return access_serve(s, peer, e);
-    case WIRE_PULLED:
-    case WIRE_PUSHED:
-    case WIRE_WAS_SET:
-    case WIRE_STAYS: return access_answer(s, peer, e);
-    case WIRE_ROW: return s->moves ? relocation_arrive(s, e) : unheard_of;
-    case WIRE_LOCATION: return s->moves ? location_news(s, e) : unheard_of;
-    case WIRE_ENTRY: return s->moves ? owner_entry(s, peer, e) : unheard_of;
-    case WIRE_ANSWER: return s->marks ? entries_answer(s, e) : unheard_of;
-    case WIRE_REFRESH: return s->marks ? entries_refresh(s, peer, e) : unheard_of;
-    case WIRE_POKE: return s->marks ? entries_poke(s, e) : unheard_of;
-    case WIRE_ROUND:
-    case WIRE_ROUND_DONE: return s->moves ? rounds_end(s, peer, e) : unheard_of;
-    case WIRE_OPERATIONS: break;
-    }
-    return "an entry of no known operation";
 }
 
 static bool is_request(const struct wire_entry *e)
@@ -257,7 +291,7 @@ static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire
     }
     for (unsigned i = 0; i < n; i++) fetch_found(s, entry[i]);
     for (unsigned i = 0; i < n; i++)
-        if (entry[i]->operation == WIRE_ENTRY) owner_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
+        if (entry[i]->operation == WIRE_ENTRY) holders_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
     return n;
 }
 
@@ -274,7 +308,7 @@ static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cur
         unsigned n = gather(s, cursor, entry, &why);
         for (unsigned i = 0; i < n; i++) {
             *is_sync |= synchronizes(entry[i]);
-            const char *wrong = handle(s, peer, entry[i]);
+            const char *wrong = dispatch(s, peer, entry[i]);
             if (wrong) return wrong;
         }
         if (why || n < SERVE_AHEAD) return why;
@@ -284,7 +318,7 @@ static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cur
 /* Processor time: where threads are many the clock may count what others had. */
 static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_cpu_ns)
 {
-    if (is_large) return s->port->cpu_ns(s->port->context) - began_cpu_ns;
+    if (is_large) return s->platform->cpu_ns(s->platform->context) - began_cpu_ns;
     uint64_t ns = now_ns(s) - s->now_ns;
     return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
 }
@@ -293,11 +327,11 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
 {
     struct wire_cursor cursor = wire_cursor(f, body);
     bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
-    uint64_t cpu_ns = is_large ? s->port->cpu_ns(s->port->context) : 0;
-    rounds_frame_begins(s);
+    uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
+    round_frame_begins(s);
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (is_sync && s->marks) rounds_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    if (s->marks) entries_heard(s, peer);
+    if (is_sync && s->marks) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
+    if (s->marks) replica_heard(s, peer);
     return why;
 }
 

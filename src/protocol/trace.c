@@ -1,7 +1,5 @@
 #include "protocol/trace.h"
 
-#include "protocol/location.h"
-#include "protocol/shard.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -9,15 +7,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 enum { PATH_BYTES = 4096, SAMPLE_DEFAULT = 16, VERSION_BITS = 64 - DIRECTORY_VERSION_SHIFT };
-
-enum place { ELSEWHERE = '.', REPLICA = 'r', OWNER = 'O' };
 
 /* Of a key whose changes have not been noted yet. */
 struct traced {
     uint64_t index;
-    char place; /* enum place, 0: not yet looked at */
+    char place; /* enum trace_place, 0: not yet looked at */
     bool intends;
     directory_word word;
     uint64_t epoch;
@@ -184,8 +182,8 @@ static void note_counts(struct trace *t, struct traced *k, uint64_t ns)
 /* The same stay of the row: then its versions tell how often it was changed. */
 static bool is_same_stay(const struct traced *k, char place, directory_word word, uint64_t epoch)
 {
-    if (place == ELSEWHERE || place != k->place) return false;
-    if (place == OWNER) return epoch == k->epoch;
+    if (place == TRACE_ELSEWHERE || place != k->place) return false;
+    if (place == TRACE_OWNER) return epoch == k->epoch;
     return directory_slot(word) == directory_slot(k->word);
 }
 
@@ -196,32 +194,27 @@ static void count_writes(struct traced *k, directory_word word)
     if (changes > k->wrote) k->writes += changes - k->wrote;
 }
 
-static void look_at(const struct shard *s, struct trace *t, struct traced *k)
+static void look_at(struct trace *t, struct traced *k, const struct trace_view *v, uint64_t now_ns)
 {
-    struct spot spot = shard_spot(s, k->index);
-    struct location l = location_of(s, spot);
-    const struct standing *standing = &s->records.standing[k->index];
-    directory_word word = directory_load(spot_word(spot));
-    uint64_t epoch = standing->epoch;
-    char place = l.is_here ? OWNER : l.is_replica ? REPLICA : ELSEWHERE;
-    bool intends = standing->wanted > 0;
-    if (is_same_stay(k, place, word, epoch)) count_writes(k, word);
+    if (is_same_stay(k, v->place, v->word, v->epoch)) count_writes(k, v->word);
     k->wrote = 0;
-    k->word = word;
-    k->epoch = epoch;
-    if (place == k->place && intends == k->intends) return;
-    k->place = place;
-    k->intends = intends;
-    note(t, (struct event){.ns = s->now_ns, .traced = (uint32_t)(k - t->key), .place = place, .intends = intends});
+    k->word = v->word;
+    k->epoch = v->epoch;
+    if (v->place == k->place && v->intends == k->intends) return;
+    k->place = v->place;
+    k->intends = v->intends;
+    note(t, (struct event){.ns = now_ns, .traced = (uint32_t)(k - t->key), .place = v->place, .intends = v->intends});
 }
 
-uint64_t trace_look(const struct shard *s)
+uint64_t trace_look(struct trace *t, uint64_t now_ns, trace_viewer *view, const void *context)
 {
-    struct trace *t = s->trace;
-    for (size_t i = 0; i < t->keys; i++) look_at(s, t, &t->key[i]);
-    if (s->now_ns < t->counts_ns) return t->counts_ns;
-    for (size_t i = 0; i < t->keys; i++) note_counts(t, &t->key[i], s->now_ns);
-    return t->counts_ns = s->now_ns + TRACE_PAUSE_NS;
+    for (size_t i = 0; i < t->keys; i++) {
+        struct trace_view v = view(context, t->key[i].index);
+        look_at(t, &t->key[i], &v, now_ns);
+    }
+    if (now_ns < t->counts_ns) return t->counts_ns;
+    for (size_t i = 0; i < t->keys; i++) note_counts(t, &t->key[i], now_ns);
+    return t->counts_ns = now_ns + TRACE_PAUSE_NS;
 }
 
 void trace_wrote(struct trace *t, uint64_t index)
@@ -245,13 +238,13 @@ static void write_name(FILE *f, const char *name)
     for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);
 }
 
-static int begin_file(const struct trace *t, const struct shard *s)
+static int begin_file(const struct trace *t, const struct trace_config *c)
 {
     static const char *const technique[] = {"adaptive", "static", "relocate", "replicate", "full_replication"};
     FILE *f = fopen(t->path, "we");
     if (!f) return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", t->path, locus_strerror(-errno));
-    fprintf(f, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[", s->rank, s->nodes,
-            technique[s->technique], (unsigned long long)t->keyspace->keys);
+    fprintf(f, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[", c->rank, c->nodes,
+            technique[c->technique], (unsigned long long)t->keyspace->keys);
     for (unsigned i = 0; i < t->keyspace->tables; i++) {
         fprintf(f, "%s[\"", i ? "," : "");
         write_name(f, t->keyspace->table[i].name);
@@ -280,21 +273,21 @@ static void write_end(const struct trace *t, FILE *f)
 
 /* ---- life ---- */
 
-static int init(struct trace *t, const struct shard *s, const char *prefix)
+static int init(struct trace *t, const struct trace_config *c, const char *prefix)
 {
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
-    t->keyspace = &s->store->keyspace;
-    t->node = s->rank;
-    t->shard = s->number;
+    t->keyspace = c->keyspace;
+    t->node = c->rank;
+    t->shard = c->shard;
     t->wall_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)clock_now_ns();
     t->key = calloc(TRACE_KEYS_MAX, sizeof *t->key);
     t->event = malloc(TRACE_EVENTS_MAX * sizeof *t->event);
     if (!t->key || !t->event) return error_set(-ENOMEM, "no memory for a trace");
-    int n = snprintf(t->path, sizeof t->path, "%s.%u.jsonl", prefix, s->rank);
+    int n = snprintf(t->path, sizeof t->path, "%s.%u.jsonl", prefix, c->rank);
     if (n >= (int)sizeof t->path) return error_set(-EINVAL, "LOCUS_TRACE is longer than a path can be");
     int rc = choose_here(t, t->keyspace->keys);
-    return rc || s->number > 0 ? rc : begin_file(t, s);
+    return rc || c->shard > 0 ? rc : begin_file(t, c);
 }
 
 static void free_trace(struct trace *t)
@@ -304,14 +297,14 @@ static void free_trace(struct trace *t)
     free(t);
 }
 
-int trace_open(const struct shard *s, struct trace **out)
+int trace_open(const struct trace_config *c, struct trace **out)
 {
     const char *prefix = getenv("LOCUS_TRACE");
     *out = NULL;
     if (!prefix || !*prefix) return 0;
     struct trace *t = calloc(1, sizeof *t);
     if (!t) return error_set(-ENOMEM, "no memory for a trace");
-    int rc = init(t, s, prefix);
+    int rc = init(t, c, prefix);
     if (rc)
         free_trace(t);
     else

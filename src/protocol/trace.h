@@ -6,7 +6,7 @@
  * Then the shard looks at its chosen keys at the end of every turn and notes what has changed. What workers add to rows
  * that are here is told by the rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
  *
- * Callers   reactor.c opens and closes; shard.c, entries.c, access.c on the shard's thread
+ * Callers   reactor.c opens and closes; shard.c, state.c, origin.c, replica.c on the shard's thread
  * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
  * Waiting   never, but for the file when it closes
  * Life      trace_open, the shard's life, trace_close writes PREFIX.RANK.jsonl
@@ -15,20 +15,39 @@
 #define LOCUS_PROTOCOL_TRACE_H
 
 #include "protocol/request.h"
+#include "store/directory.h"
+#include "store/keyspace.h"
 
-struct shard;
 struct trace;
+
+struct trace_config {
+    const struct keyspace *keyspace;
+    unsigned rank, nodes, shard;
+    enum locus_technique technique;
+};
+
+enum trace_place { TRACE_ELSEWHERE = '.', TRACE_REPLICA = 'r', TRACE_OWNER = 'O' };
+
+/* What the shard sees of a key. */
+struct trace_view {
+    char place; /* enum trace_place */
+    bool intends;
+    directory_word word;
+    uint64_t epoch; /* of our ownership */
+};
+
+typedef struct trace_view trace_viewer(const void *context, uint64_t index);
 
 enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
 #define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses are summed up over this time */
 
 /* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be written, with the sentence in
  * locus_error(). */
-int trace_open(const struct shard *, struct trace **out);
+int trace_open(const struct trace_config *, struct trace **out);
 void trace_close(struct trace *); /* NULL is allowed */
 
-/* Notes what has changed; returns when to look again. */
-uint64_t trace_look(const struct shard *);
+/* Looks at the chosen keys and notes what has changed; returns when to look again. */
+uint64_t trace_look(struct trace *, uint64_t now_ns, trace_viewer *, const void *context);
 /* The shard itself has changed a row that is here. */
 void trace_wrote(struct trace *, uint64_t index);
 /* A request for the key leaves for another node. */

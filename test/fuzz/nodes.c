@@ -49,7 +49,7 @@ struct node {
     struct nodes *all;
     unsigned rank;
     struct store store;
-    struct port port;
+    struct platform port;
     struct shard shard;
     locus_clock clock[WORKERS];
     const locus_clock *clocks[WORKERS];
@@ -466,7 +466,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     struct node *n = &all->node[rank];
     n->all = all;
     n->rank = rank;
-    n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
+    n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
     for (unsigned w = 0; w < WORKERS; w++) n->clocks[w] = &n->clock[w];
     const struct store_config store = {
         .tables = tables,
@@ -479,7 +479,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     };
     const struct shard_config shard = {
         .store = &n->store,
-        .port = &n->port,
+        .platform = &n->port,
         .technique = technique,
         .number = NUMBER,
         .workers = WORKERS,
@@ -489,7 +489,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
         .node_keys = &n->waiting_keys,
     };
     MUST(store_open(&n->store, &store) == 0 && shard_init(&n->shard, &shard) == 0);
-    for (unsigned w = 0; w < WORKERS && n->shard.intents.clock; w++) {
+    for (unsigned w = 0; w < WORKERS && n->shard.clock; w++) {
         n->stream[w] = stream_open(&n->shard.intents, w);
         MUST(n->stream[w]);
     }

@@ -1,7 +1,6 @@
 #include "world.h"
 
-#include "protocol/location.h"
-#include "protocol/shard.h"
+#include "common/parts.h"
 #include "arena.h"
 #include "sim/content.h"
 
@@ -42,7 +41,7 @@ struct call {
 
 struct node {
     unsigned rank, workers;
-    struct port port;
+    struct platform port;
     struct shard shard;
 };
 
@@ -125,14 +124,14 @@ static void open_node(unsigned rank)
                                         .is_full = scenario.technique == LOCUS_FULL_REPLICATION};
     struct node *n = &world.node[rank];
     n->rank = rank;
-    n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
+    n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
     const struct shard_config c = {.store = &store[rank],
-                                   .port = &n->port,
+                                   .platform = &n->port,
                                    .technique = scenario.technique,
                                    .workers = n->workers ? n->workers : 1,
                                    .window_bytes = 1 << 20};
     if (store_open(&store[rank], &config) || shard_init(&n->shard, &c)) abort();
-    n->shard.rounds.governor.rounds_are_sparse = scenario.sparse;
+    n->shard.pacer->rounds_are_sparse = scenario.sparse;
 }
 
 static void prepare_call(unsigned i)
@@ -256,14 +255,14 @@ static int first_posted(unsigned worker)
 static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world.node[node].shard;
-    return s->stalled || s->rounds.waiting || s->rounds.settles || (s->marks && !marks_are_empty(s->marks));
+    return s->stalled || s->backlog->waiting || s->settles || (s->marks && !marks_are_empty(s->marks));
 }
 
 static bool has_urgent(unsigned node)
 {
     const struct shard *s = &world.node[node].shard;
     for (unsigned peer = 0; peer < NODES; peer++)
-        if (s->rounds.peer[peer].urgent.count && !s->rounds.peer[peer].is_under_way) return true;
+        if (s->backlog->peer[peer].urgent.count && !s->backlog->peer[peer].is_under_way) return true;
     return false;
 }
 
@@ -306,8 +305,8 @@ static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
 {
     struct spot spot = spot_at(scenario.node[worker]);
     struct shard *shard = &world.node[scenario.node[worker]].shard;
-    if (kind == CALL_BEGIN) return entries_want(shard, 0), true;
-    if (kind == CALL_END) return entries_unwant(shard, 0), true;
+    if (kind == CALL_BEGIN) return shard_begin_intent(shard, 0), true;
+    if (kind == CALL_END) return shard_end_intent(shard, 0), true;
     if (kind == CALL_LOCALIZE && replicates() && scenario.technique != LOCUS_ADAPTIVE) return true;
     if (kind == CALL_LOCALIZE) return is_here(scenario.node[worker]);
     if (has_open_call(worker)) return false;
@@ -343,13 +342,13 @@ static void message_arrives(unsigned from, unsigned to)
     if (wrong) world.wrong = wrong;
 }
 
-/* Without the governor's leave only what is urgent is said. */
+/* Without the pacer's leave only what is urgent is said. */
 static void shard_turns(unsigned node, bool synchronizes)
 {
     struct shard *s = &world.node[node].shard;
-    if (!synchronizes) s->rounds.governor.due_ns = UINT64_MAX;
+    if (!synchronizes) s->pacer->due_ns = UINT64_MAX;
     shard_turn(s, 0);
-    s->rounds.governor.due_ns = 0;
+    s->pacer->due_ns = 0;
 }
 
 void world_do(struct world_choice c)
@@ -455,7 +454,7 @@ static void look_at_node(struct sight *s, unsigned node)
         add_row(s, row);
     }
     look_at_replica(s, node);
-    for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next) add_entry(s, &p->entry);
+    for (struct parked *p = r ? r->parked : NULL; p; p = p->next) add_entry(s, &p->entry);
 }
 
 static void look(struct sight *s)
@@ -605,7 +604,7 @@ static bool remembers(unsigned node)
 {
     const struct record *r = record_of(node);
     bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
-                       r->set != REQUEST_NOWHERE || r->parked_first || r->is_out || r->is_later || r->queued);
+                       r->set != REQUEST_NOWHERE || r->parked || r->is_out || r->is_later || r->queued);
     return waits || (r && !replicates() && scenario.technique != LOCUS_RELOCATE);
 }
 
@@ -616,7 +615,7 @@ static const char *check_rest(const struct sight *s)
         if (world.call[i].state != CALL_DONE) return "nothing more can happen, and a call is not done";
     for (unsigned n = 0; n < NODES; n++) {
         if (remembers(n)) return "at rest a node remembers something of the key";
-        if (world.node[n].shard.entries.awaited || world.node[n].shard.rounds.waiting) return "at rest a round waits";
+        if (world.node[n].shard.replicas->awaited || world.node[n].shard.backlog->waiting) return "at rest a round waits";
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
@@ -672,12 +671,12 @@ static void put_entry(const struct wire_entry *e)
 
 static void put_rounds(const struct shard *s)
 {
-    put((uint64_t)(s->marks && !marks_are_empty(s->marks)) << 8 | s->rounds.settles);
+    put((uint64_t)(s->marks && !marks_are_empty(s->marks)) << 8 | s->settles);
     for (unsigned peer = 0; peer < NODES; peer++) {
-        const struct peer_round *p = &s->rounds.peer[peer];
+        const struct peer_backlog *p = &s->backlog->peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
             (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 | (uint64_t)p->goes_on << 13 |
-            (uint64_t)p->refreshes << 14 | (uint64_t)p->owes << 15 | s->entries.source[peer].replicas << 16);
+            (uint64_t)s->rounds->peer[peer].refreshes << 14 | (uint64_t)p->owes << 15 | s->replicas->source[peer].replicas << 16);
     }
 }
 
@@ -731,7 +730,7 @@ static void put_node(unsigned node)
         put(request_tag_number(r->asked_last));
     }
     put_waiting(r);
-    for (struct parked *p = r->parked_first; p; p = p->next) put_entry(&p->entry);
+    for (struct parked *p = r->parked; p; p = p->next) put_entry(&p->entry);
 }
 
 static void put_call(unsigned i)
@@ -830,7 +829,7 @@ static void print_node(unsigned n)
         printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "", r->is_out ? ", an entry is out" : "",
                r->version, r->holders);
     if (r && r->asked) printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
-    for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next) {
+    for (struct parked *p = r ? r->parked : NULL; p; p = p->next) {
         printf("; parked: ");
         print_entry(&p->entry);
     }

@@ -188,7 +188,7 @@ static void look_at_parked(locus_key key, struct traffic *t)
     for (unsigned n = 0; n < world.script->nodes; n++) {
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, spot_at(n, key).index);
-        for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next)
+        for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
             if (counts(&p->entry)) add_row(t->sum, wire_values_const(&p->entry), p->entry.length);
     }
 }
@@ -363,7 +363,7 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
 {
     locus_key key = r->index * world.script->shards + shard;
     bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
-                 r->set != REQUEST_NOWHERE || r->parked_first || r->is_out || r->is_later || r->queued;
+                 r->set != REQUEST_NOWHERE || r->parked || r->is_out || r->is_later || r->queued;
     if (waits || !is_full()) report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
 
@@ -377,18 +377,18 @@ static void check_shard(unsigned node, unsigned shard)
         if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
         if (s->records.standing[index].wanted) report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
     }
-    if (s->parked_bytes || s->rounds.waiting || s->entries.awaited || s->rounds.settles || s->stalled)
+    if (s->parked_bytes || s->backlog->waiting || s->replicas->awaited || s->settles || s->stalled)
         report_fail(REPORT_NO_KEY,
                     "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
                     " keys that wait for a round, %" PRIu64 " awaited",
-                    shard, node, s->parked_bytes, s->rounds.waiting, s->entries.awaited);
+                    shard, node, s->parked_bytes, s->backlog->waiting, s->replicas->awaited);
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         if (s->asked_bytes[peer])
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard, node,
                         s->asked_bytes[peer], peer);
-        if (s->rounds.peer[peer].is_under_way)
+        if (s->backlog->peer[peer].is_under_way)
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u", shard, node, peer);
-        if (s->entries.source[peer].replicas && !is_full())
+        if (s->replicas->source[peer].replicas && !is_full())
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u", shard, node, peer);
     }
 }
@@ -494,7 +494,7 @@ static void print_at(unsigned node, locus_key key)
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
-    for (struct parked *p = r ? r->parked_first : NULL; p; p = p->next)
+    for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
         printf("; parked: operation %u of node %u", p->entry.operation, p->entry.origin);
     printf("\n");
 }

@@ -20,7 +20,7 @@ struct inbox {
 
 struct reactor {
     struct shard shard;
-    struct port port;
+    struct platform port;
     unsigned node, number;
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
@@ -51,7 +51,7 @@ struct nature {
     unsigned cut_rarity, linger_rarity;
     size_t window_bytes;
     bool rides;        /* until enough rounds have been counted, intents ride along */
-    uint64_t round_ns; /* what a round takes, as the governor has it */
+    uint64_t round_ns; /* what a round takes, as the pacer has it */
 };
 
 static struct {
@@ -513,7 +513,7 @@ void reactor_post(struct reactor *r, struct request *request)
 
 struct intents *reactor_intents(struct reactor *r)
 {
-    return &r->shard.intents;
+    return r->shard.intents;
 }
 
 /* A simulated reactor looks by itself. */
@@ -539,13 +539,13 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     r->node = (unsigned)c->rank;
     r->number = number;
     r->turn_ns = UINT64_MAX;
-    r->port = (struct port){r, port_entry, port_complete, port_now_ns, port_now_ns};
+    r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
     const struct shard_config shard = {.store = start->store,
-                                       .port = &r->port,
+                                       .platform = &r->port,
                                        .technique = start->technique,
                                        .number = number,
                                        .workers = c->workers,
@@ -558,7 +558,7 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     int rc = shard_init(&r->shard, &shard);
     bool can_ride = shard.technique != LOCUS_STATIC && shard.technique != LOCUS_FULL_REPLICATION &&
                     !shard.acts_immediately;
-    r->shard.rounds.governor.rounds_are_sparse = sim.nature.rides && can_ride;
+    r->shard.pacer->rounds_are_sparse = sim.nature.rides && can_ride;
     return rc;
 }
 

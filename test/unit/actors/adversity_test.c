@@ -27,7 +27,7 @@ static bool is_replica_at(struct world *w, unsigned node, locus_key key)
 
 static void intend(struct world *w, unsigned node, locus_key key, locus_clock end)
 {
-    struct intent_stream *s = stream_open(&w->node[node].shard.intents, 0);
+    struct intent_stream *s = stream_open(w->node[node].shard.intents, 0);
     CHECK_EQ(stream_add(s, 0, end, false, keyspace_index(&w->node[node].store.keyspace, key)), 0);
     stream_publish(s);
     shard_turn(&w->node[node].shard, w->now_ns);
@@ -83,7 +83,7 @@ TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
 }
 
 /* The owner answers the intent before the push: the replica comes without it, and its refresh may wait for long. */
-TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_governor)
+TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)
 {
     static struct request r;
     static float update[LENGTH] = {1, 1, 1, 1};
@@ -94,7 +94,7 @@ TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_governor)
     intend(w, 0, key, 100);
     world_request(&r, 0, 0, REQUEST_PUSH, &item, 1);
     CHECK(shard_serve(&w->node[0].shard, &r));
-    for (unsigned n = 0; n < 2; n++) w->node[n].shard.rounds.governor.due_ns = w->now_ns + 50 * MS;
+    for (unsigned n = 0; n < 2; n++) w->node[n].shard.pacer->due_ns = w->now_ns + 50 * MS;
     deliver(w, 0, 1);
     deliver(w, 1, 0);
     CHECK(is_replica_at(w, 0, key));
@@ -205,7 +205,7 @@ TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
 TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
 {
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 2, KEYS, LENGTH, 1, 1 << 20, 1);
-    for (unsigned n = 0; n < 2; n++) w->node[n].shard.rounds.governor.round_ns = 4200;
+    for (unsigned n = 0; n < 2; n++) w->node[n].shard.pacer->round_ns = 4200;
     struct shard *s = &w->node[0].shard;
     locus_key theirs = key_of(w, 1), ours = key_of(w, 0);
     for (int i = 0; i < 100000; i++) {
@@ -220,7 +220,7 @@ TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
     CHECK_EQ(s->counters.rounds, 1);
-    CHECK(s->rounds.governor.due_ns <= w->now_ns + GOVERNOR_FACTOR * (UINT64_C(1) * GOVERNOR_SERVED_NS_MAX + MS));
+    CHECK(s->pacer->due_ns <= w->now_ns + PACER_FACTOR * (UINT64_C(1) * PACER_SERVED_NS_MAX + MS));
     world_free(w);
 }
 
@@ -230,7 +230,7 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
     static const float many[LONG] = {1};
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 4, ROWS, LONG, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->rounds.governor.round_ns = 4200, s->rounds.governor.kib_ns = 2300;
+    s->pacer->round_ns = 4200, s->pacer->kib_ns = 2300;
     for (int turn = 0; turn < 2000; turn++) {
         const char *why;
         for (locus_key key = 0; key < ROWS; key += 1 + (locus_key)turn % 3)
@@ -239,7 +239,7 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
         shard_turn(s, w->now_ns);
         while (world_step(w, &why)) CHECK(!why);
     }
-    CHECK(s->rounds.peer[1].refresh.room <= 4 * ROWS);
+    CHECK(s->backlog->peer[1].refresh.room <= 4 * ROWS);
     world_free(w);
 }
 
@@ -289,13 +289,13 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->entries.source[1].replicas = 100000;
+    s->replicas->source[1].replicas = 100000;
     w->now_ns = UINT64_C(30000) * MS;
     CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
     double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
                     (double)s->counters.stale_us;
     CHECK(mean_s > 14.9 && mean_s < 15.1);
-    s->entries.source[1].replicas = 0;
+    s->replicas->source[1].replicas = 0;
     world_free(w);
 }
 
@@ -305,12 +305,12 @@ TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     struct world_node *n = &w->node[0];
-    struct intent_stream *s = stream_open(&n->shard.intents, 0);
+    struct intent_stream *s = stream_open(n->shard.intents, 0);
     locus_clock seen = n->clock[0];
     CHECK_EQ(stream_add(s, 60, 1000, false, keyspace_index(&n->store.keyspace, key)), 0);
     __atomic_store_n(&n->clock[0], 60, __ATOMIC_SEQ_CST);
     stream_publish(s);
-    CHECK(intents_published(&n->shard.intents, 0, 60, seen));
+    CHECK(intents_published(n->shard.intents, 0, 60, seen));
     world_free(w);
 }
 
@@ -323,7 +323,7 @@ TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
     CHECK(!world_receive(w, 0, 2, pull));
     w->now_ns += 100 * MS;
     shard_turn(&w->node[0].shard, w->now_ns);
-    w->node[0].shard.rounds.governor.due_ns = w->now_ns + 50 * MS; /* as after a round to some other node */
+    w->node[0].shard.pacer->due_ns = w->now_ns + 50 * MS; /* as after a round to some other node */
     w->node[0].clock[0] = 100;
     shard_turn(&w->node[0].shard, w->now_ns); /* the intent has expired */
     CHECK(!world_receive(w, 0, 2, (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));

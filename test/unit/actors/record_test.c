@@ -62,7 +62,7 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (uint64_t i = 0; i < AT_A_TIME; i++) {
             struct record *r = record_get(&all, index_of(round * AT_A_TIME + i));
-            CHECK(r->asked == 0 && r->localizing == 0 && !r->is_stalled && !r->stalled_next && !r->parked_first);
+            CHECK(r->asked == 0 && r->localizing == 0 && !r->is_stalled && !r->stalled_next && !r->parked);
             CHECK(r->waiting_first == REQUEST_NOWHERE && r->waiting_last == REQUEST_NOWHERE);
             r->asked = r->localizing = 1;
             r->waiting_first = r->waiting_last = 7;
@@ -90,8 +90,8 @@ TEST(record, with_parked_requests_gives_their_memory_back_at_the_end)
         for (int n = 0; n < 3; n++) {
             struct parked *p = calloc(1, sizeof *p);
             CHECK(p != NULL);
-            p->next = r->parked_first;
-            r->parked_first = p;
+            p->next = r->parked;
+            r->parked = p;
         }
     }
     records_fini(&all);

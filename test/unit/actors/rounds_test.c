@@ -11,7 +11,7 @@ enum { NODES = 2, KEYS = 64, LENGTH = 4, LONG = 64 };
 static struct world *open_world(void)
 {
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, NODES, KEYS, LENGTH, 1, 1 << 20, 1);
-    for (unsigned n = 0; n < NODES; n++) w->node[n].shard.rounds.governor.round_ns = ROUND_NS;
+    for (unsigned n = 0; n < NODES; n++) w->node[n].shard.pacer->round_ns = ROUND_NS;
     return w;
 }
 
@@ -33,13 +33,13 @@ static uint64_t change(struct world *w, unsigned node)
     return s->counters.rounds - before;
 }
 
-TEST(rounds, the_governor_counts_the_frames_of_a_round)
+TEST(rounds, the_pacer_counts_the_frames_of_a_round)
 {
     struct world *w = open_world();
     w->now_ns = 5000;
     CHECK_EQ(change(w, 0), 1);
     world_deliver_all(w);
-    w->now_ns += GOVERNOR_FACTOR * ROUND_NS - 1;
+    w->now_ns += PACER_FACTOR * ROUND_NS - 1;
     CHECK_EQ(change(w, 0), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 0), 1);
@@ -47,7 +47,7 @@ TEST(rounds, the_governor_counts_the_frames_of_a_round)
     world_free(w);
 }
 
-TEST(rounds, the_governor_counts_the_frames_of_rounds_that_it_serves)
+TEST(rounds, the_pacer_counts_the_frames_of_rounds_that_it_serves)
 {
     struct world *w = open_world();
     w->now_ns = 5000;
@@ -55,7 +55,7 @@ TEST(rounds, the_governor_counts_the_frames_of_rounds_that_it_serves)
     world_deliver_all(w);
     CHECK_EQ(change(w, 1), 1); /* had none of its own before; from now on it pauses for both */
     world_deliver_all(w);
-    w->now_ns += 2 * GOVERNOR_FACTOR * ROUND_NS - 1;
+    w->now_ns += 2 * PACER_FACTOR * ROUND_NS - 1;
     CHECK_EQ(change(w, 1), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 1), 1);
@@ -70,7 +70,7 @@ static struct world *change_all(unsigned nodes)
 {
     static const float ones[LONG] = {1};
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
-    w->node[0].shard.rounds.governor.round_ns = ROUND_NS;
+    w->node[0].shard.pacer->round_ns = ROUND_NS;
     for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
         struct spot spot = store_spot(&w->node[0].store, key);
         if (spot_home(spot) == 0) shard_write(&w->node[0].shard, spot, ones, ROW_ADD);
@@ -92,10 +92,10 @@ static size_t bytes_to(const struct world *w, unsigned peer)
     return bytes_between(w, 0, peer);
 }
 
-/* What is left goes on without the governor. */
+/* What is left goes on without the pacer. */
 TEST(rounds, are_the_smaller_the_more_nodes_there_are)
 {
-    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), room = ROUNDS_BYTES_MAX / 9;
+    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), room = ROUND_BYTES_MAX / 9;
     struct world *w = change_all(4);
     CHECK(all > 1.4 * (double)room && all < 1.8 * (double)room); /* two rounds, wherever the homes are */
     for (unsigned peer = 1; peer < 4; peer++) {
@@ -111,17 +111,17 @@ TEST(rounds, are_the_smaller_the_more_nodes_there_are)
     world_free(w);
 }
 
-TEST(rounds, that_go_on_count_for_the_governor)
+TEST(rounds, that_go_on_count_for_the_pacer)
 {
     struct world *w = change_all(4);
     world_deliver_all(w);
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK_EQ(w->node[0].shard.counters.rounds, 6);
     world_deliver_all(w);
-    w->now_ns += GOVERNOR_FACTOR * 3 * ROUND_NS;
+    w->now_ns += PACER_FACTOR * 3 * ROUND_NS;
     CHECK_EQ(change(w, 0), 3);
     world_deliver_all(w);
-    w->now_ns += GOVERNOR_FACTOR * 6 * ROUND_NS - 1;
+    w->now_ns += PACER_FACTOR * 6 * ROUND_NS - 1;
     CHECK_EQ(change(w, 0), 0);
     w->now_ns++;
     CHECK_EQ(change(w, 0), 3);
@@ -132,7 +132,7 @@ TEST(rounds, that_go_on_count_for_the_governor)
 TEST(rounds, between_two_nodes_are_large)
 {
     struct world *w = change_all(2);
-    CHECK(bytes_to(w, 1) > ROUNDS_BYTES_MAX / 9);
+    CHECK(bytes_to(w, 1) > ROUND_BYTES_MAX / 9);
     world_deliver_all(w);
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK(world_is_quiet(w));
@@ -167,10 +167,10 @@ static void change_shared(struct ride *r)
     CHECK_EQ(row_add(r->shared, one), 1);
 }
 
-/* The replica changes, and the governor's next moment has come. */
+/* The replica changes, and the pacer's next moment has come. */
 static void change_and_pause(struct ride *r)
 {
-    r->w->now_ns = r->s->rounds.governor.due_ns;
+    r->w->now_ns = r->s->pacer->due_ns;
     r->w->node[0].clock[0] += CLOCKS_A_PAUSE;
     change_shared(r);
 }
@@ -180,20 +180,20 @@ static struct ride open_ride(void)
     struct ride r = {.w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 1 << 20, 1)};
     locus_key key = key_of_home(r.w, 1), other = key + 1;
     r.s = &r.w->node[0].shard;
-    r.s->rounds.governor.round_ns = ROUND_NS;
+    r.s->pacer->round_ns = ROUND_NS;
     r.shared = store_spot(&r.w->node[0].store, key);
     while (spot_home(store_spot(&r.w->node[0].store, other)) != 1) other++;
     r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
-    for (unsigned n = NODES; n-- > 0;) entries_want(&r.w->node[n].shard, r.shared.index);
+    for (unsigned n = NODES; n-- > 0;) shard_begin_intent(&r.w->node[n].shard, r.shared.index);
     all_turn(r.w);
-    r.stream = stream_open(&r.s->intents, 0);
+    r.stream = stream_open(r.s->intents, 0);
     for (int i = 0; i < 3; i++) {
         change_and_pause(&r);
         all_turn(r.w);
     }
-    CHECK_EQ(r.s->rounds.governor.ahead[0], 2 * CLOCKS_A_PAUSE);
-    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 1, 1);
-    CHECK(r.s->rounds.governor.rounds_are_sparse);
+    CHECK_EQ(r.s->pacer->ahead[0], 2 * CLOCKS_A_PAUSE);
+    for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(r.s->pacer, 1, 1);
+    CHECK(r.s->pacer->rounds_are_sparse);
     return r;
 }
 
@@ -207,7 +207,7 @@ static void close_ride(struct ride *r)
 /* An intent that is `ahead` clocks beyond the window. */
 static void intend(struct ride *r, locus_clock ahead)
 {
-    locus_clock start = r->w->node[0].clock[0] + r->s->rounds.window[0] + ahead;
+    locus_clock start = r->w->node[0].clock[0] + r->s->rounds->window[0] + ahead;
     CHECK_EQ(stream_add(r->stream, start, start + 1, false, r->other), 0);
     stream_publish(r->stream);
 }
@@ -220,21 +220,21 @@ static int wanted(const struct ride *r)
 TEST(rounds, that_synchronize_wait_for_some_clocks)
 {
     struct ride r = open_ride();
-    struct governor *g = &r.s->rounds.governor;
+    struct pacer *g = r.s->pacer;
     uint64_t pause = g->due_ns - r.w->now_ns;
     g->rounds_are_sparse = false; /* else what a round takes would count for more */
     r.w->now_ns = g->due_ns;
     r.w->node[0].clock[0]++; /* a clock takes as long as that pause */
     change_shared(&r);
     all_turn(r.w);
-    CHECK(GOVERNOR_CLOCKS * pause < GOVERNOR_CLOCKS_NS_MAX);
-    CHECK_EQ(g->due_ns, r.w->now_ns + GOVERNOR_CLOCKS * pause);
+    CHECK(PACER_CLOCKS * pause < PACER_CLOCKS_NS_MAX);
+    CHECK_EQ(g->due_ns, r.w->now_ns + PACER_CLOCKS * pause);
     uint64_t before = r.s->counters.rounds;
     change_shared(&r);
     r.w->now_ns = g->due_ns - 1;
     CHECK_EQ(shard_turn(r.s, r.w->now_ns), g->due_ns);
     CHECK_EQ(r.s->counters.rounds, before);
-    entries_want(r.s, r.other); /* which begins now, and waits for nothing */
+    shard_begin_intent(r.s, r.other); /* which begins now, and waits for nothing */
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     world_deliver_all(r.w);
@@ -250,16 +250,16 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     uint64_t before = r.s->counters.rounds;
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
-    shard_turn(r.s, r.w->now_ns); /* the governor does not allow it, and nothing waits */
+    shard_turn(r.s, r.w->now_ns); /* the pacer does not allow it, and nothing waits */
     CHECK_EQ(wanted(&r), 0);
-    r.w->now_ns = r.s->rounds.governor.due_ns;
+    r.w->now_ns = r.s->pacer->due_ns;
     shard_turn(r.s, r.w->now_ns); /* now it does, but still nothing waits */
     CHECK_EQ(wanted(&r), 0);
     change_shared(&r);
-    r.s->rounds.governor.due_ns++;
+    r.s->pacer->due_ns++;
     shard_turn(r.s, r.w->now_ns); /* the other way round */
     CHECK_EQ(wanted(&r), 0);
-    r.s->rounds.governor.due_ns--;
+    r.s->pacer->due_ns--;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
     CHECK_EQ(r.s->counters.rounds, before + 1);
@@ -272,10 +272,10 @@ TEST(rounds, of_expired_intents_alone_take_others_along)
     struct ride r = open_ride();
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
-    entries_unwant(r.s, r.shared.index);
+    shard_end_intent(r.s, r.shared.index);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    r.w->now_ns = r.s->rounds.governor.due_ns;
+    r.w->now_ns = r.s->pacer->due_ns;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
     close_ride(&r);
@@ -284,7 +284,7 @@ TEST(rounds, of_expired_intents_alone_take_others_along)
 TEST(rounds, count_the_intents_that_they_carry)
 {
     struct ride r = open_ride();
-    const struct governor *g = &r.s->rounds.governor;
+    const struct pacer *g = r.s->pacer;
     uint64_t rounds = g->rounds, intents = g->intents;
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
@@ -300,9 +300,9 @@ TEST(rounds, count_the_intents_that_they_carry)
 TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_them)
 {
     struct ride r = open_ride();
-    const struct governor *g = &r.s->rounds.governor;
+    const struct pacer *g = r.s->pacer;
     uint64_t rounds = g->rounds, intents = g->intents;
-    r.s->rounds.window[0] = 2 * timing_quantile(2);
+    r.s->rounds->window[0] = 2 * timing_quantile(2);
     intend(&r, CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
@@ -331,7 +331,7 @@ static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigne
 static void check_patience(locus_clock ahead, unsigned eighths)
 {
     struct ride r = open_ride();
-    uint64_t patience = governor_eighths_us(&r.s->rounds.governor, eighths);
+    uint64_t patience = pacer_eighths_us(r.s->pacer, eighths);
     change_and_pause(&r);
     intend(&r, ahead);
     shard_turn(r.s, r.w->now_ns);
@@ -353,7 +353,7 @@ static locus_key ask_home(struct world *w, uint32_t patience_us)
 {
     locus_key key = key_of_home(w, 1);
     struct wire_entry e = {.operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
-    entries_want(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    shard_begin_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     shard_turn(&w->node[2].shard, w->now_ns);
     world_deliver_all(w);
     CHECK(location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
@@ -389,7 +389,7 @@ static uint64_t news_wait(enum locus_technique technique, uint32_t patience_us)
     struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     const char *why;
     locus_key key = ask_home(w, patience_us);
-    entries_unwant(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    shard_end_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     CHECK(world_deliver(w, 1, 2, &why));
     CHECK(!location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
     uint64_t row = w->link[2][0].until_ns, news = w->link[2][1].until_ns;
@@ -410,7 +410,7 @@ static struct shard *sparse_owner(struct ride *r)
 {
     struct shard *owner = &r->w->node[1].shard;
     r->w->now_ns += 1000000;
-    owner->rounds.governor.rounds_are_sparse = true;
+    owner->pacer->rounds_are_sparse = true;
     return owner;
 }
 
@@ -425,9 +425,9 @@ TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
 {
     struct ride r = open_ride();
     struct shard *owner = sparse_owner(&r);
-    struct governor *g = &owner->rounds.governor;
+    struct pacer *g = owner->pacer;
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
-    struct holder *h = owner_holder(record_find(&owner->records, r.shared.index), 0);
+    struct holder *h = holder_find(record_find(&owner->records, r.shared.index), 0);
     h->brought_us = (uint32_t)(r.w->now_ns / 1000) - 59;
     change_main_copy(&r);
     shard_turn(owner, r.w->now_ns);
@@ -447,14 +447,14 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
 {
     struct ride r = open_ride();
     struct shard *owner = sparse_owner(&r);
-    struct governor *g = &owner->rounds.governor;
+    struct pacer *g = owner->pacer;
     change_main_copy(&r);
     shard_turn(owner, r.w->now_ns);
     uint64_t before = owner->counters.rounds;
-    CHECK(owner->rounds.peer[0].is_under_way);
+    CHECK(owner->backlog->peer[0].is_under_way);
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     change_main_copy(&r);
-    entries_unwant(owner, r.shared.index); /* a poke waits for the end of that round, and for the governor */
+    shard_end_intent(owner, r.shared.index); /* a poke waits for the end of that round, and for the pacer */
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
     world_deliver_all(r.w);
@@ -467,18 +467,18 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
 TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 {
     struct ride r = open_ride();
-    entries_want(r.s, r.other);
+    shard_begin_intent(r.s, r.other);
     shard_turn(r.s, r.w->now_ns);
     CHECK(begin_to(r.w, 0, 1) != NULL);
-    CHECK_EQ(r.s->entries.awaited, 0);
-    entries_unwant(r.s, r.other);
-    CHECK_EQ(r.s->entries.awaited, 1);
-    entries_want(r.s, r.other);
-    entries_unwant(r.s, r.other);
-    CHECK_EQ(r.s->entries.awaited, 1);
+    CHECK_EQ(r.s->replicas->awaited, 0);
+    shard_end_intent(r.s, r.other);
+    CHECK_EQ(r.s->replicas->awaited, 1);
+    shard_begin_intent(r.s, r.other);
+    shard_end_intent(r.s, r.other);
+    CHECK_EQ(r.s->replicas->awaited, 1);
     world_deliver_all(r.w);
-    CHECK_EQ(r.s->entries.awaited, 0);
-    CHECK(r.s->rounds.waiting > 0 || !location_of(r.s, shard_spot(r.s, r.other)).is_replica);
+    CHECK_EQ(r.s->replicas->awaited, 0);
+    CHECK(r.s->backlog->waiting > 0 || !location_of(r.s, shard_spot(r.s, r.other)).is_replica);
     close_ride(&r);
 }
 
@@ -486,10 +486,10 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
 {
     struct shard *owner = &r->w->node[1].shard;
-    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, intents, 1);
-    owner->rounds.governor.due_ns = r->w->now_ns + 1;
+    for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, intents, 1);
+    owner->pacer->due_ns = r->w->now_ns + 1;
     uint64_t before = owner->counters.rounds;
-    entries_unwant(owner, r->shared.index);
+    shard_end_intent(owner, r->shared.index);
     shard_turn(owner, r->w->now_ns);
     return owner->counters.rounds - before;
 }
@@ -512,10 +512,10 @@ static void say_intent(struct world *w, unsigned node, uint64_t index, bool begi
 {
     struct shard *s = &w->node[node].shard;
     if (begins)
-        entries_want(s, index);
+        shard_begin_intent(s, index);
     else
-        entries_unwant(s, index);
-    s->rounds.governor.due_ns = 0;
+        shard_end_intent(s, index);
+    s->pacer->due_ns = 0;
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
 }
@@ -527,12 +527,12 @@ TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
     struct shard *owner = &w->node[1].shard;
     struct spot shared = store_spot(&w->node[0].store, key_of_home(w, 1));
     w->now_ns = 1;
-    entries_want(owner, shared.index);
+    shard_begin_intent(owner, shared.index);
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, true);
-    for (int i = 0; i < GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&owner->rounds.governor, 1, 1);
-    owner->rounds.governor.due_ns = 1000;
-    entries_unwant(owner, shared.index);
+    for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, 1, 1);
+    owner->pacer->due_ns = 1000;
+    shard_end_intent(owner, shared.index);
     say_intent(w, 0, shared.index, false); /* a poke for node 2 */
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, false);
@@ -559,21 +559,21 @@ TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
 TEST(rounds, that_end_after_the_clock_was_read_count_for_the_window)
 {
     struct ride r = open_ride();
-    locus_clock first = r.s->rounds.window[0];
+    locus_clock first = r.s->rounds->window[0];
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     r.w->node[0].clock[0] += 1000;
     r.w->now_ns += 1000000;
     world_deliver_all(r.w);
     shard_turn(r.s, r.w->now_ns - 1000);
-    CHECK(r.s->rounds.window[0] > 2 * first);
+    CHECK(r.s->rounds->window[0] > 2 * first);
     close_ride(&r);
 }
 
 TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
     struct ride r = open_ride();
-    struct governor *g = &r.s->rounds.governor;
+    struct pacer *g = r.s->pacer;
     r.s->acts_immediately = true;
     g->rounds_are_sparse = false; /* nor can it have become so */
     uint64_t rounds = g->rounds;
@@ -593,7 +593,7 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
     stream_close(r.stream, true);
     all_turn(r.w);
     r.w->node[0].clock[0] = 0;
-    r.stream = stream_open(&r.s->intents, 0);
+    r.stream = stream_open(r.s->intents, 0);
     r.w->now_ns += UINT64_C(3600000000000);
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
     change_shared(&r);
@@ -606,9 +606,9 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
 TEST(rounds, that_are_only_owed_take_nothing_along)
 {
     struct ride r = open_ride();
-    rounds_answered(r.s, 1);
+    backlog_owes(r.s, 1);
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
-    r.w->now_ns = r.s->rounds.governor.due_ns;
+    r.w->now_ns = r.s->pacer->due_ns;
     intend(&r, 1);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
@@ -628,7 +628,7 @@ TEST(rounds, that_synchronize_leave_later_intents_alone)
 TEST(rounds, that_carry_many_intents_take_none_along)
 {
     struct ride r = open_ride();
-    for (int i = 0; i < 2 * GOVERNOR_JUDGED_ROUNDS; i++) governor_carries(&r.s->rounds.governor, 100, 1);
+    for (int i = 0; i < 2 * PACER_JUDGED_ROUNDS; i++) pacer_carries(r.s->pacer, 100, 1);
     intend(&r, 2 * CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);

@@ -40,10 +40,10 @@ static void open_stage(struct stage *s, const char *keys)
     while (!spot_is_home(store_spot(&s->world->node[0].store, s->key))) s->key++;
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
-        CHECK_EQ(trace_open(shard, &shard->trace), 0);
+        CHECK_EQ(shard_open_trace(shard), 0);
         CHECK(shard->trace != NULL);
     }
-    s->stream = stream_open(&s->world->node[1].shard.intents, 0);
+    s->stream = stream_open(s->world->node[1].shard.intents, 0);
 }
 
 /* A millisecond passes, and everything arrives. */
@@ -135,7 +135,7 @@ TEST(trace, counts_what_this_node_does_and_nobody_elses)
     open_stage(&s, "0-99");
     add_ones(&s, 0, 2); /* before the first look */
     /* Node 0 wants its row, so that node 1 gets a replica. */
-    struct intent_stream *own = stream_open(&s.world->node[0].shard.intents, 0);
+    struct intent_stream *own = stream_open(s.world->node[0].shard.intents, 0);
     CHECK_EQ(stream_add(own, 0, 10, false, s.key), 0);
     stream_publish(own);
     intend(&s, 10);
@@ -207,13 +207,20 @@ TEST(trace, of_the_keys_that_were_chosen)
     CHECK(some > 20 && some <= 40);
 }
 
+static int trace_of(const struct world *w, struct trace **out)
+{
+    const struct shard *s = &w->node[0].shard;
+    const struct trace_config c = {.keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique};
+    return trace_open(&c, out);
+}
+
 static void is_refused_as(const char *choice, const char *part)
 {
     struct stage s;
     struct trace *t = NULL;
     say_where(&s, choice);
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
-    CHECK_EQ(trace_open(&w->node[0].shard, &t), -EINVAL);
+    CHECK_EQ(trace_of(w, &t), -EINVAL);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
     CHECK_STR(locus_error(), part);
@@ -250,7 +257,7 @@ TEST(trace, is_off_unless_asked_for)
     struct trace *t = (void *)1;
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
-    CHECK_EQ(trace_open(&w->node[0].shard, &t), 0);
+    CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
     trace_close(t);
     world_free(w);
@@ -261,7 +268,7 @@ TEST(trace, says_where_it_cannot_write)
     struct trace *t;
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
-    CHECK_EQ(trace_open(&w->node[0].shard, &t), -ENOENT);
+    CHECK_EQ(trace_of(w, &t), -ENOENT);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "/proc/no/such/folder/run.0.jsonl");
     world_free(w);

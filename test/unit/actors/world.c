@@ -65,7 +65,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         struct world_node *n = &w->node[i];
         n->world = w;
         n->rank = i;
-        n->port = (struct port){n, port_entry, port_complete, port_now_ns, port_now_ns};
+        n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
         const struct store_config store = {.tables = &table,
                                            .table_count = 1,
                                            .shards = 1,
@@ -77,7 +77,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         for (unsigned k = 0; k < workers; k++) n->clocks[k] = &n->clock[k];
         CHECK_EQ(store_open(&n->store, &store), 0);
         CHECK_EQ(shard_init(&n->shard, &(struct shard_config){.store = &n->store,
-                                                              .port = &n->port,
+                                                              .platform = &n->port,
                                                               .technique = technique,
                                                               .workers = workers,
                                                               .window_bytes = window,

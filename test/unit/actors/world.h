@@ -5,7 +5,7 @@
 #ifndef TEST_ACTORS_WORLD_H
 #define TEST_ACTORS_WORLD_H
 
-#include "protocol/shard.h"
+#include "common/parts.h"
 
 enum { WORLD_NODES_MAX = 4, WORLD_WORKERS_MAX = 4, WORLD_FRAME_BYTES = 4096, WORLD_FRAMES_MAX = 256 };
 
@@ -24,7 +24,7 @@ struct world_node {
     struct world *world;
     unsigned rank;
     struct store store;
-    struct port port;
+    struct platform port;
     struct shard shard;
     unsigned completed;
     int last_rc;

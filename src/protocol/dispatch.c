@@ -1,0 +1,146 @@
+#include "protocol/dispatch.h"
+
+#include "protocol/handover.h"
+#include "protocol/location.h"
+#include "protocol/origin.h"
+#include "protocol/owner.h"
+#include "protocol/replica.h"
+#include "protocol/round.h"
+#include "protocol/step.h"
+
+#include <stdlib.h>
+
+static const char unheard_of[] = "an entry of what the cluster's technique does not know";
+
+/* The row is not here: on to its owner, or it waits for the row. */
+static const char *pass_on(struct shard *s, unsigned peer, const struct wire_entry *e, struct location l)
+{
+    return l.owner == s->rank ? handover_park(s, peer, e) : location_forward(s, e, l);
+}
+
+/* ---- requests ---- */
+
+static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e, struct spot spot)
+{
+    bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
+    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
+    if (e->origin >= s->nodes || e->owner >= s->nodes) return "a request of a node that does not exist";
+    if (s->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
+    if (e->origin != peer) return "a request in the name of another node";
+    return spot_is_home(spot) ? NULL : "a request for a row that is not here";
+}
+
+static const char *serve_request(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = check_request(s, peer, e, spot);
+    if (wrong) return wrong;
+    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
+    struct location l = location_of(s, spot);
+    if (!l.is_here) return pass_on(s, peer, e, l);
+    shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
+    if (e->origin == s->rank)
+        origin_came_back(s, e, spot);
+    else
+        owner_serve(s, e, spot);
+    return NULL;
+}
+
+/* ---- intents and replicas ---- */
+
+static const char *serve_sync(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = owner_check(s, e, spot);
+    if (wrong) return wrong;
+    bool begins = e->flags == WIRE_BEGIN;
+    location_learn(s, spot, e->owner, e->epoch);
+    struct location l = location_of(s, spot);
+    struct record *r = record_find(&s->records, spot.index);
+    if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
+    if (!l.is_here) return begins ? pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
+    if (e->origin != s->rank) return owner_sync(s, e, spot);
+    replica_came_back(s, r); /* the row has come here by another way */
+    return NULL;
+}
+
+/* ---- a row arrives ---- */
+
+static const char *check_row(const struct shard *s, const struct wire_entry *e)
+{
+    const char *wrong = handover_check(s, e);
+    if (wrong) return wrong;
+    return e->flags & WIRE_LOCALIZED ? origin_check_row(s, e) : replica_check_row(s, e);
+}
+
+static void serve_parked(struct shard *s, struct parked *p)
+{
+    if (p->entry.operation == WIRE_ENTRY) {
+        p->entry.tag = 0; /* it has waited */
+        serve_sync(s, p->peer, &p->entry);
+    } else {
+        serve_request(s, p->peer, &p->entry);
+    }
+    step(s);
+}
+
+/* Those who came before the row, in order. One of them may take it away again; then the others follow it. */
+static void serve_all_parked(struct shard *s, struct record *r)
+{
+    struct parked *next = handover_unpark(s, r);
+    shard_wake(s, r, WOKEN_REPLICA);
+    step(s);
+    for (struct parked *p; (p = next);) {
+        next = p->next;
+        serve_parked(s, p);
+        free(p);
+    }
+}
+
+static const char *arrive(struct shard *s, const struct wire_entry *e)
+{
+    struct spot spot = store_spot(s->store, e->key);
+    const char *wrong = check_row(s, e);
+    if (wrong) return wrong;
+    handover_put(s, spot, e);
+    struct record *r = record_find(&s->records, spot.index);
+    if (r) replica_row_is_here(s, r, e->flags & WIRE_ANSWERS);
+    if (e->flags & WIRE_LOCALIZED) origin_row_is_here(s, e);
+    step(s);
+    r = record_find(&s->records, spot.index);
+    if (r) serve_all_parked(s, r);
+    return NULL;
+}
+
+/* ---- all ---- */
+
+static const char *serve(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    switch ((enum wire_operation)e->operation) {
+    case WIRE_PULL:
+    case WIRE_PUSH:
+    case WIRE_SET:
+    case WIRE_LOCALIZE: return serve_request(s, peer, e);
+    case WIRE_PULLED:
+    case WIRE_PUSHED:
+    case WIRE_WAS_SET:
+    case WIRE_STAYS: return origin_answer(s, peer, e);
+    case WIRE_ROW: return s->moves ? arrive(s, e) : unheard_of;
+    case WIRE_LOCATION: return s->moves ? location_news(s, e) : unheard_of;
+    case WIRE_ENTRY: return s->moves ? serve_sync(s, peer, e) : unheard_of;
+    case WIRE_ANSWER: return s->marks ? replica_answer(s, e) : unheard_of;
+    case WIRE_REFRESH: return s->marks ? replica_refresh(s, peer, e) : unheard_of;
+    case WIRE_POKE: return s->marks ? replica_poke(s, e) : unheard_of;
+    case WIRE_ROUND:
+    case WIRE_ROUND_DONE: return s->moves ? round_end(s, peer, e) : unheard_of;
+    case WIRE_OPERATIONS: break;
+    }
+    return "an entry of no known operation";
+}
+
+const char *dispatch(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    const char *wrong = serve(s, peer, e);
+    step(s);
+    return wrong;
+}

@@ -1,0 +1,41 @@
+#include "protocol/state.h"
+
+#include "base/error.h"
+#include "protocol/trace.h"
+
+#include <errno.h>
+
+void shard_complete(struct shard *s, struct request *r)
+{
+    *shard_active(s, r->worker, r->number) = NULL;
+    s->platform->complete(s->platform->context, r, s->failure);
+}
+
+void shard_wake(struct shard *s, struct record *r, unsigned roles)
+{
+    bool is_woken = r->woken != 0;
+    r->woken |= roles & 7u;
+    if (is_woken) return;
+    r->woken_next = 0;
+    if (s->woken_first)
+        record_at(&s->records, s->woken_last)->woken_next = r->number;
+    else
+        s->woken_first = r->number;
+    s->woken_last = r->number;
+}
+
+static void check_held(int rc)
+{
+    INVARIANT(rc >= 0 || rc == -ENOMEM, "a row that is here was not found");
+}
+
+void shard_read(struct spot spot, float *values)
+{
+    check_held(row_read(spot, values));
+}
+
+void shard_write(struct shard *s, struct spot spot, const float *values, enum row_change change)
+{
+    for (int rc; (rc = row_write(spot, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
+    if (s->trace) trace_wrote(s->trace, spot.index);
+}

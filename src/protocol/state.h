@@ -1,0 +1,134 @@
+/*
+ * state.h - what the roles of one shard share: who we are, the keys' records, the rows that left, the counters. The ground
+ * of the protocol: nothing here calls a role.
+ *
+ * A role does its own part of what happened to a key, and wakes the key for the others (shard_wake). step.h considers the
+ * keys that were woken, after each entry, request or intent.
+ *
+ * Callers   the roles of one shard, on its thread
+ * Memory    shard.c's
+ * Waiting   never; but shard_write waits for memory as handover.h says
+ * Life      shard.h
+ */
+#ifndef LOCUS_PROTOCOL_STATE_H
+#define LOCUS_PROTOCOL_STATE_H
+
+#include "base/histogram.h"
+#include "protocol/platform.h"
+#include "protocol/record.h"
+#include "protocol/request.h"
+#include "store/row.h"
+
+struct backlog;
+struct intents;
+struct pacer;
+struct replicas;
+struct rounds;
+struct trace;
+
+enum { SHARD_HOPS = LOCUS_HISTOGRAM_BUCKETS };
+
+enum { SHARD_STALE_SHIFT = 10 };
+
+/* Written by the shard's thread, read by any. */
+struct shard_counters {
+    uint64_t served_pulls, served_pushes; /* keys, for other nodes; a set counts as a push */
+    uint64_t relocated_in, relocated_out, forwards;
+    uint64_t replicas_created, replicas_dropped, rounds, intents_late;
+    /* Over replicas: time since the last frame of its owner; half of its square, in units of 1 << SHARD_STALE_SHIFT us². */
+    uint64_t stale_us, stale_us_squared;
+};
+
+struct shard_histograms {
+    struct locus_histogram relocation; /* of a localize, from when we took it on until all its rows were here */
+    struct locus_histogram parked;     /* of requests of other nodes, until the row was here */
+    uint64_t hops[SHARD_HOPS];         /* requests that were served here after so many hops */
+};
+
+struct shard {
+    struct store *store;
+    const struct platform *platform;
+    enum locus_technique technique;
+    bool moves; /* rows may move between nodes, or be replicated */
+    bool acts_immediately;
+    unsigned number; /* among the shards of a node */
+    unsigned nodes, rank, workers;
+    const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
+    uint64_t now_ns; /* when the last frame or request came, or the last turn began */
+    int failure;     /* 0, or why every request fails */
+    struct records records;
+    uint32_t woken_first, woken_last; /* records to be considered, in order: their numbers, 0: none */
+    struct mover mover;
+    struct marks *marks; /* NULL: nothing is replicated */
+    bool marks_seen;     /* the last turn left marks for a later one */
+    /* The requests of our workers (origin.h). */
+    struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
+    size_t window_bytes;
+    size_t *asked_bytes;  /* [nodes] requests and their answers under way */
+    uint32_t stalled;     /* records with items that wait for a window: the first one's number, 0: none */
+    unsigned settles;     /* quiesce requests under way (round.h) */
+    size_t parked_bytes;  /* entries that wait for rows on their way here (handover.h) */
+    struct trace *trace;  /* NULL: nothing is traced. The reactor's */
+    uint64_t reclaim_ns, reclaim_pause_ns; /* when to look again for memory that no reader sees any more */
+    /* Each belongs to the role of its name. */
+    struct replicas *replicas;
+    struct backlog *backlog;
+    struct pacer *pacer;
+    struct rounds *rounds;
+    struct intents *intents;
+    struct shard_counters counters;
+    struct shard_histograms histograms;
+};
+
+/* A request is done. */
+void shard_complete(struct shard *, struct request *);
+
+static inline struct request **shard_active(const struct shard *s, unsigned worker, unsigned number)
+{
+    return &s->active[(size_t)worker * REQUEST_NUMBERS_MAX + number];
+}
+
+static inline struct spot shard_spot(const struct shard *s, uint64_t index)
+{
+    return store_spot(s->store, keyspace_key(&s->store->keyspace, s->number, index));
+}
+
+/* Every node holds a replica of every row. */
+static inline bool shard_is_full(const struct shard *s)
+{
+    return s->technique == LOCUS_FULL_REPLICATION;
+}
+
+/* Of an entry with a row of the greatest length. */
+static inline size_t shard_entry_bytes_max(const struct store *s)
+{
+    return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
+}
+
+/* Until when can what the entry brings about wait for a frame that goes there anyhow (wire.h)? 0: it cannot. */
+static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
+{
+    if (e->operation != WIRE_ENTRY || e->flags != WIRE_BEGIN || e->tag == 0 || s->settles > 0) return 0;
+    return s->now_ns + UINT64_C(1000) * (e->tag < WIRE_PATIENCE_US_MAX ? e->tag : WIRE_PATIENCE_US_MAX);
+}
+
+/* The present clock of a worker; 0 where there are no intents. */
+static inline locus_clock shard_clock(const struct shard *s, unsigned worker)
+{
+    return s->clock ? __atomic_load_n(s->clock[worker], __ATOMIC_RELAXED) : 0;
+}
+
+/* The roles must look at the key once more: one or several of enum record_woken (record.h). */
+void shard_wake(struct shard *, struct record *, unsigned roles);
+
+/* Release: who sees what was counted last sees what was counted before (shard_add_counters). */
+static inline void shard_count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);
+}
+
+/* Reads or writes a row that is here; waits for memory as handover.h says. */
+void shard_read(struct spot, float *values);
+void shard_write(struct shard *, struct spot, const float *values, enum row_change);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * parts.h - all parts of a shard, for tests that look inside.
+ */
+#ifndef LOCUS_TEST_COMMON_PARTS_H
+#define LOCUS_TEST_COMMON_PARTS_H
+
+#include "protocol/backlog.h"
+#include "protocol/handover.h"
+#include "protocol/holders.h"
+#include "protocol/intents.h"
+#include "protocol/location.h"
+#include "protocol/origin.h"
+#include "protocol/owner.h"
+#include "protocol/pacer.h"
+#include "protocol/replica.h"
+#include "protocol/round.h"
+#include "protocol/shard.h"
+#include "protocol/step.h"
+#include "protocol/trace.h"
+
+#endif
