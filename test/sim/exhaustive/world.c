@@ -1,6 +1,6 @@
 #include "world.h"
 
-#include "common/parts.h"
+#include "sim/parts.h"
 #include "arena.h"
 #include "sim/content.h"
 

@@ -14,7 +14,7 @@
 #ifndef LOCUS_SIM_PLATFORM_H
 #define LOCUS_SIM_PLATFORM_H
 
-#include "common/parts.h"
+#include "sim/parts.h"
 #include "sim/fibers.h"
 
 enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };

@@ -5,7 +5,7 @@
 #ifndef TEST_ACTORS_WORLD_H
 #define TEST_ACTORS_WORLD_H
 
-#include "common/parts.h"
+#include "sim/parts.h"
 
 enum { WORLD_NODES_MAX = 4, WORLD_WORKERS_MAX = 4, WORLD_FRAME_BYTES = 4096, WORLD_FRAMES_MAX = 256 };
 

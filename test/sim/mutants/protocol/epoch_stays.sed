@@ -1,4 +1,4 @@
 # file: src/protocol/handover.c
 # what: a row that moves keeps its epoch
 # by: exhaustive
-/^void relocation_give/,/^}/ s/standing->epoch + 1;/standing->epoch + (standing->epoch == 0);/
+/^void handover_give/,/^}/ s/standing->epoch + 1;/standing->epoch + (standing->epoch == 0);/

@@ -1,3 +1,3 @@
 # file: src/protocol/replica.c
 # what: the end of the last intent for a replica of which nothing else must be said is not told
-/^void entries_unwant/,/^}/ s/rounds_queue_entry(s, r, r->owner, ROUNDS_LAZY);/(void)0;/
+/^void replica_unwant/,/^}/ s/backlog_add_entry(s, r, r->owner, BACKLOG_LAZY);/(void)0;/

@@ -1,4 +1,4 @@
 # file: src/protocol/owner.c
 # what: localize takes a row away although other nodes hold replicas
 # by: exhaustive
-/^bool owner_lets_go/,/^}/ s/ && (!r || r->holders == 0) && .*;/;/
+/^static bool lets_go/,/^}/ s/ && (!r || r->holders == 0) && .*;/;/

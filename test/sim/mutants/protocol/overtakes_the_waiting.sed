@@ -1,3 +1,3 @@
 # file: src/protocol/origin.c
 # what: a request overtakes those that wait for the same key
-/^bool access_take_on/,/^}/ s/course = COURSE_WAIT;.*/(void)0;/
+/^bool origin_take_on/,/^}/ s/course = COURSE_WAIT;.*/(void)0;/

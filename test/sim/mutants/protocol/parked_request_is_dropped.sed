@@ -1,4 +1,4 @@
-# file: src/protocol/location.c
+# file: src/protocol/handover.c
 # what: of two requests that wait for a row the first is forgotten
 # by: exhaustive
-/^static .*park(struct/,/^}/ s/r->parked_last->next = p;/r->parked_first = p;/
+/^const .*park(struct/,/^}/ s/r->parked->last->next = p;/r->parked = p;/

@@ -1,4 +1,4 @@
-# file: src/protocol/origin.c
+# file: src/protocol/owner.c
 # what: a remote push is applied twice
 # by: exhaustive
 /^static void serve_write/,/^}/ s/shard_write(.*);/&\n    if (add) &/

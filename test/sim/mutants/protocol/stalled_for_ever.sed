@@ -1,3 +1,3 @@
 # file: src/protocol/shard.c
 # what: who waited for a window is not looked at again
-s/if (s->stalled) access_go_on(s);/(void)0;/
+s/origin_wake_stalled(s);/(void)0;/

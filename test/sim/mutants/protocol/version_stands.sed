@@ -1,4 +1,4 @@
-# file: src/protocol/owner.c
+# file: src/protocol/holders.c
 # what: a change does not raise the version
 # by: exhaustive
-/^static void note_word/,/^}/ s/r->version++;/(void)0;/
+/^void holders_note_word/,/^}/ s/r->version++;/(void)0;/

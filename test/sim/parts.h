@@ -1,8 +1,8 @@
 /*
  * parts.h - all parts of a shard, for tests that look inside.
  */
-#ifndef LOCUS_TEST_COMMON_PARTS_H
-#define LOCUS_TEST_COMMON_PARTS_H
+#ifndef LOCUS_TEST_SIM_PARTS_H
+#define LOCUS_TEST_SIM_PARTS_H
 
 #include "protocol/backlog.h"
 #include "protocol/handover.h"
