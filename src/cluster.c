@@ -5,10 +5,11 @@
 #include "base/error.h"
 #include "net/mesh.h"
 #include "net/mesh_listener.h"
-#include "net/rendezvous.h"
-#include "net/rendezvous_address.h"
+#include "membership/rendezvous.h"
+#include "membership/address.h"
 #include "net/secret.h"
 #include "net/uring.h"
+#include "operation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -296,6 +297,7 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .peer_timeout_s = c->peer_timeout_s,
             .place = c->plan->shard[s],
             .yields = cluster_shares_cores(c),
+            .completed = operation_request_done,
             .lost = lost_by_link,
             .context = c,
         };

@@ -3,7 +3,7 @@
 #include "environment.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "net/rendezvous.h"
+#include "membership/rendezvous.h"
 
 #include <errno.h>
 #include <math.h>

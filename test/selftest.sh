@@ -49,6 +49,23 @@ tsan() {
         'a_free_without_a_grace_period: exit status 66'
 }
 
+# Arrows that run up, from a header and from a source, and round; a part that stands nowhere; a name that is none.
+layers() {
+    local tree
+    tree=$(mktemp -d) || return
+    cp -r src "$tree"
+    echo '#include "protocol/shard.h"' >> "$tree/src/store/row.h"
+    echo '#include "worker.h"' >> "$tree/src/net/wire.c"
+    echo '#include "protocol/round.h"' >> "$tree/src/protocol/owner.c"
+    touch "$tree/src/worker.h" "$tree/src/base/nowhere.c"
+    rm "$tree/src/base/histogram.h"
+    scripts/layers.sh "$tree/src" > "$log" 2>&1
+    expect "layers: planted arrows are found" $? '^store/row.h includes protocol/shard.h' '^net/wire.c includes worker.h' \
+        '^protocol/owner.c includes protocol/round.h' '^base/nowhere stands on no line' '^base/histogram is on a line'
+    rm -rf "$tree"
+}
+layers
+
 leaks='^failed: planted/a_leak_is_seen' frees='^failed: planted/a_use_after_free_is_seen'
 for compiler in gcc clang; do
     if ! command -v $compiler > /dev/null; then

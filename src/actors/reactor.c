@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/uring.h"
-#include "operation.h"
 #include "store/yield.h"
 
 #include <errno.h>
@@ -26,7 +25,7 @@ struct inbox {
 struct reactor {
     /* The reactor's thread. */
     struct shard shard;
-    struct platform port;
+    struct platform platform;
     struct uring *uring;
     struct link **link; /* [nodes]; NULL for ourselves */
     struct outbox outbox;
@@ -38,6 +37,7 @@ struct reactor {
     struct pinning_place place;
     uint64_t goodbye_ns; /* when to stop waiting for goodbyes */
     uint64_t due_ns;     /* when the shard wants a turn */
+    void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
     pthread_t thread;
@@ -52,9 +52,9 @@ struct reactor {
     } shared __attribute__((aligned(64)));
 };
 
-/* The port: what the shard's actors ask of the world. */
+/* The platform: what the shard's actors ask of the world. */
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
 {
     struct reactor *r = context;
     /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has filled it in, it must
@@ -68,19 +68,18 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     return link_entry(r->link[peer], length);
 }
 
-static void port_complete(void *context, struct request *request, int rc)
+static void platform_complete(void *context, struct request *request, int rc)
 {
-    (void)context;
-    operation_request_done(request, rc);
+    ((struct reactor *)context)->completed(request, rc);
 }
 
-static uint64_t port_now_ns(void *context)
+static uint64_t platform_now_ns(void *context)
 {
     (void)context;
     return clock_now_ns();
 }
 
-static uint64_t port_cpu_ns(void *context)
+static uint64_t platform_cpu_ns(void *context)
 {
     (void)context;
     return clock_cpu_ns();
@@ -115,11 +114,11 @@ static void wake_for_marks(void *reactor);
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    const struct uring_events events = {r, on_frame, on_failed};
+    const struct link_events events = {r, on_frame, on_failed};
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return error_set(-ENOMEM, "no memory for a mailbox");
     const struct shard_config shard = {.store = c->store,
-                                       .platform = &r->port,
+                                       .platform = &r->platform,
                                        .technique = c->technique,
                                        .number = c->shard,
                                        .workers = c->workers,
@@ -159,9 +158,10 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .workers = c->workers,
                               .yields = c->yields,
                               .place = c->place,
+                              .completed = c->completed,
                               .lost = c->lost,
                               .context = c->context};
-        r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
+        r->platform = (struct platform){r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }

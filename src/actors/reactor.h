@@ -45,6 +45,8 @@ struct reactor_config {
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
+    /* A request of a worker is done, with 0 or a negative errno. From the reactor's thread; must not wait. */
+    void (*completed)(struct request *, int rc);
     /* A node was lost, as seen by a link. From the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;

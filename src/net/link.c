@@ -19,7 +19,7 @@ static_assert(LOST_TEXT_MAX % 8 == 0 && LOST_TEXT_MAX <= 512, "a body that wire_
 
 /* ---- what all links of a ring share ------------------------------------------------------------------------------ */
 
-void links_init(struct links *all, const struct uring_events *events, unsigned nodes, size_t entry_bytes_max,
+void links_init(struct links *all, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
                 double timeout_s)
 {
     size_t body_bytes = entry_bytes_max > LINK_FRAME_BYTES ? entry_bytes_max : LINK_FRAME_BYTES;

@@ -33,6 +33,19 @@ enum {
 
 struct link;
 
+/* What the links of a ring tell its owner, on the reactor's thread, from within uring_poll. */
+struct link_events {
+    void *context;
+    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body is valid until
+     * return. NULL, or what about it makes the link fail, in the words of wire.h: "an entry of no known operation". */
+    const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
+    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as known: the peer itself,
+     * or whom its WIRE_LOST named, a node of the cluster in any case. `reason` reads well behind "node N (host:port) ":
+     * "closed the connection", "was silent for 10 s", "sent a frame larger than agreed". Links that failed before are
+     * told of before. */
+    void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
+};
+
 /* Space for one entry with `length` floats in the frame under construction; of its header only `length` is set, the rest
  * is zeros. Valid until the next call on this link or of uring_submit. NULL: the link has failed (as it does when this entry is too many;
  * the owner is told in the next uring_poll) or ended, or we said goodbye. */

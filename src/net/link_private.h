@@ -15,7 +15,7 @@
 #ifndef LOCUS_NET_LINK_PRIVATE_H
 #define LOCUS_NET_LINK_PRIVATE_H
 
-#include "net/uring.h"
+#include "net/link.h"
 
 #include <sys/socket.h>
 
@@ -34,7 +34,7 @@ struct outgoing {
 
 /* What the links of one ring share. */
 struct links {
-    struct uring_events events;
+    struct link_events events;
     unsigned nodes;
     uint32_t view;      /* the cluster's, for the headers of frames */
     size_t frame_bytes; /* of the largest frame, header included */
@@ -82,7 +82,7 @@ struct link {
     struct msghdr message;
 };
 
-void links_init(struct links *, const struct uring_events *, unsigned nodes, size_t entry_bytes_max, double timeout_s);
+void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max, double timeout_s);
 void links_fini(struct links *);
 
 /* NULL: no memory; the descriptor is still the caller's. */
@@ -121,10 +121,5 @@ static inline void link_is_ready(struct link *l)
     l->next_ready = l->all->ready;
     l->all->ready = l;
 }
-
-/* uring_init() that leaves out the newest kernels' ways of setting up a ring; tests run on each of them. */
-enum { URING_SETUPS = 4 };
-int uring_open(struct uring **out, const struct uring_events *, unsigned nodes, size_t entry_bytes_max,
-               double peer_timeout_s, unsigned first_setup);
 
 #endif

@@ -15,6 +15,8 @@
 #ifndef LOCUS_NET_MESH_H
 #define LOCUS_NET_MESH_H
 
+#include "net/mesh_address.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +24,6 @@
 struct secret;
 
 enum {
-    MESH_ADDRESS_MAX = 64, /* "host:port", with its 0 */
     MESH_STRANGERS_MAX = 64,
     MESH_STRANGER_S = 5,
 };

@@ -1,7 +1,7 @@
 /*
  * mesh_address.h - "host:port" in text, as the system has it, by route and by interface.
  *
- * Callers   mesh.c, mesh_listener.c, rendezvous_address.c
+ * Callers   mesh.c, mesh_listener.c, address.c
  * Memory    the caller's; lists of the resolver are freed with freeaddrinfo()
  * Waiting   for the resolver, when the host is a name. mesh_address_route: for a name that is not known, too
  * Life      none
@@ -9,10 +9,12 @@
 #ifndef LOCUS_NET_MESH_ADDRESS_H
 #define LOCUS_NET_MESH_ADDRESS_H
 
-#include "net/mesh.h"
-
 #include <netdb.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
+
+enum { MESH_ADDRESS_MAX = 64 }; /* "host:port", with its 0 */
 
 struct mesh_address {
     struct sockaddr_storage as;

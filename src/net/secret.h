@@ -7,7 +7,7 @@
  * so that recording or reflecting one is of no use. The side that was connected to gives its proof last, to one that has
  * proved itself: strangers get nothing out of it. What passes behind the proofs is neither encrypted nor protected.
  *
- * Callers   cluster.c reads it; mesh.c, rendezvous.c and rendezvous_admission.c prove and check
+ * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
  * Memory    the caller's; secret_forget() wipes it
  * Waiting   never, but for the disk that has the file
  * Life      secret_read, any number of proofs on any threads, secret_forget

@@ -1,7 +1,8 @@
-#include "net/link_private.h"
+#include "net/uring.h"
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "net/link_private.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -132,7 +133,7 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
-int uring_open(struct uring **out, const struct uring_events *events, unsigned nodes, size_t entry_bytes_max,
+int uring_open(struct uring **out, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
                double peer_timeout_s, unsigned first_setup)
 {
     struct uring *u = calloc(1, sizeof *u);
@@ -154,7 +155,7 @@ int uring_open(struct uring **out, const struct uring_events *events, unsigned n
     return 0;
 }
 
-int uring_init(struct uring **out, const struct uring_events *events, unsigned nodes, size_t entry_bytes_max,
+int uring_init(struct uring **out, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
                double peer_timeout_s)
 {
     return uring_open(out, events, nodes, entry_bytes_max, peer_timeout_s, 0);

@@ -19,24 +19,15 @@
 
 struct uring;
 
-/* What a ring tells its owner, on the reactor's thread, from within uring_poll. */
-struct uring_events {
-    void *context;
-    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body is valid until
-     * return. NULL, or what about it makes the link fail, in the words of wire.h: "an entry of no known operation". */
-    const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
-    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as known: the peer itself,
-     * or whom its WIRE_LOST named, a node of the cluster in any case. `reason` reads well behind "node N (host:port) ":
-     * "closed the connection", "was silent for 10 s", "sent a frame larger than agreed". Links that failed before are
-     * told of before. */
-    void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
-};
-
 /* `nodes`: of the cluster; peers and culprits are below. `entry_bytes_max`: of the largest entry of any table. 0, or a
  * negative errno with the sentence in locus_error(): what was refused and which setting to change
  * (kernel.io_uring_disabled, ulimit -n, ulimit -l). */
-int uring_init(struct uring **out, const struct uring_events *, unsigned nodes, size_t entry_bytes_max,
+int uring_init(struct uring **out, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
                double peer_timeout_s);
+/* The same that leaves out the newest kernels' ways of setting up a ring; tests run on each of them. */
+enum { URING_SETUPS = 4 };
+int uring_open(struct uring **out, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
+               double peer_timeout_s, unsigned first_setup);
 /* Would that succeed, as far as the ring goes? For whoever wants to know before there are connections. */
 int uring_check(unsigned nodes);
 /* NULL is allowed. */

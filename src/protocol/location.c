@@ -22,7 +22,8 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
 {
     struct wire_entry half = *e;
     if (e->operation == WIRE_ENTRY) half.tag /= 2;
-    struct wire_entry *on = s->platform->entry(s->platform->context, to.owner, e->length, shard_can_wait_until(s, &half));
+    struct wire_entry *on =
+        s->platform->entry(s->platform->context, to.owner, e->length, shard_can_wait_until(s, &half));
     if (!on) return; /* that link has failed: the shard will be told */
     memcpy(on, e, wire_entry_bytes(e->length));
     on->tag = half.tag;

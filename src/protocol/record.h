@@ -85,8 +85,8 @@ struct holder {
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked && !r->told &&
-           !r->is_out && !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked && !r->told && !r->is_out &&
+           !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
 }
 
 /* What a shard knows of every key. Most keys that are wanted are here, and need no record. */

@@ -148,7 +148,8 @@ const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e
         say_round(s, peer, WIRE_ROUND_DONE, e->tag);
         return NULL;
     }
-    if (!s->backlog->peer[peer].is_under_way || e->tag != p->number) return "the acknowledgement of a round that is not under way";
+    if (!s->backlog->peer[peer].is_under_way || e->tag != p->number)
+        return "the acknowledgement of a round that is not under way";
     s->backlog->peer[peer].is_under_way = false;
     p->refreshes = false;
     p->ended_ns = s->now_ns;

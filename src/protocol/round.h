@@ -28,9 +28,9 @@ enum {
 };
 
 struct peer_round {
-    bool refreshes;    /* the one under way carries refreshes, or follows rows that went there */
-    uint32_t number;   /* of the last one */
-    uint64_t ended_ns; /* when the last one was acknowledged; 0: never */
+    bool refreshes;        /* the one under way carries refreshes, or follows rows that went there */
+    uint32_t number;       /* of the last one */
+    uint64_t ended_ns;     /* when the last one was acknowledged; 0: never */
     struct timing *timing; /* [workers] */
 };
 

@@ -54,8 +54,8 @@ struct shard {
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    uint64_t now_ns; /* when the last frame or request came, or the last turn began */
-    int failure;     /* 0, or why every request fails */
+    uint64_t now_ns;                 /* when the last frame or request came, or the last turn began */
+    int failure;                     /* 0, or why every request fails */
     struct records records;
     uint32_t woken_first, woken_last; /* records to be considered, in order: their numbers, 0: none */
     struct mover mover;
@@ -64,11 +64,11 @@ struct shard {
     /* The requests of our workers (origin.h). */
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t window_bytes;
-    size_t *asked_bytes;  /* [nodes] requests and their answers under way */
-    uint32_t stalled;     /* records with items that wait for a window: the first one's number, 0: none */
-    unsigned settles;     /* quiesce requests under way (round.h) */
-    size_t parked_bytes;  /* entries that wait for rows on their way here (handover.h) */
-    struct trace *trace;  /* NULL: nothing is traced. The reactor's */
+    size_t *asked_bytes; /* [nodes] requests and their answers under way */
+    uint32_t stalled;    /* records with items that wait for a window: the first one's number, 0: none */
+    unsigned settles;    /* quiesce requests under way (round.h) */
+    size_t parked_bytes; /* entries that wait for rows on their way here (handover.h) */
+    struct trace *trace; /* NULL: nothing is traced. The reactor's */
     uint64_t reclaim_ns, reclaim_pause_ns; /* when to look again for memory that no reader sees any more */
     /* Each belongs to the role of its name. */
     struct replicas *replicas;

@@ -8,7 +8,7 @@
 #include "team.h"
 
 #include "net/mesh.h"
-#include "net/rendezvous_hello.h"
+#include "membership/hello.h"
 #include "net/secret.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
 #include "input.h"
 
 #include "net/mesh_address.h"
-#include "net/rendezvous_address.h"
+#include "membership/address.h"
 
 static void resolve(const char *text, int flags)
 {

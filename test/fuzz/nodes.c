@@ -1,5 +1,6 @@
 #include "nodes.h"
 
+#include "protocol/intents.h"
 #include "protocol/shard.h"
 
 #include <errno.h>
@@ -230,7 +231,7 @@ static void signal_intent(struct node *n, unsigned worker)
         MUST(stream_add(n->stream[worker], start, end, start > now, index) == 0);
     }
     stream_publish(n->stream[worker]);
-    intents_published(&n->shard.intents, worker, start, now);
+    intents_published(n->shard.intents, worker, start, now);
 }
 
 /* Of a row that is here, a replica perhaps. */
@@ -490,7 +491,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     };
     MUST(store_open(&n->store, &store) == 0 && shard_init(&n->shard, &shard) == 0);
     for (unsigned w = 0; w < WORKERS && n->shard.clock; w++) {
-        n->stream[w] = stream_open(&n->shard.intents, w);
+        n->stream[w] = stream_open(n->shard.intents, w);
         MUST(n->stream[w]);
     }
 }

@@ -7,8 +7,8 @@
 #include "nng.h"
 
 #include "base/clock.h"
-#include "net/rendezvous_hello.h"
-#include "net/rendezvous_server.h"
+#include "membership/hello.h"
+#include "membership/server.h"
 #include "net/secret.h"
 
 enum { SIZE = 3, ACTIVE_MAX = 8, BURST_MAX = 90, MEETINGS_MAX = 80, CROWDS_MAX = 3, STEPS_MAX = 400 };

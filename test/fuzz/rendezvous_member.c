@@ -5,7 +5,7 @@
 #include "input.h"
 #include "nng.h"
 
-#include "net/rendezvous_hello.h"
+#include "membership/hello.h"
 #include "net/secret.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Bodies of messages of the rendezvous as their readers take them, and a hello compared with ours. */
 #include "input.h"
 
-#include "net/rendezvous_hello.h"
+#include "membership/hello.h"
 
 static const struct locus_table tables[] = {
     {.name = "entities", .rows = 1000, .length = 8},

@@ -1,6 +1,6 @@
 /* A cluster that loses a node, as those see it who ask. */
 #include "cluster.h"
-#include "net/nodes.h"
+#include "membership/nodes.h"
 #include "test.h"
 
 #include <errno.h>

@@ -615,7 +615,8 @@ static const char *check_rest(const struct sight *s)
         if (world.call[i].state != CALL_DONE) return "nothing more can happen, and a call is not done";
     for (unsigned n = 0; n < NODES; n++) {
         if (remembers(n)) return "at rest a node remembers something of the key";
-        if (world.node[n].shard.replicas->awaited || world.node[n].shard.backlog->waiting) return "at rest a round waits";
+        if (world.node[n].shard.replicas->awaited || world.node[n].shard.backlog->waiting)
+            return "at rest a round waits";
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
@@ -676,7 +677,8 @@ static void put_rounds(const struct shard *s)
         const struct peer_backlog *p = &s->backlog->peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
             (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 | (uint64_t)p->goes_on << 13 |
-            (uint64_t)s->rounds->peer[peer].refreshes << 14 | (uint64_t)p->owes << 15 | s->replicas->source[peer].replicas << 16);
+            (uint64_t)s->rounds->peer[peer].refreshes << 14 | (uint64_t)p->owes << 15 |
+            s->replicas->source[peer].replicas << 16);
     }
 }
 

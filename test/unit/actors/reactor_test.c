@@ -67,6 +67,7 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
                                      .peer_timeout_s = 30,
                                      .place = {PINNING_NONE, PINNING_NONE},
                                      .yields = true,
+                                     .completed = operation_request_done,
                                      .lost = on_lost,
                                      .context = n};
     CHECK_EQ(reactor_open(&c, &n->reactor), 0);
@@ -142,6 +143,7 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
                                          .fd = fds,
                                          .peer_timeout_s = 30,
                                          .place = {PINNING_NONE, PINNING_NONE},
+                                         .completed = operation_request_done,
                                          .lost = on_lost};
         rlim_t before = s == 1 ? allow_descriptors((rlim_t)fd[0]) : 0;
         CHECK_EQ(reactor_open(&c, &reactor[s]), s == 1 ? -EMFILE : 0);

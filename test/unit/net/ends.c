@@ -87,7 +87,7 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
 void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup)
 {
     *e = (struct end){0};
-    const struct uring_events events = {e, end_on_frame, end_on_failed};
+    const struct link_events events = {e, end_on_frame, end_on_failed};
     if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup)) SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "locus.h"
-#include "net/late_name.h"
+#include "membership/late_name.h"
 #include "net/mesh.h"
 #include "net/mesh_listener.h"
 #include "net/secret.h"

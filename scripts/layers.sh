@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Do the arrows go one way? Reads what the sources of a tree include, and names each arrow that does not lead to an earlier
+# line of its LAYERS, each part that stands on no line, and each name on a line that is no part.
+#
+#     scripts/layers.sh [FOLDER]    src
+set -u
+root=${1:-src}
+[ -f "$root/LAYERS" ] || { echo "$root/LAYERS is missing" >&2; exit 2; }
+cd "$root" || exit 2
+
+# One line an arrow: who includes, whom.
+arrows() { find . -name '*.[ch]' | sort | xargs grep -oHE '^#include "[^"]+"' | sed -E 's/^(\.\/)?([^:]+):#include "(.*)"/\2 \3/'; }
+files() { find . -name '*.[ch]' | sed 's/^\.\///' | sort; }
+
+{ sed 's/^/L /' LAYERS; files | sed 's/^/F /'; arrows | sed 's/^/A /'; } | awk '
+    function part(file) { sub(/(_private)?\.[ch]$/, "", file); return file }
+    function wrong(text) { print text; faults++ }
+    $1 == "L" {
+        if (NF < 3 || $2 ~ /^#/) next
+        line++
+        for (i = 3; i <= NF; i++) {
+            name = ($2 == "." ? "" : $2 "/") $i
+            if (name in layer) wrong(name " stands on two lines of LAYERS")
+            layer[name] = line
+        }
+    }
+    $1 == "F" { exists[part($2)] = 1 }
+    $1 == "A" {
+        from = part($2); to = part($3); seen++
+        if ($3 == "locus.h" || from == to) next
+        if (!(to in layer)) { wrong($2 " includes " $3 ", which is no part of LAYERS"); next }
+        if (from in layer && layer[to] >= layer[from]) wrong($2 " includes " $3 ", which does not stand on an earlier line")
+    }
+    END {
+        for (name in exists) if (!(name in layer)) wrong(name " stands on no line of LAYERS")
+        for (name in layer) if (!(name in exists)) wrong(name " is on a line of LAYERS, and there is no such part")
+        if (!seen) wrong("no source includes anything: this is not the tree")
+        if (faults) exit 1
+        printf "  OK    %d parts, %d arrows, %d layers\n", length(exists), seen, line
+    }'

@@ -1,0 +1,210 @@
+#include "membership/acceptor.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t HELLO_PATIENCE_NS = RENDEZVOUS_HELLO_PATIENCE_S * SECOND_NS;
+static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS; /* for an earlier rank 0's port to become free */
+static const uint64_t PORT_RETRY_NS = 10000000;
+static const uint64_t ACCEPT_PAUSE_NS = 50000000; /* after accepting has failed: no descriptors, say */
+static const uint64_t BEHIND_PAUSE_NS = 2000000;  /* while descriptors wait to be closed, in all ... */
+static const uint64_t BEHIND_MAX_NS = SECOND_NS;  /* ... at most so long */
+enum { BEHIND_DESCRIPTORS = 32 };
+
+/* ---- accepting ---- */
+
+/* Makes room for one more: who has been silent for longest must go, before those that have said something. */
+static void limit_strangers(struct rendezvous_door *d)
+{
+    struct rendezvous_channel *oldest = NULL;
+    unsigned strangers = 0;
+    for (struct rendezvous_channel *c = d->hub->last; c; c = c->previous) {
+        if (c->rank >= 0 || c->is_closed) continue;
+        strangers++;
+        if (!oldest || !c->is_challenged || oldest->is_challenged) oldest = c;
+    }
+    if (strangers >= RENDEZVOUS_STRANGERS_MAX + d->members) rendezvous_channel_close(oldest);
+}
+
+static unsigned channels_max(const struct rendezvous_door *d)
+{
+    return 2 * (RENDEZVOUS_STRANGERS_MAX + d->members);
+}
+
+/* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
+static int lowest_descriptor(void)
+{
+    int fd = eventfd(0, EFD_CLOEXEC);
+    if (fd >= 0) close(fd);
+    return fd;
+}
+
+/* nng closes a descriptor some time after the connection was freed, one by one, and on a busy machine falls behind
+ * strangers that come and go: they would use up the descriptors of the process. When it does not get better, the
+ * descriptors are the application's. */
+static bool is_behind(struct rendezvous_door *d, uint64_t now_ns)
+{
+    int fd = lowest_descriptor();
+    bool is_high = fd > d->usual_descriptor + (int)d->hub->channels + BEHIND_DESCRIPTORS;
+    if (!is_high) {
+        d->behind_since_ns = 0;
+        return false;
+    }
+    if (d->behind_since_ns == 0) d->behind_since_ns = now_ns;
+    if (now_ns - d->behind_since_ns < BEHIND_MAX_NS) return true;
+    d->usual_descriptor = fd;
+    d->behind_since_ns = 0;
+    return false;
+}
+
+/* Not before those that end have ended: else a flood of strangers would fill the memory faster than it is freed. */
+static void accept_next(struct rendezvous_door *d)
+{
+    uint64_t now_ns = clock_now_ns();
+    d->accept_ns = 0;
+    if (!d->listener || d->is_accepting || d->hub->channels >= channels_max(d)) return;
+    if (is_behind(d, now_ns)) {
+        d->accept_ns = now_ns + BEHIND_PAUSE_NS;
+        return;
+    }
+    d->is_accepting = true;
+    nng_stream_listener_accept(d->listener, d->accepting);
+}
+
+static void take_stranger(struct rendezvous_door *d, nng_stream *stream)
+{
+    if (d->listener) limit_strangers(d);
+    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_PATIENCE_NS)) return;
+    nng_stream_close(stream);
+    nng_stream_free(stream);
+}
+
+static void on_accepted(void *context)
+{
+    struct rendezvous_door *d = context;
+    rendezvous_hub_lock(d->hub);
+    d->is_accepting = false;
+    int result = nng_aio_result(d->accepting);
+    if (result == 0) take_stranger(d, nng_aio_get_output(d->accepting, 0));
+    if (result == NNG_ENOFILES) d->lacks_descriptors = true;
+    if (result == 0)
+        accept_next(d);
+    else
+        d->accept_ns = clock_now_ns() + ACCEPT_PAUSE_NS;
+    if (d->accept_ns) rendezvous_hub_note(d->hub);
+    rendezvous_hub_unlock(d->hub);
+}
+
+uint64_t rendezvous_door_tick(struct rendezvous_door *d, uint64_t now_ns)
+{
+    if (now_ns >= d->accept_ns) accept_next(d);
+    return d->accept_ns ? d->accept_ns : RENDEZVOUS_NEVER;
+}
+
+/* ---- listening ---- */
+
+static int listening_failed(const char *shown, int result)
+{
+    const char *what = "rank 0 cannot listen at the rendezvous";
+    switch (result) {
+    case NNG_EADDRINUSE:
+        return error_set(-EADDRINUSE,
+                         "%s %.300s: the port is taken, by another program or by a cluster that still runs: end it, or "
+                         "choose another port",
+                         what, shown);
+    case NNG_EADDRINVAL:
+        return error_set(-EINVAL,
+                         "%s %.300s: this machine has no such address: give an address of the machine of rank 0", what,
+                         shown);
+    case NNG_EPERM: return error_set(-EACCES, "%s %.300s: it is not permitted: choose a port above 1023", what, shown);
+    case NNG_ENOFILES: return error_set(-EMFILE, "%s %.300s: no descriptors are left: raise `ulimit -n`", what, shown);
+    default: return error_set(-EIO, "%s %.300s: %s", what, shown, nng_strerror(result));
+    }
+}
+
+static int not_on_loopback(const char *shown)
+{
+    return error_set(-EACCES,
+                     "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
+                     ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
+                     shown);
+}
+
+static int listen_at(struct rendezvous_door *d, const char *url)
+{
+    nng_stream_listener *l;
+    int result = nng_stream_listener_alloc(&l, url);
+    if (result) return result;
+    /* nng's own default for streams is to let small messages wait for acknowledgements of earlier ones. */
+    result = nng_stream_listener_set_bool(l, NNG_OPT_TCP_NODELAY, true);
+    if (result == 0) result = nng_stream_listener_listen(l);
+    if (result == 0)
+        d->listener = l;
+    else
+        nng_stream_listener_free(l);
+    return result;
+}
+
+static int listen_at_any(struct rendezvous_door *d, const struct rendezvous_address *a)
+{
+    int result = NNG_EADDRINVAL;
+    for (unsigned i = 0; i < a->urls; i++) {
+        result = listen_at(d, a->url[i]);
+        if (result == 0 || result == NNG_EADDRINUSE) return result;
+    }
+    return result;
+}
+
+static int start_listening(struct rendezvous_door *d, const struct rendezvous_address *a, uint64_t deadline_ns)
+{
+    const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
+    uint64_t until_ns = clock_now_ns() + PORT_PATIENCE_NS;
+    if (until_ns > deadline_ns) until_ns = deadline_ns;
+    int result = listen_at_any(d, a);
+    while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
+        nanosleep(&pause, NULL);
+        result = listen_at_any(d, a);
+    }
+    return result ? listening_failed(a->shown, result) : 0;
+}
+
+/* ---- life ---- */
+
+int rendezvous_door_init(struct rendezvous_door *d, struct rendezvous_hub *hub, unsigned members)
+{
+    d->hub = hub;
+    d->members = members;
+    return nng_aio_alloc(&d->accepting, on_accepted, d) ? -ENOMEM : 0;
+}
+
+int rendezvous_door_open(struct rendezvous_door *d, const struct rendezvous_address *a, bool loopback_only,
+                         uint64_t deadline_ns)
+{
+    struct rendezvous_address allowed = *a;
+    if (loopback_only && !rendezvous_address_keep_loopback(&allowed)) return not_on_loopback(a->shown);
+    int rc = start_listening(d, &allowed, deadline_ns);
+    d->usual_descriptor = lowest_descriptor();
+    return rc;
+}
+
+void rendezvous_door_close(struct rendezvous_door *d)
+{
+    if (!d->listener) return;
+    nng_stream_listener_close(d->listener);
+    nng_stream_listener_free(d->listener); /* returns when the descriptor is closed */
+    d->listener = NULL;
+}
+
+void rendezvous_door_stop(struct rendezvous_door *d)
+{
+    nng_aio_stop(d->accepting);
+}
+
+void rendezvous_door_fini(struct rendezvous_door *d)
+{
+    nng_aio_free(d->accepting);
+}

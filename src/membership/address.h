@@ -1,0 +1,32 @@
+/*
+ * address.h - "host:port" of a rendezvous, and the addresses behind a host's name.
+ *
+ * Callers   rendezvous.c
+ * Memory    the caller's
+ * Waiting   rendezvous_address_resolve, when the host is a name: as long as the system's resolver does (resolv.conf)
+ * Life      none
+ */
+#ifndef LOCUS_MEMBERSHIP_ADDRESS_H
+#define LOCUS_MEMBERSHIP_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RENDEZVOUS_URLS_MAX = 8, RENDEZVOUS_HOST_MAX = 256, RENDEZVOUS_SHOWN_MAX = 320 };
+
+struct rendezvous_address {
+    char host[RENDEZVOUS_HOST_MAX], port[8];
+    char shown[RENDEZVOUS_SHOWN_MAX]; /* as it was written; behind a name, once resolved, its address */
+    unsigned urls;
+    char url[RENDEZVOUS_URLS_MAX][80]; /* "tcp://127.0.0.1:7777", all that the name stands for */
+    bool is_loopback[RENDEZVOUS_URLS_MAX];
+};
+
+/* "host:port" or "[IPv6]:port". -EINVAL with the sentence in locus_error(). */
+int rendezvous_address_parse(struct rendezvous_address *, const char *text);
+/* Fills in the addresses. With the sentence: -ENOENT, the name is not known (yet); -EAGAIN, the resolver does not answer. */
+int rendezvous_address_resolve(struct rendezvous_address *);
+/* Leaves the addresses on loopback. false: there are none. */
+bool rendezvous_address_keep_loopback(struct rendezvous_address *);
+
+#endif

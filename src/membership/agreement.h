@@ -1,0 +1,51 @@
+/*
+ * agreement.h - what a node brings to a cluster, and what all have agreed on when they have joined.
+ *
+ * Callers   all of src/membership, and who joins
+ * Memory    the caller's; the addresses belong to the rendezvous
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_MEMBERSHIP_AGREEMENT_H
+#define LOCUS_MEMBERSHIP_AGREEMENT_H
+
+#include "locus.h"
+
+struct secret;
+
+enum {
+    RENDEZVOUS_NODES_MAX = 4096,
+    RENDEZVOUS_ADDRESS_MAX = 64, /* "host:port" of a data port, with its 0 */
+    RENDEZVOUS_MESSAGE_MAX = 1 << 20,
+};
+
+struct rendezvous_config {
+    int rank, size;                   /* size at least 2 */
+    const char *address;              /* "host:port" of rank 0's rendezvous */
+    const char *data_address;         /* of this node, "host:port" */
+    const struct locus_table *tables; /* must be equal on all nodes: names, rows, lengths, flags */
+    size_t table_count;
+    int technique;
+    bool act_immediately;
+    unsigned shards;  /* 0: rank 0's choice */
+    unsigned choice;  /* what rank 0 chooses when its own `shards` is 0 */
+    unsigned workers; /* of this node; may differ */
+    double join_timeout_s, peer_timeout_s;
+    const struct secret *secret; /* of the cluster; NULL: none */
+    bool loopback_only;          /* rank 0 listens at no other address */
+    /* A member was lost: its rank and the reason, which reads well behind "node N (host:port) ". Called once at most,
+     * after a successful join only, from a thread of the rendezvous; must not wait and must not call back. */
+    void (*lost)(void *context, int rank, const char *reason);
+    void *context;
+};
+
+/* What all agreed on. */
+struct rendezvous_cluster {
+    uint64_t id; /* never 0 */
+    unsigned shards;
+    double peer_timeout_s;                   /* the shortest of all: a node that one of them gives up is lost for all */
+    char (*address)[RENDEZVOUS_ADDRESS_MAX]; /* [size], of the data ports; belongs to the rendezvous */
+    unsigned *workers;                       /* [size] */
+};
+
+#endif

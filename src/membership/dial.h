@@ -1,0 +1,18 @@
+/*
+ * dial.h - one attempt to connect to rank 0.
+ *
+ * Callers   rendezvous.c, without a lock
+ * Memory    none that outlives the call but the stream
+ * Waiting   until the connection stands or is refused, or for `patience_ns`
+ * Life      none
+ */
+#ifndef LOCUS_MEMBERSHIP_DIAL_H
+#define LOCUS_MEMBERSHIP_DIAL_H
+
+#include <nng/nng.h>
+#include <stdint.h>
+
+/* `url`: "tcp://127.0.0.1:7777". 0, and the stream is the caller's; or an error of nng. */
+int rendezvous_dial(const char *url, uint64_t patience_ns, nng_stream **stream);
+
+#endif

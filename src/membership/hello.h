@@ -1,0 +1,44 @@
+/*
+ * hello.h - what a node tells when it comes: who it is, and its configuration, which must be equal on all
+ * nodes.
+ *
+ * Callers   rendezvous.c writes it, admission.c reads and compares it
+ * Memory    a hello that was read points into the message
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_MEMBERSHIP_HELLO_H
+#define LOCUS_MEMBERSHIP_HELLO_H
+
+#include "membership/agreement.h"
+#include "membership/message.h"
+
+struct rendezvous_hello {
+    unsigned rank, size;
+    unsigned peer_timeout_ms;
+    unsigned join_timeout_ms; /* as configured, for the sentence */
+    unsigned patience_ms;     /* that is left of it */
+    char address[RENDEZVOUS_ADDRESS_MAX];
+    unsigned workers;
+    unsigned technique;
+    bool act_immediately;
+    unsigned shards; /* 0: any */
+    bool has_secret; /* knows one, which need not be the cluster's */
+    unsigned table_count;
+    struct rendezvous_reader tables;
+};
+
+/* NULL: no memory, or names of tables that are too long. */
+struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *, unsigned patience_ms);
+
+/* Rank and size alone, of whatever protocol version. */
+bool rendezvous_hello_read_rank(struct rendezvous_hello *, const void *body, size_t bytes);
+/* false: this cannot have been written by rendezvous_hello_write(). */
+bool rendezvous_hello_read(struct rendezvous_hello *, const void *body, size_t bytes);
+
+/* Is there anything in which they must be equal and are not? Then the sentence about the first such thing. `shards`:
+ * what rank 0 has decided. */
+bool rendezvous_hello_differs(const struct rendezvous_hello *theirs, const struct rendezvous_hello *ours,
+                              unsigned shards, char *sentence, size_t room);
+
+#endif

@@ -1,0 +1,525 @@
+#include "membership/hub.h"
+
+#include "base/error.h"
+#include "membership/agreement.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECEIVE_BYTES = 1024 }; /* room for all but a hello or a start with many tables or nodes */
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t BEAT_MIN_NS = 5000000; /* however short a timeout a peer tells */
+
+/* ---- the lock ---- */
+
+void rendezvous_hub_lock(struct rendezvous_hub *h)
+{
+    pthread_mutex_lock(&h->mutex);
+}
+
+void rendezvous_hub_unlock(struct rendezvous_hub *h)
+{
+    pthread_mutex_unlock(&h->mutex);
+}
+
+static bool wait_until(struct rendezvous_hub *h, pthread_cond_t *condition, uint64_t until_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS), .tv_nsec = (long)(until_ns % SECOND_NS)};
+    return pthread_cond_timedwait(condition, &h->mutex, &until) != ETIMEDOUT;
+}
+
+bool rendezvous_hub_wait(struct rendezvous_hub *h, uint64_t until_ns)
+{
+    return wait_until(h, &h->changed, until_ns);
+}
+
+void rendezvous_hub_announce(struct rendezvous_hub *h)
+{
+    pthread_cond_broadcast(&h->changed);
+}
+
+void rendezvous_hub_note(struct rendezvous_hub *h)
+{
+    h->is_noted = true;
+    pthread_cond_broadcast(&h->changed);
+    pthread_cond_signal(&h->wake);
+}
+
+/* ---- the end of a channel ---- */
+
+static void drop_queue(struct rendezvous_channel *c)
+{
+    for (; c->queued > 0; c->queued--) {
+        rendezvous_message_let_go(c->queue[c->queue_first]);
+        c->queue_first = (c->queue_first + 1) % RENDEZVOUS_QUEUE_MAX;
+    }
+}
+
+/* nng ends what it has under way, and its callbacks follow. The thread gives the memory back when they have. */
+void rendezvous_channel_close(struct rendezvous_channel *c)
+{
+    if (c->is_closed) return;
+    c->is_closed = true;
+    nng_stream_close(c->stream);
+    rendezvous_hub_note(c->hub);
+}
+
+void rendezvous_channel_finish(struct rendezvous_channel *c, uint64_t patience_ns)
+{
+    if (c->is_closed) return;
+    c->is_finished = true;
+    c->deadline_ns = clock_now_ns() + patience_ns;
+    rendezvous_hub_note(c->hub);
+}
+
+static void fail(struct rendezvous_channel *c, int rc, const char *reason)
+{
+    if (c->is_closed) return;
+    rendezvous_channel_close(c);
+    if (!c->is_finished) c->hub->events->ended(c->hub->context, c, rc, reason);
+}
+
+static void fail_by_nng(struct rendezvous_channel *c, int result)
+{
+    char reason[RENDEZVOUS_TEXT_MAX];
+    bool closed = result == NNG_ECLOSED || result == NNG_ECONNSHUT || result == NNG_ECONNRESET;
+    snprintf(reason, sizeof reason, "lost its connection: %s", nng_strerror(result));
+    fail(c, result == NNG_ENOMEM ? -ENOMEM : -ECONNRESET, closed ? "closed the connection" : reason);
+}
+
+static void fail_by_silence(struct rendezvous_channel *c)
+{
+    char reason[RENDEZVOUS_TEXT_MAX];
+    snprintf(reason, sizeof reason, "was silent for %g s", (double)c->hub->timeout_ns / 1e9);
+    fail(c, -ETIMEDOUT, reason);
+}
+
+static void free_channel(struct rendezvous_channel *c)
+{
+    nng_aio_free(c->receiving);
+    nng_aio_free(c->sending);
+    nng_stream_free(c->stream);
+    free(c->received);
+    free(c);
+}
+
+static bool is_over(const struct rendezvous_channel *c)
+{
+    return c->is_closed && !c->is_receiving && !c->is_sending;
+}
+
+static void unlink_channel(struct rendezvous_channel *c)
+{
+    struct rendezvous_hub *h = c->hub;
+    *(c->previous ? &c->previous->next : &h->first) = c->next;
+    *(c->next ? &c->next->previous : &h->last) = c->previous;
+}
+
+/* Waits for callbacks that are about to return, therefore without the lock. true: the lock was released. */
+static bool free_what_is_over(struct rendezvous_hub *h)
+{
+    struct rendezvous_channel *over = NULL;
+    unsigned count = 0;
+    for (struct rendezvous_channel *c = h->first, *next; c; c = next) {
+        next = c->next;
+        if (!is_over(c)) continue;
+        unlink_channel(c);
+        drop_queue(c);
+        c->next = over;
+        over = c;
+        count++;
+    }
+    if (!over) return false;
+    rendezvous_hub_unlock(h);
+    while (over) {
+        struct rendezvous_channel *c = over;
+        over = c->next;
+        free_channel(c);
+    }
+    rendezvous_hub_lock(h);
+    h->channels -= count;
+    pthread_cond_broadcast(&h->changed);
+    return true;
+}
+
+/* ---- receiving ---- */
+
+static void receive(struct rendezvous_channel *c)
+{
+    nng_iov rest = {.iov_buf = c->received + c->have, .iov_len = c->room - c->have};
+    nng_aio_set_iov(c->receiving, 1, &rest); /* cannot fail with one piece */
+    c->is_receiving = true;
+    nng_stream_recv(c->stream, c->receiving);
+}
+
+static bool resize(struct rendezvous_channel *c, size_t room)
+{
+    unsigned char *received = realloc(c->received, room);
+    if (!received) return false;
+    c->received = received;
+    c->room = room;
+    return true;
+}
+
+/* Room for the rest of a long message; back to little when it is done. */
+static void adapt_room(struct rendezvous_channel *c, size_t wanted)
+{
+    if (c->is_closed || (wanted <= c->room && (c->room == RECEIVE_BYTES || c->have > 0))) return;
+    if (!resize(c, wanted > RECEIVE_BYTES ? wanted : RECEIVE_BYTES))
+        fail(c, -ENOMEM, "sent more than there is memory for");
+}
+
+static bool is_heartbeat(const struct rendezvous_header *h)
+{
+    return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
+}
+
+/* Before heartbeats are expected they are a message like any other: a stranger has no time to win by them. */
+static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header, const void *body)
+{
+    if (!c->beat_ns || !is_heartbeat(header)) c->hub->events->message(c->hub->context, c, header, body);
+}
+
+static size_t message_max(const struct rendezvous_channel *c)
+{
+    return c->rank < 0 ? c->hub->stranger_bytes_max : RENDEZVOUS_MESSAGE_MAX;
+}
+
+/* Hands up the messages that are whole. Returns the bytes of the next one, as far as known. */
+static size_t take_messages(struct rendezvous_channel *c)
+{
+    size_t at = 0, wanted = RENDEZVOUS_HEADER_BYTES;
+    while (!c->is_closed && !c->is_finished && c->have - at >= RENDEZVOUS_HEADER_BYTES) {
+        struct rendezvous_header header = rendezvous_header(c->received + at);
+        bool sound = header.magic == RENDEZVOUS_MAGIC && header.length <= message_max(c) - RENDEZVOUS_HEADER_BYTES;
+        if (!sound) {
+            fail(c, -EPROTO, "sent what is no message of a rendezvous");
+            break;
+        }
+        wanted = RENDEZVOUS_HEADER_BYTES + header.length;
+        if (c->have - at < wanted) break;
+        deliver(c, &header, c->received + at + RENDEZVOUS_HEADER_BYTES);
+        at += wanted;
+        wanted = RENDEZVOUS_HEADER_BYTES;
+    }
+    if (c->is_finished) at = c->have;
+    c->have -= at;
+    memmove(c->received, c->received + at, c->have);
+    return wanted;
+}
+
+static void on_received(void *argument)
+{
+    struct rendezvous_channel *c = argument;
+    struct rendezvous_hub *h = c->hub;
+    rendezvous_hub_lock(h);
+    c->is_receiving = false;
+    int result = nng_aio_result(c->receiving);
+    if (!c->is_closed && result == 0) {
+        c->heard_ns = clock_now_ns();
+        c->have += nng_aio_count(c->receiving);
+        adapt_room(c, take_messages(c));
+    } else {
+        fail_by_nng(c, result);
+    }
+    if (c->is_closed)
+        rendezvous_hub_note(h);
+    else
+        receive(c);
+    rendezvous_hub_unlock(h);
+}
+
+/* ---- sending ---- */
+
+static void send_next(struct rendezvous_channel *c)
+{
+    const struct rendezvous_message *m = c->queue[c->queue_first];
+    nng_iov rest = {.iov_buf = m->data + c->sent, .iov_len = m->bytes - c->sent};
+    nng_aio_set_iov(c->sending, 1, &rest);
+    c->is_sending = true;
+    nng_stream_send(c->stream, c->sending);
+}
+
+static void count_sent(struct rendezvous_channel *c, size_t bytes)
+{
+    c->sent += bytes;
+    if (c->sent < c->queue[c->queue_first]->bytes) return;
+    rendezvous_message_let_go(c->queue[c->queue_first]);
+    c->queue_first = (c->queue_first + 1) % RENDEZVOUS_QUEUE_MAX;
+    c->queued--;
+    c->sent = 0;
+}
+
+static void on_sent(void *argument)
+{
+    struct rendezvous_channel *c = argument;
+    struct rendezvous_hub *h = c->hub;
+    rendezvous_hub_lock(h);
+    c->is_sending = false;
+    int result = nng_aio_result(c->sending);
+    if (!c->is_closed && result == 0) {
+        count_sent(c, nng_aio_count(c->sending));
+        if (c->queued > 0) send_next(c);
+    } else {
+        fail_by_nng(c, result);
+    }
+    if (c->is_closed) rendezvous_hub_note(h);
+    rendezvous_hub_unlock(h);
+}
+
+/* Told by the thread: the owner may be in the middle of sending to many. */
+static void fail_later(struct rendezvous_channel *c, int rc, const char *reason)
+{
+    c->failure = rc;
+    c->failure_reason = reason;
+    rendezvous_hub_note(c->hub);
+}
+
+void rendezvous_channel_send(struct rendezvous_channel *c, struct rendezvous_message *m)
+{
+    if (c->is_closed || c->is_finished || c->failure) {
+        rendezvous_message_let_go(m);
+    } else if (!m) {
+        fail_later(c, -ENOMEM, "could not be sent a message: no memory");
+    } else if (c->queued == RENDEZVOUS_QUEUE_MAX) {
+        rendezvous_message_let_go(m);
+        fail_later(c, -ENOBUFS, "does not read what it is sent");
+    } else {
+        c->queue[(c->queue_first + c->queued++) % RENDEZVOUS_QUEUE_MAX] = m;
+        c->spoke_ns = clock_now_ns();
+        if (!c->is_sending) send_next(c);
+    }
+}
+
+/* ---- a new channel ---- */
+
+struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng_stream *stream, uint64_t deadline_ns)
+{
+    struct rendezvous_channel *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    bool ok = resize(c, RECEIVE_BYTES) && nng_aio_alloc(&c->receiving, on_received, c) == 0 &&
+              nng_aio_alloc(&c->sending, on_sent, c) == 0;
+    if (!ok || h->stopping) {
+        nng_aio_free(c->receiving);
+        nng_aio_free(c->sending);
+        free(c->received);
+        free(c);
+        return NULL;
+    }
+    c->hub = h;
+    c->stream = stream;
+    c->rank = -1;
+    c->deadline_ns = deadline_ns;
+    c->heard_ns = c->spoke_ns = clock_now_ns();
+    c->previous = h->last;
+    *(h->last ? &h->last->next : &h->first) = c;
+    h->last = c;
+    h->channels++;
+    rendezvous_hub_note(h);
+    receive(c);
+    return c;
+}
+
+static uint64_t beat_for(uint64_t timeout_ns)
+{
+    uint64_t beat_ns = timeout_ns / 4;
+    if (beat_ns > SECOND_NS) beat_ns = SECOND_NS;
+    return beat_ns < BEAT_MIN_NS ? BEAT_MIN_NS : beat_ns;
+}
+
+void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeout_ms)
+{
+    uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
+    c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
+    c->deadline_ns = 0;
+    rendezvous_hub_note(c->hub);
+}
+
+void rendezvous_hub_agree(struct rendezvous_hub *h, unsigned peer_timeout_ms)
+{
+    uint64_t now_ns = clock_now_ns();
+    h->timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
+    for (struct rendezvous_channel *c = h->first; c; c = c->next) {
+        if (!c->beat_ns) continue;
+        c->beat_ns = beat_for(h->timeout_ns);
+        c->heard_ns = now_ns; /* until now the peer did not know that it has to speak so often */
+    }
+    rendezvous_hub_note(h);
+}
+
+void rendezvous_channel_show_peer(const struct rendezvous_channel *c, char text[RENDEZVOUS_PEER_BYTES])
+{
+    nng_sockaddr a;
+    char host[INET6_ADDRSTRLEN] = "";
+    snprintf(text, RENDEZVOUS_PEER_BYTES, "unknown address");
+    if (nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a)) return;
+    if (a.s_family == NNG_AF_INET && inet_ntop(AF_INET, &a.s_in.sa_addr, host, sizeof host))
+        snprintf(text, RENDEZVOUS_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
+    if (a.s_family == NNG_AF_INET6 && inet_ntop(AF_INET6, a.s_in6.sa_addr, host, sizeof host))
+        snprintf(text, RENDEZVOUS_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
+}
+
+/* ---- the thread ---- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void notice_absence(struct rendezvous_hub *h, uint64_t now_ns)
+{
+    uint64_t late_ns = now_ns > h->due_ns ? now_ns - h->due_ns : 0;
+    if (late_ns < h->timeout_ns / 4) return;
+    for (struct rendezvous_channel *c = h->first; c; c = c->next) c->heard_ns = now_ns;
+    h->absence_ns = late_ns;
+    h->absence_end_ns = now_ns;
+}
+
+uint64_t rendezvous_hub_absence(const struct rendezvous_hub *h)
+{
+    uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
+    /* The thread may not have noticed yet. */
+    if (now_ns > h->due_ns && now_ns - h->due_ns >= long_ns) return now_ns - h->due_ns;
+    bool is_recent = h->absence_ns >= long_ns && now_ns - h->absence_end_ns < h->timeout_ns;
+    return is_recent ? h->absence_ns : 0;
+}
+
+static void say_something(struct rendezvous_channel *c, uint64_t now_ns)
+{
+    c->spoke_ns = now_ns;
+    /* What is queued already says that we live, once the peer reads on. */
+    if (c->queued == 0)
+        rendezvous_channel_send(c, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_HEARTBEAT)));
+}
+
+/* Returns when to look again. */
+static uint64_t look_after(struct rendezvous_channel *c, uint64_t now_ns)
+{
+    uint64_t due_ns = RENDEZVOUS_NEVER;
+    if (c->failure) fail(c, c->failure, c->failure_reason);
+    if (c->deadline_ns) {
+        if (now_ns >= c->deadline_ns) fail(c, -ETIMEDOUT, "was too slow");
+        due_ns = c->deadline_ns;
+    }
+    if (c->beat_ns && !c->is_finished) {
+        if (now_ns >= c->heard_ns + c->hub->timeout_ns) fail_by_silence(c);
+        if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
+        due_ns = earlier(due_ns, earlier(c->spoke_ns + c->beat_ns, c->heard_ns + c->hub->timeout_ns));
+    }
+    return c->is_closed ? RENDEZVOUS_NEVER : due_ns;
+}
+
+static uint64_t look_after_all(struct rendezvous_hub *h, uint64_t now_ns)
+{
+    uint64_t due_ns = now_ns + 60 * SECOND_NS;
+    for (struct rendezvous_channel *c = h->first; c; c = c->next)
+        if (!c->is_closed) due_ns = earlier(due_ns, look_after(c, now_ns));
+    return due_ns;
+}
+
+static void *run(void *argument)
+{
+    struct rendezvous_hub *h = argument;
+    rendezvous_hub_lock(h);
+    for (;;) {
+        h->is_noted = false;
+        uint64_t now_ns = clock_now_ns();
+        notice_absence(h, now_ns);
+        uint64_t due_ns = look_after_all(h, now_ns);
+        due_ns = earlier(due_ns, h->events->tick(h->context, now_ns));
+        h->due_ns = due_ns;
+        if (free_what_is_over(h)) continue;
+        if (h->stopping && h->channels == 0) break;
+        if (!h->is_noted) wait_until(h, &h->wake, due_ns);
+    }
+    rendezvous_hub_unlock(h);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+/* One at a time: nng reads without a lock whether it has been started. */
+int rendezvous_hub_prepare_nng(void)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    nng_aio *unused;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_mutex_lock(&turn);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int result = nng_aio_alloc(&unused, NULL, NULL);
+    if (result == 0) nng_aio_free(unused);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_mutex_unlock(&turn);
+    return result ? error_set(-ENOMEM, "nng could not be started: %s", nng_strerror(result)) : 0;
+}
+
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static int start_thread(struct rendezvous_hub *h)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = pthread_create(&h->thread, NULL, run, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0) pthread_setname_np(h->thread, "locus:control");
+    return rc;
+}
+
+void rendezvous_hub_fini(struct rendezvous_hub *h)
+{
+    pthread_mutex_destroy(&h->mutex);
+    pthread_cond_destroy(&h->changed);
+    pthread_cond_destroy(&h->wake);
+}
+
+int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s, const struct rendezvous_events *events,
+                         void *context)
+{
+    *h = (struct rendezvous_hub){.events = events, .context = context, .due_ns = RENDEZVOUS_NEVER};
+    h->timeout_ns = (uint64_t)(peer_timeout_s * 1e9);
+    h->stranger_bytes_max = RENDEZVOUS_MESSAGE_MAX;
+    pthread_mutex_init(&h->mutex, NULL);
+    init_condition(&h->changed);
+    init_condition(&h->wake);
+    int rc = start_thread(h);
+    if (rc == 0) return 0;
+    rendezvous_hub_fini(h);
+    return error_set(-rc, "the thread of the rendezvous could not be started: %s (ulimit -u)", strerror(rc));
+}
+
+static bool anybody_reads(const struct rendezvous_hub *h)
+{
+    for (const struct rendezvous_channel *c = h->first; c; c = c->next)
+        if (c->rank >= 0 && c->is_finished && !c->is_closed) return true;
+    return false;
+}
+
+void rendezvous_hub_drain(struct rendezvous_hub *h)
+{
+    rendezvous_hub_lock(h);
+    while (anybody_reads(h)) rendezvous_hub_wait(h, RENDEZVOUS_NEVER);
+    rendezvous_hub_unlock(h);
+}
+
+void rendezvous_hub_stop(struct rendezvous_hub *h)
+{
+    rendezvous_hub_lock(h);
+    h->stopping = true;
+    for (struct rendezvous_channel *c = h->first; c; c = c->next) rendezvous_channel_close(c);
+    rendezvous_hub_note(h);
+    rendezvous_hub_unlock(h);
+    pthread_join(h->thread, NULL);
+}

@@ -1,0 +1,125 @@
+/*
+ * message.h - what members and rank 0 say to each other, as bytes. No I/O here.
+ *
+ *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
+ *   text    = length (4 bytes) and as many bytes
+ *
+ * All little-endian. What a peer sent is believed only as far as the reader below could take it from the bytes that
+ * there are: whoever decodes asks rendezvous_read_all() at the end.
+ *
+ *      member                     rank 0
+ *      HELLO              ->
+ *                         <-      CHALLENGE, when the cluster has a secret
+ *      RESPONSE           ->
+ *                         <-      WELCOME, or REFUSED (with the sentence), or AGAIN (another cluster is still here)
+ *                         <-      START, when all have come
+ *      BARRIER            ->
+ *                         <-      RELEASE, when all have come who are not absent
+ *      ABSENT             ->                                       nobody here takes part in barriers meanwhile, or
+ *                         <-      PRESENT                          somebody does again: between two barriers that
+ *                                                                  belong together it comes after the second
+ *      REPORT             ->                                       a link to that rank ended, say
+ *                         <-      LOST, once, to all: the cluster has failed
+ *      LEAVE              ->
+ *                         <-      LEFT, when all leave
+ *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
+ *                         <-      WAITING, after 10 s, and every 10 s: who is missing, for stderr
+ *
+ * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that: the end is the
+ * acknowledgement, and nothing is lost in a socket that was closed with unread bytes in it.
+ *
+ * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN stay as they are in all versions, so
+ * that nodes of different versions can tell each other.
+ *
+ * Callers   rendezvous.c, hub.c, and rank 0's server.c and its parts
+ * Memory    malloc, counted by references, which the hub's lock protects once the message was given to a channel
+ * Waiting   never
+ * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done, channels send it, the last lets it go
+ */
+#ifndef LOCUS_MEMBERSHIP_MESSAGE_H
+#define LOCUS_MEMBERSHIP_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
+enum {
+    RENDEZVOUS_VERSION = 4,
+    RENDEZVOUS_HEADER_BYTES = 12,
+    RENDEZVOUS_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
+};
+
+enum rendezvous_type {
+    RENDEZVOUS_HELLO = 1, /* rank, size, what hello.h says */
+    RENDEZVOUS_CHALLENGE, /* nonce (32; secret.h) */
+    RENDEZVOUS_RESPONSE,  /* nonce (32), proof (32) which covers the rest: the body of HELLO again */
+    RENDEZVOUS_WELCOME,   /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
+    RENDEZVOUS_REFUSED,   /* errno (4), the sentence */
+    RENDEZVOUS_AGAIN,     /* the reason */
+    RENDEZVOUS_START, /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers (4) */
+    RENDEZVOUS_HEARTBEAT,
+    RENDEZVOUS_BARRIER, /* 1 or 0 (4): whoever comes to this one comes to the next one, too; name */
+    RENDEZVOUS_RELEASE, /* errno (4), the sentence */
+    RENDEZVOUS_WAITING, /* the sentence */
+    RENDEZVOUS_LEAVE,
+    RENDEZVOUS_LEFT,
+    RENDEZVOUS_REPORT,  /* rank (4), the reason */
+    RENDEZVOUS_LOST,    /* rank (4), the reason */
+    RENDEZVOUS_ABSENT,  /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier that has begun needs another one */
+};
+
+/* ---- writing ---- */
+
+struct rendezvous_message {
+    unsigned references;
+    bool failed;
+    size_t bytes, room;
+    unsigned char *data;
+};
+
+/* NULL: no memory. NULL may be passed on to all of the following. */
+struct rendezvous_message *rendezvous_message_new(enum rendezvous_type);
+void rendezvous_put_u32(struct rendezvous_message *, uint32_t);
+void rendezvous_put_u64(struct rendezvous_message *, uint64_t);
+void rendezvous_put_text(struct rendezvous_message *, const char *);
+void rendezvous_put_bytes(struct rendezvous_message *, const void *, size_t bytes);
+/* The message with its length filled in; NULL, and the message is gone: no memory, or it is too long. */
+struct rendezvous_message *rendezvous_message_done(struct rendezvous_message *);
+
+struct rendezvous_message *rendezvous_message_hold(struct rendezvous_message *);
+void rendezvous_message_let_go(struct rendezvous_message *);
+
+/* ---- reading ---- */
+
+struct rendezvous_header {
+    uint32_t magic;
+    unsigned version, type;
+    uint32_t length;
+};
+struct rendezvous_header rendezvous_header(const unsigned char bytes[RENDEZVOUS_HEADER_BYTES]);
+
+/* Takes values from the front; past the end, or after anything was wrong, all of them are 0. */
+struct rendezvous_reader {
+    const unsigned char *at, *end;
+    bool failed;
+};
+struct rendezvous_reader rendezvous_reader(const void *body, size_t bytes);
+uint32_t rendezvous_get_u32(struct rendezvous_reader *);
+uint64_t rendezvous_get_u64(struct rendezvous_reader *);
+/* As many bytes as they lie there; NULL: there are not so many. */
+const unsigned char *rendezvous_get_bytes(struct rendezvous_reader *, size_t bytes);
+/* A text as it lies there, without a 0 behind it. */
+struct rendezvous_slice {
+    const char *at;
+    size_t bytes;
+};
+struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *);
+/* A text fit to be shown: cut to `room`, control characters replaced. */
+void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t room);
+void rendezvous_show(struct rendezvous_slice, char *text, size_t room);
+/* Everything was there, and nothing more. */
+bool rendezvous_read_all(const struct rendezvous_reader *);
+
+#endif

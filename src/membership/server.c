@@ -1,0 +1,334 @@
+#include "membership/server.h"
+
+#include "base/error.h"
+#include "membership/admission.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 64 };
+static const uint64_t LAST_WORD_PATIENCE_NS = 1000000000; /* for a member to hear why it must go */
+
+/*
+ *   the admission is complete       all leave
+ *   -------------------------> RUNNING ----------> LEFT
+ *                                 | one is lost
+ *                                 v
+ *                               LOST
+ */
+enum state { RUNNING, LOST, LEFT };
+
+struct rendezvous_server {
+    struct rendezvous_hub hub; /* its lock is ours */
+    struct rendezvous_members members;
+    struct rendezvous_door door;
+    struct rendezvous_admission admission;
+    enum state state; /* once the admission is complete */
+    unsigned arrived, absent, leaving;
+
+    struct rendezvous_waiting barrier, leave;
+    unsigned barrier_rank; /* who came first */
+    char barrier_name[NAME_MAX_BYTES];
+    bool barrier_differs, barrier_goes_on;
+    bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
+    char difference[RENDEZVOUS_TEXT_MAX]; /* the sentence about it */
+};
+
+static bool is_running(const struct rendezvous_server *s)
+{
+    return s->admission.state == RENDEZVOUS_COMPLETE && s->state == RUNNING;
+}
+
+/* ---- losing a member ---- */
+
+static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
+{
+    rendezvous_admission_lose(&s->admission, rank, reason);
+    if (!is_running(s)) return;
+    s->state = LOST;
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_LOST);
+    rendezvous_put_u32(m, rank);
+    rendezvous_put_text(m, reason);
+    rendezvous_members_send(&s->members, rendezvous_message_done(m));
+    /* The lost one may be stopped: it finds the message when it goes on, and nobody waits for it. */
+    s->members.member[rank].channel = NULL;
+    rendezvous_members_dismiss(&s->members, LAST_WORD_PATIENCE_NS);
+}
+
+static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+{
+    struct rendezvous_server *s = context;
+    (void)rc;
+    if (c->rank < 0 || s->members.member[c->rank].channel != c) return;
+    s->members.member[c->rank].channel = NULL;
+    /* Members that end their connections after we did not run gave us up, and rightly so. */
+    uint64_t absence_ns = rendezvous_hub_absence(&s->hub);
+    char absence[RENDEZVOUS_TEXT_MAX];
+    snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
+    if (absence_ns)
+        lose(s, 0, absence);
+    else
+        lose(s, (unsigned)c->rank, reason);
+}
+
+/* It sent what a node of locus does not send. */
+static void reject(struct rendezvous_server *s, struct rendezvous_channel *c)
+{
+    on_ended(s, c, -EPROTO, "sent a message that makes no sense");
+    rendezvous_channel_close(c);
+}
+
+/* ---- barriers, leaving, reports ---- */
+
+static bool has_arrived(const struct rendezvous_member *m)
+{
+    return m->has_arrived;
+}
+
+static void set_absent(struct rendezvous_server *s, struct rendezvous_member *m, bool absent)
+{
+    s->absent += absent - m->is_absent;
+    m->is_absent = absent;
+    m->is_coming_back = false;
+}
+
+static void let_come_back(struct rendezvous_server *s, struct rendezvous_member *m)
+{
+    m->is_coming_back = s->goes_on;
+    if (s->goes_on) return;
+    set_absent(s, m, false);
+    rendezvous_channel_send(m->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
+}
+
+/* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
+static void release_if_all_are_there(struct rendezvous_server *s)
+{
+    if (s->arrived == 0 || s->arrived + s->absent + s->leaving < s->members.size) return;
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RELEASE);
+    rendezvous_put_u32(m, s->barrier_differs ? EINVAL : 0);
+    rendezvous_put_text(m, s->barrier_differs ? s->difference : "");
+    rendezvous_members_send_some(&s->members, has_arrived, rendezvous_message_done(m));
+    for (unsigned rank = 0; rank < s->members.size; rank++) s->members.member[rank].has_arrived = false;
+    s->goes_on = s->barrier_goes_on && !s->barrier_differs;
+    s->arrived = 0;
+    s->barrier_differs = s->barrier_goes_on = false;
+    s->barrier.since_ns = 0;
+    for (unsigned rank = 0; rank < s->members.size; rank++)
+        if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
+}
+
+static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name, bool goes_on)
+{
+    if (s->arrived == 0) {
+        s->barrier_rank = rank;
+        s->barrier_goes_on = goes_on;
+        memcpy(s->barrier_name, name, sizeof s->barrier_name);
+    } else if (!s->barrier_differs && (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on)) {
+        s->barrier_differs = true;
+        snprintf(s->difference, sizeof s->difference, "rank %u came to barrier \"%s\", rank %u to barrier \"%s\"", rank,
+                 name, s->barrier_rank, s->barrier_name);
+    }
+}
+
+static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendezvous_reader *r)
+{
+    struct rendezvous_member *m = &s->members.member[rank];
+    char name[NAME_MAX_BYTES];
+    unsigned goes_on = rendezvous_get_u32(r);
+    rendezvous_get_text(r, name, sizeof name);
+    if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving) return false;
+    compare_name(s, rank, name, goes_on);
+    m->has_arrived = true;
+    s->arrived++;
+    rendezvous_waiting_begin(&s->barrier);
+    release_if_all_are_there(s);
+    return true;
+}
+
+static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezvous_reader *r)
+{
+    unsigned absent = rendezvous_get_u32(r);
+    struct rendezvous_member *m = &s->members.member[rank];
+    if (!rendezvous_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
+    if (absent)
+        set_absent(s, m, true);
+    else
+        let_come_back(s, m);
+    release_if_all_are_there(s);
+    return true;
+}
+
+/* The port is given back before anybody hears that all leave, so that the next cluster finds it free. Who has come for
+ * it already is cut off, and tries again. */
+static void let_all_leave(struct rendezvous_server *s)
+{
+    rendezvous_door_close(&s->door);
+    for (struct rendezvous_channel *c = s->hub.first; c; c = c->next)
+        if (c->rank < 0) rendezvous_channel_close(c);
+    s->state = LEFT;
+    rendezvous_members_send(&s->members, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEFT)));
+    rendezvous_members_dismiss(&s->members, s->hub.timeout_ns);
+}
+
+static bool on_leave(struct rendezvous_server *s, unsigned rank, const struct rendezvous_reader *r)
+{
+    struct rendezvous_member *m = &s->members.member[rank];
+    if (!rendezvous_read_all(r) || m->is_leaving || m->has_arrived) return false;
+    set_absent(s, m, false);
+    m->is_leaving = true;
+    s->leaving++;
+    rendezvous_waiting_begin(&s->leave);
+    if (s->leaving == s->members.size)
+        let_all_leave(s);
+    else
+        release_if_all_are_there(s);
+    return true;
+}
+
+static bool on_report(struct rendezvous_server *s, struct rendezvous_reader *r)
+{
+    char reason[RENDEZVOUS_TEXT_MAX];
+    unsigned rank = rendezvous_get_u32(r);
+    rendezvous_get_text(r, reason, sizeof reason);
+    if (!rendezvous_read_all(r) || rank >= s->members.size) return false;
+    lose(s, rank, reason);
+    return true;
+}
+
+static bool on_message_of_member(struct rendezvous_server *s, unsigned rank, const struct rendezvous_header *header,
+                                 const void *body)
+{
+    struct rendezvous_reader r = rendezvous_reader(body, header->length);
+    if (header->version != RENDEZVOUS_VERSION || !is_running(s)) return false;
+    switch (header->type) {
+    case RENDEZVOUS_BARRIER: return on_barrier(s, rank, &r);
+    case RENDEZVOUS_ABSENT: return on_absent(s, rank, &r);
+    case RENDEZVOUS_LEAVE: return on_leave(s, rank, &r);
+    case RENDEZVOUS_REPORT: return on_report(s, &r);
+    default: return false;
+    }
+}
+
+static void on_message(void *context, struct rendezvous_channel *c, const struct rendezvous_header *header,
+                       const void *body)
+{
+    struct rendezvous_server *s = context;
+    if (c->rank < 0) {
+        rendezvous_admission_message(&s->admission, c, header, body);
+        return;
+    }
+    /* One that we gave up has gone on: it has still to read that. */
+    if (s->members.member[c->rank].channel != c) return;
+    if (!on_message_of_member(s, (unsigned)c->rank, header, body)) reject(s, c);
+}
+
+/* ---- time ---- */
+
+static bool has_not_arrived(const struct rendezvous_member *m)
+{
+    return !m->has_arrived && !m->is_absent && !m->is_leaving;
+}
+
+static bool leaves(const struct rendezvous_member *m)
+{
+    return m->is_leaving;
+}
+
+static bool does_not_leave(const struct rendezvous_member *m)
+{
+    return !m->is_leaving;
+}
+
+static void report_barrier(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+{
+    char sentence[RENDEZVOUS_TEXT_MAX], list[RENDEZVOUS_LIST_BYTES];
+    unsigned seconds = rendezvous_waiting_report(&s->barrier, now_ns, due_ns);
+    if (seconds == 0) return;
+    rendezvous_members_list(&s->members, has_not_arrived, list);
+    snprintf(sentence, sizeof sentence, "barrier \"%s\" has waited %u s for %s", s->barrier_name, seconds, list);
+    rendezvous_members_send_some(&s->members, has_arrived, rendezvous_waiting_message(sentence));
+}
+
+static void report_leave(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+{
+    char sentence[RENDEZVOUS_TEXT_MAX], list[RENDEZVOUS_LIST_BYTES];
+    unsigned seconds = rendezvous_waiting_report(&s->leave, now_ns, due_ns);
+    if (seconds == 0) return;
+    rendezvous_members_list(&s->members, does_not_leave, list);
+    snprintf(sentence, sizeof sentence, "leaving the cluster has waited %u s for %s", seconds, list);
+    rendezvous_members_send_some(&s->members, leaves, rendezvous_waiting_message(sentence));
+}
+
+static uint64_t on_tick(void *context, uint64_t now_ns)
+{
+    struct rendezvous_server *s = context;
+    uint64_t due_ns = rendezvous_door_tick(&s->door, now_ns);
+    rendezvous_admission_tick(&s->admission, now_ns, &due_ns);
+    if (is_running(s)) {
+        report_barrier(s, now_ns, &due_ns);
+        report_leave(s, now_ns, &due_ns);
+    }
+    return due_ns;
+}
+
+static const struct rendezvous_events events = {.message = on_message, .ended = on_ended, .tick = on_tick};
+
+/* ---- life ---- */
+
+static void free_server(struct rendezvous_server *s)
+{
+    rendezvous_door_fini(&s->door);
+    rendezvous_admission_fini(&s->admission);
+    rendezvous_members_fini(&s->members);
+    free(s);
+}
+
+static struct rendezvous_server *new_server(const struct rendezvous_config *c, const struct rendezvous_address *a,
+                                            uint64_t deadline_ns)
+{
+    struct rendezvous_server *s = calloc(1, sizeof *s);
+    unsigned size = (unsigned)c->size;
+    if (!s) return NULL;
+    s->admission.hub = &s->hub;
+    s->admission.members = &s->members;
+    s->admission.door = &s->door;
+    int rc = rendezvous_members_init(&s->members, size);
+    if (rc == 0) rc = rendezvous_door_init(&s->door, &s->hub, size);
+    if (rc == 0) rc = rendezvous_admission_init(&s->admission, c, a, deadline_ns);
+    if (rc == 0) return s;
+    free_server(s);
+    return NULL;
+}
+
+int rendezvous_server_start(struct rendezvous_server **out, const struct rendezvous_config *c,
+                            const struct rendezvous_address *a, uint64_t deadline_ns)
+{
+    struct rendezvous_server *s = new_server(c, a, deadline_ns);
+    if (!s) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->size);
+    int rc = rendezvous_door_open(&s->door, a, c->loopback_only, deadline_ns);
+    if (rc == 0) rc = rendezvous_hub_start(&s->hub, c->peer_timeout_s, &events, s);
+    if (rc) {
+        rendezvous_door_close(&s->door);
+        free_server(s);
+        return rc;
+    }
+    rendezvous_hub_lock(&s->hub);
+    rendezvous_admission_begin(&s->admission);
+    rendezvous_hub_unlock(&s->hub);
+    *out = s;
+    return 0;
+}
+
+void rendezvous_server_stop(struct rendezvous_server *s)
+{
+    rendezvous_hub_lock(&s->hub);
+    rendezvous_door_close(&s->door);
+    rendezvous_hub_unlock(&s->hub);
+    rendezvous_hub_drain(&s->hub);
+    rendezvous_door_stop(&s->door);
+    rendezvous_hub_stop(&s->hub);
+    rendezvous_hub_fini(&s->hub);
+    free_server(s);
+}

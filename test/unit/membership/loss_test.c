@@ -1,0 +1,279 @@
+/* Who is lost. Those that must die or stop are processes of their own. */
+#include "membership/nodes.h"
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- children ---- */
+
+/* This program executed anew, because nng may have been used already: Criterion does. The constructor finds in the
+ * environment which node it is to be. */
+static const char child_variable[] = "LOCUS_RENDEZVOUS_TEST_CHILD";
+
+static pid_t spawn(const char *body, const struct node *n)
+{
+    char task[128], self[] = "/proc/self/exe", *arguments[] = {self, NULL};
+    pid_t child;
+    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.rank, n->config.size,
+             n->config.peer_timeout_s, n->config.address);
+    setenv(child_variable, task, 1);
+    CHECK_EQ(posix_spawn(&child, self, NULL, NULL, arguments, environ), 0);
+    unsetenv(child_variable);
+    return child;
+}
+
+static void check_child(pid_t child)
+{
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+/* One that was stopped and goes on must say that it was itself, and blame nobody else. */
+static void expect_to_be_stopped(struct node *n)
+{
+    node_await_loss(n);
+    CHECK_EQ(n->losses, 1);
+    CHECK_EQ(n->lost_rank, n->config.rank);
+    CHECK_EQ(rendezvous_leave(n->rendezvous), -ECONNRESET);
+    rendezvous_free(n->rendezvous);
+    CHECK_EQ(n->losses, 1);
+}
+
+static void expect_to_leave(struct node *n)
+{
+    node_leave(n);
+    CHECK_EQ(n->rc, 0);
+    CHECK_EQ(n->losses, 0);
+}
+
+__attribute__((constructor)) static void be_a_child(void)
+{
+    struct node n;
+    int parent, rank, size;
+    double peer_timeout_s;
+    char body[32], address[64];
+    const char *task = getenv(child_variable);
+    if (!task) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CHECK_EQ(sscanf(task, "%d %31s %d %d %lf %63s", &parent, body, &rank, &size, &peer_timeout_s, address), 6);
+    if (getppid() != parent) _exit(1);
+    node_init(&n, rank, size, address);
+    n.config.peer_timeout_s = peer_timeout_s;
+    node_join(&n);
+    CHECK_EQ(n.rc, 0);
+    if (strcmp(body, "wait") == 0) pause();
+    if (strcmp(body, "be_stopped") == 0) expect_to_be_stopped(&n);
+    if (strcmp(body, "leave") == 0) expect_to_leave(&n);
+    _exit(0);
+}
+
+/* ---- loss ---- */
+
+static void check_loss_by_all(struct node *n, int size, int lost, const char *reason)
+{
+    char error[TEXT_BYTES];
+    snprintf(error, sizeof error, "node %d (127.0.0.1:%d) %s", lost, 9000 + lost, reason);
+    for (int rank = 0; rank < size; rank++) {
+        if (rank == lost) continue;
+        node_await_loss(&n[rank]);
+        node_check_loss(&n[rank], lost, reason);
+        node_meet(&n[rank]);
+        CHECK_EQ(n[rank].rc, -ECONNRESET);
+        CHECK_STR(n[rank].error, error);
+    }
+    for (int rank = 0; rank < size; rank++) {
+        if (rank == lost) continue;
+        node_leave(&n[rank]);
+        CHECK_EQ(n[rank].rc, -ECONNRESET);
+        CHECK_STR(n[rank].error, error);
+        CHECK_EQ(n[rank].losses, 1);
+    }
+}
+
+/* `rank` is a child; the others are ours and have joined on return. */
+static pid_t join_with_child(struct node *n, int size, int rank, const char *body)
+{
+    pid_t child = spawn(body, &n[rank]);
+    nodes_start_but(n, size, rank, node_join);
+    nodes_finish_but(n, size, rank);
+    nodes_check(n, size, 0, "");
+    sleep_s(0.05);
+    return child;
+}
+
+static void kill_one(int rank, const char *reason)
+{
+    struct node n[4];
+    nodes_init(n, 4, nodes_address());
+    pid_t child = join_with_child(n, 4, rank, "wait");
+    kill(child, SIGKILL);
+    check_loss_by_all(n, 4, rank, reason);
+    waitpid(child, NULL, 0);
+}
+
+TEST(rendezvous, all_hear_of_a_killed_member)
+{
+    kill_one(2, "closed the connection");
+}
+
+TEST(rendezvous, all_notice_a_killed_rank_0)
+{
+    kill_one(0, "closed the connection");
+}
+
+TEST(rendezvous, a_waiting_barrier_ends_when_a_member_is_killed)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    pid_t child = join_with_child(n, 3, 2, "wait");
+    node_start(&n[0], node_meet);
+    node_start(&n[1], node_leave);
+    sleep_s(0.1);
+    kill(child, SIGKILL);
+    node_finish(&n[0]);
+    node_finish(&n[1]);
+    nodes_check(n, 2, -ECONNRESET, "node 2 (127.0.0.1:9002) closed the connection");
+    node_leave(&n[0]);
+    waitpid(child, NULL, 0);
+}
+
+static void stop_one(int rank)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 1.5;
+    pid_t child = join_with_child(n, 3, rank, "be_stopped");
+    kill(child, SIGSTOP);
+    check_loss_by_all(n, 3, rank, "was silent for 1.5 s");
+    sleep_s(0.5);
+    kill(child, SIGCONT);
+    check_child(child);
+}
+
+TEST(rendezvous, all_hear_of_a_stopped_member_which_blames_itself)
+{
+    stop_one(1);
+}
+
+TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
+{
+    stop_one(0);
+}
+
+/* All its stops together are shorter than the time-out: it may be that it does not get to run between them. */
+static void stop_shortly(int rank)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 4;
+    pid_t child = join_with_child(n, 3, rank, "leave");
+    for (int i = 0; i < 4; i++) {
+        kill(child, SIGSTOP);
+        sleep_s(0.5);
+        kill(child, SIGCONT);
+        sleep_s(0.05);
+    }
+    nodes_start_but(n, 3, rank, node_leave);
+    nodes_finish_but(n, 3, rank);
+    nodes_check(n, 3, 0, "");
+    check_child(child);
+}
+
+TEST(rendezvous, a_short_stop_harms_nobody)
+{
+    stop_shortly(1);
+}
+
+TEST(rendezvous, a_short_stop_of_rank_0_harms_nobody)
+{
+    stop_shortly(0);
+}
+
+TEST(rendezvous, all_are_told_of_a_reported_loss)
+{
+    struct node n[4];
+    nodes_form(n, 4);
+    node_start(&n[0], node_meet);
+    sleep_s(0.05);
+    rendezvous_report_lost(n[3].rendezvous, 2, "sent a frame larger than agreed");
+    node_await_loss(&n[1]);
+    rendezvous_report_lost(n[1].rendezvous, 3, "closed the connection");
+    node_finish(&n[0]);
+    CHECK_STR(n[0].error, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
+    for (int rank = 0; rank < 4; rank++) node_expect_loss(&n[rank], 2, "sent a frame larger than agreed");
+    nodes_do(n, 4, node_leave);
+    nodes_check(n, 4, -ECONNRESET, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
+}
+
+/* The reporter does not become the culprit by leaving at once. */
+TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
+{
+    for (int i = 0; i < 20; i++) {
+        struct node n[3];
+        nodes_form(n, 3);
+        rendezvous_report_lost(n[1].rendezvous, 2, "went mad");
+        if (i % 2) {
+            node_leave(&n[1]);
+            CHECK_EQ(n[1].rc, -ECONNRESET);
+        } else {
+            rendezvous_free(n[1].rendezvous);
+        }
+        node_await_loss(&n[0]);
+        node_await_loss(&n[2]);
+        node_leave(&n[2]);
+        node_leave(&n[0]);
+        for (int rank = 0; rank < 3; rank++) node_check_loss(&n[rank], 2, "went mad");
+    }
+}
+
+TEST(rendezvous, a_node_that_is_freed_without_leaving_is_lost)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    rendezvous_free(n[2].rendezvous);
+    node_expect_loss(&n[0], 2, "closed the connection");
+    node_expect_loss(&n[1], 2, "closed the connection");
+    node_leave(&n[0]);
+    node_leave(&n[1]);
+    CHECK_EQ(n[2].losses, 0);
+}
+
+/* As the links of a node do that ends because something has failed. */
+TEST(rendezvous, what_is_reported_after_the_stop_goes_nowhere)
+{
+    struct node n[2];
+    nodes_form(n, 2);
+    for (int rank = 1; rank >= 0; rank--) {
+        rendezvous_stop(n[rank].rendezvous);
+        rendezvous_report_lost(n[rank].rendezvous, 1 - rank, "went mad");
+        rendezvous_stop(n[rank].rendezvous);
+        rendezvous_free(n[rank].rendezvous);
+    }
+    CHECK_EQ(n[1].losses, 0);
+}
+
+/* Rank 0 is gone right after it has told of a loss: the others must have heard it. */
+TEST(rendezvous, the_first_loss_is_heard_although_rank_0_leaves_at_once)
+{
+    for (int i = 0; i < 20; i++) {
+        struct node n[4];
+        nodes_form(n, 4);
+        rendezvous_free(n[3].rendezvous);
+        node_await_loss(&n[0]);
+        node_leave(&n[0]);
+        for (int rank = 1; rank < 3; rank++) {
+            node_expect_loss(&n[rank], 3, "closed the connection");
+            node_leave(&n[rank]);
+        }
+    }
+}

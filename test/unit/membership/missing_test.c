@@ -1,0 +1,138 @@
+/* Who does not come, who comes and goes, and names that nobody knows. */
+#include "common/port.h"
+#include "membership/late_name.h"
+#include "membership/peers.h"
+#include "net/secret.h"
+#include "test.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- who does not come ---- */
+
+TEST(rendezvous, those_who_came_are_told_who_did_not)
+{
+    struct node n[4];
+    char part[TEXT_BYTES];
+    nodes_init(n, 4, nodes_address());
+    for (int rank = 0; rank < 4; rank++) n[rank].config.join_timeout_s = 2;
+    nodes_do(n, 3, node_join);
+    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 2 s; rendezvous %s", n[0].config.address);
+    nodes_check(n, 3, -ETIMEDOUT, part);
+
+    nodes_do(n, 2, node_join);
+    nodes_check(n, 2, -ETIMEDOUT, "ranks 2, 3 of 4 have not joined after 2 s");
+    nodes_do(n, 1, node_join);
+    nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 2 s; rendezvous");
+}
+
+/* The first to lose its patience ends it for all. */
+TEST(rendezvous, the_shortest_patience_counts)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    n[1].config.join_timeout_s = 2;
+    nodes_do(n, 2, node_join);
+    nodes_check(n, 2, -ETIMEDOUT, "rank 2 of 3 has not joined after 2 s");
+}
+
+TEST(rendezvous, a_member_without_rank_0_says_that_nobody_answers)
+{
+    struct node n;
+    char part[TEXT_BYTES];
+    node_init(&n, 1, 2, nodes_address());
+    n.config.join_timeout_s = 0.4;
+    snprintf(part, sizeof part, "rank 1 of 2 could not join for 0.4 s; rendezvous %s: nobody answers there",
+             n.config.address);
+    node_check_wrong(&n, -ETIMEDOUT, part);
+}
+
+TEST(rendezvous, something_else_at_the_address_is_recognized)
+{
+    struct node n;
+    static const char http[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    node_init(&n, 1, 2, nodes_address());
+    struct impostor i = impostor_meet(&n);
+    peer_say(i.fd, http, sizeof http - 1);
+    node_finish(&n);
+    CHECK_EQ(n.rc, -EPROTO);
+    CHECK_STR(n.error, n.config.address);
+    CHECK_STR(n.error, "is no rendezvous of locus");
+    impostor_close(&i);
+}
+
+TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than_its_patience)
+{
+    struct node n;
+    node_init(&n, 1, 2, nodes_address());
+    n.config.join_timeout_s = 1;
+    int listener = peer_listen(n.config.address);
+    node_check_wrong(&n, -ETIMEDOUT, "takes the connection, but does not answer");
+    close(listener);
+}
+
+TEST(rendezvous, a_node_that_goes_while_others_wait_ends_their_waiting)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    node_start(&n[0], node_join);
+    close(peer_join(&n[1]));
+    node_finish(&n[0]);
+    nodes_check(n, 1, -ECONNRESET, "rank 1 of 3 closed the connection before all had joined; rendezvous 127.0.0.1:");
+}
+
+TEST(rendezvous, rank_0_that_goes_while_others_wait_ends_their_waiting)
+{
+    static const unsigned char no_proof[SECRET_PROOF_BYTES];
+    struct node n;
+    unsigned char hello[TEXT_BYTES];
+    node_init(&n, 1, 3, nodes_address());
+    struct impostor i = impostor_meet(&n);
+    CHECK(recv(i.fd, hello, sizeof hello, 0) > 0);
+    peer_say_message(i.fd, peer_welcome(no_proof));
+    impostor_close(&i);
+    node_finish(&n);
+    CHECK_EQ(n.rc, -ECONNRESET);
+    CHECK_STR(n.error, "rank 0 closed the connection before all had joined; rendezvous 127.0.0.1:");
+}
+
+TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
+{
+    struct node n[2], next[2], impatient;
+    nodes_init(n, 2, nodes_address());
+    nodes_init(next, 2, n[0].config.address);
+    node_init(&impatient, 1, 2, n[0].config.address);
+    impatient.config.join_timeout_s = 2;
+    nodes_join(n, 2);
+    node_check_wrong(&impatient, -ETIMEDOUT, "another cluster, of 2 nodes, has not ended there");
+    node_start(&next[1], node_join);
+    sleep_s(0.2);
+    nodes_leave(n, 2);
+    node_start(&next[0], node_join);
+    node_finish(&next[0]);
+    node_finish(&next[1]);
+    nodes_check(next, 2, 0, "");
+    CHECK(next[0].cluster.id == next[1].cluster.id);
+    CHECK(next[0].cluster.id != n[0].cluster.id);
+    nodes_leave(next, 2);
+}
+
+/* ---- names ---- */
+
+TEST(rendezvous, a_resolver_that_does_not_answer_is_asked_again)
+{
+    struct node n[2];
+    char address[32];
+    snprintf(address, sizeof address, LATE_NAME ":%d", port_new());
+    nodes_init(n, 2, address);
+    late_name_fails(3, EAI_AGAIN);
+    nodes_join(n, 2);
+    nodes_leave(n, 2);
+    late_name_fails(1000, EAI_AGAIN);
+    n[1].config.join_timeout_s = 1;
+    node_check_wrong(&n[1], -EINVAL, "the host of the rendezvous \"late.invalid:");
+    CHECK(late_name_questions() > 1);
+}

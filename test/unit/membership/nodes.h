@@ -1,0 +1,90 @@
+/*
+ * nodes.h - the nodes of a rendezvous, each a thread of the test's process while it joins, meets or leaves.
+ */
+#ifndef TEST_NET_NODES_H
+#define TEST_NET_NODES_H
+
+#include "membership/rendezvous.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { TEXT_BYTES = 1024 };
+
+struct node {
+    struct rendezvous_config config;
+    char data_address[32];
+    struct rendezvous *rendezvous;
+    struct rendezvous_cluster cluster;
+    int rc;
+    char error[TEXT_BYTES];
+    double seconds; /* that the last call took */
+    int losses, lost_rank;
+    char lost_reason[TEXT_BYTES];
+    pthread_t thread;
+    const char *barrier;
+};
+
+static inline double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static inline void sleep_s(double seconds)
+{
+    struct timespec pause = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
+/* "127.0.0.1:PORT"; valid until the next call. */
+const char *nodes_address(void);
+
+void node_init(struct node *, int rank, int size, const char *address);
+void nodes_init(struct node *, int size, const char *address);
+
+/* What a node does, on whatever thread, and what came of it is in the node. node_leave frees its rendezvous. */
+void *node_join(void *);
+void *node_meet(void *);
+void *node_leave(void *);
+/* The same on a thread of the node's own. */
+void node_start(struct node *, void *(*call)(void *));
+void node_finish(struct node *);
+void nodes_finish(struct node *, int size);
+void nodes_start_but(struct node *, int size, int but, void *(*call)(void *));
+void nodes_finish_but(struct node *, int size, int but);
+/* By all at once: the last one first, so that rank 0 is late. */
+void nodes_do(struct node *, int size, void *(*call)(void *));
+
+/* What came of it for each: that result, and a sentence with that part. */
+void nodes_check(struct node *, int size, int rc, const char *part);
+/* These must succeed. */
+void nodes_join(struct node *, int size);
+void nodes_meet(struct node *, int size);
+void nodes_leave(struct node *, int size);
+/* A cluster at a new address. */
+void nodes_form(struct node *, int size);
+/* Joins, and is refused. */
+void node_check_wrong(struct node *, int rc, const char *part);
+
+/* Until it is told of one. */
+void node_await_loss(struct node *);
+/* It was told of one loss: this one. */
+void node_check_loss(struct node *, int rank, const char *reason);
+/* Both. */
+void node_expect_loss(struct node *, int rank, const char *reason);
+/* Nobody was told of any. */
+void nodes_check_unharmed(const struct node *, int size);
+
+/* What is printed on stderr until it is released. */
+struct caught {
+    FILE *file;
+    int before;
+};
+
+struct caught stderr_catch(void);
+void stderr_release(struct caught *, char *text, size_t room);
+
+#endif

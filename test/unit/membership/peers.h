@@ -1,0 +1,43 @@
+/*
+ * peers.h - bare sockets that speak with a rendezvous: as somebody who comes to rank 0, or in place of rank 0.
+ */
+#ifndef TEST_NET_PEERS_H
+#define TEST_NET_PEERS_H
+
+#include "membership/nodes.h"
+#include "membership/message.h"
+
+/* ---- bytes ---- */
+
+/* Tries until somebody listens there. */
+int peer_connect(const char *address);
+int peer_listen(const char *address);
+void peer_say(int fd, const void *data, size_t bytes);
+/* Closes it, too. Has the other side ended the connection without a word? It must end it. */
+bool peer_is_cut_off(int fd, int limit_ms);
+
+/* ---- messages ---- */
+
+/* A whole message of a member, to be spoilt. Returns its bytes. */
+size_t peer_hello(const struct rendezvous_config *, unsigned char *data, size_t room);
+/* A WELCOME without its length. */
+struct rendezvous_message *peer_welcome(const unsigned char *proof);
+void peer_say_message(int fd, struct rendezvous_message *);
+/* A message as it came, of the type that is expected. Returns its bytes. */
+size_t peer_hear(int fd, enum rendezvous_type, unsigned char *data, size_t room);
+/* The sentence of the REFUSED that rank 0 sent; closes the connection. */
+void peer_read_refusal(int fd, char *sentence, size_t room);
+/* Speaks as node `n`, and has been let in on return. */
+int peer_join(const struct node *);
+
+/* ---- in place of rank 0 ---- */
+
+struct impostor {
+    int listener, fd;
+};
+
+/* Listens at the node's address, starts it joining, and has its connection on return. */
+struct impostor impostor_meet(struct node *);
+void impostor_close(const struct impostor *);
+
+#endif

@@ -1,0 +1,280 @@
+/* A cluster that stands: time-outs, barriers, leaving, and the next one. */
+#include "membership/nodes.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- time-outs ---- */
+
+/* Who has much patience speaks often enough for one who has little, and loses a node as early as that one. */
+TEST(rendezvous, the_shortest_time_out_is_that_of_all)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    n[1].config.peer_timeout_s = 1;
+    nodes_join(n, 3);
+    for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 1);
+    sleep_s(3);
+    nodes_meet(n, 3);
+    nodes_leave(n, 3);
+    nodes_check_unharmed(n, 3);
+}
+
+/* ---- barriers ---- */
+
+enum { MEETINGS = 500, MEMBERS = 4 };
+static int arrivals[MEETINGS];
+
+static void *meet_often(void *argument)
+{
+    struct node *n = argument;
+    double start_s = now_s();
+    for (int i = 0; i < MEETINGS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "meeting %d", i);
+        __atomic_fetch_add(&arrivals[i], 1, __ATOMIC_RELAXED);
+        CHECK_EQ(rendezvous_barrier(n->rendezvous, name, false), 0);
+        CHECK_EQ(__atomic_load_n(&arrivals[i], __ATOMIC_RELAXED), MEMBERS);
+    }
+    n->seconds = now_s() - start_s;
+    return NULL;
+}
+
+TEST(rendezvous, a_barrier_holds_all_until_the_last_has_come)
+{
+    struct node n[MEMBERS];
+    nodes_form(n, MEMBERS);
+    nodes_do(n, MEMBERS, meet_often);
+    printf("a barrier of %d nodes: %.0f us\n", MEMBERS, n[0].seconds / MEETINGS * 1e6);
+    nodes_leave(n, MEMBERS);
+}
+
+TEST(rendezvous, different_barriers_do_not_meet)
+{
+    struct node n[2];
+    nodes_form(n, 2);
+    n[1].barrier = "epoch";
+    nodes_do(n, 2, node_meet);
+    /* The sentence begins with whichever came second. */
+    bool is_second = strncmp(n[0].error, "rank 1", 6) == 0;
+    nodes_check(n, 2, -EINVAL,
+                is_second ? "rank 1 came to barrier \"epoch\", rank 0 to barrier \"barrier\""
+                          : "rank 0 came to barrier \"barrier\", rank 1 to barrier \"epoch\"");
+    n[1].barrier = "barrier";
+    nodes_meet(n, 2);
+    nodes_leave(n, 2);
+}
+
+TEST(rendezvous, a_node_that_leaves_counts_as_arrived)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    node_start(&n[2], node_leave);
+    nodes_meet(n, 2);
+    nodes_do(n, 2, node_leave);
+    node_finish(&n[2]);
+    nodes_check(n, 3, 0, "");
+}
+
+/* Rank 0 knows that it is back when it has met the others; they wait for it from then on. */
+static int is_back, comes_again, is_absent; /* atomic */
+
+static void *come_back_twice(void *argument)
+{
+    struct node *n = argument;
+    CHECK_EQ(rendezvous_present(n->rendezvous), 0);
+    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
+    __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
+    sleep_s(0.005); /* for a mistake to show; the right answer never depends on it */
+    __atomic_store_n(&comes_again, 1, __ATOMIC_SEQ_CST);
+    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
+    rendezvous_absent(n->rendezvous);
+    __atomic_store_n(&is_absent, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+TEST(rendezvous, an_absent_node_counts_as_arrived_until_it_is_back)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    node_start(&n[0], node_meet);
+    node_start(&n[1], node_meet);
+    rendezvous_absent(n[2].rendezvous);
+    node_finish(&n[0]);
+    node_finish(&n[1]);
+    nodes_check(n, 2, 0, "");
+    for (int i = 0; i < 20; i++) {
+        is_back = comes_again = is_absent = 0;
+        nodes_meet(n, 2);
+        node_start(&n[2], come_back_twice);
+        while (!__atomic_load_n(&is_absent, __ATOMIC_SEQ_CST)) {
+            bool must_wait = __atomic_load_n(&is_back, __ATOMIC_SEQ_CST);
+            nodes_meet(n, 2);
+            CHECK(!must_wait || __atomic_load_n(&comes_again, __ATOMIC_SEQ_CST));
+        }
+        node_finish(&n[2]);
+    }
+    nodes_leave(n, 3);
+}
+
+/* A barrier that began without it would leave it behind, in another one, for good. */
+TEST(rendezvous, who_is_back_is_waited_for_at_once)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    for (int i = 0; i < 50; i++) {
+        rendezvous_absent(n[2].rendezvous);
+        CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
+        nodes_meet(n, 3);
+        nodes_check(n, 3, 0, "");
+    }
+    nodes_leave(n, 3);
+}
+
+static void *meet_and_go_on(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_barrier(n->rendezvous, n->barrier, true);
+    return NULL;
+}
+
+static void *come_back(void *argument)
+{
+    struct node *n = argument;
+    n->rc = rendezvous_present(n->rendezvous);
+    __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* Its first barrier would be taken for the second of the others. */
+TEST(rendezvous, nobody_comes_back_between_two_barriers_that_belong_together)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    for (int i = 0; i < 20; i++) {
+        rendezvous_absent(n[2].rendezvous);
+        is_back = 0;
+        nodes_do(n, 2, meet_and_go_on);
+        nodes_check(n, 2, 0, "");
+        node_start(&n[2], come_back);
+        sleep_s(0.002); /* for a mistake to show; the right answer never depends on it */
+        CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
+        nodes_meet(n, 2);
+        nodes_check(n, 2, 0, "");
+        node_finish(&n[2]);
+        CHECK_EQ(n[2].rc, 0);
+        nodes_meet(n, 3);
+        nodes_check(n, 3, 0, "");
+    }
+    nodes_leave(n, 3);
+}
+
+/* They came to different ones: nobody goes on. */
+TEST(rendezvous, a_barrier_that_failed_keeps_nobody_out)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    rendezvous_absent(n[2].rendezvous);
+    n[1].barrier = "epoch";
+    nodes_do(n, 2, meet_and_go_on);
+    CHECK_EQ(n[0].rc, -EINVAL);
+    CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
+    n[1].barrier = n[0].barrier;
+    nodes_meet(n, 3);
+    nodes_check(n, 3, 0, "");
+    nodes_leave(n, 3);
+}
+
+/* What is printed on stderr, as far as it has come. */
+static void read_caught(const struct caught *c, char *text, size_t room)
+{
+    ssize_t bytes = pread(fileno(c->file), text, room - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+}
+
+TEST(rendezvous, who_is_missing_is_said_after_10_s)
+{
+    static const char *const sentences[] = {
+        "locus: barrier \"barrier\" has waited 10 s for rank 2\n",
+        "locus: leaving the cluster has waited 10 s for ranks 0, 2\n",
+        "locus: rank 1 of 2 could not join for 10 s; rendezvous 127.0.0.1:",
+    };
+    struct node n[3], late;
+    char text[2 * TEXT_BYTES];
+    struct caught caught = stderr_catch();
+    nodes_init(n, 3, nodes_address());
+    node_init(&late, 1, 2, nodes_address());
+    late.config.join_timeout_s = 13;
+    nodes_join(n, 3);
+    node_start(&n[0], node_meet);
+    node_start(&n[1], node_leave);
+    node_start(&late, node_join);
+    node_finish(&late);
+    for (int i = 0; i < 3; i++) do {
+            sleep_s(0.05);
+            read_caught(&caught, text, sizeof text);
+        } while (!strstr(text, sentences[i]));
+    stderr_release(&caught, text, sizeof text);
+    node_start(&n[2], node_meet);
+    node_finish(&n[0]);
+    node_finish(&n[2]);
+    CHECK_EQ(n[0].rc, 0);
+    node_start(&n[0], node_leave);
+    node_leave(&n[2]);
+    node_finish(&n[0]);
+    node_finish(&n[1]);
+    nodes_check(n, 3, 0, "");
+}
+
+/* ---- again and again ---- */
+
+static int entries_of(const char *folder)
+{
+    int entries = 0;
+    DIR *d = opendir(folder);
+    while (readdir(d)) entries++;
+    closedir(d);
+    return entries;
+}
+
+/* nng closes descriptors on a thread of its own: it may take a while until there are no more than `most`. */
+static void await_entries(const char *folder, int most)
+{
+    double end_s = now_s() + 30;
+    while (entries_of(folder) > most && now_s() < end_s) sleep_s(0.01);
+    CHECK(entries_of(folder) <= most);
+}
+
+enum { CYCLES = 300 };
+
+static void *join_and_leave_often(void *argument)
+{
+    struct node *n = argument;
+    int first = n->config.rank;
+    for (int i = 0; i < CYCLES; i++) {
+        n->config.rank = (first + i) % n->config.size; /* rank 0 goes round */
+        n->rc = rendezvous_join(&n->config, &n->rendezvous, &n->cluster);
+        if (n->rc) test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.rank, locus_error());
+        CHECK_EQ(rendezvous_leave(n->rendezvous), 0);
+        rendezvous_free(n->rendezvous);
+    }
+    return NULL;
+}
+
+TEST(rendezvous, clusters_follow_each_other_at_one_address)
+{
+    struct node n[3];
+    nodes_form(n, 3); /* nng's threads and descriptors stay */
+    nodes_leave(n, 3);
+    int threads = entries_of("/proc/self/task"), descriptors = entries_of("/proc/self/fd");
+    double start_s = now_s();
+    nodes_do(n, 3, join_and_leave_often);
+    printf("a cluster of 3: %.1f ms\n", (now_s() - start_s) / CYCLES * 1e3);
+    await_entries("/proc/self/task", threads);
+    await_entries("/proc/self/fd", descriptors);
+    nodes_check_unharmed(n, 3);
+}

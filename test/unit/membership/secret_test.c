@@ -1,0 +1,269 @@
+/* Who knows the cluster's secret. */
+#include "membership/peers.h"
+#include "net/secret.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct secret secret_of(const char *text)
+{
+    struct secret s;
+    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
+    return s;
+}
+
+static void init_sharing(struct node *n, int size, const struct secret *s)
+{
+    nodes_init(n, size, nodes_address());
+    for (int rank = 0; rank < size; rank++) n[rank].config.secret = s;
+}
+
+TEST(rendezvous, nodes_that_know_the_secret_join)
+{
+    struct node n[4];
+    struct secret s = secret_of("open sesame");
+    init_sharing(n, 4, &s);
+    nodes_join(n, 4);
+    nodes_meet(n, 4);
+    nodes_leave(n, 4);
+}
+
+/* `stranger` comes in place of rank 2 and is refused; the others go on waiting, and rank 2 joins in the end. */
+static void check_turned_away(struct node n[3], struct node *stranger, int rc, const char *sentence)
+{
+    char text[TEXT_BYTES];
+    struct caught c = stderr_catch();
+    node_start(&n[0], node_join);
+    node_start(&n[1], node_join);
+    node_join(stranger);
+    node_join(&n[2]);
+    node_finish(&n[0]);
+    node_finish(&n[1]);
+    stderr_release(&c, text, sizeof text);
+    CHECK_EQ(stranger->rc, rc);
+    CHECK_STR(stranger->error, sentence);
+    nodes_check(n, 3, 0, "");
+    CHECK_STR(text, "locus: refused: ");
+    CHECK_STR(text, sentence);
+    nodes_leave(n, 3);
+}
+
+TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
+{
+    struct node n[3], stranger;
+    struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
+    for (int i = 0; i < 2; i++) {
+        init_sharing(n, 3, &right);
+        node_init(&stranger, 2, 3, n[0].config.address);
+        stranger.config.secret = i ? &wrong : NULL;
+        check_turned_away(n, &stranger, -EACCES, "node 2 (127.0.0.1:");
+        CHECK_STR(stranger.error, ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
+    }
+}
+
+TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
+{
+    struct node n[3], stranger;
+    struct secret s = secret_of("open sesame");
+    nodes_init(n, 3, nodes_address());
+    node_init(&stranger, 2, 3, n[0].config.address);
+    stranger.config.secret = &s;
+    check_turned_away(
+        n, &stranger, -EACCES,
+        ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
+}
+
+/* What a stranger claims ends nothing: neither another configuration nor another version. */
+TEST(rendezvous, a_stranger_cannot_end_the_joining_of_others)
+{
+    struct node n[3], stranger;
+    struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
+    unsigned char hello[TEXT_BYTES];
+    char sentence[TEXT_BYTES];
+    init_sharing(n, 3, &right);
+    node_start(&n[0], node_join);
+    size_t bytes = peer_hello(&n[1].config, hello, sizeof hello);
+    hello[4] = 9; /* the version */
+    int fd = peer_connect(n[0].config.address);
+    peer_say(fd, hello, bytes);
+    peer_read_refusal(fd, sentence, sizeof sentence);
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 4");
+    node_init(&stranger, 1, 4, n[0].config.address);
+    stranger.config.secret = &wrong;
+    stranger.config.shards = 77;
+    node_join(&stranger);
+    CHECK_EQ(stranger.rc, -EACCES);
+    node_start(&n[1], node_join);
+    node_join(&n[2]);
+    node_finish(&n[0]);
+    node_finish(&n[1]);
+    nodes_check(n, 3, 0, "");
+    nodes_leave(n, 3);
+}
+
+TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
+{
+    struct node n[2], stranger;
+    struct secret s = secret_of("open sesame");
+    init_sharing(n, 2, &s);
+    n[0].config.join_timeout_s = 1;
+    node_init(&stranger, 1, 2, n[0].config.address);
+    node_start(&n[0], node_join);
+    node_join(&stranger);
+    CHECK_EQ(stranger.rc, -EACCES);
+    node_finish(&n[0]);
+    CHECK_EQ(n[0].rc, -ETIMEDOUT);
+    CHECK_STR(n[0].error, "rank 1 of 2 has not joined after 1 s; rendezvous 127.0.0.1:");
+    CHECK_STR(n[0].error, "; refused was: node 1 (127.0.0.1:");
+    CHECK_STR(n[0].error, "does not know the cluster's secret");
+}
+
+/* A stranger's RESPONSE as node `n`, which knows the secret. */
+static size_t make_response(const struct node *n, const unsigned char *challenge, unsigned char *data)
+{
+    unsigned char nonce[SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
+    unsigned char hello[TEXT_BYTES], *body = hello + RENDEZVOUS_HEADER_BYTES;
+    size_t bytes = peer_hello(&n->config, hello, sizeof hello) - RENDEZVOUS_HEADER_BYTES;
+    secret_nonce(nonce);
+    const struct secret_claim claim = {.role = SECRET_MEMBER,
+                                       .prover = (unsigned)n->config.rank,
+                                       .prover_nonce = nonce,
+                                       .verifier_nonce = challenge,
+                                       .body = body,
+                                       .body_bytes = bytes};
+    secret_prove(n->config.secret, &claim, proof);
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
+    rendezvous_put_bytes(m, nonce, sizeof nonce);
+    rendezvous_put_bytes(m, proof, sizeof proof);
+    rendezvous_put_bytes(m, body, bytes);
+    m = rendezvous_message_done(m);
+    memcpy(data, m->data, m->bytes);
+    bytes = m->bytes;
+    rendezvous_message_let_go(m);
+    return bytes;
+}
+
+/* Connects, says hello and hears the challenge. */
+static int be_challenged(const struct node *n, unsigned char challenge[SECRET_NONCE_BYTES])
+{
+    unsigned char data[TEXT_BYTES];
+    int fd = peer_connect(n->config.address);
+    peer_say(fd, data, peer_hello(&n->config, data, sizeof data));
+    CHECK_EQ(peer_hear(fd, RENDEZVOUS_CHALLENGE, data, sizeof data), RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES);
+    memcpy(challenge, data + RENDEZVOUS_HEADER_BYTES, SECRET_NONCE_BYTES);
+    return fd;
+}
+
+TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
+{
+    struct node n[2];
+    struct secret s = secret_of("open sesame");
+    unsigned char challenge[SECRET_NONCE_BYTES], response[TEXT_BYTES], welcome[TEXT_BYTES];
+    char sentence[TEXT_BYTES];
+    init_sharing(n, 2, &s);
+    node_start(&n[0], node_join);
+
+    int fd = peer_connect(n[0].config.address); /* before it was asked */
+    peer_say(fd, response, make_response(&n[1], challenge, response));
+    CHECK(peer_is_cut_off(fd, 3000));
+
+    fd = be_challenged(&n[1], challenge);
+    size_t bytes = make_response(&n[1], challenge, response);
+    int other = be_challenged(&n[1], challenge);
+    peer_say(other, response, bytes); /* overheard, and played back */
+    peer_read_refusal(other, sentence, sizeof sentence);
+    CHECK_STR(sentence, "node 1 (127.0.0.1:");
+    CHECK_STR(sentence, "does not know the cluster's secret");
+
+    other = be_challenged(&n[1], challenge);
+    bytes = make_response(&n[1], challenge, response);
+    response[bytes - 1] ^= 1; /* the tables' flags: what it says of itself is vouched for, too */
+    peer_say(other, response, bytes);
+    peer_read_refusal(other, sentence, sizeof sentence);
+    CHECK_STR(sentence, "does not know the cluster's secret");
+    close(fd);
+
+    fd = be_challenged(&n[1], challenge);
+    peer_say(fd, response, make_response(&n[1], challenge, response));
+    CHECK_EQ(peer_hear(fd, RENDEZVOUS_WELCOME, welcome, sizeof welcome),
+             RENDEZVOUS_HEADER_BYTES + 4 + SECRET_PROOF_BYTES);
+    const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
+                                       .verifier = 1,
+                                       .prover_nonce = challenge,
+                                       .verifier_nonce = response + RENDEZVOUS_HEADER_BYTES};
+    CHECK(secret_check(&s, &claim, welcome + RENDEZVOUS_HEADER_BYTES + 4));
+    node_finish(&n[0]);
+    CHECK_EQ(n[0].rc, 0);
+    close(fd);
+    node_leave(&n[0]);
+}
+
+/* Something at rank 0's address that speaks the protocol and does not know the secret. */
+TEST(rendezvous, a_member_asks_rank_0_for_a_proof_too)
+{
+    static const unsigned char zeros[SECRET_PROOF_BYTES];
+    unsigned char data[TEXT_BYTES];
+    struct secret s = secret_of("open sesame");
+    for (int is_asking = 0; is_asking < 3; is_asking++) {
+        struct node n;
+        node_init(&n, 1, 2, nodes_address());
+        if (is_asking < 2) n.config.secret = &s;
+        struct impostor i = impostor_meet(&n);
+        peer_hear(i.fd, RENDEZVOUS_HELLO, data, sizeof data);
+        if (is_asking) {
+            struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_CHALLENGE);
+            rendezvous_put_bytes(m, zeros, sizeof zeros);
+            peer_say_message(i.fd, m);
+        }
+        if (is_asking == 1) {
+            peer_hear(i.fd, RENDEZVOUS_RESPONSE, data, sizeof data);
+            peer_say_message(i.fd,
+                             peer_welcome(data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES)); /* its own proof */
+        } else if (!is_asking) {
+            peer_say_message(i.fd, peer_welcome(zeros));
+        }
+        node_finish(&n);
+        CHECK_EQ(n.rc, -EACCES);
+        CHECK_STR(n.error, "rank 0, at the rendezvous 127.0.0.1:");
+        CHECK_STR(n.error, is_asking < 2
+                               ? "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"
+                               : "asks for the cluster's secret, which this node does not know; set");
+        impostor_close(&i);
+    }
+}
+
+TEST(rendezvous, who_does_not_answer_the_challenge_is_cut_off)
+{
+    struct node n[2];
+    struct secret s = secret_of("open sesame");
+    unsigned char challenge[SECRET_NONCE_BYTES];
+    init_sharing(n, 2, &s);
+    node_start(&n[0], node_join);
+    int fd = be_challenged(&n[1], challenge);
+    CHECK(peer_is_cut_off(fd, 15000));
+    node_join(&n[1]);
+    node_finish(&n[0]);
+    nodes_check(n, 2, 0, "");
+    nodes_leave(n, 2);
+}
+
+TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
+{
+    struct node n[2];
+    node_init(&n[0], 0, 2, "192.0.2.1:7777");
+    n[0].config.loopback_only = true;
+    node_check_wrong(&n[0], -EACCES,
+                     "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET");
+    node_init(&n[0], 0, 2, "0.0.0.0:7777");
+    n[0].config.loopback_only = true;
+    node_check_wrong(&n[0], -EACCES,
+                     "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
+    nodes_init(n, 2, nodes_address());
+    n[0].config.loopback_only = n[1].config.loopback_only = true;
+    nodes_join(n, 2);
+    nodes_leave(n, 2);
+}

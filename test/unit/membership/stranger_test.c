@@ -1,0 +1,152 @@
+/* What strangers and mad members send harms nobody else. */
+#include "membership/peers.h"
+#include "membership/acceptor.h"
+#include "membership/hello.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char garbage[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not a word of locus in this\r\n\r\n";
+
+static void bother(const char *address)
+{
+    unsigned char hello[TEXT_BYTES];
+    struct node n;
+    node_init(&n, 1, 2, address);
+    size_t bytes = peer_hello(&n.config, hello, sizeof hello);
+
+    int fd = peer_connect(address);
+    peer_say(fd, garbage, sizeof garbage);
+    CHECK(peer_is_cut_off(fd, 3000));
+
+    fd = peer_connect(address);
+    hello[11] = 0x7f; /* as if the body had 2 GB */
+    peer_say(fd, hello, bytes);
+    CHECK(peer_is_cut_off(fd, 3000));
+    hello[11] = 0;
+
+    fd = peer_connect(address);
+    hello[6] = RENDEZVOUS_LEAVE; /* before it said who it is */
+    peer_say(fd, hello, bytes);
+    CHECK(peer_is_cut_off(fd, 3000));
+    hello[6] = RENDEZVOUS_HELLO;
+
+    fd = peer_connect(address);
+    hello[8]--; /* a body one byte too short */
+    peer_say(fd, hello, bytes - 1);
+    CHECK(peer_is_cut_off(fd, 3000));
+}
+
+TEST(rendezvous, garbage_ends_its_own_connection_and_nothing_else)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    node_start(&n[0], node_join);
+    bother(n[0].config.address);
+    node_start(&n[1], node_join);
+    bother(n[0].config.address);
+    node_start(&n[2], node_join);
+    nodes_finish(n, 3);
+    nodes_check(n, 3, 0, "");
+    bother(n[0].config.address);
+    nodes_meet(n, 3);
+    nodes_leave(n, 3);
+    nodes_check_unharmed(n, 3);
+}
+
+/* Every hello that was cut or has a byte changed is refused or passes as one that differs; nothing breaks. */
+TEST(rendezvous, a_spoilt_hello_breaks_nothing)
+{
+    unsigned char hello[TEXT_BYTES];
+    struct rendezvous_hello read;
+    struct node n;
+    node_init(&n, 1, 2, "127.0.0.1:7777");
+    size_t bytes = peer_hello(&n.config, hello, sizeof hello) - RENDEZVOUS_HEADER_BYTES;
+    unsigned char *body = malloc(bytes);
+    for (size_t cut = 0; cut < bytes; cut++) {
+        unsigned char *part = malloc(cut + 1);
+        memcpy(part, hello + RENDEZVOUS_HEADER_BYTES, cut);
+        CHECK(!rendezvous_hello_read(&read, part, cut));
+        free(part);
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        for (unsigned value = 0; value < 256; value += 51) {
+            memcpy(body, hello + RENDEZVOUS_HEADER_BYTES, bytes);
+            body[i] = (unsigned char)value;
+            rendezvous_hello_read(&read, body, bytes);
+        }
+    }
+    free(body);
+}
+
+/* More than rank 0 would keep until their time is over, if it cut off none before. */
+enum { SILENT = 150, HIGH_DESCRIPTOR = 512 };
+
+/* In the end rank 0 has accepted all who came before: else the system would have to keep more than it does, and would
+ * let those who come wait for a second. */
+static void knock(const char *address)
+{
+    int fd = peer_connect(address);
+    peer_say(fd, garbage, sizeof garbage);
+    CHECK(peer_is_cut_off(fd, 60000));
+}
+
+/* Out of the way: rank 0 takes many low descriptors for its own that wait to be closed, and pauses. Strangers are in
+ * other processes. */
+static int connect_stranger(const char *address)
+{
+    int low = peer_connect(address), fd = fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    CHECK(fd >= HIGH_DESCRIPTOR);
+    close(low);
+    return fd;
+}
+
+/* The nodes give up before a stranger's time is over: they come in because it loses its place, or not at all. */
+TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
+{
+    struct node n[3];
+    int silent[SILENT];
+    unsigned char hello[TEXT_BYTES];
+    nodes_init(n, 3, nodes_address());
+    n[1].config.join_timeout_s = n[2].config.join_timeout_s = RENDEZVOUS_HELLO_PATIENCE_S - 1;
+    peer_hello(&n[1].config, hello, sizeof hello);
+    node_start(&n[0], node_join);
+    for (int i = 0; i < SILENT; i++) {
+        if (i == SILENT / 2) knock(n[0].config.address);
+        silent[i] = connect_stranger(n[0].config.address);
+        if (i % 2) send(silent[i], hello, 5 + (size_t)i % 20, MSG_NOSIGNAL);
+    }
+    node_start(&n[1], node_join);
+    node_start(&n[2], node_join);
+    nodes_finish(n, 3);
+    nodes_check(n, 3, 0, "");
+    nodes_meet(n, 3);
+    CHECK(peer_is_cut_off(silent[0], 60000));          /* others took its place */
+    CHECK(peer_is_cut_off(silent[SILENT - 1], 60000)); /* its time was over */
+    nodes_leave(n, 3);
+    for (int i = 1; i < SILENT - 1; i++) close(silent[i]);
+}
+
+/* A member's messages are checked like a stranger's; what it breaks is its own place. */
+TEST(rendezvous, a_member_that_sends_nonsense_is_lost)
+{
+    struct node n[2];
+    nodes_init(n, 2, nodes_address());
+    node_start(&n[0], node_join);
+    int fd = peer_join(&n[1]);
+    node_finish(&n[0]);
+    CHECK_EQ(n[0].rc, 0);
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
+    rendezvous_put_u32(m, 77);
+    rendezvous_put_text(m, "there is no such rank");
+    m = rendezvous_message_done(m);
+    peer_say(fd, m->data, m->bytes);
+    node_expect_loss(&n[0], 1, "sent a message that makes no sense");
+    rendezvous_message_let_go(m);
+    node_leave(&n[0]);
+    close(fd);
+}
