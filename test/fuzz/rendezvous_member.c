@@ -6,6 +6,7 @@
 #include "nng.h"
 
 #include "membership/hello.h"
+#include "membership/rendezvous.h"
 #include "net/secret.h"
 
 #include <pthread.h>
