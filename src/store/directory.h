@@ -6,7 +6,7 @@
  *   bits 1-3   state
  *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty; bits 38-63 the
  *              version, which every change of the row raises
- *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that knowledge (src/actors/README.md)
+ *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that knowledge (src/protocol/README.md)
  *
  *                 first write              row_take
  *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY when never written
