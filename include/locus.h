@@ -173,7 +173,8 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  * Changes a row in place, where this node holds it: calls `change` once, with the row, its `length` floats and your
  * context. Other writes of the row come before or after, and no reader sees it half done (locus_view() excepted). On a
  * replica the owner gets the difference between what the row becomes and what it was, as floats have it, as an update
- * like one of locus_push(). It saves writing an update down to have it read and added: for optimizers that step row by
+ * like one of locus_push(): nothing for a float of which no bit changed, and all of what it becomes where it was infinite
+ * or no number, so that a row that diverged can be cleared with locus_set(). It saves writing an update down to have it read and added: for optimizers that step row by
  * row.
  * `change` must be short, must return and must not call locus: others wait for the row meanwhile. Never the network.
  *   -EAGAIN  not held here, or an operation of this worker's on the key may be under way (sometimes said of other keys):

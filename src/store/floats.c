@@ -1,5 +1,16 @@
 #include "store/floats.h"
 
+#include <stdint.h>
+#include <string.h>
+
+static float gain_of(float before, float after)
+{
+    uint32_t was, now;
+    memcpy(&was, &before, sizeof was);
+    memcpy(&now, &after, sizeof now);
+    return was == now ? 0 : after - (before - before == 0 ? before : 0);
+}
+
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
 
 static void add(float *to, const float *from, size_t n)
@@ -21,7 +32,7 @@ static void gain(float *to, const float *was, const float *now, size_t n, bool a
         if (i == n / 2) LOCUS_YIELD();
         __atomic_load(&was[i], &before, __ATOMIC_RELAXED);
         __atomic_load(&now[i], &after, __ATOMIC_RELAXED);
-        gained = after == before ? 0 : after - before;
+        gained = gain_of(before, after);
         if (adds) gained += to[i];
         __atomic_store(&to[i], &gained, __ATOMIC_RELAXED);
     }
@@ -61,7 +72,8 @@ floats_gain_fn *floats_gain_best(void)
         for (; i < n; i++) to[i] += from[i]; \
     }
 
-/* The same for gains: a vector at a time. */
+/* The same for gains: a vector at a time. Bits are compared, for no number is unlike itself; `base` is what was, 0 where
+ * that was no number. */
 #define GAIN(name, target, BYTES) \
     target static void name(float *to, const float *was, const float *now, size_t n, bool adds) \
     { \
@@ -71,11 +83,12 @@ floats_gain_fn *floats_gain_best(void)
         size_t i = 0; \
         for (; i + step <= n; i += step) { \
             wide before = *(const wide *)(was + i), after = *(const wide *)(now + i); \
-            wide gained = (wide)((masks)(after - before) & (masks)(after != before)); \
+            wide base = (wide)((masks)before & (masks)(before - before == 0)); \
+            wide gained = (wide)((masks)(after - base) & (masks)((masks)after != (masks)before)); \
             if (adds) gained += *(const wide *)(to + i); \
             *(wide *)(to + i) = gained; \
         } \
-        for (; i < n; i++) to[i] = (adds ? to[i] : 0) + (now[i] == was[i] ? 0 : now[i] - was[i]); \
+        for (; i < n; i++) to[i] = (adds ? to[i] : 0) + gain_of(was[i], now[i]); \
     }
 
 ADD(add_16_bytes, , 16)

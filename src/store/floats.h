@@ -24,7 +24,8 @@
 /* to[i] += from[i] */
 typedef void floats_add_fn(float *to, const float *from, size_t n);
 
-/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where nothing changed, infinities too. */
+/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where no bit changed. What was no
+ * finite number counts as 0: nothing can be added to it that clears it, but where a set has cleared it, what is now counts. */
 typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
 
 /* The widest versions that this processor runs. */

@@ -71,6 +71,25 @@ static void gain_once(floats_gain_fn *gain, size_t n, size_t offset, bool adds)
     check_guards(now, n, offset / 2, -3);
 }
 
+/* A row that diverged: what was not touched gains nothing, and what was set anew gains that. */
+TEST(floats, a_gain_is_never_of_what_is_no_number)
+{
+    enum { N = 37 };
+    float was[N], now[N], to[N];
+    for (unsigned i = 0; i < N; i++) {
+        was[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : 1;
+        now[i] = i % 2 ? was[i] : 5;
+        to[i] = 7;
+    }
+    for (int adds = 0; adds < 2; adds++) {
+        floats_gain_best()(to, was, now, N, adds);
+        for (unsigned i = 0; i < N; i++) {
+            float gained = i % 2 ? 0 : i % 3 == 2 ? 4 : 5;
+            CHECK(to[i] == gained * (float)(1 + adds));
+        }
+    }
+}
+
 TEST(floats, a_gain_is_what_is_now_less_what_was_and_nothing_of_infinities_that_stay)
 {
     for (size_t n = 0; n <= 140; n++)
