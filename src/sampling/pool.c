@@ -25,18 +25,14 @@ void pool_fini(struct pool *p)
     *p = (struct pool){0};
 }
 
-/* One of the keys [next, end), each as likely as the others: that is a random order when all are taken so. */
-static size_t choose(const struct pool *p, struct random *r, size_t end)
+/* The next key of the traversal: each of those that are left is as likely, so all of them come in a random order. */
+static locus_key next_key(struct pool *p, struct random *r)
 {
     uint64_t rest;
-    return p->next + random_below(r, end - p->next, &rest);
-}
-
-static void swap(struct pool *p, size_t a, size_t b)
-{
-    locus_key key = p->key[a];
-    p->key[a] = p->key[b];
-    p->key[b] = key;
+    size_t i = p->next + random_below(r, p->size - p->next, &rest);
+    locus_key key = p->key[i];
+    p->key[i] = p->key[p->next];
+    return p->key[p->next++] = key;
 }
 
 static void begin_traversal(struct pool *p)
@@ -48,28 +44,21 @@ static void begin_traversal(struct pool *p)
 static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t n)
 {
     size_t taken = p->size - p->next < n ? p->size - p->next : n;
-    for (size_t i = 0; i < taken; i++) {
-        swap(p, p->next, choose(p, r, p->size));
-        keys[i] = p->key[p->next++];
-    }
+    for (size_t i = 0; i < taken; i++) keys[i] = next_key(p, r);
     if (p->next == p->size) begin_traversal(p);
     return taken;
 }
 
-/* Keys that the sample has are put aside at the end, until this sample is complete. */
+/* What the sample has already is passed over, for the rest of the traversal. Kept for later samples it would come more and
+ * more often, a key of great weight above all: it stands in the pool many times, and once at most in a sample. */
 static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys, size_t n)
 {
-    size_t taken = 0, end = p->size;
-    while (taken < n && p->next < end) {
-        size_t i = choose(p, r, end);
-        if (keyset_add(drawn, p->key[i])) {
-            swap(p, p->next, i);
-            keys[taken++] = p->key[p->next++];
-        } else {
-            swap(p, i, --end);
-        }
+    size_t taken = 0;
+    while (taken < n && p->next < p->size) {
+        locus_key key = next_key(p, r);
+        if (keyset_add(drawn, key)) keys[taken++] = key;
     }
-    if (taken < n || p->next == p->size) begin_traversal(p);
+    if (p->next == p->size) begin_traversal(p);
     return taken;
 }
 

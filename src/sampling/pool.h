@@ -2,8 +2,8 @@
  * pool.h - sample reuse: G keys drawn independently, and given out U times, each time in another random order
  * (NuPS, Section 4.4, "Sample reuse").
  *
- * A sample that must have no key twice skips over what it has: those keys stay for the next sample of the same
- * traversal; at its end they are passed over.
+ * A sample that must have no key twice passes over what it has, so that what comes next is always drawn from all of the
+ * pool's keys: a key of great weight is first in as many samples as its weight says.
  *
  * Callers   stream.c, under its latch
  * Memory    8 bytes a key, kept from one filling to the next

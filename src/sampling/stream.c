@@ -8,6 +8,7 @@ void stream_init(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker
 {
     *s = (struct stream){.ahead = 1};
     random_init(&s->random, seed, rank, worker);
+    random_init(&s->filling, ~seed, rank, worker);
 }
 
 void stream_fini(struct stream *s)
@@ -96,7 +97,7 @@ static int fill_next(struct stream *s, const struct drawing *d, size_t size)
 {
     struct stream_pool *p = nth_pool(s, s->filled);
     p->lease = (struct lease){0};
-    int rc = pool_fill(&p->pool, d->target, &s->random, size);
+    int rc = pool_fill(&p->pool, d->target, &s->filling, size);
     if (rc == 0) s->filled++;
     return rc;
 }

@@ -32,7 +32,10 @@ struct stream {
     int latch;
     unsigned filled; /* pools, from `present` on, in a ring */
     unsigned present, ahead;
-    struct random random;
+    struct random random; /* of single keys, and the orders of pools */
+    struct random
+        filling; /* of what pools have: how many are filled ahead depends on which rows are here, and must not change what
+                            * is drawn */
     uint64_t opening;        /* of the worker, whose clock the leases are in */
     locus_clock began;       /* the present pool: start of its first sample */
     locus_clock pool_clocks; /* how long a pool lasts; 0: not known yet */

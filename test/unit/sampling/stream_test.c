@@ -1,0 +1,41 @@
+/* What a worker draws from one distribution. */
+#include "sampling/stream.h"
+
+#include "test.h"
+
+#include <string.h>
+
+/* Clocks in the past, so that nothing is signaled. */
+static void draw(struct stream *s, const struct target *t, struct keyset *drawn, locus_key *keys, size_t n)
+{
+    const struct drawing d = {.target = t, .drawn = drawn, .now = 1, .start = 1, .end = 1};
+    if (drawn) CHECK_EQ(keyset_begin(drawn, n), 0);
+    CHECK_EQ(stream_draw_reused(s, &d, keys, n), 0);
+}
+
+/* How many pools are filled ahead depends on which rows are here, and so on time. What is drawn must not. */
+static void check_ahead(bool is_unique)
+{
+    enum { COUNT = 5 * POOL_KEYS * POOL_USES / 50, SAMPLE = 50 };
+    struct stream s[2];
+    struct target t;
+    struct keyset drawn = {0};
+    target_init_uniform(&t, 0, 1000);
+    for (int i = 0; i < 2; i++) stream_init(&s[i], 7, 1, 2);
+    for (int i = 0; i < COUNT; i++) {
+        locus_key keys[2][SAMPLE];
+        if (i == 3) s[1].ahead = 2;
+        if (i == COUNT / 2) s[1].ahead = POOLS_AHEAD_MAX;
+        for (int j = 0; j < 2; j++) draw(&s[j], &t, is_unique ? &drawn : NULL, keys[j], SAMPLE);
+        CHECK(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
+    }
+    for (int i = 0; i < 2; i++) stream_fini(&s[i]);
+    keyset_fini(&drawn);
+    target_fini(&t);
+}
+
+TEST(stream, pools_filled_ahead_do_not_change_what_is_drawn)
+{
+    check_ahead(false);
+    check_ahead(true);
+}
