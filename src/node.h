@@ -1,7 +1,7 @@
 /*
  * node.h - what makes up a node: the store, its workers, their meeting place.
  *
- * Callers   locus.c (open, close, questions about the node) and worker.c (everything a worker calls)
+ * Callers   locus.c (open, close, questions about the node), and what a worker calls: call.h
  * Memory    allocated by locus_open(), given back by locus_close()
  * Waiting   only in collectives
  * Life      locus_open ... locus_close

@@ -46,8 +46,22 @@ int operations_init(struct operations *o, const struct operations_config *c)
     return 0;
 }
 
+struct kept {
+    struct kept *next;
+    float values[];
+};
+
+static void free_kept(struct operation *op)
+{
+    for (struct kept *k; (k = op->kept);) {
+        op->kept = k->next;
+        free(k);
+    }
+}
+
 void operations_fini(struct operations *o)
 {
+    for (unsigned i = 0; i < OPERATIONS_MAX; i++) free_kept(&o->operation[i]);
     free(o->request);
     free(o->item);
     free(o->filling);
@@ -162,10 +176,20 @@ static struct operation *place(struct operations *o, locus_ticket ticket)
     return &o->operation[ticket % OPERATIONS_MAX];
 }
 
+float *operation_keep(struct operation *op, size_t floats)
+{
+    struct kept *k = malloc(sizeof *k + floats * sizeof(float));
+    INVARIANT(k != NULL, "no memory for the values of an operation");
+    k->next = op->kept;
+    op->kept = k;
+    return k->values;
+}
+
 struct operation *operation_begin(struct operations *o)
 {
     struct operation *op = place(o, o->last + 1);
     wait_until(&o->waiter, is_complete, op);
+    free_kept(op);
     if (op->rc && !o->forgotten) o->forgotten = op->rc;
     op->ticket = ++o->last;
     op->rc = 0;
@@ -289,6 +313,7 @@ int operations_wait(struct operations *o, locus_ticket ticket)
         histogram_add(&o->blocked, clock_now_ns() - began);
     }
     if (o->keys_under_way) count_off_free(o);
+    free_kept(op);
     int rc = op->rc;
     op->rc = 0;
     return rc;

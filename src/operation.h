@@ -5,7 +5,7 @@
  * complete the requests; the last one completes the operation. OPERATIONS_MAX may be in flight; beyond that, or when
  * the pool of requests is used up, the call waits for the oldest, or for any request.
  *
- * Callers   worker.c on the worker's thread; operation_request_done on a shard's thread
+ * Callers   access.c, worker.c on the worker's thread; operation_request_done on a shard's thread
  * Memory    a pool a worker, sized by the number of shards; items are touched when used
  * Waiting   operations_wait: looks for WAITER_SPIN_NS, yielding the core each time where threads share cores, then
  *           sleeps. It ends, because each request is answered by a living peer or ended by the loss of one
@@ -35,8 +35,9 @@ struct waiter {
 struct operation {
     struct waiter *waiter;
     locus_ticket ticket;
-    uint32_t left; /* requests, and one while it is being submitted */
-    int rc;        /* the first failure */
+    uint32_t left;     /* requests, and one while it is being submitted */
+    int rc;            /* the first failure */
+    struct kept *kept; /* values that its requests send, and that are not the caller's */
 };
 
 struct operations {
@@ -74,6 +75,8 @@ struct operation *operation_begin(struct operations *);
 /* Adds a key of `shard`, with where its values are or go. May wait for a request. */
 void operation_add(struct operations *, struct operation *, enum request_kind, unsigned shard, locus_key,
                    float *values);
+/* Room for values that one of its keys sends, if the caller's do not last until it is complete. Freed some time after that. */
+float *operation_keep(struct operation *, size_t floats);
 /* All keys were added: posts what is not yet. Returns the ticket, 0 if the operation is complete. */
 locus_ticket operation_submit(struct operations *, struct operation *);
 

@@ -2,7 +2,7 @@
  * signaling.h - how intents of workers and loaders get to the shards: a stream to each shard, and waking it when it must
  * act now.
  *
- * Callers   worker.c, on the worker's thread or the loader's
+ * Callers   intent.c, worker.c, on the worker's thread or the loader's
  * Memory    a pointer a shard, and the streams' chunks (protocol/intents.h)
  * Waiting   never
  * Life      signaling_open, signaling_intent …, signaling_close. Does nothing where no shard heeds intents

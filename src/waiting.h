@@ -6,7 +6,7 @@
  * advances its clock does nothing here (measured: it took 5% of a short step to): who adds takes away what has started,
  * now and then, and whenever there is no room.
  *
- * Callers   worker.c, from the worker's thread and its loaders'; another worker's, for want of room
+ * Callers   intent.c, worker.c, from the worker's thread and its loaders'; another worker's, for want of room
  * Memory    a heap of 16 bytes for each different start, given back at fini; at most the node's bound of keys
  * Waiting   for its own latch: some nanoseconds, and longer when the heap grows or many keys are added at once
  * Life      waiting_init, waiting_add / waiting_give_up, waiting_fini

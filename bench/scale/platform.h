@@ -2,7 +2,7 @@
  * platform.h - a cluster of hundreds of nodes in one thread: what cluster.h and reactor.h promise, on virtual time that
  * network and processors use up as model.h says.
  *
- * The library is the one that ships: locus.c, worker.c, the store and the shards. A node has one worker, a fiber on a
+ * The library is the one that ships: locus.c, access.c, the store and the shards. A node has one worker, a fiber on a
  * processor of its own, and one shard on another. A shard's turn is taken at one moment and lasts as long as what it did
  * costs: its frames leave one by one meanwhile, what arrives waits for its end. A shard that has had nothing to do for
  * REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order; the switch between them never is full,

@@ -300,7 +300,7 @@ static bool has_open_call(unsigned worker)
     return false;
 }
 
-/* As worker.c does: in place if nothing of the worker is under way and the row is here. */
+/* As access.c does: in place if nothing of the worker is under way and the row is here. */
 static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
 {
     struct spot spot = spot_at(scenario.node[worker]);

@@ -2,7 +2,7 @@
  * platform.h - a cluster in one thread: what cluster.h and reactor.h promise, on virtual time and a network of chance.
  *
  * The second platform of the library: nodes are opened with locus_open(), workers and reactors run as fibers, and
- * locus.c, worker.c, operation.c, collective.c, the store and the shards are those that ship. A link keeps the order of
+ * locus.c, access.c, operation.c, collective.c, the store and the shards are those that ship. A link keeps the order of
  * its frames and knows no other: latency, jitter, stalls, where frames are cut and how many arrive together differ from
  * seed to seed, from link to link and from frame to frame.
  *

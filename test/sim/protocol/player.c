@@ -2,6 +2,7 @@
 
 #include "invariants.h"
 #include "journal.h"
+#include "node.h"
 #include "platform.h"
 #include "report.h"
 #include "store/yield.h"
@@ -237,6 +238,24 @@ static void look_again(struct worker *w, struct look *l)
     l->seen = now;
 }
 
+/* Rows may leave in the middle of the call: then it is refused, and asks nobody. */
+static void pull_inside(struct worker *w, const struct script_step *s)
+{
+    float values[SCRIPT_KEYS_MAX * CONTENT_ROOM], *row = values;
+    locus_key key[SCRIPT_KEYS_MAX];
+    uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick();
+    for (unsigned i = 0; i < s->n; i++) {
+        if (!journal_has_room(s->key[i], JOURNAL_READ)) return;
+        key[i] = s->key[i];
+    }
+    int rc = locus_pull(w->handle, key, s->n, values);
+    if (rc && rc != -EDEADLK) check_result(w, s, rc);
+    if (w->handle->counters.pulled[COUNT_REMOTE] != remote)
+        report_fail(key[0], "worker %u asked another node for a row inside a read section", w->number);
+    for (unsigned i = 0; i < s->n && rc == 0; row += journal_key(key[i])->layout.length, i++)
+        check(w, key[i], journal_saw(key[i], w->number, called, row));
+}
+
 static void view(struct worker *w, const struct script_step *s)
 {
     struct look look[SCRIPT_KEYS_MAX];
@@ -246,6 +265,7 @@ static void view(struct worker *w, const struct script_step *s)
         const float *row = locus_view(w->handle, s->key[i]);
         if (row) look[looks++] = (struct look){.key = s->key[i], .row = row};
     }
+    pull_inside(w, s);
     for (unsigned i = 0; i < 1 + s->amount % 256 && looks > 0; i++) {
         look_again(w, &look[i % looks]);
         locus_fiber_yield();

@@ -1,0 +1,361 @@
+/* Pull, push, set, localize, and waiting for them. */
+#include "base/error.h"
+#include "call.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
+                                        [REQUEST_PUSH] = "locus_push",
+                                        [REQUEST_SET] = "locus_set",
+                                        [REQUEST_LOCALIZE] = "locus_localize"};
+static const char *const array_name[] = {
+    [REQUEST_PULL] = "values", [REQUEST_PUSH] = "updates", [REQUEST_SET] = "values", [REQUEST_LOCALIZE] = "keys"};
+
+static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica, size_t remote)
+{
+    struct worker_counters *c = &w->counters;
+    if (kind == REQUEST_LOCALIZE) return;
+    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
+    if (replica) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA], replica);
+    if (remote) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], remote);
+}
+
+static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &s->keyspace;
+    if (k->ranges == 1) return n * k->range[0].length;
+    size_t floats = 0;
+    for (size_t i = 0; i < n; i++) floats += k->range[keyspace_range_of(k, keys[i])].length;
+    return floats;
+}
+
+/* Those that are elsewhere. */
+static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
+{
+    size_t misses = 0;
+    if (!w->missed) return 0; /* without other nodes */
+    for (size_t i = 0; i < n; i++) {
+        struct spot spot = store_spot(w->store, keys[i]);
+        if (!spot_is_held(spot, directory_load(spot_word(spot)))) w->missed[misses++] = (struct missed_row){i, 0};
+    }
+    return misses;
+}
+
+static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                         struct missed_row *missed, size_t *replicas, int *rc)
+{
+    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed, replicas, rc);
+}
+
+/* Keys of which something of ours is under way are missed, wherever their rows are; the runs between them are served. */
+static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                                 float *values, size_t *replicas, int *rc)
+{
+    size_t misses = 0, offset = 0;
+    for (size_t i = 0; i < n && *rc == 0;) {
+        size_t run = 0;
+        while (i + run < n && !operations_hold_key(&w->operations, keys[i + run])) run++;
+        struct missed_row *missed = w->missed + misses;
+        size_t more = run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
+        for (size_t m = 0; m < more; m++) {
+            missed[m].position += i;
+            missed[m].offset += offset;
+        }
+        misses += more;
+        offset += count_floats(w->store, keys + i, run);
+        i += run;
+        if (i == n) break;
+        w->missed[misses++] = (struct missed_row){i, offset};
+        offset += count_floats(w->store, keys + i, 1);
+        i++;
+    }
+    return misses;
+}
+
+/* Serves the keys that are here; the others are in w->missed (with other nodes only). */
+static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                          size_t *replicas, int *rc)
+{
+    if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
+    if (operations_hold(&w->operations, keys, n)) return access_around_held(w, kind, keys, n, values, replicas, rc);
+    return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
+}
+
+/* The caller's values, or a copy that lasts until the operation is complete. */
+static float *values_of(const locus_worker *w, struct operation *op, locus_key key, float *values, bool keeps)
+{
+    if (!keeps) return values;
+    uint32_t length = store_spot(w->store, key).part->length;
+    return memcpy(operation_keep(op, length), values, length * sizeof(float));
+}
+
+/* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`: nobody will wait for it. */
+static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys, float *values, size_t misses,
+                           bool keeps, struct operation **op)
+{
+    if (!*op) *op = operation_begin(&w->operations);
+    for (size_t i = 0; i < misses; i++) {
+        locus_key key = keys[w->missed[i].position];
+        unsigned shard = keyspace_shard(&w->store->keyspace, key);
+        float *at = values ? values_of(w, *op, key, values + w->missed[i].offset, keeps) : NULL;
+        operation_add(&w->operations, *op, kind, shard, key, at);
+    }
+}
+
+/* How a call may go on when a row is not here: ask its owner; ask, but keep what is sent, for nobody waits; not at all. */
+enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
+
+/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was here. */
+static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                        enum missing missing, struct operation **op)
+{
+    int rc = 0;
+    *op = NULL;
+    while (n > 0) {
+        size_t chunk = n < CALL_CHUNK || !w->missed ? n : CALL_CHUNK;
+        size_t replicas = 0, misses = access_here(w, kind, keys, chunk, values, &replicas, &rc);
+        if (rc) break; /* no memory for a first write */
+        bool refuses = misses > 0 && missing == MISSING_REFUSE;
+        count_access(w, kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
+        if (refuses) return call_in_section(call_name[kind]);
+        if (misses) ask_for_missed(w, kind, keys, values, misses, missing == MISSING_KEEP, op);
+        n -= chunk;
+        if (n > 0 && values) values += count_floats(w->store, keys, chunk);
+        keys += chunk;
+    }
+    return rc ? call_no_slot(call_name[kind]) : 0;
+}
+
+/* Would the call be served without the network, as far as one can see now? Not what the owner alone may do: a set and a
+ * localize of a replica; nor what has to wait for an earlier operation on the same key. */
+static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
+{
+    bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
+    if (operations_hold(&w->operations, keys, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        struct spot spot = store_spot(w->store, keys[i]);
+        directory_word word = directory_load(spot_word(spot));
+        if (!(needs_owner ? spot_is_here(spot, word) : spot_is_held(spot, word))) return false;
+    }
+    return true;
+}
+
+/* Inside a read section nothing may wait: a row that arrives may have to wait for the section's end (row.h), and what is asked
+ * for behind it. But a row that was here a moment ago may leave before it is accessed. Then a pull is refused, its values
+ * being worth nothing; so is a call of one key, which has done nothing. A push or set of several keys has done its part for
+ * some already: the rest follows the rows that left, and is complete for this worker, whose later calls come behind it.
+ * That takes requests that are free now; without them the call is refused before it has done anything. */
+static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                         enum missing *missing)
+{
+    bool is_here = all_here(w, kind, keys, n), writes = kind == REQUEST_PUSH || kind == REQUEST_SET;
+    *missing = writes && n > 1 ? MISSING_KEEP : MISSING_REFUSE;
+    if (!is_here) return call_in_section(call_name[kind]);
+    bool may_leave = w->operations.under_way != NULL;
+    if (*missing == MISSING_KEEP && may_leave && operations_would_wait(&w->operations, n))
+        return call_in_section(call_name[kind]);
+    return 0;
+}
+
+static bool is_in_section(const locus_worker *w)
+{
+    return w->reader.depth > 0 && w->node->cluster;
+}
+
+static int finish(locus_worker *w, locus_ticket ticket)
+{
+    return call_name_loss(w, operations_wait(&w->operations, ticket));
+}
+
+static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                                 size_t n, float *values)
+{
+    struct operation *op;
+    if (n == 0) return 0;
+    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
+                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    enum missing missing = MISSING_ASK;
+    if (is_in_section(w) && (rc = check_section(w, kind, keys, n, &missing))) return rc;
+    rc = begin_access(w, kind, keys, n, values, missing, &op);
+    if (!op) return rc;
+    if (missing == MISSING_KEEP) {
+        operation_submit(&w->operations, op);
+        return rc;
+    }
+    int remote = finish(w, operation_submit(&w->operations, op));
+    return rc ? rc : remote;
+}
+
+static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
+                        locus_ticket *ticket)
+{
+    struct operation *op;
+    if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
+    *ticket = 0;
+    if (n == 0) return 0;
+    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
+                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    enum missing missing = MISSING_ASK;
+    if (is_in_section(w) && operations_would_wait(&w->operations, n) &&
+        (rc = check_section(w, kind, keys, n, &missing)))
+        return rc;
+    rc = begin_access(w, kind, keys, n, values, missing, &op);
+    if (op) *ticket = operation_submit(&w->operations, op);
+    if (rc && op) { /* who hears of an error may free the values at once */
+        finish(w, *ticket);
+        *ticket = 0;
+    }
+    return rc;
+}
+
+/* One key a call is what latency-sensitive callers do, and there each instruction counts: the processor overlaps the
+ * misses of consecutive calls only as far as they fit into its window. So what is usual comes first, alone: a row that is
+ * here, on a node whose keys are easy to find. */
+static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w, const locus_key *keys, size_t n,
+                                                             const void *values)
+{
+    return n == 1 && w && keys && values && keys[0] < call_key_bound(w) && w->operations.keys_under_way == 0;
+}
+
+static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w, const locus_key *keys, size_t n,
+                                                           const void *values)
+{
+    return __builtin_expect(is_one_key(w, keys, n, values) && w->only, 1);
+}
+
+static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
+{
+    struct spot s = store_spot(w->store, key);
+    if (kind == REQUEST_PULL) return row_read_alone(s, values);
+    if (!w->only && s.part->home) row_fetch_to_write(s);
+    return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
+}
+
+static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                                    size_t n, float *values)
+{
+    int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
+    if (done < 0) return access_rows(w, kind, keys, n, values);
+    count_access(w, kind, done == COUNT_LOCAL, done == COUNT_REPLICA, 0);
+    return 0;
+}
+
+static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys, float *values,
+                                                            uint32_t length)
+{
+    int done = row_try_read(part_spot(w->only, keys[0]), values, length, true);
+    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
+    count_read(w, done);
+    return 0;
+}
+
+static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys, float *values)
+{
+    return pull_usual(w, keys, values, w->only->length);
+}
+
+/* What calls nothing has nothing to save: short rows are copied here. */
+int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
+{
+    if (!is_usual(w, keys, n, values)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    uint32_t length = w->only->length;
+    if (length > FLOATS_FEW) return pull_long_row(w, keys, values);
+    return pull_usual(w, keys, values, length);
+}
+
+/* false: nothing was done. */
+static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w, const locus_key *keys, size_t n,
+                                                              const float *values, enum row_change change)
+{
+    if (!is_usual(w, keys, n, values)) return false;
+    struct spot s = part_spot(w->only, keys[0]);
+    if (s.part->home) row_fetch_to_write(s);
+    return row_write_own(s, values, change);
+}
+
+int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
+{
+    if (!write_usual(w, keys, n, updates, ROW_ADD))
+        return access_unusual(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
+{
+    if (!write_usual(w, keys, n, values, ROW_SET))
+        return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PULL, keys, n, values, ticket);
+}
+
+int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *updates, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates, ticket);
+}
+
+int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const float *values, locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values, ticket);
+}
+
+int locus_wait(locus_worker *w, locus_ticket ticket)
+{
+    if (!w) return call_no_worker("locus_wait");
+    if (w->reader.depth > 0 && !operations_done(&w->operations, ticket)) return call_in_section("locus_wait");
+    return finish(w, ticket);
+}
+
+int locus_wait_all(locus_worker *w)
+{
+    if (!w) return call_no_worker("locus_wait_all");
+    if (w->reader.depth > 0 && !operations_all_done(&w->operations)) return call_in_section("locus_wait_all");
+    return call_name_loss(w, operations_wait_all(&w->operations));
+}
+
+bool locus_done(locus_worker *w, locus_ticket ticket)
+{
+    return !w || operations_done(&w->operations, ticket);
+}
+
+int locus_pull_local(locus_worker *w, locus_key key, float *value)
+{
+    int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
+    if (rc) return rc;
+    rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN : row_read(store_spot(w->store, key), value);
+    if (rc < 0)
+        return error_set(
+            rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+            (unsigned long long)key);
+    counter_add(&w->counters.pulled[rc], 1);
+    return 0;
+}
+
+/* Does localize move anything here? */
+static bool localizes(const locus_worker *w)
+{
+    return w->node->cluster && (w->node->technique == LOCUS_RELOCATE || w->node->technique == LOCUS_ADAPTIVE);
+}
+
+int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (n > 0 && w && localizes(w)) return access_rows(w, REQUEST_LOCALIZE, keys, n, NULL);
+    return n == 0 ? 0 : call_check("locus_localize", "keys", w, keys, n, keys);
+}
+
+int locus_localize_async(locus_worker *w, const locus_key *keys, size_t n, locus_ticket *ticket)
+{
+    if (!ticket) return error_set(-EINVAL, "locus_localize_async: `ticket` is NULL");
+    *ticket = 0;
+    if (n > 0 && w && localizes(w)) return access_async(w, REQUEST_LOCALIZE, keys, n, NULL, ticket);
+    return locus_localize(w, keys, n);
+}

@@ -1,0 +1,88 @@
+/* Rows in place: changes, read sections, views. */
+#include "base/error.h"
+#include "call.h"
+
+#include <errno.h>
+
+static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key, locus_change *change, int rc)
+{
+    if (!w) return call_no_worker("locus_change_local");
+    if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
+    if (!call_in_range(w, &key, 1)) return call_no_such_key("locus_change_local", w, &key, 1);
+    if (rc == -ENOMEM) return call_no_slot("locus_change_local");
+    return error_set(
+        rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+        (unsigned long long)key);
+}
+
+static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key, const struct row_edit *edit)
+{
+    int done = -EAGAIN;
+    if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
+        done = row_edit(store_spot(w->store, key), edit);
+    if (done < 0) return no_change(w, key, edit->change, done);
+    counter_add(&w->counters.pushed[done], 1);
+    return 0;
+}
+
+static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key key, locus_change *change, void *context)
+{
+    const struct row_edit edit = {.change = change, .context = context, .room = w ? w->room : NULL};
+    bool is_easy = w && w->only && change && key < call_key_bound(w) && w->operations.keys_under_way == 0;
+    if (__builtin_expect(!is_easy || !row_edit_own(part_spot(w->only, key), &edit), 0))
+        return change_slowly(w, key, &edit);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+/* Optimizers come here with every row that they change: what costs least otherwise comes first, without a struct in
+ * memory. Of a plain part nothing is ever under way. */
+int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
+{
+    bool is_plain = w && w->only && change && key < call_key_bound(w) && part_is_plain(w->only);
+    if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
+    row_edit_at(spot_array_row(part_spot(w->only, key)), w->only->length, change, context, w->room);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+/* More would push each other out of the cache. */
+enum { PREFETCH_KEYS_MAX = 64 };
+
+void locus_prefetch(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (!w || !keys) return;
+    if (n > PREFETCH_KEYS_MAX) n = PREFETCH_KEYS_MAX;
+    if (!call_in_range(w, keys, n)) return;
+    rows_fetch(w->store, keys, n);
+    if (w->store->home.nodes > 1) rows_fetch_found(w->store, keys, n);
+}
+
+void locus_read_begin(locus_worker *w)
+{
+    if (w) reader_begin(&w->reader);
+}
+
+static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct spot s)
+{
+    int replica;
+    const float *row = row_view(w->store, s, &replica);
+    if (row) count_read(w, replica);
+    return row;
+}
+
+static __attribute__((noinline)) const float *view_among_parts(locus_worker *w, locus_key key)
+{
+    return view_at(w, store_spot(w->store, key));
+}
+
+const float *locus_view(locus_worker *w, locus_key key)
+{
+    if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
+    return w->only ? view_at(w, part_spot(w->only, key)) : view_among_parts(w, key);
+}
+
+void locus_read_end(locus_worker *w)
+{
+    if (w && w->reader.depth > 0) reader_end(&w->reader);
+}
