@@ -192,12 +192,12 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
 /*
  * Reading in place. Pointers from locus_view() stay valid until the matching locus_read_end(). Values may change under
  * the reader while others write them, and a row that moves away stops changing. Sections may nest. Inside, a call that
- * would or might wait returns -EDEADLK, and has done nothing: rows that are not here, too many operations under way. A row
- * that leaves in the middle of a call is never waited for: a pull is refused then (some values may have been written), and
- * the rest of a push or set of several keys follows the rows, as complete for this worker as what was done here. Memory given up by rows that left is not reused while a section that could see it is
- * open, so keep sections short (a batch, not an epoch): when more rows came during one than a table has keys, and 65,536
- * more (of rows above 4 KiB as many as 256 MiB hold, 64 at least), the node takes no further ones, nor answers others,
- * until it ends.
+ * would or might wait returns -EDEADLK, and has done nothing: rows that are not here, too many operations under way. A
+ * row that leaves in the middle of a call is never waited for: a pull is refused then (some values may have been
+ * written), and the rest of a push or set of several keys follows the rows, as complete for this worker as what was done
+ * here. Memory given up by rows that left is not reused while a section that could see it is open, so keep sections
+ * short (a batch, not an epoch): when more rows came during one than a table has keys, and 65,536 more (of rows above
+ * 4 KiB as many as 256 MiB hold, 64 at least), the node takes no further ones, nor answers others, until it ends.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, or no section. A row that was never written shows zeros, and goes on to show them

@@ -91,6 +91,12 @@ static const char *on_frame(void *context, unsigned peer, const struct wire_fram
     return shard_frame(&r->shard, peer, f, body);
 }
 
+static void on_heartbeat(void *context, unsigned peer)
+{
+    struct reactor *r = context;
+    shard_heartbeat(&r->shard, peer);
+}
+
 static void on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
 {
     struct reactor *r = context;
@@ -114,7 +120,7 @@ static void wake_for_marks(void *reactor);
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
-    const struct link_events events = {r, on_frame, on_failed};
+    const struct link_events events = {r, on_frame, on_failed, on_heartbeat};
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return error_set(-ENOMEM, "no memory for a mailbox");
     const struct shard_config shard = {.store = c->store,

@@ -391,6 +391,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
         why = "a frame behind its goodbye";
     else if (f->kind == WIRE_ENTRIES)
         why = all->events.frame(all->events.context, l->peer, f, f + 1);
+    else if (f->kind == WIRE_HEARTBEAT && all->events.heartbeat)
+        all->events.heartbeat(all->events.context, l->peer);
     else if (f->kind == WIRE_BYE)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)

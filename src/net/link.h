@@ -44,6 +44,8 @@ struct link_events {
      * "closed the connection", "was silent for 10 s", "sent a frame larger than agreed". Links that failed before are
      * told of before. */
     void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
+    /* A heartbeat of `peer`: it lives, and has nothing to say. NULL: nobody wants to know. */
+    void (*heartbeat)(void *context, unsigned peer);
 };
 
 /* Space for one entry with `length` floats in the frame under construction; of its header only `length` is set, the rest

@@ -68,7 +68,7 @@ const char *replica_answer(struct shard *, const struct wire_entry *);
 const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
 const char *replica_poke(struct shard *, const struct wire_entry *);
 
-/* A frame arrived from the peer: how old had its replicas become? */
+/* A frame arrived from the peer, a heartbeat maybe: how old had its replicas become? */
 void replica_heard(struct shard *, unsigned peer);
 
 /* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica known to lack anything, or

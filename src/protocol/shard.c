@@ -114,6 +114,15 @@ static void fetch_items(const struct shard *s, const struct request *r, uint32_t
     }
 }
 
+static void turn_intents(struct shard *s);
+
+/* What the worker signaled before it asked counts before. */
+static void begin_request(struct shard *s, struct request *r)
+{
+    r->began_ns = s->now_ns = now_ns(s);
+    if (s->intents->workers && intents_have_news(s->intents)) turn_intents(s);
+}
+
 bool shard_serve(struct shard *s, struct request *r)
 {
     if (s->failure) {
@@ -121,7 +130,7 @@ bool shard_serve(struct shard *s, struct request *r)
         return true;
     }
     *shard_active(s, r->worker, r->number) = r;
-    if (r->sent == 0) r->began_ns = s->now_ns = now_ns(s);
+    if (r->sent == 0) begin_request(s, r);
     if (r->count == 0) {
         round_settle(s, r);
         return true;
@@ -341,6 +350,13 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     s->now_ns = now_ns(s);
     return serve_frame(s, peer, f, body);
+}
+
+void shard_heartbeat(struct shard *s, unsigned peer)
+{
+    if (s->failure || !s->marks) return;
+    s->now_ns = now_ns(s);
+    replica_heard(s, peer);
 }
 
 void shard_fail(struct shard *s, int rc)

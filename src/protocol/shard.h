@@ -58,6 +58,9 @@ bool shard_has_news(const struct shard *);
 /* A frame of entries from `peer`. NULL, or what is wrong with it, in the words of wire.h; then its link must fail. */
 const char *shard_frame(struct shard *, unsigned peer, const struct wire_frame *, const void *body);
 
+/* A heartbeat from `peer`: what it has not told us has not changed. */
+void shard_heartbeat(struct shard *, unsigned peer);
+
 /* A node was lost: completes all requests with rc, now and in future. */
 void shard_fail(struct shard *, int rc);
 

@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static unsigned char stream[STREAM_BYTES];
     struct peer p = {.in = input_of(data, size), .stream = stream, .now_ns = 1};
-    const struct link_events events = {&p, on_frame, on_failed};
+    const struct link_events events = {&p, on_frame, on_failed, NULL};
     links_init(&p.all, &events, NODES, wire_entry_bytes(ENTRY_FLOATS_MAX), TIMEOUT_S);
     /* No socket: what the link does to it fails and is not looked at. */
     p.link = link_new(&p.all, PEER, open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -299,6 +299,45 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
     world_free(w);
 }
 
+/* An owner that has nothing to say says so: what its replicas show is as old as its last heartbeat. */
+TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    struct shard *s = &w->node[0].shard;
+    s->replicas->source[1].replicas = 10;
+    for (int second = 1; second <= 30; second++) {
+        w->now_ns += UINT64_C(1000) * MS;
+        shard_heartbeat(s, 1);
+    }
+    double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
+                    (double)s->counters.stale_us;
+    CHECK(mean_s > 0.49 && mean_s < 0.51);
+    s->replicas->source[1].replicas = 0;
+    world_free(w);
+}
+
+/* An intent for now, and the access right behind it, before the shard has had a turn: it is late. */
+TEST(adversity, an_access_right_behind_its_intent_counts_it_as_late)
+{
+    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    struct world_node *n = &w->node[0];
+    static struct request r;
+    static struct request_item item;
+    float row[LENGTH];
+    locus_key key = key_of(w, 1);
+    struct intent_stream *s = stream_open(n->shard.intents, 0);
+    CHECK_EQ(stream_add(s, 0, 5, false, keyspace_index(&n->store.keyspace, key)), 0);
+    stream_publish(s);
+    intents_published(n->shard.intents, 0, 0, 0);
+    item = (struct request_item){.key = key, .values = row};
+    world_request(&r, 0, 0, REQUEST_PULL, &item, 1);
+    CHECK(shard_serve(&n->shard, &r));
+    CHECK_EQ(n->shard.counters.intents_late, 1);
+    world_deliver_all(w);
+    CHECK_EQ(n->completed, 1);
+    world_free(w);
+}
+
 /* The worker passes the clock at which the shard must look while a loader is about to publish. */
 TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
 {

@@ -75,6 +75,13 @@ const char *end_on_frame(void *context, unsigned peer, const struct wire_frame *
     return why;
 }
 
+void end_on_heartbeat(void *context, unsigned peer)
+{
+    struct end *e = context;
+    CHECK(peer == PEER);
+    e->heartbeats++;
+}
+
 void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *reason)
 {
     struct end *e = context;
@@ -87,7 +94,7 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
 void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup)
 {
     *e = (struct end){0};
-    const struct link_events events = {e, end_on_frame, end_on_failed};
+    const struct link_events events = {e, end_on_frame, end_on_failed, end_on_heartbeat};
     if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup)) SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }

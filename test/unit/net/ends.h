@@ -31,7 +31,7 @@ struct end {
     const char *veto;         /* what to answer to frames */
     bool echoes;              /* answers each entry with one of as many floats */
     bool submits;             /* while it handles a frame */
-    int failures;
+    int failures, heartbeats;
     unsigned culprit;
     char reason[256];
 };
@@ -52,6 +52,7 @@ void ends_close(struct end e[2]);
 /* What an end tells its ring to call; the context is the end. */
 const char *end_on_frame(void *context, unsigned peer, const struct wire_frame *, const void *body);
 void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *reason);
+void end_on_heartbeat(void *context, unsigned peer);
 
 /* An entry of that number. false: there is no room. */
 bool ends_put(struct link *, uint64_t tag, uint32_t length);

@@ -142,7 +142,7 @@ TEST(link, failures_are_told_in_their_order)
     struct order o = {0};
     struct uring *u;
     struct link *l[NODES];
-    const struct link_events events = {&o, end_on_frame, note_failed};
+    const struct link_events events = {&o, end_on_frame, note_failed, NULL};
     CHECK_EQ(uring_init(&u, &events, NODES, 0, 10), 0);
     for (unsigned peer = 1; peer < NODES; peer++) {
         ends_connect(fd[peer]);

@@ -161,7 +161,7 @@ static void open_lone(struct lone *l)
 {
     int fd[2];
     *l = (struct lone){0};
-    const struct link_events events = {&l->end, end_on_frame, end_on_failed};
+    const struct link_events events = {&l->end, end_on_frame, end_on_failed, NULL};
     ends_connect(fd);
     l->peer = fd[1];
     links_init(&l->all, &events, NODES, 0, 10);

@@ -112,6 +112,7 @@ TEST(link, stays_when_both_ends_are_idle)
     double seconds = (double)(now_ns() - begin) * 1e-9;
     CHECK_EQ(e[0].failures + e[1].failures, 0);
     CHECK((double)frames_sent(&e[0]) <= 10 * seconds + 1);
+    CHECK(e[0].heartbeats > 0 && e[1].heartbeats > 0); /* and their rings are told */
     CHECK(sleeps < 300 * seconds);
     ends_close(e);
 }

@@ -227,7 +227,7 @@ TEST(uring, says_which_limit_is_too_low)
 {
     struct rlimit limit;
     struct uring *u = (void *)1;
-    const struct link_events events = {NULL, end_on_frame, end_on_failed};
+    const struct link_events events = {NULL, end_on_frame, end_on_failed, NULL};
     getrlimit(RLIMIT_NOFILE, &limit);
     rlim_t before = limit.rlim_cur;
     int next = dup(STDERR_FILENO);
