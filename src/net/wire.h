@@ -88,7 +88,10 @@ enum wire_flag {
  * go there anyhow. Who passes it on takes half of them. */
 enum { WIRE_PATIENCE_US_MAX = 100000 };
 
-enum wire_encoding { WIRE_BINARY32 };
+enum wire_encoding {
+    WIRE_BINARY32,
+    WIRE_ZEROS, /* no values: of an answer, that the row was never written */
+};
 
 struct wire_entry {
     uint8_t operation; /* enum wire_operation */

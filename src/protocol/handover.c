@@ -32,7 +32,7 @@ static void take_into_frame(struct shard *s, struct spot spot, const struct wire
                             directory_word next)
 {
     unsigned spins = 0;
-    while (!directory_has_row(directory_load(spot_word(spot)))) {
+    while (!row_word_is_written(spot, directory_load(spot_word(spot)))) {
         if (!row_take_empty(spot, next)) { /* somebody writes it for the first time just now */
             spin_wait(&spins);
             continue;

@@ -25,12 +25,12 @@ static void make_room(struct record *r)
     INVARIANT(r->holder != NULL, "no memory for the holders of a replica");
 }
 
-struct holder *holders_add(struct shard *s, struct record *r, struct spot spot, unsigned node)
+struct holder *holders_add(struct record *r, struct spot spot, unsigned node)
 {
     struct holder *h = holder_find(r, node);
     if (h) return h;
     if (r->holders == 0) {
-        while (row_share(spot)) mover_wait(&s->mover);
+        row_share(spot);
         r->seen_word = directory_version(row_word(spot));
         r->version++;
     }
@@ -53,7 +53,7 @@ void holders_add_all(struct shard *s, struct record *r, struct spot spot)
 {
     if (!shard_is_full(s) || r->holders > 0) return;
     for (unsigned node = 0; node < s->nodes; node++)
-        if (node != s->rank) holders_add(s, r, spot, node);
+        if (node != s->rank) holders_add(r, spot, node);
 }
 
 void holders_note_word(struct record *r, directory_word w)

@@ -7,7 +7,7 @@
  *
  * Callers   owner.c, round.c, shard.c
  * Memory    16 bytes a holder, in the record
- * Waiting   for memory, as handover.h
+ * Waiting   never
  * Life      the record's
  */
 #ifndef LOCUS_PROTOCOL_HOLDERS_H
@@ -18,7 +18,7 @@
 /* NULL: it holds none. */
 struct holder *holder_find(const struct record *, unsigned node);
 /* The one that is there, or a new one, which has seen nothing. */
-struct holder *holders_add(struct shard *, struct record *, struct spot, unsigned node);
+struct holder *holders_add(struct record *, struct spot, unsigned node);
 void holders_remove(struct record *, struct spot, unsigned node);
 /* Full replication: everybody is a holder from the start, of zeros with version 0. */
 void holders_add_all(struct shard *, struct record *, struct spot);

@@ -26,6 +26,22 @@ static struct wire_entry *say(struct shard *s, const struct record *r, unsigned 
     return e;
 }
 
+/* The answer with a row that nobody has written, for a holder that has none: it brings no values. False: it was written. */
+static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struct holder *h, uint64_t until_ns)
+{
+    directory_word w = row_word(spot);
+    if (row_word_is_written(spot, w)) return false;
+    struct wire_entry *e = say(s, r, h->node, WIRE_ANSWER, 0, until_ns);
+    if (!e) return true;
+    holders_note_word(r, w);
+    e->encoding = WIRE_ZEROS;
+    e->flags = WIRE_HOLDER;
+    e->version = h->seen = r->version;
+    h->brought_us = (uint32_t)(s->now_ns / 1000);
+    backlog_owes(s, h->node);
+    return true;
+}
+
 static void say_row(struct shard *s, struct record *r, struct spot spot, struct holder *h, uint8_t operation,
                     uint8_t flags, uint64_t until_ns)
 {
@@ -128,7 +144,7 @@ static void answer(struct shard *s, struct record *r, struct spot spot, const st
         h->seen = r->version;
         struct wire_entry *a = say(s, r, e->origin, WIRE_ANSWER, 0, until_ns);
         if (a) a->flags = WIRE_HOLDER;
-    } else {
+    } else if (!say_zeros(s, r, spot, h, until_ns)) {
         say_row(s, r, spot, h, WIRE_ANSWER, WIRE_HOLDER, until_ns);
     }
 }
@@ -138,7 +154,7 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
     if (e->flags & WIRE_UPDATE) shard_write(s, spot, wire_values_const(e), ROW_ADD);
     if (e->flags & WIRE_VALUE) shard_write(s, spot, wire_values_const(e), ROW_SET);
     if (e->flags & WIRE_END) holders_remove(r, spot, e->origin);
-    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(s, r, spot, e->origin) : holder_find(r, e->origin);
+    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, spot, e->origin) : holder_find(r, e->origin);
     if (h) h->is_poked = false;
 }
 

@@ -281,13 +281,12 @@ void replica_came_back(struct shard *s, struct record *r)
 /* Where there was none, or none with memory. */
 static void install(struct shard *s, struct record *r, struct spot spot, struct location l, const struct wire_entry *e)
 {
-    const float *values = wire_values_const(e);
+    const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
     not_rounded(s, spot.index);
+    if (l.is_replica && !values) return; /* it has our own updates, if anything */
     if (s->trace && l.is_replica) trace_wrote(s->trace, spot.index);
-    if (l.is_replica && shard_is_full(s)) {
+    if (l.is_replica) {
         while (row_ensure_replica(spot)) mover_wait(&s->mover);
-        row_refresh(spot, values);
-    } else if (l.is_replica) {
         row_refresh(spot, values);
     } else {
         while (row_replicate(spot, values)) mover_wait(&s->mover);
@@ -310,10 +309,12 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     }
     if (holder && e->version == 0 && !shard_is_full(s)) return "a replica of no version";
     if (e->length != 0 && (!holder || e->length != spot.part->length)) return "an answer of no possible length";
-    if (holder && e->length == 0 && !l.is_replica) return "an answer that makes a replica of nothing";
+    bool is_zeros = e->encoding == WIRE_ZEROS;
+    if (is_zeros && !holder) return "zeros for who holds no replica";
+    if (holder && e->length == 0 && !is_zeros && !l.is_replica) return "an answer that makes a replica of nothing";
     if (l.is_replica && e->version < r->version) return "an answer older than the replica";
     location_learn(s, spot, e->owner, e->epoch);
-    if (e->length)
+    if (e->length || is_zeros)
         install(s, r, spot, l, e);
     else if (holder && r->has_update)
         bitset_add(&s->replicas->rounded, spot.index);

@@ -13,6 +13,9 @@
  *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED --row_take_unchanged--> ELSEWHERE
  *                                 MAIN <----row_promote---- REPLICA <--row_replicate / row_forget--> ELSEWHERE
  *
+ * A row that was never written and has replicas, and they, have a slot that all such rows share, of zeros; who writes first
+ * gives the row, or the replica, a slot of its own.
+ *
  * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never written; anywhere
  * else it is at its home (under full replication it is a replica of zeros). A lookup is one load; a copy of the row is
  * consistent if the word is the same before and after. A version would have to come round (2^26 changes) within one copy

@@ -176,15 +176,32 @@ static void add_update(struct part *p, directory_word w, const float *values)
         floats_copy(updates_row(p, w), values, p->length);
 }
 
+/* Latched: a shared row of zeros gets memory of its own. False: there is none. */
+static bool materialize(struct spot s, directory_word *w)
+{
+    if (!part_is_zeros(s.part, *w)) return true;
+    uint64_t slot = directory_is_replica(*w) ? take_pair(s) : slab_take(&s.part->slab, own_slot(s));
+    LOCUS_YIELD();
+    if (slot == SLAB_NONE) return false;
+    FENCE(__ATOMIC_RELEASE); /* as in fill_slot() */
+    floats_zero(part_row(s.part, slot), s.part->length);
+    *w = directory_held(directory_state(*w), slot, directory_version(*w));
+    return true;
+}
+
 int row_write_shared(struct spot s, directory_word w, const float *values, enum row_change change)
 {
     bool replica = directory_is_replica(w);
-    float *row = slot_row(s.part, w);
-    LOCUS_YIELD();
     if (replica && change == ROW_SET) {
         unlatch(s, w);
         return -EAGAIN;
     }
+    if (!materialize(s, &w)) {
+        unlatch(s, w);
+        return -ENOMEM;
+    }
+    float *row = slot_row(s.part, w);
+    LOCUS_YIELD();
     if (change == ROW_ADD)
         s.part->add(row, values, s.part->length);
     else
@@ -210,6 +227,10 @@ int row_write_slowly(struct spot s, const float *values, enum row_change change)
 
 int row_edit_shared(struct spot s, directory_word w, const struct row_edit *e)
 {
+    if (!materialize(s, &w)) {
+        unlatch(s, w);
+        return -ENOMEM;
+    }
     bool replica = directory_is_replica(w);
     float *row = slot_row(s.part, w), *before = e->room;
     LOCUS_YIELD();
@@ -246,7 +267,7 @@ int row_take(struct mover *m, struct spot s, float *values, bool *written, direc
 {
     directory_word w = latch_here(s);
     if (!directory_is_latched(w)) return -EAGAIN;
-    *written = directory_has_row(w);
+    *written = directory_has_row(w) && !part_is_zeros(s.part, w);
     LOCUS_YIELD();
     if (*written && values)
         floats_copy(values, slot_row(s.part, w), s.part->length);
@@ -263,7 +284,7 @@ bool row_take_empty(struct spot s, directory_word next)
 {
     directory_word w = directory_load(spot_word(s));
     LOCUS_YIELD();
-    if (directory_is_latched(w) || directory_has_row(w) || !spot_is_here(s, w)) return false;
+    if (directory_is_latched(w) || row_word_is_written(s, w) || !spot_is_here(s, w)) return false;
     return __atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -334,27 +355,21 @@ directory_word row_word(struct spot s)
     }
 }
 
-int row_share(struct spot s)
+void row_share(struct spot s)
 {
     directory_word w = latch(s);
-    uint64_t slot = directory_slot(w), version = directory_version(w);
-    if (!directory_has_row(w)) {
-        slot = slab_take(&s.part->slab, own_slot(s));
-        version = 1;
-        if (slot == SLAB_NONE) {
-            unlatch(s, w);
-            return -ENOMEM;
-        }
-        floats_zero(part_row(s.part, slot), s.part->length);
-    }
+    bool has_row = directory_has_row(w);
+    uint64_t slot = has_row ? directory_slot(w) : s.part->zero_slot, version = has_row ? directory_version(w) : 1;
     directory_publish(spot_word(s), directory_held(DIRECTORY_SHARED, slot, version));
-    return 0;
 }
 
 void row_unshare(struct spot s)
 {
     directory_word w = latch(s);
-    directory_publish(spot_word(s), directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
+    if (part_is_zeros(s.part, w))
+        directory_publish(spot_word(s), directory_empty());
+    else
+        directory_publish(spot_word(s), directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
 }
 
 void row_clean(struct spot s)
@@ -367,13 +382,10 @@ void row_clean(struct spot s)
 
 int row_replicate(struct spot s, const float *values)
 {
-    uint64_t slot = take_pair(s);
+    uint64_t slot = values ? take_pair(s) : s.part->zero_slot;
     if (slot == SLAB_NONE) return -ENOMEM;
     LOCUS_YIELD();
-    if (values)
-        fill_slot(s.part, slot, values);
-    else
-        floats_zero(part_row(s.part, slot), s.part->length);
+    if (values) fill_slot(s.part, slot, values);
     LOCUS_YIELD();
     directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
@@ -381,15 +393,16 @@ int row_replicate(struct spot s, const float *values)
 
 int row_ensure_replica(struct spot s)
 {
-    if (directory_has_row(row_word(s))) return 0;
+    if (row_word_is_written(s, row_word(s))) return 0;
     uint64_t slot = take_pair(s);
     if (slot == SLAB_NONE) return -ENOMEM;
     directory_word w = latch(s);
-    if (directory_has_row(w)) { /* a worker was faster */
+    if (row_word_is_written(s, w)) { /* a worker was faster */
         unlatch(s, w);
         slab_give(&s.part->pairs, (slot - s.part->first_pair) / 2);
         return 0;
     }
+    FENCE(__ATOMIC_RELEASE); /* as in fill_slot() */
     floats_zero(part_row(s.part, slot), s.part->length);
     directory_publish(spot_word(s), directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.part)));
     return 0;
@@ -453,8 +466,23 @@ static void promote(struct mover *m, struct spot s, directory_word w, uint64_t s
     mover_free(m, s.part, directory_slot(w));
 }
 
+/* A replica of zeros becomes a row of zeros: false, when it is none, or was written just now. */
+static bool promote_zeros(struct spot s)
+{
+    directory_word w = row_word(s);
+    if (!part_is_zeros(s.part, w)) return false;
+    w = latch(s);
+    if (part_is_zeros(s.part, w)) {
+        directory_publish(spot_word(s), directory_empty());
+        return true;
+    }
+    unlatch(s, w);
+    return false;
+}
+
 int row_promote(struct mover *m, struct spot s, const float *values)
 {
+    if (!values && promote_zeros(s)) return 0;
     uint64_t slot = slab_take(&s.part->slab, own_slot(s));
     if (slot == SLAB_NONE) return -ENOMEM;
     float *row = part_row(s.part, slot);
@@ -472,6 +500,7 @@ int row_promote(struct mover *m, struct spot s, const float *values)
 
 int row_promote_as_it_is(struct mover *m, struct spot s)
 {
+    if (promote_zeros(s)) return 0;
     uint64_t slot = slab_take(&s.part->slab, own_slot(s));
     if (slot == SLAB_NONE) return -ENOMEM;
     directory_word w = latch(s);

@@ -261,17 +261,23 @@ void row_read_version(struct spot, float *values, directory_word *w);
 /* The word when no writer is at work. */
 directory_word row_word(struct spot);
 
+/* By this word of a row that is held here: has it memory of its own? */
+static inline bool row_word_is_written(struct spot s, directory_word w)
+{
+    return directory_has_row(w) && !part_is_zeros(s.part, w);
+}
+
 /* The main copy: from now on a change marks its key; and no longer. */
-int row_share(struct spot);
+void row_share(struct spot);
 void row_unshare(struct spot);
 /* Before the marks' taker looks at a shared row: the next change marks again. */
 void row_clean(struct spot);
 
-/* A replica where there was none; NULL: zeros. */
+/* A replica where there was none; NULL: zeros, without memory. */
 int row_replicate(struct spot, const float *values);
-/* Full replication: a replica that may still have no memory gets some. */
+/* A replica that may still have no memory gets some. */
 int row_ensure_replica(struct spot);
-/* New values of the main copy; our own updates that it has not got stay on top of them. */
+/* New values of the main copy, in a replica with memory; our own updates that it has not got stay on top of them. */
 void row_refresh(struct spot, const float *values);
 /* Are there updates that the owner has not got? */
 static inline bool row_is_dirty(struct spot s)

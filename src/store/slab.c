@@ -96,10 +96,15 @@ bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slo
     return ok;
 }
 
-/* A multiple of 1024 rows, so that the pairs begin with a page. */
+/* A multiple of 1024 rows, so that the pairs begin with a page; and one row at least that is nobody's. */
 uint64_t slab_first_pair(const struct slab *s)
 {
-    return (s->slots + 1023) / 1024 * 1024;
+    return (s->slots + 1024) / 1024 * 1024;
+}
+
+uint64_t slab_zero_slot(const struct slab *s)
+{
+    return slab_first_pair(s) - 1;
 }
 
 bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,

@@ -59,6 +59,8 @@ bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slot
 bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
                           uint64_t home_pairs, struct slab_density *);
 uint64_t slab_first_pair(const struct slab *);
+/* A slot before the first pair that nobody ever gets: its row reads as zeros, and costs no memory. */
+uint64_t slab_zero_slot(const struct slab *);
 void slab_fini(struct slab *);
 
 /* A slot, its content undefined: `home` if possible (SLAB_NONE: the key has no home slot here). SLAB_NONE: none is left,

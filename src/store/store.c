@@ -40,6 +40,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->words = s->words[shard];
     p->rows = p->slab.rows;
     p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
+    p->zero_slot = s->marks ? slab_zero_slot(&p->slab) : SLAB_NONE;
     p->first_usual[1] = s->marks ? p->first_pair : 0;
     p->foresees = s->home.nodes == 1 || (s->marks && named > 0);
     p->marks = s->marks ? &s->marks[shard] : NULL;
@@ -267,7 +268,8 @@ static bool make_room(struct freed_list *list)
 
 void mover_free(struct mover *m, struct part *p, uint64_t slot)
 {
-    if (!make_room(&m->open)) { /* no memory for the list: its bound is reached here and now */
+    if (slot == p->zero_slot) return; /* nobody's */
+    if (!make_room(&m->open)) {       /* no memory for the list: its bound is reached here and now */
         mover_wait(m);
         INVARIANT(make_room(&m->open), "no memory for a list of freed slots");
     }

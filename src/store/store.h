@@ -42,6 +42,8 @@ struct part {
     floats_gain_fn *gain;
     struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair; /* slots from here on are replicas' */
+    uint64_t
+        zero_slot; /* of replicas of what was never written, and of that; nobody writes there. SLAB_NONE: there are none */
     struct slab slab, pairs;
     uint64_t arrivals; /* rows that came here, and first updates under full replication; the shard writes it */
 } __attribute__((aligned(64)));
@@ -175,6 +177,12 @@ static inline bool spot_is_held(struct spot s, directory_word w)
 static inline float *part_row(const struct part *p, uint64_t slot)
 {
     return (float *)(void *)(p->rows + slot * p->row_bytes);
+}
+
+/* Of a word that has a row: is it one that was never written? */
+static inline bool part_is_zeros(const struct part *p, directory_word w)
+{
+    return directory_slot(w) == p->zero_slot;
 }
 
 static inline bool part_is_array(const struct part *p)

@@ -620,7 +620,7 @@ static const char *check_rest(const struct sight *s)
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
-            directory_has_row(directory_load(spot_word(spot_at(n)))))
+            row_word_is_written(spot_at(n), directory_load(spot_word(spot_at(n)))))
             return "at rest a slot is in use that has no row";
     }
     if (location_of(&world.node[home].shard, spot_at(home)).epoch != s->epoch)
@@ -718,7 +718,8 @@ static void put_node(unsigned node)
     directory_word w = directory_load(spot_word(spot_at(node)));
     put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 | (uint64_t)wanted(node) << 56);
     if (read_row(node, row)) {
-        put((uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
+        put((uint64_t)(directory_has_row(w) && part_is_zeros(spot_at(node).part, w)) << 9 |
+            (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
     if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED) put(w >> 37 & 1);

@@ -417,7 +417,7 @@ static void check_memory(unsigned node)
     uint64_t rows = 0;
     for (locus_key key = 0; key < world.script->keys; key++) {
         directory_word w = directory_load(spot_word(spot_at(node, key)));
-        rows += directory_has_row(w);
+        rows += row_word_is_written(spot_at(node, key), w);
         if (directory_is_latched(w)) report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
             report_fail(key, "at rest: the latch of key %u is wanted at node %u", (unsigned)key, node);

@@ -299,6 +299,36 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
     world_free(w);
 }
 
+/* Rows that nobody has written, and that two nodes want: no memory, until somebody writes one, and none of it stays. */
+TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
+{
+    locus_key key;
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    float row[LENGTH];
+    for (int n = 0; n < 2; n++) CHECK_EQ(store_held_rows(&w->node[n].store), 0);
+    CHECK_EQ(row_add(spot_at(w, 0, key), ones), ROW_ON_REPLICA);
+    CHECK_EQ(store_held_rows(&w->node[0].store), 1);
+    for (int i = 0; i < 4; i++) {
+        w->now_ns += 1000 * MS;
+        for (int n = 0; n < 2; n++) shard_turn(&w->node[n].shard, w->now_ns);
+        world_deliver_all(w);
+    }
+    CHECK_EQ(store_held_rows(&w->node[1].store), 1);
+    shard_read(spot_at(w, 1, key), row);
+    CHECK(row[0] == 1);
+    world_free(w);
+    w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    w->node[0].clock[0] = w->node[1].clock[0] = 2000;
+    for (int i = 0; i < 4; i++) {
+        w->now_ns += 1000 * MS;
+        for (int n = 0; n < 2; n++) shard_turn(&w->node[n].shard, w->now_ns);
+        world_deliver_all(w);
+    }
+    CHECK(!is_replica_at(w, 0, key));
+    for (int n = 0; n < 2; n++) CHECK_EQ(store_held_rows(&w->node[n].store), 0);
+    world_free(w);
+}
+
 /* An owner that has nothing to say says so: what its replicas show is as old as its last heartbeat. */
 TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
 {

@@ -119,8 +119,10 @@ TEST(wire, stops_at_entries_that_lie)
     first->operation = 0;
     CHECK_STR(walk(body, bytes, 2, &good), "no known operation");
     first->operation = WIRE_PUSH;
-    first->encoding = 1;
+    first->encoding = WIRE_ZEROS + 1;
     CHECK_STR(walk(body, bytes, 2, &good), "no known encoding");
+    first->encoding = WIRE_ZEROS;
+    CHECK_STR(walk(body, bytes, 2, &good), "zeros with values");
     CHECK_EQ(good, 0);
 }
 

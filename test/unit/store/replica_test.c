@@ -188,12 +188,91 @@ TEST(replica, of_a_main_copy_hears_of_edits)
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 0);
-    CHECK_EQ(row_share(ours(f)), 0);
+    row_share(ours(f));
     uint64_t version = directory_version(row_word(ours(f)));
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 1);
     CHECK(directory_version(row_word(ours(f))) != version);
     check_read(ours(f), 0, 4, 2);
+    end(f, 1);
+}
+
+/* ---- what nobody has written ---- */
+
+TEST(replica, of_a_row_that_was_never_written_takes_no_memory)
+{
+    struct fixture *f = open_store(false);
+    int is_replica;
+    row_share(ours(f));
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    check_read(ours(f), 0, 0, 0);
+    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
+    reader_begin(&f->reader);
+    const float *view = row_view(&f->store, theirs(f), &is_replica);
+    check_row(view, 0, 0);
+    CHECK_EQ(is_replica, 1);
+    CHECK_EQ(row_add(theirs(f), row_of(3, 1)), ROW_ON_REPLICA);
+    check_row(view, 0, 0); /* as promised: ask again */
+    reader_end(&f->reader);
+    CHECK_EQ(row_add(ours(f), row_of(5, 1)), 0);
+    CHECK_EQ(marked(f), 2);
+    CHECK_EQ(store_held_rows(&f->store), 2);
+    check_read(ours(f), 0, 5, 1);
+    check_read(theirs(f), ROW_ON_REPLICA, 3, 1);
+    row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
+    end(f, 1);
+}
+
+TEST(replica, of_zeros_is_edited_from_zeros)
+{
+    struct fixture *f = open_store(false);
+    float room[2 * ROOM], row[ROOM];
+    struct ramp ramp = {.base = 2, .step = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    row_share(ours(f));
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    check_read(ours(f), 0, 2, 1);
+    row_collect(theirs(f), row);
+    check_row(row, 2, 1);
+    CHECK_EQ(row_set(theirs(f), row), -EAGAIN);
+    row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
+    end(f, 1);
+}
+
+/* The values come when somebody has written the row. */
+TEST(replica, of_zeros_is_refreshed)
+{
+    struct fixture *f = open_store(false);
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
+    CHECK_EQ(store_held_rows(&f->store), 1);
+    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
+    row_refresh(theirs(f), row_of(8, 0));
+    check_read(theirs(f), ROW_ON_REPLICA, 8, 0);
+    CHECK(row_forget_clean(&f->mover, theirs(f), directory_elsewhere(1, 1)));
+    end(f, 0);
+}
+
+TEST(replica, of_zeros_becomes_a_row_of_zeros)
+{
+    struct fixture *f = open_store(false);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+        CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL) : row_promote_as_it_is(&f->mover, theirs(f)), 0);
+        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
+        row_share(theirs(f));
+        row_unshare(theirs(f));
+        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
+        row_share(theirs(f));
+        CHECK(row_take_empty(theirs(f), directory_elsewhere(1, 1)));
+        CHECK_EQ(store_held_rows(&f->store), 0);
+    }
+    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
+    CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(4, 0)), 0);
+    check_read(theirs(f), 0, 4, 0);
     end(f, 1);
 }
 
@@ -293,7 +372,7 @@ TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that
 {
     struct fixture *f = open_store(false);
     row_add(ours(f), row_of(1, 1));
-    CHECK_EQ(row_share(ours(f)), 0);
+    row_share(ours(f));
     directory_word then = row_word(ours(f));
     row_add(ours(f), row_of(1, 1));
     CHECK(!row_take_unchanged(&f->mover, ours(f), then, elsewhere));
@@ -379,7 +458,7 @@ TEST(replica, of_a_main_copy_makes_its_changes_known)
     float row[ROOM];
     row_add(ours(f), row_of(1, 1));
     CHECK_EQ(marked(f), 0);
-    CHECK_EQ(row_share(ours(f)), 0);
+    row_share(ours(f));
     check_read(ours(f), 0, 1, 1);
     row_add(ours(f), row_of(1, 0));
     row_set(ours(f), row_of(4, 2));
@@ -403,7 +482,7 @@ TEST(replica, of_a_main_copy_makes_its_changes_known)
 TEST(replica, of_a_row_never_written_shares_its_zeros)
 {
     struct fixture *f = open_store(false);
-    CHECK_EQ(row_share(ours(f)), 0);
+    row_share(ours(f));
     check_read(ours(f), 0, 0, 0);
     row_add(ours(f), row_of(1, 1));
     CHECK_EQ(marked(f), 1);
@@ -559,7 +638,7 @@ TEST(replica, loses_no_update_and_tears_no_row_while_it_comes_and_goes)
     start(&s, thread);
     for (int round = 0; round < ROUNDS; round++) {
         owner = live(f, owner, round);
-        if (round % 2) CHECK_EQ(row_share(ours(f)), 0);
+        if (round % 2) row_share(ours(f));
         row_clean(ours(f));
         if (round % 2) row_unshare(ours(f));
         marked(f);
