@@ -1,6 +1,7 @@
 #include "protocol/intents.h"
 
 #include "base/error.h"
+#include "base/keyset.h"
 #include "store/yield.h"
 
 #include <errno.h>
@@ -243,13 +244,81 @@ static void together_happen(struct together *t)
     t->count = 0;
 }
 
+static void together_add_key(struct together *t, uint64_t index)
+{
+    if (t->count == TOGETHER) together_happen(t);
+    t->index[t->count++] = index;
+    t->events->soon(t->events->context, index);
+}
+
 static void together_add(struct together *t, const struct intent_batch *b)
 {
+    for (uint32_t i = 0; i < b->count; i++) together_add_key(t, b->index[i]);
+}
+
+/* ---- the shard: batches that others outlast ---- */
+
+#ifdef LOCUS_FIBERS
+enum { MERGE_MIN = 4 }; /* simulations have few keys */
+#else
+enum { MERGE_MIN = 1 << 15 };
+#endif
+
+static int latest_first(const void *a, const void *b)
+{
+    locus_clock x = ((const struct clock_due *)a)->at, y = ((const struct clock_due *)b)->at;
+    return (x < y) - (x > y);
+}
+
+/* Takes the keys out that an earlier batch has. They end for this one, and go on for that. */
+static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct together *ends)
+{
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        if (t->count == TOGETHER) together_happen(t);
-        t->index[t->count++] = b->index[i];
-        t->events->soon(t->events->context, b->index[i]);
+        if (keyset_add(seen, b->index[i]))
+            b->index[kept++] = b->index[i];
+        else
+            together_add_key(ends, b->index[i]);
     }
+    b->count = kept;
+}
+
+/* Later ends first. What stays, in the order of ends, is a heap again. */
+static void merge_with(struct worker_intents *w, struct keyset *seen, const struct intent_events *events)
+{
+    struct clock_due *due = w->active.due;
+    struct together ends = {.events = events, .event = events->end, .count = 0};
+    size_t all = w->active.count, kept = 0;
+    qsort(due, all, sizeof *due, latest_first);
+    w->active_keys = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct intent_batch *b = due[i].what, *smaller;
+        take_out_seen(b, seen, &ends);
+        w->active_keys += b->count;
+        if (b->count == 0) {
+            free(b);
+            continue;
+        }
+        smaller = b->count < b->room ? realloc(b, sizeof *b + b->count * sizeof b->index[0]) : b;
+        if (smaller) smaller->room = smaller->count;
+        due[kept++] = (struct clock_due){.at = due[i].at, .what = smaller ? smaller : b};
+    }
+    w->active.count = kept;
+    for (size_t i = 0; i < kept / 2; i++) {
+        struct clock_due first = due[i];
+        due[i] = due[kept - 1 - i];
+        due[kept - 1 - i] = first;
+    }
+    together_happen(&ends);
+}
+
+static void merge(struct worker_intents *w, const struct intent_events *events)
+{
+    if (w->active_keys <= w->merge_at || w->active_keys <= MERGE_MIN) return;
+    struct keyset seen = {0};
+    if (keyset_begin(&seen, w->active_keys) == 0) merge_with(w, &seen, events); /* or the next time */
+    keyset_fini(&seen);
+    w->merge_at = 2 * w->active_keys;
 }
 
 static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
@@ -258,6 +327,7 @@ static void end_until(struct worker_intents *w, locus_clock now, const struct in
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         together_add(&ends, b);
+        w->active_keys -= b->count;
         free(b);
     }
     together_happen(&ends);
@@ -411,9 +481,11 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock window, 
             continue;
         }
         together_add(&begins, b);
+        w->active_keys += b->count;
         push(&w->active, b->end, b);
     }
     together_happen(&begins);
+    merge(w, events);
 }
 
 /* Workers read it all the time: written only when it changes. */

@@ -7,12 +7,15 @@
  * the node while any batch wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear
  * of the first and of the last only).
  *
+ * An intent that is extended again and again has many active batches, of which one for each key counts: the one that ends
+ * last. When the active batches of a worker have twice as many keys as were left the last time, the others are taken out.
+ *
  * A shard that sleeps is woken when there is something to do: for every worker it publishes the clock at which it must
  * look next, and the worker, when it comes to that clock, wakes it (intents_advanced).
  *
  * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders' threads; the rest: the
  *           shard's thread
- * Memory    8 bytes a key while its intent waits or is active, chunks of 4 KiB for each stream and 16 KiB
+ * Memory    8 bytes a key while its intent waits, or up to 16 while it is active, chunks of 4 KiB for each stream and 16 KiB
  *           of keys that the present call has named. At most LOCUS_WAITING_KEYS_MAX keys wait on a node
  * Waiting   never
  * Life      intents_init, streams open and close, intents_turn now and then, intents_fini when all streams are closed
@@ -52,6 +55,7 @@ struct intent_stream {
 /* Of one worker, in one shard. */
 struct worker_intents {
     struct clock_heap waiting, active; /* by start, by end */
+    size_t active_keys, merge_at;      /* of all active batches; more than that are merged */
 };
 
 enum { INTENTS_EIGHTHS = 8 };

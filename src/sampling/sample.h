@@ -18,7 +18,7 @@
 #ifndef LOCUS_SAMPLING_SAMPLE_H
 #define LOCUS_SAMPLING_SAMPLE_H
 
-#include "sampling/keyset.h"
+#include "base/keyset.h"
 
 #include <stdbool.h>
 #include <string.h>

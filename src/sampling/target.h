@@ -11,7 +11,7 @@
 #define LOCUS_SAMPLING_TARGET_H
 
 #include "sampling/alias.h"
-#include "sampling/keyset.h"
+#include "base/keyset.h"
 
 struct target {
     locus_key first;

@@ -113,6 +113,32 @@ static void advance(struct desk *d, unsigned worker, locus_clock now)
 
 /* ---- from start to end ---- */
 
+/* Said again at each step, with another end, for some keys a nearer one than before: each ends when its last intent does, and what
+ * is kept is bounded by the keys, not by how often they were said. */
+TEST(intents, an_intent_that_is_extended_again_and_again_is_kept_once)
+{
+    enum { STEPS = 2000, HALF = KEYS / 2 };
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = stream_open(&d.intents, 0);
+    size_t most = 0;
+    for (int step = 0; step < STEPS; step++) {
+        signal_range(&d, s, 0, HALF, 0, 10 + step);
+        signal_range(&d, s, HALF, KEYS - HALF, 0, 10 + STEPS - step);
+        turn(&d);
+        if (d.intents.worker[0].active_keys > most) most = d.intents.worker[0].active_keys;
+    }
+    CHECK(most < 50000);
+    advance(&d, 0, 10 + STEPS - 2);
+    for (uint64_t i = 0; i < KEYS; i++) CHECK(d.wanted[i] > 0);
+    advance(&d, 0, 10 + STEPS - 1);
+    for (uint64_t i = 0; i < KEYS; i++) CHECK(i < HALF ? d.wanted[i] == 0 : d.wanted[i] > 0);
+    advance(&d, 0, 10 + STEPS);
+    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d.wanted[i], 0);
+    CHECK_EQ(d.intents.worker[0].active_keys, 0);
+    close_desk(&d);
+}
+
 TEST(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often)
 {
     enum { TIMES = 5, START = 100, NAMED = STREAM_SAID };
@@ -620,7 +646,9 @@ TEST(intents, of_threads_that_write_while_the_shard_reads)
     for (unsigned i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
     turn(&d);
     CHECK(d.begun <= w[0].keys + w[1].keys);
-    CHECK_EQ(d.begun - d.ended, w[1].keys); /* the first one's have ended with it, read or not */
+    CHECK_EQ(d.intents.worker[0].active_keys, 0); /* the first one's have ended with it, read or not */
+    CHECK(d.begun > d.ended && d.begun - d.ended <= w[1].keys);
+    CHECK_EQ(d.begun - d.ended, d.intents.worker[1].active_keys);
     set_clock(&d, 1, 1000000 + CALLS);
     turn(&d);
     CHECK_EQ(d.begun, d.ended);

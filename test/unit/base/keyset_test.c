@@ -1,5 +1,6 @@
 /* The keys that a sample has: each can be added once, until the set begins anew. */
-#include "sampling/keyset.h"
+#include "base/keyset.h"
+#include "sampling/random.h"
 #include "test.h"
 
 #include <string.h>

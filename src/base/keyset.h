@@ -1,20 +1,22 @@
 /*
- * keyset.h - the keys that a sample without replacement has already: a hash set that only grows.
+ * keyset.h - keys that were met already, of a sample without replacement, say: a hash set that only grows.
  *
- * Callers   target.c, pool.c, local.c, for one sample at a time
- * Memory    16 to 32 bytes a key of the largest sample, kept for the next one
+ * Callers   sampling: target.c, pool.c, local.c, for one sample at a time; protocol: intents.c
+ * Memory    16 to 32 bytes a key of the largest set, kept for the next one
  * Waiting   never
  * Life      zeroed, keyset_begin, keyset_add, again keyset_begin ..., keyset_fini
  */
-#ifndef LOCUS_SAMPLING_KEYSET_H
-#define LOCUS_SAMPLING_KEYSET_H
+#ifndef LOCUS_BASE_KEYSET_H
+#define LOCUS_BASE_KEYSET_H
 
 #include "locus.h"
-#include "sampling/random.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct keyset {
     uint64_t *place; /* key + 1; 0: free */
-    size_t mask;     /* places in use for this sample, less one */
+    size_t mask;     /* places in use for this set, less one */
     size_t room;
 };
 
@@ -22,10 +24,15 @@ struct keyset {
 int keyset_begin(struct keyset *, size_t n);
 void keyset_fini(struct keyset *);
 
+static inline size_t keyset_place(const struct keyset *s, locus_key key)
+{
+    return key * UINT64_C(0x9E3779B97F4A7C15) >> 20 & s->mask;
+}
+
 /* False if it was there already. */
 static inline bool keyset_add(struct keyset *s, locus_key key)
 {
-    size_t i = random_mix(key) & s->mask;
+    size_t i = keyset_place(s, key);
     while (s->place[i] != 0) {
         if (s->place[i] == key + 1) return false;
         i = (i + 1) & s->mask;
@@ -36,7 +43,7 @@ static inline bool keyset_add(struct keyset *s, locus_key key)
 
 static inline bool keyset_has(const struct keyset *s, locus_key key)
 {
-    size_t i = random_mix(key) & s->mask;
+    size_t i = keyset_place(s, key);
     while (s->place[i] != 0 && s->place[i] != key + 1) i = (i + 1) & s->mask;
     return s->place[i] != 0;
 }

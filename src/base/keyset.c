@@ -1,4 +1,4 @@
-#include "sampling/keyset.h"
+#include "base/keyset.h"
 
 #include <errno.h>
 #include <stdlib.h>
