@@ -89,13 +89,17 @@ struct locus_config {
     unsigned shards;                  /* shard actors of each node; 0: rank 0 chooses. Equal on all nodes */
     enum locus_technique technique;   /* equal on all nodes */
     bool act_immediately;             /* ablation: no action timing (AdaPM, Section 5.5) */
-    unsigned max_rounds_per_second;   /* 0: the manager decides */
-    double peer_timeout_s;            /* seconds of silence after which a peer has failed; 0: 10.
+    /* Each shard synchronizes with its peers so often at most: updates, refreshes, intents that begin or end, all of them; 0: the
+     * manager decides. What does not fit one round takes several. Nobody who waits is held up: accesses, locus_set() of
+     * a replica, collectives. Intents are acted on two such times ahead; one signaled later than that may come late, and its
+     * accesses go to the owner. */
+    unsigned max_rounds_per_second;
+    double peer_timeout_s;  /* seconds of silence after which a peer has failed; 0: 10.
                                          The shortest of all nodes is that of all */
-    double join_timeout_s;            /* seconds for locus_open(); 0: 60 */
-    int rank, size;                   /* size 0: rank, size and rendezvous come from the environment, */
-    const char *rendezvous;           /*   or a cluster of one; size > 1 needs "host:port" of rank 0's rendezvous */
-    const char *listen;               /* address for peers, or an interface; NULL: LOCUS_LISTEN, else by route to the
+    double join_timeout_s;  /* seconds for locus_open(); 0: 60 */
+    int rank, size;         /* size 0: rank, size and rendezvous come from the environment, */
+    const char *rendezvous; /*   or a cluster of one; size > 1 needs "host:port" of rank 0's rendezvous */
+    const char *listen;     /* address for peers, or an interface; NULL: LOCUS_LISTEN, else by route to the
                                          rendezvous, and without a secret (LOCUS_SECRET) on loopback only */
 };
 

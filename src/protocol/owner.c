@@ -72,7 +72,7 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
-    return g->rounds_are_sparse && s->settles == 0 && pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
+    return pacer_takes_along(g) && s->settles == 0 && pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)

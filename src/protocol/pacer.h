@@ -76,6 +76,18 @@ struct pacer {
 int pacer_init(struct pacer *, unsigned workers);
 void pacer_fini(struct pacer *);
 
+/* The configuration says how often rounds may be (max_rounds_per_second): then intents that begin wait as well. */
+static inline bool pacer_is_limited(const struct pacer *g)
+{
+    return g->pause_ns > 0;
+}
+
+/* May intents and pokes wait for a round that synchronizes, or begin with it? */
+static inline bool pacer_takes_along(const struct pacer *g)
+{
+    return g->rounds_are_sparse || pacer_is_limited(g);
+}
+
 static inline bool pacer_allows(const struct pacer *g, uint64_t now_ns)
 {
     return now_ns >= g->due_ns;

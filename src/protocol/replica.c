@@ -74,9 +74,10 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct sp
     s->replicas->awaited -= was_later;
     r->is_later = false;
     if (l.owner == s->rank) return; /* the row is here, or on its way */
-    if (flags & (WIRE_BEGIN | WIRE_VALUE) || r->is_poked || r->wants_row)
+    bool may_wait = pacer_is_limited(s->pacer);
+    if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_poked) && !may_wait))
         backlog_add_entry(s, r, l.owner, BACKLOG_URGENT);
-    else if (flags & WIRE_END || (was_later && flags))
+    else if (flags & (WIRE_BEGIN | WIRE_END) || r->is_poked || (was_later && flags))
         backlog_add_entry(s, r, l.owner, BACKLOG_LAZY);
 }
 

@@ -18,12 +18,6 @@
 /* timing_quantile(2 * 1) */
 enum { WINDOW_OF_A_CLOCK = 9 };
 
-/* May intents and pokes wait for a round that synchronizes, or begin with it? */
-static bool some_ride_along(const struct shard *s)
-{
-    return s->pacer->rounds_are_sparse;
-}
-
 /* ---- rounds ---- */
 
 enum { FETCHED_TOGETHER = 32 };
@@ -390,7 +384,7 @@ static unsigned round_in_a_pause(const struct shard *s)
 
 void round_look(struct shard *s)
 {
-    s->pacer->takes_along = some_ride_along(s) && will_synchronize(s);
+    s->pacer->takes_along = pacer_takes_along(s->pacer) && will_synchronize(s);
     s->rounds->instead_of = s->pacer->takes_along ? round_in_a_pause(s) : 1;
 }
 

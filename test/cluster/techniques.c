@@ -346,6 +346,35 @@ TEST(techniques, rounds_a_second_are_limited_where_that_is_wanted)
     team_run(&team, push_for_a_while);
 }
 
+/* Intents begin and end all the time, and nobody waits for one. */
+static void come_and_go(struct seat *s)
+{
+    float row[LENGTH];
+    double began = now_s();
+    uint64_t rounds = stats_of(s->node).rounds, pulls = 0;
+    while (now_s() < began + 0.4) {
+        locus_key key = seat_random(s, ROWS);
+        locus_clock now = locus_advance_clock(s->worker);
+        CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2, LOCUS_READ), 0);
+        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+        pulls++;
+    }
+    rounds = stats_of(s->node).rounds - rounds;
+    CHECK((double)rounds <= s->team->shards * (ROUNDS_A_SECOND * (now_s() - began) + 2));
+    CHECK(pulls > 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+TEST(techniques, rounds_a_second_are_limited_for_intents_as_well)
+{
+    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE, LOCUS_RELOCATE};
+    for (int i = 0; i < 3; i++) {
+        struct team team = team_of(technique[i], 2, NULL);
+        team.max_rounds_per_second = ROUNDS_A_SECOND;
+        team_run(&team, come_and_go);
+    }
+}
+
 /* ---- the bound of waiting intents ---- */
 
 static void signal_too_much(struct seat *s)
