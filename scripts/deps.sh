@@ -23,6 +23,7 @@ check=(
     clang-tidy clang-format cppcheck shellcheck
     gnuplot-nox     # the drawings of the benchmarks
     python3         # reads the models that the programs write
+    iproute2        # networks whose cables a test pulls
     openmpi-bin     # mpirun, under which a test starts a cluster
     openssh-server  # sshd, which the test of host lists starts for itself
 )

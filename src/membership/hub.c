@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "membership/agreement.h"
+#include "membership/retries.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -220,7 +221,9 @@ static void on_received(void *argument)
     c->is_receiving = false;
     int result = nng_aio_result(c->receiving);
     if (!c->is_closed && result == 0) {
-        c->heard_ns = clock_now_ns();
+        uint64_t now_ns = clock_now_ns();
+        if (c->beat_ns) silence_note(&c->silence, c->heard_ns, now_ns, h->timeout_ns);
+        c->heard_ns = now_ns;
         c->have += nng_aio_count(c->receiving);
         adapt_room(c, take_messages(c));
     } else {
@@ -324,10 +327,14 @@ struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng
     return c;
 }
 
+uint64_t rendezvous_channel_silence(const struct rendezvous_channel *c)
+{
+    return silence_recent_ns(&c->silence, clock_now_ns(), c->hub->timeout_ns);
+}
+
 static uint64_t beat_for(uint64_t timeout_ns)
 {
-    uint64_t beat_ns = timeout_ns / 4;
-    if (beat_ns > SECOND_NS) beat_ns = SECOND_NS;
+    uint64_t beat_ns = silence_beat_ns(timeout_ns);
     return beat_ns < BEAT_MIN_NS ? BEAT_MIN_NS : beat_ns;
 }
 
@@ -336,6 +343,7 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
+    retries_bound(c->stream);
     rendezvous_hub_note(c->hub);
 }
 
@@ -406,9 +414,10 @@ static uint64_t look_after(struct rendezvous_channel *c, uint64_t now_ns)
         due_ns = c->deadline_ns;
     }
     if (c->beat_ns && !c->is_finished) {
-        if (now_ns >= c->heard_ns + c->hub->timeout_ns) fail_by_silence(c);
+        uint64_t silent_at_ns = c->heard_ns + silence_limit_ns(c->hub->timeout_ns);
+        if (now_ns >= silent_at_ns) fail_by_silence(c);
         if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
-        due_ns = earlier(due_ns, earlier(c->spoke_ns + c->beat_ns, c->heard_ns + c->hub->timeout_ns));
+        due_ns = earlier(due_ns, earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
     }
     return c->is_closed ? RENDEZVOUS_NEVER : due_ns;
 }

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "membership/message.h"
 #include "net/secret.h"
+#include "net/silence.h"
 
 #include <nng/nng.h>
 #include <pthread.h>
@@ -76,6 +77,7 @@ struct rendezvous_channel {
     int failure;      /* a negative errno that the thread has yet to tell the owner, and why */
     const char *failure_reason;
     uint64_t heard_ns, spoke_ns;
+    struct silence silence;
     uint64_t beat_ns;     /* how often to say something; 0: no heartbeats, and silence is allowed */
     uint64_t deadline_ns; /* when to end it; 0: never */
     size_t have, room;
@@ -117,6 +119,8 @@ struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *, nng_
 void rendezvous_channel_watch(struct rendezvous_channel *, unsigned peer_timeout_ms);
 /* The timeout of the hub is that from now on, and all that are watched speak often enough for it. */
 void rendezvous_hub_agree(struct rendezvous_hub *, unsigned peer_timeout_ms);
+/* The peer was not heard for so long, until just now: what it says of others is not to be believed. Else 0. */
+uint64_t rendezvous_channel_silence(const struct rendezvous_channel *);
 /* Where the peer is, as text: "10.0.0.1:41234". */
 enum { RENDEZVOUS_PEER_BYTES = 64 };
 void rendezvous_channel_show_peer(const struct rendezvous_channel *, char text[RENDEZVOUS_PEER_BYTES]);

@@ -287,6 +287,11 @@ static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
     unsigned rank = rendezvous_get_u32(reader);
     rendezvous_get_text(reader, reason, sizeof reason);
     if (!rendezvous_read_all(reader) || rank >= r->size || (r->phase != RUNNING && r->phase != LEAVING)) return false;
+    uint64_t silent_ns = rendezvous_channel_silence(r->channel);
+    if (silent_ns > 0 && rank != 0) { /* rank 0 was cut off, and found others silent */
+        rank = 0;
+        snprintf(reason, sizeof reason, "was silent for %.1f s", (double)silent_ns / 1e9);
+    }
     lose(r, rank, reason);
     return true;
 }

@@ -187,13 +187,24 @@ static bool on_leave(struct rendezvous_server *s, unsigned rank, const struct re
     return true;
 }
 
-static bool on_report(struct rendezvous_server *s, struct rendezvous_reader *r)
+/* Who was not heard for long was cut off, and found all others silent. */
+static bool is_credible(struct rendezvous_server *s, unsigned accuser)
+{
+    uint64_t silent_ns = rendezvous_channel_silence(s->members.member[accuser].channel);
+    char reason[RENDEZVOUS_TEXT_MAX];
+    if (silent_ns == 0) return true;
+    snprintf(reason, sizeof reason, "was silent for %.1f s", (double)silent_ns / 1e9);
+    lose(s, accuser, reason);
+    return false;
+}
+
+static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rendezvous_reader *r)
 {
     char reason[RENDEZVOUS_TEXT_MAX];
     unsigned rank = rendezvous_get_u32(r);
     rendezvous_get_text(r, reason, sizeof reason);
     if (!rendezvous_read_all(r) || rank >= s->members.size) return false;
-    lose(s, rank, reason);
+    if (rank == accuser || is_credible(s, accuser)) lose(s, rank, reason);
     return true;
 }
 
@@ -206,7 +217,7 @@ static bool on_message_of_member(struct rendezvous_server *s, unsigned rank, con
     case RENDEZVOUS_BARRIER: return on_barrier(s, rank, &r);
     case RENDEZVOUS_ABSENT: return on_absent(s, rank, &r);
     case RENDEZVOUS_LEAVE: return on_leave(s, rank, &r);
-    case RENDEZVOUS_REPORT: return on_report(s, &r);
+    case RENDEZVOUS_REPORT: return on_report(s, rank, &r);
     default: return false;
     }
 }

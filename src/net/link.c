@@ -30,7 +30,7 @@ void links_init(struct links *all, const struct link_events *events, unsigned no
         .frame_bytes = sizeof(struct wire_frame) + body_bytes,
         .timeout_ns = timeout_ns,
         /* Peers may have shorter time-outs than ours. */
-        .heartbeat_ns = timeout_ns / 4 < 1000000000 ? timeout_ns / 4 : 1000000000,
+        .heartbeat_ns = silence_beat_ns(timeout_ns),
     };
     unsigned spares = (unsigned)(SPARE_BYTES_MAX / all->frame_bytes);
     all->spares_max = spares > SPARES_MIN ? spares : SPARES_MIN;
@@ -377,7 +377,10 @@ static void take_lost(struct link *l, const struct wire_frame *f, const char *te
     for (; n < f->body_bytes && n < sizeof reason - 1 && text[n]; n++)
         reason[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
     reason[n] = '\0';
-    if (f->lost >= l->all->nodes)
+    uint64_t silent_ns = silence_recent_ns(&l->silence, l->all->now_ns, l->all->timeout_ns);
+    if (f->lost != l->peer && silent_ns > 0)
+        link_fail(l, l->peer, "was silent for %.1f s", (double)silent_ns * 1e-9);
+    else if (f->lost >= l->all->nodes)
         link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost, l->all->nodes);
     else
         link_fail(l, f->lost, "%s", n > 0 ? reason : "failed");
@@ -437,6 +440,7 @@ void link_received(struct link *l, int result, bool more)
     if (result > 0) {
         l->tail += (size_t)result;
         l->more = more;
+        silence_note(&l->silence, l->heard_ns, l->all->now_ns, l->all->timeout_ns);
         l->heard_ns = l->all->now_ns;
         count(&l->stats.bytes_received, (size_t)result);
         move_to_front(l, take_frames(l));
@@ -476,7 +480,7 @@ static void send_heartbeat(struct link *l)
 uint64_t link_tick(struct link *l, uint64_t now_ns)
 {
     const struct links *all = l->all;
-    uint64_t silence_ns = is_expecting(l) ? l->heard_ns + all->timeout_ns : UINT64_MAX;
+    uint64_t silence_ns = is_expecting(l) ? l->heard_ns + silence_limit_ns(all->timeout_ns) : UINT64_MAX;
     uint64_t speak_ns = UINT64_MAX;
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {

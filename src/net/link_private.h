@@ -16,6 +16,7 @@
 #define LOCUS_NET_LINK_PRIVATE_H
 
 #include "net/link.h"
+#include "net/silence.h"
 
 #include <sys/socket.h>
 
@@ -72,6 +73,7 @@ struct link {
     uint64_t sequence_in;
 
     uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
+    struct silence silence;
     struct link_stats stats;
     bool is_ready;
     struct link *next_ready, *next_fallen;

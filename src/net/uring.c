@@ -165,12 +165,30 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
 
 /* Without these a link is slower, not wrong. The kernel gives "would block" back for a non-blocking descriptor instead
  * of waiting in the ring. */
+static bool is_on_loopback(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t bytes = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
+    if (peer.ss_family == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
+    return peer.ss_family == AF_INET && ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* What the host has is right for its network. On loopback, where there is none, bbr paces for nothing: 1.5 instead of 2.7 GB/s
+ * in frames of a MiB. LOCUS_CONGESTION names another one for all links. */
+static void choose_congestion_control(int fd)
+{
+    const char *name = getenv("LOCUS_CONGESTION");
+    if (!name || !*name) name = is_on_loopback(fd) ? "cubic" : NULL;
+    if (name) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
+
 static void set_options(int fd)
 {
-    static const char cubic[] = "cubic";
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cubic, sizeof cubic - 1);
+    choose_congestion_control(fd);
+    silence_bound_retries(fd);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 

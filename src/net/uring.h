@@ -33,8 +33,8 @@ int uring_check(unsigned nodes);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket (sets no delay, cubic where it exists, and blocking: the ring does
- * the waiting). 0, or -ENOMEM: the descriptor is still the caller's. */
+/* Takes over a connected, authenticated TCP socket (sets no delay, how it tries again, and blocking: the ring does
+ * the waiting; cubic on loopback, docs/running.md). 0, or -ENOMEM: the descriptor is still the caller's. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
 /* The cluster view that frames carry from now on; before uring_start, or on the reactor's thread. */

@@ -1,0 +1,58 @@
+/*
+ * silence.h - how often a node speaks that has nothing to say, and how long another is heard of nothing until it has failed.
+ *
+ * An outage that is shorter than the time-out by a second is survived. What is heard last before it is a heartbeat old, and what
+ * comes first after it waits for TCP's next attempt, SILENCE_RETRY_MS at most where the kernel lets us say so (Linux 6.15);
+ * so the limit is the time-out and a moment. Elsewhere attempts come 0.2, 0.6, 1.4, 3, 6.2, 12.6 ... s after the first byte
+ * that was lost, and an outage is survived only if one of these lies behind its end and before the limit.
+ *
+ * Who was itself not heard for long does not accuse others: it was cut off, and found everybody silent.
+ *
+ * Callers   link.c, uring.c; membership: hub.c, server.c, rendezvous.c
+ * Memory    none
+ * Waiting   never
+ * Life      none
+ */
+#ifndef LOCUS_NET_SILENCE_H
+#define LOCUS_NET_SILENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SILENCE_BEAT_NS_MAX UINT64_C(500000000)
+#define SILENCE_MOMENT_NS_MAX UINT64_C(600000000)
+enum { SILENCE_RETRY_MS = 1000 }; /* the least that the kernel takes */
+
+static inline uint64_t silence_beat_ns(uint64_t timeout_ns)
+{
+    return timeout_ns / 4 < SILENCE_BEAT_NS_MAX ? timeout_ns / 4 : SILENCE_BEAT_NS_MAX;
+}
+
+static inline uint64_t silence_limit_ns(uint64_t timeout_ns)
+{
+    uint64_t moment = timeout_ns / 16 < SILENCE_MOMENT_NS_MAX ? timeout_ns / 16 : SILENCE_MOMENT_NS_MAX;
+    return timeout_ns + moment;
+}
+
+/* The last long time in which a peer was not heard. */
+struct silence {
+    uint64_t ns, end_ns;
+};
+
+/* Heard at `now_ns`, the last time at `heard_ns`. */
+static inline void silence_note(struct silence *s, uint64_t heard_ns, uint64_t now_ns, uint64_t timeout_ns)
+{
+    if (now_ns - heard_ns < timeout_ns / 2) return;
+    *s = (struct silence){now_ns - heard_ns, now_ns};
+}
+
+/* Did it end just now, so that what the peer says of others is not to be believed? Then how long it was, else 0. */
+static inline uint64_t silence_recent_ns(const struct silence *s, uint64_t now_ns, uint64_t timeout_ns)
+{
+    return s->ns > 0 && now_ns - s->end_ns < timeout_ns / 2 ? s->ns : 0;
+}
+
+/* TCP tries again at least each SILENCE_RETRY_MS, if the kernel can be told. */
+void silence_bound_retries(int fd);
+
+#endif

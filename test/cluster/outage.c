@@ -1,0 +1,261 @@
+/*
+ * Cables that are pulled: nodes in network namespaces of their own on a bridge, each with a cable that goes down and comes up
+ * again. An outage that is shorter than the time-out by more than a second is survived, whoever it hits; after a longer one
+ * all that can still hear each other name the node that was cut off.
+ *
+ * Every node is a process in the role `citizen`, which enters its namespace before anything else.
+ */
+#include "team.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { NODES = 4, KEYS = 200, LENGTH = 20, NETWORKS = 4, OUTAGES = 5 };
+static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+
+/* ---- a citizen ---- */
+
+static int must_stop; /* atomic */
+
+static void *await_word(void *unused)
+{
+    char line[LINE_BYTES];
+    (void)unused;
+    parent_hear(line);
+    __atomic_store_n(&must_stop, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void enter(const char *namespace)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/run/netns/%s", namespace);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK_EQ(setns(fd, CLONE_NEWNET), 0);
+    close(fd);
+}
+
+/* Something for every link, all the time. */
+static int work(locus_worker *w)
+{
+    locus_key keys[KEYS];
+    static float row[KEYS * LENGTH];
+    int rc = 0;
+    for (locus_key k = 0; k < KEYS; k++) keys[k] = k;
+    while (rc == 0 && !__atomic_load_n(&must_stop, __ATOMIC_ACQUIRE)) {
+        rc = locus_pull(w, keys, KEYS, row);
+        if (rc == 0) rc = locus_push(w, keys, KEYS, row);
+        sleep_s(0.01);
+    }
+    return rc;
+}
+
+ROLE(citizen)
+{
+    char namespace[64], listen[32];
+    struct locus_config c;
+    locus *node;
+    locus_worker *w;
+    pthread_t thread;
+    int rank;
+    double timeout_s;
+    CHECK_EQ(sscanf(arguments, "%63s %d %lf", namespace, &rank, &timeout_s), 3);
+    enter(namespace);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    c.shards = 2;
+    c.rank = rank;
+    c.size = NODES;
+    c.rendezvous = "10.77.0.1:7777";
+    c.listen = listen;
+    c.peer_timeout_s = timeout_s;
+    CHECK_EQ(locus_open(&c, &node), 0);
+    CHECK_EQ(locus_worker_open(node, &w), 0);
+    parent_tell("open");
+    CHECK_EQ(pthread_create(&thread, NULL, await_word, NULL), 0);
+    int rc = work(w);
+    if (rc) {
+        CHECK_EQ(rc, -ECONNRESET);
+        parent_tell("lost: %s", locus_error());
+    }
+    pthread_join(thread, NULL);
+    if (rc == 0) CHECK_EQ(locus_barrier(w), 0);
+    locus_worker_close(w);
+    CHECK_EQ(locus_close(node), rc ? -ECONNRESET : 0);
+    parent_tell("closed");
+}
+
+/* ---- networks ---- */
+
+struct network {
+    char name[48];
+    struct child node[NODES];
+    int victim;
+    double up_s; /* when its cable comes up again */
+};
+
+static struct network network[NETWORKS];
+
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
+{
+    char command[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(command, sizeof command - 20, format, arguments);
+    va_end(arguments);
+    snprintf(command + n, sizeof command - (size_t)n, " 2> /dev/null");
+    return system(command);
+}
+
+static void remove_networks(void)
+{
+    for (int i = 0; i < NETWORKS; i++)
+        for (int n = -1; n < NODES; n++)
+            if (network[i].name[0]) run("ip netns del %s%d", network[i].name, n + 1);
+}
+
+/* Namespace 0 has the bridge, NAME1 ... the nodes. */
+static bool lay_cables(struct network *net, int number)
+{
+    snprintf(net->name, sizeof net->name, "locus-%d-%d-", (int)getpid(), number);
+    const char *name = net->name;
+    int rc =
+        run("ip netns add %s0 && ip -n %s0 link add br0 type bridge && ip -n %s0 link set br0 up", name, name, name);
+    for (int i = 1; i <= NODES && rc == 0; i++)
+        rc = run("ip netns add %s%d && ip -n %s0 link add v%d type veth peer name eth0 netns %s%d && "
+                 "ip -n %s0 link set v%d master br0 up && ip -n %s%d addr add 10.77.0.%d/24 dev eth0 && "
+                 "ip -n %s%d link set eth0 up && ip -n %s%d link set lo up",
+                 name, i, name, i, name, i, name, i, name, i, i, name, i, name, i);
+    return rc == 0;
+}
+
+/* Of tests that failed, and are no more. */
+static void remove_old_networks(void)
+{
+    char name[64];
+    FILE *list = popen("ip netns list 2> /dev/null", "re");
+    while (list && fscanf(list, "%63s%*[^\n]", name) == 1) {
+        int pid;
+        if (sscanf(name, "locus-%d-", &pid) == 1 && kill(pid, 0) && errno == ESRCH) run("ip netns del %s", name);
+    }
+    if (list) pclose(list);
+}
+
+static void open_networks(int count, double timeout_s)
+{
+    if (geteuid() != 0) SKIP("network namespaces need root");
+    if (run("ip -V > /dev/null")) SKIP("there is no ip here (iproute2)");
+    remove_old_networks();
+    atexit(remove_networks);
+    for (int i = 0; i < count; i++)
+        if (!lay_cables(&network[i], i)) SKIP("this kernel makes no network namespaces with bridges");
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < NODES; n++)
+            child_start(&network[i].node[n], "citizen", "%s%d %d %g", network[i].name, n + 1, n, timeout_s);
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < NODES; n++) child_expect(&network[i].node[n], "open");
+}
+
+static void pull_cable(const struct network *net, bool up)
+{
+    CHECK_EQ(run("ip -n %s0 link set v%d %s", net->name, net->victim + 1, up ? "up" : "down"), 0);
+}
+
+static void close_networks(int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < NODES; n++) child_tell(&network[i].node[n], "end");
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < NODES; n++) {
+            child_expect(&network[i].node[n], "closed");
+            child_wait(&network[i].node[n]);
+        }
+    remove_networks();
+}
+
+/* ---- outages ---- */
+
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44
+#endif
+
+/* Without it an outage is survived only as silence.h says. */
+static bool retries_can_be_bounded(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0), ms = 1000;
+    bool can = setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &ms, sizeof ms) == 0;
+    close(fd);
+    return can;
+}
+
+static void cut_all(struct seat *dice, double most_s)
+{
+    for (int i = 0; i < NETWORKS; i++) {
+        struct network *net = &network[i];
+        double length_s = 0.5 + (most_s - 0.5) * seat_random(dice, 1001) / 1000;
+        net->victim = (int)seat_random(dice, NODES);
+        printf("network %d: node %d is cut off for %.2f s\n", i, net->victim, length_s);
+        pull_cable(net, false);
+        net->up_s = now_s() + length_s;
+    }
+    for (int left = NETWORKS; left > 0; sleep_s(0.01))
+        for (int i = 0; i < NETWORKS; i++) {
+            if (network[i].up_s == 0 || now_s() < network[i].up_s) continue;
+            pull_cable(&network[i], true);
+            network[i].up_s = 0;
+            left--;
+        }
+}
+
+TEST(outage, shorter_than_the_timeout_is_survived)
+{
+    const double timeout_s = 6;
+    struct seat dice = {.seed = 1};
+    if (!retries_can_be_bounded()) SKIP("this kernel does not bound TCP's retries (TCP_RTO_MAX_MS, Linux 6.15)");
+    open_networks(NETWORKS, timeout_s);
+    for (int round = 0; round < (IS_SANITIZED ? 2 : OUTAGES); round++) {
+        cut_all(&dice, timeout_s - 1.2);
+        sleep_s(2.5); /* all are heard again */
+        for (int i = 0; i < NETWORKS; i++)
+            for (int n = 0; n < NODES; n++)
+                if (child_has_spoken(&network[i].node[n]))
+                    test_fail(__FILE__, __LINE__, "network %d, node %d: %s", i, n, child_hear(&network[i].node[n]));
+    }
+    close_networks(NETWORKS);
+}
+
+/* The four networks have one victim each, so rank 0 is one. What the victim itself says is not looked at: to it all others are
+ * gone. */
+TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
+{
+    char name[16];
+    open_networks(NETWORKS, 3);
+    for (int i = 0; i < NETWORKS; i++) {
+        network[i].victim = i;
+        pull_cable(&network[i], false);
+    }
+    for (int i = 0; i < NETWORKS; i++) {
+        snprintf(name, sizeof name, "lost: node %d ", i);
+        for (int n = 0; n < NODES; n++)
+            if (n != i) child_expect(&network[i].node[n], name);
+    }
+    for (int i = 0; i < NETWORKS; i++) {
+        pull_cable(&network[i], true);
+        child_expect(&network[i].node[i], "lost: node ");
+    }
+    close_networks(NETWORKS);
+}
