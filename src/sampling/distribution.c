@@ -22,7 +22,7 @@ int distribution_new(locus_distribution **out, locus_key first, const double *we
         return rc;
     }
     d->streams = workers;
-    for (unsigned i = 0; i < workers; i++) stream_init(&d->stream[i], 0, 0, i);
+    for (unsigned i = 0; i < workers; i++) stream_init(&d->stream[i]);
     *out = d;
     return 0;
 }
@@ -37,5 +37,5 @@ void distribution_free(locus_distribution *d)
 
 void distribution_seed(locus_distribution *d, uint64_t seed)
 {
-    for (unsigned i = 0; i < d->streams; i++) random_init(&d->stream[i].random, seed, d->rank, i);
+    for (unsigned i = 0; i < d->streams; i++) stream_seed(&d->stream[i], seed, d->rank, i);
 }

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 
-void stream_init(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
+void stream_init(struct stream *s)
 {
     *s = (struct stream){.ahead = 1};
+}
+
+void stream_seed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
+{
     random_init(&s->random, seed, rank, worker);
     random_init(&s->filling, ~seed, rank, worker);
 }

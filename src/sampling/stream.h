@@ -13,7 +13,7 @@
  * Callers   sampling.c
  * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 + POOLS_AHEAD_MAX of them
  * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when a pool is filled
- * Life      stream_init, stream_... , stream_fini
+ * Life      stream_init, stream_seed, stream_... , stream_fini
  */
 #ifndef LOCUS_SAMPLING_STREAM_H
 #define LOCUS_SAMPLING_STREAM_H
@@ -56,7 +56,9 @@ struct drawing {
     bool intends;     /* signal what is drawn */
 };
 
-void stream_init(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
+void stream_init(struct stream *);
+/* Before anything is drawn. */
+void stream_seed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
 void stream_fini(struct stream *);
 
 /* Each scheme: n keys, or -ENOMEM, or what signaling intent said: a node was lost. */

@@ -21,7 +21,10 @@ static void check_ahead(bool is_unique)
     struct target t;
     struct keyset drawn = {0};
     target_init_uniform(&t, 0, 1000);
-    for (int i = 0; i < 2; i++) stream_init(&s[i], 7, 1, 2);
+    for (int i = 0; i < 2; i++) {
+        stream_init(&s[i]);
+        stream_seed(&s[i], 7, 1, 2);
+    }
     for (int i = 0; i < COUNT; i++) {
         locus_key keys[2][SAMPLE];
         if (i == 3) s[1].ahead = 2;
@@ -31,6 +34,30 @@ static void check_ahead(bool is_unique)
     }
     for (int i = 0; i < 2; i++) stream_fini(&s[i]);
     keyset_fini(&drawn);
+    target_fini(&t);
+}
+
+/* All that is drawn differs, what pools have included. */
+TEST(stream, of_another_seed_rank_or_worker_has_other_pools)
+{
+    static const uint64_t who[4][3] = {{7, 1, 2}, {8, 1, 2}, {7, 2, 2}, {7, 1, 3}};
+    enum { SAMPLE = 50 };
+    locus_key keys[4][POOL_KEYS];
+    struct target t;
+    target_init_uniform(&t, 0, UINT64_C(1) << 40);
+    for (int i = 0; i < 4; i++) {
+        struct stream s;
+        stream_init(&s);
+        stream_seed(&s, who[i][0], who[i][1], who[i][2]);
+        draw(&s, &t, NULL, keys[i], SAMPLE);
+        memcpy(keys[i], s.pool[0].pool.key, sizeof keys[i]);
+        stream_fini(&s);
+    }
+    struct keyset seen = {0};
+    CHECK_EQ(keyset_begin(&seen, 4 * POOL_KEYS), 0);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < POOL_KEYS; k++) CHECK(keyset_add(&seen, keys[i][k]));
+    keyset_fini(&seen);
     target_fini(&t);
 }
 
