@@ -337,6 +337,7 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
         .cancel = &c->is_lost,
     };
     int rc = mesh_connect(&m, fd);
+    secret_forget(&c->secret);
     c->listener = -1;
     if (rc == 0) rc = open_reactors(c, start, fd);
     free(fd);

@@ -107,6 +107,7 @@ static void start_cluster(struct rendezvous_admission *a)
         rendezvous_put_u32(m, all->member[rank].workers);
     }
     a->state = RENDEZVOUS_COMPLETE;
+    secret_forget(&a->secret); /* who comes now is sent away */
     a->waiting.since_ns = 0;
     say_who_was_turned_away(a);
     rendezvous_hub_agree(a->hub, peer_timeout_ms);
@@ -351,7 +352,7 @@ int rendezvous_admission_init(struct rendezvous_admission *a, const struct rende
                                                 a->hello->bytes - RENDEZVOUS_HEADER_BYTES);
     if (!ok) return -ENOMEM;
     memcpy(a->shown, address->shown, sizeof a->shown);
-    if (c->secret) a->secret = *c->secret;
+    if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
     a->shards = c->shards ? c->shards : c->choice;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
     a->deadline_ns = deadline_ns;

@@ -243,6 +243,7 @@ static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
     if (!rendezvous_read_all(reader)) return false;
     c->peer_timeout_s = peer_timeout_ms / 1e3;
     rendezvous_hub_agree(&r->hub, peer_timeout_ms);
+    secret_forget(&r->secret);
     enter(r, RUNNING);
     return true;
 }
@@ -566,10 +567,9 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     r->size = (unsigned)c->size;
     r->lost = c->lost;
     r->context = c->context;
-    if (c->secret) r->secret = *c->secret;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);
-    if (r->cluster.address && r->cluster.workers) return r;
+    if (r->cluster.address && r->cluster.workers && secret_copy(&r->secret, c->secret) == 0) return r;
     rendezvous_free(r);
     return NULL;
 }

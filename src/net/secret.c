@@ -22,6 +22,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+static int new_key(struct secret *s)
+{
+    if (sodium_init() < 0) return error_set(-EIO, "libsodium could not be started, which the cluster's secret needs");
+    s->key = sodium_malloc(SECRET_KEY_BYTES);
+    return s->key ? 0 : error_set(-ENOMEM, "no memory for the key of the cluster's secret");
+}
+
 int secret_from_text(struct secret *s, const char *what, const char *text, size_t bytes)
 {
     static const unsigned char context[] = "locus: the key of a cluster, first form";
@@ -33,8 +40,9 @@ int secret_from_text(struct secret *s, const char *what, const char *text, size_
                          "%s is empty: must hold the cluster's secret, like what `openssl rand -hex 32` prints", what);
     if (bytes > SECRET_TEXT_MAX)
         return error_set(-EINVAL, "%s has %zu bytes: a secret has at most %d", what, bytes, SECRET_TEXT_MAX);
-    if (sodium_init() < 0) return error_set(-EIO, "libsodium could not be started, which the cluster's secret needs");
-    crypto_generichash(s->key, sizeof s->key, (const unsigned char *)text, bytes, context, sizeof context - 1);
+    int rc = new_key(s);
+    if (rc) return rc;
+    crypto_generichash(s->key, SECRET_KEY_BYTES, (const unsigned char *)text, bytes, context, sizeof context - 1);
     s->is_known = true;
     return 0;
 }
@@ -95,9 +103,21 @@ int secret_read(struct secret *s)
     return text ? secret_from_text(s, "LOCUS_SECRET", text, strlen(text)) : 0;
 }
 
+int secret_copy(struct secret *to, const struct secret *from)
+{
+    *to = (struct secret){0};
+    if (!from || !from->is_known) return 0;
+    int rc = new_key(to);
+    if (rc) return rc;
+    memcpy(to->key, from->key, SECRET_KEY_BYTES);
+    to->is_known = true;
+    return 0;
+}
+
 void secret_forget(struct secret *s)
 {
-    sodium_memzero(s, sizeof *s);
+    sodium_free(s->key); /* wipes it; NULL is allowed */
+    *s = (struct secret){0};
 }
 
 /* ---- proofs ------------------------------------------------------------------------------------------------------ */
@@ -125,7 +145,7 @@ void secret_prove(const struct secret *s, const struct secret_claim *c, unsigned
     };
     crypto_generichash_state h;
     INVARIANT(s->is_known, "a proof was asked for without a secret");
-    crypto_generichash_init(&h, s->key, sizeof s->key, SECRET_PROOF_BYTES);
+    crypto_generichash_init(&h, s->key, SECRET_KEY_BYTES, SECRET_PROOF_BYTES);
     crypto_generichash_update(&h, label[c->role], sizeof label[c->role]);
     crypto_generichash_update(&h, c->prover_nonce, SECRET_NONCE_BYTES);
     crypto_generichash_update(&h, c->verifier_nonce, SECRET_NONCE_BYTES);

@@ -8,7 +8,7 @@
  * proved itself: strangers get nothing out of it. What passes behind the proofs is neither encrypted nor protected.
  *
  * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
- * Memory    the caller's; secret_forget() wipes it
+ * Memory    the key's, a few pages; secret_forget() wipes it and gives it back
  * Waiting   never, but for the disk that has the file
  * Life      secret_read, any number of proofs on any threads, secret_forget
  */
@@ -28,7 +28,8 @@ enum {
 
 struct secret {
     bool is_known; /* false: the cluster has none */
-    unsigned char key[SECRET_KEY_BYTES];
+    unsigned char
+        *key; /* [SECRET_KEY_BYTES] in memory of its own: locked, in no core dump, wiped when it is forgotten */
 };
 
 /* What to do, for the end of every sentence about a secret that does not fit. */
@@ -43,6 +44,9 @@ struct secret {
 int secret_read(struct secret *);
 /* The same from a text. 0, or -EINVAL; `what` is how the sentence calls it. */
 int secret_from_text(struct secret *, const char *what, const char *text, size_t bytes);
+/* Another copy of the key, to be forgotten by itself. 0 or -ENOMEM with the sentence. NULL: none is known. */
+int secret_copy(struct secret *to, const struct secret *from);
+/* As soon as no proof will be asked for any more. Again: nothing. */
 void secret_forget(struct secret *);
 
 /* Another one each time. */

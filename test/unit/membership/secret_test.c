@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { MASK = 0x5a };
+
 static struct secret secret_of(const char *text)
 {
     struct secret s;
@@ -30,6 +32,46 @@ TEST(rendezvous, nodes_that_know_the_secret_join)
     nodes_join(n, 4);
     nodes_meet(n, 4);
     nodes_leave(n, 4);
+}
+
+/* How often the key lies in what this process may write. `masked` is the key but for a mask, so that it is not found itself. */
+static unsigned count_keys(const unsigned char masked[SECRET_KEY_BYTES])
+{
+    unsigned long from, to;
+    unsigned found = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    CHECK(maps != NULL);
+    while (fgets(line, sizeof line, maps)) {
+        char mode[8];
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strncmp(mode, "rw", 2) != 0) continue;
+        for (const unsigned char *at = (void *)from; at + SECRET_KEY_BYTES <= (const unsigned char *)to; at++) {
+            unsigned i = 0;
+            while (i < SECRET_KEY_BYTES && (at[i] ^ MASK) == masked[i]) i++;
+            found += i == SECRET_KEY_BYTES;
+        }
+    }
+    fclose(maps);
+    return found;
+}
+
+/* Nothing needs it once all have joined. */
+TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
+{
+#if defined(LOCUS_ASAN) || defined(LOCUS_TSAN)
+    SKIP("a sanitizer's shadow is too large to be searched");
+#endif
+    struct node n[3];
+    unsigned char masked[SECRET_KEY_BYTES];
+    struct secret s = secret_of("open sesame");
+    for (unsigned i = 0; i < sizeof masked; i++) masked[i] = s.key[i] ^ MASK;
+    CHECK_EQ(count_keys(masked), 1);
+    init_sharing(n, 3, &s);
+    nodes_join(n, 3);
+    secret_forget(&s);
+    CHECK_EQ(count_keys(masked), 0);
+    nodes_meet(n, 3);
+    nodes_leave(n, 3);
 }
 
 /* `stranger` comes in place of rank 2 and is refused; the others go on waiting, and rank 2 joins in the end. */

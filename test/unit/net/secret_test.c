@@ -51,7 +51,7 @@ static void reads_as(const char *text)
     int rc = secret_read(&s);
     if (rc) test_fail(__FILE__, __LINE__, "%s", locus_error());
     CHECK(s.is_known);
-    CHECK(memcmp(s.key, wanted.key, sizeof s.key) == 0);
+    CHECK(memcmp(s.key, wanted.key, SECRET_KEY_BYTES) == 0);
     secret_forget(&s);
     CHECK(!s.is_known);
 }
@@ -83,7 +83,7 @@ TEST(secret, comes_from_either_variable)
     reads_as("open sesame");
     unlink(path);
     struct secret other = secret_of("open sesame!");
-    CHECK(memcmp(secret_of("open sesame").key, other.key, sizeof other.key) != 0);
+    CHECK(memcmp(secret_of("open sesame").key, other.key, SECRET_KEY_BYTES) != 0);
 }
 
 TEST(secret, that_is_none_is_refused)
