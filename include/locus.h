@@ -120,6 +120,10 @@ LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
  *                rendezvous is not on loopback
  *   -ENOSYS      a kernel without io_uring; one that is too old (before 5.7) is -EINVAL
  * Other values say which resource of the system was refused.
+ *
+ * A node is its process' alone. A child that is forked and not executed has none of its links, so that it keeps no dead
+ * parent alive; it may use neither the node nor open one (nng ends such a process). Children that compute only, as
+ * data loaders do, may run; rank 0's rendezvous port stays taken as long as one of its own lives.
  */
 LOCUS_API int locus_open(const struct locus_config *, locus **out);
 /* Collective. -EBUSY while workers are open (nothing changes); -ECONNRESET when a peer was lost (the node is closed

@@ -22,7 +22,7 @@ static bool is_same(const nng_sockaddr *a, const struct sockaddr_storage *b)
 
 static bool is_of(int fd, const nng_sockaddr *ours, const nng_sockaddr *theirs)
 {
-    struct sockaddr_storage a;
+    struct sockaddr_storage a = {0};
     socklen_t bytes = sizeof a;
     if (getsockname(fd, (struct sockaddr *)&a, &bytes) || !is_same(ours, &a)) return false;
     bytes = sizeof a;

@@ -1,6 +1,7 @@
 #include "net/link_private.h"
 
 #include "base/error.h"
+#include "net/forked.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -117,6 +118,7 @@ void link_free(struct link *l)
 {
     l->under_way = 0;
     drop_queue(l);
+    forked_keep(l->fd);
     close(l->fd);
     free(l->buffer);
     free(l);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "net/forked.h"
 #include "net/link_private.h"
 #include "locus.h"
 
@@ -89,6 +90,7 @@ static int refused(int error)
 /* Without FAST_POLL threads of the kernel would wait in our place, and use our memory when the ring's thread is gone. */
 static int check_ring(struct uring *u)
 {
+    io_uring_ring_dontfork(&u->ring); /* a child's mapping would keep the ring, and what is under way on it */
     if (u->ring.features & IORING_FEAT_FAST_POLL) return 0;
     io_uring_queue_exit(&u->ring);
     return refused(EINVAL);
@@ -145,6 +147,10 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
     u->wake_fd = -1;
     if (!rc) rc = open_wake(u);
     if (!rc) rc = open_ring(u, nodes, first_setup);
+    if (!rc && forked_close(u->ring.ring_fd)) {
+        io_uring_queue_exit(&u->ring);
+        rc = error_set(-ENOMEM, "no memory for a ring");
+    }
     if (rc) {
         free_uring(u);
         return rc;
@@ -167,7 +173,7 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
  * of waiting in the ring. */
 static bool is_on_loopback(int fd)
 {
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {0};
     socklen_t bytes = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
     if (peer.ss_family == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
@@ -195,7 +201,8 @@ static void set_options(int fd)
 int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
     INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes, "a link is added out of place");
-    *out = link_new(&u->links, peer, fd);
+    *out = forked_close(fd) ? NULL : link_new(&u->links, peer, fd);
+    if (!*out) forked_keep(fd);
     if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
     set_options(fd);
     u->link[u->count++] = *out;
@@ -444,6 +451,7 @@ void uring_fini(struct uring *u)
 {
     if (!u) return;
     if (u->thread == gettid()) uring_stop(u);
+    forked_keep(u->ring.ring_fd);
     io_uring_queue_exit(&u->ring);
     for (unsigned i = 0; i < u->count; i++) {
         link_end(u->link[i]);
