@@ -199,7 +199,8 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
 
 /*
  * Reading in place. Pointers from locus_view() stay valid until the matching locus_read_end(). Values may change under
- * the reader while others write them, and a row that moves away stops changing. Sections may nest. Inside, a call that
+ * the reader while others write them (ThreadSanitizer says so: PREFIX/share/locus/tsan.suppressions tells it that this is
+ * allowed), and a row that moves away stops changing. Sections may nest. Inside, a call that
  * would or might wait returns -EDEADLK, and has done nothing: rows that are not here, too many operations under way. A
  * row that leaves in the middle of a call is never waited for: a pull is refused then (some values may have been
  * written), and the rest of a push or set of several keys follows the rows, as complete for this worker as what was done

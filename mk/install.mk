@@ -6,6 +6,7 @@ OBJCOPY    ?= objcopy
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
+SHAREDIR   ?= $(PREFIX)/share/locus
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 PC_DIR      = $(LIBDIR)/pkgconfig
@@ -37,8 +38,9 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 
 install: lib $(B)/bin/locus $(B)/installed/liblocus.a ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
-	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)'
+	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
+	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
 	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'
 	install -m 644 $(B)/installed/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'

@@ -31,7 +31,6 @@ int main(void)
     return !(text && text[0]);
 }
 PROGRAM
-cp "$place/program.c" "$place/program.cpp"
 
 # Compiles like a user: words of pkg-config and all. compile COMPILER SOURCE RESULT FLAGS...
 compile() { "$1" -Wall -Wextra -Werror "$2" -o "$3" "${@:4}"; }
@@ -62,7 +61,7 @@ fully_static() {
 
 in_cpp() {
     # shellcheck disable=SC2046
-    compile g++ "$place/program.cpp" "$place/cpp" -std=c++11 -Wpedantic $(flags --cflags --libs) &&
+    compile g++ test/install/embed.cpp "$place/cpp" -std=c++11 -Wpedantic $(flags --cflags --libs) &&
         LD_LIBRARY_PATH=$prefix/lib "$place/cpp"
 }
 
@@ -70,6 +69,20 @@ with_clang() {
     # shellcheck disable=SC2046
     compile clang "$place/program.c" "$place/clang" $(flags --cflags --libs) &&
         LD_LIBRARY_PATH=$prefix/lib "$place/clang"
+}
+
+# As locus.h says: with the suppressions that are installed nothing is reported but a program's own race.
+under_tsan() {
+    local port=$((20000 + RANDOM % 10000)) status
+    # shellcheck disable=SC2046
+    compile gcc test/install/viewer.c "$place/viewer" -g -O1 -fsanitize=thread $(flags --cflags --libs) || return
+    export LD_LIBRARY_PATH=$prefix/lib TSAN_OPTIONS="suppressions=$prefix/share/locus/tsan.suppressions"
+    timeout 120 "$place/viewer" "127.0.0.1:$port" > "$place/quiet" 2>&1 || { cat "$place/quiet"; return 1; }
+    if grep 'WARNING: ThreadSanitizer' "$place/quiet"; then return 1; fi
+    timeout 120 "$place/viewer" "127.0.0.1:$((port + 1))" race > "$place/racy" 2>&1
+    status=$?
+    cat "$place/racy"
+    [ $status -ne 0 ] && grep -q 'data race .*run_node' "$place/racy"
 }
 
 # What the header declares is there, and nothing else can be seen.
@@ -114,6 +127,11 @@ try "an empty PREFIX is refused" refuses_prefix ""
 prefix=$place/stage/opt/locus
 try "install with DESTDIR and PREFIX" make -j"$(nproc)" install PREFIX=/opt/locus DESTDIR="$place/stage"
 all_ways "installed"
+if echo 'int main(void) { return 0; }' | gcc -fsanitize=thread -x c - -o "$place/probe" > "$log" 2>&1 && "$place/probe"; then
+    try "a program under ThreadSanitizer" under_tsan
+else
+    skip "a program under ThreadSanitizer" "it does not run here"
+fi
 try "the exported names are those of the header" exports
 try "no library is linked in vain" needs_only_what_it_uses
 
