@@ -242,7 +242,7 @@ TEST(outage, shorter_than_the_timeout_is_survived)
  * gone. */
 TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
 {
-    char name[16];
+    char name[32];
     open_networks(NETWORKS, 3);
     for (int i = 0; i < NETWORKS; i++) {
         network[i].victim = i;
