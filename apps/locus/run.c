@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +24,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-static const double BEAT_S = 5, SILENCE_S = 120; /* of keepers on other hosts */
-static const double KEEPERS_S = 7;               /* beyond the grace, for keepers to end: then they are killed */
+enum { BEAT_S = 5 };
+static const double SILENCE_S = 120; /* of keepers on other hosts */
+static const double KEEPERS_S = 7;   /* beyond the grace, for keepers to end: then they are killed */
 static const double KILL_AGAIN_S = 1;
 static const double SETTLE_S = 0.5;    /* in which failures come whose cause is the first */
 static const double ASKED_AGAIN_S = 2; /* after which a signal but Ctrl-C is not the same request once more */
@@ -54,9 +57,15 @@ struct run {
     int failed_status;
     double settle_s;
     bool is_ending, has_lost_output;
-    double asked_s;        /* when a signal last asked us to end */
-    double kill_s, beat_s; /* when to kill keepers, when to tell them that we live */
+    double asked_s; /* when a signal last asked us to end */
+    double kill_s;  /* when to kill keepers */
     unsigned kills;
+    struct beats {
+        pthread_t thread;
+        pthread_mutex_t mutex; /* the control streams are open, or are not */
+        pthread_cond_t over;
+        bool is_running, must_stop;
+    } beats;
 };
 
 /* ---- preparing ---- */
@@ -260,8 +269,10 @@ static void begin_ending(struct run *r)
     r->is_ending = true;
     r->kill_s = clock_s() + r->o.grace_s + KEEPERS_S;
     r->input.is_open = false;
+    pthread_mutex_lock(&r->beats.mutex);
     for (unsigned i = 0; i < r->nodes; i++) node_end(&r->node[i]);
     if (is_clogged) node_end(&r->node[0]);
+    pthread_mutex_unlock(&r->beats.mutex);
 }
 
 static void fail(struct run *r, int status)
@@ -377,15 +388,51 @@ static void heed_outputs(struct run *r)
     }
 }
 
+/* ---- beats ---- */
+
+/* On a thread of its own: the loop waits for whoever takes our output, who may have stopped (Ctrl-S). */
+static void *beat(void *run)
+{
+    struct run *r = run;
+    pthread_mutex_lock(&r->beats.mutex);
+    while (!r->beats.must_stop) {
+        struct timespec until;
+        for (unsigned i = 0; i < r->nodes; i++) node_beat(&r->node[i]);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += BEAT_S;
+        pthread_cond_timedwait(&r->beats.over, &r->beats.mutex, &until);
+    }
+    pthread_mutex_unlock(&r->beats.mutex);
+    return NULL;
+}
+
+static int start_beats(struct run *r)
+{
+    sigset_t all, before;
+    if (!r->o.hosts) return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* they are the loop's */
+    int rc = pthread_create(&r->beats.thread, NULL, beat, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r->beats.is_running = rc == 0;
+    return rc ? say_and(STATUS_FAILED, "no thread: %s", strerror(rc)) : 0;
+}
+
+static void stop_beats(struct run *r)
+{
+    if (!r->beats.is_running) return;
+    pthread_mutex_lock(&r->beats.mutex);
+    r->beats.must_stop = true;
+    pthread_cond_signal(&r->beats.over);
+    pthread_mutex_unlock(&r->beats.mutex);
+    pthread_join(r->beats.thread, NULL);
+}
+
 /* ---- the loop ---- */
 
 static void heed_time(struct run *r)
 {
     double now_s = clock_s();
-    if (r->o.hosts && now_s >= r->beat_s) {
-        for (unsigned i = 0; i < r->nodes; i++) node_beat(&r->node[i]);
-        r->beat_s = now_s + BEAT_S;
-    }
     if (now_s >= r->settle_s) settle(r);
     if (!r->is_ending || now_s < r->kill_s) return;
     for (unsigned i = 0; i < r->nodes; i++) node_kill(&r->node[i]);
@@ -398,7 +445,6 @@ static void heed_time(struct run *r)
 static int patience_ms(const struct run *r, double patience_s)
 {
     double until_s = clock_s() + patience_s;
-    if (r->o.hosts && r->beat_s < until_s) until_s = r->beat_s;
     if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
     if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
     return clock_poll_ms(until_s);
@@ -432,7 +478,9 @@ static void start_all(struct run *r)
     for (unsigned i = 0; i < r->nodes && !r->is_ending; i++) {
         struct node *n = &r->node[i];
         if (r->o.hosts) n->host = hosts_of_rank(&r->hosts, i);
+        pthread_mutex_lock(&r->beats.mutex);
         int rc = start_node(r, n);
+        pthread_mutex_unlock(&r->beats.mutex);
         if (n->pid) r->living++;
         if (rc) fail(r, rc);
         heed_signals(r);
@@ -498,7 +546,8 @@ static void fini(struct run *r)
 
 int run_main(int argc, char **argv)
 {
-    struct run r = {.port.fd = -1, .signals = -1};
+    struct run r = {
+        .port.fd = -1, .signals = -1, .beats = {.mutex = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER}};
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
     if (r.o.wants_help) {
@@ -507,10 +556,12 @@ int run_main(int argc, char **argv)
     }
     fill_standard_descriptors();
     rc = prepare(&r);
+    if (rc == 0) rc = start_beats(&r);
     if (rc == 0) {
         run(&r);
         rc = r.status;
     }
+    stop_beats(&r);
     fini(&r);
     /* By the signal itself, so that a shell's script ends with us. */
     if (r.signal) {

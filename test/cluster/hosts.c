@@ -206,6 +206,44 @@ TEST(hosts, the_keeper_may_be_elsewhere)
     CHECK_STR(c.out.text, "it runs\n");
 }
 
+/* Nobody reads what it shows, as behind Ctrl-S. The keeper is asked through a pipe that counts: beats go on. */
+TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\n");
+    shell("printf '#!/bin/sh\\ntee %s/orders | exec %s keep\\n' > %s/counting && chmod +x %s/counting", folder,
+          locus_path(), folder, folder);
+    CHECK_EQ(command_run(&c,
+                         "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
+                         "sleep 4; wc -c < %s/orders; sleep 11; wc -c < %s/orders; kill $p; wait $p; echo status $?",
+                         folder, folder, run(), folder, folder, folder, folder),
+             0);
+    int before, after, status;
+    CHECK_EQ(sscanf(c.out.text, "%d %d status %d", &before, &after, &status), 3);
+    CHECK(before > 0);
+    CHECK(after > before);
+    CHECK_EQ(status, 143);
+}
+
+/* A word with blanks, of a shell's kind. */
+TEST(hosts, options_of_ssh_may_be_quoted)
+{
+    struct command c;
+    need_sshd();
+    hosts_are("alpha\n");
+    shell("mkdir \"%s/a folder\" && cp %s/ssh_config \"%s/a folder/config\"", folder, folder, folder);
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F '%s/a folder/config'\" -- echo it runs",
+                         locus_path(), folder, folder),
+             0);
+    CHECK_STR(c.out.text, "it runs\n");
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh 'ssh \\-F %s/a\\ folder/config' -- echo it runs",
+                         locus_path(), folder, folder),
+             0);
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F 'a\" -- true", locus_path(), folder), 2);
+    CHECK_STR(c.err.text, "--ssh has a quote that does not end");
+}
+
 TEST(hosts, stdin_goes_to_rank_0)
 {
     struct command c;
