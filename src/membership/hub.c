@@ -451,6 +451,17 @@ static void *run(void *argument)
 
 /* ---- life ---- */
 
+/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same, and cannot be told. */
+static void bound_threads_of_nng(void)
+{
+#if NNG_MAJOR_VERSION > 1 || (NNG_MAJOR_VERSION == 1 && NNG_MINOR_VERSION >= 8)
+    nng_init_set_parameter(NNG_INIT_NUM_TASK_THREADS, 2);
+    nng_init_set_parameter(NNG_INIT_NUM_EXPIRE_THREADS, 1);
+    nng_init_set_parameter(NNG_INIT_NUM_POLLER_THREADS, 1);
+    nng_init_set_parameter(NNG_INIT_NUM_RESOLVER_THREADS, 1);
+#endif
+}
+
 /* One at a time: nng reads without a lock whether it has been started. */
 int rendezvous_hub_prepare_nng(void)
 {
@@ -460,6 +471,7 @@ int rendezvous_hub_prepare_nng(void)
     sigfillset(&all);
     pthread_mutex_lock(&turn);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    bound_threads_of_nng();
     int result = nng_aio_alloc(&unused, NULL, NULL);
     if (result == 0) nng_aio_free(unused);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
