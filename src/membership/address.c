@@ -73,6 +73,23 @@ int rendezvous_address_resolve(struct rendezvous_address *a)
                      a->host, a->port, gai_strerror(rc ? rc : EAI_NONAME));
 }
 
+void rendezvous_address_prefer(struct rendezvous_address *a, const char *data_address)
+{
+    const char *colon = strrchr(data_address, ':');
+    bool are_loopback = a->urls > 0;
+    for (unsigned i = 0; i < a->urls; i++) are_loopback &= a->is_loopback[i];
+    if (!colon || !mesh_address_is_own_name(a->host, are_loopback)) return;
+    if (strncmp(data_address, "127.", 4) == 0 || strncmp(data_address, "[::1]", 5) == 0) return;
+    if (a->urls == RENDEZVOUS_URLS_MAX) a->urls--;
+    memmove(a->url[1], a->url[0], a->urls * sizeof *a->url);
+    memmove(a->is_loopback + 1, a->is_loopback, a->urls * sizeof *a->is_loopback);
+    snprintf(a->url[0], sizeof *a->url, "tcp://%.*s:%s", (int)(colon - data_address), data_address, a->port);
+    a->is_loopback[0] = false;
+    a->urls++;
+    size_t length = strcspn(a->shown, " ");
+    snprintf(a->shown + length, sizeof a->shown - length, " (%.*s)", (int)(colon - data_address), data_address);
+}
+
 bool rendezvous_address_keep_loopback(struct rendezvous_address *a)
 {
     unsigned kept = 0;

@@ -26,6 +26,9 @@ struct rendezvous_address {
 int rendezvous_address_parse(struct rendezvous_address *, const char *text);
 /* Fills in the addresses. With the sentence: -ENOENT, the name is not known (yet); -EAGAIN, the resolver does not answer. */
 int rendezvous_address_resolve(struct rendezvous_address *);
+/* The host is this machine's name for itself, on loopback: others reach it where the data port is. So that comes first, to
+ * listen at and to connect to. Else, or if the data port is on loopback, too, nothing changes. */
+void rendezvous_address_prefer(struct rendezvous_address *, const char *data_address);
 /* Leaves the addresses on loopback. false: there are none. */
 bool rendezvous_address_keep_loopback(struct rendezvous_address *);
 

@@ -583,6 +583,7 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     if (rc == 0) rc = rendezvous_hub_start(&r->hub, c->peer_timeout_s, &events, r);
     r->has_hub = rc == 0;
     if (rc == 0) rc = resolve(r);
+    if (rc == 0 && !c->loopback_only) rendezvous_address_prefer(&r->address, c->data_address);
     if (rc == 0 && r->rank == 0) rc = rendezvous_server_start(&r->server, c, &r->address, r->deadline_ns);
     return rc ? rc : reach_rank_0(r, c);
 }

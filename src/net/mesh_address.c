@@ -5,6 +5,7 @@
 #include "locus.h"
 #include "net/secret.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -154,13 +156,61 @@ static int no_route(int rc, const char *rendezvous, int family)
                      rendezvous, locus_strerror(rc));
 }
 
+static bool is_global(const struct sockaddr *a)
+{
+    if (a->sa_family == AF_INET) return true;
+    return a->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+static bool is_numeric(const char *host)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+bool mesh_address_is_own_name(const char *host, bool all_are_loopback)
+{
+    return all_are_loopback && !is_numeric(host) && strncasecmp(host, "localhost", 9) != 0 &&
+           strncmp(host, "ip6-", 4) != 0;
+}
+
+static bool is_own_name(const char *rendezvous, const struct addrinfo *all)
+{
+    char host[HOST_BYTES], port[PORT_BYTES];
+    bool are_loopback = true;
+    for (; all; all = all->ai_next) are_loopback &= mesh_address_is_loopback(all->ai_addr);
+    return split(rendezvous, host, port) && mesh_address_is_own_name(host, are_loopback);
+}
+
+/* The address by which this machine reaches others: by its default route, else any that is not on loopback. To find it nothing
+ * is sent. */
+static int route_outside(struct mesh_address *out)
+{
+    struct sockaddr_in somewhere = {.sin_family = AF_INET, .sin_port = htons(9)};
+    const struct addrinfo a = {
+        .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&somewhere, .ai_addrlen = sizeof somewhere};
+    struct ifaddrs *all;
+    int rc = -ENETUNREACH;
+    inet_pton(AF_INET, "192.0.2.1", &somewhere.sin_addr); /* RFC 5737: nobody has it */
+    if (route_to(&a, out) == 0 && !mesh_address_is_loopback((struct sockaddr *)&out->as)) return 0;
+    if (getifaddrs(&all)) return -errno;
+    for (const struct ifaddrs *i = all; i && rc; i = i->ifa_next) {
+        if (!i->ifa_addr || !is_global(i->ifa_addr) || mesh_address_is_loopback(i->ifa_addr)) continue;
+        out->bytes = i->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        memcpy(&out->as, i->ifa_addr, out->bytes);
+        rc = 0;
+    }
+    freeifaddrs(all);
+    return rc;
+}
+
 int mesh_address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,
                        struct mesh_address *out)
 {
     struct addrinfo *all;
     int rc = resolve_rendezvous(rendezvous, family, deadline_ns, &all);
     if (rc) return rc;
-    rc = -EACCES;
+    rc = !loopback_only && is_own_name(rendezvous, all) ? route_outside(out) : -EACCES;
     for (struct addrinfo *a = all; a && rc; a = a->ai_next) {
         if (loopback_only && !mesh_address_is_loopback(a->ai_addr)) continue;
         rc = route_to(a, out);
@@ -173,12 +223,6 @@ int mesh_address_route(const char *rendezvous, int family, bool loopback_only, u
 }
 
 /* ---- interfaces ---- */
-
-static bool is_global(const struct sockaddr *a)
-{
-    if (a->sa_family == AF_INET) return true;
-    return a->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr);
-}
 
 static const struct ifaddrs *find_address(const struct ifaddrs *all, const char *name, int family)
 {

@@ -30,7 +30,10 @@ bool mesh_address_has_host(const char *text);
 /* Its port, 0 when there is none. 0 or -EINVAL with the sentence. */
 int mesh_address_port_of(const char *what, const char *text, unsigned *port);
 
-/* The address by which this machine sends to `rendezvous`, with port 0. A name that is not known is looked up again for
+/* Is it this machine's name for itself, which its own list of hosts has on loopback (Debian's: 127.0.1.1), and others elsewhere? */
+bool mesh_address_is_own_name(const char *host, bool all_are_loopback);
+/* The address by which this machine sends to `rendezvous`, with port 0; if that is the machine's own name, on loopback for
+ * itself, the one by which it reaches others. A name that is not known is looked up again for
  * 10 s; while the resolver itself does not answer, to the deadline. `loopback_only`: other addresses of the rendezvous do
  * not count. 0, or a negative errno with the sentence: -EACCES when it has only such. */
 int mesh_address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,

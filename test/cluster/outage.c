@@ -5,19 +5,14 @@
  *
  * Every node is a process in the role `citizen`, which enters its namespace before anything else.
  */
+#include "cables.h"
 #include "team.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,16 +30,6 @@ static void *await_word(void *unused)
     parent_hear(line);
     __atomic_store_n(&must_stop, 1, __ATOMIC_RELEASE);
     return NULL;
-}
-
-static void enter(const char *namespace)
-{
-    char path[128];
-    snprintf(path, sizeof path, "/run/netns/%s", namespace);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0);
-    CHECK_EQ(setns(fd, CLONE_NEWNET), 0);
-    close(fd);
 }
 
 /* Something for every link, all the time. */
@@ -72,7 +57,7 @@ ROLE(citizen)
     int rank;
     double timeout_s;
     CHECK_EQ(sscanf(arguments, "%63s %d %lf", namespace, &rank, &timeout_s), 3);
-    enter(namespace);
+    cables_enter(namespace);
     snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
     locus_config_init(&c);
     c.tables = &table;
@@ -102,7 +87,7 @@ ROLE(citizen)
 /* ---- networks ---- */
 
 struct network {
-    char name[48];
+    struct cables cables;
     struct child node[NODES];
     int victim;
     double up_s; /* when its cable comes up again */
@@ -110,81 +95,28 @@ struct network {
 
 static struct network network[NETWORKS];
 
-__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
-{
-    char command[512];
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(command, sizeof command - 20, format, arguments);
-    va_end(arguments);
-    snprintf(command + n, sizeof command - (size_t)n, " 2> /dev/null");
-    return system(command);
-}
-
-static void remove_networks(void)
-{
-    for (int i = 0; i < NETWORKS; i++)
-        for (int n = -1; n < NODES; n++)
-            if (network[i].name[0]) run("ip netns del %s%d", network[i].name, n + 1);
-}
-
-/* Namespace 0 has the bridge, NAME1 ... the nodes. */
-static bool lay_cables(struct network *net, int number)
-{
-    snprintf(net->name, sizeof net->name, "locus-%d-%d-", (int)getpid(), number);
-    const char *name = net->name;
-    int rc =
-        run("ip netns add %s0 && ip -n %s0 link add br0 type bridge && ip -n %s0 link set br0 up", name, name, name);
-    for (int i = 1; i <= NODES && rc == 0; i++)
-        rc = run("ip netns add %s%d && ip -n %s0 link add v%d type veth peer name eth0 netns %s%d && "
-                 "ip -n %s0 link set v%d master br0 up && ip -n %s%d addr add 10.77.0.%d/24 dev eth0 && "
-                 "ip -n %s%d link set eth0 up && ip -n %s%d link set lo up",
-                 name, i, name, i, name, i, name, i, name, i, i, name, i, name, i);
-    return rc == 0;
-}
-
-/* Of tests that failed, and are no more. */
-static void remove_old_networks(void)
-{
-    char name[64];
-    FILE *list = popen("ip netns list 2> /dev/null", "re");
-    while (list && fscanf(list, "%63s%*[^\n]", name) == 1) {
-        int pid;
-        if (sscanf(name, "locus-%d-", &pid) == 1 && kill(pid, 0) && errno == ESRCH) run("ip netns del %s", name);
-    }
-    if (list) pclose(list);
-}
-
 static void open_networks(int count, double timeout_s)
 {
-    if (geteuid() != 0) SKIP("network namespaces need root");
-    if (run("ip -V > /dev/null")) SKIP("there is no ip here (iproute2)");
-    remove_old_networks();
-    atexit(remove_networks);
-    for (int i = 0; i < count; i++)
-        if (!lay_cables(&network[i], i)) SKIP("this kernel makes no network namespaces with bridges");
+    cables_need();
+    for (int i = 0; i < count; i++) cables_lay(&network[i].cables, NODES);
     for (int i = 0; i < count; i++)
         for (int n = 0; n < NODES; n++)
-            child_start(&network[i].node[n], "citizen", "%s%d %d %g", network[i].name, n + 1, n, timeout_s);
+            child_start(&network[i].node[n], "citizen", "%s %d %g", cables_host(&network[i].cables, n), n, timeout_s);
     for (int i = 0; i < count; i++)
         for (int n = 0; n < NODES; n++) child_expect(&network[i].node[n], "open");
-}
-
-static void pull_cable(const struct network *net, bool up)
-{
-    CHECK_EQ(run("ip -n %s0 link set v%d %s", net->name, net->victim + 1, up ? "up" : "down"), 0);
 }
 
 static void close_networks(int count)
 {
     for (int i = 0; i < count; i++)
         for (int n = 0; n < NODES; n++) child_tell(&network[i].node[n], "end");
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         for (int n = 0; n < NODES; n++) {
             child_expect(&network[i].node[n], "closed");
             child_wait(&network[i].node[n]);
         }
-    remove_networks();
+        cables_remove(&network[i].cables);
+    }
 }
 
 /* ---- outages ---- */
@@ -209,13 +141,13 @@ static void cut_all(struct seat *dice, double most_s)
         double length_s = 0.5 + (most_s - 0.5) * seat_random(dice, 1001) / 1000;
         net->victim = (int)seat_random(dice, NODES);
         printf("network %d: node %d is cut off for %.2f s\n", i, net->victim, length_s);
-        pull_cable(net, false);
+        cables_pull(&net->cables, net->victim, true);
         net->up_s = now_s() + length_s;
     }
     for (int left = NETWORKS; left > 0; sleep_s(0.01))
         for (int i = 0; i < NETWORKS; i++) {
             if (network[i].up_s == 0 || now_s() < network[i].up_s) continue;
-            pull_cable(&network[i], true);
+            cables_pull(&network[i].cables, network[i].victim, false);
             network[i].up_s = 0;
             left--;
         }
@@ -246,7 +178,7 @@ TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
     open_networks(NETWORKS, 3);
     for (int i = 0; i < NETWORKS; i++) {
         network[i].victim = i;
-        pull_cable(&network[i], false);
+        cables_pull(&network[i].cables, network[i].victim, true);
     }
     for (int i = 0; i < NETWORKS; i++) {
         snprintf(name, sizeof name, "lost: node %d ", i);
@@ -254,7 +186,7 @@ TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
             if (n != i) child_expect(&network[i].node[n], name);
     }
     for (int i = 0; i < NETWORKS; i++) {
-        pull_cable(&network[i], true);
+        cables_pull(&network[i].cables, network[i].victim, false);
         child_expect(&network[i].node[i], "lost: node ");
     }
     close_networks(NETWORKS);

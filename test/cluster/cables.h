@@ -1,0 +1,35 @@
+/*
+ * cables.h - hosts of a test's own: network namespaces on a bridge, each with a cable that can be pulled. Needs root.
+ *
+ *     struct cables c;
+ *     cables_need();                     skips the test where that cannot be
+ *     cables_lay(&c, 4);                 hosts 0 ... 3 with the addresses 10.77.0.1 ... 10.77.0.4
+ *     child_start(&node, "role", "%s", cables_host(&c, 2));
+ *     cables_pull(&c, 2, true);
+ *     cables_remove(&c);
+ *
+ * A child enters its host before it does anything else: cables_enter(). What a test that failed leaves is removed by the next.
+ */
+#ifndef LOCUS_TEST_CABLES_H
+#define LOCUS_TEST_CABLES_H
+
+#include <stdbool.h>
+
+struct cables {
+    char name[48]; /* NAME0 has the bridge, NAME1 ... are the hosts */
+    int hosts;
+};
+
+void cables_need(void);
+void cables_lay(struct cables *, int hosts);
+void cables_remove(struct cables *);
+/* Valid until the next call. */
+const char *cables_host(const struct cables *, int host);
+void cables_pull(const struct cables *, int host, bool out);
+
+/* In a child. */
+void cables_enter(const char *host);
+/* From then on its list of hosts (/etc/hosts) is that. */
+void cables_know(const char *hosts);
+
+#endif
