@@ -8,6 +8,7 @@
 #include "membership/rendezvous.h"
 #include "membership/address.h"
 #include "net/secret.h"
+#include "net/silence.h"
 #include "net/uring.h"
 #include "operation.h"
 
@@ -36,6 +37,7 @@ struct cluster {
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t noted;
     bool has_reactors; /* all are open: a loss is told to them */
+    bool is_open;      /* atomic: all nodes have said so */
     bool is_telling;   /* they are being told */
     bool is_lost;      /* atomic: mesh_connect looks at it, too */
     unsigned lost_rank;
@@ -85,11 +87,14 @@ static void await_told(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
+/* Of two that do not hear each other only rank 0 can tell which is lost. And a node that fails to start ends its links: why is
+ * known at rank 0, too. */
 static void lost_by_link(void *context, unsigned rank, const char *reason)
 {
     struct cluster *c = context;
-    rendezvous_report_lost(c->rendezvous, (int)rank, reason);
-    lose(c, rank, reason);
+    bool is_clear = __atomic_load_n(&c->is_open, __ATOMIC_RELAXED) && !silence_is_reason(reason);
+    bool comes_back = rendezvous_report_lost(c->rendezvous, (int)rank, reason);
+    if (is_clear || !comes_back) lose(c, rank, reason);
 }
 
 /* For a moment, until a loss is noted. */
@@ -319,6 +324,31 @@ static void plan_threads(struct cluster *c)
     pinning_plan(c->machine, here, our_index, c->shards, most, c->plan);
 }
 
+/* As cluster_loss, but leaves the sentence of what has failed here. */
+static bool has_lost(struct cluster *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    bool is_lost = c->is_lost;
+    pthread_mutex_unlock(&c->mutex);
+    return is_lost;
+}
+
+/* The others wait for this node: they hear why it does not come. */
+static void report_failure(struct cluster *c)
+{
+    char reason[LOSS_BYTES];
+    snprintf(reason, sizeof reason, "could not start: %s", locus_error());
+    rendezvous_report_lost(c->rendezvous, c->rank, reason);
+}
+
+/* Not before all have heard why: else the end of these connections would be what they hear of. */
+static void give_up_links(struct cluster *c, const int *fd, size_t links)
+{
+    if (!has_lost(c)) report_failure(c);
+    rendezvous_await_verdict(c->rendezvous);
+    close_sockets(fd, links);
+}
+
 static int connect_links(struct cluster *c, const struct cluster_start *start)
 {
     size_t links = (size_t)c->shards * (unsigned)c->size;
@@ -339,26 +369,12 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
     int rc = mesh_connect(&m, fd);
     secret_forget(&c->secret);
     c->listener = -1;
-    if (rc == 0) rc = open_reactors(c, start, fd);
+    if (rc == 0)
+        rc = open_reactors(c, start, fd);
+    else
+        give_up_links(c, fd, links);
     free(fd);
     return rc;
-}
-
-/* As cluster_loss, but leaves the sentence of what has failed here. */
-static bool has_lost(struct cluster *c)
-{
-    pthread_mutex_lock(&c->mutex);
-    bool is_lost = c->is_lost;
-    pthread_mutex_unlock(&c->mutex);
-    return is_lost;
-}
-
-/* The others wait for this node: they hear why it does not come. */
-static void report_failure(struct cluster *c)
-{
-    char reason[LOSS_BYTES];
-    snprintf(reason, sizeof reason, "could not start: %s", locus_error());
-    rendezvous_report_lost(c->rendezvous, c->rank, reason);
 }
 
 /* The rendezvous may tell of a loss from the moment of joining on. One that came before this is for us to find. */
@@ -380,7 +396,10 @@ int cluster_start(struct cluster *c, const struct cluster_start *start)
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    return rc ? rc : cluster_barrier(c, "open", false);
+    if (rc == 0) rc = cluster_barrier(c, "open", false);
+    if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
+    return rc;
 }
 
 struct reactor **cluster_reactors(struct cluster *c)

@@ -399,6 +399,11 @@ void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
     wake_if_sleeping(r);
 }
 
+void reactor_all_run(struct reactor *r)
+{
+    uring_all_run(r->uring);
+}
+
 void reactor_stop(struct reactor *r)
 {
     if (!r->started) return;

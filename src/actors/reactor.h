@@ -57,6 +57,8 @@ struct reactor_config {
  * store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
+/* So have all others: whom it has not heard by then is silent. Any thread. */
+void reactor_all_run(struct reactor *);
 /* Says goodbye to all peers, waits for theirs, ends the thread. */
 void reactor_stop(struct reactor *);
 /* Ends the shard. Of all reactors of a node before any is freed. */

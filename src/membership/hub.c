@@ -95,7 +95,7 @@ static void fail_by_nng(struct rendezvous_channel *c, int result)
 static void fail_by_silence(struct rendezvous_channel *c)
 {
     char reason[RENDEZVOUS_TEXT_MAX];
-    snprintf(reason, sizeof reason, "was silent for %g s", (double)c->hub->timeout_ns / 1e9);
+    snprintf(reason, sizeof reason, SILENCE_REASON "%g s", (double)c->hub->timeout_ns / 1e9);
     fail(c, -ETIMEDOUT, reason);
 }
 

@@ -291,7 +291,7 @@ static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
     uint64_t silent_ns = rendezvous_channel_silence(r->channel);
     if (silent_ns > 0 && rank != 0) { /* rank 0 was cut off, and found others silent */
         rank = 0;
-        snprintf(reason, sizeof reason, "was silent for %.1f s", (double)silent_ns / 1e9);
+        snprintf(reason, sizeof reason, SILENCE_REASON "%.1f s", (double)silent_ns / 1e9);
     }
     lose(r, rank, reason);
     return true;
@@ -671,18 +671,21 @@ int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
     return rc;
 }
 
-void rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
+bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 {
     INVARIANT(rank >= 0 && (unsigned)rank < r->size, "a node was reported as lost whose rank does not exist");
     rendezvous_hub_lock(&r->hub);
-    if (!r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING)) {
+    bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
+    if (is_heard) {
         struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
         rendezvous_put_u32(m, (uint32_t)rank);
         rendezvous_put_text(m, reason);
         rendezvous_channel_send(r->channel, rendezvous_message_done(m));
         r->has_reported = true;
     }
+    bool is_known = !r->is_stopped && r->phase == LOST; /* `lost` was called, or is about to be */
     rendezvous_hub_unlock(&r->hub);
+    return is_heard || is_known;
 }
 
 /* ---- leaving ---- */
@@ -694,6 +697,13 @@ static void await_loss(struct rendezvous *r)
     uint64_t until_ns = clock_now_ns() + VERDICT_PATIENCE_NS;
     if (!r->has_reported) return;
     while (r->phase == RUNNING && rendezvous_hub_wait(&r->hub, until_ns)) continue;
+}
+
+void rendezvous_await_verdict(struct rendezvous *r)
+{
+    rendezvous_hub_lock(&r->hub);
+    await_loss(r);
+    rendezvous_hub_unlock(&r->hub);
 }
 
 static void stop(struct rendezvous *r)
@@ -730,11 +740,7 @@ int rendezvous_leave(struct rendezvous *r)
 void rendezvous_stop(struct rendezvous *r)
 {
     if (!r) return;
-    if (r->has_hub && !r->is_stopped) {
-        rendezvous_hub_lock(&r->hub);
-        await_loss(r);
-        rendezvous_hub_unlock(&r->hub);
-    }
+    if (r->has_hub && !r->is_stopped) rendezvous_await_verdict(r);
     stop(r);
 }
 

@@ -49,8 +49,11 @@ void rendezvous_absent(struct rendezvous *);
 int rendezvous_present(struct rendezvous *);
 
 /* Tells all that `rank` failed (a link of ours ended, say). No waiting, any thread. Ours and the others' `lost` are
- * called with it, unless something was lost before. */
-void rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
+ * called with it, unless something was lost before; for silence with whom most accuse (verdict.h). false: nobody is
+ * told any more, and no `lost` comes of it. */
+bool rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
+/* After a report, for as long as rank 0 may take to say who was lost. */
+void rendezvous_await_verdict(struct rendezvous *);
 
 /* Leaves in order, with all others: a barrier, after which the ends of connections are no failures and the address may
  * be used again at once. -ECONNRESET when a member was lost: then it only says goodbye, without waiting. */

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "membership/admission.h"
+#include "membership/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct rendezvous_server {
     struct rendezvous_members members;
     struct rendezvous_door door;
     struct rendezvous_admission admission;
+    struct verdict verdict;
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
 
@@ -193,9 +195,29 @@ static bool is_credible(struct rendezvous_server *s, unsigned accuser)
     uint64_t silent_ns = rendezvous_channel_silence(s->members.member[accuser].channel);
     char reason[RENDEZVOUS_TEXT_MAX];
     if (silent_ns == 0) return true;
-    snprintf(reason, sizeof reason, "was silent for %.1f s", (double)silent_ns / 1e9);
+    snprintf(reason, sizeof reason, SILENCE_REASON "%.1f s", (double)silent_ns / 1e9);
     lose(s, accuser, reason);
     return false;
+}
+
+/* Whoever else says so does within a heartbeat, and some. */
+static void accuse(struct rendezvous_server *s, unsigned accuser, unsigned rank, const char *reason)
+{
+    uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
+    verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
+    rendezvous_hub_note(&s->hub);
+}
+
+static void judge(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+{
+    char reason[VERDICT_REASON_BYTES];
+    uint64_t at_ns = verdict_due_ns(&s->verdict);
+    if (now_ns < at_ns) {
+        if (at_ns < *due_ns) *due_ns = at_ns;
+        return;
+    }
+    unsigned rank = verdict_pick(&s->verdict, reason);
+    lose(s, rank, reason);
 }
 
 static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rendezvous_reader *r)
@@ -204,7 +226,11 @@ static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rend
     unsigned rank = rendezvous_get_u32(r);
     rendezvous_get_text(r, reason, sizeof reason);
     if (!rendezvous_read_all(r) || rank >= s->members.size) return false;
-    if (rank == accuser || is_credible(s, accuser)) lose(s, rank, reason);
+    if (rank != accuser && !is_credible(s, accuser)) return true;
+    if (rank != accuser && silence_is_reason(reason))
+        accuse(s, accuser, rank, reason);
+    else
+        lose(s, rank, reason);
     return true;
 }
 
@@ -280,6 +306,7 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     if (is_running(s)) {
         report_barrier(s, now_ns, &due_ns);
         report_leave(s, now_ns, &due_ns);
+        judge(s, now_ns, &due_ns);
     }
     return due_ns;
 }

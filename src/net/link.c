@@ -381,7 +381,7 @@ static void take_lost(struct link *l, const struct wire_frame *f, const char *te
     reason[n] = '\0';
     uint64_t silent_ns = silence_recent_ns(&l->silence, l->all->now_ns, l->all->timeout_ns);
     if (f->lost != l->peer && silent_ns > 0)
-        link_fail(l, l->peer, "was silent for %.1f s", (double)silent_ns * 1e-9);
+        link_fail(l, l->peer, SILENCE_REASON "%.1f s", (double)silent_ns * 1e-9);
     else if (f->lost >= l->all->nodes)
         link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost, l->all->nodes);
     else
@@ -464,10 +464,12 @@ static bool is_idle(const struct link *l)
     return !l->first && !l->flushed;
 }
 
-/* From a peer that said goodbye nothing is expected any more but that it takes what is under way. */
+/* A peer whose mesh is not complete yet does not speak. From one that said goodbye nothing is expected any more but that it
+ * takes what is under way. */
 static bool is_expecting(const struct link *l)
 {
-    return !l->heard_bye || l->under_way > 0;
+    bool has_started = l->sequence_in > 0 || l->all->all_run;
+    return has_started && (!l->heard_bye || l->under_way > 0);
 }
 
 /* Entries under construction that nobody has flushed go behind it. */
@@ -486,7 +488,7 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     uint64_t speak_ns = UINT64_MAX;
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
-        link_fail(l, l->peer, "was silent for %g s", (double)all->timeout_ns * 1e-9);
+        link_fail(l, l->peer, SILENCE_REASON "%g s", (double)all->timeout_ns * 1e-9);
         return UINT64_MAX;
     }
     if (is_speaking(l)) {

@@ -41,6 +41,7 @@ struct links {
     size_t frame_bytes; /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;
     uint64_t now_ns; /* of the latest poll or tick */
+    bool all_run;    /* every node has started, and speaks */
     struct outgoing *spare;
     unsigned spares, spares_max;
     struct link *ready;  /* those with something to send or to receive, for the ring to look at */

@@ -540,14 +540,11 @@ static void close_strangers(struct mesh *m)
     while (m->strangers > 0) drop_stranger(m, m->strangers - 1);
 }
 
-static void close_all(struct mesh *m)
+/* All but those that have become links. */
+static void close_contacts(struct mesh *m)
 {
     for (unsigned i = 0; m->ours && i < m->ours_count; i++)
         if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) close(m->ours[i].fd);
-    for (size_t i = 0; i < (size_t)m->config->size * m->config->shards; i++) {
-        if (m->fd[i] >= 0) close(m->fd[i]);
-        m->fd[i] = -1;
-    }
 }
 
 int mesh_connect(const struct mesh_config *c, int *fd)
@@ -558,7 +555,7 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     if (!rc) rc = connect_all(&m);
     close(c->listener);
     close_strangers(&m);
-    if (rc) close_all(&m);
+    close_contacts(&m);
     free(m.ours);
     free(m.stranger);
     free(m.polled);

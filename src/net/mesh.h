@@ -41,7 +41,8 @@ struct mesh_config {
 
 /*
  * Connects with all peers; closes the listener in any case. fd[peer * shards + shard] are the connections, -1 for
- * ourselves. 0, or with the sentence in locus_error(), and nothing left open:
+ * ourselves. 0, or with the sentence in locus_error(), and those of fd[] to be closed that are
+ * not -1 (their peers hear of the failure by their end: who wants to say why does so before):
  *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10 s"
  *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
  *   -EMFILE      too few descriptors; says how many are needed

@@ -8,7 +8,7 @@
  *
  * Who was itself not heard for long does not accuse others: it was cut off, and found everybody silent.
  *
- * Callers   link.c, uring.c; membership: hub.c, server.c, rendezvous.c
+ * Callers   link.c, uring.c; cluster.c; membership: hub.c, server.c, rendezvous.c, verdict.c
  * Memory    none
  * Waiting   never
  * Life      none
@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SILENCE_BEAT_NS_MAX UINT64_C(500000000)
 #define SILENCE_MOMENT_NS_MAX UINT64_C(600000000)
@@ -50,6 +51,14 @@ static inline void silence_note(struct silence *s, uint64_t heard_ns, uint64_t n
 static inline uint64_t silence_recent_ns(const struct silence *s, uint64_t now_ns, uint64_t timeout_ns)
 {
     return s->ns > 0 && now_ns - s->end_ns < timeout_ns / 2 ? s->ns : 0;
+}
+
+/* How the sentence about it begins. Silence is mutual: two that do not hear each other both say so, and who of them is lost is
+ * found where all of it comes together, at rank 0. */
+#define SILENCE_REASON "was silent for "
+static inline bool silence_is_reason(const char *reason)
+{
+    return strncmp(reason, SILENCE_REASON, sizeof SILENCE_REASON - 1) == 0;
 }
 
 /* TCP tries again at least each SILENCE_RETRY_MS, if the kernel can be told. */

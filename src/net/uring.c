@@ -35,6 +35,7 @@ struct uring {
     unsigned flags;     /* IORING_SETUP_* */
     pid_t thread;       /* 0: not started */
     uint64_t tick_ns;
+    bool all_run; /* atomic */
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
@@ -392,18 +393,31 @@ static void excuse_silence(struct uring *u, uint64_t late_ns, uint64_t now_ns)
     }
 }
 
+static void begin_silence(struct uring *u, uint64_t now_ns)
+{
+    u->links.all_run = true;
+    for (unsigned i = 0; i < u->count; i++)
+        if (u->link[i]->sequence_in == 0) u->link[i]->heard_ns = now_ns;
+}
+
 /* Whatever happens to a link in between makes its next deadline later, not earlier. */
 void uring_tick(struct uring *u, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
     if (now_ns < u->tick_ns) return;
     u->links.now_ns = now_ns;
+    if (!u->links.all_run && __atomic_load_n(&u->all_run, __ATOMIC_RELAXED)) begin_silence(u, now_ns);
     if (now_ns - u->tick_ns > u->links.heartbeat_ns) excuse_silence(u, now_ns - u->tick_ns, now_ns);
     for (unsigned i = 0; i < u->count; i++) {
         uint64_t ns = link_tick(u->link[i], now_ns);
         if (ns < next_ns) next_ns = ns;
     }
     u->tick_ns = next_ns;
+}
+
+void uring_all_run(struct uring *u)
+{
+    __atomic_store_n(&u->all_run, true, __ATOMIC_RELAXED); /* the next heartbeat looks at it */
 }
 
 uint64_t uring_next_tick_ns(const struct uring *u)

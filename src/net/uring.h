@@ -40,8 +40,11 @@ int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 /* The cluster view that frames carry from now on; before uring_start, or on the reactor's thread. */
 void uring_set_view(struct uring *, uint32_t view);
 
-/* Begins receiving; heartbeats and silence are counted from now. 0, or a negative errno with the sentence. */
+/* Begins receiving, and heartbeats; a peer's silence is counted from the first that it says. 0, or a negative errno with the sentence. */
 int uring_start(struct uring *, uint64_t now_ns);
+
+/* Every node has started: the silence of a peer that has said nothing yet is counted from now. Any thread. */
+void uring_all_run(struct uring *);
 
 /* Handles what has completed, without waiting and, when nothing has, without a system call; then tells of links that
  * failed. Returns how many things there were to do. `now_ns`: CLOCK_MONOTONIC. */

@@ -79,6 +79,17 @@ void cables_pull(const struct cables *c, int host, bool out)
     CHECK_EQ(run("ip -n %s0 link set v%d %s", c->name, host + 1, out ? "down" : "up"), 0);
 }
 
+/* By the address of a card that nobody has. */
+void cables_lose(const struct cables *c, int from, int to, bool lost)
+{
+    if (lost)
+        CHECK_EQ(run("ip -n %s%d neigh replace 10.77.0.%d lladdr 02:00:00:00:00:99 dev eth0 nud permanent", c->name,
+                     from + 1, to + 1),
+                 0);
+    else
+        CHECK_EQ(run("ip -n %s%d neigh del 10.77.0.%d dev eth0", c->name, from + 1, to + 1), 0);
+}
+
 void cables_enter(const char *host)
 {
     char path[128];

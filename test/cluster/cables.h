@@ -27,6 +27,9 @@ void cables_remove(struct cables *);
 const char *cables_host(const struct cables *, int host);
 void cables_pull(const struct cables *, int host, bool out);
 
+/* What `from` sends to `to` is lost, silently, or no longer. */
+void cables_lose(const struct cables *, int from, int to, bool lost);
+
 /* In a child. */
 void cables_enter(const char *host);
 /* From then on its list of hosts (/etc/hosts) is that. */

@@ -13,6 +13,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -172,6 +173,29 @@ TEST(outage, shorter_than_the_timeout_is_survived)
 
 /* The four networks have one victim each, so rank 0 is one. What the victim itself says is not looked at: to it all others are
  * gone. */
+/* Everybody hears rank 0, and all name the same one of the two. */
+TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
+{
+    enum { COUNT = 2, A = 1, B = 3 };
+    char said[1024];
+    open_networks(COUNT, 3);
+    for (int i = 0; i < COUNT; i++) {
+        cables_lose(&network[i].cables, A, B, true);
+        if (i == 0) cables_lose(&network[i].cables, B, A, true);
+    }
+    for (int i = 0; i < COUNT; i++)
+        for (int n = 0; n < NODES; n++) {
+            const char *word = child_hear(&network[i].node[n]);
+            if (n == 0) {
+                snprintf(said, sizeof said, "%s", word);
+                printf("network %d: %s\n", i, said);
+                CHECK(strncmp(said, "lost: node 1 ", 13) == 0 || strncmp(said, "lost: node 3 ", 13) == 0);
+            }
+            CHECK_STR(word, said);
+        }
+    close_networks(COUNT);
+}
+
 TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
 {
     char name[32];

@@ -103,6 +103,7 @@ void end_open(struct end *e, int fd, double timeout_s)
 {
     end_open_by(e, fd, 0, timeout_s, 0);
     CHECK_EQ(uring_start(e->uring, now_ns()), 0);
+    uring_all_run(e->uring);
 }
 
 int end_open_to_socket(struct end *e)
@@ -126,6 +127,7 @@ void ends_open_by(struct end e[2], size_t entry_bytes_max, double timeout_s, uns
     for (int i = 0; i < 2; i++) {
         end_open_by(&e[i], fd[i], entry_bytes_max, timeout_s, setup);
         CHECK_EQ(uring_start(e[i].uring, now_ns()), 0);
+        uring_all_run(e[i].uring);
     }
 }
 

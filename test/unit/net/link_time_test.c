@@ -23,11 +23,50 @@ static int open_end_in_time(struct end *e, double timeout_s)
     return fd[1];
 }
 
-TEST(link, fails_when_the_peer_is_silent)
+static int open_end_of_all(struct end *e, double timeout_s)
+{
+    int fd = open_end_in_time(e, timeout_s);
+    uring_all_run(e->uring);
+    return fd;
+}
+
+/* A peer whose mesh is not complete: it waits for others, and its ring has not started. */
+TEST(link, does_not_count_silence_before_all_nodes_run)
 {
     struct end e;
     uint64_t bytes[64], t = 1000 * SECOND;
     int fd = open_end_in_time(&e, 10);
+    for (int i = 0; i < 40; i++) go_on_to(&e, t += SECOND);
+    CHECK_EQ(e.failures, 0);
+    size_t n = ends_frame(bytes, 0, 0, 1, 1);
+    ends_say(fd, bytes, n); /* it has started */
+    TURN_UNTIL(&e, NULL, end_has_heard(&e, n));
+    for (int i = 0; i < 10; i++) go_on_to(&e, t += SECOND);
+    CHECK_EQ(e.failures, 0);
+    go_on_to(&e, t += SECOND);
+    end_check_failed(&e, PEER, "was silent for 10 s");
+    end_close(&e, fd);
+}
+
+TEST(link, counts_the_silence_of_a_peer_that_was_never_heard_once_all_run)
+{
+    struct end e;
+    uint64_t t = 1000 * SECOND;
+    int fd = open_end_in_time(&e, 10);
+    for (int i = 0; i < 20; i++) go_on_to(&e, t += SECOND);
+    uring_all_run(e.uring);
+    for (int i = 0; i < 11; i++) go_on_to(&e, t += SECOND);
+    CHECK_EQ(e.failures, 0);
+    go_on_to(&e, t += SECOND);
+    end_check_failed(&e, PEER, "was silent for 10 s");
+    end_close(&e, fd);
+}
+
+TEST(link, fails_when_the_peer_is_silent)
+{
+    struct end e;
+    uint64_t bytes[64], t = 1000 * SECOND;
+    int fd = open_end_of_all(&e, 10);
     for (int i = 0; i < 5; i++) go_on_to(&e, t += SECOND);
     size_t n = ends_frame(bytes, 0, 0, 1, 1);
     ends_say(fd, bytes, n - 1); /* any byte counts */
@@ -47,7 +86,7 @@ TEST(link, does_not_count_time_in_which_its_own_thread_did_not_run)
 {
     struct end e;
     uint64_t t = 1000 * SECOND;
-    int fd = open_end_in_time(&e, 10);
+    int fd = open_end_of_all(&e, 10);
     for (int i = 0; i < 5; i++) go_on_to(&e, t += SECOND);
     go_on_to(&e, t += 60 * SECOND);
     for (int i = 0; i < 3; i++) go_on_to(&e, t += SECOND);
@@ -66,7 +105,7 @@ static void check_heartbeats(double timeout_s, uint64_t interval_ns)
 {
     struct end e;
     uint64_t t = 1000 * SECOND;
-    int fd = open_end_in_time(&e, timeout_s);
+    int fd = open_end_of_all(&e, timeout_s);
     CHECK_EQ(uring_next_tick_ns(e.uring), t + interval_ns);
     go_on_to(&e, t += interval_ns - 1);
     CHECK_EQ(frames_sent(&e), 0);

@@ -1,0 +1,48 @@
+#include "membership/verdict.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+static bool has_said(const struct verdict *v, unsigned accuser, unsigned accused)
+{
+    for (unsigned i = 0; i < v->count; i++)
+        if (v->said[i].accuser == accuser && v->said[i].accused == accused) return true;
+    return false;
+}
+
+void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason, uint64_t due_ns)
+{
+    if (v->count == VERDICT_MAX || has_said(v, accuser, accused)) return; /* a link each shard says so */
+    if (v->count == 0) {
+        v->due_ns = due_ns;
+        snprintf(v->reason, sizeof v->reason, "%s", reason);
+    }
+    v->said[v->count++] = (struct accusation){accuser, accused};
+}
+
+static unsigned accusers_of(const struct verdict *v, unsigned rank)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accused == rank;
+    return n;
+}
+
+unsigned verdict_pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
+{
+    struct accusation most = v->said[0];
+    unsigned accusers = accusers_of(v, most.accused);
+    for (unsigned i = 1; i < v->count; i++) {
+        unsigned n = accusers_of(v, v->said[i].accused);
+        if (n < accusers || (n == accusers && v->said[i].accused <= most.accused)) continue;
+        most = v->said[i];
+        accusers = n;
+    }
+    if (accusers > 1)
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", v->reason, accusers);
+    else if (has_said(v, most.accused, most.accuser))
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", v->reason, most.accuser);
+    else
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as node %u says", v->reason, most.accuser);
+    v->count = 0;
+    return most.accused;
+}

@@ -1,0 +1,88 @@
+/*
+ * One pair of nodes whose packets are lost while the cluster forms, as by a firewall between them: the others wait for the two,
+ * for longer than the time-out of silence, and are told which two when it is in vain.
+ */
+#include "cables.h"
+#include "team.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES = 4, FROM = 3, TO = 1 };
+static const struct locus_table table = {.rows = 300, .length = 8};
+
+ROLE(neighbour)
+{
+    char host[64], listen[32];
+    struct locus_config c;
+    locus *node;
+    int rank;
+    double join_timeout_s;
+    CHECK_EQ(sscanf(arguments, "%63s %d %lf", host, &rank, &join_timeout_s), 3);
+    cables_enter(host);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    c.shards = 2;
+    c.rank = rank;
+    c.size = NODES;
+    c.rendezvous = "10.77.0.1:7777";
+    c.listen = listen;
+    c.join_timeout_s = join_timeout_s;
+    c.peer_timeout_s = 1;
+    parent_tell("begins");
+    int rc = locus_open(&c, &node);
+    parent_tell("opened %d %s", rc, rc ? locus_error() : "");
+    if (rc) return;
+    char word[LINE_BYTES];
+    CHECK(parent_hear(word));
+    CHECK_EQ(locus_close(node), 0);
+}
+
+static void start(struct cables *c, struct child node[NODES], double join_timeout_s)
+{
+    cables_need();
+    cables_lay(c, NODES);
+    cables_lose(c, FROM, TO, true);
+    for (int n = 0; n < NODES; n++)
+        child_start(&node[n], "neighbour", "%s %d %g", cables_host(c, n), n, join_timeout_s);
+    for (int n = 0; n < NODES; n++) child_expect(&node[n], "begins");
+}
+
+static void end(struct cables *c, struct child node[NODES])
+{
+    for (int n = 0; n < NODES; n++) child_wait(&node[n]);
+    cables_remove(c);
+}
+
+TEST(firewall, between_two_nodes_that_is_opened_is_waited_for)
+{
+    struct cables c;
+    struct child node[NODES];
+    start(&c, node, HANG_S);
+    sleep_s(5);
+    cables_lose(&c, FROM, TO, false);
+    for (int n = 0; n < NODES; n++) child_expect(&node[n], "opened 0");
+    for (int n = 0; n < NODES; n++) child_tell(&node[n], "end");
+    end(&c, node);
+}
+
+/* Each of the two says what it waited for; whoever says so first is whom the others name. */
+TEST(firewall, between_two_nodes_is_what_all_name)
+{
+    struct cables c;
+    struct child node[NODES];
+    char at_from[128], at_to[128], said[1024];
+    start(&c, node, 6);
+    snprintf(at_from, sizeof at_from, "node %d (10.77.0.%d:", TO, TO + 1);
+    snprintf(at_to, sizeof at_to, "node %d (10.77.0.%d:", FROM, FROM + 1);
+    for (int n = 0; n < NODES; n++) {
+        snprintf(said, sizeof said, "%s", child_hear(&node[n]));
+        printf("node %d: %s\n", n, said);
+        bool names_from = strstr(said, at_to), names_to = strstr(said, at_from);
+        CHECK(n == FROM ? names_to : n == TO ? names_from : names_from && names_to);
+        CHECK(strstr(said, " has not ") && !strstr(said, "silent"));
+    }
+    end(&c, node);
+}

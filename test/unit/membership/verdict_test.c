@@ -1,0 +1,57 @@
+#include "membership/verdict.h"
+
+#include "test.h"
+
+static unsigned pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
+{
+    CHECK_EQ(verdict_due_ns(v), 100);
+    unsigned rank = verdict_pick(v, reason);
+    CHECK_EQ(verdict_due_ns(v), UINT64_MAX);
+    return rank;
+}
+
+TEST(verdict, is_whom_most_accuse)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    CHECK_EQ(verdict_due_ns(&v), UINT64_MAX);
+    verdict_accuse(&v, 1, 7, "was silent for 10 s", 100);
+    verdict_accuse(&v, 2, 1, "was silent for 10 s", 150);
+    verdict_accuse(&v, 3, 1, "was silent for 10 s", 160);
+    CHECK_EQ(pick(&v, reason), 1);
+    CHECK_STR(reason, "was silent for 10 s, as 2 nodes say");
+}
+
+TEST(verdict, is_the_higher_rank_of_two_that_accuse_each_other)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    for (int round = 0; round < 2; round++) {
+        verdict_accuse(&v, 3 - 2 * round, 1 + 2 * round, "was silent for 10 s", 100);
+        verdict_accuse(&v, 1 + 2 * round, 3 - 2 * round, "was silent for 10 s", 100);
+        CHECK_EQ(pick(&v, reason), 3);
+        CHECK_STR(reason, "was silent for 10 s to node 1, and that one to it");
+    }
+}
+
+/* A link each shard says the same. */
+TEST(verdict, counts_an_accuser_once)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    for (int i = 0; i < 5; i++) verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
+    for (unsigned accuser = 3; accuser < 5; accuser++) verdict_accuse(&v, accuser, 1, "was silent for 10 s", 100);
+    CHECK_EQ(pick(&v, reason), 1);
+    verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
+    CHECK_EQ(pick(&v, reason), 0);
+    CHECK_STR(reason, "was silent for 10 s, as node 2 says");
+}
+
+TEST(verdict, is_bounded)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    for (unsigned i = 0; i < 3 * VERDICT_MAX; i++) verdict_accuse(&v, i, 4000, "was silent for 10 s", 100);
+    CHECK_EQ(v.count, VERDICT_MAX);
+    CHECK_EQ(pick(&v, reason), 4000);
+}
