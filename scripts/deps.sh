@@ -25,6 +25,8 @@ check=(
     python3         # reads the models that the programs write
     iproute2        # networks whose cables a test pulls
     openmpi-bin     # mpirun, under which a test starts a cluster
+    slurm-wlm munge # a Slurm of one host, which a test starts for itself
+    python3-torch   # torchrun, likewise
     openssh-server  # sshd, which the test of host lists starts for itself
 )
 
