@@ -340,6 +340,10 @@ struct locus_stats {
     uint64_t intents_signaled, intents_late; /* keys; late: an access went remote although an intent of this node for
                                                 its key was active already */
     double replica_staleness_mean_s;         /* seconds since the owner's last frame, mean over reads of replicas */
+    /* How often a worker, looking at its last 10 s, found an eighth of its keys or more at other nodes because: it signaled
+     * no intent for them; its intents came too late; its clock was not advanced. The first time each is said on stderr
+     * with the remedy. LOCUS_ADVICE=0 in the environment: neither; another number: looks every so many seconds. */
+    uint64_t advice_intend, advice_earlier, advice_advance;
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))

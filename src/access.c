@@ -1,4 +1,5 @@
 /* Pull, push, set, localize, and waiting for them. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "call.h"
 
@@ -12,13 +13,46 @@ static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
 static const char *const array_name[] = {
     [REQUEST_PULL] = "values", [REQUEST_PUSH] = "updates", [REQUEST_SET] = "values", [REQUEST_LOCALIZE] = "keys"};
 
+/* How often to look: seldom enough to cost nothing beside that many requests. */
+enum { ADVICE_EVERY = 256 };
+
+static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
+{
+    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
+    locus *n = w->node;
+    if (!n->heeds_intents || n->advisor.window_ns == 0) {
+        w->advice_at = UINT64_MAX;
+        return;
+    }
+    w->advice_at = remote + ADVICE_EVERY;
+    uint64_t now_ns = clock_now_ns();
+    if (w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
+    const struct advice_sums sums = {
+        .ns = now_ns,
+        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] + pushed[COUNT_REPLICA] + remote,
+        .remote = remote,
+        .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
+        .late = cluster_counters(n->cluster).intents_late,
+        .clock = w->clock,
+    };
+    advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);
+}
+
+static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)
+{
+    struct worker_counters *c = &w->counters;
+    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], keys);
+    uint64_t remote = c->pulled[COUNT_REMOTE] + c->pushed[COUNT_REMOTE];
+    if (remote >= w->advice_at) look_for_advice(w, remote);
+}
+
 static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica, size_t remote)
 {
     struct worker_counters *c = &w->counters;
     if (kind == REQUEST_LOCALIZE) return;
     counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
     if (replica) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA], replica);
-    if (remote) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], remote);
+    if (remote) count_remote(w, kind, remote);
 }
 
 static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)

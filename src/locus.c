@@ -179,7 +179,8 @@ static int open_node(const struct locus_config *c, locus *n)
     n->size = c->size;
     note_technique(n, c->technique);
     n->workers = c->workers;
-    int rc = n->size > 1 ? cluster_join(c, on_loss, n, &n->cluster) : 0;
+    int rc = advisor_init(&n->advisor);
+    if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n);
     return rc ? rc : init_workers(n);
@@ -277,6 +278,9 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
     if (!n || !out) return error_set(-EINVAL, "locus_stats_read: the node or the result is NULL");
     for (unsigned i = 0; i < n->workers; i++) add_worker_stats(&n->worker[i], &s);
     s.owned_now = store_home_keys(&n->store);
+    s.advice_intend = __atomic_load_n(&n->advisor.found[ADVICE_INTEND], __ATOMIC_RELAXED);
+    s.advice_earlier = __atomic_load_n(&n->advisor.found[ADVICE_EARLIER], __ATOMIC_RELAXED);
+    s.advice_advance = __atomic_load_n(&n->advisor.found[ADVICE_ADVANCE], __ATOMIC_RELAXED);
     if (n->cluster) {
         struct link_stats l = cluster_link_stats(n->cluster);
         s.bytes_sent = l.bytes_sent;

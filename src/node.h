@@ -9,6 +9,7 @@
 #ifndef LOCUS_NODE_H
 #define LOCUS_NODE_H
 
+#include "advice.h"
 #include "cluster.h"
 #include "collective.h"
 #include "locus.h"
@@ -43,6 +44,8 @@ struct locus_worker {
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
+    uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
+    struct advice_sums advice; /* of the last look */
     /* The worker, and shards that have completed something. With other nodes only. */
     struct operations operations __attribute__((aligned(64)));
     /* The worker, and loaders look. */
@@ -69,6 +72,7 @@ struct locus {
     int rank, size;
     unsigned workers;
     uint64_t waiting_keys;
+    struct advisor advisor;
     bool moves;                /* rows may move between nodes, or have replicas: */
     bool replicates;           /*   that */
     bool heeds_intents;        /* shards act on them */

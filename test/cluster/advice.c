@@ -1,0 +1,124 @@
+/* What a node says on stderr to programs that wait for others without need, and that it says nothing to those that do not. */
+#include "command.h"
+#include "team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 4096, STEP = 64, LENGTH = 4 };
+static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+static enum { NOTHING, CLOCK, LATE, GOOD } way;
+
+static void draw(struct seat *s, locus_key keys[STEP])
+{
+    for (int i = 0; i < STEP; i++) keys[i] = seat_random(s, KEYS);
+}
+
+static uint64_t advice_of(const struct locus_stats *stats)
+{
+    switch (way) {
+    case NOTHING: return stats->advice_intend;
+    case CLOCK: return stats->advice_advance;
+    case LATE: return stats->advice_earlier;
+    default: return stats->advice_intend + stats->advice_advance + stats->advice_earlier;
+    }
+}
+
+/* Until it was advised twice: the second time nothing is said. */
+static void learn(struct seat *s)
+{
+    static float rows[2][STEP * LENGTH];
+    locus_key keys[STEP];
+    struct locus_stats stats = {0};
+    for (double end = now_s() + HANG_S; advice_of(&stats) < 2; stats = stats_of(s->node)) {
+        CHECK(now_s() < end);
+        locus_clock now = locus_current_clock(s->worker);
+        draw(s, keys);
+        if (way == CLOCK) CHECK_EQ(locus_intent(s->worker, keys, STEP, now + 1000000, now + 1000001, LOCUS_READ), 0);
+        if (way == LATE) CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1, LOCUS_READ), 0);
+        CHECK_EQ(locus_pull(s->worker, keys, STEP, rows[s->rank]), 0);
+        if (way != CLOCK) locus_advance_clock(s->worker);
+    }
+}
+
+/* Whatever it accesses it has intended long before, and finds here. */
+static void train(struct seat *s)
+{
+    locus_key keys[STEP];
+    float row[LENGTH];
+    draw(s, keys);
+    CHECK_EQ(locus_intent(s->worker, keys, STEP, 0, INT64_MAX, LOCUS_READ_WRITE), 0);
+    for (int i = 0; i < STEP; i++)
+        while (locus_pull_local(s->worker, keys[i], row)) sleep_s(0.001);
+    for (double end = now_s() + 2; now_s() < end; locus_advance_clock(s->worker))
+        for (int i = 0; i < STEP; i++) CHECK_EQ(locus_pull(s->worker, &keys[i], 1, row), 0);
+    struct locus_stats stats = stats_of(s->node);
+    CHECK_EQ(advice_of(&stats), 0);
+}
+
+static void attend(struct seat *s)
+{
+    if (way == GOOD)
+        train(s);
+    else
+        learn(s);
+}
+
+ROLE(pupil)
+{
+    const struct team team = {.nodes = 2,
+                              .workers = 1,
+                              .shards = 1,
+                              .is_managed = true,
+                              .technique = LOCUS_ADAPTIVE,
+                              .tables = &table,
+                              .table_count = 1};
+    way = atoi(arguments);
+    team_run(&team, attend);
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int n = 0;
+    for (; (text = strstr(text, part)); text++) n++;
+    return n;
+}
+
+/* Of two nodes each says it once. */
+static void is_told(int what, const char *sentence)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.02 %s %d", role_command("pupil"), what), 0);
+    CHECK_EQ(count_of(c.err.text, sentence), 2);
+    CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "), count_of(c.err.text, "node 1, worker 0: "));
+}
+
+TEST(advice, is_to_signal_intent)
+{
+    is_told(NOTHING, "no intent was signaled: call locus_intent() some steps ahead");
+}
+
+TEST(advice, is_to_advance_the_clock)
+{
+    is_told(CLOCK, "its clock was not advanced, so intents that begin later wait: call locus_advance_clock()");
+}
+
+TEST(advice, is_to_signal_earlier)
+{
+    is_told(LATE, "the intents for them came too late: signal them more steps ahead");
+}
+
+TEST(advice, is_not_given_to_who_needs_none)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.02 %s %d", role_command("pupil"), GOOD), 0);
+    CHECK_EQ(count_of(c.err.text, "locus:"), 0);
+}
+
+TEST(advice, can_be_switched_off)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.1s %s %d", role_command("pupil"), GOOD) != 0, 1);
+    CHECK_STR(c.err.text, "LOCUS_ADVICE is \"0.1s\": must be a number of seconds");
+}
