@@ -23,11 +23,13 @@ int advisor_init(struct advisor *a)
 
 enum advice advice_between(const struct advice_sums *from, const struct advice_sums *to)
 {
-    uint64_t remote = to->remote - from->remote, late = to->late - from->late;
-    if (remote < ADVICE_KEYS_MIN || remote < (to->keys - from->keys) / ADVICE_SHARE) return ADVICE_NONE;
+    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote, late = to->late - from->late;
+    if (remote < ADVICE_KEYS_MIN || remote < keys / ADVICE_SHARE) return ADVICE_NONE;
     if (to->signaled == from->signaled) return ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
-    return late >= remote / 2 ? ADVICE_EARLIER : ADVICE_INTEND;
+    if (late >= remote / 2) return ADVICE_EARLIER;
+    /* A program that signals what it trains on may look at everything in between, to evaluate. */
+    return remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
 }
 
 static void describe(enum advice advice, const struct advice_sums *from, const struct advice_sums *to, char text[256])

@@ -29,6 +29,9 @@ TEST(advice, tells_what_is_wrong_with_intents)
     CHECK_EQ(advice_between(&nothing, &s), ADVICE_INTEND); /* of other keys than are accessed */
     s.late = 2500;
     CHECK_EQ(advice_between(&nothing, &s), ADVICE_EARLIER);
+    s.late = 0;
+    s.remote = 4999; /* that may be an evaluation */
+    CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
 }
 
 /* What came before the window does not count. */
