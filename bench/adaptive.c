@@ -1,7 +1,8 @@
 /*
  * adaptive.c - what intent brings, technique by technique, and what replicas cost.
  *
- * Read adaptive/bench.h first; select.c says what is measured, epoch.c, replicas.c and arrival.c how.
+ * Read adaptive/bench.h first; select.c says what is measured, epoch.c, replicas.c and arrival.c
+ * how.
  */
 #include "adaptive/bench.h"
 

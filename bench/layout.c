@@ -1,8 +1,10 @@
 /*
- * layout.c - latch and version of a row: in the directory word or in the row? Both, side by side, in one run.
+ * layout.c - latch and version of a row: in the directory word or in the row? Both, side by side,
+ * in one run.
  *
- * It looks into the library: the layout that the library has is measured through its own headers, so that nothing but the
- * layout differs. Read layout/layout.h first; word.c, word_near.c and header.c are the layouts.
+ * It looks into the library: the layout that the library has is measured through its own headers,
+ * so that nothing but the layout differs. Read layout/layout.h first; word.c, word_near.c and
+ * header.c are the layouts.
  */
 #include "layout/layout.h"
 

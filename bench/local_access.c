@@ -1,5 +1,6 @@
 /*
- * local_access.c - what a worker pays for rows that its own node holds, next to a plain array in the same run.
+ * local_access.c - what a worker pays for rows that its own node holds, next to a plain array in
+ * the same run.
  *
  * Read local_access/bench.h first; steps.c says what is timed, cells.c and tails.c how.
  */
@@ -62,7 +63,8 @@ static void measure_length(struct bench *b, unsigned length)
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
-    options_parse(&b->options, &(struct program){.name = "local_access", .about = about}, argc, argv);
+    options_parse(&b->options, &(struct program){.name = "local_access", .about = about}, argc,
+                  argv);
     choose_sizes(b);
     refuse_empty_selection(b);
     b->report = options_report(&b->options);

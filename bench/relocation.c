@@ -1,5 +1,6 @@
 /*
- * relocation.c - what it costs to bring rows to the node that uses them, next to raw TCP connections in the same run.
+ * relocation.c - what it costs to bring rows to the node that uses them, next to raw TCP
+ * connections in the same run.
  *
  * Read relocation/bench.h first; select.c says what is timed, cells.c and takes.c how.
  */
@@ -77,9 +78,11 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     const struct option_spec more[] = {
-        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG, &b->calls_only, 0},
+        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG,
+         &b->calls_only, 0},
     };
-    const struct program program = {.name = "relocation", .about = about, .more = more, .more_count = 1};
+    const struct program program = {
+        .name = "relocation", .about = about, .more = more, .more_count = 1};
     if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
     if (node_process_is(argc, argv, RAW_PEER)) raw_peer(raw_bytes_max());
     options_parse(&b->options, &program, argc, argv);

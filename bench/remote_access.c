@@ -1,5 +1,6 @@
 /*
- * remote_access.c - what a worker pays for rows that another node holds, next to raw TCP connections in the same run.
+ * remote_access.c - what a worker pays for rows that another node holds, next to raw TCP
+ * connections in the same run.
  *
  * Read remote_access/bench.h first; select.c says what is timed, cells.c and raw.c how.
  */
@@ -61,9 +62,11 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     const struct option_spec more[] = {
-        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG, &b->calls_only, 0},
+        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG,
+         &b->calls_only, 0},
     };
-    const struct program program = {.name = "remote_access", .about = about, .more = more, .more_count = 1};
+    const struct program program = {
+        .name = "remote_access", .about = about, .more = more, .more_count = 1};
     if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
     if (node_process_is(argc, argv, RAW_PEER)) raw_peer(values_bytes_max());
     options_parse(&b->options, &program, argc, argv);

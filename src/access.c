@@ -10,8 +10,10 @@ static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
                                         [REQUEST_PUSH] = "locus_push",
                                         [REQUEST_SET] = "locus_set",
                                         [REQUEST_LOCALIZE] = "locus_localize"};
-static const char *const array_name[] = {
-    [REQUEST_PULL] = "values", [REQUEST_PUSH] = "updates", [REQUEST_SET] = "values", [REQUEST_LOCALIZE] = "keys"};
+static const char *const array_name[] = {[REQUEST_PULL] = "values",
+                                         [REQUEST_PUSH] = "updates",
+                                         [REQUEST_SET] = "values",
+                                         [REQUEST_LOCALIZE] = "keys"};
 
 /* How often to look: seldom enough to cost nothing beside that many requests. */
 enum { ADVICE_EVERY = 256 };
@@ -29,7 +31,8 @@ static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t 
     if (w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
     const struct advice_sums sums = {
         .ns = now_ns,
-        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] + pushed[COUNT_REPLICA] + remote,
+        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
+                pushed[COUNT_REPLICA] + remote,
         .remote = remote,
         .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
         .late = cluster_counters(n->cluster).intents_late,
@@ -46,12 +49,15 @@ static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)
     if (remote >= w->advice_at) look_for_advice(w, remote);
 }
 
-static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica, size_t remote)
+static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica,
+                         size_t remote)
 {
     struct worker_counters *c = &w->counters;
     if (kind == REQUEST_LOCALIZE) return;
     counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
-    if (replica) counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA], replica);
+    if (replica)
+        counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
+                    replica);
     if (remote) count_remote(w, kind, remote);
 }
 
@@ -71,28 +77,33 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
     if (!w->missed) return 0; /* without other nodes */
     for (size_t i = 0; i < n; i++) {
         struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot_word(spot)))) w->missed[misses++] = (struct missed_row){i, 0};
+        if (!spot_is_held(spot, directory_load(spot_word(spot))))
+            w->missed[misses++] = (struct missed_row){i, 0};
     }
     return misses;
 }
 
-static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
-                         struct missed_row *missed, size_t *replicas, int *rc)
+static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys,
+                         size_t n, float *values, struct missed_row *missed, size_t *replicas,
+                         int *rc)
 {
     if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
-    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed, replicas, rc);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
+                      replicas, rc);
 }
 
-/* Keys of which something of ours is under way are missed, wherever their rows are; the runs between them are served. */
-static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
-                                 float *values, size_t *replicas, int *rc)
+/* Keys of which something of ours is under way are missed, wherever their rows are; the runs
+ * between them are served. */
+static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                 size_t n, float *values, size_t *replicas, int *rc)
 {
     size_t misses = 0, offset = 0;
     for (size_t i = 0; i < n && *rc == 0;) {
         size_t run = 0;
         while (i + run < n && !operations_hold_key(&w->operations, keys[i + run])) run++;
         struct missed_row *missed = w->missed + misses;
-        size_t more = run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
+        size_t more =
+            run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
         for (size_t m = 0; m < more; m++) {
             missed[m].position += i;
             missed[m].offset += offset;
@@ -109,25 +120,28 @@ static size_t access_around_held(locus_worker *w, enum request_kind kind, const 
 }
 
 /* Serves the keys that are here; the others are in w->missed (with other nodes only). */
-static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
-                          size_t *replicas, int *rc)
+static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                          float *values, size_t *replicas, int *rc)
 {
     if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
-    if (operations_hold(&w->operations, keys, n)) return access_around_held(w, kind, keys, n, values, replicas, rc);
+    if (operations_hold(&w->operations, keys, n))
+        return access_around_held(w, kind, keys, n, values, replicas, rc);
     return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
 }
 
 /* The caller's values, or a copy that lasts until the operation is complete. */
-static float *values_of(const locus_worker *w, struct operation *op, locus_key key, float *values, bool keeps)
+static float *values_of(const locus_worker *w, struct operation *op, locus_key key, float *values,
+                        bool keeps)
 {
     if (!keeps) return values;
     uint32_t length = store_spot(w->store, key).part->length;
     return memcpy(operation_keep(op, length), values, length * sizeof(float));
 }
 
-/* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`: nobody will wait for it. */
-static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys, float *values, size_t misses,
-                           bool keeps, struct operation **op)
+/* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`:
+ * nobody will wait for it. */
+static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                           float *values, size_t misses, bool keeps, struct operation **op)
 {
     if (!*op) *op = operation_begin(&w->operations);
     for (size_t i = 0; i < misses; i++) {
@@ -138,12 +152,14 @@ static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_
     }
 }
 
-/* How a call may go on when a row is not here: ask its owner; ask, but keep what is sent, for nobody waits; not at all. */
+/* How a call may go on when a row is not here: ask its owner; ask, but keep what is sent, for
+ * nobody waits; not at all. */
 enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
 
-/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was here. */
-static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
-                        enum missing missing, struct operation **op)
+/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was
+ * here. */
+static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                        float *values, enum missing missing, struct operation **op)
 {
     int rc = 0;
     *op = NULL;
@@ -162,8 +178,9 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
     return rc ? call_no_slot(call_name[kind]) : 0;
 }
 
-/* Would the call be served without the network, as far as one can see now? Not what the owner alone may do: a set and a
- * localize of a replica; nor what has to wait for an earlier operation on the same key. */
+/* Would the call be served without the network, as far as one can see now? Not what the owner alone
+ * may do: a set and a localize of a replica; nor what has to wait for an earlier operation on the
+ * same key. */
 static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
     bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
@@ -176,11 +193,13 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
     return true;
 }
 
-/* Inside a read section nothing may wait: a row that arrives may have to wait for the section's end (row.h), and what is asked
- * for behind it. But a row that was here a moment ago may leave before it is accessed. Then a pull is refused, its values
- * being worth nothing; so is a call of one key, which has done nothing. A push or set of several keys has done its part for
- * some already: the rest follows the rows that left, and is complete for this worker, whose later calls come behind it.
- * That takes requests that are free now; without them the call is refused before it has done anything. */
+/* Inside a read section nothing may wait: a row that arrives may have to wait for the section's end
+ * (row.h), and what is asked for behind it. But a row that was here a moment ago may leave before
+ * it is accessed. Then a pull is refused, its values being worth nothing; so is a call of one key,
+ * which has done nothing. A push or set of several keys has done its part for some already: the
+ * rest follows the rows that left, and is complete for this worker, whose later calls come behind
+ * it. That takes requests that are free now; without them the call is refused before it has done
+ * anything. */
 static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                          enum missing *missing)
 {
@@ -203,8 +222,8 @@ static int finish(locus_worker *w, locus_ticket ticket)
     return call_name_loss(w, operations_wait(&w->operations, ticket));
 }
 
-static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind, const locus_key *keys,
-                                                 size_t n, float *values)
+static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind,
+                                                 const locus_key *keys, size_t n, float *values)
 {
     struct operation *op;
     if (n == 0) return 0;
@@ -223,8 +242,8 @@ static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_k
     return rc ? rc : remote;
 }
 
-static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n, float *values,
-                        locus_ticket *ticket)
+static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                        float *values, locus_ticket *ticket)
 {
     struct operation *op;
     if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
@@ -246,16 +265,19 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     return rc;
 }
 
-/* One key a call is what latency-sensitive callers do, and there each instruction counts: the processor overlaps the
- * misses of consecutive calls only as far as they fit into its window. So what is usual comes first, alone: a row that is
- * here, on a node whose keys are easy to find. */
-static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w, const locus_key *keys, size_t n,
+/* One key a call is what latency-sensitive callers do, and there each instruction counts: the
+ * processor overlaps the misses of consecutive calls only as far as they fit into its window. So
+ * what is usual comes first, alone: a row that is here, on a node whose keys are easy to find. */
+static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w,
+                                                             const locus_key *keys, size_t n,
                                                              const void *values)
 {
-    return n == 1 && w && keys && values && keys[0] < call_key_bound(w) && w->operations.keys_under_way == 0;
+    return n == 1 && w && keys && values && keys[0] < call_key_bound(w) &&
+           w->operations.keys_under_way == 0;
 }
 
-static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w, const locus_key *keys, size_t n,
+static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w,
+                                                           const locus_key *keys, size_t n,
                                                            const void *values)
 {
     return __builtin_expect(is_one_key(w, keys, n, values) && w->only, 1);
@@ -269,8 +291,8 @@ static int access_one(const locus_worker *w, enum request_kind kind, locus_key k
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
-static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind, const locus_key *keys,
-                                                    size_t n, float *values)
+static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
+                                                    const locus_key *keys, size_t n, float *values)
 {
     int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
     if (done < 0) return access_rows(w, kind, keys, n, values);
@@ -278,8 +300,8 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
     return 0;
 }
 
-static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys, float *values,
-                                                            uint32_t length)
+static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
+                                                            float *values, uint32_t length)
 {
     int done = row_try_read(part_spot(w->only, keys[0]), values, length, true);
     if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
@@ -287,7 +309,8 @@ static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, con
     return 0;
 }
 
-static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys, float *values)
+static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys,
+                                                   float *values)
 {
     return pull_usual(w, keys, values, w->only->length);
 }
@@ -302,8 +325,10 @@ int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 }
 
 /* false: nothing was done. */
-static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w, const locus_key *keys, size_t n,
-                                                              const float *values, enum row_change change)
+static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w,
+                                                              const locus_key *keys, size_t n,
+                                                              const float *values,
+                                                              enum row_change change)
 {
     if (!is_usual(w, keys, n, values)) return false;
     struct spot s = part_spot(w->only, keys[0]);
@@ -327,17 +352,20 @@ int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *val
     return 0;
 }
 
-int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values, locus_ticket *ticket)
+int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values,
+                     locus_ticket *ticket)
 {
     return access_async(w, REQUEST_PULL, keys, n, values, ticket);
 }
 
-int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *updates, locus_ticket *ticket)
+int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *updates,
+                     locus_ticket *ticket)
 {
     return access_async(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates, ticket);
 }
 
-int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const float *values, locus_ticket *ticket)
+int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const float *values,
+                    locus_ticket *ticket)
 {
     return access_async(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values, ticket);
 }
@@ -345,14 +373,16 @@ int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const floa
 int locus_wait(locus_worker *w, locus_ticket ticket)
 {
     if (!w) return call_no_worker("locus_wait");
-    if (w->reader.depth > 0 && !operations_done(&w->operations, ticket)) return call_in_section("locus_wait");
+    if (w->reader.depth > 0 && !operations_done(&w->operations, ticket))
+        return call_in_section("locus_wait");
     return finish(w, ticket);
 }
 
 int locus_wait_all(locus_worker *w)
 {
     if (!w) return call_no_worker("locus_wait_all");
-    if (w->reader.depth > 0 && !operations_all_done(&w->operations)) return call_in_section("locus_wait_all");
+    if (w->reader.depth > 0 && !operations_all_done(&w->operations))
+        return call_in_section("locus_wait_all");
     return call_name_loss(w, operations_wait_all(&w->operations));
 }
 
@@ -365,10 +395,12 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
 {
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
-    rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN : row_read(store_spot(w->store, key), value);
+    rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN
+                                                  : row_read(store_spot(w->store, key), value);
     if (rc < 0)
         return error_set(
-            rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+            rc,
+            "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
             (unsigned long long)key);
     counter_add(&w->counters.pulled[rc], 1);
     return 0;
@@ -377,7 +409,8 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
 /* Does localize move anything here? */
 static bool localizes(const locus_worker *w)
 {
-    return w->node->cluster && (w->node->technique == LOCUS_RELOCATE || w->node->technique == LOCUS_ADAPTIVE);
+    return w->node->cluster &&
+           (w->node->technique == LOCUS_RELOCATE || w->node->technique == LOCUS_ADAPTIVE);
 }
 
 int locus_localize(locus_worker *w, const locus_key *keys, size_t n)

@@ -15,15 +15,18 @@ int advisor_init(struct advisor *a)
     if (!text) return 0;
     double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds >= 0 && seconds <= 1e6))
-        return error_set(-EINVAL, "LOCUS_ADVICE is \"%.64s\": must be a number of seconds from 0 (no advice) to 1e6",
-                         text);
+        return error_set(
+            -EINVAL,
+            "LOCUS_ADVICE is \"%.64s\": must be a number of seconds from 0 (no advice) to 1e6",
+            text);
     a->window_ns = (uint64_t)(seconds * 1e9);
     return 0;
 }
 
 enum advice advice_between(const struct advice_sums *from, const struct advice_sums *to)
 {
-    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote, late = to->late - from->late;
+    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
+             late = to->late - from->late;
     if (remote < ADVICE_KEYS_MIN || remote < keys / ADVICE_SHARE) return ADVICE_NONE;
     if (to->signaled == from->signaled) return ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
@@ -32,7 +35,8 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
     return remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
 }
 
-static void describe(enum advice advice, const struct advice_sums *from, const struct advice_sums *to, char text[256])
+static void describe(enum advice advice, const struct advice_sums *from,
+                     const struct advice_sums *to, char text[256])
 {
     uint64_t signaled = to->signaled - from->signaled;
     if (advice == ADVICE_ADVANCE)
@@ -42,12 +46,16 @@ static void describe(enum advice advice, const struct advice_sums *from, const s
     else if (advice == ADVICE_EARLIER)
         snprintf(text, 256, "the intents for them came too late: signal them more steps ahead");
     else if (signaled == 0)
-        snprintf(text, 256, "no intent was signaled: call locus_intent() some steps ahead with the keys of each step");
+        snprintf(
+            text, 256,
+            "no intent was signaled: call locus_intent() some steps ahead with the keys of each step");
     else
-        snprintf(text, 256, "no intent named them: signal intent for all keys of a step, not for some");
+        snprintf(text, 256,
+                 "no intent named them: signal intent for all keys of a step, not for some");
 }
 
-void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *from, const struct advice_sums *to)
+void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *from,
+                 const struct advice_sums *to)
 {
     char text[256];
     uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote;

@@ -1,9 +1,10 @@
 /*
  * advice.h - what a program could do better with intents, said once.
  *
- * A worker whose accesses go to other nodes for a while waits for the network, and mostly does not know why: it signals nothing,
- * signals too late, or never advances the clock at which its intents begin. So where many keys are accessed at other nodes, each
- * worker looks at its own counters every ADVICE_S seconds; the node says what it finds on stderr, each kind once, and counts it
+ * A worker whose accesses go to other nodes for a while waits for the network, and mostly does not
+ * know why: it signals nothing, signals too late, or never advances the clock at which its intents
+ * begin. So where many keys are accessed at other nodes, each worker looks at its own counters
+ * every ADVICE_S seconds; the node says what it finds on stderr, each kind once, and counts it
  * (locus_stats).
  *
  *     LOCUS_ADVICE=0     nothing is said, and nothing counted
@@ -50,6 +51,7 @@ int advisor_init(struct advisor *);
 enum advice advice_between(const struct advice_sums *from, const struct advice_sums *to);
 
 /* If a window is over, says and counts what it shows, and begins the next: *from is `to` then. */
-void advice_look(struct advisor *, int rank, int worker, struct advice_sums *from, const struct advice_sums *to);
+void advice_look(struct advisor *, int rank, int worker, struct advice_sums *from,
+                 const struct advice_sums *to);
 
 #endif

@@ -19,13 +19,16 @@ static int bad_key(const char *call, const locus *node, const locus_key *keys, s
     uint64_t bound = node->store.keyspace.keys;
     size_t i = 0;
     while (i < n - 1 && keys[i] < bound) i++;
-    return error_set(-EINVAL, "%s: key %llu (position %zu) is out of range: valid keys are 0 to %llu", call,
+    return error_set(-EINVAL,
+                     "%s: key %llu (position %zu) is out of range: valid keys are 0 to %llu", call,
                      (unsigned long long)keys[i], i, (unsigned long long)bound - 1);
 }
 
 int call_no_slot(const char *call)
 {
-    return error_set(-ENOMEM, "%s: no memory for a row: a read section has been open while too many rows left", call);
+    return error_set(
+        -ENOMEM, "%s: no memory for a row: a read section has been open while too many rows left",
+        call);
 }
 
 int call_no_such_key(const char *call, const locus_worker *w, const locus_key *keys, size_t n)
@@ -37,7 +40,8 @@ int call_no_such_key(const char *call, const locus_worker *w, const locus_key *k
 
 int call_in_section(const char *call)
 {
-    return error_set(-EDEADLK, "%s: would wait inside a read section: call locus_read_end() first", call);
+    return error_set(-EDEADLK, "%s: would wait inside a read section: call locus_read_end() first",
+                     call);
 }
 
 int call_name_loss(const locus_worker *w, int rc)

@@ -1,7 +1,9 @@
 /*
- * call.h - what the public calls of a worker have in common: checking what they are given, and the sentences.
+ * call.h - what the public calls of a worker have in common: checking what they are given, and the
+ * sentences.
  *
- * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on the loader's
+ * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on
+ *           the loader's
  * Memory    none
  * Waiting   never
  * Life      none
@@ -14,7 +16,8 @@
 /* Each sets the sentence for `call` and returns the errno. */
 int call_no_worker(const char *call);
 int call_no_array(const char *call, const char *name, size_t n) __attribute__((cold));
-int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n) __attribute__((cold));
+int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n)
+    __attribute__((cold));
 /* A read section has been open while too many rows left. */
 int call_no_slot(const char *call) __attribute__((cold));
 /* It would wait inside a read section. */
@@ -36,8 +39,8 @@ static inline bool call_in_range(const locus_worker *w, const locus_key *keys, s
 }
 
 /* 0, or why this call cannot be. n is not 0. */
-static inline int call_check(const char *call, const char *name, locus_worker *w, const locus_key *keys, size_t n,
-                             const void *values)
+static inline int call_check(const char *call, const char *name, locus_worker *w,
+                             const locus_key *keys, size_t n, const void *values)
 {
     if (!w) return call_no_worker(call);
     if (!keys) return call_no_array(call, "keys", n);
@@ -45,7 +48,8 @@ static inline int call_check(const char *call, const char *name, locus_worker *w
     return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
 }
 
-/* A branch: the processor foresees it, and need not wait for the row's word to know which counter. */
+/* A branch: the processor foresees it, and need not wait for the row's word to know which
+ * counter. */
 static inline void count_read(locus_worker *w, int replica)
 {
     if (__builtin_expect(replica, 0))

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 enum { LOSS_BYTES = 320 };
-static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX, "one list of addresses serves both");
+static_assert((int)MESH_ADDRESS_MAX == (int)RENDEZVOUS_ADDRESS_MAX,
+              "one list of addresses serves both");
 
 struct cluster {
     int rank, size;
@@ -56,11 +57,12 @@ static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool
         first = c->is_telling = true;
         __atomic_store_n(&c->is_lost, true, __ATOMIC_RELEASE);
         c->lost_rank = rank;
-        const char *address = c->agreed.address && rank < (unsigned)c->size ? c->agreed.address[rank]
-                                                                            : "unknown address";
+        const char *address = c->agreed.address && rank < (unsigned)c->size
+                                  ? c->agreed.address[rank]
+                                  : "unknown address";
         snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
-        /* Before anybody can see the loss, and so before any call ends by it: from then on every call fails, those for
-         * rows that are here, too. */
+        /* Before anybody can see the loss, and so before any call ends by it: from then on every
+         * call fails, those for rows that are here, too. */
         c->lost(c->context);
         pthread_cond_broadcast(&c->noted);
     }
@@ -72,7 +74,8 @@ static void lose(struct cluster *c, unsigned rank, const char *reason)
 {
     bool has_reactors;
     if (!note_loss(c, rank, reason, &has_reactors)) return;
-    for (unsigned s = 0; has_reactors && s < c->shards; s++) reactor_lose(c->reactor[s], rank, reason);
+    for (unsigned s = 0; has_reactors && s < c->shards; s++)
+        reactor_lose(c->reactor[s], rank, reason);
     pthread_mutex_lock(&c->mutex);
     c->is_telling = false;
     pthread_cond_broadcast(&c->noted);
@@ -87,8 +90,8 @@ static void await_told(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Of two that do not hear each other only rank 0 can tell which is lost. And a node that fails to start ends its links: why is
- * known at rank 0, too. */
+/* Of two that do not hear each other only rank 0 can tell which is lost. And a node that fails to
+ * start ends its links: why is known at rank 0, too. */
 static void lost_by_link(void *context, unsigned rank, const char *reason)
 {
     struct cluster *c = context;
@@ -108,7 +111,8 @@ static void await_note(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* When rank 0 has left because of another node's failure it has said so on its links: they have the first word. */
+/* When rank 0 has left because of another node's failure it has said so on its links: they have the
+ * first word. */
 static void lost_by_rendezvous(void *context, int rank, const char *reason)
 {
     struct cluster *c = context;
@@ -125,7 +129,8 @@ int cluster_loss(struct cluster *c)
     return rc;
 }
 
-/* The rendezvous says that a node was lost; which one it tells from a thread of its own, and not always at once. */
+/* The rendezvous says that a node was lost; which one it tells from a thread of its own, and not
+ * always at once. */
 static int await_loss(struct cluster *c, int rc)
 {
     await_note(c);
@@ -160,13 +165,15 @@ static const char *listen_address(const struct locus_config *config)
     return config->listen ? config->listen : getenv("LOCUS_LISTEN");
 }
 
-/* Without a secret whoever reaches our ports could join: nobody from outside does, unless we were told so. */
+/* Without a secret whoever reaches our ports could join: nobody from outside does, unless we were
+ * told so. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
     return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
 }
 
-static int join_rendezvous(struct cluster *c, const struct locus_config *config, const char *data_address)
+static int join_rendezvous(struct cluster *c, const struct locus_config *config,
+                           const char *data_address)
 {
     const struct rendezvous_config r = {
         .rank = c->rank,
@@ -178,7 +185,8 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .technique = (int)config->technique,
         .act_immediately = config->act_immediately,
         .shards = config->shards,
-        /* Nodes of one host are counted as if all were: rank 0 does not know better before the others came. */
+        /* Nodes of one host are counted as if all were: rank 0 does not know better before the
+         * others came. */
         .choice = pinning_choose_shards(c->machine, 1, config->workers),
         .workers = config->workers,
         .join_timeout_s = c->join_timeout_s,
@@ -195,7 +203,8 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
     return 0;
 }
 
-static int listen_for_peers(struct cluster *c, const struct locus_config *config, char address[MESH_ADDRESS_MAX])
+static int listen_for_peers(struct cluster *c, const struct locus_config *config,
+                            char address[MESH_ADDRESS_MAX])
 {
     const struct mesh_place place = {
         .listen = listen_address(config),
@@ -209,8 +218,10 @@ static int listen_for_peers(struct cluster *c, const struct locus_config *config
 static int join(struct cluster *c, const struct locus_config *config)
 {
     char data_address[MESH_ADDRESS_MAX];
-    struct rendezvous_address rendezvous;                        /* its form is the first thing to be wrong */
-    if (pinning_machine_load(c->machine)) c->machine->cores = 0; /* an unknown machine: nothing is pinned */
+    /* its form is the first thing to be wrong */
+    struct rendezvous_address rendezvous;
+    /* an unknown machine: nothing is pinned */
+    if (pinning_machine_load(c->machine)) c->machine->cores = 0;
     int rc = rendezvous_address_parse(&rendezvous, config->rendezvous);
     if (rc == 0) rc = secret_read(&c->secret);
     if (rc == 0) rc = listen_for_peers(c, config, data_address);
@@ -230,7 +241,8 @@ static void init_lock(struct cluster *c)
     pthread_condattr_destroy(&attributes);
 }
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = NULL;
@@ -245,7 +257,8 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->context = context;
     c->machine = calloc(1, sizeof *c->machine);
     c->plan = calloc(1, sizeof *c->plan);
-    int rc = c->machine && c->plan ? join(c, config) : error_set(-ENOMEM, "no memory for a pinning plan");
+    int rc = c->machine && c->plan ? join(c, config)
+                                   : error_set(-ENOMEM, "no memory for a pinning plan");
     if (rc) {
         cluster_free(c);
         return rc;
@@ -276,7 +289,8 @@ static void bind_range(void *binding, void *from, size_t bytes)
     pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
 }
 
-/* Before anybody touches it: else all rows lie where the thread runs that writes the first values. */
+/* Before anybody touches it: else all rows lie where the thread runs that writes the first
+ * values. */
 static void bind_memory(const struct cluster *c, const struct store *store, unsigned shard)
 {
     struct binding b = {c->machine, c->plan->shard[shard]};
@@ -377,7 +391,8 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
     return rc;
 }
 
-/* The rendezvous may tell of a loss from the moment of joining on. One that came before this is for us to find. */
+/* The rendezvous may tell of a loss from the moment of joining on. One that came before this is for
+ * us to find. */
 static int announce_reactors(struct cluster *c)
 {
     pthread_mutex_lock(&c->mutex);
@@ -435,7 +450,8 @@ static void end_reactors(struct cluster *c)
     for (unsigned s = 0; c->reactor && s < c->shards; s++)
         if (c->reactor[s]) reactor_stop(c->reactor[s]);
     await_told(c);
-    /* Each waits for the readers that the store knows, the other shards' among them: so none is freed before. */
+    /* Each waits for the readers that the store knows, the other shards' among them: so none is
+     * freed before. */
     for (unsigned s = 0; c->reactor && s < c->shards; s++)
         if (c->reactor[s]) reactor_fini(c->reactor[s]);
     for (unsigned s = 0; c->reactor && s < c->shards; s++) {
@@ -473,7 +489,8 @@ void cluster_free(struct cluster *c)
 struct link_stats cluster_link_stats(const struct cluster *c)
 {
     struct link_stats sum = {0};
-    for (unsigned s = 0; s < c->shards; s++) link_stats_add(&sum, reactor_link_stats(c->reactor[s]));
+    for (unsigned s = 0; s < c->shards; s++)
+        link_stats_add(&sum, reactor_link_stats(c->reactor[s]));
     return sum;
 }
 
@@ -484,7 +501,8 @@ struct shard_counters cluster_counters(const struct cluster *c)
     return sum;
 }
 
-void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind, struct locus_histogram *out)
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
+                       struct locus_histogram *out)
 {
     for (unsigned s = 0; s < c->shards; s++) reactor_add_histogram(c->reactor[s], kind, out);
 }

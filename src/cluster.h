@@ -1,9 +1,12 @@
 /*
- * cluster.h - the other nodes: joining them, one reactor a shard with links to them, losing one, leaving in order.
+ * cluster.h - the other nodes: joining them, one reactor a shard with links to them, losing one,
+ * leaving in order.
  *
- * Callers   locus.c opens and closes; worker.c and collective.c ask; losses come from reactors' and rendezvous' threads
+ * Callers   locus.c opens and closes; worker.c and collective.c ask; losses come from reactors' and
+ *           rendezvous' threads
  * Memory    its own, and what its parts state
- * Waiting   cluster_join to the join deadline; cluster_barrier and cluster_leave while all nodes live
+ * Waiting   cluster_join to the join deadline; cluster_barrier and cluster_leave while all nodes
+ *           live
  * Life      cluster_join, cluster_start, work, cluster_leave, cluster_free
  */
 #ifndef LOCUS_CLUSTER_H
@@ -18,10 +21,11 @@
 
 struct cluster;
 
-/* Joins as config->rank of config->size (at least 2). 0, or with the sentence in locus_error(): rendezvous.h and mesh.h
- * say which. `lost` is called once, when a node was lost and before any call here says so: from any thread, must
- * not wait, nor call anything here. */
-int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context, struct cluster **out);
+/* Joins as config->rank of config->size (at least 2). 0, or with the sentence in locus_error():
+ * rendezvous.h and mesh.h say which. `lost` is called once, when a node was lost and before any
+ * call here says so: from any thread, must not wait, nor call anything here. */
+int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context,
+                 struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
 /* Starts the reactors on the store, and waits until all nodes have. */
@@ -42,10 +46,11 @@ bool cluster_shares_cores(const struct cluster *);
 /* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
 int cluster_loss(struct cluster *);
 
-/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits collective_others. */
+/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits
+ * collective_others. */
 int cluster_barrier(void *cluster, const char *name, bool goes_on);
-/* All our workers have closed: we count as arrived at every barrier, until one is open again and rank 0 knows it. 0 or
- * -ECONNRESET. */
+/* All our workers have closed: we count as arrived at every barrier, until one is open again and
+ * rank 0 knows it. 0 or -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
@@ -56,6 +61,7 @@ void cluster_free(struct cluster *); /* NULL is allowed */
 struct link_stats cluster_link_stats(const struct cluster *);
 struct shard_counters cluster_counters(const struct cluster *);
 /* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
-void cluster_histogram(const struct cluster *, enum locus_histogram_kind, struct locus_histogram *out);
+void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
+                       struct locus_histogram *out);
 
 #endif

@@ -49,7 +49,8 @@ static void complete(struct collective *c, int result)
 {
     c->goes_on = c->kind == COLLECTIVE_UPDATES && result == 0;
     for (unsigned i = 0; i < c->workers; i++) {
-        if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on)) c->place[i] = PLACE_OPEN;
+        if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on))
+            c->place[i] = PLACE_OPEN;
     }
     c->kind = COLLECTIVE_NONE;
     c->result = result;
@@ -57,7 +58,8 @@ static void complete(struct collective *c, int result)
     pthread_cond_broadcast(&c->complete);
 }
 
-/* All of this node are there, and nobody has gone to meet the others yet: whoever sees it first does. */
+/* All of this node are there, and nobody has gone to meet the others yet: whoever sees it first
+ * does. */
 static bool should_meet_others(const struct collective *c)
 {
     return c->kind != COLLECTIVE_NONE && !c->others_called && !c->failure && all_are_there(c);
@@ -93,7 +95,8 @@ void collective_close(struct collective *c, int id)
 {
     pthread_mutex_lock(&c->mutex);
     c->place[id] = PLACE_CLOSED;
-    if (should_meet_others(c)) pthread_cond_broadcast(&c->complete); /* one of those who wait does it */
+    /* one of those who wait does it */
+    if (should_meet_others(c)) pthread_cond_broadcast(&c->complete);
     pthread_mutex_unlock(&c->mutex);
 }
 
@@ -101,7 +104,8 @@ unsigned collective_open_count(struct collective *c)
 {
     unsigned open = 0;
     pthread_mutex_lock(&c->mutex);
-    for (unsigned i = 0; i < c->workers; i++) open += c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_CLOSED;
+    for (unsigned i = 0; i < c->workers; i++)
+        open += c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_CLOSED;
     pthread_mutex_unlock(&c->mutex);
     return open;
 }
@@ -176,8 +180,10 @@ static void wait_while_late(struct collective *c, int id)
         if (pthread_cond_timedwait(&c->complete, &c->mutex, &deadline) != ETIMEDOUT) continue;
         waited_s += REPORT_AFTER_S;
         deadline.tv_sec += REPORT_AFTER_S;
-        fprintf(stderr, "locus: worker %d has waited %u s for the end of a quiesce that began before it opened\n", id,
-                waited_s);
+        fprintf(
+            stderr,
+            "locus: worker %d has waited %u s for the end of a quiesce that began before it opened\n",
+            id, waited_s);
     }
 }
 
@@ -216,8 +222,8 @@ int collective_meet(struct collective *c, int id, enum collective_kind kind)
     enum collective_kind other = c->kind;
     int rc = c->failure;
     if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
-        rc = error_set(-EINVAL, "worker %d called a %s while others wait in a %s", id, kind_name(kind),
-                       kind_name(other));
+        rc = error_set(-EINVAL, "worker %d called a %s while others wait in a %s", id,
+                       kind_name(kind), kind_name(other));
     if (rc == 0) {
         c->kind = kind;
         c->place[id] = PLACE_ARRIVED;

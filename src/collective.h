@@ -1,16 +1,18 @@
 /*
  * collective.h - where the workers of a node meet, and then all nodes.
  *
- * A node has arrived when every worker id of it has arrived or has closed; ids that never opened are waited for. One of
- * the waiting workers then meets the other nodes for all of them (collective_others).
+ * A node has arrived when every worker id of it has arrived or has closed; ids that never opened
+ * are waited for. One of the waiting workers then meets the other nodes for all of them
+ * (collective_others).
  *
- * Where there are replicas a quiesce has two meetings. Who opens when its node has arrived at the first one is late: both go
- * on without it, and a collective of its own begins after that. (rendezvous_present() does the same among nodes.)
+ * Where there are replicas a quiesce has two meetings. Who opens when its node has arrived at the
+ * first one is late: both go on without it, and a collective of its own begins after that.
+ * (rendezvous_present() does the same among nodes.)
  *
  * Callers   worker.c, from the workers' threads; collective_fail from any
  * Memory    its own
- * Waiting   collective_meet: until all are there or a node was lost; after 10 s, and then every 10 s, it says on stderr
- *           which workers are missing (the rendezvous says which nodes)
+ * Waiting   collective_meet: until all are there or a node was lost; after 10 s, and then every 10
+ *           s, it says on stderr which workers are missing (the rendezvous says which nodes)
  * Life      collective_init, workers open / meet / close, collective_fini
  */
 #ifndef LOCUS_COLLECTIVE_H
@@ -30,7 +32,8 @@ enum collective_kind {
 };
 enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED, PLACE_LATE };
 
-/* Meets the other nodes; 0 or a negative errno. `goes_on`: who meets now will meet once more before anybody else comes. */
+/* Meets the other nodes; 0 or a negative errno. `goes_on`: who meets now will meet once more before
+ * anybody else comes. */
 typedef int collective_others(void *context, const char *name, bool goes_on);
 
 struct collective {
@@ -58,8 +61,8 @@ int collective_open(struct collective *);
 void collective_close(struct collective *, int id);
 unsigned collective_open_count(struct collective *);
 
-/* Arrives and waits. -EINVAL: others wait in a collective of another kind; the caller did not arrive. What
- * collective_others or collective_fail said: a node was lost. */
+/* Arrives and waits. -EINVAL: others wait in a collective of another kind; the caller did not
+ * arrive. What collective_others or collective_fail said: a node was lost. */
 int collective_meet(struct collective *, int id, enum collective_kind kind);
 
 /* Every wait ends, and every later one fails, with rc. */

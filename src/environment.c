@@ -49,7 +49,8 @@ static int read_place(struct environment *e, const char *rank, const char *size)
     if (rc) return rc;
     if (e->size == 0) return error_set(-EINVAL, "%s is 0: must be the number of nodes", size);
     if (e->rank >= e->size)
-        return error_set(-EINVAL, "%s is %d: must be below %s, which is %d", rank, e->rank, size, e->size);
+        return error_set(-EINVAL, "%s is %d: must be below %s, which is %d", rank, e->rank, size,
+                         e->size);
     return 0;
 }
 
@@ -60,7 +61,8 @@ static int derive(struct environment *e, const char *host, unsigned port)
     bool is_ipv6 = strchr(host, ':') && *host != '[';
     int n = snprintf(e->derived, sizeof e->derived, is_ipv6 ? "[%s]:%u" : "%s:%u", host, port);
     if (n >= (int)sizeof e->derived)
-        return error_set(-EINVAL, "the host \"%.40s...\" of rank 0 is too long: set LOCUS_RENDEZVOUS", host);
+        return error_set(-EINVAL,
+                         "the host \"%.40s...\" of rank 0 is too long: set LOCUS_RENDEZVOUS", host);
     e->rendezvous = e->derived;
     return 0;
 }
@@ -78,7 +80,8 @@ static unsigned port_of(const char *job)
     return ENVIRONMENT_PORT_MIN + (unsigned)(hash_of(job) % ENVIRONMENT_PORT_COUNT);
 }
 
-/* A host has 16 million addresses on loopback: jobs side by side, and whoever else listens at 127.0.0.1, do not meet. */
+/* A host has 16 million addresses on loopback: jobs side by side, and whoever else listens at
+ * 127.0.0.1, do not meet. */
 static int derive_on_loopback(struct environment *e, const char *job)
 {
     char host[INET_ADDRSTRLEN];
@@ -122,13 +125,16 @@ static int derive_openmpi(struct environment *e)
     int rc = read_number("OMPI_COMM_WORLD_LOCAL_SIZE", &here);
     if (rc) return rc;
     if (here < e->size)
-        return error_set(-EINVAL,
-                         "OMPI_COMM_WORLD_LOCAL_SIZE is %d of %d processes: on several hosts, say where rank 0 listens "
-                         "with mpirun -x LOCUS_RENDEZVOUS=host:port",
-                         here, e->size);
+        return error_set(
+            -EINVAL,
+            "OMPI_COMM_WORLD_LOCAL_SIZE is %d of %d processes: on several hosts, say where rank 0 listens "
+            "with mpirun -x LOCUS_RENDEZVOUS=host:port",
+            here, e->size);
     if (!job)
-        return error_set(-EINVAL, "neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is set: say where rank 0 listens "
-                                  "with mpirun -x LOCUS_RENDEZVOUS=host:port");
+        return error_set(
+            -EINVAL,
+            "neither PMIX_NAMESPACE nor OMPI_MCA_ess_base_jobid is set: say where rank 0 listens "
+            "with mpirun -x LOCUS_RENDEZVOUS=host:port");
     return derive_on_loopback(e, job);
 }
 
@@ -156,13 +162,16 @@ static int derive_torch(struct environment *e)
     int port, here = 0;
     const char *host = text_of("MASTER_ADDR");
     if (!host)
-        return error_set(-EINVAL, "RANK and WORLD_SIZE are set but MASTER_ADDR is not: set it, or LOCUS_RENDEZVOUS");
+        return error_set(
+            -EINVAL,
+            "RANK and WORLD_SIZE are set but MASTER_ADDR is not: set it, or LOCUS_RENDEZVOUS");
     int rc = read_number("MASTER_PORT", &port);
     if (rc) return rc;
     /* torch's own store listens at MASTER_PORT. */
     if (port < 1 || port > 65534)
         return error_set(
-            -EINVAL, "MASTER_PORT is %d: must be 1 to 65534, of which locus takes the next: or set LOCUS_RENDEZVOUS",
+            -EINVAL,
+            "MASTER_PORT is %d: must be 1 to 65534, of which locus takes the next: or set LOCUS_RENDEZVOUS",
             port);
     if (is_set("LOCAL_WORLD_SIZE")) rc = read_number("LOCAL_WORLD_SIZE", &here);
     return rc ? rc : derive(e, here == e->size ? "127.0.0.1" : host, (unsigned)port + 1);
@@ -176,8 +185,8 @@ static int read_torch(struct environment *e)
 
 /* ---- Slurm ---- */
 
-/* Batch scripts and interactive shells are steps, too, of one task that is none of ours: by the numbers that Slurm keeps
- * for them, or by name. */
+/* Batch scripts and interactive shells are steps, too, of one task that is none of ours: by the
+ * numbers that Slurm keeps for them, or by name. */
 static bool slurm_speaks(void)
 {
     static const unsigned long normal_step_max = 0xfffffff0;
@@ -206,13 +215,16 @@ static int derive_slurm(struct environment *e)
     char job[64], host[256];
     int hosts = 0;
     if (!is_set("SLURM_JOB_ID"))
-        return error_set(-EINVAL, "SLURM_STEP_ID is set but SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS");
+        return error_set(-EINVAL,
+                         "SLURM_STEP_ID is set but SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS");
     snprintf(job, sizeof job, "%s.%s", text_of("SLURM_JOB_ID"), text_of("SLURM_STEP_ID"));
     int rc = is_set("SLURM_STEP_NUM_NODES") ? read_number("SLURM_STEP_NUM_NODES", &hosts) : 0;
     if (rc) return rc;
     if (hosts == 1) return derive_on_loopback(e, job);
     const char *list = text_of("SLURM_STEP_NODELIST");
-    if (!list) return error_set(-EINVAL, "SLURM_STEP_ID is set but SLURM_STEP_NODELIST is not: set LOCUS_RENDEZVOUS");
+    if (!list)
+        return error_set(
+            -EINVAL, "SLURM_STEP_ID is set but SLURM_STEP_NODELIST is not: set LOCUS_RENDEZVOUS");
     first_host(list, host, sizeof host);
     return derive(e, host, port_of(job));
 }
@@ -222,7 +234,8 @@ static int read_slurm(struct environment *e)
     /* The second may still be that of the whole job. */
     const char *size = is_set("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
     if (!is_set("SLURM_PROCID") && !is_set(size))
-        return error_set(-EINVAL, "SLURM_STEP_ID is set but SLURM_PROCID is not: start the program with srun");
+        return error_set(
+            -EINVAL, "SLURM_STEP_ID is set but SLURM_PROCID is not: start the program with srun");
     int rc = read_place(e, "SLURM_PROCID", size);
     return rc || e->size == 1 || e->rendezvous ? rc : derive_slurm(e);
 }

@@ -3,19 +3,24 @@
  *
  * The first of these that speaks is believed, the innermost launcher before those around it:
  *
- *     launcher            rank, size                               rendezvous, when LOCUS_RENDEZVOUS is not set
+ *     launcher            rank, size                               rendezvous, when
+ *                                                                  LOCUS_RENDEZVOUS is not set
  *     locus run, by hand  LOCUS_RANK, LOCUS_SIZE                   none: it must be set
- *     torchrun            RANK, WORLD_SIZE; TORCHELASTIC_RUN_ID    MASTER_ADDR, port MASTER_PORT + 1 (*)
- *     Open MPI            OMPI_COMM_WORLD_RANK, ..._SIZE           (**) of PMIX_NAMESPACE; several hosts: none
+ *     torchrun            RANK, WORLD_SIZE; TORCHELASTIC_RUN_ID    MASTER_ADDR, MASTER_PORT + 1 (*)
+ *     Open MPI            OMPI_COMM_WORLD_RANK, ..._SIZE           (**) of PMIX_NAMESPACE; none for
+ *                                                                  several hosts
  *     torch's variables   RANK, WORLD_SIZE                         as for torchrun
- *     Slurm (srun)        SLURM_PROCID, SLURM_STEP_NUM_TASKS       the first host of SLURM_STEP_NODELIST, port from
- *                                                                  SLURM_JOB_ID and SLURM_STEP_ID; one host: (**)
+ *     Slurm (srun)        SLURM_PROCID, SLURM_STEP_NUM_TASKS       the first host of
+ *                                                                  SLURM_STEP_NODELIST, port from
+ *                                                                  SLURM_JOB_ID and SLURM_STEP_ID;
+ *                                                                  one host: (**)
  *     (*) 127.0.0.1 when all processes are on one host
  *     (**) an address on loopback and a port of the job's own, both from its name
  *
- * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or MASTER_PORT. A batch
- * script of Slurm has SLURM_PROCID and SLURM_NTASKS, too, without being one of several tasks: only SLURM_STEP_ID says that
- * srun started us. A launcher that speaks of half of what it should is an error that names the variable.
+ * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or
+ * MASTER_PORT. A batch script of Slurm has SLURM_PROCID and SLURM_NTASKS, too, without being one of
+ * several tasks: only SLURM_STEP_ID says that srun started us. A launcher that speaks of half of
+ * what it should is an error that names the variable.
  *
  * Callers   locus_open()
  * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string

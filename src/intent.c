@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-/* Where no shard heeds intents. Room that other workers' intents have, though they have started, is looked for last. */
+/* Where no shard heeds intents. Room that other workers' intents have, though they have started, is
+ * looked for last. */
 static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
 {
     const locus *node = w->node;
@@ -18,24 +19,27 @@ static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
 }
 
 /* `streams`: the worker's or the loader's. */
-static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams, const locus_key *keys,
-                         size_t n, locus_clock start, locus_clock end, int access)
+static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams,
+                         const locus_key *keys, size_t n, locus_clock start, locus_clock end,
+                         int access)
 {
     if (n == 0) return 0;
     if (!w) return call_no_worker(call);
     if (end <= start)
-        return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld", call,
-                         (long long)end, (long long)start);
+        return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld",
+                         call, (long long)end, (long long)start);
     if (access < LOCUS_READ || access > LOCUS_READ_WRITE)
-        return error_set(-EINVAL, "%s: access is %d: must be LOCUS_READ, LOCUS_WRITE or LOCUS_READ_WRITE", call,
-                         access);
+        return error_set(-EINVAL,
+                         "%s: access is %d: must be LOCUS_READ, LOCUS_WRITE or LOCUS_READ_WRITE",
+                         call, access);
     if (!keys) return call_no_array(call, "keys", n);
     if (!call_in_range(w, keys, n)) return call_no_such_key(call, w, keys, n);
     if (streams) return signaling_intent(w, streams, keys, n, start, end);
     return wait_for_start(w, n, start);
 }
 
-int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start, locus_clock end, int access)
+int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
+                 locus_clock end, int access)
 {
     return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end, access);
 }
@@ -57,8 +61,8 @@ locus_clock locus_current_clock(const locus_worker *w)
     return w ? __atomic_load_n(&w->clock, __ATOMIC_RELAXED) : 0;
 }
 
-int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start, locus_clock end,
-                        int access)
+int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
+                        locus_clock end, int access)
 {
     if (!l) return error_set(-EINVAL, "locus_loader_intent: the loader is NULL");
     return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end, access);

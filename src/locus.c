@@ -21,10 +21,12 @@ void locus_config_init_sized(struct locus_config *c, size_t size)
 static int check_seconds(const char *field, double seconds)
 {
     if (isfinite(seconds) && seconds >= 0) return 0;
-    return error_set(-EINVAL, "%s is %g: must be a number of seconds, or 0 for the default", field, seconds);
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds, or 0 for the default", field,
+                     seconds);
 }
 
-/* Rank, size and rendezvous: as configured, or as the launcher says. The rendezvous may be the environment's. */
+/* Rank, size and rendezvous: as configured, or as the launcher says. The rendezvous may be the
+ * environment's. */
 static int find_membership(struct locus_config *c, struct environment *e)
 {
     if (c->size != 0) {
@@ -42,16 +44,18 @@ static int find_membership(struct locus_config *c, struct environment *e)
 static int check_membership(const struct locus_config *c)
 {
     if (c->size < 0 || c->size > RENDEZVOUS_NODES_MAX)
-        return error_set(-EINVAL, "size is %d: must be the number of nodes, at most %d, or 0", c->size,
-                         RENDEZVOUS_NODES_MAX);
+        return error_set(-EINVAL, "size is %d: must be the number of nodes, at most %d, or 0",
+                         c->size, RENDEZVOUS_NODES_MAX);
     if (c->rank < 0 || c->rank >= c->size)
-        return error_set(-EINVAL, "rank is %d: must be at least 0 and below size, which is %d", c->rank, c->size);
+        return error_set(-EINVAL, "rank is %d: must be at least 0 and below size, which is %d",
+                         c->rank, c->size);
     if (c->size == 1) return 0;
     if (!c->rendezvous || !*c->rendezvous)
-        return error_set(-EINVAL,
-                         "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
-                         "the host:port on which rank 0 listens",
-                         c->size);
+        return error_set(
+            -EINVAL,
+            "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
+            "the host:port on which rank 0 listens",
+            c->size);
     return 0;
 }
 
@@ -66,11 +70,13 @@ static int check_config(const struct locus_config *c)
     return rc ? rc : check_membership(c);
 }
 
-/* A node was lost: every blocked call ends, and every later one finds no key in range and then the reason. */
+/* A node was lost: every blocked call ends, and every later one finds no key in range and then the
+ * reason. */
 static void on_loss(void *context)
 {
     locus *n = context;
-    for (unsigned i = 0; i < n->workers; i++) __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < n->workers; i++)
+        __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
     collective_fail(&n->collective, -ECONNRESET);
 }
 
@@ -85,7 +91,8 @@ static int init_worker(locus *n, unsigned id)
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
     w->room = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->room);
-    if (!w->room || samples_init(&w->samples, id)) return error_set(-ENOMEM, "no memory for worker %u", id);
+    if (!w->room || samples_init(&w->samples, id))
+        return error_set(-ENOMEM, "no memory for worker %u", id);
     if (!n->cluster) return 0;
     w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
     if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
@@ -147,13 +154,15 @@ static int start_cluster(const struct locus_config *c, locus *n)
                                         .clock = n->clock,
                                         .node_keys = &n->waiting_keys};
     int rc = cluster_start(n->cluster, &start);
-    for (unsigned s = 0; s < shards && rc == 0; s++) n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
+    for (unsigned s = 0; s < shards && rc == 0; s++)
+        n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
     return rc;
 }
 
 static int open_store(const struct locus_config *c, locus *n)
 {
-    /* A cluster of one has nothing to serve: one shard, so that consecutive keys lie next to each other. */
+    /* A cluster of one has nothing to serve: one shard, so that consecutive keys lie next to each
+     * other. */
     unsigned shards = n->cluster ? cluster_shards(n->cluster) : c->shards ? c->shards : 1;
     const struct store_config store = {.tables = c->tables,
                                        .table_count = c->table_count,
@@ -161,7 +170,8 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .nodes = (unsigned)n->size,
                                        .rank = (unsigned)n->rank,
                                        .replicates = n->replicates,
-                                       .is_full = n->cluster && c->technique == LOCUS_FULL_REPLICATION,
+                                       .is_full = n->cluster &&
+                                                  c->technique == LOCUS_FULL_REPLICATION,
                                        .is_alone = !n->cluster,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
@@ -228,7 +238,9 @@ int locus_close(locus *n)
 {
     if (!n) return 0;
     unsigned open = collective_open_count(&n->collective);
-    if (open) return error_set(-EBUSY, "%u of %u workers are still open: close them first", open, n->workers);
+    if (open)
+        return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
+                         n->workers);
     int rc = n->cluster ? cluster_leave(n->cluster) : 0;
     free_node(n);
     return rc;
@@ -269,7 +281,8 @@ static void add_worker_stats(locus_worker *w, struct locus_stats *s)
     s->pushed_local += __atomic_load_n(&pushed[COUNT_LOCAL], __ATOMIC_RELAXED);
     s->pushed_replica += __atomic_load_n(&pushed[COUNT_REPLICA], __ATOMIC_RELAXED);
     s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
-    s->intents_signaled += waiting_signaled(&w->waiting) + __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    s->intents_signaled += waiting_signaled(&w->waiting) +
+                           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
 }
 
 int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
@@ -297,8 +310,8 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
         s.rounds = c.rounds;
         s.intents_late = c.intents_late;
         if (c.stale_us)
-            s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
-                                         (double)c.stale_us;
+            s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared *
+                                         (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;
         s.owned_now += c.relocated_in - c.relocated_out;
         /* Every row is here from the start, written or not. */
         if (n->technique == LOCUS_FULL_REPLICATION)
@@ -309,9 +322,11 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
     return 0;
 }
 
-int locus_histogram_read(const locus *n, enum locus_histogram_kind kind, struct locus_histogram *out)
+int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
+                         struct locus_histogram *out)
 {
-    if (!n || !out) return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
+    if (!n || !out)
+        return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
     if ((unsigned)kind > LOCUS_HOPS)
         return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
     *out = (struct locus_histogram){0};

@@ -26,11 +26,13 @@ struct worker_counters {
     uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
 };
 
-/* Keys of a call that are looked at together: those that are not here are remembered by position. */
+/* Keys of a call that are looked at together: those that are not here are remembered by
+ * position. */
 enum { CALL_CHUNK = 1024 };
 
-/* In parts, by who writes to them while it runs: loaders look at a worker's first part with every call, and would wait
- * each time for the counters that the worker writes with every key, and the worker for them. */
+/* In parts, by who writes to them while it runs: loaders look at a worker's first part with every
+ * call, and would wait each time for the counters that the worker writes with every key, and the
+ * worker for them. */
 struct locus_worker {
     /* Nobody, but for `bound`. */
     struct store *store; /* the node's */
@@ -65,8 +67,9 @@ struct locus_loader {
 struct locus {
     struct store store;
     struct collective collective;
-    pthread_mutex_t presence; /* of opening and closing workers, and telling the cluster that all have closed */
-    struct cluster *cluster;  /* NULL in a cluster of one */
+    /* of opening and closing workers, and telling the cluster that all have closed */
+    pthread_mutex_t presence;
+    struct cluster *cluster; /* NULL in a cluster of one */
     enum locus_technique technique;
     bool has_store;
     int rank, size;

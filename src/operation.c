@@ -32,7 +32,8 @@ static void init_requests(struct operations *o, unsigned worker)
 
 int operations_init(struct operations *o, const struct operations_config *c)
 {
-    *o = (struct operations){.waiter = {.yields = c->yields}, .reactor = c->reactor, .shards = c->shards};
+    *o = (struct operations){
+        .waiter = {.yields = c->yields}, .reactor = c->reactor, .shards = c->shards};
     o->requests = pool_size(c->shards);
     o->request = calloc(o->requests, sizeof *o->request);
     o->item = calloc((size_t)o->requests * REQUEST_ITEMS_MAX, sizeof *o->item);
@@ -69,8 +70,8 @@ void operations_fini(struct operations *o)
     *o = (struct operations){0};
 }
 
-/* Something for the worker was completed. The exchange is a full fence: what was completed before it is seen by the
- * worker that, after announcing its sleep, looks again in wait_until(). */
+/* Something for the worker was completed. The exchange is a full fence: what was completed before
+ * it is seen by the worker that, after announcing its sleep, looks again in wait_until(). */
 static void waiter_wake(struct waiter *w)
 {
     if (__atomic_exchange_n(&w->sleeping, 0, __ATOMIC_SEQ_CST) == 0) return;
@@ -93,8 +94,8 @@ static void look_again(const struct waiter *w)
         for (int i = 0; i < 16; i++) cpu_relax();
 }
 
-/* True when `condition(a)` held within the moment of spinning. A yield to our own shard, where it shares our core, costs
- * half of what going to sleep and being woken does. */
+/* True when `condition(a)` held within the moment of spinning. A yield to our own shard, where it
+ * shares our core, costs half of what going to sleep and being woken does. */
 static bool spin_until(const struct waiter *w, bool (*condition)(const void *), const void *a)
 {
     if (condition(a)) return true;
@@ -140,7 +141,8 @@ static bool has_free_request(const void *operations)
     return false;
 }
 
-/* Keys under way. Counted when added; counted off by the worker itself, some time after the shard is done. */
+/* Keys under way. Counted when added; counted off by the worker itself, some time after the shard
+ * is done. */
 
 static void count_off(struct operations *o, struct request *r)
 {
@@ -225,7 +227,8 @@ static struct request *take_request(struct operations *o)
     }
 }
 
-static void begin_request(const struct operations *o, struct operation *op, struct request *r, enum request_kind kind)
+static void begin_request(const struct operations *o, struct operation *op, struct request *r,
+                          enum request_kind kind)
 {
     r->operation = op;
     r->kind = kind;
@@ -236,8 +239,8 @@ static void begin_request(const struct operations *o, struct operation *op, stru
     __atomic_fetch_add(&op->left, 1, __ATOMIC_RELAXED);
 }
 
-void operation_add(struct operations *o, struct operation *op, enum request_kind kind, unsigned shard, locus_key key,
-                   float *values)
+void operation_add(struct operations *o, struct operation *op, enum request_kind kind,
+                   unsigned shard, locus_key key, float *values)
 {
     if (!o->filling[shard]) {
         struct request *r = take_request(o);
@@ -257,8 +260,10 @@ void operation_add(struct operations *o, struct operation *op, enum request_kind
 static void one_done(struct operation *op, int rc)
 {
     int none = 0;
-    struct waiter *w = op->waiter; /* the worker may use the operation again as soon as it is complete */
-    if (rc) __atomic_compare_exchange_n(&op->rc, &none, rc, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    /* the worker may use the operation again as soon as it is complete */
+    struct waiter *w = op->waiter;
+    if (rc)
+        __atomic_compare_exchange_n(&op->rc, &none, rc, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&op->left, 1, __ATOMIC_ACQ_REL);
     waiter_wake(w);
 }
@@ -304,7 +309,8 @@ int operations_wait(struct operations *o, locus_ticket ticket)
 {
     if (ticket == 0) return 0;
     if (ticket > o->last)
-        return error_set(-EINVAL, "locus_wait: ticket %llu was never given out", (unsigned long long)ticket);
+        return error_set(-EINVAL, "locus_wait: ticket %llu was never given out",
+                         (unsigned long long)ticket);
     struct operation *op = place(o, ticket);
     if (op->ticket != ticket) return 0; /* complete long ago, and its place was used again */
     if (!is_complete(op)) {

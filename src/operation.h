@@ -1,14 +1,17 @@
 /*
- * operation.h - what a worker has under way: its operations, the requests they are made of, and waiting for them.
+ * operation.h - what a worker has under way: its operations, the requests they are made of, and
+ * waiting for them.
  *
- * A call whose keys are not all here becomes an operation: one request a shard and REQUEST_ITEMS_MAX keys. The shards
- * complete the requests; the last one completes the operation. OPERATIONS_MAX may be in flight; beyond that, or when
- * the pool of requests is used up, the call waits for the oldest, or for any request.
+ * A call whose keys are not all here becomes an operation: one request a shard and
+ * REQUEST_ITEMS_MAX keys. The shards complete the requests; the last one completes the operation.
+ * OPERATIONS_MAX may be in flight; beyond that, or when the pool of requests is used up, the call
+ * waits for the oldest, or for any request.
  *
  * Callers   access.c, worker.c on the worker's thread; operation_request_done on a shard's thread
  * Memory    a pool a worker, sized by the number of shards; items are touched when used
- * Waiting   operations_wait: looks for WAITER_SPIN_NS, yielding the core each time where threads share cores, then
- *           sleeps. It ends, because each request is answered by a living peer or ended by the loss of one
+ * Waiting   operations_wait: looks for WAITER_SPIN_NS, yielding the core each time where threads
+ *           share cores, then sleeps. It ends, because each request is answered by a living peer or
+ *           ended by the loss of one
  * Life      operations_init, begin / add / submit / wait, operations_fini when none is in flight
  */
 #ifndef LOCUS_OPERATION_H
@@ -18,7 +21,8 @@
 
 enum {
     OPERATIONS_MAX = 64,
-    OPERATIONS_PLACES = 16384, /* counters of keys under way: more than keys usually are, so that few share one */
+    /* counters of keys under way: more than keys usually are, so that few share one */
+    OPERATIONS_PLACES = 16384,
 };
 
 struct reactor;
@@ -27,7 +31,8 @@ struct reactor;
 struct waiter {
     uint32_t completions; /* futex: counts wake-ups */
     uint32_t sleeping;
-    bool yields; /* threads may have to share a core: whoever spins offers it to the others each time */
+    /* threads may have to share a core: whoever spins offers it to the others each time */
+    bool yields;
 };
 
 #define WAITER_SPIN_NS UINT64_C(50000)
@@ -44,15 +49,16 @@ struct operations {
     struct waiter waiter;
     struct operation operation[OPERATIONS_MAX]; /* by ticket */
     locus_ticket last;                          /* ticket given out */
-    int forgotten;                              /* the first failure of an operation that nobody waited for */
-    struct reactor **reactor;                   /* [shards] */
+    /* the first failure of an operation that nobody waited for */
+    int forgotten;
+    struct reactor **reactor; /* [shards] */
     unsigned shards;
     unsigned requests, next;   /* in the pool; where to look for a free one */
     struct request *request;   /* the pool */
     struct request_item *item; /* of all requests */
     struct request **filling;  /* [shards] being filled for the current operation */
-    /* Keys under way, by hash: what is asked later of one of them must not overtake (Lapse, Theorem 3). Only where rows
-     * move: NULL else. */
+    /* Keys under way, by hash: what is asked later of one of them must not overtake (Lapse, Theorem
+     * 3). Only where rows move: NULL else. */
     uint32_t *under_way;
     uint64_t keys_under_way;
     struct locus_histogram blocked; /* how long waits lasted */
@@ -73,11 +79,13 @@ void operations_fini(struct operations *);
 /* Begins an operation; may wait for the oldest one. */
 struct operation *operation_begin(struct operations *);
 /* Adds a key of `shard`, with where its values are or go. May wait for a request. */
-void operation_add(struct operations *, struct operation *, enum request_kind, unsigned shard, locus_key,
-                   float *values);
-/* Room for values that one of its keys sends, if the caller's do not last until it is complete. Freed some time after that. */
+void operation_add(struct operations *, struct operation *, enum request_kind, unsigned shard,
+                   locus_key, float *values);
+/* Room for values that one of its keys sends, if the caller's do not last until it is complete.
+ * Freed some time after that. */
 float *operation_keep(struct operation *, size_t floats);
-/* All keys were added: posts what is not yet. Returns the ticket, 0 if the operation is complete. */
+/* All keys were added: posts what is not yet. Returns the ticket, 0 if the operation is
+ * complete. */
 locus_ticket operation_submit(struct operations *, struct operation *);
 
 /* Asks all shards for what quiesce needs (request.h), and waits for it. */
@@ -86,14 +94,15 @@ int operations_settle(struct operations *, enum request_kind);
 /* Could an operation with `keys` remote keys be submitted without waiting? */
 bool operations_would_wait(const struct operations *, size_t keys);
 
-/* The operation's result; 0 for one that was waited for, or that is forgotten; -EINVAL for a ticket never given out. */
+/* The operation's result; 0 for one that was waited for, or that is forgotten; -EINVAL for a ticket
+ * never given out. */
 int operations_wait(struct operations *, locus_ticket);
 int operations_wait_all(struct operations *);
 bool operations_done(const struct operations *, locus_ticket);
 bool operations_all_done(const struct operations *);
 
-/* May something be under way for one of these keys? Then an access to it must go by way of its shard. Sometimes true for
- * other keys. */
+/* May something be under way for one of these keys? Then an access to it must go by way of its
+ * shard. Sometimes true for other keys. */
 bool operations_hold(struct operations *, const locus_key *keys, size_t n);
 
 static inline uint32_t *operations_under_way(const struct operations *o, locus_key key)
@@ -101,7 +110,8 @@ static inline uint32_t *operations_under_way(const struct operations *o, locus_k
     return &o->under_way[key * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (OPERATIONS_PLACES - 1)];
 }
 
-/* The same of one key, as of the last call of operations_hold() or operation_add(). Only where rows move. */
+/* The same of one key, as of the last call of operations_hold() or operation_add(). Only where rows
+ * move. */
 static inline bool operations_hold_key(const struct operations *o, locus_key key)
 {
     return *operations_under_way(o, key) > 0;

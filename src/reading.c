@@ -4,18 +4,21 @@
 
 #include <errno.h>
 
-static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key, locus_change *change, int rc)
+static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key,
+                                                     locus_change *change, int rc)
 {
     if (!w) return call_no_worker("locus_change_local");
     if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
     if (!call_in_range(w, &key, 1)) return call_no_such_key("locus_change_local", w, &key, 1);
     if (rc == -ENOMEM) return call_no_slot("locus_change_local");
     return error_set(
-        rc, "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+        rc,
+        "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
         (unsigned long long)key);
 }
 
-static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key, const struct row_edit *edit)
+static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
+                                                   const struct row_edit *edit)
 {
     int done = -EAGAIN;
     if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
@@ -25,18 +28,20 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
     return 0;
 }
 
-static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key key, locus_change *change, void *context)
+static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key key,
+                                                    locus_change *change, void *context)
 {
     const struct row_edit edit = {.change = change, .context = context, .room = w ? w->room : NULL};
-    bool is_easy = w && w->only && change && key < call_key_bound(w) && w->operations.keys_under_way == 0;
+    bool is_easy = w && w->only && change && key < call_key_bound(w) &&
+                   w->operations.keys_under_way == 0;
     if (__builtin_expect(!is_easy || !row_edit_own(part_spot(w->only, key), &edit), 0))
         return change_slowly(w, key, &edit);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
 
-/* Optimizers come here with every row that they change: what costs least otherwise comes first, without a struct in
- * memory. Of a plain part nothing is ever under way. */
+/* Optimizers come here with every row that they change: what costs least otherwise comes first,
+ * without a struct in memory. Of a plain part nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
     bool is_plain = w && w->only && change && key < call_key_bound(w) && part_is_plain(w->only);

@@ -44,8 +44,8 @@ void signaling_close(locus_worker *w, struct intent_stream ***streams, bool ends
     *streams = NULL;
 }
 
-static int record(locus_worker *w, struct intent_stream **streams, const locus_key *keys, size_t n, locus_clock start,
-                  locus_clock end, bool waits)
+static int record(locus_worker *w, struct intent_stream **streams, const locus_key *keys, size_t n,
+                  locus_clock start, locus_clock end, bool waits)
 {
     const struct keyspace *k = &w->store->keyspace;
     int rc = 0;
@@ -58,8 +58,8 @@ static int record(locus_worker *w, struct intent_stream **streams, const locus_k
     return error_set(rc, "no memory for the intents of worker %d", w->id);
 }
 
-int signaling_intent(locus_worker *w, struct intent_stream **streams, const locus_key *keys, size_t n,
-                     locus_clock start, locus_clock end)
+int signaling_intent(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
+                     size_t n, locus_clock start, locus_clock end)
 {
     locus_clock now = locus_current_clock(w);
     if (start < now) start = now;

@@ -1,26 +1,28 @@
 /*
- * signaling.h - how intents of workers and loaders get to the shards: a stream to each shard, and waking it when it must
- * act now.
+ * signaling.h - how intents of workers and loaders get to the shards: a stream to each shard, and
+ * waking it when it must act now.
  *
  * Callers   intent.c, worker.c, on the worker's thread or the loader's
  * Memory    a pointer a shard, and the streams' chunks (protocol/intents.h)
  * Waiting   never
- * Life      signaling_open, signaling_intent …, signaling_close. Does nothing where no shard heeds intents
+ * Life      signaling_open, signaling_intent …, signaling_close. Does nothing where no shard heeds
+ *           intents
  */
 #ifndef LOCUS_SIGNALING_H
 #define LOCUS_SIGNALING_H
 
 #include "node.h"
 
-/* Streams of a worker or of one of its loaders; *streams stays NULL where no shard heeds intents. 0 or -ENOMEM. */
+/* Streams of a worker or of one of its loaders; *streams stays NULL where no shard heeds intents. 0
+ * or -ENOMEM. */
 int signaling_open(locus_worker *, struct intent_stream ***streams);
 /* The worker's own are closed last. */
 void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_worker);
 /* Keys are in range. 0, -ENOBUFS or -ENOMEM: nothing recorded. */
-int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys, size_t n, locus_clock start,
-                     locus_clock end);
-/* The worker's clock has come to `now`, and was stored sequentially consistent: the shard looks at it once more after
- * having announced that it sleeps. */
+int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
+                     size_t n, locus_clock start, locus_clock end);
+/* The worker's clock has come to `now`, and was stored sequentially consistent: the shard looks at
+ * it once more after having announced that it sleeps. */
 void signaling_advance(locus_worker *, locus_clock now);
 
 #endif

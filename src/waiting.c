@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock is then looked at as
- * seldom. */
+/* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock
+ * is then looked at as seldom. */
 enum { GRANT_KEYS = 4000, TAKEN_STARTS = 64 };
 
 void waiting_init(struct waiting *w, uint64_t *node_keys)
@@ -45,7 +45,8 @@ static void give_back_surplus(struct waiting *w)
     if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
 }
 
-/* Calls for one batch follow each other: the entry added last, or the one at the top, often has the same start. */
+/* Calls for one batch follow each other: the entry added last, or the one at the top, often has the
+ * same start. */
 static struct clock_due *same_start(struct clock_heap *starts, locus_clock start)
 {
     if (starts->count == 0) return NULL;
@@ -83,16 +84,18 @@ static bool reserve(struct waiting *w, uint64_t n)
 
 static int no_room(const uint64_t *node_keys, uint64_t n)
 {
-    return error_set(-ENOBUFS,
-                     "%llu keys of this node wait for the start of their intent, %llu more pass the limit of %d: "
-                     "signal later",
-                     (unsigned long long)__atomic_load_n(node_keys, __ATOMIC_RELAXED), (unsigned long long)n,
-                     LOCUS_WAITING_KEYS_MAX);
+    return error_set(
+        -ENOBUFS,
+        "%llu keys of this node wait for the start of their intent, %llu more pass the limit of %d: "
+        "signal later",
+        (unsigned long long)__atomic_load_n(node_keys, __ATOMIC_RELAXED), (unsigned long long)n,
+        LOCUS_WAITING_KEYS_MAX);
 }
 
 static int keep(struct waiting *w, locus_clock start, uint64_t n)
 {
-    int rc = n <= LOCUS_WAITING_KEYS_MAX && reserve(w, n) ? push(w, start, n) : no_room(w->node_keys, n);
+    int rc = n <= LOCUS_WAITING_KEYS_MAX && reserve(w, n) ? push(w, start, n)
+                                                          : no_room(w->node_keys, n);
     if (rc == 0) w->keys += n;
     return rc;
 }
@@ -102,7 +105,8 @@ static bool has_room(const struct waiting *w, uint64_t n)
     return w->starts.count < w->starts.room && n <= w->granted - w->keys;
 }
 
-/* No more than that, so that a call costs what it brings, whatever has started since the last one. */
+/* No more than that, so that a call costs what it brings, whatever has started since the last
+ * one. */
 static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
 {
     w->seen = now;
@@ -113,12 +117,14 @@ static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
     give_back_surplus(w);
 }
 
-/* The clock is in a cache line of the worker's, which it then waits for: we look at it when there is no room without. */
+/* The clock is in a cache line of the worker's, which it then waits for: we look at it when there
+ * is no room without. */
 int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;
     latch_take(&w->latch);
-    if (start > w->seen && !has_room(w, n)) make_room_for(w, __atomic_load_n(clock, __ATOMIC_RELAXED), n);
+    if (start > w->seen && !has_room(w, n))
+        make_room_for(w, __atomic_load_n(clock, __ATOMIC_RELAXED), n);
     if (start > w->seen) rc = keep(w, start, n);
     if (rc == 0) w->signaled += n;
     latch_give(&w->latch);
@@ -147,7 +153,8 @@ uint64_t waiting_signaled(struct waiting *w)
 
 int waiting_count(uint64_t *node_keys, uint64_t n)
 {
-    if (n <= LOCUS_WAITING_KEYS_MAX && __atomic_add_fetch(node_keys, n, __ATOMIC_RELAXED) <= LOCUS_WAITING_KEYS_MAX)
+    if (n <= LOCUS_WAITING_KEYS_MAX &&
+        __atomic_add_fetch(node_keys, n, __ATOMIC_RELAXED) <= LOCUS_WAITING_KEYS_MAX)
         return 0;
     if (n <= LOCUS_WAITING_KEYS_MAX) __atomic_fetch_sub(node_keys, n, __ATOMIC_RELAXED);
     return no_room(node_keys, n);

@@ -12,7 +12,8 @@ static int settle(locus_worker *w, enum request_kind kind)
     return call_name_loss(w, operations_settle(&w->operations, kind));
 }
 
-/* Returns when rank 0 counts the node as present: a meeting that begins later does not go on without it. */
+/* Returns when rank 0 counts the node as present: a meeting that begins later does not go on
+ * without it. */
 static int open_place(locus *n)
 {
     int rc = n->cluster ? cluster_loss(n->cluster) : 0;
@@ -20,7 +21,9 @@ static int open_place(locus *n)
     pthread_mutex_lock(&n->presence);
     bool was_absent = collective_all_closed(&n->collective);
     int id = collective_open(&n->collective);
-    if (id < 0) error_set(id, "all %u workers of this node are open: raise `workers` in its configuration", n->workers);
+    if (id < 0)
+        error_set(id, "all %u workers of this node are open: raise `workers` in its configuration",
+                  n->workers);
     if (n->cluster && was_absent && id >= 0) rc = cluster_absent(n->cluster, false);
     if (rc) collective_close(&n->collective, id);
     pthread_mutex_unlock(&n->presence);
@@ -57,7 +60,9 @@ int locus_worker_close(locus_worker *w)
     if (!w) return 0;
     if (w->reader.depth > 0) return call_in_section("locus_worker_close");
     unsigned loaders = __atomic_load_n(&w->loaders, __ATOMIC_ACQUIRE);
-    if (loaders) return error_set(-EBUSY, "%u loaders of worker %d are still open: close them first", loaders, w->id);
+    if (loaders)
+        return error_set(-EBUSY, "%u loaders of worker %d are still open: close them first",
+                         loaders, w->id);
     waiting_fini(&w->waiting);
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
@@ -95,7 +100,8 @@ int locus_loader_close(locus_loader *l)
 {
     if (!l) return 0;
     signaling_close(l->worker, &l->stream, false);
-    /* Release: pairs with the acquire in locus_worker_close(), which may give back what this loader used. */
+    /* Release: pairs with the acquire in locus_worker_close(), which may give back what this loader
+     * used. */
     __atomic_fetch_sub(&l->worker->loaders, 1, __ATOMIC_RELEASE);
     free(l);
     return 0;
@@ -115,7 +121,8 @@ int locus_barrier(locus_worker *w)
 
 int locus_quiesce(locus_worker *w)
 {
-    if (!w || w->reader.depth > 0) return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
+    if (!w || w->reader.depth > 0)
+        return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
     if (rc == 0 && w->node->moves) rc = settle(w, REQUEST_SETTLE_UPDATES);
     bool two = w->node->replicates;

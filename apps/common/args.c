@@ -27,7 +27,8 @@ static void print_default(const struct args_option *o)
     case ARGS_REAL: printf(" (default %g)", *(const double *)o->target); break;
     case ARGS_CHOICE: printf(" (default %s)", o->choices[*(const int *)o->target]); break;
     case ARGS_TEXT:
-        if (*(const char *const *)o->target) printf(" (default %s)", *(const char *const *)o->target);
+        if (*(const char *const *)o->target)
+            printf(" (default %s)", *(const char *const *)o->target);
         break;
     case ARGS_FLAG:
     case ARGS_SECTION: break;
@@ -40,7 +41,8 @@ static void print_option(const struct args_option *o)
         printf("\n%s\n", o->help);
         return;
     }
-    int column = printf("  %s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+    int column =
+        printf("  %s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     if (column > HELP_COLUMN - 2) {
         putchar('\n');
         column = 0;
@@ -72,7 +74,8 @@ static void set_count(const struct args_option *o, const char *text)
     unsigned long long value = strtoull(text, &end, 10);
     bool is_number = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
     if (!is_number || (double)value < o->min || (double)value > o->max)
-        fail_usage("%s takes a whole number from %.0f to %.0f, not \"%s\"", o->name, o->min, o->max, text);
+        fail_usage("%s takes a whole number from %.0f to %.0f, not \"%s\"", o->name, o->min, o->max,
+                   text);
     *(uint64_t *)o->target = value;
 }
 
@@ -112,11 +115,14 @@ static void set_value(const struct args_option *o, const char *text)
 
 /* ---- parsing ---- */
 
-static const struct args_option *option_of(const struct args_program *p, const char *name, size_t length)
+static const struct args_option *option_of(const struct args_program *p, const char *name,
+                                           size_t length)
 {
     for (size_t i = 0; i < p->option_count; i++) {
         const struct args_option *o = &p->options[i];
-        if (o->kind != ARGS_SECTION && strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
+        if (o->kind != ARGS_SECTION && strlen(o->name) == length &&
+            memcmp(o->name, name, length) == 0)
+            return o;
     }
     fail_usage("there is no option \"%.*s\"; --help lists them", (int)length, name);
 }

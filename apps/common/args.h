@@ -1,7 +1,9 @@
 /*
- * args.h - the command line of a training program: one table that parses it, checks it, and writes --help.
+ * args.h - the command line of a training program: one table that parses it, checks it, and writes
+ * --help.
  *
- *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is the default.
+ *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is
+ *     the default.
  *
  * Callers   main(), once, before there are threads
  * Memory    the caller's; texts belong to argv
@@ -52,8 +54,8 @@ struct args_program {
 /* Appends copies; more than ARGS_LIST_MAX end the program. */
 void args_add(struct args_list *, const struct args_option *options, size_t count);
 
-/* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one sentence on stderr that names
- * the value and what would be right, on a wrong option (status 2). */
+/* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one
+ * sentence on stderr that names the value and what would be right, on a wrong option (status 2). */
 void args_parse(const struct args_program *, int argc, char **argv);
 
 #endif

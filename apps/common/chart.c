@@ -33,10 +33,11 @@ static void put_escaped(FILE *f, const char *text)
     }
 }
 
-static void put_text(FILE *f, double x, double y, int size, const char *colour, const char *anchor, const char *text)
+static void put_text(FILE *f, double x, double y, int size, const char *colour, const char *anchor,
+                     const char *text)
 {
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\" text-anchor=\"%s\">", x, y, size, colour,
-            anchor);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\" text-anchor=\"%s\">", x, y,
+            size, colour, anchor);
     put_escaped(f, text);
     fputs("</text>\n", f);
 }
@@ -96,8 +97,8 @@ static void put_axes(FILE *f, const struct chart_panel *p, const struct area *a)
     double step = step_of(a->y_max);
     for (int i = 0; i * step <= a->y_max * 1.0001; i++) {
         double y = y_of(a, i * step);
-        fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", a->left, y,
-                a->left + PLOT_WIDTH, y, i == 0 ? "#888888" : "#e8e8e8");
+        fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
+                a->left, y, a->left + PLOT_WIDTH, y, i == 0 ? "#888888" : "#e8e8e8");
         number_text(text, sizeof text, i * step);
         put_text(f, a->left - 6, y + 4, 11, "#333333", "end", text);
     }
@@ -106,10 +107,12 @@ static void put_axes(FILE *f, const struct chart_panel *p, const struct area *a)
         number_text(text, sizeof text, i * step);
         put_text(f, x_of(a, i * step), PLOT_TOP + PLOT_HEIGHT + 16, 11, "#333333", "middle", text);
     }
-    put_text(f, a->left + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle", p->x_label);
+    put_text(f, a->left + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle",
+             p->x_label);
 }
 
-static void put_series(FILE *f, const struct chart_series *s, const struct area *a, const char *colour)
+static void put_series(FILE *f, const struct chart_series *s, const struct area *a,
+                       const char *colour)
 {
     fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", colour);
     for (size_t i = 0; i < s->count; i++) {
@@ -118,8 +121,8 @@ static void put_series(FILE *f, const struct chart_series *s, const struct area 
     fputs("\"/>\n", f);
     for (size_t i = 0; i < s->count; i++) {
         if (isfinite(s->y[i]))
-            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"%s\"/>\n", x_of(a, s->x[i]), y_of(a, s->y[i]),
-                    colour);
+            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"%s\"/>\n", x_of(a, s->x[i]),
+                    y_of(a, s->y[i]), colour);
     }
 }
 
@@ -144,10 +147,11 @@ void chart_write(const struct chart *c, const char *path)
     saving_open(&s, path);
     FILE *f = s.file;
     int width = (int)c->panel_count * PANEL_WIDTH + 20;
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-            "font-family=\"Helvetica,Arial,sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            width, HEIGHT, width, HEIGHT);
+    fprintf(
+        f,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"Helvetica,Arial,sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+        width, HEIGHT, width, HEIGHT);
     put_text(f, 20, 32, 18, "#111111", "start", c->title);
     put_text(f, 20, 54, 12, "#555555", "start", c->subtitle);
     for (size_t i = 0; i < c->panel_count; i++) put_panel(f, &c->panels[i], i);

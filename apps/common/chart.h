@@ -1,5 +1,6 @@
 /*
- * chart.h - a picture of a training run: panels beside each other, each with a few lines over one axis, as SVG.
+ * chart.h - a picture of a training run: panels beside each other, each with a few lines over one
+ * axis, as SVG.
  *
  * Callers   one thread
  * Memory    the caller's

@@ -9,23 +9,34 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A double as the sum of three floats, exactly, for 3 times 24 bits are more than 53, and a power of 2. */
-enum { FLOATS_OF_DOUBLE = 4, EXPONENT = 3, SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE, HUGE_PAGE = 1 << 21 };
+/* A double as the sum of three floats, exactly, for 3 times 24 bits are more than 53, and a power
+ * of 2. */
+enum {
+    FLOATS_OF_DOUBLE = 4,
+    EXPONENT = 3,
+    SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE,
+    HUGE_PAGE = 1 << 21
+};
 
-static void place_tables(struct crew *crew, const struct crew_config *config, struct locus_table *tables)
+static void place_tables(struct crew *crew, const struct crew_config *config,
+                         struct locus_table *tables)
 {
-    if (config->table_count > CREW_TABLES_MAX) fail("%zu tables are more than a crew has", config->table_count);
-    if (config->table_count == 0 || config->tables[0].length == 0) fail("a crew needs a table whose rows have floats");
+    if (config->table_count > CREW_TABLES_MAX)
+        fail("%zu tables are more than a crew has", config->table_count);
+    if (config->table_count == 0 || config->tables[0].length == 0)
+        fail("a crew needs a table whose rows have floats");
     memcpy(tables, config->tables, config->table_count * sizeof *tables);
-    /* As long as other rows: where all rows have one length, none has to be looked for by its table. */
+    /* As long as other rows: where all rows have one length, none has to be looked for by its
+     * table. */
     uint32_t length = config->tables[0].length;
     crew->figure_rows = (SUM_FLOATS + length - 1) / length;
-    tables[config->table_count] =
-        (struct locus_table){.name = "figures", .rows = CREW_NODES_MAX * crew->figure_rows, .length = length};
+    tables[config->table_count] = (struct locus_table){
+        .name = "figures", .rows = CREW_NODES_MAX * crew->figure_rows, .length = length};
     crew->table_count = config->table_count + 1;
     locus_key first = 0;
     for (size_t i = 0; i < crew->table_count; i++) {
-        crew->tables[i] = (struct crew_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
+        crew->tables[i] =
+            (struct crew_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
         first += tables[i].rows;
     }
 }
@@ -48,7 +59,8 @@ static void open_arrays(struct crew *crew)
     }
 }
 
-static void open_node(struct crew *crew, const struct crew_config *config, const struct locus_table *tables)
+static void open_node(struct crew *crew, const struct crew_config *config,
+                      const struct locus_table *tables)
 {
     struct locus_config c;
     locus_config_init(&c);
@@ -62,7 +74,8 @@ static void open_node(struct crew *crew, const struct crew_config *config, const
     if (crew->size > CREW_NODES_MAX) fail("%d nodes are more than %d", crew->size, CREW_NODES_MAX);
 }
 
-/* Who starts several, under locus run or mpirun, would get as many baselines that know nothing of each other. */
+/* Who starts several, under locus run or mpirun, would get as many baselines that know nothing of
+ * each other. */
 static void refuse_company(void)
 {
     const struct locus_table table = {.name = "baseline", .rows = 1, .length = 1};
@@ -80,7 +93,8 @@ static void refuse_company(void)
 void crew_open(struct crew *crew, const struct crew_config *config)
 {
     struct locus_table tables[CREW_TABLES_MAX + 1];
-    *crew = (struct crew){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
+    *crew =
+        (struct crew){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
     place_tables(crew, config, tables);
     pthread_barrier_init(&crew->meeting, NULL, config->workers);
     if (config->is_baseline) {
@@ -108,8 +122,8 @@ struct start {
     pthread_t thread;
 };
 
-/* The nodes must have the same data and options, or they would train different things in one model. Where they differ, the
- * mean is another than some node's own value, and that node says so. */
+/* The nodes must have the same data and options, or they would train different things in one model.
+ * Where they differ, the mean is another than some node's own value, and that node says so. */
 static void compare_fingerprints(struct crew_member *m)
 {
     struct crew *crew = m->crew;
@@ -117,10 +131,12 @@ static void compare_fingerprints(struct crew_member *m)
     double sums[] = {high, low};
     crew_sum(m, sums, 2);
     if (sums[0] / m->total != high || sums[1] / m->total != low)
-        fail("node %d has other data or other options than another node: start all with the same", crew->rank);
+        fail("node %d has other data or other options than another node: start all with the same",
+             crew->rank);
 }
 
-/* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and all rows are written. */
+/* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and
+ * all rows are written. */
 static void write_unused(struct crew_member *m)
 {
     if (m->worker && m->crew->size == 1) rows_init(m, m->crew->table_count - 1, NULL, NULL);
@@ -209,7 +225,8 @@ static void decode_and_add(double *figures, const float *floats, size_t count)
 
 static void figure_keys(const struct crew *crew, int node, locus_key *keys)
 {
-    locus_key first = crew->tables[crew->table_count - 1].first + (locus_key)node * crew->figure_rows;
+    locus_key first = crew->tables[crew->table_count - 1].first +
+                      (locus_key)node * crew->figure_rows;
     for (uint32_t i = 0; i < crew->figure_rows; i++) keys[i] = first + i;
 }
 

@@ -1,8 +1,9 @@
 /*
- * crew.h - the workers of this node: opens locus, starts the worker threads, and lets them meet. With the baseline there is
- * no locus: the same threads share plain arrays.
+ * crew.h - the workers of this node: opens locus, starts the worker threads, and lets them meet.
+ * With the baseline there is no locus: the same threads share plain arrays.
  *
- * Callers   crew_open, _run, _close: main(); the rest: the workers' threads, each with its own member
+ * Callers   crew_open, _run, _close: main(); the rest: the workers' threads, each with its own
+ *           member
  * Memory    the crew's; with the baseline all tables are arrays here
  * Waiting   crew_open() for all nodes; crew_meet() and crew_settle() for all workers of all nodes
  * Life      open, run any number of times, close. Any failure ends the program with a sentence
@@ -79,11 +80,12 @@ void crew_meet(struct crew_member *);
 void crew_settle(struct crew_member *);
 /* Only this node's workers. */
 void crew_meet_here(struct crew_member *);
-/* Every worker gives `count` figures (at most CREW_FIGURES_MAX) and gets their sums over all workers of all nodes. Whole
- * numbers below 2^53 are summed exactly. Settles, too. */
+/* Every worker gives `count` figures (at most CREW_FIGURES_MAX) and gets their sums over all
+ * workers of all nodes. Whole numbers below 2^53 are summed exactly. Settles, too. */
 void crew_sum(struct crew_member *, double *figures, size_t count);
 
-/* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one at most. */
+/* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one
+ * at most. */
 void crew_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end);
 
 #endif

@@ -18,7 +18,8 @@ static inline uint64_t digest_add(uint64_t digest, const void *bytes, size_t cou
 {
     const unsigned char *b = bytes;
     for (size_t i = 0; i < count; i++) {
-        /* The analyzer loses sight of a number's later bytes. NOLINTNEXTLINE(clang-analyzer-core.*) */
+        /* The analyzer loses sight of a number's later bytes.
+         * NOLINTNEXTLINE(clang-analyzer-core.*) */
         digest = (digest ^ b[i]) * UINT64_C(0x100000001b3);
     }
     return digest;

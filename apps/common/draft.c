@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void draft_open(struct draft *d, struct crew_member *m, size_t keys_max, size_t copied_max, size_t length)
+void draft_open(struct draft *d, struct crew_member *m, size_t keys_max, size_t copied_max,
+                size_t length)
 {
     *d = (struct draft){.length = length};
     params_open(&d->params, m, keys_max, keys_max * length);
@@ -77,13 +78,15 @@ void draft_prefetch(struct draft *d, size_t place, size_t n)
 void draft_read(struct draft *d, size_t place, size_t n)
 {
     for (size_t i = place; i < place + n; i++) d->updates[i] = NULL;
-    if (place + n <= d->fetched || params_view(&d->params, d->key + place, n, d->rows + place)) return;
+    if (place + n <= d->fetched || params_view(&d->params, d->key + place, n, d->rows + place))
+        return;
     fetch_rest(d, place);
 }
 
 void draft_change(struct draft *d, size_t place, locus_change *change, void *context)
 {
-    params_change(&d->params, d->update, d->key[place], d->rows[place], change, context, &d->updates[place]);
+    params_change(&d->params, d->update, d->key[place], d->rows[place], change, context,
+                  &d->updates[place]);
 }
 
 /* A locus_change: what has become of a copy. */

@@ -1,20 +1,24 @@
 /*
- * draft.h - the rows of one training step, of one length each. Rows that the step uses again and again are copied, trained
- * in the copy, one example after the other, and what has become of them is added at the end: one read and one update of
- * each. Rows that it uses once are read and trained in place. With the baseline all are.
+ * draft.h - the rows of one training step, of one length each. Rows that the step uses again and
+ * again are copied, trained in the copy, one example after the other, and what has become of them
+ * is added at the end: one read and one update of each. Rows that it uses once are read and trained
+ * in place. With the baseline all are.
  *
  *     draft_begin(&d, keys, n, copied);     the first `copied` keys are those to be copied
- *     draft_extend(&d, n);                  so many keys are known by now, where they are not from the start
- *     draft_read(&d, i, count);             the others some at a time, draft_prefetch() a moment before
+ *     draft_extend(&d, n);                  so many keys are known by now, where they are not from
+ *                                           the start
+ *     draft_read(&d, i, count);             the others some at a time, draft_prefetch() a moment
+ *                                           before
  *     ...d.now[i] of the copied; d.rows[i] and draft_change(&d, i, ...) of what was read last...
  *     draft_end(&d);
  *
- * Where rows are fetched, a key that comes again among those fetched together has the same copy; known only later, it begins
- * with what the owner has.
+ * Where rows are fetched, a key that comes again among those fetched together has the same copy;
+ * known only later, it begins with what the owner has.
  *
  * Callers   one worker's thread
  * Memory    for the largest step, twice
- * Waiting   draft_begin() and draft_read() for rows of other nodes, and for earlier updates when too many are under way
+ * Waiting   draft_begin() and draft_read() for rows of other nodes, and for earlier updates when
+ *           too many are under way
  * Life      open; any number of begin and end; flush where updates must be complete; close
  */
 #ifndef APPS_DRAFT_H
@@ -35,7 +39,8 @@ struct draft {
     struct params_update *update;
 };
 
-void draft_open(struct draft *, struct crew_member *, size_t keys_max, size_t copied_max, size_t length);
+void draft_open(struct draft *, struct crew_member *, size_t keys_max, size_t copied_max,
+                size_t length);
 void draft_begin(struct draft *, const locus_key *keys, size_t n, size_t copied);
 void draft_extend(struct draft *, size_t n);
 void draft_prefetch(struct draft *, size_t place, size_t n);

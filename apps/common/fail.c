@@ -48,7 +48,8 @@ static void heed_signals(void)
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction now, ours = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
-        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) sigaction(ends[i], &ours, NULL);
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaction(ends[i], &ours, NULL);
     }
     signal(SIGXFSZ, SIG_IGN); /* then writing fails, with a reason */
 }
@@ -62,7 +63,8 @@ void fail_removes(const char *path)
     atomic_store(&is_unfinished, true);
 }
 
-/* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and peers see closed links. */
+/* Other threads may be anywhere, so nothing is cleaned up but a file: the kernel does that, and
+ * peers see closed links. */
 static _Noreturn void give_up(int status, const char *sentence)
 {
     if (atomic_exchange(&is_failing, true)) {
@@ -118,6 +120,8 @@ void *take_memory(size_t count, size_t bytes)
     if (total == 0) total = LINE_BYTES;
     void *memory = aligned_alloc(LINE_BYTES, total);
     if (!memory)
-        fail("%zu bytes of memory could not be had: use a smaller model, smaller batches or more nodes", total);
+        fail(
+            "%zu bytes of memory could not be had: use a smaller model, smaller batches or more nodes",
+            total);
     return memset(memory, 0, total);
 }

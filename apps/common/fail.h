@@ -21,8 +21,8 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* The same with status 2, for a wrong command line. */
 void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* The name of a file that is not whole: giving up removes it, and so do the signals that end a program from outside. NULL: there
- * is none any more. */
+/* The name of a file that is not whole: giving up removes it, and so do the signals that end a
+ * program from outside. NULL: there is none any more. */
 void fail_removes(const char *path);
 /* main()'s last word: 0, unless stdout could not be written; then it gives up. */
 int fail_unless_printed(void);

@@ -6,7 +6,8 @@
 static void *await_room(struct feeder *f)
 {
     pthread_mutex_lock(&f->mutex);
-    while (f->filled - f->given == f->depth && !f->is_closing) pthread_cond_wait(&f->has_room, &f->mutex);
+    while (f->filled - f->given == f->depth && !f->is_closing)
+        pthread_cond_wait(&f->has_room, &f->mutex);
     void *portion = f->is_closing ? NULL : f->portions[f->filled % f->depth];
     pthread_mutex_unlock(&f->mutex);
     return portion;
@@ -37,15 +38,16 @@ static void *load(void *feeder)
     return NULL;
 }
 
-void feeder_open(struct feeder *f, locus_worker *worker, void **portions, size_t depth, feeder_fill *fill,
-                 void *context)
+void feeder_open(struct feeder *f, locus_worker *worker, void **portions, size_t depth,
+                 feeder_fill *fill, void *context)
 {
     *f = (struct feeder){.fill = fill, .context = context, .portions = portions, .depth = depth};
     if (worker) must(locus_loader_open(worker, &f->loader), "opening a loader");
     pthread_mutex_init(&f->mutex, NULL);
     pthread_cond_init(&f->has_room, NULL);
     pthread_cond_init(&f->has_more, NULL);
-    if (pthread_create(&f->thread, NULL, load, f) != 0) fail("a loader thread could not be started");
+    if (pthread_create(&f->thread, NULL, load, f) != 0)
+        fail("a loader thread could not be started");
 }
 
 void *feeder_take(struct feeder *f)
@@ -57,7 +59,8 @@ void *feeder_take(struct feeder *f)
     return portion;
 }
 
-/* The loader is woken when half of the portions are free, not for each: a wake-up costs more than some portions do. */
+/* The loader is woken when half of the portions are free, not for each: a wake-up costs more than
+ * some portions do. */
 void feeder_give(struct feeder *f)
 {
     pthread_mutex_lock(&f->mutex);

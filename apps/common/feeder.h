@@ -1,8 +1,10 @@
 /*
- * feeder.h - a worker's loader: a thread that prepares portions of work ahead, and signals intent for them meanwhile.
+ * feeder.h - a worker's loader: a thread that prepares portions of work ahead, and signals intent
+ * for them meanwhile.
  *
- * The queue is bounded: the loader is at most `depth` portions ahead of the worker, and waits then. What a portion
- * is, how many clocks it takes and which keys are signaled is the program's affair, in its `fill`.
+ * The queue is bounded: the loader is at most `depth` portions ahead of the worker, and waits then.
+ * What a portion is, how many clocks it takes and which keys are signaled is the program's affair,
+ * in its `fill`.
  *
  * Callers   feeder_open, _take, _give and _close: the worker's thread; `fill`: the loader's
  * Memory    depth portions, the caller's type
@@ -18,8 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Prepares one portion on the loader's thread. `loader` is NULL when there is no worker (the baseline). False: there is
- * nothing more, and the portion is not used. */
+/* Prepares one portion on the loader's thread. `loader` is NULL when there is no worker (the
+ * baseline). False: there is nothing more, and the portion is not used. */
 typedef bool feeder_fill(void *context, locus_loader *loader, void *portion);
 
 struct feeder {
@@ -37,7 +39,8 @@ struct feeder {
 };
 
 /* `portions` are `depth` pointers, which stay valid until feeder_close(). */
-void feeder_open(struct feeder *, locus_worker *, void **portions, size_t depth, feeder_fill *, void *context);
+void feeder_open(struct feeder *, locus_worker *, void **portions, size_t depth, feeder_fill *,
+                 void *context);
 /* The next portion, or NULL after the last. It is the worker's until it is given back. */
 void *feeder_take(struct feeder *);
 /* Gives the oldest taken portion back. */

@@ -26,7 +26,10 @@ static void put(struct json *j, const char *format, ...)
 static size_t character(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
-    size_t length = c[0] < 0x80 ? 1 : c[0] >= 0xC2 && c[0] < 0xE0 ? 2 : c[0] >= 0xE0 && c[0] < 0xF0 ? 3 : 4;
+    size_t length = c[0] < 0x80                   ? 1
+                    : c[0] >= 0xC2 && c[0] < 0xE0 ? 2
+                    : c[0] >= 0xE0 && c[0] < 0xF0 ? 3
+                                                  : 4;
     if ((c[0] >= 0x80 && c[0] < 0xC2) || c[0] > 0xF4) return 0;
     for (size_t i = 1; i < length; i++)
         if ((c[i] & 0xC0) != 0x80) return 0;

@@ -33,8 +33,8 @@ void json_count(struct json *, const char *name, uint64_t value);
 /* Closes the object and prints the line. */
 void json_end(struct json *);
 
-/* Writes the first character of the text, which is not empty, as it stands in a JSON text, into JSON_ESCAPED_BYTES; what is no
- * UTF-8 becomes U+FFFD. Returns the text behind it. */
+/* Writes the first character of the text, which is not empty, as it stands in a JSON text, into
+ * JSON_ESCAPED_BYTES; what is no UTF-8 becomes U+FFFD. Returns the text behind it. */
 const char *json_escape(const char *text, char *escaped);
 
 #endif

@@ -23,8 +23,9 @@ static const char byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
 
 /* ---- files that become shorter ---- */
 
-/* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is; what is no file of ours, or
- * one more than these, ends the program as it would without a handler. */
+/* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is;
+ * what is no file of ours, or one more than these, ends the program as it would without a
+ * handler. */
 enum { OPEN_MAX = 64 };
 static struct open_file {
     _Atomic(const char *) path;
@@ -44,7 +45,8 @@ static void on_bus_error(int signal, siginfo_t *about, void *context)
     (void)context;
     for (size_t i = 0; i < OPEN_MAX; i++) {
         const char *its = atomic_load(&open_files[i].path);
-        if (its && at >= atomic_load(&open_files[i].first) && at < atomic_load(&open_files[i].end)) path = its;
+        if (its && at >= atomic_load(&open_files[i].first) && at < atomic_load(&open_files[i].end))
+            path = its;
     }
     if (!path) {
         sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
@@ -86,7 +88,8 @@ static void note_closed(const struct lines *l)
 void lines_open(struct lines *l, const char *path)
 {
     *l = (struct lines){.path = path};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* that a pipe has no writer is no reason to wait */
+    /* that a pipe has no writer is no reason to wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) fail("%s: %s", path, strerror(errno));
     struct stat about;
     if (fstat(fd, &about) != 0) fail("%s: %s", path, strerror(errno));
@@ -137,7 +140,8 @@ uint64_t lines_digest(const char *path, uint64_t digest)
     return digest;
 }
 
-size_t lines_split(const struct lines *l, char separator, const char **fields, size_t *lengths, size_t max)
+size_t lines_split(const struct lines *l, char separator, const char **fields, size_t *lengths,
+                   size_t max)
 {
     const char *at = l->text, *end = l->text + l->length;
     size_t count = 0;

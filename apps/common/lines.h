@@ -5,8 +5,8 @@
  *     while (lines_next(&l)) ...l.text, l.length...
  *     lines_close(&l);
  *
- * A byte order mark before the first line is passed over. A line with a zero byte is no text: the program gives up, as it does
- * when the file becomes shorter while it is read.
+ * A byte order mark before the first line is passed over. A line with a zero byte is no text: the
+ * program gives up, as it does when the file becomes shorter while it is read.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
@@ -36,14 +36,17 @@ void lines_close(struct lines *);
 /* Goes on from an earlier digest with all that stands in a file. */
 uint64_t lines_digest(const char *path, uint64_t digest);
 
-/* Splits the current line at each `separator` into at most `max` fields; returns how many there are, max + 1 when more. */
-size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths, size_t max);
+/* Splits the current line at each `separator` into at most `max` fields; returns how many there
+ * are, max + 1 when more. */
+size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths,
+                   size_t max);
 
 /* Is all of a field a finite number? Then sets it. */
 bool lines_number(const char *field, size_t length, double *number);
 
 /* "program: path:line: ..." and the end. */
-void lines_fail(const struct lines *, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+void lines_fail(const struct lines *, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
 
 /* How much of a field an error message shows. */
 enum { LINES_SHOWN_MAX = 60 };

@@ -32,7 +32,8 @@ void matrix_pack(float *panels, const float *const *rows, size_t k, size_t n)
 }
 
 /* Eight floats of each row at a time: what is written stays near. */
-static void turn_panel(float *panel, const float *const *rows, size_t k, size_t width, size_t columns)
+static void turn_panel(float *panel, const float *const *rows, size_t k, size_t width,
+                       size_t columns)
 {
     enum { STEP = 8 };
     if (width < columns) memset(panel, 0, k * columns * sizeof *panel);
@@ -46,7 +47,8 @@ static void turn_panel(float *panel, const float *const *rows, size_t k, size_t 
     }
 }
 
-void matrix_pack_turned_part(float *panels, const float *const *rows, size_t k, size_t first, size_t count)
+void matrix_pack_turned_part(float *panels, const float *const *rows, size_t k, size_t first,
+                             size_t count)
 {
     size_t columns = panel_columns();
     for (size_t at = 0; at < count; at += columns) {
@@ -67,8 +69,9 @@ void matrix_unpack_column(float *column, const float *panels, size_t k, size_t a
     for (size_t i = 0; i < k; i++) column[i] = from[i * columns];
 }
 
-void matrix_multiply_part(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column, const float *panels,
-                          size_t m, size_t first, size_t n, size_t k, int accumulate)
+void matrix_multiply_part(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
+                          const float *panels, size_t m, size_t first, size_t n, size_t k,
+                          int accumulate)
 {
     const struct vec *v = vec_best();
     size_t columns = v->panel_columns;
@@ -82,8 +85,8 @@ void matrix_multiply_part(float *c, size_t c_row, const float *a, size_t a_row, 
     }
 }
 
-void matrix_multiply(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column, const float *panels,
-                     size_t m, size_t n, size_t k, int accumulate)
+void matrix_multiply(float *c, size_t c_row, const float *a, size_t a_row, size_t a_column,
+                     const float *panels, size_t m, size_t n, size_t k, int accumulate)
 {
     matrix_multiply_part(c, c_row, a, a_row, a_column, panels, m, 0, n, k, accumulate);
 }

@@ -49,7 +49,8 @@ static void show(const struct meter *m, double now)
     char left[32] = "";
     if (rate > 0) left_text(left, sizeof left, (double)(m->total - m->done) / rate);
     if (!m->is_terminal) {
-        fprintf(stderr, "%s: %.0f %%, %.0f %s/s, %s left\n", m->task, share * 100, rate, m->unit, left);
+        fprintf(stderr, "%s: %.0f %%, %.0f %s/s, %s left\n", m->task, share * 100, rate, m->unit,
+                left);
         return;
     }
     char bar[BAR_COLUMNS + 1];
@@ -57,7 +58,8 @@ static void show(const struct meter *m, double now)
     memset(bar, '.', BAR_COLUMNS);
     memset(bar, '#', (size_t)filled);
     bar[BAR_COLUMNS] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s  %s left", m->task, bar, share * 100, rate, m->unit, left);
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s  %s left", m->task, bar, share * 100, rate,
+            m->unit, left);
     fflush(stderr);
 }
 

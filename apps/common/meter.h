@@ -1,6 +1,6 @@
 /*
- * meter.h - what a person sees of a long task: on a terminal a bar with rate and time left, elsewhere a plain line now
- * and then. On stderr, so that stdout is for results.
+ * meter.h - what a person sees of a long task: on a terminal a bar with rate and time left,
+ * elsewhere a plain line now and then. On stderr, so that stdout is for results.
  *
  * Callers   one thread
  * Memory    the struct

@@ -53,7 +53,8 @@ static void prefetch_plain(const struct params *p, const locus_key *keys, size_t
     for (size_t i = 0; i < n; i++) {
         const struct crew_table *t = table_of(p, keys[i]);
         const float *row = row_in(t, keys[i]);
-        for (uint32_t j = 0; j < t->length && j < LINE * LINES_MAX; j += LINE) __builtin_prefetch(row + j, 0, 2);
+        for (uint32_t j = 0; j < t->length && j < LINE * LINES_MAX; j += LINE)
+            __builtin_prefetch(row + j, 0, 2);
     }
 }
 
@@ -74,7 +75,8 @@ void params_prefetch(struct params *p, const locus_key *keys, size_t n)
     }
 }
 
-/* Reading in place is a race by intention, which ThreadSanitizer is right to report: copies there. */
+/* Reading in place is a race by intention, which ThreadSanitizer is right to report: copies
+ * there. */
 #if defined(LOCUS_TSAN)
 enum { IN_PLACE = 0 };
 #else
@@ -113,8 +115,8 @@ bool params_view(struct params *p, const locus_key *keys, size_t n, const float 
     return true;
 }
 
-/* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is missing all are copied:
- * beside a trip over the network that is nothing. */
+/* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is
+ * missing all are copied: beside a trip over the network that is nothing. */
 void params_read(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
     if (!params_view(p, keys, n, rows)) params_fetch(p, keys, n, rows);
@@ -129,7 +131,8 @@ void params_release(struct params *p)
 
 /* ---- writing ---- */
 
-/* The first buffer that is free: nearly always the same one, which is in the cache. Else that of the oldest update. */
+/* The first buffer that is free: nearly always the same one, which is in the cache. Else that of
+ * the oldest update. */
 static struct params_update *choose_buffer(struct params *p)
 {
     struct params_update *oldest = &p->updates[0];
@@ -162,8 +165,8 @@ float *params_note(struct params_update *u, locus_key key, size_t length)
     return at;
 }
 
-/* A copy of ours, which later reads of this step see changed; or a row that may not be changed in place just now. That one
- * is read once: others may write to it. */
+/* A copy of ours, which later reads of this step see changed; or a row that may not be changed in
+ * place just now. That one is read once: others may write to it. */
 void params_change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
                         locus_change *change, void *context, float **noted)
 {

@@ -1,10 +1,13 @@
 /*
- * params.h - a worker's rows: reads and changes them in place where this node holds them, fetches the others, and adds
- * updates to those without waiting for the network. With the baseline all are read and changed where they are in the arrays.
+ * params.h - a worker's rows: reads and changes them in place where this node holds them, fetches
+ * the others, and adds updates to those without waiting for the network. With the baseline all are
+ * read and changed where they are in the arrays.
  *
  * Callers   one worker's thread
- * Memory    a buffer for the largest call, and another for each update that was under way meanwhile, until params_close()
- * Waiting   params_read() for rows of other nodes; params_begin() when too many updates are under way
+ * Memory    a buffer for the largest call, and another for each update that was under way
+ *           meanwhile, until params_close()
+ * Waiting   params_read() for rows of other nodes; params_begin() when too many updates are under
+ *           way
  * Life      open; then rounds of begin, read, compute, release, end; close
  */
 #ifndef APPS_PARAMS_H
@@ -44,22 +47,25 @@ void params_close(struct params *);
 /* Starts fetching rows toward the processor's cache. A hint. */
 void params_prefetch(struct params *, const locus_key *keys, size_t n);
 
-/* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows meanwhile, so a
- * row may change under the reader, as with any training by several threads without locks. */
+/* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows
+ * meanwhile, so a row may change under the reader, as with any training by several threads without
+ * locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
-/* The two halves of it. Views add up until params_release(); false: a row is not here, and params_fetch() or
- * params_release() comes next. Copies take the place of what was read before; a key that is named again has the same copy, so
- * that its second change begins with what the first one made of it, as it does in place. */
+/* The two halves of it. Views add up until params_release(); false: a row is not here, and
+ * params_fetch() or params_release() comes next. Copies take the place of what was read before; a
+ * key that is named again has the same copy, so that its second change begins with what the first
+ * one made of it, as it does in place. */
 bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);
 
-/* An update to fill in; as it may have to wait for an earlier one, it is begun before rows are read. */
+/* An update to fill in; as it may have to wait for an earlier one, it is begun before rows are
+ * read. */
 struct params_update *params_begin(struct params *);
 /* Room for what is to be added to this row of `length` floats. */
 float *params_note(struct params_update *, locus_key, size_t length);
-/* Changes the copy of a row that was read, and notes in the update what it has become; *noted: where, for another change
- * of the same row, NULL at first. */
+/* Changes the copy of a row that was read, and notes in the update what it has become; *noted:
+ * where, for another change of the same row, NULL at first. */
 void params_change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
                         locus_change *change, void *context, float **noted);
 /* Adds what was noted. */
@@ -72,16 +78,20 @@ static inline bool params_is_plain(const struct params *p)
     return p->member->worker == NULL;
 }
 
-/* Changes a row in place, read or not; false: it is not held here, or not to be changed just now. */
-static inline bool params_change_here(struct params *p, locus_key key, locus_change *change, void *context)
+/* Changes a row in place, read or not; false: it is not held here, or not to be changed just
+ * now. */
+static inline bool params_change_here(struct params *p, locus_key key, locus_change *change,
+                                      void *context)
 {
     int rc = locus_change_local(p->member->worker, key, change, context);
     return rc == -EAGAIN ? false : must(rc, "changing a row") == 0;
 }
 
-/* Changes a row that was read, and not released since: in place where it is held here, else its copy. */
-static inline void params_change(struct params *p, struct params_update *u, locus_key key, const float *row,
-                                 locus_change *change, void *context, float **noted)
+/* Changes a row that was read, and not released since: in place where it is held here, else its
+ * copy. */
+static inline void params_change(struct params *p, struct params_update *u, locus_key key,
+                                 const float *row, locus_change *change, void *context,
+                                 float **noted)
 {
     if (params_is_plain(p)) {
         change(context, (float *)(uintptr_t)row, crew_table_of(p->member->crew, key)->length);

@@ -32,8 +32,10 @@ void places_init(struct places *, size_t keys_max);
 void places_fini(struct places *);
 void places_clear(struct places *);
 
-/* The place of the key in the list, which all earlier calls have made; `end` when it is new: the caller puts it there. */
-static inline uint32_t places_find(struct places *p, const locus_key *list, uint32_t end, locus_key key)
+/* The place of the key in the list, which all earlier calls have made; `end` when it is new: the
+ * caller puts it there. */
+static inline uint32_t places_find(struct places *p, const locus_key *list, uint32_t end,
+                                   locus_key key)
 {
     size_t slot = (size_t)rng_mix(key) & (p->slot_count - 1);
     for (; p->slots[slot]; slot = (slot + 1) & (p->slot_count - 1)) {

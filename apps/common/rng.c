@@ -7,10 +7,12 @@ __extension__ typedef unsigned __int128 product;
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
 {
     uint64_t x = rng_mix(seed) ^ rng_mix(~stream);
-    for (int i = 0; i < 4; i++) r->state[i] = rng_mix(x + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
+    for (int i = 0; i < 4; i++)
+        r->state[i] = rng_mix(x + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Multiplication instead of division; the few numbers that would make some results likelier are drawn again (Lemire). */
+/* Multiplication instead of division; the few numbers that would make some results likelier are
+ * drawn again (Lemire). */
 uint64_t rng_below(struct rng *r, uint64_t bound)
 {
     product p = (product)rng_next(r) * bound;

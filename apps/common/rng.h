@@ -1,6 +1,6 @@
 /*
- * rng.h - random numbers: xoshiro256++ (Blackman and Vigna), seeded by splitmix64. The same seed and stream give the same
- * numbers on every machine.
+ * rng.h - random numbers: xoshiro256++ (Blackman and Vigna), seeded by splitmix64. The same seed
+ * and stream give the same numbers on every machine.
  *
  * Callers   one thread for each struct
  * Memory    the struct

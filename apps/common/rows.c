@@ -55,8 +55,8 @@ void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void 
     block_close(&b);
 }
 
-void rows_visit_blocks(struct crew_member *m, size_t table, uint64_t first, uint64_t end, size_t block,
-                       rows_use_block *use, void *context)
+void rows_visit_blocks(struct crew_member *m, size_t table, uint64_t first, uint64_t end,
+                       size_t block, rows_use_block *use, void *context)
 {
     const struct crew_table *t = &m->crew->tables[table];
     struct block b;
@@ -81,7 +81,8 @@ static void use_rows(void *one_by_one, uint64_t row, size_t count, const float *
     for (size_t i = 0; i < count; i++) o->use(o->context, row + i, values + i * o->length);
 }
 
-void rows_visit(struct crew_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use, void *context)
+void rows_visit(struct crew_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use,
+                void *context)
 {
     const struct crew_table *t = &m->crew->tables[table];
     struct one_by_one o = {.use = use, .context = context, .length = t->length};
@@ -100,7 +101,8 @@ static void write_part(void *part, uint64_t row, const float *values)
     tensors_write(p->tensors, values + p->at, p->count * sizeof *values);
 }
 
-void rows_save(struct crew_member *m, size_t table, size_t at, size_t count, struct tensors *tensors)
+void rows_save(struct crew_member *m, size_t table, size_t at, size_t count,
+               struct tensors *tensors)
 {
     struct part p = {.tensors = tensors, .at = at, .count = count};
     rows_visit(m, table, 0, m->crew->tables[table].rows, write_part, &p);

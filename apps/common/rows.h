@@ -1,5 +1,6 @@
 /*
- * rows.h - all rows of a table, block by block: their first values, what they have become, and how they get into a file.
+ * rows.h - all rows of a table, block by block: their first values, what they have become, and how
+ * they get into a file.
  *
  * Callers   workers' threads
  * Memory    a block of rows, for the call
@@ -18,14 +19,16 @@ void rows_init(struct crew_member *, size_t table, rows_draw *, const void *cont
 
 /* Rows from `first` to before `end`, `block` at a time. */
 typedef void rows_use_block(void *context, uint64_t row, size_t count, const float *values);
-void rows_visit_blocks(struct crew_member *, size_t table, uint64_t first, uint64_t end, size_t block, rows_use_block *,
-                       void *context);
+void rows_visit_blocks(struct crew_member *, size_t table, uint64_t first, uint64_t end,
+                       size_t block, rows_use_block *, void *context);
 
 /* The rows one after the other. */
 typedef void rows_use(void *context, uint64_t row, const float *values);
-void rows_visit(struct crew_member *, size_t table, uint64_t first, uint64_t end, rows_use *, void *context);
+void rows_visit(struct crew_member *, size_t table, uint64_t first, uint64_t end, rows_use *,
+                void *context);
 
-/* Writes `count` floats of each row of the table, from float `at` on, as (a part of) the tensor that is next. */
+/* Writes `count` floats of each row of the table, from float `at` on, as (a part of) the tensor
+ * that is next. */
 void rows_save(struct crew_member *, size_t table, size_t at, size_t count, struct tensors *);
 
 #endif

@@ -19,8 +19,8 @@ static char *copy_of(const char *text)
 
 /* ---- before ---- */
 
-/* The file at `path` behind all links, or, when there is none yet, `path`. What is no regular file may have no other name.
- * free() it. */
+/* The file at `path` behind all links, or, when there is none yet, `path`. What is no regular file
+ * may have no other name. free() it. */
 static char *behind_links(const char *path)
 {
     struct stat about;
@@ -28,13 +28,15 @@ static char *behind_links(const char *path)
     char *real = realpath(path, NULL);
     if (real) return real;
     if (errno != ENOENT) fail("%s: %s", path, strerror(errno));
-    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) fail("%s is a link to what does not exist", path);
+    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode))
+        fail("%s is a link to what does not exist", path);
     return copy_of(path);
 }
 
 enum { NAMES_MAX = 100, NAME_STEM_MAX = 200, NAME_ENDING_BYTES = 32 };
 
-/* A new file beside `path`, for fail_removes(); sets its name, to be free()d. Negative: none, says errno. */
+/* A new file beside `path`, for fail_removes(); sets its name, to be free()d. Negative: none, says
+ * errno. */
 static int open_beside(const char *path, char **name)
 {
     size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
@@ -42,7 +44,8 @@ static int open_beside(const char *path, char **name)
     int fd = -1;
     *name = take_memory(bytes, 1);
     for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
-        snprintf(*name, bytes, "%.*s%.*s.%d-%d", (int)folder, path, NAME_STEM_MAX, path + folder, (int)getpid(), i);
+        snprintf(*name, bytes, "%.*s%.*s.%d-%d", (int)folder, path, NAME_STEM_MAX, path + folder,
+                 (int)getpid(), i);
         fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
     }
@@ -58,7 +61,8 @@ static bool may_be_replaced(const char *path, const struct stat *old)
     bool known = stat(dirname(copy), &folder) == 0;
     free(copy);
     uid_t us = geteuid();
-    return !known || !(folder.st_mode & S_ISVTX) || us == 0 || old->st_uid == us || folder.st_uid == us;
+    return !known || !(folder.st_mode & S_ISVTX) || us == 0 || old->st_uid == us ||
+           folder.st_uid == us;
 }
 
 static _Noreturn void refuse(const char *path, int error)
@@ -92,7 +96,8 @@ static void check_one(const char *path)
     if (exists && access(real, W_OK) != 0) fail("%s: %s", path, strerror(errno));
     if (exists && S_ISREG(about.st_mode) && !may_be_replaced(real, &about))
         fail("%s is somebody else's, in a folder where only they may replace it", path);
-    if (!exists && path[strlen(path) - 1] == '/') fail("%s is the name of a folder, not of a file", path);
+    if (!exists && path[strlen(path) - 1] == '/')
+        fail("%s is the name of a folder, not of a file", path);
     if (!exists || S_ISREG(about.st_mode)) try_beside(real);
     free(real);
 }
@@ -117,7 +122,8 @@ static void check_not_printed_to(const char *path, int fd, const char *what)
         fail("%s is where %s goes: write another file", path, what);
 }
 
-void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs, size_t input_count)
+void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs,
+                  size_t input_count)
 {
     for (size_t i = 0; i < output_count; i++) {
         if (!outputs[i]) continue;
@@ -129,7 +135,8 @@ void saving_check(const char *const *outputs, size_t output_count, const char *c
                 fail("%s is read as well as written: write another file", outputs[i]);
         }
         for (size_t j = 0; j < i; j++) {
-            if (outputs[j] && are_one_file(outputs[i], outputs[j])) fail("%s is to be written twice", outputs[i]);
+            if (outputs[j] && are_one_file(outputs[i], outputs[j]))
+                fail("%s is to be written twice", outputs[i]);
         }
     }
 }
@@ -141,7 +148,8 @@ static _Noreturn void give_up(const struct saving *s)
     fail("%s: %s", s->path, strerror(errno));
 }
 
-/* With the mode of what it will replace; a new file has the mode that the process gives to new ones. */
+/* With the mode of what it will replace; a new file has the mode that the process gives to new
+ * ones. */
 static int open_partial(struct saving *s, const struct stat *old)
 {
     int fd = open_beside(s->path, &s->partial);
@@ -156,7 +164,8 @@ void saving_open(struct saving *s, const char *path)
     *s = (struct saving){.path = behind_links(path)};
     bool exists = stat(s->path, &about) == 0;
     bool is_replaced = !exists || S_ISREG(about.st_mode);
-    int fd = is_replaced ? open_partial(s, exists ? &about : NULL) : open(s->path, O_WRONLY | O_CLOEXEC);
+    int fd = is_replaced ? open_partial(s, exists ? &about : NULL)
+                         : open(s->path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) s->file = fdopen(fd, "wb");
     if (!s->file) give_up(s);
 }

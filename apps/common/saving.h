@@ -1,10 +1,12 @@
 /*
- * saving.h - a file that a program writes: it appears under its name when it is whole, and until then whatever has that name
- * stays. What is no regular file (a pipe, /dev/null) is written to as it is; a link is followed.
+ * saving.h - a file that a program writes: it appears under its name when it is whole, and until
+ * then whatever has that name stays. What is no regular file (a pipe, /dev/null) is written to as
+ * it is; a link is followed.
  *
  * Callers   one thread, one file at a time
  * Memory    some names
- * Waiting   for the disk. Any failure ends the program with a sentence, and what is not whole is removed
+ * Waiting   for the disk. Any failure ends the program with a sentence, and what is not whole is
+ *           removed
  * Life      saving_check() before long work; saving_open(), saving_put() or `file`, saving_close()
  */
 #ifndef APPS_SAVING_H
@@ -19,9 +21,10 @@ struct saving {
     char *partial; /* its name while it is written; NULL: written in place */
 };
 
-/* Could they be written, and are they files of their own: none of them another one, one of the inputs, or where stdout or stderr
- * goes? NULLs are passed over. */
-void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs, size_t input_count);
+/* Could they be written, and are they files of their own: none of them another one, one of the
+ * inputs, or where stdout or stderr goes? NULLs are passed over. */
+void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs,
+                  size_t input_count);
 
 void saving_open(struct saving *, const char *path);
 void saving_put(struct saving *, const void *bytes, size_t count);

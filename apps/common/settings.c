@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full", NULL};
+static const char *const techniques[] = {"adaptive",  "static", "relocate",
+                                         "replicate", "full",   NULL};
 static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
 
-_Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4, "techniques are in the order of their names");
-_Static_assert(LOCUS_CONFORM == 0 && LOCUS_NON_CONFORM == 3, "levels are in the order of their names");
+_Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4,
+               "techniques are in the order of their names");
+_Static_assert(LOCUS_CONFORM == 0 && LOCUS_NON_CONFORM == 3,
+               "levels are in the order of their names");
 
 static uint64_t workers_of_environment(void)
 {
@@ -21,7 +24,8 @@ static uint64_t workers_of_environment(void)
     errno = 0;
     unsigned long n = strtoul(text, &end, 10);
     if (*end || errno || n < 1 || n > LOCUS_WORKERS_MAX)
-        fail_usage("LOCUS_WORKERS is \"%s\": must be a number from 1 to %d", text, LOCUS_WORKERS_MAX);
+        fail_usage("LOCUS_WORKERS is \"%s\": must be a number from 1 to %d", text,
+                   LOCUS_WORKERS_MAX);
     return n;
 }
 
@@ -89,7 +93,8 @@ struct args_option settings_sampling(struct settings *s)
         .kind = ARGS_CHOICE,
         .target = &s->sampling,
         .choices = samplings,
-        .help = "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"};
+        .help =
+            "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"};
 }
 
 struct args_option settings_eval_every(struct settings *s, const char *help)
@@ -104,20 +109,33 @@ struct args_option settings_eval_every(struct settings *s, const char *help)
 
 struct args_option settings_seconds(struct settings *s, const char *help)
 {
-    return (struct args_option){
-        .name = "--seconds", .argument = "N", .kind = ARGS_COUNT, .target = &s->seconds, .max = 1e9, .help = help};
+    return (struct args_option){.name = "--seconds",
+                                .argument = "N",
+                                .kind = ARGS_COUNT,
+                                .target = &s->seconds,
+                                .max = 1e9,
+                                .help = help};
 }
 
 struct args_option settings_batch(uint64_t *target, double max, const char *help)
 {
-    return (struct args_option){
-        .name = "--batch", .argument = "N", .kind = ARGS_COUNT, .target = target, .min = 1, .max = max, .help = help};
+    return (struct args_option){.name = "--batch",
+                                .argument = "N",
+                                .kind = ARGS_COUNT,
+                                .target = target,
+                                .min = 1,
+                                .max = max,
+                                .help = help};
 }
 
 struct args_option settings_rate(double *target, const char *help)
 {
-    return (struct args_option){
-        .name = "--lr", .argument = "X", .kind = ARGS_REAL, .target = target, .max = 100, .help = help};
+    return (struct args_option){.name = "--lr",
+                                .argument = "X",
+                                .kind = ARGS_REAL,
+                                .target = target,
+                                .max = 100,
+                                .help = help};
 }
 
 bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
@@ -135,8 +153,8 @@ const char *settings_sampling_name(int sampling)
     return samplings[sampling];
 }
 
-void settings_open_crew(const struct settings *s, struct crew *crew, const struct locus_table *tables,
-                        size_t table_count, uint64_t digest)
+void settings_open_crew(const struct settings *s, struct crew *crew,
+                        const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
                         (double)s->workers, s->sampling,           (double)s->seconds};
@@ -155,8 +173,8 @@ void settings_show_crew(const struct settings *s, const struct crew *crew, bool 
     if (s->is_baseline) {
         printf("baseline: plain arrays, %u thread%s\n", crew->workers, plural);
     } else {
-        printf("%d node%s of %u worker%s, %s", crew->size, crew->size == 1 ? "" : "s", crew->workers, plural,
-               techniques[s->technique]);
+        printf("%d node%s of %u worker%s, %s", crew->size, crew->size == 1 ? "" : "s",
+               crew->workers, plural, techniques[s->technique]);
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

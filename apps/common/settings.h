@@ -1,8 +1,8 @@
 /*
  * settings.h - the options that all training programs have, and the crew that they ask for.
  *
- * Some have a place of their own among a program's options, or words and a range of its own: those are made one by one,
- * for the program to put into its table.
+ * Some have a place of their own among a program's options, or words and a range of its own: those
+ * are made one by one, for the program to put into its table.
  *
  * Callers   main(), before args_parse() and after; workers read
  * Memory    texts belong to argv
@@ -45,8 +45,8 @@ const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
 /* `digest` is of the data and of the program's own options: what must be equal on all nodes. */
-void settings_open_crew(const struct settings *, struct crew *, const struct locus_table *tables, size_t table_count,
-                        uint64_t digest);
+void settings_open_crew(const struct settings *, struct crew *, const struct locus_table *tables,
+                        size_t table_count, uint64_t digest);
 /* A line for people: nodes, workers and technique, or that it is the baseline. */
 void settings_show_crew(const struct settings *, const struct crew *, bool has_samples);
 

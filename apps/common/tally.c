@@ -47,7 +47,8 @@ struct locus_stats tally_take(struct crew_member *m)
 
 double tally_local_share(const struct locus_stats *s)
 {
-    double local = (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
+    double local =
+        (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
     double all = local + (double)(s->pulled_remote + s->pushed_remote);
     return all > 0 ? local / all : 1;
 }
@@ -79,10 +80,11 @@ void tally_show(const struct locus_stats *s, const char *what, int nodes, bool j
         json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
         json_end(&j);
     } else if (nodes > 1) {
-        printf("%s: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64 " replicas, %.1f MB sent, "
+        printf("%s: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64
+               " replicas, %.1f MB sent, "
                "%" PRIu64 " messages\n",
-               what, 100 * tally_local_share(s), s->relocated_in, s->replicas_created, (double)s->bytes_sent * 1e-6,
-               s->messages_sent);
+               what, 100 * tally_local_share(s), s->relocated_in, s->replicas_created,
+               (double)s->bytes_sent * 1e-6, s->messages_sent);
         fflush(stdout);
     }
 }

@@ -1,5 +1,6 @@
 /*
- * tally.h - the counters of locus_stats, summed over all nodes, and how a program shows them at its end.
+ * tally.h - the counters of locus_stats, summed over all nodes, and how a program shows them at its
+ * end.
  *
  * Callers   tally_take(): every worker of every node, a collective; the rest: any thread, on rank 0
  * Memory    none
@@ -18,7 +19,8 @@ double tally_local_share(const struct locus_stats *);
 struct locus_stats tally_change(const struct locus_stats *before, const struct locus_stats *after);
 /* The sum has no staleness. */
 void tally_add(struct locus_stats *sum, const struct locus_stats *);
-/* {"event":"stats",...}, or a line for people, who see nothing of one node alone; it begins with `what`. */
+/* {"event":"stats",...}, or a line for people, who see nothing of one node alone; it begins with
+ * `what`. */
 void tally_show(const struct locus_stats *, const char *what, int nodes, bool json);
 
 #endif

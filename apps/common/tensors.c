@@ -11,7 +11,8 @@
 /* Readers want the tensors aligned. */
 enum { ALIGNMENT = 8 };
 
-static void append(char **text, size_t *length, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char **text, size_t *length, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void append(char **text, size_t *length, const char *format, ...)
 {
     va_list arguments, again;
@@ -59,16 +60,17 @@ void tensors_note_count(struct tensors *t, const char *name, uint64_t value)
     tensors_note(t, name, text);
 }
 
-void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows, uint64_t columns)
+void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows,
+                     uint64_t columns)
 {
     uint64_t bytes = rows * (columns ? columns : 1) * (type == TENSORS_F32 ? 4 : 1);
     append(&t->header, &t->header_length, ",");
     append_quoted(&t->header, &t->header_length, name);
-    append(&t->header, &t->header_length, ":{\"dtype\":\"%s\",\"shape\":[%" PRIu64, type == TENSORS_F32 ? "F32" : "U8",
-           rows);
+    append(&t->header, &t->header_length, ":{\"dtype\":\"%s\",\"shape\":[%" PRIu64,
+           type == TENSORS_F32 ? "F32" : "U8", rows);
     if (columns) append(&t->header, &t->header_length, ",%" PRIu64, columns);
-    append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", t->declared,
-           t->declared + bytes);
+    append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
+           t->declared, t->declared + bytes);
     t->declared += bytes;
 }
 
@@ -76,7 +78,8 @@ void tensors_begin(struct tensors *t)
 {
     char *text = NULL;
     size_t length = 0;
-    append(&text, &length, "{\"__metadata__\":{%s}%s}", t->notes ? t->notes : "", t->header ? t->header : "");
+    append(&text, &length, "{\"__metadata__\":{%s}%s}", t->notes ? t->notes : "",
+           t->header ? t->header : "");
     while (length % ALIGNMENT) append(&text, &length, " ");
     uint64_t size = length;
     saving_put(&t->saving, &size, sizeof size);
@@ -87,7 +90,8 @@ void tensors_begin(struct tensors *t)
 
 void tensors_write(struct tensors *t, const void *bytes, size_t count)
 {
-    if (!t->has_begun || t->written + count > t->declared) fail("%s: more tensors than declared", t->path);
+    if (!t->has_begun || t->written + count > t->declared)
+        fail("%s: more tensors than declared", t->path);
     saving_put(&t->saving, bytes, count);
     t->written += count;
 }

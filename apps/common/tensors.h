@@ -1,12 +1,14 @@
 /*
- * tensors.h - writes a model as a safetensors file: 8 bytes of length, a JSON header that says what lies where, then the
- * tensors, one after the other. Names of rows are a tensor of bytes: one name a line.
+ * tensors.h - writes a model as a safetensors file: 8 bytes of length, a JSON header that says what
+ * lies where, then the tensors, one after the other. Names of rows are a tensor of bytes: one name
+ * a line.
  *
  *     tensors_open(&t, "model.safetensors");
  *     tensors_note(&t, "model", "complex");
  *     tensors_declare(&t, "entities", TENSORS_F32, rows, columns);
  *     tensors_begin(&t);
- *     tensors_write(&t, values, bytes);      all tensors' bytes in the order of their declaration, in portions
+ *     tensors_write(&t, values, bytes);      all tensors' bytes in the order of their declaration,
+ *                                            in portions
  *     tensors_close(&t);
  *
  * The file appears under its name when it is complete (saving.h).
@@ -41,7 +43,8 @@ void tensors_open(struct tensors *, const char *path);
 void tensors_note(struct tensors *, const char *name, const char *value);
 void tensors_note_count(struct tensors *, const char *name, uint64_t value);
 /* columns 0: a vector of `rows`. */
-void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows, uint64_t columns);
+void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows,
+                     uint64_t columns);
 void tensors_begin(struct tensors *);
 void tensors_write(struct tensors *, const void *bytes, size_t count);
 /* All names, one a line: text_length bytes. */

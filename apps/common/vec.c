@@ -7,8 +7,9 @@ extern const struct vec vec_32, vec_64;
 
 const struct vec *vec_best(void)
 {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("fma"))
         return &vec_64;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &vec_32;
     return &vec_16;

@@ -1,10 +1,10 @@
 /*
- * vec.h - the arithmetic of the training programs, compiled for several widths of vectors; the widest that this processor
- * has is chosen when the program runs.
+ * vec.h - the arithmetic of the training programs, compiled for several widths of vectors; the
+ * widest that this processor has is chosen when the program runs.
  *
- * Vectors need no alignment. Complex vectors of n floats hold n/2 real parts, then n/2 imaginary parts. A row of a table is
- * `n` parameters, then `n` sums of squared gradients (AdaGrad; Duchi et al., 2011). Results differ in the last bits
- * between widths; each width is deterministic.
+ * Vectors need no alignment. Complex vectors of n floats hold n/2 real parts, then n/2 imaginary
+ * parts. A row of a table is `n` parameters, then `n` sums of squared gradients (AdaGrad; Duchi et
+ * al., 2011). Results differ in the last bits between widths; each width is deterministic.
  *
  * Callers   any thread
  * Memory    the caller's; arrays of one call do not overlap, unless said otherwise
@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How an AdaGrad step regularizes: the gradient grows by weight * 3 |x| x, the one of the cubed norm |x|^3 (N3; Lacroix et
- * al., 2018). */
+/* How an AdaGrad step regularizes: the gradient grows by weight * 3 |x| x, the one of the cubed
+ * norm |x|^3 (N3; Lacroix et al., 2018). */
 struct vec_step {
     float rate;     /* learning rate */
     float weight;   /* of the regularization */
@@ -54,25 +54,25 @@ struct vec {
     void (*adagrad)(float *row, const float *gradient, size_t n, struct vec_step);
     /* The same for the gradient scale * direction, without regularization. */
     void (*adagrad_scaled)(float *row, float scale, const float *direction, size_t n, float rate);
-    /* Two factors of one product: the gradient of each is error * the other, and regularization * itself. Of each, n
-     * parameters, whose sums of squares are `sums` floats behind. */
+    /* Two factors of one product: the gradient of each is error * the other, and regularization *
+     * itself. Of each, n parameters, whose sums of squares are `sums` floats behind. */
     void (*factors)(float *a, float *b, size_t n, size_t sums, struct vec_factors);
 
     /* x becomes exp(x - shift); returns the sum. */
     float (*exponentials)(float *x, size_t n, float shift);
     float (*maximum)(const float *x, size_t n); /* n is at least 1 */
     void (*scale)(float *x, float by, size_t n);
-    /* x becomes 1 / (1 + exp(-x)); returns the sum of log(1 + exp(x)) over the old x: the logistic loss of labels "false"
-     * and its gradient. */
+    /* x becomes 1 / (1 + exp(-x)); returns the sum of log(1 + exp(x)) over the old x: the logistic
+     * loss of labels "false" and its gradient. */
     float (*logistic)(float *x, size_t n);
 
     /* How many of x are greater than `than`; adds to *equal how many are equal. */
     size_t (*count_greater)(const float *x, size_t n, float than, size_t *equal);
 
-    /* c (m rows, c_row apart, `columns` wide) = or += a (m by k; elements at i * a_row + j * a_column) times a panel: k rows
-     * of panel_columns floats. For matrix.c. */
-    void (*panel)(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *panel, float *c,
-                  size_t c_row, size_t columns, int accumulate);
+    /* c (m rows, c_row apart, `columns` wide) = or += a (m by k; elements at i * a_row + j *
+     * a_column) times a panel: k rows of panel_columns floats. For matrix.c. */
+    void (*panel)(size_t m, size_t k, const float *a, size_t a_row, size_t a_column,
+                  const float *panel, float *c, size_t c_row, size_t columns, int accumulate);
     size_t panel_columns; /* at most VEC_PANEL_MAX */
 };
 

@@ -1,6 +1,7 @@
 /*
- * vec_body.h - the functions of vec.h for one width. Each vec_*.c defines VEC_TABLE, WIDE_BYTES and ROWS_AT_ONCE, and includes
- * this file; mk/config.mk gives each the flags of its width, -O3 and -ffast-math: loops of plain C become vectors.
+ * vec_body.h - the functions of vec.h for one width. Each vec_*.c defines VEC_TABLE, WIDE_BYTES and
+ * ROWS_AT_ONCE, and includes this file; mk/config.mk gives each the flags of its width, -O3 and
+ * -ffast-math: loops of plain C become vectors.
  *
  * Callers   vec_16.c, vec_32.c, vec_64.c
  * Memory    none
@@ -49,7 +50,8 @@ static void difference(float *restrict to, const float *restrict after, size_t n
     for (size_t i = 0; i < n; i++) to[i] = after[i] - to[i];
 }
 
-static void add_difference(float *restrict to, const float *restrict after, const float *restrict before, size_t n)
+static void add_difference(float *restrict to, const float *restrict after,
+                           const float *restrict before, size_t n)
 {
     for (size_t i = 0; i < n; i++) to[i] += after[i] - before[i];
 }
@@ -63,7 +65,8 @@ static void multiply(float *restrict to, const float *restrict a, const float *r
     }
 }
 
-static void multiply_conjugate(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+static void multiply_conjugate(float *restrict to, const float *restrict a, const float *restrict b,
+                               size_t n)
 {
     size_t half = n / 2;
     for (size_t i = 0; i < half; i++) {
@@ -72,7 +75,8 @@ static void multiply_conjugate(float *restrict to, const float *restrict a, cons
     }
 }
 
-static void multiply_add(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+static void multiply_add(float *restrict to, const float *restrict a, const float *restrict b,
+                         size_t n)
 {
     size_t half = n / 2;
     for (size_t i = 0; i < half; i++) {
@@ -81,7 +85,8 @@ static void multiply_add(float *restrict to, const float *restrict a, const floa
     }
 }
 
-static void multiply_conjugate_add(float *restrict to, const float *restrict a, const float *restrict b, size_t n)
+static void multiply_conjugate_add(float *restrict to, const float *restrict a,
+                                   const float *restrict b, size_t n)
 {
     size_t half = n / 2;
     for (size_t i = 0; i < half; i++) {
@@ -103,28 +108,34 @@ static inline float regularized(float gradient, float x, float weight3)
     return gradient + weight3 * fabsf(x) * x;
 }
 
-static inline void step_of(float *restrict row, float *restrict sums, size_t i, float gradient, float rate)
+static inline void step_of(float *restrict row, float *restrict sums, size_t i, float gradient,
+                           float rate)
 {
     row[i] += change_of(gradient, sums[i], rate);
     sums[i] += gradient * gradient;
 }
 
-static void adagrad_scaled(float *restrict row, float scale, const float *restrict direction, size_t n, float rate)
+static void adagrad_scaled(float *restrict row, float scale, const float *restrict direction,
+                           size_t n, float rate)
 {
     float *restrict sums = row + n;
     for (size_t i = 0; i < n; i++) step_of(row, sums, i, scale * direction[i], rate);
 }
 
-static void adagrad_real(float *restrict row, const float *restrict gradient, size_t n, float rate, float weight3)
+static void adagrad_real(float *restrict row, const float *restrict gradient, size_t n, float rate,
+                         float weight3)
 {
     float *restrict sums = row + n;
-    for (size_t i = 0; i < n; i++) step_of(row, sums, i, regularized(gradient[i], row[i], weight3), rate);
+    for (size_t i = 0; i < n; i++)
+        step_of(row, sums, i, regularized(gradient[i], row[i], weight3), rate);
 }
 
-static void adagrad_complex(float *restrict row, const float *restrict gradient, size_t n, float rate, float weight3)
+static void adagrad_complex(float *restrict row, const float *restrict gradient, size_t n,
+                            float rate, float weight3)
 {
     size_t half = n / 2;
-    float *restrict imaginary = row + half, *restrict sums = row + n, *restrict imaginary_sums = row + n + half;
+    float *restrict imaginary = row + half, *restrict sums = row + n,
+                    *restrict imaginary_sums = row + n + half;
     for (size_t i = 0; i < half; i++) {
         float re = row[i], im = imaginary[i];
         float factor = weight3 * sqrtf(re * re + im * im);
@@ -144,7 +155,8 @@ static void adagrad(float *row, const float *gradient, size_t n, struct vec_step
     }
 }
 
-static void factors(float *restrict a, float *restrict b, size_t n, size_t sums, struct vec_factors f)
+static void factors(float *restrict a, float *restrict b, size_t n, size_t sums,
+                    struct vec_factors f)
 {
     float *restrict a_sums = a + sums, *restrict b_sums = b + sums;
     for (size_t i = 0; i < n; i++) {
@@ -159,7 +171,8 @@ static void factors(float *restrict a, float *restrict b, size_t n, size_t sums,
 
 /* ---- losses ---- */
 
-/* exp, to about 2 units in the last place: 2^k times a polynomial of what is left, below half a power of two. */
+/* exp, to about 2 units in the last place: 2^k times a polynomial of what is left, below half a
+ * power of two. */
 static inline float exponential(float x)
 {
     x = x < -87.0f ? -87.0f : x;
@@ -201,8 +214,8 @@ static void scale(float *restrict x, float by, size_t n)
     for (size_t i = 0; i < n; i++) x[i] *= by;
 }
 
-/* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)): each of the factors is at most 2, so a product of a hundred still is a
- * float, and one logarithm serves them all. */
+/* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)): each of the factors is at most 2, so a product
+ * of a hundred still is a float, and one logarithm serves them all. */
 static float logistic_part(float *restrict x, size_t n)
 {
     float product = 1, sum = 0;
@@ -240,8 +253,9 @@ typedef float wide __attribute__((vector_size(WIDE_BYTES), aligned(4), may_alias
 enum { WIDE = WIDE_BYTES / sizeof(float), PANEL = 2 * WIDE };
 
 /* m is a constant where this is called: the sums stay in registers. */
-static inline __attribute__((always_inline)) void panel_rows(size_t m, size_t k, const float *a, size_t a_row,
-                                                             size_t a_column, const float *b, float *c, size_t c_row,
+static inline __attribute__((always_inline)) void panel_rows(size_t m, size_t k, const float *a,
+                                                             size_t a_row, size_t a_column,
+                                                             const float *b, float *c, size_t c_row,
                                                              int accumulate)
 {
     wide left[ROWS_AT_ONCE], right[ROWS_AT_ONCE];
@@ -268,8 +282,8 @@ static inline __attribute__((always_inline)) void panel_rows(size_t m, size_t k,
     }
 }
 
-static void panel_block(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
-                        size_t c_row, int accumulate)
+static void panel_block(size_t m, size_t k, const float *a, size_t a_row, size_t a_column,
+                        const float *b, float *c, size_t c_row, int accumulate)
 {
 #define PANEL_CASE(M) \
     case M: panel_rows(M, k, a, a_row, a_column, b, c, c_row, accumulate); break;
@@ -294,8 +308,8 @@ static void panel_block(size_t m, size_t k, const float *a, size_t a_row, size_t
 }
 
 /* The last panel is narrower than it is computed. */
-static void panel_narrow(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
-                         size_t c_row, size_t columns, int accumulate)
+static void panel_narrow(size_t m, size_t k, const float *a, size_t a_row, size_t a_column,
+                         const float *b, float *c, size_t c_row, size_t columns, int accumulate)
 {
     float whole[ROWS_AT_ONCE * PANEL];
     panel_block(m, k, a, a_row, a_column, b, whole, PANEL, 0);
@@ -305,15 +319,17 @@ static void panel_narrow(size_t m, size_t k, const float *a, size_t a_row, size_
     }
 }
 
-static void panel(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b, float *c,
-                  size_t c_row, size_t columns, int accumulate)
+static void panel(size_t m, size_t k, const float *a, size_t a_row, size_t a_column, const float *b,
+                  float *c, size_t c_row, size_t columns, int accumulate)
 {
     for (size_t i = 0; i < m; i += ROWS_AT_ONCE) {
         size_t rows = m - i < ROWS_AT_ONCE ? m - i : ROWS_AT_ONCE;
         if (columns == PANEL) {
-            panel_block(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row, accumulate);
+            panel_block(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row,
+                        accumulate);
         } else {
-            panel_narrow(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row, columns, accumulate);
+            panel_narrow(rows, k, a + i * a_row, a_row, a_column, b, c + i * c_row, c_row, columns,
+                         accumulate);
         }
     }
 }

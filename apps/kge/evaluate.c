@@ -15,7 +15,8 @@ enum {
     PULL_FLOATS = 1 << 18, /* of relations, about */
 };
 
-_Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PULL_ROWS % VEC_PANEL_MAX == 0, "blocks begin where panels do");
+_Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PULL_ROWS % VEC_PANEL_MAX == 0,
+               "blocks begin where panels do");
 
 void evaluation_init(struct evaluation *e, const struct task *t)
 {
@@ -34,22 +35,24 @@ void evaluation_fini(struct evaluation *e)
 
 /* ---- the model's rows ---- */
 
-static void store_entities(struct evaluation *e, uint32_t first, size_t count, const float *rows, size_t stride)
+static void store_entities(struct evaluation *e, uint32_t first, size_t count, const float *rows,
+                           size_t stride)
 {
     const float *starts[PULL_ROWS];
     for (size_t i = 0; i < count; i++) starts[i] = rows + i * stride;
     matrix_pack_turned_part(e->entities, starts, e->task->model.dim, first, count);
 }
 
-static void store_relations(struct evaluation *e, uint32_t first, size_t count, const float *rows, size_t stride)
+static void store_relations(struct evaluation *e, uint32_t first, size_t count, const float *rows,
+                            size_t stride)
 {
     size_t floats = model_relation_floats(&e->task->model);
     for (size_t i = 0; i < count; i++)
         memcpy(e->relations + (first + i) * floats, rows + i * stride, floats * sizeof(float));
 }
 
-void evaluation_fill(struct evaluation *e, const float *entities, size_t entity_stride, const float *relations,
-                     size_t relation_stride)
+void evaluation_fill(struct evaluation *e, const float *entities, size_t entity_stride,
+                     const float *relations, size_t relation_stride)
 {
     uint32_t all = e->task->model.entities;
     for (uint32_t first = 0; first < all; first += PULL_ROWS) {
@@ -72,12 +75,14 @@ static void keep_relations(void *evaluation, uint64_t row, size_t count, const f
 }
 
 /* Rows of one table, `block` at a time; this worker takes its part of the node's blocks. */
-static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block, rows_use_block *keep)
+static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block,
+                       rows_use_block *keep)
 {
     const struct crew_table *t = &m->crew->tables[table];
     uint64_t first, end;
     crew_share((t->rows + block - 1) / block, m->index, m->crew->workers, &first, &end);
-    rows_visit_blocks(m, table, first * block, end * block < t->rows ? end * block : t->rows, block, keep, e);
+    rows_visit_blocks(m, table, first * block, end * block < t->rows ? end * block : t->rows, block,
+                      keep, e);
 }
 
 static void pull_model(struct evaluation *e, struct crew_member *m)
@@ -102,14 +107,15 @@ struct question {
 static float score_of(const struct evaluation *e, const float *query, uint32_t entity)
 {
     float scores[VEC_PANEL_MAX];
-    size_t dim = e->task->model.dim, first = entity - entity % VEC_PANEL_MAX, left = e->task->model.entities - first;
+    size_t dim = e->task->model.dim, first = entity - entity % VEC_PANEL_MAX,
+           left = e->task->model.entities - first;
     matrix_multiply_part(scores, VEC_PANEL_MAX, query, dim, 1, e->entities, 1, first,
                          left < VEC_PANEL_MAX ? left : VEC_PANEL_MAX, dim, 0);
     return scores[entity - first];
 }
 
-static void prepare(const struct evaluation *e, struct question *q, float *query, float *given, struct fact fact,
-                    enum model_side side)
+static void prepare(const struct evaluation *e, struct question *q, float *query, float *given,
+                    struct fact fact, enum model_side side)
 {
     const struct model *m = &e->task->model;
     *q = (struct question){.side = side,
@@ -120,24 +126,28 @@ static void prepare(const struct evaluation *e, struct question *q, float *query
     size_t row = model_relation_row(m, side, fact.relation);
     model_query(m, side, query, given, e->relations + row * model_relation_floats(m));
     q->score = score_of(e, query, q->answer);
-    q->known = filter_answers(&e->task->filter, side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS, q->given,
+    q->known = filter_answers(&e->task->filter,
+                              side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS, q->given,
                               q->relation, &q->known_count);
 }
 
-/* Counts a chunk of entities, and takes the known answers in it out again, the true one among them. */
+/* Counts a chunk of entities, and takes the known answers in it out again, the true one among
+ * them. */
 static void count_chunk(struct question *q, const float *scores, uint32_t first, size_t count)
 {
     size_t equal = 0;
     q->greater += vec_best()->count_greater(scores, count, q->score, &equal);
     q->equal += equal;
-    for (; q->known_at < q->known_count && q->known[q->known_at].object < first + count; q->known_at++) {
+    for (; q->known_at < q->known_count && q->known[q->known_at].object < first + count;
+         q->known_at++) {
         float score = scores[q->known[q->known_at].object - first];
         q->greater -= score > q->score;
         q->equal -= score == q->score;
     }
 }
 
-static void add_rank(const struct evaluation *e, const struct question *q, struct quality_sums *sums)
+static void add_rank(const struct evaluation *e, const struct question *q,
+                     struct quality_sums *sums)
 {
     double rank = 1 + (double)q->greater + (double)q->equal / 2;
     if (!isfinite(q->score)) rank = e->task->model.entities;
@@ -148,8 +158,9 @@ static void add_rank(const struct evaluation *e, const struct question *q, struc
     sums->questions++;
 }
 
-static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count, struct question *questions,
-                       float *queries, float *scores, struct quality_sums *sums)
+static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count,
+                       struct question *questions, float *queries, float *scores,
+                       struct quality_sums *sums)
 {
     size_t dim = e->task->model.dim, n = 0;
     uint32_t all = e->task->model.entities;
@@ -174,7 +185,8 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
     float *scores = take_memory((size_t)QUESTIONS * CHUNK, sizeof *scores);
     const size_t block = QUESTIONS / MODEL_SIDES;
     for (size_t at = first; at < end; at += block)
-        rank_block(e, facts + at, end - at < block ? end - at : block, questions, queries, scores, sums);
+        rank_block(e, facts + at, end - at < block ? end - at : block, questions, queries, scores,
+                   sums);
     free(questions);
     free(queries);
     free(scores);

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead, about: the papers'
- * "arbitrary large" 1000 (AdaPM, Appendix C); and batches at least. (Four times as far, with four nodes on two cores: rows wanted
- * again a moment later stay replicas, which get older than those that are brought anew. 1.2 times as fast with one fact a step, and
- * less is learned from each; as much in the same time.) */
+/* Facts a portion, about: small batches are handed over together. Facts that the loader is ahead,
+ * about: the papers' "arbitrary large" 1000 (AdaPM, Appendix C); and batches at least. (Four times
+ * as far, with four nodes on two cores: rows wanted again a moment later stay replicas, which get
+ * older than those that are brought anew. 1.2 times as fast with one fact a step, and less is
+ * learned from each; as much in the same time.) */
 enum { PORTION_FACTS = 64, AHEAD_FACTS = 2048, AHEAD_BATCHES = 16 };
 
 struct portion {
@@ -18,7 +19,8 @@ struct portion {
 
 size_t feed_relations_max(const struct task *t)
 {
-    size_t rows = model_relation_rows(&t->model), asked = t->options.batch * (t->model.is_reciprocal ? 2 : 1);
+    size_t rows = model_relation_rows(&t->model),
+           asked = t->options.batch * (t->model.is_reciprocal ? 2 : 1);
     return asked < rows ? asked : rows;
 }
 
@@ -59,7 +61,8 @@ static uint32_t use_entity(struct feed *f, struct batch *b, uint32_t entity)
     return place;
 }
 
-static uint32_t use_relation(struct feed *f, struct batch *b, enum model_side side, uint32_t relation)
+static uint32_t use_relation(struct feed *f, struct batch *b, enum model_side side,
+                             uint32_t relation)
 {
     uint32_t row = model_relation_row(&f->task->model, side, relation);
     uint32_t place = place_of(f, b, task_relation_key(f->task, row));
@@ -71,10 +74,12 @@ static uint32_t use_relation(struct feed *f, struct batch *b, enum model_side si
 static void draw_negatives(struct feed *f, struct batch *b)
 {
     for (uint32_t i = 0; i < b->negatives; i++)
-        b->negative_keys[i] = task_entity_key((uint32_t)rng_below(&f->rng, f->task->model.entities));
+        b->negative_keys[i] =
+            task_entity_key((uint32_t)rng_below(&f->rng, f->task->model.entities));
 }
 
-/* One intent for a portion: of the 64 facts of small batches, all are wanted for the moment that the 64 take. */
+/* One intent for a portion: of the 64 facts of small batches, all are wanted for the moment that
+ * the 64 take. */
 static void announce(struct feed *f, locus_loader *loader, const struct portion *p)
 {
     locus_clock end = (locus_clock)f->batches, start = end - (locus_clock)p->count;
@@ -87,7 +92,8 @@ static void announce(struct feed *f, locus_loader *loader, const struct portion 
     must(locus_loader_intent(loader, f->announced, count, start, end, LOCUS_READ_WRITE), "intent");
 }
 
-/* One sample for a portion, which its batches pull one after the other: cheaper for small batches than one each. */
+/* One sample for a portion, which its batches pull one after the other: cheaper for small batches
+ * than one each. */
 static void prepare_sample(struct feed *f, locus_loader *loader, struct portion *p)
 {
     locus_clock end = (locus_clock)f->batches, start = end - (locus_clock)p->count;
@@ -117,7 +123,8 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
     }
     for (uint32_t i = 0; i < b->facts; i++) {
         for (int side = 0; side < MODEL_SIDES; side++)
-            b->relation[side][i] = use_relation(f, b, (enum model_side)side, facts[order[i]].relation);
+            b->relation[side][i] =
+                use_relation(f, b, (enum model_side)side, facts[order[i]].relation);
     }
     if (!loader) draw_negatives(f, b);
     f->at += b->facts;
@@ -151,10 +158,12 @@ static void batch_init(struct batch *b, const struct task *t, bool draws_negativ
     size_t facts = t->options.batch, keys = feed_keys_max(t);
     b->subject = take_memory(facts, sizeof *b->subject);
     b->object = take_memory(facts, sizeof *b->object);
-    for (int side = 0; side < MODEL_SIDES; side++) b->relation[side] = take_memory(facts, sizeof(uint32_t));
+    for (int side = 0; side < MODEL_SIDES; side++)
+        b->relation[side] = take_memory(facts, sizeof(uint32_t));
     b->uses = take_memory(keys, sizeof *b->uses);
     b->keys = take_memory(keys, sizeof *b->keys);
-    if (draws_negatives) b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
+    if (draws_negatives)
+        b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
 }
 
 static void batch_fini(struct batch *b)
@@ -179,8 +188,9 @@ static int by_subject(const void *a, const void *b)
     return (x->fact > y->fact) - (x->fact < y->fact);
 }
 
-/* The facts of a subject go to one worker, but for those at the borders: its row need not move between nodes, which is half
- * of what the positive facts take. The same order on all nodes: each takes another part of it. */
+/* The facts of a subject go to one worker, but for those at the borders: its row need not move
+ * between nodes, which is half of what the positive facts take. The same order on all nodes: each
+ * takes another part of it. */
 static void take_share(struct feed *f, const struct crew_member *m)
 {
     const struct task *t = f->task;
@@ -188,7 +198,8 @@ static void take_share(struct feed *f, const struct crew_member *m)
     size_t total = t->graph.splits[GRAPH_TRAIN].count;
     uint64_t first, end, salt = rng_mix(t->options.common.seed);
     struct turn *all = take_memory(total, sizeof *all);
-    for (size_t i = 0; i < total; i++) all[i] = (struct turn){rng_mix(salt ^ facts[i].subject), (uint32_t)i};
+    for (size_t i = 0; i < total; i++)
+        all[i] = (struct turn){rng_mix(salt ^ facts[i].subject), (uint32_t)i};
     qsort(all, total, sizeof *all, by_subject);
     crew_share(total, m->place, m->total, &first, &end);
     f->count = (size_t)(end - first);

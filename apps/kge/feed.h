@@ -1,9 +1,9 @@
 /*
- * feed.h - batches of a worker's facts, in a new random order each epoch, prepared ahead by its loader (feeder.h), which signals
- * intent for their rows and has their negative samples prepared.
+ * feed.h - batches of a worker's facts, in a new random order each epoch, prepared ahead by its
+ * loader (feeder.h), which signals intent for their rows and has their negative samples prepared.
  *
- * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so that small ones are handed
- * over together; the last of an epoch may be shorter.
+ * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so
+ * that small ones are handed over together; the last of an epoch may be shorter.
  *
  * Callers   one worker's thread; the filling runs on its loader's
  * Memory    the portions
@@ -18,15 +18,17 @@
 #include "rng.h"
 #include "task.h"
 
-/* The entities and relations of a batch come once each: facts refer to them by their places in `keys`. */
+/* The entities and relations of a batch come once each: facts refer to them by their places in
+ * `keys`. */
 struct batch {
     uint32_t facts, entities, relations, negatives;
-    uint32_t *subject, *object;      /* of each fact: place in keys */
-    uint32_t *relation[MODEL_SIDES]; /* place in keys of the row that a question for that side uses */
-    float *uses;                     /* of each key: how many questions regularize it */
-    locus_key *keys;                 /* entities, then relations */
-    locus_key *negative_keys;        /* without locus: drawn by the loader */
-    locus_sample sample;             /* with locus: the next `negatives` keys of it */
+    uint32_t *subject, *object; /* of each fact: place in keys */
+    /* place in keys of the row that a question for that side uses */
+    uint32_t *relation[MODEL_SIDES];
+    float *uses;              /* of each key: how many questions regularize it */
+    locus_key *keys;          /* entities, then relations */
+    locus_key *negative_keys; /* without locus: drawn by the loader */
+    locus_sample sample;      /* with locus: the next `negatives` keys of it */
     bool is_last_of_sample;
     bool is_last; /* of its epoch */
 };
@@ -47,7 +49,8 @@ struct feed {
 };
 
 void feed_open(struct feed *, const struct task *, struct crew_member *);
-/* Valid until the next call. NULL: all epochs are over. A worker without facts has no batches at all. */
+/* Valid until the next call. NULL: all epochs are over. A worker without facts has no batches at
+ * all. */
 const struct batch *feed_next(struct feed *);
 void feed_close(struct feed *);
 

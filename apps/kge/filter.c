@@ -33,7 +33,9 @@ void filter_init(struct filter *f, const struct graph *g)
         for (int split = 0; split < GRAPH_SPLITS; split++) {
             for (size_t i = 0; i < g->splits[split].count; i++) {
                 struct fact fact = g->splits[split].list[i];
-                *to++ = side == FILTER_OBJECTS ? fact : (struct fact){fact.object, fact.relation, fact.subject};
+                *to++ = side == FILTER_OBJECTS
+                            ? fact
+                            : (struct fact){fact.object, fact.relation, fact.subject};
             }
         }
         f->count = sort_and_unite(f->sorted[side], total);
@@ -61,8 +63,8 @@ static size_t lower_bound(const struct fact *facts, size_t count, struct fact wa
     return low;
 }
 
-const struct fact *filter_answers(const struct filter *f, enum filter_side side, uint32_t given, uint32_t relation,
-                                  size_t *count)
+const struct fact *filter_answers(const struct filter *f, enum filter_side side, uint32_t given,
+                                  uint32_t relation, size_t *count)
 {
     const struct fact *facts = f->sorted[side];
     size_t first = lower_bound(facts, f->count, (struct fact){given, relation, 0});

@@ -1,6 +1,7 @@
 /*
- * filter.h - which answers are known: for a query (subject, relation, ?) all objects of facts of any split, for (?, relation,
- * object) all subjects. A filtered ranking leaves known answers out (Bordes et al., 2013).
+ * filter.h - which answers are known: for a query (subject, relation, ?) all objects of facts of
+ * any split, for (?, relation, object) all subjects. A filtered ranking leaves known answers out
+ * (Bordes et al., 2013).
  *
  * Callers   main() builds it; any thread reads
  * Memory    16 bytes a fact
@@ -21,8 +22,9 @@ struct filter {
 
 void filter_init(struct filter *, const struct graph *);
 void filter_fini(struct filter *);
-/* The answers' facts: answers are their `object` members. Sets how many there are; an answer of several splits comes once. */
-const struct fact *filter_answers(const struct filter *, enum filter_side, uint32_t given, uint32_t relation,
-                                  size_t *count);
+/* The answers' facts: answers are their `object` members. Sets how many there are; an answer of
+ * several splits comes once. */
+const struct fact *filter_answers(const struct filter *, enum filter_side, uint32_t given,
+                                  uint32_t relation, size_t *count);
 
 #endif

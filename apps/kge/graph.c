@@ -48,10 +48,12 @@ static bool has_file(const char *folder, const char *file)
 }
 
 /* One that no training fact has could only be guessed. */
-static uint32_t trained_relation(const struct graph *g, const struct lines *l, const char *name, size_t length)
+static uint32_t trained_relation(const struct graph *g, const struct lines *l, const char *name,
+                                 size_t length)
 {
     uint32_t relation = names_find(&g->relations, name, length);
-    if (relation == NAMES_NONE) lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(length), name);
+    if (relation == NAMES_NONE)
+        lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(length), name);
     return relation;
 }
 
@@ -66,8 +68,10 @@ static struct fact parse_line(struct graph *g, const struct lines *l, enum graph
                    count < 3 ? "fewer than " : "more than ", lines_shown(l->length), l->text);
     for (int i = 0; i < 3; i++) {
         if (lengths[i] == 0) lines_fail(l, "the %s is empty", fields_are[i]);
-        if (lengths[i] > NAME_BYTES_MAX) lines_fail(l, "the %s has more than %d bytes", fields_are[i], NAME_BYTES_MAX);
-        if (memchr(fields[i], '\0', lengths[i])) lines_fail(l, "the %s has a zero byte in it", fields_are[i]);
+        if (lengths[i] > NAME_BYTES_MAX)
+            lines_fail(l, "the %s has more than %d bytes", fields_are[i], NAME_BYTES_MAX);
+        if (memchr(fields[i], '\0', lengths[i]))
+            lines_fail(l, "the %s has a zero byte in it", fields_are[i]);
     }
     return (struct fact){
         .subject = names_add(&g->entities, fields[0], lengths[0]),
@@ -85,7 +89,8 @@ static void load_split(struct graph *g, const char *folder, enum graph_split spl
     lines_open(&l, path);
     while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l, split));
     lines_close(&l);
-    if (g->splits[split].count == 0) fail("%s is empty: it must have lines of subject TAB relation TAB object", path);
+    if (g->splits[split].count == 0)
+        fail("%s is empty: it must have lines of subject TAB relation TAB object", path);
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)
@@ -98,7 +103,8 @@ void graph_load(struct graph *g, const char *path, uint64_t seed)
     if (!S_ISDIR(about.st_mode))
         fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
     if (has_file(path, "train.txt")) {
-        for (int split = 0; split < GRAPH_SPLITS; split++) load_split(g, path, (enum graph_split)split);
+        for (int split = 0; split < GRAPH_SPLITS; split++)
+            load_split(g, path, (enum graph_split)split);
     } else if (has_file(path, "data.noun")) {
         wordnet_load(g, path, seed);
     } else {
@@ -129,6 +135,7 @@ uint64_t graph_digest(const struct graph *g)
     uint64_t digest = digest_add(DIGEST_FIRST, g->entities.text, g->entities.text_length);
     digest = digest_add(digest, g->relations.text, g->relations.text_length);
     for (int split = 0; split < GRAPH_SPLITS; split++)
-        digest = digest_add(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));
+        digest =
+            digest_add(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));
     return digest;
 }

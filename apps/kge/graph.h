@@ -1,9 +1,10 @@
 /*
  * graph.h - a knowledge graph: facts of the kind (subject, relation, object), in three splits.
  *
- * It is read from a folder with train.txt, valid.txt and test.txt (subject TAB relation TAB object, names or numbers, LF or
- * CR LF), or from WordNet's own database files (wordnet.h). Entities and relations are numbered in the order in which the
- * splits name them, so every node that reads the same data numbers alike.
+ * It is read from a folder with train.txt, valid.txt and test.txt (subject TAB relation TAB object,
+ * names or numbers, LF or CR LF), or from WordNet's own database files (wordnet.h). Entities and
+ * relations are numbered in the order in which the splits name them, so every node that reads the
+ * same data numbers alike.
  *
  * Callers   main(), once; afterwards any thread reads
  * Memory    the graph's
@@ -39,7 +40,8 @@ void graph_fini(struct graph *);
 void facts_add(struct facts *, struct fact);
 const char *graph_split_name(enum graph_split);
 
-/* The files that graph_load() reads, one after the other; false: there are no more. `path` has room for PATH_MAX. */
+/* The files that graph_load() reads, one after the other; false: there are no more. `path` has room
+ * for PATH_MAX. */
 bool graph_file(const char *folder, unsigned i, char *path);
 /* Of the names and facts: equal graphs have equal ones. */
 uint64_t graph_digest(const struct graph *);

@@ -12,7 +12,8 @@ static float logistic(float true_score, float *true_derivative, float *sampled, 
     return loss + log1pf(e) + (true_score < 0 ? -true_score : 0);
 }
 
-static float softmax(float true_score, float *true_derivative, float *sampled, size_t n, float weight)
+static float softmax(float true_score, float *true_derivative, float *sampled, size_t n,
+                     float weight)
 {
     const struct vec *v = vec_best();
     float most = n > 0 ? v->maximum(sampled, n) : true_score;
@@ -23,7 +24,8 @@ static float softmax(float true_score, float *true_derivative, float *sampled, s
     return most + logf(own + others) - true_score;
 }
 
-float loss_of(enum loss_kind kind, float true_score, float *true_derivative, float *sampled, size_t n, float weight)
+float loss_of(enum loss_kind kind, float true_score, float *true_derivative, float *sampled,
+              size_t n, float weight)
 {
     return kind == LOSS_SOFTMAX ? softmax(true_score, true_derivative, sampled, n, weight)
                                 : logistic(true_score, true_derivative, sampled, n);

@@ -1,9 +1,9 @@
 /*
- * kge - trains embeddings of a knowledge graph on a cluster: ComplEx and RESCAL, SGD with AdaGrad and negative sampling, as in
- * the papers' experiments (AdaPM, Appendix C).
+ * kge - trains embeddings of a knowledge graph on a cluster: ComplEx and RESCAL, SGD with AdaGrad
+ * and negative sampling, as in the papers' experiments (AdaPM, Appendix C).
  *
- * Read task.h first (what all share), then train.c (the loop), step.c (a training step), feed.c (what the loader does) and
- * evaluate.c.
+ * Read task.h first (what all share), then train.c (the loop), step.c (a training step), feed.c
+ * (what the loader does) and evaluate.c.
  */
 #include "digest.h"
 #include "fail.h"
@@ -31,8 +31,16 @@ static void load(struct task *t)
 static uint64_t digest(const struct task *t)
 {
     const struct options *o = &t->options;
-    double numbers[] = {o->model, (double)o->dim, (double)o->negatives, (double)o->batch,    o->rate, o->regularization,
-                        o->init,  o->loss,        o->is_reciprocal,     o->has_own_negatives};
+    double numbers[] = {o->model,
+                        (double)o->dim,
+                        (double)o->negatives,
+                        (double)o->batch,
+                        o->rate,
+                        o->regularization,
+                        o->init,
+                        o->loss,
+                        o->is_reciprocal,
+                        o->has_own_negatives};
     return digest_add(graph_digest(&t->graph), numbers, sizeof numbers);
 }
 
@@ -52,10 +60,12 @@ static void open_crew(struct crew *crew, const struct task *t)
 static void open_distribution(struct task *t, const struct crew *crew)
 {
     if (!crew->node) return;
-    must(locus_distribution_uniform(crew->node, 0, t->model.entities, (enum locus_conformity)t->options.common.sampling,
-                                    0, &t->distribution),
+    must(locus_distribution_uniform(crew->node, 0, t->model.entities,
+                                    (enum locus_conformity)t->options.common.sampling, 0,
+                                    &t->distribution),
          "registering the negative samples");
-    must(locus_distribution_seed(t->distribution, t->options.common.seed), "seeding the negative samples");
+    must(locus_distribution_seed(t->distribution, t->options.common.seed),
+         "seeding the negative samples");
 }
 
 enum { FILES_MAX = 8 }; /* of WordNet's */
@@ -65,7 +75,8 @@ static void check_files(const struct options *o)
     static char paths[FILES_MAX][PATH_MAX];
     const char *outputs[] = {o->common.out, o->chart}, *inputs[FILES_MAX];
     unsigned count = 0;
-    for (; count < FILES_MAX && graph_file(o->common.data, count, paths[count]); count++) inputs[count] = paths[count];
+    for (; count < FILES_MAX && graph_file(o->common.data, count, paths[count]); count++)
+        inputs[count] = paths[count];
     saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, count);
 }
 

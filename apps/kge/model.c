@@ -29,10 +29,12 @@ static void add_outer(float *matrix, const float *x, const float *y, size_t dim)
     for (size_t i = 0; i < dim; i++) v->add_scaled(matrix + i * dim, x[i], y, dim);
 }
 
-void model_query(const struct model *m, enum model_side side, float *query, const float *given, const float *relation)
+void model_query(const struct model *m, enum model_side side, float *query, const float *given,
+                 const float *relation)
 {
     if (m->kind == MODEL_COMPLEX) {
-        (is_inverse(m, side) ? vec_best()->multiply_conjugate : vec_best()->multiply)(query, relation, given, m->dim);
+        (is_inverse(m, side) ? vec_best()->multiply_conjugate
+                             : vec_best()->multiply)(query, relation, given, m->dim);
         return;
     }
     memset(query, 0, m->dim * sizeof *query);
@@ -40,12 +42,13 @@ void model_query(const struct model *m, enum model_side side, float *query, cons
 }
 
 /*
- * ComplEx: multiplying by a has the adjoint of multiplying by conj(a), so for q = r g: dg = conj(r) dq, dr = conj(g) dq.
- * For q = conj(r) g: dg = r dq, dr = conj(dq) g.
+ * ComplEx: multiplying by a has the adjoint of multiplying by conj(a), so for q = r g: dg = conj(r)
+ * dq, dr = conj(g) dq. For q = conj(r) g: dg = r dq, dr = conj(dq) g.
  * RESCAL: for q = R' g: dg = R dq, dR = g dq'. For q = R g: dg = R' dq, dR = dq g'.
  */
-void model_back(const struct model *m, enum model_side side, const float *query_gradient, const float *given,
-                const float *relation, float *given_gradient, float *relation_gradient)
+void model_back(const struct model *m, enum model_side side, const float *query_gradient,
+                const float *given, const float *relation, float *given_gradient,
+                float *relation_gradient)
 {
     const struct vec *v = vec_best();
     if (m->kind == MODEL_COMPLEX && !is_inverse(m, side)) {

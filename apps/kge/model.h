@@ -1,17 +1,19 @@
 /*
- * model.h - the scoring functions: ComplEx (Trouillon et al., 2016) and RESCAL (Nickel et al., 2011).
+ * model.h - the scoring functions: ComplEx (Trouillon et al., 2016) and RESCAL (Nickel et al.,
+ * 2011).
  *
- * Both scores are linear in the answer: with what is given (an entity and a relation) made into a query vector, the score
- * of an answer is its dot product with the query. So all candidates of many queries are scored by one matrix product.
+ * Both scores are linear in the answer: with what is given (an entity and a relation) made into a
+ * query vector, the score of an answer is its dot product with the query. So all candidates of many
+ * queries are scored by one matrix product.
  *
  *     ComplEx   re<s, r, conj o>    asked for objects: q = s r          for subjects: q = conj(r) o
  *     RESCAL    s' R o              asked for objects: q = R' s         for subjects: q = R o
  *
- * With reciprocal relations (Lacroix et al., 2018) each relation has a second row, and a question for subjects is one for objects of
- * the second: q as in the first column.
+ * With reciprocal relations (Lacroix et al., 2018) each relation has a second row, and a question
+ * for subjects is one for objects of the second: q as in the first column.
  *
- * A row of an entity is `dim` parameters and as many sums of squares (AdaGrad); one of a relation model_relation_floats()
- * of each.
+ * A row of an entity is `dim` parameters and as many sums of squares (AdaGrad); one of a relation
+ * model_relation_floats() of each.
  *
  * Callers   any thread
  * Memory    the caller's
@@ -47,15 +49,18 @@ static inline uint32_t model_relation_rows(const struct model *m)
 }
 
 /* The row of relations that a question for that side uses. */
-static inline uint32_t model_relation_row(const struct model *m, enum model_side side, uint32_t relation)
+static inline uint32_t model_relation_row(const struct model *m, enum model_side side,
+                                          uint32_t relation)
 {
     return m->is_reciprocal && side == MODEL_SUBJECTS ? m->relations + relation : relation;
 }
 
 /* query (dim floats) of the given entity and the relation's row. */
-void model_query(const struct model *, enum model_side, float *query, const float *given, const float *relation);
+void model_query(const struct model *, enum model_side, float *query, const float *given,
+                 const float *relation);
 /* The gradient of the query, carried on: added to those of the given entity and of the relation. */
-void model_back(const struct model *, enum model_side, const float *query_gradient, const float *given,
-                const float *relation, float *given_gradient, float *relation_gradient);
+void model_back(const struct model *, enum model_side, const float *query_gradient,
+                const float *given, const float *relation, float *given_gradient,
+                float *relation_gradient);
 
 #endif

@@ -36,7 +36,8 @@ static void own_options(struct options *o, struct args_list *list)
          .target = &o->dim,
          .min = 1,
          .max = DIM_MAX,
-         .help = "floats of an embedding (complex: two for each\nnumber), optimizer state not included"},
+         .help =
+             "floats of an embedding (complex: two for each\nnumber), optimizer state not included"},
         {.name = "--reciprocal",
          .kind = ARGS_FLAG,
          .target = &o->is_reciprocal,
@@ -84,8 +85,11 @@ static void result_options(struct options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         settings_eval_every(
-            &o->common, "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"),
-        settings_seconds(&o->common, "end the training after that time, wherever it is;\n0: after the last epoch"),
+            &o->common,
+            "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"),
+        settings_seconds(
+            &o->common,
+            "end the training after that time, wherever it is;\n0: after the last epoch"),
         {.name = "--chart",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -95,7 +99,8 @@ static void result_options(struct options *o, struct args_list *list)
          .argument = "WORDS",
          .kind = ARGS_TEXT,
          .target = &o->near,
-         .help = "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"},
+         .help =
+             "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"},
     };
     args_add(list, options, sizeof options / sizeof *options);
 }
@@ -106,13 +111,15 @@ static void check(const struct options *o)
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
-        fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size", (int)o->dim,
-                   DIM_RESCAL_MAX);
+        fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",
+                   (int)o->dim, DIM_RESCAL_MAX);
     /* The manager draws a batch's negatives together. */
-    double facts = o->has_own_negatives ? (double)o->batch : 1, most = MODEL_SIDES * (double)o->negatives * facts;
+    double facts = o->has_own_negatives ? (double)o->batch : 1,
+           most = MODEL_SIDES * (double)o->negatives * facts;
     if (most > LOCUS_SAMPLE_KEYS_MAX)
-        fail_usage("--negatives %zu make %.0f of a batch, more than %d: use fewer, or smaller batches",
-                   (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
+        fail_usage(
+            "--negatives %zu make %.0f of a batch, more than %d: use fewer, or smaller batches",
+            (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
 }
 
 void kge_options(struct options *o, int argc, char **argv)
@@ -131,10 +138,12 @@ void kge_options(struct options *o, int argc, char **argv)
     own_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
-    args_parse(
-        &(struct args_program){
-            .name = "kge", .about = about, .more = more, .options = list.options, .option_count = list.count},
-        argc, argv);
+    args_parse(&(struct args_program){.name = "kge",
+                                      .about = about,
+                                      .more = more,
+                                      .options = list.options,
+                                      .option_count = list.count},
+               argc, argv);
     if (o->batch == 1) o->has_own_negatives = true;
     check(o);
 }

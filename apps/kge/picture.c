@@ -24,10 +24,11 @@ static void take_lines(const struct training *t, double *lines[LINES])
     }
 }
 
-static struct chart_series series(const struct training *t, double *const lines[LINES], enum line line,
-                                  const char *label)
+static struct chart_series series(const struct training *t, double *const lines[LINES],
+                                  enum line line, const char *label)
 {
-    return (struct chart_series){.label = label, .x = lines[TIME], .y = lines[line], .count = t->epoch_count};
+    return (struct chart_series){
+        .label = label, .x = lines[TIME], .y = lines[line], .count = t->epoch_count};
 }
 
 void picture_write(const struct training *t, int nodes)
@@ -38,19 +39,26 @@ void picture_write(const struct training *t, int nodes)
     double *lines[LINES];
     for (int i = 0; i < LINES; i++) lines[i] = take_memory(t->epoch_count, sizeof(double));
     take_lines(t, lines);
-    snprintf(subtitle, sizeof subtitle, "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s",
-             o->common.data, o->dim, nodes, nodes == 1 ? "" : "s", o->common.workers, o->common.workers == 1 ? "" : "s",
-             settings_technique_name(o->common.technique));
-    struct chart c = {
-        .title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL", .subtitle = subtitle, .panel_count = 4};
-    c.panels[0] = (struct chart_panel){.title = "Loss of a fact", .x_label = x_label, .series_count = 1};
+    snprintf(subtitle, sizeof subtitle,
+             "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->common.data,
+             o->dim, nodes, nodes == 1 ? "" : "s", o->common.workers,
+             o->common.workers == 1 ? "" : "s", settings_technique_name(o->common.technique));
+    struct chart c = {.title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL",
+                      .subtitle = subtitle,
+                      .panel_count = 4};
+    c.panels[0] =
+        (struct chart_panel){.title = "Loss of a fact", .x_label = x_label, .series_count = 1};
     c.panels[0].series[0] = series(t, lines, LOSS, "loss");
-    c.panels[1] = (struct chart_panel){.title = "MRR, valid, filtered", .x_label = x_label, .series_count = 1};
+    c.panels[1] = (struct chart_panel){
+        .title = "MRR, valid, filtered", .x_label = x_label, .series_count = 1};
     c.panels[1].series[0] = series(t, lines, MRR, "MRR");
-    c.panels[2] = (struct chart_panel){
-        .title = "Accesses without the network, %", .x_label = x_label, .series_count = 1, .y_max = 100};
+    c.panels[2] = (struct chart_panel){.title = "Accesses without the network, %",
+                                       .x_label = x_label,
+                                       .series_count = 1,
+                                       .y_max = 100};
     c.panels[2].series[0] = series(t, lines, LOCAL, "local");
-    c.panels[3] = (struct chart_panel){.title = "Rows a second", .x_label = x_label, .series_count = 2};
+    c.panels[3] =
+        (struct chart_panel){.title = "Rows a second", .x_label = x_label, .series_count = 2};
     c.panels[3].series[0] = series(t, lines, RELOCATIONS, "relocated");
     c.panels[3].series[1] = series(t, lines, REPLICAS, "replicated");
     chart_write(&c, o->chart);

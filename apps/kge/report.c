@@ -15,12 +15,14 @@ void report_start(const struct task *t, const struct crew *crew)
 {
     const struct options *o = &t->options;
     if (o->common.json) return;
-    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->common.data,
-           t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,
-           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
-    printf("%s, %" PRIu64 " floats; %s over %" PRIu64 " negatives of each side %s; batches of %" PRIu64 "\n",
-           model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss", o->negatives,
-           o->has_own_negatives ? "a fact" : "a batch", o->batch);
+    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n",
+           o->common.data, t->model.entities, t->model.relations,
+           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
+           t->graph.splits[GRAPH_TEST].count);
+    printf("%s, %" PRIu64 " floats; %s over %" PRIu64
+           " negatives of each side %s; batches of %" PRIu64 "\n",
+           model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",
+           o->negatives, o->has_own_negatives ? "a fact" : "a batch", o->batch);
     settings_show_crew(&o->common, crew, true);
 }
 
@@ -28,8 +30,8 @@ void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
 {
     double gflops = step_operations(t) * e->examples_per_second * 1e-9;
     if (!t->options.common.json) {
-        printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f facts/s   %.1f GFLOP/s\n", number, e->loss,
-               e->seconds, e->examples_per_second, gflops);
+        printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f facts/s   %.1f GFLOP/s\n", number,
+               e->loss, e->seconds, e->examples_per_second, gflops);
         fflush(stdout);
         return;
     }
@@ -43,8 +45,8 @@ void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
 void report_quality(const struct task *t, enum graph_split split, const struct quality *q)
 {
     if (!t->options.common.json) {
-        printf("%-5s       MRR %.4f   hits@1 %.4f   hits@3 %.4f   hits@10 %.4f   (%.1f s)\n", graph_split_name(split),
-               q->mrr, q->hits1, q->hits3, q->hits10, q->seconds);
+        printf("%-5s       MRR %.4f   hits@1 %.4f   hits@3 %.4f   hits@10 %.4f   (%.1f s)\n",
+               graph_split_name(split), q->mrr, q->hits1, q->hits3, q->hits10, q->seconds);
         fflush(stdout);
         return;
     }

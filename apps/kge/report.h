@@ -13,7 +13,8 @@
 void report_start(const struct task *, const struct crew *);
 void report_epoch(const struct task *, uint64_t number, const struct epoch *);
 void report_quality(const struct task *, enum graph_split, const struct quality *);
-/* `all`: of all nodes since the start, evaluations included, as JSON has them; people are shown those of the training. */
+/* `all`: of all nodes since the start, evaluations included, as JSON has them; people are shown
+ * those of the training. */
 void report_stats(const struct training *, int nodes, const struct locus_stats *all);
 
 #endif

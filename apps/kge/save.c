@@ -22,7 +22,8 @@ void save_model(const struct task *task, struct crew_member *m)
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
     tensors_note(&t, "data", task->options.common.data);
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
-    tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model), model_relation_floats(model));
+    tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
+                    model_relation_floats(model));
     tensors_declare(&t, "entity_names", TENSORS_U8, task->graph.entities.text_length, 0);
     tensors_declare(&t, "relation_names", TENSORS_U8, task->graph.relations.text_length, 0);
     tensors_begin(&t);
@@ -73,7 +74,8 @@ static void show_neighbours(const struct task *task, const struct directions *d,
     printf("\n");
 }
 
-/* The entity of that name, or WordNet's first sense of a word: as a noun, a verb, an adjective or an adverb. */
+/* The entity of that name, or WordNet's first sense of a word: as a noun, a verb, an adjective or
+ * an adverb. */
 static uint32_t entity_of(const struct names *n, const char *word, size_t length)
 {
     static const char *const endings[] = {"", ".n.01", ".v.01", ".a.01", ".r.01"};

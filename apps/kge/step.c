@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of negatives that are fetched before they are used, about: as many as the caches have room for. */
+/* Rows of negatives that are fetched before they are used, about: as many as the caches have room
+ * for. */
 enum { FETCH_ROWS = 32 };
 /* And those that were read long ago, before they are changed. */
 enum { FETCH_AGAIN = 16 };
@@ -21,8 +22,8 @@ static size_t larger(size_t a, size_t b)
 static void open_shared(struct step *s, size_t facts, size_t negatives)
 {
     size_t dim = s->dim;
-    size_t panels =
-        larger(larger(matrix_panels(dim, negatives), matrix_panels(negatives, dim)), matrix_panels(facts, dim));
+    size_t panels = larger(larger(matrix_panels(dim, negatives), matrix_panels(negatives, dim)),
+                           matrix_panels(facts, dim));
     s->queries = take_memory(facts * dim, sizeof(float));
     s->query_gradients = take_memory(facts * dim, sizeof(float));
     s->negative_gradients = take_memory(negatives * dim, sizeof(float));
@@ -36,16 +37,21 @@ static void open_shared(struct step *s, size_t facts, size_t negatives)
 void step_open(struct step *s, const struct task *t, struct crew_member *m)
 {
     const struct options *o = &t->options;
-    *s = (struct step){
-        .task = t, .member = m, .vec = vec_best(), .dim = o->dim, .relation_floats = model_relation_floats(&t->model)};
+    *s = (struct step){.task = t,
+                       .member = m,
+                       .vec = vec_best(),
+                       .dim = o->dim,
+                       .relation_floats = model_relation_floats(&t->model)};
     s->softmax_weight = (float)t->model.entities / (float)o->negatives;
-    size_t keys = feed_keys_max(t), relations = feed_relations_max(t), negatives = feed_negatives(t, o->batch);
+    size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
+           negatives = feed_negatives(t, o->batch);
     size_t entity_floats = keys - relations + negatives;
     size_t floats = 2 * (entity_floats * s->dim + relations * s->relation_floats);
     params_open(&s->params, m, keys + negatives, floats);
     s->rows = take_memory(keys + negatives, sizeof *s->rows);
     s->keys = take_memory(keys + negatives, sizeof *s->keys);
-    s->gradients = take_memory((keys - relations) * s->dim + relations * s->relation_floats, sizeof(float));
+    s->gradients =
+        take_memory((keys - relations) * s->dim + relations * s->relation_floats, sizeof(float));
     if (o->has_own_negatives) {
         s->query = take_memory(s->dim, sizeof(float));
         s->query_gradient = take_memory(s->dim, sizeof(float));
@@ -80,7 +86,8 @@ void step_close(struct step *s)
 static void take_negatives(struct step *s, const struct batch *b, locus_key *keys)
 {
     if (s->task->distribution) {
-        must(locus_pull_sample(s->member->worker, b->sample, b->negatives, keys, NULL), "pulling a sample");
+        must(locus_pull_sample(s->member->worker, b->sample, b->negatives, keys, NULL),
+             "pulling a sample");
     } else {
         memcpy(keys, b->negative_keys, b->negatives * sizeof *keys);
     }
@@ -102,7 +109,8 @@ static void read_rows(struct step *s, const struct batch *b)
     s->negative_rows = s->rows + keys;
     take_negatives(s, b, s->negative_keys);
     params_prefetch(&s->params, s->keys, keys);
-    if (!s->task->options.has_own_negatives) params_prefetch(&s->params, s->negative_keys, b->negatives);
+    if (!s->task->options.has_own_negatives)
+        params_prefetch(&s->params, s->negative_keys, b->negatives);
     for (uint32_t fact = 0; fact < s->facts_ahead; fact++) fetch_negatives(s, b, fact);
     params_read(&s->params, s->keys, keys + b->negatives, s->rows);
 }
@@ -113,7 +121,8 @@ static float *gradient_of(const struct step *s, const struct batch *b, uint32_t 
     return s->gradients + b->entities * s->dim + (place - b->entities) * s->relation_floats;
 }
 
-static void change_row(struct step *s, locus_key key, const float *row, locus_change *change, void *context)
+static void change_row(struct step *s, locus_key key, const float *row, locus_change *change,
+                       void *context)
 {
     float *noted = NULL; /* no row is changed again */
     params_change(&s->params, s->update, key, row, change, context, &noted);
@@ -136,8 +145,9 @@ static void step_row(void *row_step, float *row, uint32_t length)
 static void update_rows(struct step *s, const struct batch *b)
 {
     const struct options *o = &s->task->options;
-    struct row_step r = {.vec = s->vec,
-                         .step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX}};
+    struct row_step r = {
+        .vec = s->vec,
+        .step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX}};
     for (uint32_t place = 0; place < b->entities + b->relations; place++) {
         r.gradient = gradient_of(s, b, place);
         r.step.weight = (float)o->regularization * b->uses[place];
@@ -153,8 +163,10 @@ static void step_negative(void *row_step, float *row, uint32_t length)
 
 static void update_negative(struct step *s, size_t negative, float scale, const float *direction)
 {
-    struct row_step r = {
-        .vec = s->vec, .gradient = direction, .scale = scale, .step = {.rate = (float)s->task->options.rate}};
+    struct row_step r = {.vec = s->vec,
+                         .gradient = direction,
+                         .scale = scale,
+                         .step = {.rate = (float)s->task->options.rate}};
     change_row(s, s->negative_keys[negative], s->negative_rows[negative], step_negative, &r);
 }
 
@@ -170,19 +182,20 @@ static uint32_t answer_of(const struct batch *b, enum model_side side, uint32_t 
     return side == MODEL_OBJECTS ? b->object[fact] : b->subject[fact];
 }
 
-/* The logistic loss of the papers counts a fact once, beside the negatives of both sides; with reciprocal relations, and
- * with softmax, the two questions are two examples. */
+/* The logistic loss of the papers counts a fact once, beside the negatives of both sides; with
+ * reciprocal relations, and with softmax, the two questions are two examples. */
 static bool is_counted(const struct step *s, enum model_side side)
 {
-    return side == MODEL_OBJECTS || s->task->model.is_reciprocal || s->task->options.loss == LOSS_SOFTMAX;
+    return side == MODEL_OBJECTS || s->task->model.is_reciprocal ||
+           s->task->options.loss == LOSS_SOFTMAX;
 }
 
-static double loss_at(const struct step *s, enum model_side side, float true_score, float *true_derivative,
-                      float *scores)
+static double loss_at(const struct step *s, enum model_side side, float true_score,
+                      float *true_derivative, float *scores)
 {
     size_t n = s->task->options.negatives;
-    float loss =
-        loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores, n, s->softmax_weight);
+    float loss = loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores,
+                         n, s->softmax_weight);
     if (is_counted(s, side)) return loss;
     float none = 0, derivative;
     /* Without sampled answers the loss is that of the true one alone. */
@@ -193,11 +206,13 @@ static double loss_at(const struct step *s, enum model_side side, float true_sco
 
 /* ---- negatives of one fact alone ---- */
 
-static double ask(struct step *s, const struct batch *b, enum model_side side, uint32_t fact, size_t first_negative)
+static double ask(struct step *s, const struct batch *b, enum model_side side, uint32_t fact,
+                  size_t first_negative)
 {
     const struct vec *v = s->vec;
     size_t dim = s->dim, n = s->task->options.negatives;
-    uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact), relation = b->relation[side][fact];
+    uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact),
+             relation = b->relation[side][fact];
     const float *const *negatives = s->negative_rows + first_negative;
     float derivative;
     model_query(&s->task->model, side, s->query, s->rows[given], s->rows[relation]);
@@ -205,11 +220,12 @@ static double ask(struct step *s, const struct batch *b, enum model_side side, u
     double loss = loss_at(s, side, v->dot(s->query, s->rows[answer], dim), &derivative, s->scores);
     memset(s->query_gradient, 0, dim * sizeof(float));
     v->add_scaled(s->query_gradient, derivative, s->rows[answer], dim);
-    for (size_t i = 0; i < n; i++) v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
+    for (size_t i = 0; i < n; i++)
+        v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
     v->add_scaled(gradient_of(s, b, answer), derivative, s->query, dim);
     for (size_t i = 0; i < n; i++) update_negative(s, first_negative + i, s->scores[i], s->query);
-    model_back(&s->task->model, side, s->query_gradient, s->rows[given], s->rows[relation], gradient_of(s, b, given),
-               gradient_of(s, b, relation));
+    model_back(&s->task->model, side, s->query_gradient, s->rows[given], s->rows[relation],
+               gradient_of(s, b, given), gradient_of(s, b, relation));
     return loss;
 }
 
@@ -243,12 +259,14 @@ static void carry_back(struct step *s, const struct batch *b, enum model_side si
 {
     const struct vec *v = s->vec;
     for (uint32_t fact = 0; fact < b->facts; fact++) {
-        uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact), relation = b->relation[side][fact];
+        uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact),
+                 relation = b->relation[side][fact];
         float *gradient = s->query_gradients + fact * s->dim;
         v->add_scaled(gradient, s->true_derivatives[fact], s->rows[answer], s->dim);
-        v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[fact], s->query_rows[fact], s->dim);
-        model_back(&s->task->model, side, gradient, s->rows[given], s->rows[relation], gradient_of(s, b, given),
-                   gradient_of(s, b, relation));
+        v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[fact], s->query_rows[fact],
+                      s->dim);
+        model_back(&s->task->model, side, gradient, s->rows[given], s->rows[relation],
+                   gradient_of(s, b, given), gradient_of(s, b, relation));
     }
 }
 
@@ -257,7 +275,8 @@ static void update_negatives(struct step *s, size_t first, size_t n)
     for (size_t i = 0; i < n; i++) {
         size_t left = n - i;
         if (i % FETCH_AGAIN == 0)
-            params_prefetch(&s->params, s->negative_keys + first + i, left < FETCH_AGAIN ? left : FETCH_AGAIN);
+            params_prefetch(&s->params, s->negative_keys + first + i,
+                            left < FETCH_AGAIN ? left : FETCH_AGAIN);
         update_negative(s, first + i, 1, s->negative_gradients + i * s->dim);
     }
 }
@@ -267,8 +286,8 @@ static double ask_all(struct step *s, const struct batch *b, enum model_side sid
     size_t dim = s->dim, n = s->task->options.negatives, facts = b->facts;
     const float *const *negatives = s->negative_rows + side * n;
     for (uint32_t fact = 0; fact < facts; fact++) {
-        model_query(&s->task->model, side, s->queries + fact * dim, s->rows[given_of(b, side, fact)],
-                    s->rows[b->relation[side][fact]]);
+        model_query(&s->task->model, side, s->queries + fact * dim,
+                    s->rows[given_of(b, side, fact)], s->rows[b->relation[side][fact]]);
     }
     matrix_pack_turned(s->panels, negatives, dim, n);
     matrix_multiply(s->scores, n, s->queries, dim, 1, s->panels, facts, n, dim, 0);
@@ -290,7 +309,8 @@ double step_train(struct step *s, const struct batch *b)
     double loss = 0;
     s->update = params_begin(&s->params);
     read_rows(s, b);
-    memset(s->gradients, 0, (b->entities * s->dim + b->relations * s->relation_floats) * sizeof(float));
+    memset(s->gradients, 0,
+           (b->entities * s->dim + b->relations * s->relation_floats) * sizeof(float));
     if (o->has_own_negatives) {
         loss = train_own(s, b);
     } else {
@@ -310,9 +330,12 @@ double step_operations(const struct task *t)
 {
     const struct options *o = &t->options;
     double dim = (double)o->dim, answers = (double)o->negatives + 1, facts = (double)o->batch;
-    /* A score, its part of the query's gradient, and of the answer's: a multiplication and an addition each. */
+    /* A score, its part of the query's gradient, and of the answer's: a multiplication and an
+     * addition each. */
     double scores = MODEL_SIDES * answers * dim * 6;
-    double queries = MODEL_SIDES * (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
-    double updated = (2 + MODEL_SIDES * (double)o->negatives / (o->has_own_negatives ? 1 : facts)) * dim;
+    double queries = MODEL_SIDES *
+                     (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
+    double updated = (2 + MODEL_SIDES * (double)o->negatives / (o->has_own_negatives ? 1 : facts)) *
+                     dim;
     return scores + queries + 8 * updated;
 }

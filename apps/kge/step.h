@@ -20,8 +20,8 @@ struct step {
     size_t dim, relation_floats;
     float softmax_weight; /* how many entities a sampled one stands for */
 
-    /* Of the batch, then its negatives: objects, then subjects; when each fact has its own, those of one fact after the
-     * other. */
+    /* Of the batch, then its negatives: objects, then subjects; when each fact has its own, those
+     * of one fact after the other. */
     locus_key *keys;
     const float **rows;          /* of these keys */
     locus_key *negative_keys;    /* where they begin in keys */
@@ -43,8 +43,8 @@ void step_open(struct step *, const struct task *, struct crew_member *);
 double step_train(struct step *, const struct batch *);
 void step_close(struct step *);
 
-/* Floating-point operations of a fact, for the figures of the baseline: multiplications and additions of scores and
- * gradients, and 8 for each parameter that AdaGrad updates. */
+/* Floating-point operations of a fact, for the figures of the baseline: multiplications and
+ * additions of scores and gradients, and 8 for each parameter that AdaGrad updates. */
 double step_operations(const struct task *);
 
 #endif

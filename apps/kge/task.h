@@ -1,5 +1,6 @@
 /*
- * task.h - what the parts of kge share: the options, the graph, the model, and which keys its rows have.
+ * task.h - what the parts of kge share: the options, the graph, the model, and which keys its rows
+ * have.
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'

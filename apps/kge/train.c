@@ -33,19 +33,22 @@ struct first_values {
     const struct crew_table *table;
 };
 
-/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of squares begin at 0. */
+/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of
+ * squares begin at 0. */
 static void draw_row(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct options *o = f->options;
     struct rng rng;
     rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | (f->table->first + row));
-    for (size_t i = 0; i < f->table->length / 2; i++) values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+    for (size_t i = 0; i < f->table->length / 2; i++)
+        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
 static void init_table(struct crew_member *m, const struct options *o, size_t table)
 {
-    rows_init(m, table, draw_row, &(struct first_values){.options = o, .table = &m->crew->tables[table]});
+    rows_init(m, table, draw_row,
+              &(struct first_values){.options = o, .table = &m->crew->tables[table]});
 }
 
 /* ---- epochs ---- */
@@ -61,10 +64,10 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-/* The batches of this worker's epoch, or as many as there is time for; sets how many facts they had. Returns the sum of
- * the losses. */
-static double run_epoch(struct training *t, struct crew_member *m, struct feed *feed, struct step *step,
-                        uint64_t *facts)
+/* The batches of this worker's epoch, or as many as there is time for; sets how many facts they
+ * had. Returns the sum of the losses. */
+static double run_epoch(struct training *t, struct crew_member *m, struct feed *feed,
+                        struct step *step, uint64_t *facts)
 {
     double loss = 0;
     uint64_t done = 0;
@@ -80,7 +83,8 @@ static double run_epoch(struct training *t, struct crew_member *m, struct feed *
     return loss;
 }
 
-static void evaluate_and_report(struct training *t, struct crew_member *m, enum graph_split split, struct quality *q)
+static void evaluate_and_report(struct training *t, struct crew_member *m, enum graph_split split,
+                                struct quality *q)
 {
     struct quality quality = evaluate(&t->evaluation, m, split);
     if (is_first(m)) {
@@ -100,14 +104,15 @@ static struct epoch *add_epoch(struct training *t)
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct training *t, struct crew_member *m, struct feed *feed, struct step *step,
-                        uint64_t number)
+static bool train_epoch(struct training *t, struct crew_member *m, struct feed *feed,
+                        struct step *step, uint64_t number)
 {
     uint64_t facts;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     struct locus_stats before = tally_take(m);
-    if (is_first(m)) meter_begin(&t->meter, task, "facts", t->task->graph.splits[GRAPH_TRAIN].count);
+    if (is_first(m))
+        meter_begin(&t->meter, task, "facts", t->task->graph.splits[GRAPH_TRAIN].count);
     double began = meter_now();
     double loss = run_epoch(t, m, feed, step, &facts);
     double sums[] = {loss, (double)facts, is_over(t)};
@@ -119,7 +124,8 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
     meter_end(&t->meter);
     if (sums[1] == 0 && !has_time) return false; /* it has not begun */
     if (!isfinite(sums[0]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
     double began_s = t->epoch_count ? t->epochs[t->epoch_count - 1].ended_s : 0;
     struct epoch *e = add_epoch(t);
     *e = (struct epoch){.ended_s = began_s + seconds,
@@ -169,5 +175,6 @@ void train_work(struct crew_member *m, void *training)
     }
     if (is_first(m) && t->task->options.common.out) save_model(t->task, m);
     if (is_first(m) && t->task->options.chart) picture_write(t, m->crew->size);
-    if (is_first(m) && t->task->options.near && !t->task->options.common.json) save_show_neighbours(t->task, m);
+    if (is_first(m) && t->task->options.near && !t->task->options.common.json)
+        save_show_neighbours(t->task, m);
 }

@@ -11,7 +11,8 @@
 
 enum { PARTS = 4, PATH_BYTES = 4096, WORD_BYTES = 256, NAME_BYTES = WORD_BYTES + 16 };
 
-/* Parts of speech: the files' endings, and the letters that pointers have; satellites of adjectives (s) are adjectives. */
+/* Parts of speech: the files' endings, and the letters that pointers have; satellites of adjectives
+ * (s) are adjectives. */
 static const char *const part_files[PARTS] = {"noun", "verb", "adj", "adv"};
 static const char part_letters[PARTS + 1] = "nvar";
 
@@ -20,7 +21,8 @@ struct pointer_kind {
     bool is_symmetric;
 };
 
-/* Of two inverse kinds the second is left out: hyponyms (~ ~i), holonyms (#m #s #p), members of domains (-c -r -u). */
+/* Of two inverse kinds the second is left out: hyponyms (~ ~i), holonyms (#m #s #p), members of
+ * domains (-c -r -u). */
 static const struct pointer_kind pointer_kinds[] = {
     {"@", "hypernym", false},
     {"@i", "instance_hypernym", false},
@@ -71,7 +73,8 @@ static uint32_t next_number(struct words *w, int base, const char *what)
         memcpy(text, word, length);
         text[length] = '\0';
         unsigned long value = strtoul(text, &end, base);
-        if (isxdigit((unsigned char)text[0]) && *end == '\0' && value <= UINT32_MAX) return (uint32_t)value;
+        if (isxdigit((unsigned char)text[0]) && *end == '\0' && value <= UINT32_MAX)
+            return (uint32_t)value;
     }
     lines_fail(w->line, "\"%.*s\" is no %s", lines_shown(length), word, what);
 }
@@ -83,7 +86,8 @@ static int next_part(struct words *w)
     size_t length = next_word(w, &word);
     char letter = *word == 's' ? 'a' : *word;
     const char *at = strchr(part_letters, letter);
-    if (length != 1 || !at) lines_fail(w->line, "\"%.*s\" is no part of speech", lines_shown(length), word);
+    if (length != 1 || !at)
+        lines_fail(w->line, "\"%.*s\" is no part of speech", lines_shown(length), word);
     return (int)(at - part_letters);
 }
 
@@ -136,7 +140,8 @@ static void add_offset(struct senses *s, uint32_t offset)
     s->offsets[s->count++] = offset;
 }
 
-/* lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset [synset_offset...] */
+/* lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset
+ * [synset_offset...] */
 static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_room)
 {
     const char *word, *skipped;
@@ -145,7 +150,8 @@ static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_
         lines_fail(w->line, "the word \"%.*s\" comes twice", lines_shown(length), word);
     names_add(&s->words, word, length);
     next_part(w);
-    uint32_t synsets = next_number(w, 10, "number of synsets"), pointers = next_number(w, 10, "number of pointers");
+    uint32_t synsets = next_number(w, 10, "number of synsets"),
+             pointers = next_number(w, 10, "number of pointers");
     for (uint32_t i = 0; i < pointers; i++) next_word(w, &skipped);
     next_number(w, 10, "number of senses");
     next_number(w, 10, "number of tagged senses");
@@ -228,7 +234,8 @@ static size_t plain_word(char *plain, const char *word, size_t length)
     return n;
 }
 
-static void name_synset(char *name, const struct senses *s, int part, uint32_t offset, const char *word, size_t length)
+static void name_synset(char *name, const struct senses *s, int part, uint32_t offset,
+                        const char *word, size_t length)
 {
     char plain[WORD_BYTES];
     size_t n = plain_word(plain, word, length);
@@ -259,7 +266,9 @@ static uint32_t next_kind(struct words *w)
     const char *symbol;
     size_t length = next_word(w, &symbol);
     for (uint32_t k = 0; k < KINDS; k++) {
-        if (strlen(pointer_kinds[k].symbol) == length && memcmp(pointer_kinds[k].symbol, symbol, length) == 0) return k;
+        if (strlen(pointer_kinds[k].symbol) == length &&
+            memcmp(pointer_kinds[k].symbol, symbol, length) == 0)
+            return k;
     }
     for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++) {
         if (strlen(left_out[k]) == length && memcmp(left_out[k], symbol, length) == 0) return KINDS;
@@ -284,8 +293,10 @@ static void add_fact(struct database *d, struct loaded_fact fact)
     d->facts[d->fact_count++] = fact;
 }
 
-/* offset lex_filenum ss_type w_cnt word lex_id [word lex_id...] p_cnt [symbol offset pos source/target...] ... | gloss */
-static void add_data_entry(struct database *d, struct words *w, int part, const struct senses *senses)
+/* offset lex_filenum ss_type w_cnt word lex_id [word lex_id...] p_cnt [symbol offset pos
+ * source/target...] ... | gloss */
+static void add_data_entry(struct database *d, struct words *w, int part,
+                           const struct senses *senses)
 {
     const char *word, *skipped;
     char name[NAME_BYTES];
@@ -307,7 +318,8 @@ static void add_data_entry(struct database *d, struct words *w, int part, const 
         uint32_t kind = next_kind(w), target = next_number(w, 10, "offset");
         int target_part = next_part(w);
         next_word(w, &skipped);
-        add_fact(d, (struct loaded_fact){kind, address_of(part, offset), address_of(target_part, target)});
+        add_fact(d, (struct loaded_fact){kind, address_of(part, offset),
+                                         address_of(target_part, target)});
     }
 }
 
@@ -339,7 +351,8 @@ static const char *name_at(const struct database *d, uint64_t address, const cha
         }
     }
     if (low == d->counts[part] || d->synsets[part][low].offset != offset)
-        fail("%s: a pointer leads to offset %08u of data.%s, where no synset is", folder, offset, part_files[part]);
+        fail("%s: a pointer leads to offset %08u of data.%s, where no synset is", folder, offset,
+             part_files[part]);
     return names_get(&d->names, d->synsets[part][low].name);
 }
 
@@ -359,12 +372,14 @@ static void unite_facts(struct database *d)
     size_t kept = 0;
     qsort(d->facts, d->fact_count, sizeof *d->facts, compare_facts);
     for (size_t i = 0; i < d->fact_count; i++) {
-        if (i == 0 || compare_facts(&d->facts[i], &d->facts[kept - 1]) != 0) d->facts[kept++] = d->facts[i];
+        if (i == 0 || compare_facts(&d->facts[i], &d->facts[kept - 1]) != 0)
+            d->facts[kept++] = d->facts[i];
     }
     d->fact_count = kept;
 }
 
-static struct fact fact_of(struct graph *g, const struct database *d, const struct loaded_fact *f, const char *folder)
+static struct fact fact_of(struct graph *g, const struct database *d, const struct loaded_fact *f,
+                           const char *folder)
 {
     const char *subject = name_at(d, f->subject, folder), *object = name_at(d, f->object, folder);
     const char *relation = pointer_kinds[f->kind].relation;
@@ -394,8 +409,8 @@ static void split_facts(struct graph *g, const struct fact *facts, size_t count,
     for (size_t i = 0; i < count; i++) {
         struct fact f = facts[order[i]];
         enum graph_split split = g->splits[GRAPH_TEST].count < wanted ? GRAPH_TEST : GRAPH_VALID;
-        bool is_free = g->splits[split].count < wanted && uses[f.subject] > 1 && uses[f.object] > 1 &&
-                       of_relation[f.relation] > 1;
+        bool is_free = g->splits[split].count < wanted && uses[f.subject] > 1 &&
+                       uses[f.object] > 1 && of_relation[f.relation] > 1;
         if (!is_free) split = GRAPH_TRAIN;
         if (is_free) {
             uses[f.subject]--;
@@ -420,7 +435,8 @@ void wordnet_load(struct graph *g, const char *folder, uint64_t seed)
     split_facts(g, facts, d.fact_count, seed);
     for (int split = 0; split < GRAPH_SPLITS; split++) {
         if (g->splits[split].count == 0)
-            fail("%s has too few facts (%zu) to be split into train, valid and test", folder, d.fact_count);
+            fail("%s has too few facts (%zu) to be split into train, valid and test", folder,
+                 d.fact_count);
     }
     free(facts);
     free(d.facts);

@@ -1,11 +1,12 @@
 /*
- * wordnet.h - WordNet's database files as a graph: data.noun, data.verb, data.adj and data.adv with their index files, as the
- * Debian package wordnet-base installs them (their format: wndb(5WN)).
+ * wordnet.h - WordNet's database files as a graph: data.noun, data.verb, data.adj and data.adv with
+ * their index files, as the Debian package wordnet-base installs them (their format: wndb(5WN)).
  *
- * An entity is a synset, named by its first word, part of speech and sense: "dog.n.01". Of relations that are each other's
- * inverse (hypernym and hyponym) one is taken; of a symmetric relation (antonym, derivationally_related_form) each
- * pair comes once. So no fact of the test split stands in the training split the other way round, and
- * ranks are those of facts that were never seen.
+ * An entity is a synset, named by its first word, part of speech and sense: "dog.n.01". Of
+ * relations that are each other's inverse (hypernym and hyponym) one is taken; of a symmetric
+ * relation (antonym, derivationally_related_form) each pair comes once. So no fact of the test
+ * split stands in the training split the other way round, and ranks are those of facts that were
+ * never seen.
  *
  * Callers   graph.c
  * Memory    of the whole database while it is read
@@ -16,8 +17,8 @@
 
 #include "graph.h"
 
-/* Fills in an empty graph. The splits valid and test get one fact in WORDNET_PART each, chosen by the seed from those whose
- * entities and relation are in the training split, too. */
+/* Fills in an empty graph. The splits valid and test get one fact in WORDNET_PART each, chosen by
+ * the seed from those whose entities and relation are in the training split, too. */
 enum { WORDNET_PART = 33 };
 void wordnet_load(struct graph *, const char *folder, uint64_t seed);
 /* As graph_file(). */

@@ -79,7 +79,8 @@ int control_next(struct control_reader *r, enum control_kind *kind, char **body,
     if (have < CONTROL_HEADER + *length) return 0;
     *kind = (enum control_kind)(unsigned char)frame[4];
     *body = frame;
-    /* One to the left, over the header: so there is a byte for the 0 that belongs to no other frame. */
+    /* One to the left, over the header: so there is a byte for the 0 that belongs to no other
+     * frame. */
     memmove(frame, frame + CONTROL_HEADER, *length);
     frame[*length] = '\0';
     r->from += CONTROL_HEADER + *length;

@@ -1,10 +1,11 @@
 /*
- * control.h - what the launcher tells a keeper (keeper.h): a stream of frames, one way. Its end means: end the node.
+ * control.h - what the launcher tells a keeper (keeper.h): a stream of frames, one way. Its end
+ * means: end the node.
  *
  *     frame = 4 bytes: length of the body, little-endian; 1 byte: kind; body
  *
- * First CONTROL_HELLO, then what describes the program, in any order, then CONTROL_START; then input and beats. Bodies are
- * texts without a 0 at the end, but for input, which is any bytes.
+ * First CONTROL_HELLO, then what describes the program, in any order, then CONTROL_START; then
+ * input and beats. Bodies are texts without a 0 at the end, but for input, which is any bytes.
  *
  * Callers   run.c and node.c write, keeper.c reads
  * Memory    the writer's grows with what is put; a reader's is CONTROL_BODY_MAX, allocated once
@@ -23,8 +24,9 @@ enum control_kind {
     CONTROL_VARIABLE = 'v',  /* "NAME=VALUE"; any number */
     CONTROL_ARGUMENT = 'a',  /* of the program, itself the first */
     CONTROL_GRACE = 'g',     /* seconds from SIGTERM to SIGKILL */
-    CONTROL_SILENCE = 'q',   /* seconds without a frame after which the launcher is taken for dead */
-    CONTROL_PIPE = 'p',      /* input will come */
+    /* seconds without a frame after which the launcher is taken for dead */
+    CONTROL_SILENCE = 'q',
+    CONTROL_PIPE = 'p', /* input will come */
     CONTROL_START = 's',
     CONTROL_INPUT = 'i',
     CONTROL_INPUT_END = 'e',
@@ -61,8 +63,8 @@ bool control_reader_init(struct control_reader *, int fd);
 void control_reader_fini(struct control_reader *);
 /* Reads what is there. 1, 0 at the end, or -1 with errno; EAGAIN and EINTR count as 1. */
 int control_read(struct control_reader *);
-/* The next frame that is complete, its body with a 0 behind, valid until the next call of either. 1, 0 for none yet, -1: it
- * makes no sense. */
+/* The next frame that is complete, its body with a 0 behind, valid until the next call of either.
+ * 1, 0 for none yet, -1: it makes no sense. */
 int control_next(struct control_reader *, enum control_kind *, char **body, size_t *length);
 
 #endif

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Is it a child of ours, and alive? /proc/PID/stat: number (name) state parent ... The name may contain anything. */
+/* Is it a child of ours, and alive? /proc/PID/stat: number (name) state parent ... The name may
+ * contain anything. */
 static bool is_living_child(pid_t pid)
 {
     char path[64], text[512];

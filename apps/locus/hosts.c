@@ -16,7 +16,8 @@ struct place {
 
 static int refuse(const struct place *p, const char *what, const char *word)
 {
-    return say_and(STATUS_USAGE, "%s:%u: %s: \"%s\"; a line is: host [address] [slots]", p->path, p->line, what, word);
+    return say_and(STATUS_USAGE, "%s:%u: %s: \"%s\"; a line is: host [address] [slots]", p->path,
+                   p->line, what, word);
 }
 
 static bool is_number(const char *word)
@@ -27,7 +28,8 @@ static bool is_number(const char *word)
 static int set_slots(const struct place *p, struct host *h, const char *word)
 {
     unsigned long slots = is_number(word) ? strtoul(word, NULL, 10) : 0;
-    if (slots < 1 || slots > HOSTS_MAX) return refuse(p, "slots must be a number from 1 to 4096", word);
+    if (slots < 1 || slots > HOSTS_MAX)
+        return refuse(p, "slots must be a number from 1 to 4096", word);
     h->slots = (unsigned)slots;
     return 0;
 }
@@ -49,7 +51,8 @@ static int set_name(const struct place *p, struct host *h, const char *word)
 {
     const char *at = strrchr(word, '@');
     if (*word == '-') return refuse(p, "a host does not begin with a dash", word);
-    if (!copy(h->name, word) || !copy(h->address, at ? at + 1 : word)) return refuse(p, "the host is too long", word);
+    if (!copy(h->name, word) || !copy(h->address, at ? at + 1 : word))
+        return refuse(p, "the host is too long", word);
     return 0;
 }
 
@@ -58,7 +61,8 @@ static int take_word(const struct place *p, struct host *h, const char *word)
     static const char slots[] = "slots=";
     if (!*h->name) return set_name(p, h, word);
     if (h->slots) return refuse(p, "a word behind the slots", word);
-    if (strncmp(word, slots, sizeof slots - 1) == 0) return set_slots(p, h, word + sizeof slots - 1);
+    if (strncmp(word, slots, sizeof slots - 1) == 0)
+        return set_slots(p, h, word + sizeof slots - 1);
     return is_number(word) ? set_slots(p, h, word) : set_address(p, h, word);
 }
 
@@ -68,7 +72,8 @@ static int parse_line(const struct place *p, struct host *h, char *line)
     int rc = 0;
     *h = (struct host){0};
     line[strcspn(line, "#")] = '\0';
-    for (char *word = strtok_r(line, " \t\r\n", &rest); word && rc == 0; word = strtok_r(NULL, " \t\r\n", &rest))
+    for (char *word = strtok_r(line, " \t\r\n", &rest); word && rc == 0;
+         word = strtok_r(NULL, " \t\r\n", &rest))
         rc = take_word(p, h, word);
     if (!h->slots) h->slots = 1;
     return rc;
@@ -98,7 +103,8 @@ static int read_lines(struct hosts *all, struct place *p, FILE *f)
         rc = parse_line(p, &h, line + (has_mark ? sizeof mark - 1 : 0));
         if (rc == 0 && *h.name) rc = add(p, all, &h);
     }
-    if (rc == 0 && ferror(f)) return say_and(STATUS_USAGE, "%s cannot be read: %s", p->path, strerror(errno));
+    if (rc == 0 && ferror(f))
+        return say_and(STATUS_USAGE, "%s cannot be read: %s", p->path, strerror(errno));
     return rc;
 }
 
@@ -107,10 +113,13 @@ int hosts_read(struct hosts *all, const char *path)
     struct place p = {.path = path};
     *all = (struct hosts){0};
     FILE *f = fopen(path, "re");
-    if (!f) return say_and(STATUS_USAGE, "the list of hosts \"%s\" cannot be opened: %s", path, strerror(errno));
+    if (!f)
+        return say_and(STATUS_USAGE, "the list of hosts \"%s\" cannot be opened: %s", path,
+                       strerror(errno));
     int rc = read_lines(all, &p, f);
     fclose(f);
-    if (rc == 0 && all->count == 0) return say_and(STATUS_USAGE, "the list of hosts \"%s\" names none", path);
+    if (rc == 0 && all->count == 0)
+        return say_and(STATUS_USAGE, "the list of hosts \"%s\" names none", path);
     return rc;
 }
 

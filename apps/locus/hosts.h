@@ -3,9 +3,10 @@
  *
  *     host [address] [slots]        # and comments
  *
- * `host` is what ssh takes: a name, user@name, or one of ssh's configuration. `address` is where the other nodes reach it:
- * a name, an IPv4 or an IPv6 address; without one it is the name. `slots` is the number of nodes there, 1 unless told;
- * "slots=4" is the same as "4". Ranks follow the order of the lines.
+ * `host` is what ssh takes: a name, user@name, or one of ssh's configuration. `address` is where
+ * the other nodes reach it: a name, an IPv4 or an IPv6 address; without one it is the name. `slots`
+ * is the number of nodes there, 1 unless told; "slots=4" is the same as "4". Ranks follow the order
+ * of the lines.
  *
  * Callers   run.c
  * Memory    its own

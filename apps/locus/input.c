@@ -10,7 +10,8 @@ void input_open(struct input *in, int to)
     *in = (struct input){.is_open = true, .to = to};
 }
 
-/* Reading our terminal from its background would stop us. What is no terminal, or not ours, has no foreground. */
+/* Reading our terminal from its background would stop us. What is no terminal, or not ours, has no
+ * foreground. */
 static bool may_read(void)
 {
     pid_t foreground = tcgetpgrp(STDIN_FILENO);

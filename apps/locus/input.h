@@ -1,7 +1,7 @@
 /*
- * input.h - what is typed, or comes from a pipe, carried to rank 0's keeper: for when rank 0 cannot inherit our stdin. A
- * terminal's can be read by the process group in its foreground only, which is ours and not the program's; and another
- * host does not have it.
+ * input.h - what is typed, or comes from a pipe, carried to rank 0's keeper: for when rank 0 cannot
+ * inherit our stdin. A terminal's can be read by the process group in its foreground only, which is
+ * ours and not the program's; and another host does not have it.
  *
  * Callers   run.c
  * Memory    one frame
@@ -22,8 +22,8 @@ struct input {
 };
 
 void input_open(struct input *, int to);
-/* What to wait for: two entries, -1 for nothing. `patience_s` becomes less when it cannot be waited for: while others are in
- * the terminal's foreground. */
+/* What to wait for: two entries, -1 for nothing. `patience_s` becomes less when it cannot be waited
+ * for: while others are in the terminal's foreground. */
 void input_prepare(const struct input *, struct pollfd polled[2], double *patience_s);
 void input_pump(struct input *, const struct pollfd polled[2]);
 

@@ -107,7 +107,8 @@ static int add_argument(struct keeper *k, const char *text)
     if (!more) return say_and(STATUS_FAILED, "node %s: no memory for arguments", k->rank);
     k->argv = more;
     k->argv[k->argc] = strdup(text);
-    if (!k->argv[k->argc]) return say_and(STATUS_FAILED, "node %s: no memory for arguments", k->rank);
+    if (!k->argv[k->argc])
+        return say_and(STATUS_FAILED, "node %s: no memory for arguments", k->rank);
     k->argv[++k->argc] = NULL;
     return 0;
 }
@@ -123,7 +124,8 @@ static int set_variable(const struct keeper *k, char *text)
 static int enter_directory(const struct keeper *k, const char *path)
 {
     if (chdir(path) == 0) return 0;
-    return say_and(STATUS_FAILED, "node %s: cannot go to the directory \"%s\": %s; name another with --directory",
+    return say_and(STATUS_FAILED,
+                   "node %s: cannot go to the directory \"%s\": %s; name another with --directory",
                    k->rank, path, strerror(errno));
 }
 
@@ -131,15 +133,17 @@ static int greet(const struct keeper *k, const char *version)
 {
     (void)k;
     if (strcmp(version, CONTROL_VERSION) == 0) return 0;
-    return say_and(STATUS_FAILED,
-                   "the launcher speaks \"%s\", this host \"%s\": install the same release of locus on all hosts",
-                   version, CONTROL_VERSION);
+    return say_and(
+        STATUS_FAILED,
+        "the launcher speaks \"%s\", this host \"%s\": install the same release of locus on all hosts",
+        version, CONTROL_VERSION);
 }
 
 static int open_input(struct keeper *k, int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC))
-        return say_and(STATUS_FAILED, "node %s: no pipe for its input: %s", k->rank, strerror(errno));
+        return say_and(STATUS_FAILED, "node %s: no pipe for its input: %s", k->rank,
+                       strerror(errno));
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     k->input = ends[1];
     return 0;
@@ -188,9 +192,11 @@ static int obey_all(struct keeper *k)
     char *body;
     size_t length;
     int rc = 0, next = 1;
-    while (rc == 0 && k->pending_bytes == 0 && (next = control_next(&k->control, &kind, &body, &length)) == 1)
+    while (rc == 0 && k->pending_bytes == 0 &&
+           (next = control_next(&k->control, &kind, &body, &length)) == 1)
         rc = obey(k, kind, body, length);
-    if (rc == 0 && next < 0) rc = say_and(STATUS_FAILED, "node %s: the launcher sent what makes no sense", k->rank);
+    if (rc == 0 && next < 0)
+        rc = say_and(STATUS_FAILED, "node %s: the launcher sent what makes no sense", k->rank);
     return rc;
 }
 
@@ -221,7 +227,8 @@ static void hear(struct keeper *k)
 
 static int status_of(int wait_status)
 {
-    return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : STATUS_SIGNAL + WTERMSIG(wait_status);
+    return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
+                                  : STATUS_SIGNAL + WTERMSIG(wait_status);
 }
 
 /* False when there is nobody left. */
@@ -256,7 +263,8 @@ static void heed_time(struct keeper *k)
     double now_s = clock_s();
     bool hears = k->polled[CONTROL].fd >= 0 && k->pending_bytes == 0;
     if (k->stage == STARTING && now_s >= k->until_s) k->stage = DONE;
-    if (k->stage == RUNNING && hears && k->silence_s > 0 && now_s >= k->heard_s + k->silence_s) begin_ending(k);
+    if (k->stage == RUNNING && hears && k->silence_s > 0 && now_s >= k->heard_s + k->silence_s)
+        begin_ending(k);
     if (k->stage == ENDING && now_s >= k->until_s) begin_killing(k);
     if (k->stage != KILLING) return;
     signal_all(k, SIGKILL);
@@ -321,13 +329,15 @@ int keeper_main(int argc, char **argv)
     int stream = argc > 1 ? (int)strtol(argv[1], NULL, 10) : STDIN_FILENO;
     prctl(PR_SET_NAME, "locus");
     fcntl(stream, F_SETFD, FD_CLOEXEC);
-    if (!control_reader_init(&k.control, stream)) return say_and(STATUS_FAILED, "no memory for a node's keeper");
+    if (!control_reader_init(&k.control, stream))
+        return say_and(STATUS_FAILED, "no memory for a node's keeper");
     family_init(&k.family);
     k.until_s = clock_s() + START_PATIENCE_S;
     k.polled[SIGNALS] = (struct pollfd){.fd = signals_open(), .events = POLLIN};
     k.polled[CONTROL] = (struct pollfd){.fd = stream, .events = POLLIN};
     signals_tell_now();
-    if (k.polled[SIGNALS].fd < 0) return say_and(STATUS_FAILED, "no pipe for a node's keeper: %s", strerror(errno));
+    if (k.polled[SIGNALS].fd < 0)
+        return say_and(STATUS_FAILED, "no pipe for a node's keeper: %s", strerror(errno));
     keep(&k);
     fini(&k);
     return k.status;

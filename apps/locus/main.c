@@ -39,9 +39,11 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) return print(help);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return print(help);
     if (strcmp(word, "--version") == 0)
-        return print("locus " VERSION_TEXT(LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR, LOCUS_VERSION_PATCH) "\n");
+        return print("locus " VERSION_TEXT(LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR,
+                                           LOCUS_VERSION_PATCH) "\n");
     fprintf(stderr, "locus: there is no command \"%s\"; locus --help lists them\n", word);
     return STATUS_USAGE;
 }

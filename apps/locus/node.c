@@ -20,8 +20,8 @@ enum { WORDS_MAX = 64, COMMAND_BYTES = 4096, SMALL_PIPE = 65536 };
 
 /* ---- what it prints ---- */
 
-/* A pseudo-terminal rather than a pipe, so that programs write line by line as they would on ours; without what a terminal
- * does to the bytes. */
+/* A pseudo-terminal rather than a pipe, so that programs write line by line as they would on ours;
+ * without what a terminal does to the bytes. */
 static bool open_terminal(int ends[2])
 {
     char name[64];
@@ -30,7 +30,8 @@ static bool open_terminal(int ends[2])
     ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (ends[0] < 0) return false;
     ends[1] = -1;
-    if (grantpt(ends[0]) == 0 && unlockpt(ends[0]) == 0 && ptsname_r(ends[0], name, sizeof name) == 0)
+    if (grantpt(ends[0]) == 0 && unlockpt(ends[0]) == 0 &&
+        ptsname_r(ends[0], name, sizeof name) == 0)
         ends[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (ends[1] < 0 || tcgetattr(ends[1], &how)) {
         close(ends[0]);
@@ -44,7 +45,8 @@ static bool open_terminal(int ends[2])
 }
 
 /* Returns the end that the node writes to, or -1 with errno. */
-static int open_output(struct output *o, const struct node *n, int to, const struct output_style *style)
+static int open_output(struct output *o, const struct node *n, int to,
+                       const struct output_style *style)
 {
     int ends[2];
     bool is_terminal = to == STDOUT_FILENO && !n->host && isatty(to);
@@ -92,7 +94,8 @@ static int spawn(struct node *n, char **argv, const struct descriptors *d, int i
     posix_spawnattr_destroy(&attributes);
     if (rc == 0) return 0;
     n->pid = 0;
-    return say_and(STATUS_FAILED, "node %u: %s cannot be started: %s", n->rank, argv[0], strerror(rc));
+    return say_and(STATUS_FAILED, "node %u: %s cannot be started: %s", n->rank, argv[0],
+                   strerror(rc));
 }
 
 static int spawn_here(struct node *n, const struct node_manner *m, const struct descriptors *d)
@@ -121,8 +124,8 @@ static bool write_command(char command[COMMAND_BYTES], const char *path)
     return !*path;
 }
 
-/* Words as a shell would make them: blanks part them but in quotes or behind a backslash. *text is overwritten; false: a quote that
- * does not end. */
+/* Words as a shell would make them: blanks part them but in quotes or behind a backslash. *text is
+ * overwritten; false: a quote that does not end. */
 static bool split_words(char *text, char **words, size_t *count)
 {
     char *to = text, quote = 0;
@@ -145,7 +148,8 @@ static bool split_words(char *text, char **words, size_t *count)
     return !quote;
 }
 
-/* The user's options stand first: of two, ssh takes the first. No question is ever asked: nobody could answer it. */
+/* The user's options stand first: of two, ssh takes the first. No question is ever asked: nobody
+ * could answer it. */
 static int spawn_there(struct node *n, const struct node_manner *m, const struct descriptors *d)
 {
     static const char *const ours[] = {"-T",
@@ -156,9 +160,11 @@ static int spawn_there(struct node *n, const struct node_manner *m, const struct
                                        "-oEscapeChar=none"};
     char ssh[COMMAND_BYTES], command[COMMAND_BYTES], *argv[WORDS_MAX + 16];
     size_t words = 0;
-    if (snprintf(ssh, sizeof ssh, "%s", m->ssh) >= (int)sizeof ssh || !write_command(command, m->keeper))
+    if (snprintf(ssh, sizeof ssh, "%s", m->ssh) >= (int)sizeof ssh ||
+        !write_command(command, m->keeper))
         return say_and(STATUS_USAGE, "--ssh or --keeper is too long");
-    if (!split_words(ssh, argv, &words)) return say_and(STATUS_USAGE, "--ssh has a quote that does not end");
+    if (!split_words(ssh, argv, &words))
+        return say_and(STATUS_USAGE, "--ssh has a quote that does not end");
     if (words == 0) return say_and(STATUS_USAGE, "--ssh names no program");
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) argv[words++] = (char *)(size_t)ours[i];
     argv[words++] = (char *)(size_t)n->host->name;
@@ -175,8 +181,10 @@ static int write_orders(struct node *n, const struct control_text *orders)
     if (orders->length > SMALL_PIPE) fcntl(n->control, F_SETPIPE_SZ, CONTROL_TEXT_MAX);
     ssize_t written = write(n->control, orders->bytes, orders->length);
     if (written == (ssize_t)orders->length) return 0;
-    return say_and(STATUS_FAILED, "node %u: arguments and variables have %zu bytes, more than the system's pipes hold",
-                   n->rank, orders->length);
+    return say_and(
+        STATUS_FAILED,
+        "node %u: arguments and variables have %zu bytes, more than the system's pipes hold",
+        n->rank, orders->length);
 }
 
 static int open_control(struct node *n, struct descriptors *d)
@@ -223,7 +231,8 @@ void node_beat(const struct node *n)
 {
     char frame[CONTROL_HEADER];
     /* A full pipe is a sign of life, too, and a broken one is noticed elsewhere. */
-    if (n->control >= 0 && write(n->control, frame, control_frame(frame, CONTROL_BEAT, "", 0)) < 0) return;
+    if (n->control >= 0 && write(n->control, frame, control_frame(frame, CONTROL_BEAT, "", 0)) < 0)
+        return;
 }
 
 void node_fini(struct node *n)

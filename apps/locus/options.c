@@ -35,7 +35,8 @@ void options_print_help(void)
 
 static int refuse(const char *option, const char *what, const char *value)
 {
-    return say_and(STATUS_USAGE, "%s %s, not \"%s\"; --help lists the options", option, what, value);
+    return say_and(STATUS_USAGE, "%s %s, not \"%s\"; --help lists the options", option, what,
+                   value);
 }
 
 static int set_count(unsigned *out, const char *option, const char *value, unsigned max)
@@ -116,7 +117,8 @@ static int set_keeper(struct options *o, const char *option, const char *value)
 static int add_export(struct options *o, const char *option, const char *value)
 {
     if (strchr(value, '=')) return refuse(option, "takes the name of a variable", value);
-    if (o->exports == OPTIONS_EXPORTS_MAX) return refuse(option, "is given more than 64 times", value);
+    if (o->exports == OPTIONS_EXPORTS_MAX)
+        return refuse(option, "is given more than 64 times", value);
     o->export[o->exports++] = value;
     return 0;
 }
@@ -125,10 +127,11 @@ static const struct option {
     const char *name, *brief;
     int (*set)(struct options *, const char *option, const char *value);
 } all[] = {
-    {"--nodes", "-n", set_nodes},         {"--workers", "-w", set_workers}, {"--prefix", NULL, set_prefix},
-    {"--grace", NULL, set_grace},         {"--port", NULL, set_port},       {"--hosts", NULL, set_hosts},
-    {"--directory", NULL, set_directory}, {"--ssh", NULL, set_ssh},         {"--keeper", NULL, set_keeper},
-    {"--export", NULL, add_export},
+    {"--nodes", "-n", set_nodes},         {"--workers", "-w", set_workers},
+    {"--prefix", NULL, set_prefix},       {"--grace", NULL, set_grace},
+    {"--port", NULL, set_port},           {"--hosts", NULL, set_hosts},
+    {"--directory", NULL, set_directory}, {"--ssh", NULL, set_ssh},
+    {"--keeper", NULL, set_keeper},       {"--export", NULL, add_export},
 };
 
 /* `length`: of the name, without what may stand behind "=". */
@@ -145,7 +148,8 @@ static const struct option *find(const char *word, size_t length)
 static int take(struct options *o, char **words)
 {
     const char *equals = strchr(words[0], '=');
-    const struct option *known = find(words[0], equals ? (size_t)(equals - words[0]) : strlen(words[0]));
+    const struct option *known =
+        find(words[0], equals ? (size_t)(equals - words[0]) : strlen(words[0]));
     if (!known) {
         say("there is no option %s; --help lists them", words[0]);
         return 0;
@@ -162,10 +166,13 @@ static int take(struct options *o, char **words)
 static int check(const struct options *o)
 {
     if (!o->argv[0] || !*o->argv[0])
-        return say_and(STATUS_USAGE, "which program? locus run -n 4 -- program arguments; --help says more");
-    if (!o->nodes && !o->hosts) return say_and(STATUS_USAGE, "how many nodes? -n N, or --hosts FILE; --help says more");
+        return say_and(STATUS_USAGE,
+                       "which program? locus run -n 4 -- program arguments; --help says more");
+    if (!o->nodes && !o->hosts)
+        return say_and(STATUS_USAGE, "how many nodes? -n N, or --hosts FILE; --help says more");
     if (o->hosts || (!o->exports && !o->ssh && !o->keeper)) return 0;
-    return say_and(STATUS_USAGE, "--export, --ssh and --keeper are for --hosts, which is not given");
+    return say_and(STATUS_USAGE,
+                   "--export, --ssh and --keeper are for --hosts, which is not given");
 }
 
 int options_parse(struct options *o, int argc, char **argv)

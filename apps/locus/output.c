@@ -15,8 +15,8 @@ static void make_prefix(struct output *o, unsigned rank, const struct output_sty
 {
     int n;
     if (s->is_coloured)
-        n = snprintf(o->prefix, sizeof o->prefix, "\033[%um[%*u]\033[0m ", FIRST_COLOUR + rank % COLOURS, s->digits,
-                     rank);
+        n = snprintf(o->prefix, sizeof o->prefix, "\033[%um[%*u]\033[0m ",
+                     FIRST_COLOUR + rank % COLOURS, s->digits, rank);
     else
         n = snprintf(o->prefix, sizeof o->prefix, "[%*u] ", s->digits, rank);
     o->prefix_bytes = (size_t)n;
@@ -24,7 +24,8 @@ static void make_prefix(struct output *o, unsigned rank, const struct output_sty
 
 bool output_init(struct output *o, int from, int to, unsigned rank, const struct output_style *s)
 {
-    *o = (struct output){.from = from, .to = to, .line = malloc(OUTPUT_PREFIX_MAX + OUTPUT_LINE_MAX + 1)};
+    *o = (struct output){
+        .from = from, .to = to, .line = malloc(OUTPUT_PREFIX_MAX + OUTPUT_LINE_MAX + 1)};
     if (!o->line) return false;
     make_prefix(o, rank, s);
     memcpy(o->line, o->prefix, o->prefix_bytes);
@@ -37,7 +38,8 @@ void output_fini(struct output *o)
     free(o->line);
 }
 
-/* False: it is broken, or has no room although we are to end. A terminal that was stopped (Ctrl-S) must not keep us. */
+/* False: it is broken, or has no room although we are to end. A terminal that was stopped (Ctrl-S)
+ * must not keep us. */
 static bool await_room(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};

@@ -3,7 +3,8 @@
  *
  * Callers   run.c, for descriptors that are a terminal
  * Memory    one line of at most OUTPUT_LINE_MAX bytes; longer ones are shown in pieces
- * Waiting   as long as the terminal does; when a signal asks us to end, a second longer, then the rest is lost
+ * Waiting   as long as the terminal does; when a signal asks us to end, a second longer, then the
+ *           rest is lost
  * Life      output_init, output_pump until it returns false, output_fini
  */
 #ifndef LOCUS_RUN_OUTPUT_H

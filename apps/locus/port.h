@@ -1,10 +1,12 @@
 /*
- * port.h - a port of loopback for rank 0's rendezvous, that nobody else is given as long as we hold it.
+ * port.h - a port of loopback for rank 0's rendezvous, that nobody else is given as long as we hold
+ * it.
  *
- * The kernel lets two sockets have one address when both have set SO_REUSEADDR and none listens. The launcher holds such a
- * socket and never listens; rank 0's rendezvous sets the option, too, and can listen there, and again after a
- * restart. Meanwhile the kernel deals the port out to nobody: neither to another launcher that asks for any port, nor to a
- * connecting socket. So launches at the same time cannot collide, and no attempt is ever repeated.
+ * The kernel lets two sockets have one address when both have set SO_REUSEADDR and none listens.
+ * The launcher holds such a socket and never listens; rank 0's rendezvous sets the option, too, and
+ * can listen there, and again after a restart. Meanwhile the kernel deals the port out to nobody:
+ * neither to another launcher that asks for any port, nor to a connecting socket. So launches at
+ * the same time cannot collide, and no attempt is ever repeated.
  *
  * Callers   run.c
  * Memory    one descriptor

@@ -41,7 +41,8 @@ int program_find(const char *name)
 {
     struct stat s;
     if (!strchr(name, '/')) return find_in_path(name);
-    if (stat(name, &s)) return say_and(STATUS_NOT_FOUND, "there is no program \"%s\": %s", name, strerror(errno));
+    if (stat(name, &s))
+        return say_and(STATUS_NOT_FOUND, "there is no program \"%s\": %s", name, strerror(errno));
     if (is_executable(name)) return 0;
     return say_and(STATUS_NOT_EXECUTABLE, "\"%s\" is not a program: %s", name,
                    S_ISDIR(s.st_mode) ? "it is a folder" : "it may not be executed (chmod +x)");

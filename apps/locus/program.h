@@ -10,11 +10,12 @@
 
 #include <sys/types.h>
 
-/* Is there such a program, as a shell would look for it? 0, or STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE with a sentence. */
+/* Is there such a program, as a shell would look for it? 0, or STATUS_NOT_FOUND or
+ * STATUS_NOT_EXECUTABLE with a sentence. */
 int program_find(const char *name);
 
-/* Starts argv[0] with `input` as its stdin, or our own when it is -1. The program is killed when we die. 0, or a status as
- * above with a sentence. */
+/* Starts argv[0] with `input` as its stdin, or our own when it is -1. The program is killed when we
+ * die. 0, or a status as above with a sentence. */
 int program_start(char **argv, int input, pid_t *pid);
 
 #endif

@@ -31,10 +31,12 @@ extern char **environ;
 
 enum { BEAT_S = 5 };
 static const double SILENCE_S = 120; /* of keepers on other hosts */
-static const double KEEPERS_S = 7;   /* beyond the grace, for keepers to end: then they are killed */
+/* beyond the grace, for keepers to end: then they are killed */
+static const double KEEPERS_S = 7;
 static const double KILL_AGAIN_S = 1;
-static const double SETTLE_S = 0.5;    /* in which failures come whose cause is the first */
-static const double ASKED_AGAIN_S = 2; /* after which a signal but Ctrl-C is not the same request once more */
+static const double SETTLE_S = 0.5; /* in which failures come whose cause is the first */
+/* after which a signal but Ctrl-C is not the same request once more */
+static const double ASKED_AGAIN_S = 2;
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
 
@@ -96,7 +98,8 @@ static struct output_style style_of(const struct run *r, int fd)
 static int find_keeper(struct run *r)
 {
     ssize_t n = readlink("/proc/self/exe", r->keeper, sizeof r->keeper - 1);
-    if (!r->o.keeper && n < 0) return say_and(STATUS_FAILED, "where am I? %s; give --keeper", strerror(errno));
+    if (!r->o.keeper && n < 0)
+        return say_and(STATUS_FAILED, "where am I? %s; give --keeper", strerror(errno));
     r->manner.keeper = r->o.keeper ? r->o.keeper : r->keeper;
     r->manner.ssh = r->o.ssh ? r->o.ssh : "ssh";
     return 0;
@@ -112,25 +115,31 @@ static int set_manner(struct run *r)
     return r->o.hosts ? find_keeper(r) : 0;
 }
 
-/* The shell's name for where we are, as long as it is that: other hosts may reach the same folder by another way. */
+/* The shell's name for where we are, as long as it is that: other hosts may reach the same folder
+ * by another way. */
 static void find_directory(struct run *r)
 {
     struct stat here, named;
     const char *name = getenv("PWD");
-    bool is_here = name && stat(".", &here) == 0 && stat(name, &named) == 0 && here.st_ino == named.st_ino &&
-                   here.st_dev == named.st_dev;
-    if (is_here && snprintf(r->directory, sizeof r->directory, "%s", name) < (int)sizeof r->directory) return;
-    if (!getcwd(r->directory, sizeof r->directory)) snprintf(r->directory, sizeof r->directory, ".");
+    bool is_here = name && stat(".", &here) == 0 && stat(name, &named) == 0 &&
+                   here.st_ino == named.st_ino && here.st_dev == named.st_dev;
+    if (is_here &&
+        snprintf(r->directory, sizeof r->directory, "%s", name) < (int)sizeof r->directory)
+        return;
+    if (!getcwd(r->directory, sizeof r->directory))
+        snprintf(r->directory, sizeof r->directory, ".");
 }
 
-/* Every cluster gets one of its own, so that no other joins it by mistake, and nobody on purpose. */
+/* Every cluster gets one of its own, so that no other joins it by mistake, and nobody on
+ * purpose. */
 static int make_secret(struct run *r)
 {
     unsigned char bytes[SECRET_BYTES];
     const char *secret = getenv("LOCUS_SECRET"), *file = getenv("LOCUS_SECRET_FILE");
     if ((secret && *secret) || (file && *file)) return 0;
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return say_and(STATUS_FAILED, "no random numbers for a secret: %s; set LOCUS_SECRET", strerror(errno));
+        return say_and(STATUS_FAILED, "no random numbers for a secret: %s; set LOCUS_SECRET",
+                       strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++) snprintf(r->secret + 2 * i, 3, "%02x", bytes[i]);
     return 0;
 }
@@ -140,7 +149,8 @@ static int prepare_here(struct run *r)
     const char *directory = r->o.directory;
     r->nodes = r->o.nodes;
     if (directory && chdir(directory))
-        return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory, strerror(errno));
+        return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory,
+                       strerror(errno));
     int rc = program_find(r->o.argv[0]);
     if (rc == 0) rc = port_hold(&r->port, r->o.port);
     if (rc == 0) snprintf(r->rendezvous, sizeof r->rendezvous, "%s", r->port.address);
@@ -152,8 +162,8 @@ static int prepare_hosts(struct run *r)
     int rc = hosts_read(&r->hosts, r->o.hosts);
     if (rc) return rc;
     if (r->o.nodes > r->hosts.slots)
-        return say_and(STATUS_USAGE, "%u nodes do not fit: the hosts of \"%s\" have %u slots", r->o.nodes, r->o.hosts,
-                       r->hosts.slots);
+        return say_and(STATUS_USAGE, "%u nodes do not fit: the hosts of \"%s\" have %u slots",
+                       r->o.nodes, r->o.hosts, r->hosts.slots);
     r->nodes = r->o.nodes ? r->o.nodes : r->hosts.slots;
     const char *first = r->hosts.host[0].address;
     bool is_bare_ipv6 = strchr(first, ':') && *first != '[';
@@ -163,7 +173,8 @@ static int prepare_hosts(struct run *r)
     return 0;
 }
 
-/* We need up to three descriptors for each node. Programs get what we have, so only as many as needed. */
+/* We need up to three descriptors for each node. Programs get what we have, so only as many as
+ * needed. */
 static void raise_descriptors(const struct run *r)
 {
     struct rlimit limit;
@@ -193,7 +204,8 @@ static int prepare(struct run *r)
 
 /* ---- what to run ---- */
 
-static void put_number(struct control_text *t, enum control_kind kind, const char *format, double value)
+static void put_number(struct control_text *t, enum control_kind kind, const char *format,
+                       double value)
 {
     char text[64];
     snprintf(text, sizeof text, format, value);
@@ -233,7 +245,8 @@ static bool goes_to_hosts(const struct run *r, const char *variable)
     return strncmp(variable, "LOCUS_", 6) == 0 && !is_name_of("LOCUS_LISTEN", 12, variable);
 }
 
-/* Over the stream, not on ssh's command line: there every user of both hosts could read a secret. */
+/* Over the stream, not on ssh's command line: there every user of both hosts could read a
+ * secret. */
 static void put_host(const struct run *r, const struct node *n, struct control_text *t)
 {
     for (char **v = environ; *v; v++)
@@ -254,7 +267,8 @@ static int start_node(struct run *r, struct node *n)
     for (char **a = r->o.argv; *a; a++) control_put(&t, CONTROL_ARGUMENT, *a);
     if (n->rank == 0 && r->manner.carries_input) control_put(&t, CONTROL_PIPE, "");
     control_put(&t, CONTROL_START, "");
-    int rc = t.failed ? say_and(STATUS_FAILED, "arguments and variables are too long: at most 1 MiB together")
+    int rc = t.failed ? say_and(STATUS_FAILED,
+                                "arguments and variables are too long: at most 1 MiB together")
                       : node_start(n, &r->manner, &t);
     free(t.bytes);
     return rc;
@@ -262,7 +276,8 @@ static int start_node(struct run *r, struct node *n)
 
 /* ---- ending ---- */
 
-/* Behind input that rank 0 does not read, the end of the stream does not get through ssh: its connection is cut. */
+/* Behind input that rank 0 does not read, the end of the stream does not get through ssh: its
+ * connection is cut. */
 static void begin_ending(struct run *r)
 {
     bool is_clogged = r->input.is_open && r->input.length && r->node[0].host;
@@ -296,17 +311,17 @@ static void describe_end(const struct run *r, const struct node *n, int status)
         say("node %u%s: ssh failed or its connection ended (status 255)%s. Does `%s -oBatchMode=yes %s true` work?",
             n->rank, where, others, r->manner.ssh, n->host->name);
     else if (n->host && status == STATUS_NOT_FOUND)
-        say("node %u%s: not found there: the program, or %s, of which --keeper gives the path (status 127)%s", n->rank,
-            where, r->manner.keeper, others);
+        say("node %u%s: not found there: the program, or %s, of which --keeper gives the path (status 127)%s",
+            n->rank, where, r->manner.keeper, others);
     else if (is_by_signal(status))
-        say("node %u%s was ended by signal %d, %s (status %d)%s", n->rank, where, status - STATUS_SIGNAL,
-            strsignal(status - STATUS_SIGNAL), status, others);
+        say("node %u%s was ended by signal %d, %s (status %d)%s", n->rank, where,
+            status - STATUS_SIGNAL, strsignal(status - STATUS_SIGNAL), status, others);
     else
         say("node %u%s failed with status %d%s", n->rank, where, status, others);
 }
 
-/* When a node crashes the others notice, and may return before we are told of the crash. So the end begins a moment later,
- * and a crash in between counts as the first. */
+/* When a node crashes the others notice, and may return before we are told of the crash. So the end
+ * begins a moment later, and a crash in between counts as the first. */
 static void note_failure(struct run *r, const struct node *n, int status)
 {
     if (!r->failed)
@@ -326,7 +341,8 @@ static void settle(struct run *r)
 
 static void note_end(struct run *r, struct node *n, int wait_status)
 {
-    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : STATUS_SIGNAL + WTERMSIG(wait_status);
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
+                                        : STATUS_SIGNAL + WTERMSIG(wait_status);
     n->pid = 0;
     r->living--;
     if (status && !r->is_ending) note_failure(r, n, status);
@@ -341,8 +357,9 @@ static void reap(struct run *r)
             if (r->node[i].pid == pid) note_end(r, &r->node[i], wait_status);
 }
 
-/* The first begins the end, unless a failure is about to; another one hastens it. But who tells us to end often tells us
- * twice: timeout(1) signals its child and then its process group, and a shell whose terminal goes passes SIGHUP on. */
+/* The first begins the end, unless a failure is about to; another one hastens it. But who tells us
+ * to end often tells us twice: timeout(1) signals its child and then its process group, and a shell
+ * whose terminal goes passes SIGHUP on. */
 static void heed_signal(struct run *r, int signal)
 {
     if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
@@ -365,14 +382,15 @@ static void heed_signals(struct run *r)
         if (signal != SIGCHLD) heed_signal(r, signal);
 }
 
-/* What the nodes print is lost: they would go on for nobody. As with a program that writes itself, a pipe without a reader is no
- * failure to speak of. */
+/* What the nodes print is lost: they would go on for nobody. As with a program that writes itself,
+ * a pipe without a reader is no failure to speak of. */
 static void heed_output(struct run *r, const struct output *o, const char *name)
 {
     if (!o->failure || r->has_lost_output) return;
     r->has_lost_output = true;
     if (o->failure != EPIPE)
-        say("%s cannot be written: %s%s", name, strerror(o->failure), r->living ? "; ending all nodes" : "");
+        say("%s cannot be written: %s%s", name, strerror(o->failure),
+            r->living ? "; ending all nodes" : "");
     int status = o->failure == EPIPE ? STATUS_SIGNAL + SIGPIPE : STATUS_FAILED;
     if (r->living)
         fail(r, status);
@@ -390,7 +408,8 @@ static void heed_outputs(struct run *r)
 
 /* ---- beats ---- */
 
-/* On a thread of its own: the loop waits for whoever takes our output, who may have stopped (Ctrl-S). */
+/* On a thread of its own: the loop waits for whoever takes our output, who may have stopped
+ * (Ctrl-S). */
 static void *beat(void *run)
 {
     struct run *r = run;
@@ -547,7 +566,9 @@ static void fini(struct run *r)
 int run_main(int argc, char **argv)
 {
     struct run r = {
-        .port.fd = -1, .signals = -1, .beats = {.mutex = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER}};
+        .port.fd = -1,
+        .signals = -1,
+        .beats = {.mutex = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER}};
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
     if (r.o.wants_help) {

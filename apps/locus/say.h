@@ -14,6 +14,12 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int say_and(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What the program returns beside what the nodes do, by the customs of shells. */
-enum { STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+enum {
+    STATUS_FAILED = 1,
+    STATUS_USAGE = 2,
+    STATUS_NOT_EXECUTABLE = 126,
+    STATUS_NOT_FOUND = 127,
+    STATUS_SIGNAL = 128
+};
 
 #endif

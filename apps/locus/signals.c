@@ -16,7 +16,8 @@ static void on_signal(int signal)
     int saved = errno;
     unsigned char byte = (unsigned char)signal;
     if (signal != SIGPIPE && signal != SIGCHLD) end_is_wanted = 1;
-    /* A full pipe has enough to say; a lost SIGCHLD does not matter, because all children are looked at then. */
+    /* A full pipe has enough to say; a lost SIGCHLD does not matter, because all children are
+     * looked at then. */
     if (signal != SIGPIPE && write(ends[1], &byte, 1) < 0) errno = saved;
     errno = saved;
 }
@@ -76,5 +77,6 @@ void signals_default(void)
         sigaction(told[i], NULL, &now);
         if (now.sa_handler == on_signal) signal(told[i], SIG_DFL);
     }
-    if (now_before.sa_handler == SIG_IGN) signal(SIGNAL_NOW, SIG_IGN); /* its handler would end with exec by itself */
+    /* its handler would end with exec by itself */
+    if (now_before.sa_handler == SIG_IGN) signal(SIGNAL_NOW, SIG_IGN);
 }

@@ -1,8 +1,9 @@
 /*
  * signals.h - signals as bytes in a pipe, for a loop that polls.
  *
- * What this process was started to ignore (SIGHUP under nohup, SIGINT behind `&` in a script) stays ignored, here and in
- * the programs that it starts. Handlers end with exec: programs start with what this process started with.
+ * What this process was started to ignore (SIGHUP under nohup, SIGINT behind `&` in a script) stays
+ * ignored, here and in the programs that it starts. Handlers end with exec: programs start with
+ * what this process started with.
  *
  * Callers   a process's only thread
  * Memory    static; one pipe
@@ -15,11 +16,13 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* The launcher to a keeper: now. Its first request is the end of the stream, which may be seen later than a signal. */
+/* The launcher to a keeper: now. Its first request is the end of the stream, which may be seen
+ * later than a signal. */
 enum { SIGNAL_NOW = SIGUSR1 };
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it returns, or -1 with errno.
- * SIGPIPE is nothing any more: writing returns EPIPE. A blocked write() is ended by any of them with EINTR. */
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it
+ * returns, or -1 with errno. SIGPIPE is nothing any more: writing returns EPIPE. A blocked write()
+ * is ended by any of them with EINTR. */
 int signals_open(void);
 /* A keeper: SIGNAL_NOW as well, even if this process was started to ignore it. */
 void signals_tell_now(void);

@@ -38,11 +38,14 @@ static void print_lines(const char *const *line)
     for (; *line; line++) puts(*line);
 }
 
-/* Is it what the library writes? Then it can stand in a script as it is: no text in it can end one. */
+/* Is it what the library writes? Then it can stand in a script as it is: no text in it can end
+ * one. */
 static bool is_object(const char *line, size_t length)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789{}[]\":,._-";
-    return length >= 2 && line[0] == '{' && line[length - 1] == '}' && strspn(line, allowed) == length;
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789{}[]\":,._-";
+    return length >= 2 && line[0] == '{' && line[length - 1] == '}' &&
+           strspn(line, allowed) == length;
 }
 
 /* What the first line of a file says, and whether its node closed. */
@@ -63,7 +66,8 @@ static int read_file(const char *path, bool prints, struct traced_node *about)
     for (ssize_t n; status == 0 && (n = getline(&line, &room, f)) > 0;) {
         number++;
         if (line[n - 1] == '\n') line[--n] = '\0';
-        bool is_head = number > 1 || sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
+        bool is_head = number > 1 ||
+                       sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
         if (!is_object(line, (size_t)n) || !is_head || (number == 1 && about->node >= about->nodes))
             status = fail(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
         else if (prints)
@@ -87,11 +91,14 @@ static int check_files(char *const *path, int count)
     for (int i = 0; i < count && status == 0; i++) {
         status = read_file(path[i], false, &about[i]);
         if (status == 0 && about[i].nodes != about[0].nodes)
-            status = fail(STATUS_FAILED, "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
-                          path[i], about[i].nodes, path[0], about[0].nodes);
+            status =
+                fail(STATUS_FAILED,
+                     "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
+                     path[i], about[i].nodes, path[0], about[0].nodes);
         for (int j = 0; j < i && status == 0; j++) {
             if (about[j].node == about[i].node)
-                status = fail(STATUS_FAILED, "%s and %s are both of node %u: give the files of one run", path[j],
+                status = fail(STATUS_FAILED,
+                              "%s and %s are both of node %u: give the files of one run", path[j],
                               path[i], about[i].node);
         }
     }
@@ -109,19 +116,22 @@ static int print_page(char *const *path, int count)
         if (status == 0 && !about.has_ended) printf("{\"unended\":%u},\n", about.node);
     }
     print_lines(page_tail);
-    if (status == 0 && (ferror(stdout) || fflush(stdout))) status = fail(STATUS_FAILED, "cannot write the page");
+    if (status == 0 && (ferror(stdout) || fflush(stdout)))
+        status = fail(STATUS_FAILED, "cannot write the page");
     return status;
 }
 
 int trace_main(int argc, char **argv)
 {
-    if (argc < 2) return fail(STATUS_USAGE, "which files? They are named by LOCUS_TRACE; locus trace --help");
+    if (argc < 2)
+        return fail(STATUS_USAGE, "which files? They are named by LOCUS_TRACE; locus trace --help");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(help, stdout);
         return fflush(stdout) ? STATUS_FAILED : 0;
     }
     int from = strcmp(argv[1], "--") == 0 ? 2 : 1;
-    if (from == 1 && argv[1][0] == '-') return fail(STATUS_USAGE, "there is no option %s; locus trace --help", argv[1]);
+    if (from == 1 && argv[1][0] == '-')
+        return fail(STATUS_USAGE, "there is no option %s; locus trace --help", argv[1]);
     if (argc == from) return fail(STATUS_USAGE, "which files? locus trace --help");
     int status = check_files(argv + from, argc - from);
     return status ? status : print_page(argv + from, argc - from);

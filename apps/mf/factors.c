@@ -38,7 +38,8 @@ static float bias_change(float gradient, float sum, float rate)
 static void train_biases(const struct mf *f, float *row, float *column, struct vec_factors step)
 {
     size_t at = f->options.rank, sum = at + mf_parameters(f);
-    float g = step.error + step.regularization * row[at], h = step.error + step.regularization * column[at];
+    float g = step.error + step.regularization * row[at],
+          h = step.error + step.regularization * column[at];
     row[at] += bias_change(g, row[sum], step.rate);
     row[sum] += g * g;
     column[at] += bias_change(h, column[sum], step.rate);
@@ -51,7 +52,8 @@ static void train_cell(void *cell, float *row, uint32_t length)
     struct cell *c = cell;
     const struct mf_options *o = &c->mf->options;
     c->error = mf_predict(c->mf, row, c->column) - c->value;
-    struct vec_factors step = {.error = c->error, .regularization = (float)o->regularization, .rate = (float)o->rate};
+    struct vec_factors step = {
+        .error = c->error, .regularization = (float)o->regularization, .rate = (float)o->rate};
     vec_best()->factors(row, c->column, o->rank, length / 2, step);
     if (o->has_bias) train_biases(c->mf, row, c->column, step);
 }
@@ -102,7 +104,8 @@ double factors_train(struct factors *s, const struct visit *v, const struct visi
         draft_prefetch(&s->draft, b->columns, cells_from(b, 0));
         for (uint32_t i = 0; i < b->cells; i++) {
             if (i % CELLS_READ == 0) read_cells(s, b, i);
-            struct cell c = {.mf = s->mf, .column = s->draft.now[b->column[i]], .value = b->values[i]};
+            struct cell c = {
+                .mf = s->mf, .column = s->draft.now[b->column[i]], .value = b->values[i]};
             draft_change(&s->draft, b->columns + i, train_cell, &c);
             squares += (double)c.error * (double)c.error;
         }

@@ -1,9 +1,9 @@
 /*
- * mf - factorizes a matrix of ratings on a cluster: SGD with AdaGrad, as in the papers' experiments (NuPS, Section 5.1; Lapse,
- * Appendix A).
+ * mf - factorizes a matrix of ratings on a cluster: SGD with AdaGrad, as in the papers' experiments
+ * (NuPS, Section 5.1; Lapse, Appendix A).
  *
- * Read mf.h first (what all share), then mf_train.c (the loop), factors.c (a training step) and visit.c (who visits which
- * cells when).
+ * Read mf.h first (what all share), then mf_train.c (the loop), factors.c (a training step) and
+ * visit.c (who visits which cells when).
  */
 #include "digest.h"
 #include "fail.h"
@@ -20,8 +20,10 @@ static void load(struct mf *f)
     if (o->common.data) {
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed);
     } else {
-        struct zipf z = {
-            .exponent = o->zipf_exponent, .rank = o->zipf_rank, .noise = o->zipf_noise, .seed = o->common.seed};
+        struct zipf z = {.exponent = o->zipf_exponent,
+                         .rank = o->zipf_rank,
+                         .noise = o->zipf_noise,
+                         .seed = o->common.seed};
         zipf_parse(&z, o->zipf);
         zipf_generate(&z, &f->ratings);
         ratings_finish(&f->ratings, o->held_back, o->common.seed);
@@ -32,7 +34,8 @@ static void load(struct mf *f)
 static uint64_t digest(const struct mf *f)
 {
     const struct mf_options *o = &f->options;
-    double numbers[] = {(double)o->rank, o->has_bias, o->visit, (double)o->batch, o->rate, o->regularization, o->init};
+    double numbers[] = {(double)o->rank, o->has_bias,       o->visit, (double)o->batch,
+                        o->rate,         o->regularization, o->init};
     return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 

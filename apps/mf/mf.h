@@ -1,8 +1,9 @@
 /*
  * mf.h - what the parts of mf share: the options, the ratings, and which keys the factors have.
  *
- * A row of the matrix has a factor of --rank floats, and so has a column; with biases one float more, behind them. Sums of
- * squares (AdaGrad) follow. The prediction is mean + bias + bias + the factors' product.
+ * A row of the matrix has a factor of --rank floats, and so has a column; with biases one float
+ * more, behind them. Sums of squares (AdaGrad) follow. The prediction is mean + bias + bias + the
+ * factors' product.
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'
@@ -17,7 +18,8 @@
 
 enum mf_visit {
     MF_COLUMNS, /* each worker takes the columns in random order (NuPS, Section 5.1) */
-    MF_BLOCKS,  /* blocks of columns go from worker to worker (Lapse, Appendix A; Gemulla et al., 2011) */
+    /* blocks of columns go from worker to worker (Lapse, Appendix A; Gemulla et al., 2011) */
+    MF_BLOCKS,
 };
 enum mf_table { MF_ROWS, MF_COLS };
 

@@ -8,10 +8,11 @@ static const char about[] =
     "Factorizes a matrix of which some cells are known (ratings), alone or on a cluster (locus run, mpirun, srun, ...),\n"
     "and says how well the factors predict cells that were held back.";
 
-static const char more[] = "examples:\n"
-                           "  mf --data ratings.csv --bias --out factors.safetensors\n"
-                           "  mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
-                           "  locus run -n 4 mf --data ratings.mtx --visit blocks --technique relocate\n";
+static const char more[] =
+    "examples:\n"
+    "  mf --data ratings.csv --bias --out factors.safetensors\n"
+    "  mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
+    "  locus run -n 4 mf --data ratings.mtx --visit blocks --technique relocate\n";
 
 static void task_options(struct mf_options *o, struct args_list *list)
 {
@@ -36,7 +37,8 @@ static void task_options(struct mf_options *o, struct args_list *list)
          .argument = "RxCxN",
          .kind = ARGS_TEXT,
          .target = &o->zipf,
-         .help = "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"},
+         .help =
+             "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"},
         {.name = "--zipf-exponent",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -68,7 +70,10 @@ static void task_options(struct mf_options *o, struct args_list *list)
          .min = 1,
          .max = 10000,
          .help = "floats of a factor, optimizer state not included"},
-        {.name = "--bias", .kind = ARGS_FLAG, .target = &o->has_bias, .help = "a bias of each row and each column"},
+        {.name = "--bias",
+         .kind = ARGS_FLAG,
+         .target = &o->has_bias,
+         .help = "a bias of each row and each column"},
     };
     args_add(list, options, sizeof options / sizeof *options);
 }
@@ -82,7 +87,8 @@ static void training_options(struct mf_options *o, struct args_list *list)
          .kind = ARGS_CHOICE,
          .target = &o->visit,
          .choices = visits,
-         .help = "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
+         .help =
+             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
         settings_batch(&o->batch, 1e5, "cells of a step"),
         settings_rate(&o->rate, "learning rate of AdaGrad"),
         {.name = "--reg",
@@ -98,8 +104,9 @@ static void training_options(struct mf_options *o, struct args_list *list)
          .max = 10,
          .help = "standard deviation of the first products"},
         settings_eval_every(&o->common, "test each N epochs, besides at the end"),
-        settings_seconds(&o->common,
-                         "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
+        settings_seconds(
+            &o->common,
+            "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
     };
     args_add(list, options, sizeof options / sizeof *options);
 }
@@ -109,7 +116,8 @@ static void check(const struct mf_options *o)
     if (!o->common.data && !o->zipf)
         fail_usage("--data is missing: the ratings to learn from; or --zipf makes some up");
     if (o->common.data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
-    if (o->zipf && o->test) fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    if (o->zipf && o->test)
+        fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
 }
 
 void mf_options(struct mf_options *o, int argc, char **argv)
@@ -128,9 +136,11 @@ void mf_options(struct mf_options *o, int argc, char **argv)
     task_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
-    args_parse(
-        &(struct args_program){
-            .name = "mf", .about = about, .more = more, .options = list.options, .option_count = list.count},
-        argc, argv);
+    args_parse(&(struct args_program){.name = "mf",
+                                      .about = about,
+                                      .more = more,
+                                      .options = list.options,
+                                      .option_count = list.count},
+               argc, argv);
     check(o);
 }

@@ -10,10 +10,11 @@ void mf_report_start(const struct mf *f, const struct crew *crew)
 {
     const struct mf_options *o = &f->options;
     if (o->common.json) return;
-    printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n", mf_source(f),
-           f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test, f->ratings.mean);
-    printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank, o->has_bias ? " and biases" : "",
-           o->rate, o->regularization,
+    printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
+           mf_source(f), f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
+           f->ratings.mean);
+    printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank,
+           o->has_bias ? " and biases" : "", o->rate, o->regularization,
            o->visit == MF_BLOCKS ? "blocks of columns from worker to worker" : "column by column");
     settings_show_crew(&o->common, crew, false);
 }
@@ -22,8 +23,8 @@ void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch 
 {
     double loss = e->cells > 0 ? e->squares / e->cells : 0;
     if (!f->options.common.json) {
-        printf("epoch %3" PRIu64 "   RMSE %8.4f   %7.2f s   %9.0f cells/s\n", number, sqrt(loss), e->seconds,
-               e->cells / e->seconds);
+        printf("epoch %3" PRIu64 "   RMSE %8.4f   %7.2f s   %9.0f cells/s\n", number, sqrt(loss),
+               e->seconds, e->cells / e->seconds);
         fflush(stdout);
         return;
     }

@@ -1,5 +1,6 @@
 /*
- * mf_save.h - writes the model as safetensors: factors, biases, and the names if there are any; the mean is a note.
+ * mf_save.h - writes the model as safetensors: factors, biases, and the names if there are any; the
+ * mean is a note.
  *
  * Callers   one worker, while the others rest
  * Memory    a block of rows

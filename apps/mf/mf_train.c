@@ -15,8 +15,8 @@ struct first_values {
     enum mf_table table;
 };
 
-/* Uniform; products of two factors have the wanted standard deviation. The same for a factor whatever the cluster. Biases and
- * sums of squares begin at 0. */
+/* Uniform; products of two factors have the wanted standard deviation. The same for a factor
+ * whatever the cluster. Biases and sums of squares begin at 0. */
 static void draw_factor(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
@@ -24,7 +24,8 @@ static void draw_factor(const void *first_values, uint64_t row, float *values)
     double deviation = sqrt(o->init) * pow((double)o->rank, -0.25);
     struct rng rng;
     rng_init(&rng, o->common.seed, (UINT64_C(1) + f->table) << 40 | row);
-    for (uint64_t i = 0; i < o->rank; i++) values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
+    for (uint64_t i = 0; i < o->rank; i++)
+        values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
 static bool is_first(const struct crew_member *m)
@@ -60,8 +61,8 @@ static struct mf_epoch run_epoch(struct mf_training *t, struct crew_member *m, s
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit, struct factors *step,
-                        uint64_t number)
+static bool train_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit,
+                        struct factors *step, uint64_t number)
 {
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
@@ -75,7 +76,8 @@ static bool train_epoch(struct mf_training *t, struct crew_member *m, struct vis
     meter_end(&t->meter);
     if (sums[0] == 0 && !has_time) return false; /* it has not begun */
     if (!isfinite(sums[1]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
     e = (struct mf_epoch){.cells = sums[0], .squares = sums[1], .seconds = meter_now() - began};
     mf_report_epoch(t->mf, number, &e);
     return has_time;
@@ -118,6 +120,7 @@ void mf_work(struct crew_member *m, void *training)
     crew_settle(m);
     test_and_report(t, m);
     struct locus_stats stats = tally_take(m);
-    if (is_first(m) && m->worker) tally_show(&stats, "accesses", m->crew->size, t->mf->options.common.json);
+    if (is_first(m) && m->worker)
+        tally_show(&stats, "accesses", m->crew->size, t->mf->options.common.json);
     if (is_first(m) && t->mf->options.common.out) mf_save(t->mf, m);
 }

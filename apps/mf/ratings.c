@@ -53,7 +53,8 @@ void ratings_add(struct ratings *r, struct rating cell)
 
 /* ---- user, item, rating ---- */
 
-/* What stands between the fields of a file: the first of these that is twice in its first line, or blanks, however many. */
+/* What stands between the fields of a file: the first of these that is twice in its first line, or
+ * blanks, however many. */
 static const char *const separators[] = {"\t", "::", ",", ";", NULL};
 
 static const char *separator_of(const struct lines *l)
@@ -156,15 +157,18 @@ static void read_named(struct ratings *r, struct lines *l, struct named_file *f,
     if (l->length == 0 || (!f->has_begun && is_comment(l))) return;
     if (!f->has_separator) f->separator = separator_of(l);
     f->has_separator = true;
-    size_t count = f->separator ? split_by(l, f->separator, fields) : split_by_blanks(l, fields, FIELDS_MAX);
+    size_t count = f->separator ? split_by(l, f->separator, fields)
+                                : split_by_blanks(l, fields, FIELDS_MAX);
     if (count == 0 || (count == 1 && fields[0].length == 0)) return;
     if (count < FIELDS_MAX)
-        lines_fail(l, "has %zu field%s; a rating has user, item and rating", count, count == 1 ? "" : "s");
+        lines_fail(l, "has %zu field%s; a rating has user, item and rating", count,
+                   count == 1 ? "" : "s");
     if (!value_of(fields[2], &value)) {
         bool is_first = !f->has_begun;
         f->has_begun = true;
         if (is_first && is_heading(fields[2])) return;
-        lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(fields[2].length), fields[2].text);
+        lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(fields[2].length),
+                   fields[2].text);
     }
     f->has_begun = true;
     if (fields[0].length == 0 || fields[1].length == 0)
@@ -183,8 +187,10 @@ static void check_banner(const struct lines *l)
     if (l->length >= sizeof banner) lines_fail(l, "is longer than a MatrixMarket banner");
     memcpy(banner, l->text, l->length);
     banner[l->length] = '\0';
-    if (sscanf(banner + sizeof matrix_market - 1, "%31s %31s %31s %31s", object, format, field, symmetry) != 4)
-        lines_fail(l, "is no MatrixMarket banner: must be \"%s matrix coordinate real general\"", matrix_market);
+    if (sscanf(banner + sizeof matrix_market - 1, "%31s %31s %31s %31s", object, format, field,
+               symmetry) != 4)
+        lines_fail(l, "is no MatrixMarket banner: must be \"%s matrix coordinate real general\"",
+                   matrix_market);
     if (strcasecmp(object, "matrix") != 0 || strcasecmp(format, "coordinate") != 0)
         lines_fail(l, "is \"%s %s\": must be \"matrix coordinate\"", object, format);
     if (strcasecmp(field, "real") != 0 && strcasecmp(field, "integer") != 0)
@@ -192,12 +198,14 @@ static void check_banner(const struct lines *l)
     if (strcasecmp(symmetry, "general") != 0) lines_fail(l, "is \"%s\": must be general", symmetry);
 }
 
-static uint64_t read_index(const struct lines *l, struct field f, double least, double most, const char *what)
+static uint64_t read_index(const struct lines *l, struct field f, double least, double most,
+                           const char *what)
 {
     double value;
-    if (!lines_number(f.text, f.length, &value) || value < least || value > most || value > floor(value))
-        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f", lines_shown(f.length), f.text,
-                   what, least, most);
+    if (!lines_number(f.text, f.length, &value) || value < least || value > most ||
+        value > floor(value))
+        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f",
+                   lines_shown(f.length), f.text, what, least, most);
     return (uint64_t)value;
 }
 
@@ -205,7 +213,8 @@ static uint64_t read_index(const struct lines *l, struct field f, double least, 
 static void split_numbers(const struct lines *l, struct field *fields, const char *wanted)
 {
     size_t count = split_by_blanks(l, fields, FIELDS_MAX + 1);
-    if (count < FIELDS_MAX) lines_fail(l, "has %zu number%s; %s", count, count == 1 ? "" : "s", wanted);
+    if (count < FIELDS_MAX)
+        lines_fail(l, "has %zu number%s; %s", count, count == 1 ? "" : "s", wanted);
     if (count > FIELDS_MAX) lines_fail(l, "has more than 3 numbers; %s", wanted);
 }
 
@@ -213,17 +222,21 @@ struct shape {
     uint64_t rows, columns, cells;
 };
 
-static void read_cell(struct ratings *r, const struct lines *l, const struct shape *shape, size_t *counter)
+static void read_cell(struct ratings *r, const struct lines *l, const struct shape *shape,
+                      size_t *counter)
 {
     struct field fields[FIELDS_MAX + 1];
     float value;
     split_numbers(l, fields, "a cell has row, column and value");
     if (!value_of(fields[2], &value))
-        lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(fields[2].length), fields[2].text);
-    if (*counter == shape->cells) lines_fail(l, "there are more cells than the %" PRIu64 " declared", shape->cells);
+        lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(fields[2].length),
+                   fields[2].text);
+    if (*counter == shape->cells)
+        lines_fail(l, "there are more cells than the %" PRIu64 " declared", shape->cells);
     uint64_t row = read_index(l, fields[0], 1, (double)shape->rows, "row");
     uint64_t column = read_index(l, fields[1], 1, (double)shape->columns, "column");
-    add(r, (struct rating){.row = (uint32_t)row - 1, .column = (uint32_t)column - 1, .value = value});
+    add(r,
+        (struct rating){.row = (uint32_t)row - 1, .column = (uint32_t)column - 1, .value = value});
     ++*counter;
 }
 
@@ -231,9 +244,10 @@ static struct shape read_shape(struct ratings *r, const struct lines *l)
 {
     struct field fields[FIELDS_MAX + 1];
     split_numbers(l, fields, "a size has rows, columns and cells");
-    struct shape shape = {.rows = read_index(l, fields[0], 1, DIMENSION_MAX, "number of rows"),
-                          .columns = read_index(l, fields[1], 1, DIMENSION_MAX, "number of columns"),
-                          .cells = read_index(l, fields[2], 0, 0x1p40, "number of cells")};
+    struct shape shape = {
+        .rows = read_index(l, fields[0], 1, DIMENSION_MAX, "number of rows"),
+        .columns = read_index(l, fields[1], 1, DIMENSION_MAX, "number of columns"),
+        .cells = read_index(l, fields[2], 0, 0x1p40, "number of cells")};
     if (shape.rows > r->rows) r->rows = (uint32_t)shape.rows;
     if (shape.columns > r->columns) r->columns = (uint32_t)shape.columns;
     return shape;
@@ -258,7 +272,8 @@ static void read_matrix(struct ratings *r, struct lines *l, size_t *counter)
         }
     }
     if (shape.rows == 0) lines_fail(l, "the file ends before its size: rows, columns and cells");
-    if (*counter < shape.cells) lines_fail(l, "the file ends after %zu of %" PRIu64 " cells", *counter, shape.cells);
+    if (*counter < shape.cells)
+        lines_fail(l, "the file ends after %zu of %" PRIu64 " cells", *counter, shape.cells);
 }
 
 /* Returns whether it is MatrixMarket. */
@@ -284,7 +299,8 @@ static bool read_file(struct ratings *r, const char *path, size_t *counter)
 
 /* ---- together ---- */
 
-/* Whether a cell is held back depends on its place in the file alone. Both kinds keep their order. */
+/* Whether a cell is held back depends on its place in the file alone. Both kinds keep their
+ * order. */
 static void hold_back(struct ratings *r, double share, uint64_t seed)
 {
     size_t total = r->train, kept = 0, held = 0;
@@ -314,11 +330,13 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
     if (r->columns < r->column_names.count) r->columns = r->column_names.count;
 }
 
-void ratings_load(struct ratings *r, const char *train, const char *test, double held_back, uint64_t seed)
+void ratings_load(struct ratings *r, const char *train, const char *test, double held_back,
+                  uint64_t seed)
 {
     bool is_matrix = read_file(r, train, &r->train);
     if (test && read_file(r, test, &r->test) != is_matrix)
-        fail("%s and %s have different formats: both must be MatrixMarket, or neither", train, test);
+        fail("%s and %s have different formats: both must be MatrixMarket, or neither", train,
+             test);
     ratings_finish(r, held_back, seed);
 }
 
@@ -326,8 +344,8 @@ void ratings_write(const struct ratings *r, const char *path)
 {
     struct saving s;
     saving_open(&s, path);
-    fprintf(s.file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n", matrix_market, r->rows,
-            r->columns, r->train);
+    fprintf(s.file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n",
+            matrix_market, r->rows, r->columns, r->train);
     for (size_t i = 0; i < r->train; i++)
         fprintf(s.file, "%" PRIu32 " %" PRIu32 " %.9g\n", r->list[i].row + 1, r->list[i].column + 1,
                 (double)r->list[i].value);

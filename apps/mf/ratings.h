@@ -1,10 +1,11 @@
 /*
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
- * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating: names or numbers, with or
- * without quotation marks around them. What stands between them (tabs, "::", commas, semicolons, else blanks) is the same in all
- * of a file; further fields are passed over, and so are words in the place of the first rating, a heading, and lines before it
- * that begin with % or #.
+ * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating:
+ * names or numbers, with or without quotation marks around them. What stands between them (tabs,
+ * "::", commas, semicolons, else blanks) is the same in all of a file; further fields are passed
+ * over, and so are words in the place of the first rating, a heading, and lines before it that
+ * begin with % or #.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell
@@ -27,15 +28,17 @@ struct ratings {
     size_t train, test; /* how many of each */
     size_t room;
     uint32_t rows, columns;
-    struct names row_names, column_names; /* without names (MatrixMarket, generated) both are empty */
-    double mean;                          /* of those to train with */
+    /* without names (MatrixMarket, generated) both are empty */
+    struct names row_names, column_names;
+    double mean; /* of those to train with */
 };
 
 void ratings_init(struct ratings *);
 void ratings_fini(struct ratings *);
-/* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share `held_back` of the cells, chosen by
- * the seed, is for testing. */
-void ratings_load(struct ratings *, const char *train, const char *test, double held_back, uint64_t seed);
+/* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share
+ * `held_back` of the cells, chosen by the seed, is for testing. */
+void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
+                  uint64_t seed);
 /* For generators: adds a cell to train with, and in the end sets the mean and holds some back. */
 void ratings_add(struct ratings *, struct rating);
 void ratings_finish(struct ratings *, double held_back, uint64_t seed);

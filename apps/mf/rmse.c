@@ -9,7 +9,8 @@
 
 enum { TOGETHER = 256 };
 
-static double squares_of(const struct mf *f, struct params *p, const struct rating *cells, size_t count)
+static double squares_of(const struct mf *f, struct params *p, const struct rating *cells,
+                         size_t count)
 {
     locus_key keys[2 * TOGETHER];
     const float *rows[2 * TOGETHER];
@@ -38,8 +39,10 @@ struct rmse rmse_of_test(const struct mf *f, struct crew_member *m)
     crew_share(f->ratings.test, m->place, m->total, &first, &end);
     params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * 2 * mf_parameters(f));
     for (uint64_t at = first; at < end; at += TOGETHER)
-        sums[0] += squares_of(f, &p, test + at, end - at < TOGETHER ? (size_t)(end - at) : TOGETHER);
+        sums[0] +=
+            squares_of(f, &p, test + at, end - at < TOGETHER ? (size_t)(end - at) : TOGETHER);
     params_close(&p);
     crew_sum(m, sums, 1);
-    return (struct rmse){.rmse = sqrt(sums[0] / (double)f->ratings.test), .seconds = meter_now() - began};
+    return (struct rmse){.rmse = sqrt(sums[0] / (double)f->ratings.test),
+                         .seconds = meter_now() - began};
 }

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells that the loader is ahead, about; where there are other nodes, whose rows take their time to come; and batches at least. */
+/* Cells that the loader is ahead, about; where there are other nodes, whose rows take their time to
+ * come; and batches at least. */
 enum { AHEAD_CELLS = 16384, AHEAD_CELLS_OF_SEVERAL = 32768, AHEAD_BATCHES = 4, INTENT_KEYS = 4096 };
 
-/* An epoch's columns come in lots, a power of two of them, in each of which every node begins elsewhere. A worker has so many
- * columns and batches, about, between the beginnings of two nodes, or there are fewer lots. */
+/* An epoch's columns come in lots, a power of two of them, in each of which every node begins
+ * elsewhere. A worker has so many columns and batches, about, between the beginnings of two nodes,
+ * or there are fewer lots. */
 enum { LOTS = 16, BETWEEN = 4 };
 
 /* Intents for rows last for the whole training. */
@@ -26,7 +28,8 @@ void visit_cut(const uint64_t *weights, uint32_t count, uint32_t parts, uint32_t
     for (uint32_t i = 0; i < count; i++) {
         sum += weights[i];
         /* A part ends where the sum comes nearest to its share. */
-        while (part + 1 < parts && 2 * sum * parts >= (2 * (uint64_t)(part + 1) * total) + weights[i] * parts) {
+        while (part + 1 < parts &&
+               2 * sum * parts >= (2 * (uint64_t)(part + 1) * total) + weights[i] * parts) {
             bounds[++part] = i;
         }
     }
@@ -40,7 +43,8 @@ static uint32_t part_of(const uint32_t *bounds, uint32_t parts, uint32_t i)
     return part;
 }
 
-/* Of the cells in rows first ... end - 1, how many there are in each column, or of all cells in each row. */
+/* Of the cells in rows first ... end - 1, how many there are in each column, or of all cells in
+ * each row. */
 static uint64_t *count_columns(const struct ratings *r, uint32_t first, uint32_t end)
 {
     uint64_t *counts = take_memory(r->columns, sizeof *counts);
@@ -58,7 +62,8 @@ static void cut_rows(const struct ratings *r, uint32_t parts, uint32_t *bounds)
     free(counts);
 }
 
-static void cut_columns(const struct ratings *r, uint32_t first_row, uint32_t end_row, uint32_t parts, uint32_t *bounds)
+static void cut_columns(const struct ratings *r, uint32_t first_row, uint32_t end_row,
+                        uint32_t parts, uint32_t *bounds)
 {
     uint64_t *counts = count_columns(r, first_row, end_row);
     visit_cut(counts, r->columns, parts, bounds);
@@ -75,7 +80,8 @@ static void cut_lots(struct visit *v, const struct crew_member *m)
     uint64_t nodes = (uint64_t)m->crew->size, lots = LOTS;
     uint64_t columns = v->mf->ratings.columns / m->crew->workers;
     uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
-    while (lots > 1 && (columns < BETWEEN * nodes * lots || batches < BETWEEN * nodes * lots)) lots /= 2;
+    while (lots > 1 && (columns < BETWEEN * nodes * lots || batches < BETWEEN * nodes * lots))
+        lots /= 2;
     v->lot = UINT64_MAX / lots;
     v->offset = v->lot / nodes * (uint64_t)m->crew->rank;
 }
@@ -86,7 +92,8 @@ static struct share share_of(struct visit *v, const struct crew_member *m)
     bool has_blocks = v->mf->options.visit == MF_BLOCKS;
     uint32_t parts = has_blocks ? m->total : (uint32_t)m->crew->size;
     uint32_t own = has_blocks ? m->place : (uint32_t)m->crew->rank;
-    uint32_t *rows = take_memory(parts + 1, sizeof *rows), *columns = take_memory(m->total + 1, sizeof *columns);
+    uint32_t *rows = take_memory(parts + 1, sizeof *rows),
+             *columns = take_memory(m->total + 1, sizeof *columns);
     cut_rows(r, parts, rows);
     struct share s = {.first_row = rows[own], .end_row = rows[own + 1], .end_column = r->columns};
     v->blocks = has_blocks ? m->total : 1;
@@ -108,7 +115,8 @@ static struct share share_of(struct visit *v, const struct crew_member *m)
 
 static bool has_cell(const struct share *s, const struct rating *x)
 {
-    return x->row >= s->first_row && x->row < s->end_row && x->column >= s->first_column && x->column < s->end_column;
+    return x->row >= s->first_row && x->row < s->end_row && x->column >= s->first_column &&
+           x->column < s->end_column;
 }
 
 /* Columns ascend, and blocks are ranges of columns. */
@@ -129,7 +137,8 @@ static void take_cells(struct visit *v, const struct share *s)
         at[c + 1] += at[c];
         if (cells == 0) continue;
         v->block_first[part_of(v->block_column, v->blocks, c) + 1]++;
-        v->groups[v->group_count++] = (struct visit_group){.column = c, .first = at[c], .end = at[c] + cells};
+        v->groups[v->group_count++] =
+            (struct visit_group){.column = c, .first = at[c], .end = at[c] + cells};
     }
     for (uint32_t b = 0; b < v->blocks; b++) v->block_first[b + 1] += v->block_first[b];
     for (size_t i = 0; i < r->train; i++) {
@@ -166,10 +175,12 @@ static uint32_t block_now(const struct visit *v)
 static int by_turn(const void *a, const void *b)
 {
     const struct visit_group *x = a, *y = b;
-    return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : (x->column > y->column) - (x->column < y->column);
+    return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1)
+                              : (x->column > y->column) - (x->column < y->column);
 }
 
-/* Random, and the same for a worker that has cells in other columns; but within a lot every node begins elsewhere. */
+/* Random, and the same for a worker that has cells in other columns; but within a lot every node
+ * begins elsewhere. */
 static uint64_t turn_of(const struct visit *v, uint32_t column)
 {
     uint64_t epoch = rng_mix(v->mf->options.common.seed) + v->epochs;
@@ -231,9 +242,11 @@ static void announce(const struct visit *v, locus_loader *loader, const struct v
 {
     const struct mf_options *o = &v->mf->options;
     locus_clock now = (locus_clock)v->batches;
-    /* Where localize moves the blocks, an intent would take columns from a worker that is not through with them. */
+    /* Where localize moves the blocks, an intent would take columns from a worker that is not
+     * through with them. */
     if (o->visit == MF_BLOCKS && o->common.technique == LOCUS_RELOCATE) return;
-    must(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE), "intent");
+    must(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE),
+         "intent");
 }
 
 static bool begin_batch(struct visit *v, struct visit_batch *b)

@@ -1,18 +1,20 @@
 /*
- * visit.h - a worker's cells as training batches, prepared ahead by its loader (feeder.h), which signals intent for the columns;
- * the intent for its rows the worker has from the start.
+ * visit.h - a worker's cells as training batches, prepared ahead by its loader (feeder.h), which
+ * signals intent for the columns; the intent for its rows the worker has from the start.
  *
- * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each about as many. An epoch
- * takes the columns in a random order, and the cells of each in a random order. The columns' order is about the same on all
- * nodes: all cells of a column are trained with at about the same time, as on one node. With an order of its own for each
- * node, what a column learned from one node's rows has become old when the next one comes to it, and training takes
- * more epochs. But not quite the same: nodes that keep step would all want the same column at once, each train a replica of it
- * from the same beginning, and together take it much too far. So the order is cut into lots, and in each lot
- * every node begins elsewhere; a column goes from node to node. (docs/mf.md: what either is worth.)
+ * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each
+ * about as many. An epoch takes the columns in a random order, and the cells of each in a random
+ * order. The columns' order is about the same on all nodes: all cells of a column are trained with
+ * at about the same time, as on one node. With an order of its own for each node, what a column
+ * learned from one node's rows has become old when the next one comes to it, and training takes
+ * more epochs. But not quite the same: nodes that keep step would all want the same column at once,
+ * each train a replica of it from the same beginning, and together take it much too far. So the
+ * order is cut into lots, and in each lot every node begins elsewhere; a column goes from node to
+ * node. (docs/mf.md: what either is worth.)
  *
- * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many blocks as there are workers. In
- * the s-th part of an epoch, worker w takes block w + s; after each part all workers meet, so no two have a row or a column
- * at once.
+ * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many
+ * blocks as there are workers. In the s-th part of an epoch, worker w takes block w + s; after each
+ * part all workers meet, so no two have a row or a column at once.
  *
  * Callers   one worker's thread; the filling runs on its loader's
  * Memory    the worker's cells, and the batches
@@ -69,7 +71,8 @@ void visit_open(struct visit *, const struct mf *, struct crew_member *);
 const struct visit_batch *visit_next(struct visit *);
 void visit_close(struct visit *);
 
-/* Cuts 0 ... count - 1 into parts of about the same weight: part p is from bounds[p] to before bounds[p + 1]. */
+/* Cuts 0 ... count - 1 into parts of about the same weight: part p is from bounds[p] to before
+ * bounds[p + 1]. */
 void visit_cut(const uint64_t *weights, uint32_t count, uint32_t parts, uint32_t *bounds);
 
 #endif

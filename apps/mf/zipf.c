@@ -17,7 +17,8 @@ void zipf_parse(struct zipf *z, const char *text)
     if (sscanf(text, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "%c", &rows, &columns, &cells, &rest) != 3)
         fail_usage("--zipf takes ROWSxCOLUMNSxCELLS, as 1000x100x20000, not \"%s\"", text);
     if (rows < 1 || columns < 1 || cells < 1 || rows > SIZE_MAX_EACH || columns > SIZE_MAX_EACH)
-        fail_usage("--zipf %s: rows and columns must be from 1 to %d, and cells at least 1", text, SIZE_MAX_EACH);
+        fail_usage("--zipf %s: rows and columns must be from 1 to %d, and cells at least 1", text,
+                   SIZE_MAX_EACH);
     if (cells > rows * columns / 2)
         fail_usage("--zipf %s: %" PRIu64 " cells are more than half of the matrix", text, cells);
     z->rows = (uint32_t)rows;
@@ -91,7 +92,8 @@ static float *plant(uint32_t count, uint64_t rank, struct rng *rng)
 {
     float *factors = take_memory((size_t)count * rank, sizeof *factors);
     double deviation = pow((double)rank, -0.25);
-    for (size_t i = 0; i < (size_t)count * rank; i++) factors[i] = (float)(deviation * rng_normal(rng));
+    for (size_t i = 0; i < (size_t)count * rank; i++)
+        factors[i] = (float)(deviation * rng_normal(rng));
     return factors;
 }
 
@@ -102,16 +104,20 @@ static float product(const float *a, const float *b, uint64_t rank)
     return sum;
 }
 
-/* The head of the law is soon full: after this many draws in vain the cell is uniform, so that generating ends. */
+/* The head of the law is soon full: after this many draws in vain the cell is uniform, so that
+ * generating ends. */
 enum { DRAWS_MAX = 64 };
 
-static struct rating draw_cell(const struct law *rows, const struct law *columns, struct seen *seen, struct rng *rng)
+static struct rating draw_cell(const struct law *rows, const struct law *columns, struct seen *seen,
+                               struct rng *rng)
 {
     for (int draws = 0;; draws++) {
         bool is_uniform = draws >= DRAWS_MAX;
         uint32_t row = is_uniform ? (uint32_t)rng_below(rng, rows->count) : law_draw(rows, rng);
-        uint32_t column = is_uniform ? (uint32_t)rng_below(rng, columns->count) : law_draw(columns, rng);
-        if (see(seen, (uint64_t)row * columns->count + column)) return (struct rating){.row = row, .column = column};
+        uint32_t column = is_uniform ? (uint32_t)rng_below(rng, columns->count)
+                                     : law_draw(columns, rng);
+        if (see(seen, (uint64_t)row * columns->count + column))
+            return (struct rating){.row = row, .column = column};
     }
 }
 
@@ -125,12 +131,14 @@ void zipf_generate(const struct zipf *z, struct ratings *r)
     law_init(&columns, z->columns, z->exponent, &rng);
     while (seen.slots < 2 * z->cells) seen.slots *= 2;
     seen.cells = take_memory(seen.slots, sizeof *seen.cells);
-    float *row_factors = plant(z->rows, z->rank, &rng), *column_factors = plant(z->columns, z->rank, &rng);
+    float *row_factors = plant(z->rows, z->rank, &rng),
+          *column_factors = plant(z->columns, z->rank, &rng);
     r->rows = z->rows;
     r->columns = z->columns;
     for (uint64_t i = 0; i < z->cells; i++) {
         struct rating cell = draw_cell(&rows, &columns, &seen, &rng);
-        cell.value = product(row_factors + cell.row * z->rank, column_factors + cell.column * z->rank, z->rank) +
+        cell.value = product(row_factors + cell.row * z->rank,
+                             column_factors + cell.column * z->rank, z->rank) +
                      (float)(z->noise * rng_normal(&rng));
         ratings_add(r, cell);
     }

@@ -12,13 +12,15 @@
 
 enum { TOGETHER = 64, CHUNK = 2048, PANEL_ROWS = 256 };
 
-_Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PANEL_ROWS % VEC_PANEL_MAX == 0, "blocks begin where panels do");
+_Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PANEL_ROWS % VEC_PANEL_MAX == 0,
+               "blocks begin where panels do");
 
 void judge_init(struct judge *j, const struct wv *w)
 {
     const struct wv_options *o = &w->options;
     *j = (struct judge){.wv = w, .candidates = w->vocabulary.words.count};
-    if (o->analogy_words > 0 && o->analogy_words < j->candidates) j->candidates = (uint32_t)o->analogy_words;
+    if (o->analogy_words > 0 && o->analogy_words < j->candidates)
+        j->candidates = (uint32_t)o->analogy_words;
     if (o->analogies) analogies_load(&j->analogies, o->analogies, &w->vocabulary, j->candidates);
     if (o->similarity) similarities_load(&j->similarities, o->similarity, &w->vocabulary);
     if (!judge_has_work(j)) return;
@@ -53,7 +55,8 @@ static void keep_direction(void *judge, uint64_t row, const float *values)
 
 static void pack(struct judge *j, uint32_t first)
 {
-    size_t dim = j->wv->options.dim, count = j->candidates - first < PANEL_ROWS ? j->candidates - first : PANEL_ROWS;
+    size_t dim = j->wv->options.dim,
+           count = j->candidates - first < PANEL_ROWS ? j->candidates - first : PANEL_ROWS;
     const float *rows[PANEL_ROWS];
     for (size_t i = 0; i < count; i++) rows[i] = j->vectors + (first + i) * dim;
     matrix_pack_turned_part(j->panels, rows, dim, first, count);
@@ -79,12 +82,14 @@ struct answer {
     float cosine;
 };
 
-static void look_through(const struct analogy *q, struct answer *best, const float *scores, uint32_t first,
-                         size_t count)
+static void look_through(const struct analogy *q, struct answer *best, const float *scores,
+                         uint32_t first, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t word = first + (uint32_t)i;
-        if (scores[i] <= best->cosine || word == q->words[0] || word == q->words[1] || word == q->words[2]) continue;
+        if (scores[i] <= best->cosine || word == q->words[0] || word == q->words[1] ||
+            word == q->words[2])
+            continue;
         *best = (struct answer){.word = word, .cosine = scores[i]};
     }
 }
@@ -97,7 +102,8 @@ static void ask(const struct judge *j, const struct analogy *q, float *query)
     for (size_t i = 0; i < dim; i++) query[i] = b[i] - a[i] + c[i];
 }
 
-void judge_answer(const struct judge *j, const struct analogy *list, size_t count, uint64_t *correct)
+void judge_answer(const struct judge *j, const struct analogy *list, size_t count,
+                  uint64_t *correct)
 {
     size_t dim = j->wv->options.dim;
     float *queries = take_memory(TOGETHER * dim, sizeof *queries);
@@ -111,11 +117,14 @@ void judge_answer(const struct judge *j, const struct analogy *list, size_t coun
         }
         for (uint32_t first = 0; first < j->candidates; first += CHUNK) {
             size_t chunk = j->candidates - first < CHUNK ? j->candidates - first : CHUNK;
-            matrix_multiply_part(scores, CHUNK, queries, dim, 1, j->panels, n, first, chunk, dim, 0);
-            for (size_t i = 0; i < n; i++) look_through(&list[at + i], &best[i], scores + i * CHUNK, first, chunk);
+            matrix_multiply_part(scores, CHUNK, queries, dim, 1, j->panels, n, first, chunk, dim,
+                                 0);
+            for (size_t i = 0; i < n; i++)
+                look_through(&list[at + i], &best[i], scores + i * CHUNK, first, chunk);
         }
         /* cppcheck-suppress uninitvar ; the loop above has filled them */
-        for (size_t i = 0; i < n; i++) correct[list[at + i].section] += best[i].word == list[at + i].words[3];
+        for (size_t i = 0; i < n; i++)
+            correct[list[at + i].section] += best[i].word == list[at + i].words[3];
     }
     free(queries);
     free(scores);

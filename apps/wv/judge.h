@@ -1,7 +1,7 @@
 /*
- * judge.h - how good the word vectors are: all nodes answer analogies together, each with a copy of the input rows, made
- * unit vectors. The answer to "a is to b as c is to ?" is the word nearest to b - a + c, by the cosine, other than the three
- * (Mikolov et al., 2013).
+ * judge.h - how good the word vectors are: all nodes answer analogies together, each with a copy of
+ * the input rows, made unit vectors. The answer to "a is to b as c is to ?" is the word nearest to
+ * b - a + c, by the cosine, other than the three (Mikolov et al., 2013).
  *
  * Callers   judge_init() and _fini(): main(); judge_all(): every worker of every node, a collective
  * Memory    all input rows, twice; only if something is to be judged

@@ -1,9 +1,9 @@
 /*
- * wv - trains word vectors on a cluster: skip-gram with negative sampling, as the original word2vec (Mikolov et al., 2013) and
- * as in the papers' experiments (NuPS, Section 5.1).
+ * wv - trains word vectors on a cluster: skip-gram with negative sampling, as the original word2vec
+ * (Mikolov et al., 2013) and as in the papers' experiments (NuPS, Section 5.1).
  *
- * Read wv.h first (what all share), then wv_train.c (the loop), skipgram.c (a training step) and windows.c (what the loader
- * does).
+ * Read wv.h first (what all share), then wv_train.c (the loop), skipgram.c (a training step) and
+ * windows.c (what the loader does).
  */
 #include "digest.h"
 #include "fail.h"
@@ -33,8 +33,12 @@ static void open_crew(struct crew *crew, const struct wv *w)
 {
     const struct wv_options *o = &w->options;
     struct locus_table tables[] = {
-        [WV_INPUTS] = {.name = "inputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
-        [WV_OUTPUTS] = {.name = "outputs", .rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
+        [WV_INPUTS] = {.name = "inputs",
+                       .rows = w->vocabulary.words.count,
+                       .length = (uint32_t)wv_length(w)},
+        [WV_OUTPUTS] = {.name = "outputs",
+                        .rows = w->vocabulary.words.count,
+                        .length = (uint32_t)wv_length(w)},
     };
     settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(w));
 }
@@ -45,9 +49,11 @@ static void open_negatives(struct wv *w, const struct crew *crew)
     double *weights = vocabulary_weights(&w->vocabulary);
     if (crew->node) {
         must(locus_distribution_weighted(crew->node, wv_output_key(w, 0), weights, words,
-                                         (enum locus_conformity)w->options.common.sampling, 0, &w->distribution),
+                                         (enum locus_conformity)w->options.common.sampling, 0,
+                                         &w->distribution),
              "registering the negative samples");
-        must(locus_distribution_seed(w->distribution, w->options.common.seed), "seeding the negative samples");
+        must(locus_distribution_seed(w->distribution, w->options.common.seed),
+             "seeding the negative samples");
     } else {
         noise_init(&w->noise, weights, words);
     }

@@ -1,6 +1,6 @@
 /*
- * noise.h - draws numbers in proportion to weights, in constant time (Walker's alias method): the baseline's negative
- * samples. With locus the manager draws.
+ * noise.h - draws numbers in proportion to weights, in constant time (Walker's alias method): the
+ * baseline's negative samples. With locus the manager draws.
  *
  * Callers   noise_init() and _fini(): one thread; noise_draw(): any
  * Memory    8 bytes a number

@@ -26,7 +26,8 @@ static uint32_t find(const struct vocabulary *v, const char *word, size_t length
     uint32_t found = names_find(&v->words, word, length);
     char lower[TEXT_WORD_MAX];
     if (found != NAMES_NONE || length > sizeof lower) return found;
-    for (size_t i = 0; i < length; i++) lower[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 32 : word[i]);
+    for (size_t i = 0; i < length; i++)
+        lower[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 32 : word[i]);
     return names_find(&v->words, lower, length);
 }
 
@@ -61,7 +62,8 @@ static void begin_section(struct analogies *a, const struct lines *l, size_t *ro
     uint32_t before = a->sections.count;
     names_add(&a->sections, l->text + skip, l->length - skip);
     if (a->sections.count == before)
-        lines_fail(l, "section \"%.*s\" was there before", lines_shown(l->length - skip), l->text + skip);
+        lines_fail(l, "section \"%.*s\" was there before", lines_shown(l->length - skip),
+                   l->text + skip);
     size_t old = *room;
     a->asked = grow(a->asked, before, room, sizeof *a->asked);
     if (*room > old) {
@@ -71,14 +73,15 @@ static void begin_section(struct analogies *a, const struct lines *l, size_t *ro
     a->asked[before] = a->answerable[before] = 0;
 }
 
-static void add_analogy(struct analogies *a, const struct lines *l, const struct vocabulary *v, uint64_t limit,
-                        size_t *room)
+static void add_analogy(struct analogies *a, const struct lines *l, const struct vocabulary *v,
+                        uint64_t limit, size_t *room)
 {
     const char *fields[FIELDS_MAX];
     size_t lengths[FIELDS_MAX];
     size_t count = split(l, fields, lengths);
     if (count != 4) lines_fail(l, "has %zu words; an analogy has 4", count);
-    if (a->sections.count == 0) lines_fail(l, "comes before the first section; a line \": name\" begins one");
+    if (a->sections.count == 0)
+        lines_fail(l, "comes before the first section; a line \": name\" begins one");
     struct analogy q = {.section = a->sections.count - 1};
     bool is_known = true;
     for (int i = 0; i < 4; i++) {
@@ -93,7 +96,8 @@ static void add_analogy(struct analogies *a, const struct lines *l, const struct
     a->list[a->count++] = q;
 }
 
-void analogies_load(struct analogies *a, const char *path, const struct vocabulary *v, uint64_t limit)
+void analogies_load(struct analogies *a, const char *path, const struct vocabulary *v,
+                    uint64_t limit)
 {
     struct lines l;
     size_t sections_room = 0, room = 0;
@@ -135,7 +139,8 @@ static size_t rating_column(const char **fields, const size_t *lengths, size_t c
 {
     static const char simlex[] = "SimLex999";
     for (size_t i = 2; i < count; i++)
-        if (lengths[i] == sizeof simlex - 1 && strncasecmp(fields[i], simlex, lengths[i]) == 0) return i;
+        if (lengths[i] == sizeof simlex - 1 && strncasecmp(fields[i], simlex, lengths[i]) == 0)
+            return i;
     return 2;
 }
 
@@ -156,9 +161,11 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
             rating = rating_column(fields, lengths, count);
             continue;
         }
-        if (count <= rating) lines_fail(&l, "has %zu fields; the heading has the ratings behind them", count);
+        if (count <= rating)
+            lines_fail(&l, "has %zu fields; the heading has the ratings behind them", count);
         if (!lines_number(fields[rating], lengths[rating], &pair.rating))
-            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[rating]), fields[rating]);
+            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[rating]),
+                       fields[rating]);
         s->total++;
         pair.a = find(v, fields[0], lengths[0]);
         pair.b = find(v, fields[1], lengths[1]);

@@ -1,9 +1,9 @@
 /*
- * questions.h - what word vectors are measured by: analogies ("a is to b as c is to ?") and pairs of words that people rated by
- * their similarity.
+ * questions.h - what word vectors are measured by: analogies ("a is to b as c is to ?") and pairs
+ * of words that people rated by their similarity.
  *
- * Words are looked up as they are, and in lower case when they are not there so; questions with a word that is not in the
- * vocabulary are not answerable.
+ * Words are looked up as they are, and in lower case when they are not there so; questions with a
+ * word that is not in the vocabulary are not answerable.
  *
  * Callers   main() loads; any thread reads
  * Memory    grows with the file
@@ -31,9 +31,10 @@ struct analogies {
     size_t count;
 };
 
-/* As in questions-words: lines of ": section", and of four words. Words numbered `limit` and above count as unknown; 0: none
- * does. */
-void analogies_load(struct analogies *, const char *path, const struct vocabulary *, uint64_t limit);
+/* As in questions-words: lines of ": section", and of four words. Words numbered `limit` and above
+ * count as unknown; 0: none does. */
+void analogies_load(struct analogies *, const char *path, const struct vocabulary *,
+                    uint64_t limit);
 void analogies_fini(struct analogies *);
 
 struct similarity {
@@ -47,12 +48,13 @@ struct similarities {
     size_t count;
 };
 
-/* Lines of two words and a rating, with tabs, commas or spaces between them; the first line may be a heading. */
+/* Lines of two words and a rating, with tabs, commas or spaces between them; the first line may be
+ * a heading. */
 void similarities_load(struct similarities *, const char *path, const struct vocabulary *);
 void similarities_fini(struct similarities *);
 
-/* Spearman's rank correlation: Pearson's of the ranks, equal values having their mean rank. Not a number for fewer than 2
- * values, or when all are equal. */
+/* Spearman's rank correlation: Pearson's of the ranks, equal values having their mean rank. Not a
+ * number for fewer than 2 values, or when all are equal. */
 double spearman(const double *x, const double *y, size_t n);
 
 #endif

@@ -27,9 +27,9 @@ void skipgram_close(struct skipgram *s)
 
 /* ---- the rows ---- */
 
-/* Levels that go by which rows are here now: a middle's negatives are drawn a moment before they are used (NuPS, Sections 4.3
- * and 4.4). Else all come at once, so that those which are not here have one way: of long-term samples these are most with
- * techniques that do not replicate. */
+/* Levels that go by which rows are here now: a middle's negatives are drawn a moment before they
+ * are used (NuPS, Sections 4.3 and 4.4). Else all come at once, so that those which are not here
+ * have one way: of long-term samples these are most with techniques that do not replicate. */
 static bool draws_late(const struct skipgram *s)
 {
     int level = s->wv->options.common.sampling, technique = s->wv->options.common.technique;
@@ -60,7 +60,8 @@ static void begin_rows(struct skipgram *s, const struct window_batch *b)
 
 static void end_rows(struct skipgram *s, const struct window_batch *b)
 {
-    if (s->wv->distribution) must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
+    if (s->wv->distribution)
+        must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
     draft_end(&s->draft);
 }
 
@@ -99,10 +100,12 @@ static float score(struct skipgram *s, const struct pair *p, const float *input)
     s->scores[0] = -v->dot(input, s->draft.now[p->middle], dim);
     for (size_t i = 0; i < n; i++) {
         bool is_middle = s->keys[p->negatives + i] == s->keys[p->middle];
-        /* One that is passed over: its loss and its derivative are next to nothing, and its derivative is set to 0. */
+        /* One that is passed over: its loss and its derivative are next to nothing, and its
+         * derivative is set to 0. */
         s->scores[1 + i] = is_middle ? -80.0F : v->dot(input, s->draft.rows[p->negatives + i], dim);
     }
-    /* No number, unless all scores are: the loops of struct vec are compiled for numbers, and may hide it. */
+    /* No number, unless all scores are: the loops of struct vec are compiled for numbers, and may
+     * hide it. */
     float doubt = 0;
     for (size_t i = 0; i <= n; i++) doubt += 0 * s->scores[i];
     float loss = v->logistic(s->scores, 1 + n) + doubt;
@@ -119,7 +122,8 @@ static float train_pair(struct skipgram *s, const struct pair *p)
     size_t dim = s->wv->options.dim, n = s->wv->options.negatives;
     float *input = s->draft.now[p->input], *middle = s->draft.now[p->middle];
     float loss = score(s, p, input);
-    struct output_change c = {.options = &s->wv->options, .input = input, .rate = p->rate, .derivative = s->scores[0]};
+    struct output_change c = {
+        .options = &s->wv->options, .input = input, .rate = p->rate, .derivative = s->scores[0]};
     v->set_scaled(s->gradient, s->scores[0], middle, dim);
     train_output(&c, middle, (uint32_t)s->draft.length);
     for (size_t i = 0; i < n; i++) {

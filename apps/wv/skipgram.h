@@ -1,7 +1,8 @@
 /*
- * skipgram.h - a training step of skip-gram with negative sampling (Mikolov et al., 2013): for each pair of a neighbour and
- * the word in the middle, the middle is to be told from words drawn at random. As in the original program, the neighbour's
- * input row meets the output rows; a pair's negatives that are the middle itself are passed over.
+ * skipgram.h - a training step of skip-gram with negative sampling (Mikolov et al., 2013): for each
+ * pair of a neighbour and the word in the middle, the middle is to be told from words drawn at
+ * random. As in the original program, the neighbour's input row meets the output rows; a pair's
+ * negatives that are the middle itself are passed over.
  *
  * Callers   one worker's thread
  * Memory    the step's, for the largest batch

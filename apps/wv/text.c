@@ -22,7 +22,8 @@ void text_open(struct text *t, const char *path, unsigned place, unsigned places
     const char *text = t->file.next; /* nobody takes lines: it stays where the text begins */
     size_t bytes = (size_t)(t->file.end - text);
     t->first = t->at = between_words(t, text + bytes / places * place);
-    t->end = place + 1 == places ? t->file.end : between_words(t, text + bytes / places * (place + 1));
+    t->end = place + 1 == places ? t->file.end
+                                 : between_words(t, text + bytes / places * (place + 1));
 }
 
 static _Noreturn void complain(struct text *t, const char *what)

@@ -1,6 +1,6 @@
 /*
- * text.h - the words of a piece of a text file, one after the other. Words have white space between them; the end of a line
- * ends a sentence.
+ * text.h - the words of a piece of a text file, one after the other. Words have white space between
+ * them; the end of a line ends a sentence.
  *
  * Callers   one thread for each struct
  * Memory    the file is mapped, not held: words point into it
@@ -21,10 +21,11 @@ struct text {
     size_t length;
 };
 
-/* The piece numbered `place` of `places`; pieces begin and end between words. Gives up when the file cannot be read. `path`
- * is kept by reference. */
+/* The piece numbered `place` of `places`; pieces begin and end between words. Gives up when the
+ * file cannot be read. `path` is kept by reference. */
 void text_open(struct text *, const char *path, unsigned place, unsigned places);
-/* Gives up, with file and line, at a word of more than TEXT_WORD_MAX bytes or with a zero byte: that is no text. */
+/* Gives up, with file and line, at a word of more than TEXT_WORD_MAX bytes or with a zero byte:
+ * that is no text. */
 enum text_event text_next(struct text *);
 void text_rewind(struct text *);
 /* The share of the piece that has been read. */

@@ -1,6 +1,7 @@
 /*
- * vectors.h - writes the word vectors: as safetensors, and in the text and binary formats of word2vec (a line with the number
- * of words and the dimension; then each word, a space, and its vector).
+ * vectors.h - writes the word vectors: as safetensors, and in the text and binary formats of
+ * word2vec (a line with the number of words and the dimension; then each word, a space, and its
+ * vector).
  *
  * Callers   one worker, while the others rest
  * Memory    a block of rows

@@ -54,12 +54,14 @@ static int by_count(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static struct counted *frequent_words(const struct tally_of_words *t, uint64_t min_count, size_t *count)
+static struct counted *frequent_words(const struct tally_of_words *t, uint64_t min_count,
+                                      size_t *count)
 {
     struct counted *list = take_memory(t->names.count, sizeof *list);
     *count = 0;
     for (uint32_t i = 0; i < t->names.count; i++) {
-        if (t->counts[i] >= min_count) list[(*count)++] = (struct counted){.count = t->counts[i], .name = i};
+        if (t->counts[i] >= min_count)
+            list[(*count)++] = (struct counted){.count = t->counts[i], .name = i};
     }
     qsort(list, *count, sizeof *list, by_count);
     return list;
@@ -73,8 +75,9 @@ void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count)
     if (t.read == 0) fail("%s has no words", path);
     struct counted *list = frequent_words(&t, min_count, &count);
     if (count == 0)
-        fail("%s: none of its %" PRIu64 " words occurs %" PRIu64 " times: choose a smaller --min-count", path, t.read,
-             min_count);
+        fail("%s: none of its %" PRIu64 " words occurs %" PRIu64
+             " times: choose a smaller --min-count",
+             path, t.read, min_count);
     *v = (struct vocabulary){.read = t.read};
     names_init(&v->words);
     v->counts = take_memory(count, sizeof *v->counts);

@@ -1,6 +1,6 @@
 /*
- * vocabulary.h - the words of a text that occur often enough, numbered from the most frequent one; equally frequent ones in
- * the order of the text. The same on all nodes.
+ * vocabulary.h - the words of a text that occur often enough, numbered from the most frequent one;
+ * equally frequent ones in the order of the text. The same on all nodes.
  *
  * Callers   vocabulary_load() and _fini(): main(); the rest: any thread
  * Memory    grows with the number of different words, those that are dropped included
@@ -21,10 +21,12 @@ struct vocabulary {
 /* Gives up when no word occurs `min_count` times. */
 void vocabulary_load(struct vocabulary *, const char *path, uint64_t min_count);
 void vocabulary_fini(struct vocabulary *);
-/* In proportion to which negative words are drawn: counts to the 3/4 (Mikolov et al., 2013). free() it. */
+/* In proportion to which negative words are drawn: counts to the 3/4 (Mikolov et al., 2013). free()
+ * it. */
 double *vocabulary_weights(const struct vocabulary *);
-/* The share of a word's occurrences that are trained with: (sqrt(f / t) + 1) t / f for the frequency f and the threshold t,
- * at most 1, as the original program has it. A threshold of 0 keeps all. */
+/* The share of a word's occurrences that are trained with: (sqrt(f / t) + 1) t / f for the
+ * frequency f and the threshold t, at most 1, as the original program has it. A threshold of 0
+ * keeps all. */
 double vocabulary_keep(const struct vocabulary *, uint32_t word, double threshold);
 /* Of words and counts. */
 uint64_t vocabulary_digest(const struct vocabulary *);

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Words that the loader is ahead, about, so that rows have tens of milliseconds to come; in batches, at least and at most: each
- * has a sample open, and LOCUS_SAMPLES_MAX is the end. */
+/* Words that the loader is ahead, about, so that rows have tens of milliseconds to come; in
+ * batches, at least and at most: each has a sample open, and LOCUS_SAMPLES_MAX is the end. */
 enum { AHEAD_WORDS = 16384, AHEAD_BATCHES = 4, AHEAD_BATCHES_MAX = 1024 };
 
 /* The learning rate does not fall below this share of the first one (the original program's). */
@@ -57,7 +57,8 @@ static uint32_t place_of(struct windows *s, struct window_batch *b, locus_key ke
     return place;
 }
 
-/* The word in the middle at `at`, with those within a window of 1 to --window words to either side. */
+/* The word in the middle at `at`, with those within a window of 1 to --window words to either
+ * side. */
 static void add_middle(struct windows *s, struct window_batch *b, size_t at)
 {
     size_t width = 1 + (size_t)rng_below(&s->rng, s->wv->options.window);
@@ -75,7 +76,8 @@ static double rate_now(const struct windows *s)
 {
     const struct wv_options *o = &s->wv->options;
     if (o->optimizer == WV_ADAGRAD) return o->rate;
-    double left = 1 - ((double)(s->epochs - 1) + text_progress(&s->text)) / (double)o->common.epochs;
+    double left = 1 -
+                  ((double)(s->epochs - 1) + text_progress(&s->text)) / (double)o->common.epochs;
     return o->rate * (left > LEAST_RATE ? left : LEAST_RATE);
 }
 
@@ -89,8 +91,10 @@ static void draw_negatives(struct windows *s, struct window_batch *b)
 static void announce(struct windows *s, locus_loader *loader, struct window_batch *b)
 {
     locus_clock now = (locus_clock)s->batches;
-    must(locus_loader_intent(loader, b->keys, b->keys_used, now, now + 1, LOCUS_READ_WRITE), "intent");
-    must(locus_loader_prepare_sample(loader, s->wv->distribution, b->negatives, now, now + 1, &b->sample),
+    must(locus_loader_intent(loader, b->keys, b->keys_used, now, now + 1, LOCUS_READ_WRITE),
+         "intent");
+    must(locus_loader_prepare_sample(loader, s->wv->distribution, b->negatives, now, now + 1,
+                                     &b->sample),
          "preparing a sample");
 }
 
@@ -118,7 +122,8 @@ static bool fill(void *windows, locus_loader *loader, void *to)
     b->middles = b->pairs = b->keys_used = 0;
     places_clear(&s->places);
     fill_middles(s, b);
-    b->negatives = (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
+    b->negatives =
+        (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
     if (loader) {
         announce(s, loader, b);
     } else {
@@ -141,7 +146,8 @@ static struct window_batch *batch_new(const struct wv *w, bool draws_negatives)
     b->pairs_end = take_memory(w->options.batch, sizeof *b->pairs_end);
     b->neighbour = take_memory(windows_pairs_max(w), sizeof *b->neighbour);
     b->keys = take_memory(windows_keys_max(w), sizeof *b->keys);
-    if (draws_negatives) b->negatives_drawn = take_memory(windows_negatives_max(w), sizeof *b->negatives_drawn);
+    if (draws_negatives)
+        b->negatives_drawn = take_memory(windows_negatives_max(w), sizeof *b->negatives_drawn);
     return b;
 }
 

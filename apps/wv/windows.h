@@ -1,7 +1,8 @@
 /*
- * windows.h - a worker's share of the text as training batches, prepared ahead by its loader (feeder.h): sentences without rare
- * words, frequent ones thinned out, and for each word the words around it in a window of random width, as the original
- * program does it. The loader signals intent and has the negative samples prepared.
+ * windows.h - a worker's share of the text as training batches, prepared ahead by its loader
+ * (feeder.h): sentences without rare words, frequent ones thinned out, and for each word the words
+ * around it in a window of random width, as the original program does it. The loader signals intent
+ * and has the negative samples prepared.
  *
  * A batch is some words in the middle, and takes one clock.
  *

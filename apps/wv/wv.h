@@ -1,8 +1,8 @@
 /*
  * wv.h - what the parts of wv share: the options, the vocabulary, and which keys its rows have.
  *
- * Two rows for each word: as the word in the middle's neighbour (input, the word vector) and as what is predicted (output).
- * Words are numbered from the most frequent one.
+ * Two rows for each word: as the word in the middle's neighbour (input, the word vector) and as
+ * what is predicted (output). Words are numbered from the most frequent one.
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'

@@ -8,16 +8,19 @@ static const char about[] =
     "Trains word vectors (skip-gram with negative sampling, as word2vec does), alone or on a cluster (locus run,\n"
     "mpirun, srun, ...), and says how well they answer analogies and agree with people on similarity.";
 
-static const char more[] = "examples:\n"
-                           "  wv --data novels.txt --text vectors.txt\n"
-                           "  wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
-                           "  locus run -n 4 wv --data novels.txt --binary vectors.bin --json\n";
+static const char more[] =
+    "examples:\n"
+    "  wv --data novels.txt --text vectors.txt\n"
+    "  wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
+    "  locus run -n 4 wv --data novels.txt --binary vectors.bin --json\n";
 
 static void task_options(struct wv_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(&o->common, "a text: words with white space between them; the\nend of a line ends a sentence"),
+        settings_data(
+            &o->common,
+            "a text: words with white space between them; the\nend of a line ends a sentence"),
         {.name = "--dim",
          .argument = "N",
          .kind = ARGS_COUNT,
@@ -92,7 +95,9 @@ static void result_options(struct wv_options *o, struct args_list *list)
          .target = &o->similarity,
          .help = "lines of two words and people's rating"},
         settings_eval_every(&o->common, "evaluate each N epochs, besides at the end"),
-        settings_seconds(&o->common, "end the training after that time, wherever it is;\n0: after the last epoch"),
+        settings_seconds(
+            &o->common,
+            "end the training after that time, wherever it is;\n0: after the last epoch"),
         {.name = "--text",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -110,7 +115,8 @@ static void result_options(struct wv_options *o, struct args_list *list)
 /* The manager draws a step's negatives together. */
 static void check_negatives(const struct wv_options *o)
 {
-    double uses = (double)o->batch * (o->is_shared ? 1 : 2 * (double)o->window), most = uses * (double)o->negatives;
+    double uses = (double)o->batch * (o->is_shared ? 1 : 2 * (double)o->window),
+           most = uses * (double)o->negatives;
     if (most > LOCUS_SAMPLE_KEYS_MAX)
         fail_usage(
             "--batch %zu, --window %zu and --negatives %zu make up to %.0f negatives in a step, more than %d: use "
@@ -121,7 +127,8 @@ static void check_negatives(const struct wv_options *o)
 void wv_options(struct wv_options *o, int argc, char **argv)
 {
     struct args_list list = {0};
-    /* A smaller batch has many more clocks to a text, and rows that two nodes want then move back and forth between them. */
+    /* A smaller batch has many more clocks to a text, and rows that two nodes want then move back
+     * and forth between them. */
     *o = (struct wv_options){.dim = 100,
                              .window = 5,
                              .min_count = 5,
@@ -134,10 +141,12 @@ void wv_options(struct wv_options *o, int argc, char **argv)
     task_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
-    args_parse(
-        &(struct args_program){
-            .name = "wv", .about = about, .more = more, .options = list.options, .option_count = list.count},
-        argc, argv);
+    args_parse(&(struct args_program){.name = "wv",
+                                      .about = about,
+                                      .more = more,
+                                      .options = list.options,
+                                      .option_count = list.count},
+               argc, argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     check_negatives(o);
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;

@@ -10,9 +10,12 @@ void wv_report_start(const struct wv *w, const struct crew *crew)
 {
     const struct wv_options *o = &w->options;
     if (o->common.json) return;
-    printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64 " times or more, together %" PRIu64 " times\n",
-           o->common.data, w->vocabulary.read, w->vocabulary.words.count, o->min_count, w->vocabulary.total);
-    printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64 " negatives of each %s, subsampling %g; %s, "
+    printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64
+           " times or more, together %" PRIu64 " times\n",
+           o->common.data, w->vocabulary.read, w->vocabulary.words.count, o->min_count,
+           w->vocabulary.total);
+    printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64
+           " negatives of each %s, subsampling %g; %s, "
            "rate %g\n",
            o->dim, o->window, o->negatives, o->is_shared ? "window" : "pair", o->subsample,
            o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
@@ -23,8 +26,8 @@ void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch 
 {
     double loss = e->pairs > 0 ? e->loss / e->pairs : 0;
     if (!w->options.common.json) {
-        printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f words/s   %9.0f pairs/s\n", number, loss, e->seconds,
-               e->words / e->seconds, e->pairs / e->seconds);
+        printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f words/s   %9.0f pairs/s\n",
+               number, loss, e->seconds, e->words / e->seconds, e->pairs / e->seconds);
         fflush(stdout);
         return;
     }
@@ -49,7 +52,8 @@ static const char *percent(char *text, size_t room, double part)
     return text;
 }
 
-static void report_section(bool json, const char *name, uint64_t correct, uint64_t answerable, uint64_t asked)
+static void report_section(bool json, const char *name, uint64_t correct, uint64_t answerable,
+                           uint64_t asked)
 {
     char text[32];
     if (!json) {
@@ -73,13 +77,15 @@ static void report_analogies(const struct judge *judge, const struct verdict *v)
     bool json = judge->wv->options.common.json;
     uint64_t correct = 0;
     for (uint32_t i = 0; i < a->sections.count; i++) {
-        report_section(json, names_get(&a->sections, i), v->correct[i], a->answerable[i], a->asked[i]);
+        report_section(json, names_get(&a->sections, i), v->correct[i], a->answerable[i],
+                       a->asked[i]);
         correct += v->correct[i];
     }
     if (!json) {
         char text[32];
         printf("analogies   %s: %" PRIu64 " of %zu answerable, of %zu   (%.1f s)\n",
-               percent(text, sizeof text, share(correct, a->count)), correct, a->count, a->total, v->seconds);
+               percent(text, sizeof text, share(correct, a->count)), correct, a->count, a->total,
+               v->seconds);
         return;
     }
     struct json j;
@@ -100,7 +106,8 @@ static void report_similarity(const struct judge *judge, const struct verdict *v
         if (isnan(v->similarity))
             printf("similarity  not defined   (%zu of %zu pairs answerable)\n", s->count, s->total);
         else
-            printf("similarity  Spearman %.4f   (%zu of %zu pairs answerable)\n", v->similarity, s->count, s->total);
+            printf("similarity  Spearman %.4f   (%zu of %zu pairs answerable)\n", v->similarity,
+                   s->count, s->total);
         return;
     }
     struct json j;

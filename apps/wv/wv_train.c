@@ -22,19 +22,22 @@ void wv_training_fini(struct wv_training *t)
     judge_fini(&t->judge);
 }
 
-/* As in the original program: inputs uniform within 0.5 / dim of 0. The same for a word whatever the cluster. */
+/* As in the original program: inputs uniform within 0.5 / dim of 0. The same for a word whatever
+ * the cluster. */
 static void draw_input(const void *wv, uint64_t row, float *values)
 {
     const struct wv *w = wv;
     struct rng rng;
     rng_init(&rng, w->options.common.seed, UINT64_C(1) << 40 | row);
-    for (uint64_t i = 0; i < w->options.dim; i++) values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
+    for (uint64_t i = 0; i < w->options.dim; i++)
+        values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
 }
 
 void wv_first_rows(struct crew_member *m, const struct wv *w)
 {
     rows_init(m, WV_INPUTS, draw_input, w);
-    /* Zeros, and written: a view of a row that never was goes on to show zeros when the row is changed. */
+    /* Zeros, and written: a view of a row that never was goes on to show zeros when the row is
+     * changed. */
     rows_init(m, WV_OUTPUTS, NULL, NULL);
 }
 
@@ -49,8 +52,8 @@ static bool is_over(const struct wv_training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows,
-                                 struct skipgram *step)
+static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m,
+                                 struct windows *windows, struct skipgram *step)
 {
     struct wv_epoch e = {0};
     for (bool is_last = false; !is_last && !is_over(t);) {
@@ -66,8 +69,8 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m, s
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows, struct skipgram *step,
-                        uint64_t number)
+static bool train_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows,
+                        struct skipgram *step, uint64_t number)
 {
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
@@ -80,12 +83,15 @@ static bool train_epoch(struct wv_training *t, struct crew_member *m, struct win
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
     if (!isfinite(sums[2]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr", (unsigned long long)number);
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
     if (sums[0] == 0 && !has_time) return false; /* it has not begun */
     if (sums[1] == 0 && has_time)
-        fail("no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
-             t->wv->options.subsample);
-    e = (struct wv_epoch){.words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = meter_now() - began};
+        fail(
+            "no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
+            t->wv->options.subsample);
+    e = (struct wv_epoch){
+        .words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = meter_now() - began};
     wv_report_epoch(t->wv, number, &e);
     return has_time;
 }
@@ -134,6 +140,7 @@ void wv_work(struct crew_member *m, void *training)
     crew_settle(m);
     judge_and_report(t, m);
     struct locus_stats stats = tally_take(m);
-    if (is_first(m) && m->worker) tally_show(&stats, "accesses", m->crew->size, t->wv->options.common.json);
+    if (is_first(m) && m->worker)
+        tally_show(&stats, "accesses", m->crew->size, t->wv->options.common.json);
     if (is_first(m)) write_vectors(t, m);
 }

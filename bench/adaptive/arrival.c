@@ -1,4 +1,5 @@
-/* Node 0 has sudden intents, one after the other, for rows that are at the other node; how long until they are here? */
+/* Node 0 has sudden intents, one after the other, for rows that are at the other node; how long
+ * until they are here? */
 #include "bench.h"
 
 #include "../common/clock.h"
@@ -39,7 +40,8 @@ void arrival_run(struct node *n)
     timed_begin(n);
     if (n->cell->period_us && most > 500) most = 500;
     uint64_t until = clock_ns() + (uint64_t)(seconds_of(n->is_quick) * 1e9);
-    for (size_t i = 0; n->rank == 0 && at + some <= count && i < most && clock_ns() < until; i++, at += some) {
+    for (size_t i = 0; n->rank == 0 && at + some <= count && i < most && clock_ns() < until;
+         i++, at += some) {
         if (n->cell->period_us) sleep_until(clock_ns() + n->cell->period_us * UINT64_C(1000));
         latency_record(&times, bring(n, keys + at, some, row));
     }

@@ -1,11 +1,13 @@
 /*
- * bench.h - what the parts of the adaptive benchmark share: the cells, what a node measures, and the results.
+ * bench.h - what the parts of the adaptive benchmark share: the cells, what a node measures, and
+ * the results.
  *
- * Each cell has a cluster of its own: processes on this machine's loopback, one worker each, opened with the cell's
- * technique. The benchmark itself is none of them; it starts them, tells them to begin, and asks for what they measured.
+ * Each cell has a cluster of its own: processes on this machine's loopback, one worker each, opened
+ * with the cell's technique. The benchmark itself is none of them; it starts them, tells them to
+ * begin, and asks for what they measured.
  *
- * Callers   adaptive.c (main) and the parts: select.c, node.c, epoch.c, replicas.c, arrival.c, shards.c, cells.c,
- *           report.c, summary.c, picture.c
+ * Callers   adaptive.c (main) and the parts: select.c, node.c, epoch.c, replicas.c, arrival.c,
+ *           shards.c, cells.c, report.c, summary.c, picture.c
  * Memory    one struct bench, static; rows and keys live as long as a cell's processes
  */
 #ifndef BENCH_ADAPTIVE_H
@@ -28,12 +30,14 @@ enum { NODES_MAX = 4, BATCH_KEYS = 100, CALL_KEYS = 64 };
 /* ---- Cells (select.c) ---- */
 
 enum workload {
-    SKEWED,  /* all nodes draw from the same Zipf distribution: hot spots that all share, and a long tail */
-    OWN,     /* each node draws from rows of its own */
-    TURNS,   /* the same rows, one node after the other */
-    IDLE,    /* rows with replicas at all nodes, which nobody uses */
-    PUSHED,  /* the same, and every node pushes at full speed */
-    COSTS,   /* what pulls and pushes of replicas cost next to a plain array, while the other node pushes */
+    /* all nodes draw from the same Zipf distribution: hot spots that all share, and a long tail */
+    SKEWED,
+    OWN,    /* each node draws from rows of its own */
+    TURNS,  /* the same rows, one node after the other */
+    IDLE,   /* rows with replicas at all nodes, which nobody uses */
+    PUSHED, /* the same, and every node pushes at full speed */
+    /* what pulls and pushes of replicas cost next to a plain array, while the other node pushes */
+    COSTS,
     ARRIVAL, /* from an intent whose clock is now until its rows are here */
     WORKLOADS,
 };
@@ -42,10 +46,11 @@ struct cell {
     enum workload workload;
     unsigned nodes;
     enum locus_technique technique;
-    bool immediate;     /* acts on intents when they are signaled */
-    unsigned offset;    /* clocks between signal and use */
-    unsigned period_us; /* of a clock; 0: as fast as it goes. ARRIVAL: a pause between two intents */
-    uint64_t rows;      /* ARRIVAL: of an intent */
+    bool immediate;  /* acts on intents when they are signaled */
+    unsigned offset; /* clocks between signal and use */
+    /* of a clock; 0: as fast as it goes. ARRIVAL: a pause between two intents */
+    unsigned period_us;
+    uint64_t rows; /* ARRIVAL: of an intent */
     uint32_t length;
     bool in_quick;
 };
@@ -67,12 +72,14 @@ enum metric {
     REPLICA,  /* share of them that were done on a replica */
     SENT,     /* bytes */
     MESSAGES,
-    MOVED,     /* rows that came */
-    COPIED,    /* replicas that were made */
-    LEFT,      /* replicas in the end */
-    ROUNDS,    /* begun */
-    HEARD,     /* seconds since the owner's last frame, over time and replicas */
-    STALE,     /* seconds since the other node made the value that a replica shows, mean; measured by stamps in rows */
+    MOVED,  /* rows that came */
+    COPIED, /* replicas that were made */
+    LEFT,   /* replicas in the end */
+    ROUNDS, /* begun */
+    HEARD,  /* seconds since the owner's last frame, over time and replicas */
+    /* seconds since the other node made the value that a replica shows, mean; measured by stamps in
+     * rows */
+    STALE,
     SHARD_CPU, /* seconds of processor time of the shards' threads */
     CPU,       /* of the process */
     PUSHES,    /* keys a second */
@@ -106,7 +113,8 @@ struct node {
     struct outcome *outcome;
 };
 
-int node_main(int argc, char **argv); /* the arguments: cell, rank, rendezvous, --quick or nothing */
+/* the arguments: cell, rank, rendezvous, --quick or nothing */
+int node_main(int argc, char **argv);
 /* The timed part: from begin to end. What it used goes to the outcome. */
 void timed_begin(struct node *n);
 void timed_end(struct node *n);
@@ -142,7 +150,8 @@ bool cell_selected(const struct bench *b, unsigned number);
 void report_start(const struct bench *b); /* report.c */
 void report_cells(const struct bench *b);
 
-struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m); /* summary.c */
+/* summary.c */
+struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m);
 void summary_targets(const struct bench *b);
 /* Over the repetitions, of a cell by its name; NAN when it was not measured. */
 double median_of(const struct bench *b, const char *cell, enum metric m);

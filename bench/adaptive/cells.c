@@ -8,20 +8,23 @@
 
 enum { ASK_S = 120 };
 
-static void start(const struct bench *b, unsigned number, unsigned nodes, struct node_process **node)
+static void start(const struct bench *b, unsigned number, unsigned nodes,
+                  struct node_process **node)
 {
     char cell[16], rank[16], rendezvous[CLUSTER_RENDEZVOUS], name[16];
     snprintf(cell, sizeof cell, "%u", number);
     cluster_rendezvous(rendezvous);
     for (unsigned i = 0; i < nodes; i++) {
-        const char *const arguments[] = {"--node", cell, rank, rendezvous, b->options.quick ? "--quick" : NULL, NULL};
+        const char *const arguments[] = {
+            "--node", cell, rank, rendezvous, b->options.quick ? "--quick" : NULL, NULL};
         snprintf(rank, sizeof rank, "%u", i);
         snprintf(name, sizeof name, "node %u", i);
         node[i] = node_process_start(name, arguments);
     }
 }
 
-static void ask_all(struct node_process **node, unsigned nodes, uint64_t what, void *answers, size_t bytes)
+static void ask_all(struct node_process **node, unsigned nodes, uint64_t what, void *answers,
+                    size_t bytes)
 {
     struct node_question q = {.what = what, .numbers = {clock_ns()}};
     for (unsigned i = 0; i < nodes; i++) {
@@ -54,7 +57,8 @@ void cell_measure(struct bench *b, unsigned number, unsigned repetition)
     ask_all(node, nodes, NODE_OUTCOME, outcomes, sizeof *outcomes);
     ask_all(node, nodes, NODE_LEAVE, done, sizeof *done);
     for (unsigned i = 0; i < nodes; i++) node_process_end_well(node[i], 20);
-    for (unsigned m = 0; m < METRICS; m++) r->value[m][repetition] = mean(outcomes, nodes, (enum metric)m);
+    for (unsigned m = 0; m < METRICS; m++)
+        r->value[m][repetition] = mean(outcomes, nodes, (enum metric)m);
     r->measured = true;
 }
 

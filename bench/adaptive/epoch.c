@@ -1,4 +1,5 @@
-/* Training loops without the training: batches of keys, intent signaled ahead, clocks that advance. */
+/* Training loops without the training: batches of keys, intent signaled ahead, clocks that
+ * advance. */
 #include "bench.h"
 
 #include "../common/clock.h"
@@ -20,7 +21,8 @@ static locus_key *draw(const struct node *n, size_t count)
 
 static void signal_batch(const struct node *n, const locus_key *keys, unsigned clock)
 {
-    must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1, LOCUS_READ_WRITE),
+    must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1,
+                      LOCUS_READ_WRITE),
          "locus_intent");
 }
 
@@ -36,7 +38,8 @@ void epoch_run(struct node *n)
     unsigned clocks = clocks_of(c, n->is_quick), warm = clocks / 3;
     locus_key *keys = draw(n, (size_t)clocks * BATCH_KEYS);
     float *values = must_alloc((size_t)BATCH_KEYS * locus_length(n->locus, 0) * sizeof *values);
-    for (unsigned clock = 0; clock < c->offset && clock < clocks; clock++) signal_batch(n, keys, clock);
+    for (unsigned clock = 0; clock < c->offset && clock < clocks; clock++)
+        signal_batch(n, keys, clock);
     must(locus_barrier(n->worker), "locus_barrier");
     uint64_t began = clock_ns(), timed = 0;
     for (unsigned clock = 0; clock < clocks; clock++) {
@@ -67,7 +70,8 @@ void turns_run(struct node *n)
     for (unsigned turn = 0; turn < turns; turn++) {
         locus_clock now = locus_current_clock(n->worker);
         if (turn % n->cell->nodes == (unsigned)n->rank) {
-            must(locus_intent(n->worker, keys, BATCH_KEYS, now, now + 1, LOCUS_READ_WRITE), "locus_intent");
+            must(locus_intent(n->worker, keys, BATCH_KEYS, now, now + 1, LOCUS_READ_WRITE),
+                 "locus_intent");
             access_batch(n, keys, values);
         }
         locus_advance_clock(n->worker);

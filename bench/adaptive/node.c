@@ -29,7 +29,8 @@ static void open_node(struct node *n, const char *rendezvous)
 {
     struct locus_table table = {.rows = rows_of(n->cell, n->is_quick),
                                 .length = n->cell->length ? n->cell->length : 128};
-    struct locus_config c = cluster_config(&table, 1, n->cell->technique, n->rank, (int)n->cell->nodes, rendezvous);
+    struct locus_config c =
+        cluster_config(&table, 1, n->cell->technique, n->rank, (int)n->cell->nodes, rendezvous);
     c.act_immediately = n->cell->immediate;
     cluster_open(&c, &n->locus, &n->worker);
     rows_write_own(n->locus, n->worker, zero);
@@ -61,7 +62,8 @@ void timed_end(struct node *n)
     struct node_figures now = node_figures(n->locus), used = node_figures_between(&n->before, &now);
     const struct locus_stats *s = &used.stats;
     double *v = n->outcome->value;
-    uint64_t replica = s->pulled_replica + s->pushed_replica, remote = s->pulled_remote + s->pushed_remote;
+    uint64_t replica = s->pulled_replica + s->pushed_replica,
+             remote = s->pulled_remote + s->pushed_remote;
     uint64_t all = s->pulled_local + s->pushed_local + replica + remote;
     if (isnan(v[SECONDS])) v[SECONDS] = (double)used.time_ns / 1e9;
     v[ACCESSES] = (double)all;

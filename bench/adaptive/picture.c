@@ -8,7 +8,8 @@
 
 enum { TECHNIQUES = 5, WORKLOADS_DRAWN = 4, OFFSETS = 7, ACTS = 2 };
 
-static const char *const techniques[TECHNIQUES] = {"adaptive", "static", "relocate", "replicate", "full-replication"};
+static const char *const techniques[TECHNIQUES] = {"adaptive", "static", "relocate", "replicate",
+                                                   "full-replication"};
 static const char *const acts[ACTS] = {"adaptive", "immediate"};
 
 /* Returns whether the value is known. */
@@ -34,8 +35,8 @@ static bool bytes_of_techniques(const struct bench *b, struct plot_group groups[
     for (size_t i = 0; i < WORKLOADS_DRAWN; i++) {
         groups[i] = (struct plot_group){.section = drawn[i].section, .label = drawn[i].nodes};
         for (size_t t = 0; t < TECHNIQUES; t++) {
-            snprintf(name, sizeof name, "%s nodes=%s %s offset=100 pace=1ms", drawn[i].workload, drawn[i].nodes,
-                     techniques[t]);
+            snprintf(name, sizeof name, "%s nodes=%s %s offset=100 pace=1ms", drawn[i].workload,
+                     drawn[i].nodes, techniques[t]);
             is_complete &= put(&groups[i], t, median_of(b, name, SENT) / 1e6);
         }
     }
@@ -48,9 +49,11 @@ static bool remote_by_offset(const struct bench *b, struct plot_group groups[OFF
     bool is_complete = true;
     char name[96];
     for (size_t i = 0; i < OFFSETS; i++) {
-        groups[i] = (struct plot_group){.section = "clocks between signal and use", .label = offsets[i]};
+        groups[i] =
+            (struct plot_group){.section = "clocks between signal and use", .label = offsets[i]};
         for (size_t a = 0; a < ACTS; a++) {
-            snprintf(name, sizeof name, "skewed nodes=2 %s offset=%s pace=free", acts[a], offsets[i]);
+            snprintf(name, sizeof name, "skewed nodes=2 %s offset=%s pace=free", acts[a],
+                     offsets[i]);
             is_complete &= put(&groups[i], a, median_of(b, name, REMOTE) * 100);
         }
     }
@@ -61,12 +64,14 @@ static bool remote_by_offset(const struct bench *b, struct plot_group groups[OFF
 static void draw(const struct bench *b, struct plot_group *bytes, struct plot_group *remote)
 {
     char of_bytes[256], of_remote[256];
-    snprintf(of_bytes, sizeof of_bytes,
-             "%d rows pulled and pushed a clock of 1 ms, intent 100 clocks ahead, median, %s; lower is better",
-             BATCH_KEYS, machine_processor());
-    snprintf(of_remote, sizeof of_remote,
-             "two nodes that draw from the same rows, clocks as fast as they go, median, %s; lower is better",
-             machine_processor());
+    snprintf(
+        of_bytes, sizeof of_bytes,
+        "%d rows pulled and pushed a clock of 1 ms, intent 100 clocks ahead, median, %s; lower is better",
+        BATCH_KEYS, machine_processor());
+    snprintf(
+        of_remote, sizeof of_remote,
+        "two nodes that draw from the same rows, clocks as fast as they go, median, %s; lower is better",
+        machine_processor());
     const struct plot plots[] = {
         {.title = "Bytes that a node sends",
          .subtitle = of_bytes,
@@ -98,6 +103,8 @@ void picture_draw(const struct bench *b)
     if (is_complete)
         draw(b, bytes, remote);
     else
-        fprintf(b->report, "%s was not drawn: the picture needs skewed and own with all techniques and offsets.\n",
-                b->options.svg);
+        fprintf(
+            b->report,
+            "%s was not drawn: the picture needs skewed and own with all techniques and offsets.\n",
+            b->options.svg);
 }

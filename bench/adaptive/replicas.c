@@ -1,4 +1,5 @@
-/* Rows with replicas at every node: left alone, pushed at full speed by all, and compared with a plain array. */
+/* Rows with replicas at every node: left alone, pushed at full speed by all, and compared with a
+ * plain array. */
 #include "bench.h"
 
 #include "../common/clock.h"
@@ -76,7 +77,8 @@ static void look_at_probes(struct node *n, struct probes *p)
             p->looks++;
         }
     for (size_t i = 0; i < (size_t)PROBES * length; i++) p->rows[i] = 0;
-    for (unsigned i = 0; i < PROBES; i++) p->rows[(size_t)i * length + (unsigned)n->rank] = time - p->stamp;
+    for (unsigned i = 0; i < PROBES; i++)
+        p->rows[(size_t)i * length + (unsigned)n->rank] = time - p->stamp;
     must(locus_push(n->worker, p->keys, PROBES, p->rows), "locus_push");
     p->stamp = time;
 }
@@ -84,12 +86,14 @@ static void look_at_probes(struct node *n, struct probes *p)
 static void probes_open(struct node *n, struct probes *p)
 {
     uint64_t rows = locus_keys(n->locus);
-    *p = (struct probes){.rows = must_alloc((size_t)PROBES * locus_length(n->locus, 0) * sizeof(float))};
+    *p = (struct probes){
+        .rows = must_alloc((size_t)PROBES * locus_length(n->locus, 0) * sizeof(float))};
     for (unsigned i = 0; i < PROBES; i++) p->keys[i] = rows - PROBES + i;
 }
 
 /* Pushes for `s` seconds; returns the keys. */
-static uint64_t push_for(struct node *n, double s, const locus_key *keys, const float *updates, struct probes *p)
+static uint64_t push_for(struct node *n, double s, const locus_key *keys, const float *updates,
+                         struct probes *p)
 {
     uint64_t until = clock_ns() + (uint64_t)(s * 1e9), done = 0;
     size_t at = 0;
@@ -128,7 +132,8 @@ static void run_pushed(struct node *n)
 
 /* ---- Costs ---- */
 
-/* Of this thread, in processor time: who else runs here does not count, the shard at work beside it does. */
+/* Of this thread, in processor time: who else runs here does not count, the shard at work beside it
+ * does. */
 static double own_ns(void)
 {
     struct timespec t;
@@ -177,7 +182,8 @@ static double slice(struct costs *c, one_call *call, size_t count)
     return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
 }
 
-/* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64 keys each. */
+/* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64
+ * keys each. */
 static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t count, double s)
 {
     double ratios[SPREAD_MAX];
@@ -231,7 +237,8 @@ static void run_costs(struct node *n)
     double s = seconds_of(n->is_quick), *value = n->outcome->value;
     uint32_t length = locus_length(n->locus, 0);
     locus_key *keys = draw_elsewhere(n);
-    struct costs c = {.n = n, .keys = keys, .values = must_alloc((size_t)CALL_KEYS * length * sizeof(float))};
+    struct costs c = {
+        .n = n, .keys = keys, .values = must_alloc((size_t)CALL_KEYS * length * sizeof(float))};
     if (n->rank == 0) c.floor = floors_new(locus_keys(n->locus), length);
     must(locus_barrier(n->worker), "locus_barrier");
     timed_begin(n);

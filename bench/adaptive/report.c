@@ -45,7 +45,8 @@ void report_start(const struct bench *b)
         "method   median of %u repetitions, mean of the nodes. heard: time since the owner's last frame, of replicas;\n"
         "         stale: age of what a replica shows, by stamps in rows; shards: their threads' processor time\n",
         BATCH_KEYS, b->repetitions);
-    if (b->options.quick) fprintf(out, "quick    so short that these figures say that it runs, not how well\n");
+    if (b->options.quick)
+        fprintf(out, "quick    so short that these figures say that it runs, not how well\n");
     fputc('\n', out);
     fflush(out);
 }
@@ -55,7 +56,8 @@ static double median(const struct bench *b, unsigned number, enum metric m)
     return over_repetitions(b, number, m).median;
 }
 
-static void add(struct table *t, const struct bench *b, unsigned number, enum metric m, const char *format, double unit)
+static void add(struct table *t, const struct bench *b, unsigned number, enum metric m,
+                const char *format, double unit)
 {
     double value = median(b, number, m);
     table_add_if(t, !isnan(value), format, value / unit);
@@ -99,8 +101,8 @@ static void add_replicas(struct table *t, const struct bench *b, unsigned number
 
 typedef void add_cell(struct table *t, const struct bench *b, unsigned number);
 
-static void print_table(const struct bench *b, struct table *t, const char *const *header, enum workload first,
-                        enum workload last, add_cell *add_one)
+static void print_table(const struct bench *b, struct table *t, const char *const *header,
+                        enum workload first, enum workload last, add_cell *add_one)
 {
     char name[96];
     table_header(t, header);
@@ -130,11 +132,13 @@ static void json_cell(const struct bench *b, unsigned number)
 
 void report_cells(const struct bench *b)
 {
-    static const char *const epoch[] = {"a node", "s",    "remote", "replica",  "MB sent",  "messages", "moved",
-                                        "copied", "left", "rounds", "heard ms", "shards s", "cpu s"};
-    static const char *const replicas[] = {"a node",   "M pushes/s", "stale ms", "heard ms", "MB/s",   "messages/s",
-                                           "rounds/s", "shards",     "pull 64",  "push 64",  "pull 1", "push 1",
-                                           "min us",   "p50",        "p99",      "p99.9"};
+    static const char *const epoch[] = {"a node",   "s",        "remote", "replica", "MB sent",
+                                        "messages", "moved",    "copied", "left",    "rounds",
+                                        "heard ms", "shards s", "cpu s"};
+    static const char *const replicas[] = {"a node",  "M pushes/s", "stale ms", "heard ms",
+                                           "MB/s",    "messages/s", "rounds/s", "shards",
+                                           "pull 64", "push 64",    "pull 1",   "push 1",
+                                           "min us",  "p50",        "p99",      "p99.9"};
     struct table epochs = table_new("lrrrrrrrrrrrr"), others = table_new("lrrrrrrrrrrrrrrr");
     print_table(b, &epochs, epoch, SKEWED, TURNS, add_epoch);
     print_table(b, &others, replicas, IDLE, ARRIVAL, add_replicas);

@@ -4,7 +4,12 @@
 #include <inttypes.h>
 
 #define TECHNIQUES(w, n, quick) \
-    {.workload = (w), .nodes = (n), .technique = LOCUS_ADAPTIVE, .offset = 100, .period_us = 1000, .in_quick = true}, \
+    {.workload = (w), \
+     .nodes = (n), \
+     .technique = LOCUS_ADAPTIVE, \
+     .offset = 100, \
+     .period_us = 1000, \
+     .in_quick = true}, \
         {.workload = (w), \
          .nodes = (n), \
          .technique = LOCUS_ADAPTIVE, \
@@ -30,25 +35,33 @@
          .period_us = 1000, \
          .in_quick = (quick)}, \
     { \
-        .workload = (w), .nodes = (n), .technique = LOCUS_STATIC, .offset = 100, .period_us = 1000, \
-        .in_quick = (quick) \
+        .workload = (w), .nodes = (n), .technique = LOCUS_STATIC, .offset = 100, \
+        .period_us = 1000, .in_quick = (quick) \
     }
 #define OFFSET(o, quick) \
-    {.workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), .in_quick = (quick)}, \
+    {.workload = SKEWED, \
+     .nodes = 2, \
+     .technique = LOCUS_ADAPTIVE, \
+     .offset = (o), \
+     .in_quick = (quick)}, \
     { \
-        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .immediate = true, .offset = (o) \
+        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .immediate = true, \
+        .offset = (o) \
     }
 #define OFFSET_PACED(o) \
     { \
-        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), .period_us = 1000 \
+        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), \
+        .period_us = 1000 \
     }
 #define REPLICATED(w, r, l, quick) \
     { \
-        .workload = (w), .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .length = (l), .in_quick = (quick) \
+        .workload = (w), .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .length = (l), \
+        .in_quick = (quick) \
     }
 #define ARRIVES(r, us) \
     { \
-        .workload = ARRIVAL, .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .period_us = (us), .in_quick = true \
+        .workload = ARRIVAL, .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), \
+        .period_us = (us), .in_quick = true \
     }
 
 static const struct cell cells[] = {
@@ -77,7 +90,8 @@ static const struct cell cells[] = {
     REPLICATED(PUSHED, 100000, 128, true),
     REPLICATED(COSTS, 100000, 16, false),  /* in the cache; */
     REPLICATED(COSTS, 1000000, 16, false), /* and as many as the local path has */
-    REPLICATED(COSTS, 100000, 128, true),  /* the array is in the cache for the most part, replicas are not; */
+    /* the array is in the cache for the most part, replicas are not; */
+    REPLICATED(COSTS, 100000, 128, true),
     REPLICATED(COSTS, 1000000, 128, false),
     ARRIVES(1, 0),
     ARRIVES(1, 1000),
@@ -109,17 +123,20 @@ static const char *technique_name(const struct cell *c)
 
 void cell_name(char *name, size_t room, const struct cell *c)
 {
-    static const char *const names[WORKLOADS] = {"skewed", "own", "turns", "idle", "pushed", "costs", "arrival"};
+    static const char *const names[WORKLOADS] = {"skewed", "own",   "turns",  "idle",
+                                                 "pushed", "costs", "arrival"};
     const char *pace = c->period_us ? "pace=1ms" : "pace=free";
     if (c->workload <= OWN)
-        snprintf(name, room, "%s nodes=%u %s offset=%u %s", names[c->workload], c->nodes, technique_name(c), c->offset,
-                 pace);
+        snprintf(name, room, "%s nodes=%u %s offset=%u %s", names[c->workload], c->nodes,
+                 technique_name(c), c->offset, pace);
     else if (c->workload == TURNS)
         snprintf(name, room, "turns nodes=%u %s", c->nodes, technique_name(c));
     else if (c->workload == ARRIVAL)
-        snprintf(name, room, "arrival keys=%" PRIu64 " %s", c->rows, c->period_us ? "idle" : "busy");
+        snprintf(name, room, "arrival keys=%" PRIu64 " %s", c->rows,
+                 c->period_us ? "idle" : "busy");
     else
-        snprintf(name, room, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows, c->length);
+        snprintf(name, room, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows,
+                 c->length);
 }
 
 uint64_t rows_of(const struct cell *c, bool is_quick)
@@ -129,7 +146,8 @@ uint64_t rows_of(const struct cell *c, bool is_quick)
     return is_quick ? 8192 : 131072;
 }
 
-/* A third of them before the timed part. At 1 ms a clock and 200 accesses of three nodes: a million in 1670. */
+/* A third of them before the timed part. At 1 ms a clock and 200 accesses of three nodes: a million
+ * in 1670. */
 unsigned clocks_of(const struct cell *c, bool is_quick)
 {
     if (is_quick) return 150;

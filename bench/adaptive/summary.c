@@ -17,14 +17,15 @@ double median_of(const struct bench *b, const char *cell, enum metric m)
     char name[96];
     for (unsigned i = 0; i < cells_count(); i++) {
         cell_name(name, sizeof name, cell_at(i));
-        if (b->results[i].measured && strcmp(name, cell) == 0) return over_repetitions(b, i, m).median;
+        if (b->results[i].measured && strcmp(name, cell) == 0)
+            return over_repetitions(b, i, m).median;
     }
     return NAN;
 }
 
 /* Judged as it is; short runs are not judged. */
-static void judge(struct table *t, const struct bench *b, const char *what, const char *aim, const char *format,
-                  double value, bool met)
+static void judge(struct table *t, const struct bench *b, const char *what, const char *aim,
+                  const char *format, double value, bool met)
 {
     if (isnan(value)) return;
     table_add(t, "%s", what);
@@ -70,12 +71,13 @@ static void judge_offset(struct table *t, const struct bench *b)
     }
 }
 
-static void judge_bytes(struct table *t, const struct bench *b, const char *nodes, const char *adaptive,
-                        const char *replicate, bool is_skewed)
+static void judge_bytes(struct table *t, const struct bench *b, const char *nodes,
+                        const char *adaptive, const char *replicate, bool is_skewed)
 {
     char what[64];
     double times = fewer(b, adaptive, replicate), percent = 100 - 100 / times;
-    snprintf(what, sizeof what, "bytes fewer than replication, %s, %s", is_skewed ? "skewed" : "own rows", nodes);
+    snprintf(what, sizeof what, "bytes fewer than replication, %s, %s",
+             is_skewed ? "skewed" : "own rows", nodes);
     if (is_skewed)
         judge(t, b, what, "at least 25 %", "%.0f %%", percent, percent >= 25);
     else
@@ -86,7 +88,8 @@ static void judge_economy(struct table *t, const struct bench *b)
 {
     double remote = median_of(b, "skewed nodes=3 adaptive offset=100 pace=1ms", REMOTE) * 100;
     double copies = median_of(b, "turns nodes=3 adaptive", COPIED);
-    judge(t, b, "remote share, 3 nodes, 100 clocks ahead", "below 0.1 %", "%.4f %%", remote, remote < 0.1);
+    judge(t, b, "remote share, 3 nodes, 100 clocks ahead", "below 0.1 %", "%.4f %%", remote,
+          remote < 0.1);
     judge(t, b, "replicas when nodes take turns", "0", "%.0f", copies, copies == 0);
     judge_bytes(t, b, "2 nodes", "skewed nodes=2 adaptive offset=100 pace=1ms",
                 "skewed nodes=2 replicate offset=100 pace=1ms", true);
@@ -100,7 +103,8 @@ static void judge_economy(struct table *t, const struct bench *b)
 }
 
 /* The targets of the local path for pulls, twice those for pushes: two rows are written. */
-static void judge_access(struct table *t, const struct bench *b, const char *cell, unsigned floats, const double *most)
+static void judge_access(struct table *t, const struct bench *b, const char *cell, unsigned floats,
+                         const double *most)
 {
     static const struct {
         const char *what;
@@ -125,16 +129,19 @@ static double core_share(const struct bench *b, const char *cell)
 
 static void judge_cost(struct table *t, const struct bench *b)
 {
-    double few = core_share(b, "idle keys=10000 length=128"), many = core_share(b, "idle keys=1000000 length=16");
+    double few = core_share(b, "idle keys=10000 length=128"),
+           many = core_share(b, "idle keys=1000000 length=16");
     double pushes = median_of(b, "pushed keys=100000 length=128", PUSHES) / 1e6;
     double one = median_of(b, "arrival keys=1 busy", P50) * 1e6,
            block = median_of(b, "arrival keys=1000 busy", P50) * 1e3;
     double tail = median_of(b, "costs keys=100000 length=128", P999) * 1e6;
     judge(t, b, "10,000 idle replicated keys", "below 1 % of a core", "%.2f %%", few, few < 1);
     judge(t, b, "1,000,000 idle replicated keys", "below 1 % of a core", "%.2f %%", many, many < 1);
-    judge(t, b, "100,000 replicated keys, both push", "at least 1.1 M/s a node", "%.2f M/s", pushes, pushes >= 1.1);
+    judge(t, b, "100,000 replicated keys, both push", "at least 1.1 M/s a node", "%.2f M/s", pushes,
+          pushes >= 1.1);
     judge(t, b, "sudden intent until local, 1 key, p50", "below 100 us", "%.1f us", one, one < 100);
-    judge(t, b, "sudden intent until local, 1000 keys, p50", "below 1 ms", "%.2f ms", block, block < 1);
+    judge(t, b, "sudden intent until local, 1000 keys, p50", "below 1 ms", "%.2f ms", block,
+          block < 1);
     judge_access(t, b, "costs keys=1000000 length=16", 16, (double[]){1.4, 4, 3.5, 10});
     judge_access(t, b, "costs keys=1000000 length=128", 128, (double[]){1, 2, 1.8, 5});
     judge(t, b, "single-key pull of replicas, p99.9", "below 20 us", "%.1f us", tail, tail < 20);

@@ -19,7 +19,8 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* What two readings around nothing differ by (median): to be taken off the time of a single call. Takes about 1 ms. */
+/* What two readings around nothing differ by (median): to be taken off the time of a single call.
+ * Takes about 1 ms. */
 uint64_t clock_cost_ns(void);
 
 #endif

@@ -13,12 +13,14 @@ void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS])
 
 struct node_process *cluster_start_other(const char *rendezvous, bool is_quick)
 {
-    const char *const arguments[] = {CLUSTER_OTHER_NODE, rendezvous, is_quick ? "--quick" : NULL, NULL};
+    const char *const arguments[] = {CLUSTER_OTHER_NODE, rendezvous, is_quick ? "--quick" : NULL,
+                                     NULL};
     return node_process_start("node 1", arguments);
 }
 
-struct locus_config cluster_config(const struct locus_table *tables, size_t table_count, enum locus_technique technique,
-                                   int rank, int size, const char *rendezvous)
+struct locus_config cluster_config(const struct locus_table *tables, size_t table_count,
+                                   enum locus_technique technique, int rank, int size,
+                                   const char *rendezvous)
 {
     struct locus_config c;
     locus_config_init(&c);

@@ -1,9 +1,11 @@
 /*
- * cluster.h - opening and closing this process's node of a cluster on this machine, and node 1 of a cluster of two.
+ * cluster.h - opening and closing this process's node of a cluster on this machine, and node 1 of a
+ * cluster of two.
  *
  * Callers   the thread that becomes the worker
  * Memory    the library's
- * Waiting   for the other nodes, 20 seconds at the most. What goes wrong ends the program with a sentence
+ * Waiting   for the other nodes, 20 seconds at the most. What goes wrong ends the program with a
+ *           sentence
  * Life      cluster_config, cluster_open, cluster_close
  */
 #ifndef BENCH_CLUSTER_H
@@ -15,8 +17,8 @@
 
 #include <stdbool.h>
 
-/* The first argument of node 1, whose main() must then call other_node(); the rendezvous and, if asked for, --quick
- * follow. */
+/* The first argument of node 1, whose main() must then call other_node(); the rendezvous and, if
+ * asked for, --quick follow. */
 #define CLUSTER_OTHER_NODE "--other-node"
 
 enum { CLUSTER_RENDEZVOUS = 32 };
@@ -27,8 +29,9 @@ void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS]);
 struct node_process *cluster_start_other(const char *rendezvous, bool is_quick);
 
 /* The defaults, but for what is named. More may be set before cluster_open(). */
-struct locus_config cluster_config(const struct locus_table *tables, size_t table_count, enum locus_technique technique,
-                                   int rank, int size, const char *rendezvous);
+struct locus_config cluster_config(const struct locus_table *tables, size_t table_count,
+                                   enum locus_technique technique, int rank, int size,
+                                   const char *rendezvous);
 void cluster_open(const struct locus_config *config, locus **node, locus_worker **worker);
 void cluster_close(locus *node, locus_worker *worker);
 

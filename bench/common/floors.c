@@ -23,8 +23,9 @@
 #endif
 
 /*
- * One copy of a loop for each kind of vectors, chosen when the program starts. Under a sanitizer (where time means
- * nothing) the choosing code would run before the sanitizer is ready, and other systems have no way to choose.
+ * One copy of a loop for each kind of vectors, chosen when the program starts. Under a sanitizer
+ * (where time means nothing) the choosing code would run before the sanitizer is ready, and other
+ * systems have no way to choose.
  */
 #if defined __x86_64__ && defined __GLIBC__ && !SANITIZES_THREADS && !SANITIZES_ADDRESSES
 #define WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -61,7 +62,8 @@ struct floors {
 static void *huge_alloc(size_t bytes)
 {
     void *memory = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-    if (memory != NULL) madvise(memory, bytes, MADV_HUGEPAGE); /* if refused, small pages cost up to 5 % */
+    /* if refused, small pages cost up to 5 % */
+    if (memory != NULL) madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
 }
 
@@ -107,7 +109,8 @@ static inline pthread_mutex_t *mutex_of(const struct floors *f, uint64_t key)
     return &f->stripes[key % FLOOR_MUTEXES].mutex;
 }
 
-static inline __attribute__((always_inline)) void row_add(float *restrict row, const float *restrict d, size_t length)
+static inline __attribute__((always_inline)) void row_add(float *restrict row,
+                                                          const float *restrict d, size_t length)
 {
     for (size_t i = 0; i < length; i++) row[i] += d[i];
 }
@@ -131,7 +134,8 @@ void floor_write(struct floors *f, const uint64_t *keys, size_t n, const float *
 WIDEST_VECTORS
 static void add_rows(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
 {
-    for (size_t i = 0; i < n; i++) row_add(row_of(f, keys[i]), batch + place_in_batch(f, i), f->length);
+    for (size_t i = 0; i < n; i++)
+        row_add(row_of(f, keys[i]), batch + place_in_batch(f, i), f->length);
 }
 
 WIDEST_VECTORS
@@ -177,7 +181,8 @@ void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const fl
     add_rows_locked(f, keys, n, batch);
 }
 
-/* Several chains of vector additions, because a compiler may not reorder one chain of float additions. */
+/* Several chains of vector additions, because a compiler may not reorder one chain of float
+ * additions. */
 typedef float vector __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
 enum { VECTOR = sizeof(vector) / sizeof(float) };
 

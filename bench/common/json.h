@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* NULL for `path` NULL; stdout for "-". Ends the program with a sentence when the file cannot be written. */
+/* NULL for `path` NULL; stdout for "-". Ends the program with a sentence when the file cannot be
+ * written. */
 FILE *json_open(const char *path);
 void json_close(FILE *f);
 
@@ -19,7 +20,8 @@ void json_begin(FILE *f, const char *benchmark);
 void json_text(FILE *f, const char *name, const char *value);
 void json_number(FILE *f, const char *name, double value);
 void json_count(FILE *f, const char *name, uint64_t value);
-void json_spread(FILE *f, const char *name, struct spread s); /* NAME_median, NAME_mad, NAME_min, NAME_max */
+/* NAME_median, NAME_mad, NAME_min, NAME_max */
+void json_spread(FILE *f, const char *name, struct spread s);
 void json_end(FILE *f);
 
 #endif

@@ -23,15 +23,16 @@ static double random_unit(uint64_t *state)
 }
 
 /*
- * Rejection-inversion (Hörmann and Derflinger, 1996). The density x^-s is integrated in closed form; a point drawn
- * evenly under it is rounded to a rank, and the few points that lie between the smooth curve and the steps of the
- * discrete distribution are drawn again.
+ * Rejection-inversion (Hörmann and Derflinger, 1996). The density x^-s is integrated in closed
+ * form; a point drawn evenly under it is rounded to a rank, and the few points that lie between the
+ * smooth curve and the steps of the discrete distribution are drawn again.
  */
 struct zipf {
     double s;
     double ranks;
-    double area_first, area_last; /* the integral at the left edge of rank 1 and the right edge of the last */
-    double sure;                  /* points at most this far left of their rank need no check */
+    /* the integral at the left edge of rank 1 and the right edge of the last */
+    double area_first, area_last;
+    double sure; /* points at most this far left of their rank need no check */
 };
 
 static double zipf_area(double s, double x)
@@ -61,7 +62,8 @@ static uint64_t zipf_key(const struct zipf *z, uint64_t *state)
         double area = z->area_last + random_unit(state) * (z->area_first - z->area_last);
         double x = zipf_inverse(z->s, area);
         double rank = fmin(fmax(floor(x + 0.5), 1), z->ranks);
-        if (rank - x <= z->sure || area >= zipf_area(z->s, rank + 0.5) - pow(rank, -z->s)) return (uint64_t)rank - 1;
+        if (rank - x <= z->sure || area >= zipf_area(z->s, rank + 0.5) - pow(rank, -z->s))
+            return (uint64_t)rank - 1;
     }
 }
 
@@ -70,6 +72,7 @@ void keys_fill(uint64_t *keys, size_t count, enum key_choice choice, uint64_t ro
     uint64_t state = seed;
     struct zipf zipf = zipf_of(KEYS_ZIPF_EXPONENT, rows);
     for (size_t i = 0; i < count; i++) {
-        keys[i] = choice == KEYS_ZIPF ? zipf_key(&zipf, &state) : (uint64_t)(random_unit(&state) * (double)rows);
+        keys[i] = choice == KEYS_ZIPF ? zipf_key(&zipf, &state)
+                                      : (uint64_t)(random_unit(&state) * (double)rows);
     }
 }

@@ -21,9 +21,10 @@ const char *key_choice_name(enum key_choice choice);
 /*
  * Fills `keys` with keys below `rows`. Equal seeds give equal sequences.
  *
- * Zipf: key k is drawn with a probability proportional to 1 / (k+1)^1.1, exactly (rejection-inversion). Hot keys are
- * the low keys, so they are neighbours: the hard case for a store that keeps words of neighbouring keys in one cache
- * line, and what a model gets when its vocabulary is sorted by frequency.
+ * Zipf: key k is drawn with a probability proportional to 1 / (k+1)^1.1, exactly
+ * (rejection-inversion). Hot keys are the low keys, so they are neighbours: the hard case for a
+ * store that keeps words of neighbouring keys in one cache line, and what a model gets when its
+ * vocabulary is sorted by frequency.
  */
 void keys_fill(uint64_t *keys, size_t count, enum key_choice choice, uint64_t rows, uint64_t seed);
 

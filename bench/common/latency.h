@@ -1,8 +1,8 @@
 /*
  * latency.h - records the times of single calls and tells their percentiles.
  *
- * A histogram with 128 buckets for every doubling: each time is known to 0.8 %, whatever its size, and the memory
- * stays the same (37 KiB) however many calls are recorded.
+ * A histogram with 128 buckets for every doubling: each time is known to 0.8 %, whatever its size,
+ * and the memory stays the same (37 KiB) however many calls are recorded.
  *
  * Callers   one thread a histogram
  * Memory    the caller's
@@ -33,7 +33,8 @@ static inline void latency_clear(struct latency *l)
     memset(l, 0, sizeof *l);
 }
 
-/* Below 128 ns each value has its own bucket; above, the 7 bits behind the leading one choose it. */
+/* Below 128 ns each value has its own bucket; above, the 7 bits behind the leading one choose
+ * it. */
 static inline unsigned latency_bucket(uint64_t ns)
 {
     if (ns < LATENCY_STEPS) return (unsigned)ns;
@@ -49,7 +50,8 @@ static inline void latency_record(struct latency *l, uint64_t ns)
     if (ns > l->longest_ns) l->longest_ns = ns;
 }
 
-/* The time that `percent` of the calls did not exceed (middle of its bucket); 0 when none was recorded. */
+/* The time that `percent` of the calls did not exceed (middle of its bucket); 0 when none was
+ * recorded. */
 uint64_t latency_percentile(const struct latency *l, double percent);
 
 #endif

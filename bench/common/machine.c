@@ -40,8 +40,8 @@ const char *machine_name(void)
     read_processor(processor, sizeof processor);
     if (uname(&system) != 0) strcpy(system.release, "?");
     unsigned count = team_processors();
-    snprintf(text, sizeof text, "%s, %u processor%s, Linux %s, %s", processor, count, count == 1 ? "" : "s",
-             system.release, COMPILER);
+    snprintf(text, sizeof text, "%s, %u processor%s, Linux %s, %s", processor, count,
+             count == 1 ? "" : "s", system.release, COMPILER);
     return text;
 }
 

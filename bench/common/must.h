@@ -1,8 +1,9 @@
 /*
- * must.h - what cannot go wrong in a benchmark, or ends it with a sentence that begins with the program's name.
+ * must.h - what cannot go wrong in a benchmark, or ends it with a sentence that begins with the
+ * program's name.
  *
- * It ends with _exit(1): what runs at a usual exit may wait for a cluster that is in trouble. Our own node processes see
- * the end of their sockets.
+ * It ends with _exit(1): what runs at a usual exit may wait for a cluster that is in trouble. Our
+ * own node processes see the end of their sockets.
  *
  * Callers   any thread
  * Memory    must_alloc() is freed by free()

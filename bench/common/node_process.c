@@ -97,16 +97,19 @@ static uint64_t count_of(const struct node_figures *f, size_t i)
     return *(const uint64_t *)(const void *)((const char *)f + places[i]);
 }
 
-struct node_figures node_figures_between(const struct node_figures *before, const struct node_figures *after)
+struct node_figures node_figures_between(const struct node_figures *before,
+                                         const struct node_figures *after)
 {
     struct node_figures used = *after;
     for (size_t i = 0; i < COUNTS; i++) *count_in(&used, i) -= count_of(before, i);
     return used;
 }
 
-void node_figures_add(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after)
+void node_figures_add(struct node_figures *sum, const struct node_figures *before,
+                      const struct node_figures *after)
 {
-    for (size_t i = 0; i < COUNTS; i++) *count_in(sum, i) += count_of(after, i) - count_of(before, i);
+    for (size_t i = 0; i < COUNTS; i++)
+        *count_in(sum, i) += count_of(after, i) - count_of(before, i);
 }
 
 uint64_t node_figures_switches(const struct node_figures *f)
@@ -135,14 +138,16 @@ static void *watch(void *argument)
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->mutex);
     if (may_end) return NULL;
-    if (how.si_code == CLD_EXITED) give_up("%s ended by itself, with status %d", p->name, how.si_status);
+    if (how.si_code == CLD_EXITED)
+        give_up("%s ended by itself, with status %d", p->name, how.si_status);
     give_up("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
 }
 
 static pid_t spawn(const char *const *arguments, int channel)
 {
     char *argv[ARGUMENTS_MAX + 1] = {program_invocation_name};
-    for (int i = 0; arguments[i] != NULL && i + 1 < ARGUMENTS_MAX; i++) argv[i + 1] = (char *)(uintptr_t)arguments[i];
+    for (int i = 0; arguments[i] != NULL && i + 1 < ARGUMENTS_MAX; i++)
+        argv[i + 1] = (char *)(uintptr_t)arguments[i];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -160,7 +165,8 @@ struct node_process *node_process_start(const char *name, const char *const *arg
     struct node_process *p = calloc(1, sizeof *p);
     int ends[2];
     if (p == NULL) give_up("no memory");
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) give_up("socketpair: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        give_up("socketpair: %s", strerror(errno));
     snprintf(p->name, sizeof p->name, "%s", name);
     p->channel = ends[0];
     p->pid = spawn(arguments, ends[1]);
@@ -181,11 +187,12 @@ static _Noreturn void no_answer(const struct node_process *p, const char *what)
     give_up("%s: %s", p->name, what);
 }
 
-void node_process_ask(struct node_process *p, const struct node_question *question, void *answer, size_t bytes,
-                      double seconds)
+void node_process_ask(struct node_process *p, const struct node_question *question, void *answer,
+                      size_t bytes, double seconds)
 {
     struct pollfd readable = {.fd = p->channel, .events = POLLIN};
-    if (send(p->channel, question, sizeof *question, MSG_NOSIGNAL) < 0) no_answer(p, "cannot be asked");
+    if (send(p->channel, question, sizeof *question, MSG_NOSIGNAL) < 0)
+        no_answer(p, "cannot be asked");
     int count;
     while ((count = poll(&readable, 1, (int)(seconds * 1000))) < 0 && errno == EINTR) {
     }
@@ -226,7 +233,8 @@ int node_process_end(struct node_process *p, double seconds)
     node_process_dismiss(p);
     close(p->channel);
     if (!wait_for_end(p, seconds)) {
-        fprintf(stderr, "%s: %s has not ended after %.0f s: killed\n", program_invocation_short_name, p->name, seconds);
+        fprintf(stderr, "%s: %s has not ended after %.0f s: killed\n",
+                program_invocation_short_name, p->name, seconds);
         kill(p->pid, SIGKILL);
     }
     pthread_join(p->watcher, NULL);
@@ -268,8 +276,9 @@ void node_process_limit(double seconds)
 
 static bool is_free(unsigned port)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool free = s >= 0 && bind(s, (struct sockaddr *)&address, sizeof address) == 0;
     if (s >= 0) close(s);
@@ -298,7 +307,8 @@ bool node_process_is(int argc, char **argv, const char *what)
 
 void node_process_enter(void)
 {
-    /* At once when the parent dies, even if the thread that reads the channel does not get to run. */
+    /* At once when the parent dies, even if the thread that reads the channel does not get to
+     * run. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
 }

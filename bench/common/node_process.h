@@ -1,16 +1,19 @@
 /*
  * node_process.h - other nodes as processes: start them, ask them, end them.
  *
- * A node process is this program once more, started with arguments of its own (fork and exec: a process that was only
- * forked inherits locks and threads' leftovers). Questions and answers go through one socket between the two, a packet
- * each. Nobody outlives anybody: a node process ends when its parent does, however that ends; and when a node process
- * ends before it was told to, the parent says so in a sentence and ends with status 1. So no benchmark hangs on a
- * node that has gone: one may end only after node_process_dismiss().
+ * A node process is this program once more, started with arguments of its own (fork and exec: a
+ * process that was only forked inherits locks and threads' leftovers). Questions and answers go
+ * through one socket between the two, a packet each. Nobody outlives anybody: a node process ends
+ * when its parent does, however that ends; and when a node process ends before it was told to, the
+ * parent says so in a sentence and ends with status 1. So no benchmark hangs on a node that has
+ * gone: one may end only after node_process_dismiss().
  *
- * Callers   the parent's side: one thread. The other side: one thread asks for questions and answers them
+ * Callers   the parent's side: one thread. The other side: one thread asks for questions and
+ *           answers them
  * Memory    a thread for each node process, asleep
  * Waiting   node_process_ask() and node_process_end() to their deadlines
- * Life      node_process_start, any number of node_process_ask, node_process_dismiss, node_process_end
+ * Life      node_process_start, any number of node_process_ask, node_process_dismiss,
+ *           node_process_end
  */
 #ifndef BENCH_NODE_PROCESS_H
 #define BENCH_NODE_PROCESS_H
@@ -43,25 +46,28 @@ struct node_figures {
 /* Figures of this process. `node` may be NULL. Any thread. */
 struct node_figures node_figures(const locus *node);
 /* What was used between two readings. */
-struct node_figures node_figures_between(const struct node_figures *before, const struct node_figures *after);
+struct node_figures node_figures_between(const struct node_figures *before,
+                                         const struct node_figures *after);
 
 /* Adds that to a sum. */
-void node_figures_add(struct node_figures *sum, const struct node_figures *before, const struct node_figures *after);
+void node_figures_add(struct node_figures *sum, const struct node_figures *before,
+                      const struct node_figures *after);
 /* How often a thread left its processor. */
 uint64_t node_figures_switches(const struct node_figures *);
 
-/* ---- The parent's side. What goes wrong ends the program with a sentence that begins with its name. ---- */
+/* ---- The parent's side. What goes wrong ends the program with a sentence of its name. - */
 
-/* `arguments` end with NULL; the first is argv[1] of the new process, which must recognize it and call
- * node_process_enter(). `name` is for sentences: "node 1". Its stdout is our stderr. */
+/* `arguments` end with NULL; the first is argv[1] of the new process, which must recognize it and
+ * call node_process_enter(). `name` is for sentences: "node 1". Its stdout is our stderr. */
 struct node_process *node_process_start(const char *name, const char *const *arguments);
-void node_process_ask(struct node_process *, const struct node_question *, void *answer, size_t bytes, double seconds);
+void node_process_ask(struct node_process *, const struct node_question *, void *answer,
+                      size_t bytes, double seconds);
 struct node_figures node_process_figures(struct node_process *);
 /* From now on it may end: say so before telling it to. */
 void node_process_dismiss(struct node_process *);
-/* Dismisses it and waits for its end, which the closing of our side of the socket brings about if nothing did before.
- * Killed, with a sentence, when it is not done after `seconds`. Returns its exit status; 128 + signal when a signal
- * ended it. */
+/* Dismisses it and waits for its end, which the closing of our side of the socket brings about if
+ * nothing did before. Killed, with a sentence, when it is not done after `seconds`. Returns its
+ * exit status; 128 + signal when a signal ended it. */
 int node_process_end(struct node_process *, double seconds);
 /* The same, and its status must be 0. */
 void node_process_end_well(struct node_process *, double seconds);
@@ -78,7 +84,8 @@ unsigned node_process_port(void);
 bool node_process_is(int argc, char **argv, const char *what);
 /* First of all. */
 void node_process_enter(void);
-/* Waits for the next question; ends this process with status 0 when the parent has closed its side or is gone. */
+/* Waits for the next question; ends this process with status 0 when the parent has closed its side
+ * or is gone. */
 void node_process_question(struct node_question *);
 void node_process_answer(const void *answer, size_t bytes);
 

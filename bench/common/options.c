@@ -23,7 +23,8 @@ static _Noreturn void refuse(const struct program *p, const char *what, const ch
 static void print_option(const struct option_spec *s)
 {
     char left[40];
-    snprintf(left, sizeof left, "%s%s%s", s->name, s->argument ? " " : "", s->argument ? s->argument : "");
+    snprintf(left, sizeof left, "%s%s%s", s->name, s->argument ? " " : "",
+             s->argument ? s->argument : "");
     printf("  %-18s %s\n", left, s->help);
 }
 
@@ -36,10 +37,12 @@ static _Noreturn void help(const struct program *p, const struct option_spec *co
     exit(0);
 }
 
-static const struct option_spec *find_in(const struct option_spec *specs, size_t count, const char *name, size_t length)
+static const struct option_spec *find_in(const struct option_spec *specs, size_t count,
+                                         const char *name, size_t length)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strlen(specs[i].name) == length && memcmp(specs[i].name, name, length) == 0) return &specs[i];
+        if (strlen(specs[i].name) == length && memcmp(specs[i].name, name, length) == 0)
+            return &specs[i];
     }
     return NULL;
 }
@@ -49,7 +52,8 @@ static void set_count(const struct program *p, const struct option_spec *s, cons
     char *end;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 || value > s->max) {
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 ||
+        value > s->max) {
         char what[80];
         snprintf(what, sizeof what, "%s takes a number from 1 to %u, not", s->name, s->max);
         refuse(p, what, text);
@@ -58,7 +62,8 @@ static void set_count(const struct program *p, const struct option_spec *s, cons
 }
 
 /* `inline_value` is what stands behind "=", or NULL. Returns how many arguments were used. */
-static int apply(const struct program *p, const struct option_spec *s, const char *inline_value, char **rest)
+static int apply(const struct program *p, const struct option_spec *s, const char *inline_value,
+                 char **rest)
 {
     if (s->kind == OPTION_FLAG) {
         if (inline_value != NULL) refuse(p, "this option takes no value", s->name);
@@ -76,14 +81,17 @@ void options_parse(struct options *o, const struct program *p, int argc, char **
 {
     *o = (struct options){.threads = team_processors()};
     const struct option_spec common[COMMON] = {
-        {"--quick", NULL, "small sizes, a few seconds: shows that it runs, not how fast", OPTION_FLAG, &o->quick, 0},
-        {"--threads", "N", "the largest number of threads (default: one a processor)", OPTION_COUNT, &o->threads,
-         TEAM_MAX},
-        {"--repetitions", "N", "how often each cell is measured", OPTION_COUNT, &o->repetitions, SPREAD_MAX},
-        {"--only", "WORDS", "only cells with all these words in their name, such as: pull,length=128", OPTION_TEXT,
+        {"--quick", NULL, "small sizes, a few seconds: shows that it runs, not how fast",
+         OPTION_FLAG, &o->quick, 0},
+        {"--threads", "N", "the largest number of threads (default: one a processor)", OPTION_COUNT,
+         &o->threads, TEAM_MAX},
+        {"--repetitions", "N", "how often each cell is measured", OPTION_COUNT, &o->repetitions,
+         SPREAD_MAX},
+        {"--only", "WORDS",
+         "only cells with all these words in their name, such as: pull,length=128", OPTION_TEXT,
          &o->only, 0},
-        {"--json", "FILE", "one JSON line for each cell; - is stdout, and tables then go to stderr", OPTION_TEXT,
-         &o->json, 0},
+        {"--json", "FILE", "one JSON line for each cell; - is stdout, and tables then go to stderr",
+         OPTION_TEXT, &o->json, 0},
         {"--svg", "FILE", "draw the result (needs gnuplot)", OPTION_TEXT, &o->svg, 0},
         {"--demo", NULL, "10 to 20 seconds and one short table", OPTION_FLAG, &o->demo,
          0}, /* the last: common_count() */
@@ -123,7 +131,8 @@ bool options_select(const struct options *o, const char *cell)
 
 _Noreturn void options_refuse_selection(const struct options *o)
 {
-    fprintf(stderr, "%s: --only %s chooses no cell; --help tells the words\n", program_invocation_short_name, o->only);
+    fprintf(stderr, "%s: --only %s chooses no cell; --help tells the words\n",
+            program_invocation_short_name, o->only);
     exit(2);
 }
 

@@ -22,7 +22,8 @@ struct options {
     const char *svg;      /* NULL: none */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT }; /* target: bool, unsigned (at least 1), const char * */
+/* target: bool, unsigned (at least 1), const char * */
+enum option_kind { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT };
 
 /* An option that one benchmark has beside the common ones. */
 struct option_spec {
@@ -42,10 +43,12 @@ struct program {
     bool has_no_demo; /* it does not know --demo */
 };
 
-/* Ends the program after --help (status 0) and, with one sentence on stderr, on a wrong option (status 2). */
+/* Ends the program after --help (status 0) and, with one sentence on stderr, on a wrong option
+ * (status 2). */
 void options_parse(struct options *o, const struct program *p, int argc, char **argv);
 
-/* Whether --only chooses the cell: each of its words, which commas separate, is a word of the cell's name. */
+/* Whether --only chooses the cell: each of its words, which commas separate, is a word of the
+ * cell's name. */
 bool options_select(const struct options *o, const char *cell);
 
 /* Ends the program with status 2 and a sentence: --only has chosen nothing. */

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const colors[PLOT_SERIES_MAX] = {"#1f6fb4", "#c9ccd1", "#e08a2e", "#5aa469", "#8e6bb0"};
+static const char *const colors[PLOT_SERIES_MAX] = {"#1f6fb4", "#c9ccd1", "#e08a2e", "#5aa469",
+                                                    "#8e6bb0"};
 static const char *const baseline_color = "#c0392b";
 
 #define GAP_BETWEEN_SECTIONS 0.7 /* in groups */
@@ -78,39 +79,47 @@ static double height(const struct place *at, double y)
 
 static void put_picture(FILE *f, size_t count, const char *path)
 {
-    fprintf(f,
-            "set terminal svg size 1000,%zu font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced\n"
-            "set output ",
-            420 * count);
+    fprintf(
+        f,
+        "set terminal svg size 1000,%zu font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced\n"
+        "set output ",
+        420 * count);
     put_text(f, path);
-    fprintf(f,
-            "\nset multiplot\nset border 1 lc rgb '#888888'\nset tics nomirror scale 0 textcolor rgb '#333333'\n"
-            "set grid ytics lc rgb '#e8e8e8' lt 1\nset yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
-            "set lmargin at screen %g\nset rmargin at screen %g\n"
-            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.3,0.3\nset key off\n",
-            LEFT, RIGHT);
+    fprintf(
+        f,
+        "\nset multiplot\nset border 1 lc rgb '#888888'\nset tics nomirror scale 0 textcolor rgb '#333333'\n"
+        "set grid ytics lc rgb '#e8e8e8' lt 1\nset yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
+        "set lmargin at screen %g\nset rmargin at screen %g\n"
+        "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.3,0.3\nset key off\n",
+        LEFT, RIGHT);
 }
 
 static void put_frame(FILE *f, const struct plot *p, const struct place *at)
 {
-    fprintf(f, "unset label\nset tmargin at screen %g\nset bmargin at screen %g\n", height(at, 0.8), height(at, 0.15));
-    fprintf(f, "set label at screen 0.02,%g left font ',19' textcolor rgb '#111111' ", height(at, 0.94));
+    fprintf(f, "unset label\nset tmargin at screen %g\nset bmargin at screen %g\n", height(at, 0.8),
+            height(at, 0.15));
+    fprintf(f, "set label at screen 0.02,%g left font ',19' textcolor rgb '#111111' ",
+            height(at, 0.94));
     put_text(f, p->title);
-    fprintf(f, "\nset label at screen 0.02,%g left font ',13' textcolor rgb '#555555' ", height(at, 0.87));
+    fprintf(f, "\nset label at screen 0.02,%g left font ',13' textcolor rgb '#555555' ",
+            height(at, 0.87));
     put_text(f, p->subtitle);
     fputs("\nset ylabel offset 0.5,0 textcolor rgb '#333333' ", f);
     put_text(f, p->axis);
     fputc('\n', f);
 }
 
-/* Gnuplot's own key spreads its entries too far apart: it only guesses the width of letters in an SVG. */
-static double put_key_entry(FILE *f, double right, double y, const char *sign, const char *color, const char *text)
+/* Gnuplot's own key spreads its entries too far apart: it only guesses the width of letters in an
+ * SVG. */
+static double put_key_entry(FILE *f, double right, double y, const char *sign, const char *color,
+                            const char *text)
 {
     double left = right - 0.0076 * (double)strlen(text);
     fputs("set label ", f);
     put_text(f, text);
     fprintf(f, " at screen %g,%g left textcolor rgb '#111111'\n", left, y);
-    fprintf(f, "set label \"%s\" at screen %g,%g right textcolor rgb '%s'\n", sign, left - 0.006, y, color);
+    fprintf(f, "set label \"%s\" at screen %g,%g right textcolor rgb '%s'\n", sign, left - 0.006, y,
+            color);
     return left - 0.05;
 }
 
@@ -118,18 +127,21 @@ static void put_key(FILE *f, const struct plot *p, const struct place *at)
 {
     double right = RIGHT, y = height(at, 0.94);
     if (p->baseline != NULL) right = put_key_entry(f, right, y, "━", baseline_color, p->baseline);
-    for (size_t s = p->series_count; s-- > 0;) right = put_key_entry(f, right, y, "■", colors[s], p->series[s]);
+    for (size_t s = p->series_count; s-- > 0;)
+        right = put_key_entry(f, right, y, "■", colors[s], p->series[s]);
 }
 
 static void put_places(FILE *f, const struct plot *p, const struct place *at)
 {
-    fprintf(f, "set xrange [%g:%g]\nset xtics (", -MARGIN, place_of(p, p->group_count - 1) + MARGIN);
+    fprintf(f, "set xrange [%g:%g]\nset xtics (", -MARGIN,
+            place_of(p, p->group_count - 1) + MARGIN);
     for (size_t g = 0; g < p->group_count; g++) {
         fputs(g ? ", " : "", f);
         put_text(f, p->groups[g].label);
         fprintf(f, " %g", place_of(p, g));
     }
-    fprintf(f, ")\nset label at screen 0.063, screen %g right font ',13' textcolor rgb '#555555' ", height(at, 0.098));
+    fprintf(f, ")\nset label at screen 0.063, screen %g right font ',13' textcolor rgb '#555555' ",
+            height(at, 0.098));
     put_text(f, p->label_name);
     fputc('\n', f);
     for (size_t first = 0, end; first < p->group_count; first = end) {
@@ -152,10 +164,11 @@ static void put_numbers(FILE *f, const struct plot *p)
     double width = width_in_picture(p);
     if (width < SMALL_NUMBER_WIDTH) return;
     for (size_t s = 0; s < p->series_count; s++) {
-        fprintf(f,
-                ", $series%zu using 1:2:(sprintf('%%.1f%s', $2)) with labels boxed offset 0,0.65 font ',%d' "
-                "textcolor rgb '#333333'",
-                s, p->unit, width < NUMBER_WIDTH ? 10 : 12);
+        fprintf(
+            f,
+            ", $series%zu using 1:2:(sprintf('%%.1f%s', $2)) with labels boxed offset 0,0.65 font ',%d' "
+            "textcolor rgb '#333333'",
+            s, p->unit, width < NUMBER_WIDTH ? 10 : 12);
     }
 }
 
@@ -163,7 +176,8 @@ static void put_bars(FILE *f, const struct plot *p)
 {
     for (size_t s = 0; s < p->series_count; s++) {
         fprintf(f, "$series%zu << END\n", s);
-        for (size_t g = 0; g < p->group_count; g++) fprintf(f, "%g %g\n", bar_place(p, g, s), p->groups[g].values[s]);
+        for (size_t g = 0; g < p->group_count; g++)
+            fprintf(f, "%g %g\n", bar_place(p, g, s), p->groups[g].values[s]);
         fputs("END\n", f);
     }
     fprintf(f, "set style fill solid noborder\nset boxwidth %g\nplot ", 0.92 * bar_width(p));
@@ -195,7 +209,8 @@ void plot_svg(const struct plot *plots, size_t count, const char *path, FILE *re
         return;
     }
     put_picture(f, count, path);
-    for (size_t i = 0; i < count; i++) put_plot(f, &plots[i], &(struct place){.number = i, .count = count});
+    for (size_t i = 0; i < count; i++)
+        put_plot(f, &plots[i], &(struct place){.number = i, .count = count});
     if (pclose(f) == 0) {
         fprintf(report, "Drawn: %s\n", path);
     } else {

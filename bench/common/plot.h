@@ -33,7 +33,8 @@ struct plot {
     size_t group_count;
 };
 
-/* Writes the file, `count` of them one below the other, or says in one sentence on `report` why not (no gnuplot, say). */
+/* Writes the file, `count` of them one below the other, or says in one sentence on `report` why not
+ * (no gnuplot, say). */
 void plot_svg(const struct plot *plots, size_t count, const char *path, FILE *report);
 
 #endif

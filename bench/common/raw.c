@@ -36,7 +36,8 @@ const char *raw_congestion_control(void)
     int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     prepare(probe);
     close(probe);
-    return cubic_is_missing ? "the system's default congestion control: there is no cubic here" : "cubic";
+    return cubic_is_missing ? "the system's default congestion control: there is no cubic here"
+                            : "cubic";
 }
 
 static bool would_wait(ssize_t moved)
@@ -110,7 +111,8 @@ static void run_anywhere(void)
 struct node_process *raw_start(void)
 {
     all_processors();
-    return node_process_start("the raw connections' other end", (const char *const[]){RAW_PEER, NULL});
+    return node_process_start("the raw connections' other end",
+                              (const char *const[]){RAW_PEER, NULL});
 }
 
 void raw_stop(struct node_process *peer)
@@ -125,8 +127,9 @@ bool raw_can(const struct raw_task *t)
 
 static int connect_to(uint64_t port)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     prepare(s);
     if (connect(s, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
@@ -149,8 +152,8 @@ void raw_close(int fd)
     close(fd);
 }
 
-uint64_t raw_round_trips(int fd, const struct raw_task *t, void *buffer, uint64_t ns, uint64_t trips_min,
-                         uint64_t clock_cost, struct latency *times)
+uint64_t raw_round_trips(int fd, const struct raw_task *t, void *buffer, uint64_t ns,
+                         uint64_t trips_min, uint64_t clock_cost, struct latency *times)
 {
     uint64_t start = clock_ns(), now = start, trips = 0;
     for (; now - start < ns || trips < trips_min; trips++) {
@@ -180,7 +183,8 @@ double raw_receive_for(int fd, const struct raw_task *t, void *buffer, uint64_t 
 
 static void answer_all(int fd, const struct raw_task *t, char *buffer)
 {
-    while (receive_all(fd, buffer, t->request, t->spins) && send_all(fd, buffer, t->answer, t->spins)) {
+    while (receive_all(fd, buffer, t->request, t->spins) &&
+           send_all(fd, buffer, t->answer, t->spins)) {
     }
 }
 
@@ -206,7 +210,8 @@ static int listen_on_loopback(uint64_t *port)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (s < 0 || bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 4) != 0) fail("listen");
+    if (s < 0 || bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 4) != 0)
+        fail("listen");
     getsockname(s, (struct sockaddr *)&address, &size);
     *port = ntohs(address.sin_port);
     return s;
@@ -214,7 +219,8 @@ static int listen_on_loopback(uint64_t *port)
 
 static struct raw_task task_of(const struct node_question *q)
 {
-    return (struct raw_task){q->what, q->numbers[0], q->numbers[1], q->numbers[2], q->numbers[3], q->numbers[4]};
+    return (struct raw_task){q->what,       q->numbers[0], q->numbers[1],
+                             q->numbers[2], q->numbers[3], q->numbers[4]};
 }
 
 void raw_peer(size_t buffer_bytes)

@@ -1,13 +1,14 @@
 /*
- * raw.h - floors for whatever goes through a network: the same bytes there and back, or one way, through a TCP
- * connection of two processes.
+ * raw.h - floors for whatever goes through a network: the same bytes there and back, or one way,
+ * through a TCP connection of two processes.
  *
- * The other end is a process of its own (node_process.h): this program once more, in raw_peer(). It does for each
- * connection what it was asked to do.
+ * The other end is a process of its own (node_process.h): this program once more, in raw_peer(). It
+ * does for each connection what it was asked to do.
  *
  * Callers   the benchmark's thread; main() of the other end
  * Memory    buffers are the caller's; the other end has one
- * Waiting   as the kernel makes a socket wait, or spinning. What goes wrong ends the program with a sentence
+ * Waiting   as the kernel makes a socket wait, or spinning. What goes wrong ends the program with a
+ *           sentence
  * Life      raw_start; any number of raw_open ... raw_close; raw_stop
  */
 #ifndef BENCH_RAW_H
@@ -18,7 +19,8 @@
 
 #include <stdbool.h>
 
-/* The first argument of the other end, whose main() must then call node_process_enter() and raw_peer(). */
+/* The first argument of the other end, whose main() must then call node_process_enter() and
+ * raw_peer(). */
 #define RAW_PEER "--raw-peer"
 
 enum raw_kind { RAW_PINGPONG = 1, RAW_STREAM };
@@ -26,8 +28,9 @@ struct raw_task {
     uint64_t kind;
     uint64_t request, answer; /* ping-pong: bytes each way */
     uint64_t write;           /* stream: bytes a write */
-    uint64_t spins;           /* ping-pong: both ends poll their sockets instead of sleeping in them */
-    uint64_t pinned;          /* each end runs on a processor of its own */
+    /* ping-pong: both ends poll their sockets instead of sleeping in them */
+    uint64_t spins;
+    uint64_t pinned; /* each end runs on a processor of its own */
 };
 
 struct node_process *raw_start(void);
@@ -39,13 +42,15 @@ _Noreturn void raw_peer(size_t buffer_bytes);
 /* Pinning needs two processors. */
 bool raw_can(const struct raw_task *);
 
-/* A connection whose other end does its part of the task. Pinned: this thread, too, until raw_close. */
+/* A connection whose other end does its part of the task. Pinned: this thread, too, until
+ * raw_close. */
 int raw_open(struct node_process *, const struct raw_task *);
 void raw_close(int fd);
 
-/* Goes there and back for so long, but `trips_min` times at least. Times are less `clock_cost` each. Returns how many. */
-uint64_t raw_round_trips(int fd, const struct raw_task *, void *buffer, uint64_t ns, uint64_t trips_min,
-                         uint64_t clock_cost, struct latency *times);
+/* Goes there and back for so long, but `trips_min` times at least. Times are less `clock_cost`
+ * each. Returns how many. */
+uint64_t raw_round_trips(int fd, const struct raw_task *, void *buffer, uint64_t ns,
+                         uint64_t trips_min, uint64_t clock_cost, struct latency *times);
 /* Bytes a second that arrive while `ns` pass. */
 double raw_receive_for(int fd, const struct raw_task *, void *buffer, uint64_t ns);
 

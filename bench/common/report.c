@@ -16,6 +16,7 @@ const char *report_verdict(const struct options *o, bool is_met)
 void report_load(FILE *out, const struct options *o)
 {
     if (o->quick) return;
-    fprintf(out, "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n", machine_load(),
-            team_processors());
+    fprintf(out,
+            "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
+            machine_load(), team_processors());
 }

@@ -22,7 +22,8 @@ struct spread spread_of(const double *values, size_t count)
     double sorted[SPREAD_MAX];
     memcpy(sorted, values, count * sizeof *values);
     qsort(sorted, count, sizeof *sorted, by_value);
-    struct spread s = {.median = median_of_sorted(sorted, count), .min = sorted[0], .max = sorted[count - 1]};
+    struct spread s = {
+        .median = median_of_sorted(sorted, count), .min = sorted[0], .max = sorted[count - 1]};
     for (size_t i = 0; i < count; i++) sorted[i] = fabs(values[i] - s.median);
     qsort(sorted, count, sizeof *sorted, by_value);
     s.mad = median_of_sorted(sorted, count);

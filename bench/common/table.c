@@ -97,7 +97,8 @@ void table_print(struct table *t, FILE *out)
     assert(columns > 0);
     for (size_t row = 0; t->count > columns && row + columns <= t->count; row += columns) {
         size_t filled = filled_cells(t, row, columns);
-        for (size_t i = row; i < row + filled; i++) print_cell(t, i, columns, i + 1 == row + filled, out);
+        for (size_t i = row; i < row + filled; i++)
+            print_cell(t, i, columns, i + 1 == row + filled, out);
         fputc('\n', out);
         if (row == 0) print_underline(t, columns, out);
     }

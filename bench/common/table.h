@@ -27,8 +27,10 @@ struct table table_new(const char *columns);
 /* The first row: a name for each column. */
 void table_header(struct table *t, const char *const *names);
 void table_add(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void table_add_if(struct table *t, bool known, const char *format, double value); /* "-" when not known */
-void table_gap(struct table *t);                                                  /* an empty line between two rows */
+/* "-" when not known */
+void table_add_if(struct table *t, bool known, const char *format, double value);
+/* an empty line between two rows */
+void table_gap(struct table *t);
 void table_print(struct table *t, FILE *out);
 
 #endif

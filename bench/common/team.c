@@ -22,8 +22,8 @@ struct member {
     pthread_t thread;
 };
 
-/* Spins, because a sleeping lane would start tens of microseconds late; yields, because there may be fewer processors
- * than lanes. */
+/* Spins, because a sleeping lane would start tens of microseconds late; yields, because there may
+ * be fewer processors than lanes. */
 static void wait_for_all(struct team *team)
 {
     atomic_fetch_add(&team->ready, 1);

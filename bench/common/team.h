@@ -14,8 +14,8 @@ enum { TEAM_MAX = 256 };
 typedef void team_work(void *context, unsigned lane);
 
 /*
- * Each lane first does `warm` (not timed: caches, first touch), then all wait for each other, then each does `timed`.
- * Returns the nanoseconds from the first lane's start to the last lane's end.
+ * Each lane first does `warm` (not timed: caches, first touch), then all wait for each other, then
+ * each does `timed`. Returns the nanoseconds from the first lane's start to the last lane's end.
  */
 double team_time(unsigned lanes, team_work *warm, team_work *timed, void *context);
 

@@ -1,11 +1,12 @@
 /*
- * Latch and version in the row. The slab is the library's, of rows that are longer by the header; so are the directory
- * words, whose latch and version stay unused here.
+ * Latch and version in the row. The slab is the library's, of rows that are longer by the header;
+ * so are the directory words, whose latch and version stay unused here.
  *
- * That a row leaves and its slot gets another tenant changes both its directory word and the header. A reader takes the
- * header, copies, and then finds first the directory word and then the header as they were: so the key had the slot
- * at a moment between two looks at the header, and nothing happened to the slot in between. A writer looks at the
- * directory word again when it has the latch, without which no row leaves.
+ * That a row leaves and its slot gets another tenant changes both its directory word and the
+ * header. A reader takes the header, copies, and then finds first the directory word and then the
+ * header as they were: so the key had the slot at a moment between two looks at the header, and
+ * nothing happened to the slot in between. A writer looks at the directory word again when it has
+ * the latch, without which no row leaves.
  */
 #include "layout.h"
 
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 
 enum { LATCH = 1, VERSION_ONE = 2 }; /* the header: bit 0 the latch, the rest the version */
-enum { READ_ATTEMPTS = 4, AHEAD = 32, MOVED_AHEAD = 16, FETCH_LINES_MAX = 16, CACHE_LINE = 64 }; /* as in the library */
+/* as in the library */
+enum { READ_ATTEMPTS = 4, AHEAD = 32, MOVED_AHEAD = 16, FETCH_LINES_MAX = 16, CACHE_LINE = 64 };
 
 struct headed_row {
     uint64_t header;
@@ -45,17 +47,20 @@ static inline struct headed_row *headed_at(struct spot s, directory_word w)
 
 static inline bool try_latch(struct headed_row *row, uint64_t header)
 {
-    bool ok =
-        __atomic_compare_exchange_n(&row->header, &header, header | LATCH, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-    FENCE(__ATOMIC_RELEASE); /* the latch is visible before the first change; pairs with the fence in is_unchanged() */
+    bool ok = __atomic_compare_exchange_n(&row->header, &header, header | LATCH, false,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    /* the latch is visible before the first change; pairs with the fence in is_unchanged() */
+    FENCE(__ATOMIC_RELEASE);
     return ok;
 }
 
 /* First the directory, then the header; the acquire keeps this order. */
-static inline bool is_unchanged(struct spot s, directory_word w, const struct headed_row *row, uint64_t header)
+static inline bool is_unchanged(struct spot s, directory_word w, const struct headed_row *row,
+                                uint64_t header)
 {
     FENCE(__ATOMIC_ACQUIRE);
-    return directory_load(word_of(s)) == w && __atomic_load_n(&row->header, __ATOMIC_RELAXED) == header;
+    return directory_load(word_of(s)) == w &&
+           __atomic_load_n(&row->header, __ATOMIC_RELAXED) == header;
 }
 
 enum outcome { DONE, DISTURBED, ELSEWHERE };
@@ -71,7 +76,8 @@ static inline enum outcome read_once(const struct headed *h, struct spot s, floa
     return __builtin_expect(is_unchanged(s, w, row, header), 1) ? DONE : DISTURBED;
 }
 
-static inline enum outcome latch_once(struct spot s, directory_word w, struct headed_row *row, uint64_t *header)
+static inline enum outcome latch_once(struct spot s, directory_word w, struct headed_row *row,
+                                      uint64_t *header)
 {
     *header = __atomic_load_n(&row->header, __ATOMIC_RELAXED);
     if (__builtin_expect(*header & LATCH || !try_latch(row, *header), 0)) return DISTURBED;
@@ -102,11 +108,13 @@ static enum outcome read_latched_once(const struct headed *h, struct spot s, flo
     enum outcome outcome = latch_once(s, w, row, &header);
     if (outcome != DONE) return outcome;
     floats_copy(values, row->values, h->length);
-    __atomic_store_n(&row->header, header, __ATOMIC_RELEASE); /* nothing changed: the same version */
+    /* nothing changed: the same version */
+    __atomic_store_n(&row->header, header, __ATOMIC_RELEASE);
     return DONE;
 }
 
-static __attribute__((noinline)) enum outcome read_slowly(const struct headed *h, uint64_t key, float *values)
+static __attribute__((noinline)) enum outcome read_slowly(const struct headed *h, uint64_t key,
+                                                          float *values)
 {
     struct spot s = spot_of(h, key);
     enum outcome outcome = DISTURBED;
@@ -122,7 +130,8 @@ static __attribute__((noinline)) enum outcome read_slowly(const struct headed *h
     return outcome;
 }
 
-static __attribute__((noinline)) enum outcome add_slowly(const struct headed *h, uint64_t key, const float *updates)
+static __attribute__((noinline)) enum outcome add_slowly(const struct headed *h, uint64_t key,
+                                                         const float *updates)
 {
     struct spot s = spot_of(h, key);
     unsigned spins = 0;
@@ -148,11 +157,13 @@ static inline bool add_row(const struct headed *h, uint64_t key, const float *up
 
 /* ---- 64 keys: the pipeline of the library ---- */
 
-/* A compiler may drop the call of a function that only fetches ahead: it has no result. Hence always_inline. */
+/* A compiler may drop the call of a function that only fetches ahead: it has no result. Hence
+ * always_inline. */
 static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot)
 {
     const char *row = p->rows + slot * p->row_bytes;
-    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes : FETCH_LINES_MAX * CACHE_LINE;
+    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
+                                                                 : FETCH_LINES_MAX * CACHE_LINE;
     for (uint32_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(row + at, 0, 2);
     __builtin_prefetch(row + bytes - 1, 0, 2);
 }
@@ -172,8 +183,9 @@ static inline __attribute__((always_inline)) void fetch_moved(const struct heade
         fetch_slot(spot.part, directory_slot(w));
 }
 
-static inline __attribute__((always_inline)) size_t access_batch(const struct headed *h, const uint64_t *keys,
-                                                                 float *batch, bool add)
+static inline __attribute__((always_inline)) size_t access_batch(const struct headed *h,
+                                                                 const uint64_t *keys, float *batch,
+                                                                 bool add)
 {
     size_t misses = 0;
     for (size_t i = 0; i < BATCH + AHEAD; i++) {
@@ -207,12 +219,14 @@ static void push_1(void *rows, const uint64_t *keys, size_t n, float *batch)
 
 static void pull_64(void *rows, const uint64_t *keys, size_t n, float *batch)
 {
-    for (size_t i = 0; i < n; i += BATCH) expect_no_misses(access_batch(rows, keys + i, batch, false));
+    for (size_t i = 0; i < n; i += BATCH)
+        expect_no_misses(access_batch(rows, keys + i, batch, false));
 }
 
 static void push_64(void *rows, const uint64_t *keys, size_t n, float *batch)
 {
-    for (size_t i = 0; i < n; i += BATCH) expect_no_misses(access_batch(rows, keys + i, batch, true));
+    for (size_t i = 0; i < n; i += BATCH)
+        expect_no_misses(access_batch(rows, keys + i, batch, true));
 }
 
 static void write_all(struct headed *h, uint64_t rows)
@@ -231,7 +245,8 @@ static void write_all(struct headed *h, uint64_t rows)
 
 static void *open_headed(uint64_t rows, uint32_t length, uint32_t unit)
 {
-    uint32_t bytes = (uint32_t)(sizeof(struct headed_row) + length * sizeof(float) + unit - 1) / unit * unit;
+    uint32_t bytes = (uint32_t)(sizeof(struct headed_row) + length * sizeof(float) + unit - 1) /
+                     unit * unit;
     struct locus_table table = {.name = "rows", .rows = rows, .length = bytes / sizeof(float)};
     struct headed *h = malloc(sizeof *h);
     if (h == NULL) return NULL;
@@ -244,7 +259,8 @@ static void *open_headed(uint64_t rows, uint32_t length, uint32_t unit)
     return h;
 }
 
-/* The next header must be aligned: across two cache lines, latching would stop the whole machine. */
+/* The next header must be aligned: across two cache lines, latching would stop the whole
+ * machine. */
 static void *open_packed(uint64_t rows, uint32_t length)
 {
     return open_headed(rows, length, sizeof(uint64_t));
@@ -262,5 +278,7 @@ static void close_headed(void *rows)
     free(h);
 }
 
-const struct layout layout_row = {"row", open_packed, close_headed, {pull_1, pull_64, push_1, push_64}};
-const struct layout layout_row_padded = {"row-padded", open_padded, close_headed, {pull_1, pull_64, push_1, push_64}};
+const struct layout layout_row = {
+    "row", open_packed, close_headed, {pull_1, pull_64, push_1, push_64}};
+const struct layout layout_row_padded = {
+    "row-padded", open_padded, close_headed, {pull_1, pull_64, push_1, push_64}};

@@ -2,14 +2,17 @@
  * layout.h - where latch and version of a row may stand: the layouts, what is timed, the results.
  *
  *   array       rows packed, no protection: the floor
- *   word        in the row's directory word, neighbours' words in different cache lines: the library as it is
+ *   word        in the row's directory word, neighbours' words in different cache lines: the
+ *               library as it is
  *   word-near   the same, neighbours' words side by side
- *   row         in 8 bytes before the row's values, rows packed; the directory word only says where the row is
+ *   row         in 8 bytes before the row's values, rows packed; the directory word only says where
+ *               the row is
  *   row-padded  the same, every row beginning with a cache line
  *
- * All keep the same promises: every access of a row is atomic, readers write nothing unless writers disturb them again
- * and again, and rows could come and go meanwhile. A setting is a row length, a choice of keys and a number of threads; in
- * each setting every operation is timed on all layouts in turn, so that a noisy moment meets them all.
+ * All keep the same promises: every access of a row is atomic, readers write nothing unless writers
+ * disturb them again and again, and rows could come and go meanwhile. A setting is a row length, a
+ * choice of keys and a number of threads; in each setting every operation is timed on all layouts
+ * in turn, so that a noisy moment meets them all.
  *
  * Callers   layout.c (main) and the parts
  * Memory    one struct bench, static; rows and keys come and go with each row length
@@ -34,7 +37,8 @@ extern const uint32_t lengths[LENGTHS]; /* floats a row: 1, 16, 128, 1000 */
 
 enum operation { PULL_1, PULL_64, PUSH_1, PUSH_64, OPERATIONS }; /* by keys a call */
 
-/* Does the operation for n keys, a multiple of BATCH. Row i comes from or goes to place i % BATCH of the batch. */
+/* Does the operation for n keys, a multiple of BATCH. Row i comes from or goes to place i % BATCH
+ * of the batch. */
 typedef void layout_work(void *rows, const uint64_t *keys, size_t n, float *batch);
 
 struct layout {
@@ -46,7 +50,8 @@ struct layout {
 
 enum layout_id { ARRAY, WORD, WORD_NEAR, ROW, ROW_PADDED, LAYOUTS };
 
-extern const struct layout layout_array, layout_word, layout_word_near, layout_row, layout_row_padded;
+extern const struct layout layout_array, layout_word, layout_word_near, layout_row,
+    layout_row_padded;
 extern const struct layout *const layouts[LAYOUTS];
 
 /* Every key of these layouts is here. Ends the program when one was not. */
@@ -58,7 +63,8 @@ struct cell {
     bool measured;
     double ns[SPREAD_MAX]; /* a key, one for each repetition */
     struct spread time;
-    struct spread to_array, to_word; /* ratios within a repetition; to_word all 0 when that was not measured */
+    /* ratios within a repetition; to_word all 0 when that was not measured */
+    struct spread to_array, to_word;
 };
 
 /* What a thread has of its own. */
@@ -89,20 +95,22 @@ extern const char *const operation_names[OPERATIONS];
 extern const unsigned operation_keys[OPERATIONS];
 uint64_t rows_of(const struct bench *b, uint32_t length);
 size_t keys_of_step(const struct bench *b, uint32_t length);
-bool cell_selected(const struct bench *b, unsigned length, unsigned choice, unsigned team, unsigned operation,
-                   unsigned layout);
+bool cell_selected(const struct bench *b, unsigned length, unsigned choice, unsigned team,
+                   unsigned operation, unsigned layout);
 bool setting_selected(const struct bench *b, unsigned length, unsigned choice, unsigned team);
 bool layout_selected(const struct bench *b, unsigned length, unsigned layout);
 bool length_selected(const struct bench *b, unsigned length);
-void cell_name(char *name, size_t room, const struct bench *b, unsigned length, unsigned choice, unsigned team,
-               unsigned operation, unsigned layout);
+void cell_name(char *name, size_t room, const struct bench *b, unsigned length, unsigned choice,
+               unsigned team, unsigned operation, unsigned layout);
 
 /* ---- Doing it ---- */
 
-/* prove.c: threads push and pull the same few rows. Ends the program when an update is lost or a row torn. */
+/* prove.c: threads push and pull the same few rows. Ends the program when an update is lost or a
+ * row torn. */
 void prove_layout(const struct layout *l, void *rows, uint32_t length);
 
-/* measure.c: opens the selected layouts with rows of this length, times all settings, closes them. */
+/* measure.c: opens the selected layouts with rows of this length, times all settings, closes
+ * them. */
 void measure_length(struct bench *b, unsigned length);
 
 /* report.c: tables and JSON lines as results come, and what stands at the end. */

@@ -23,7 +23,8 @@ static void lanes_close(struct bench *b)
     }
 }
 
-/* What the process grows by while the rows come, minus their values, is what a layout keeps beside them. */
+/* What the process grows by while the rows come, minus their values, is what a layout keeps beside
+ * them. */
 static void layout_open(struct bench *b, unsigned length, unsigned layout)
 {
     const struct layout *l = layouts[layout];
@@ -31,12 +32,15 @@ static void layout_open(struct bench *b, unsigned length, unsigned layout)
     size_t before = machine_resident_bytes();
     b->rows[layout] = l->open(rows, lengths[length]);
     if (b->rows[layout] == NULL) {
-        fprintf(stderr, "layout: no memory for %" PRIu64 " rows of %" PRIu32 " floats; --quick needs less\n", rows,
-                lengths[length]);
+        fprintf(stderr,
+                "layout: no memory for %" PRIu64 " rows of %" PRIu32
+                " floats; --quick needs less\n",
+                rows, lengths[length]);
         exit(1);
     }
     double grown = (double)machine_resident_bytes() - (double)before;
-    b->bytes_beside[length][layout] = grown / (double)rows - lengths[length] * (double)sizeof(float);
+    b->bytes_beside[length][layout] = grown / (double)rows -
+                                      lengths[length] * (double)sizeof(float);
     if (layout != ARRAY) prove_layout(l, b->rows[layout], lengths[length]);
 }
 
@@ -49,7 +53,8 @@ static void layout_close(struct bench *b, unsigned layout)
 static void draw_keys(struct bench *b, unsigned length, unsigned choice)
 {
     for (unsigned i = 0; i < b->teams[b->team_count - 1]; i++)
-        keys_fill(b->lanes[i].keys, b->sequence, (enum key_choice)choice, rows_of(b, lengths[length]), 1 + i);
+        keys_fill(b->lanes[i].keys, b->sequence, (enum key_choice)choice,
+                  rows_of(b, lengths[length]), 1 + i);
     b->sequence_at = 0;
 }
 
@@ -92,8 +97,10 @@ static size_t next_keys(struct bench *b, size_t keys)
     return at;
 }
 
-/* Nanoseconds a key, on each of the threads. Half as many keys first: the step before left other rows in the caches. */
-static double time_step(struct bench *b, unsigned length, unsigned threads, unsigned operation, unsigned layout)
+/* Nanoseconds a key, on each of the threads. Half as many keys first: the step before left other
+ * rows in the caches. */
+static double time_step(struct bench *b, unsigned length, unsigned threads, unsigned operation,
+                        unsigned layout)
 {
     size_t keys = keys_of_step(b, lengths[length]);
     struct turn t = {.lanes = b->lanes,
@@ -125,11 +132,12 @@ static void conclude(const struct bench *b, struct cell *cells)
     }
 }
 
-static void measure_turn(struct bench *b, unsigned length, unsigned choice, unsigned team, unsigned operation,
-                         unsigned repetition)
+static void measure_turn(struct bench *b, unsigned length, unsigned choice, unsigned team,
+                         unsigned operation, unsigned repetition)
 {
     for (unsigned i = 0; i < LAYOUTS; i++) {
-        /* Another one begins each time, and every second time they come in reverse, so that none always follows the same. */
+        /* Another one begins each time, and every second time they come in reverse, so that none
+         * always follows the same. */
         unsigned layout = (i + repetition) % LAYOUTS;
         if (repetition % 2) layout = LAYOUTS - 1 - layout;
         if (!cell_selected(b, length, choice, team, operation, layout)) continue;

@@ -1,4 +1,5 @@
-/* Before a layout is timed it shows that it keeps its promises: a fast layout that loses updates would say nothing. */
+/* Before a layout is timed it shows that it keeps its promises: a fast layout that loses updates
+ * would say nothing. */
 #include "layout.h"
 
 #include <inttypes.h>
@@ -35,7 +36,8 @@ static void push_and_pull(void *context, unsigned lane)
     struct proof *p = context;
     for (unsigned round = 0; round < ROUNDS; round++) {
         p->layout->work[round % 2 ? PUSH_1 : PUSH_64](p->rows, p->keys[lane], BATCH, p->ones[lane]);
-        p->layout->work[round % 4 < 2 ? PULL_1 : PULL_64](p->rows, p->keys[lane], BATCH, p->read[lane]);
+        p->layout->work[round % 4 < 2 ? PULL_1 : PULL_64](p->rows, p->keys[lane], BATCH,
+                                                          p->read[lane]);
         for (unsigned i = 0; i < BATCH; i++)
             p->torn[lane] |= !is_even(p->read[lane] + (size_t)i * p->length, p->length);
     }
@@ -66,12 +68,14 @@ static void conclude(const struct proof *p, double pushes)
 {
     const double expected = (double)THREADS * ROUNDS * BATCH;
     if (pushes != expected) {
-        fprintf(stderr, "layout: %s lost updates: %.0f of %.0f are there, %" PRIu32 " floats a row\n", p->layout->name,
-                pushes, expected, p->length);
+        fprintf(stderr,
+                "layout: %s lost updates: %.0f of %.0f are there, %" PRIu32 " floats a row\n",
+                p->layout->name, pushes, expected, p->length);
         exit(1);
     }
     if (p->torn[0] || p->torn[1]) {
-        fprintf(stderr, "layout: %s read a torn row of %" PRIu32 " floats\n", p->layout->name, p->length);
+        fprintf(stderr, "layout: %s read a torn row of %" PRIu32 " floats\n", p->layout->name,
+                p->length);
         exit(1);
     }
 }

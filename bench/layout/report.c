@@ -16,24 +16,31 @@ void report_start(const struct bench *b)
 {
     FILE *out = b->report;
     report_title(out, "layout: latch and version of a row in the directory word or in the row");
-    fprintf(out, "array    the floor: packed rows, %s instructions, no protection, no prefetching\n",
+    fprintf(out,
+            "array    the floor: packed rows, %s instructions, no protection, no prefetching\n",
             floors_instructions());
-    fprintf(out, "word     latch and version in the directory word, neighbours' words in different cache lines\n");
+    fprintf(
+        out,
+        "word     latch and version in the directory word, neighbours' words in different cache lines\n");
     fprintf(out, "  -near  neighbours' words side by side\n");
     fprintf(out, "row      latch and version in 8 bytes before the row, rows packed\n");
     fprintf(out, "  -padded  every row begins with a cache line\n");
-    fprintf(out, "method   the layouts take turns; x is the median ratio to the array within a repetition, of %u;\n",
-            b->repetitions);
+    fprintf(
+        out,
+        "method   the layouts take turns; x is the median ratio to the array within a repetition, of %u;\n",
+        b->repetitions);
     fprintf(out, "         +- is the largest median distance from it in the line\n");
     if (b->options.quick)
-        fprintf(out, "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
+        fprintf(
+            out,
+            "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
     fputc('\n', out);
 }
 
 /* ---- Settings ---- */
 
-static void json_cell(const struct bench *b, unsigned length, unsigned choice, unsigned team, unsigned operation,
-                      unsigned layout)
+static void json_cell(const struct bench *b, unsigned length, unsigned choice, unsigned team,
+                      unsigned operation, unsigned layout)
 {
     const struct cell *c = &b->cells[length][choice][team][operation][layout];
     char name[96];
@@ -71,16 +78,19 @@ static void add_operation(struct table *t, unsigned operation, const struct cell
 void report_setting(const struct bench *b, unsigned length, unsigned choice, unsigned team)
 {
     struct table t = table_new("lrrrrrrr");
-    const char *const header[] = {"", "keys a call", "array ns", "word", "word-near", "row", "row-padded", ""};
+    const char *const header[] = {"",          "keys a call", "array ns",   "word",
+                                  "word-near", "row",         "row-padded", ""};
     table_header(&t, header);
     for (unsigned operation = 0; operation < OPERATIONS; operation++) {
         const struct cell *cells = b->cells[length][choice][team][operation];
-        for (unsigned layout = 0; layout < LAYOUTS; layout++) json_cell(b, length, choice, team, operation, layout);
+        for (unsigned layout = 0; layout < LAYOUTS; layout++)
+            json_cell(b, length, choice, team, operation, layout);
         if (cells[ARRAY].measured) add_operation(&t, operation, cells);
     }
-    fprintf(b->report, "%" PRIu32 " float%s a row, %" PRIu64 " k rows, %s keys, %u thread%s\n", lengths[length],
-            lengths[length] == 1 ? "" : "s", rows_of(b, lengths[length]) / 1000,
-            key_choice_name((enum key_choice)choice), b->teams[team], b->teams[team] == 1 ? "" : "s");
+    fprintf(b->report, "%" PRIu32 " float%s a row, %" PRIu64 " k rows, %s keys, %u thread%s\n",
+            lengths[length], lengths[length] == 1 ? "" : "s", rows_of(b, lengths[length]) / 1000,
+            key_choice_name((enum key_choice)choice), b->teams[team],
+            b->teams[team] == 1 ? "" : "s");
     table_print(&t, b->report);
     fputc('\n', b->report);
 }
@@ -102,10 +112,12 @@ void report_memory(const struct bench *b)
 {
     struct table t = table_new("lrrrr");
     table_add(&t, "bytes a key beside its values");
-    for (unsigned layout = ARRAY + 1; layout < LAYOUTS; layout++) table_add(&t, "%s", layouts[layout]->name);
+    for (unsigned layout = ARRAY + 1; layout < LAYOUTS; layout++)
+        table_add(&t, "%s", layouts[layout]->name);
     for (unsigned length = 0; length < LENGTHS; length++) {
         if (!length_selected(b, length)) continue;
-        table_add(&t, "%" PRIu32 " float%s a row", lengths[length], lengths[length] == 1 ? "" : "s");
+        table_add(&t, "%" PRIu32 " float%s a row", lengths[length],
+                  lengths[length] == 1 ? "" : "s");
         for (unsigned layout = ARRAY + 1; layout < LAYOUTS; layout++) {
             bool known = layout_selected(b, length, layout);
             table_add_if(&t, known, "%.1f", b->bytes_beside[length][layout]);
@@ -119,7 +131,8 @@ void report_memory(const struct bench *b)
 /* ---- Summary ---- */
 
 /* The geometric mean, over the row lengths, of the ratios to `word`; 0 when there is none. */
-static double mean_to_word(const struct bench *b, unsigned choice, unsigned team, unsigned operation, unsigned layout)
+static double mean_to_word(const struct bench *b, unsigned choice, unsigned team,
+                           unsigned operation, unsigned layout)
 {
     double logarithms = 0;
     unsigned count = 0;
@@ -132,7 +145,8 @@ static double mean_to_word(const struct bench *b, unsigned choice, unsigned team
     return count ? exp(logarithms / count) : 0;
 }
 
-static void add_means(struct table *t, const struct bench *b, unsigned choice, unsigned team, unsigned operation)
+static void add_means(struct table *t, const struct bench *b, unsigned choice, unsigned team,
+                      unsigned operation)
 {
     if (mean_to_word(b, choice, team, operation, WORD) <= 0) return;
     table_add(t, "%s", operation_names[operation]);
@@ -148,25 +162,29 @@ static void add_means(struct table *t, const struct bench *b, unsigned choice, u
 void report_summary(const struct bench *b)
 {
     struct table t = table_new("lrlrrrr");
-    const char *const header[] = {"time, word = 1", "keys a call", "keys", "threads", "word-near", "row", "row-padded"};
+    const char *const header[] = {"time, word = 1", "keys a call", "keys",      "threads",
+                                  "word-near",      "row",         "row-padded"};
     table_header(&t, header);
     for (unsigned team = 0; team < b->team_count; team++) {
         for (unsigned choice = 0; choice < CHOICES; choice++) {
             table_gap(&t);
-            for (unsigned operation = 0; operation < OPERATIONS; operation++) add_means(&t, b, choice, team, operation);
+            for (unsigned operation = 0; operation < OPERATIONS; operation++)
+                add_means(&t, b, choice, team, operation);
         }
     }
-    fprintf(b->report, "Ratios to `word` within a repetition, geometric mean over the row lengths\n");
+    fprintf(b->report,
+            "Ratios to `word` within a repetition, geometric mean over the row lengths\n");
     table_print(&t, b->report);
 }
 
 /* ---- The picture: uniform keys, one thread ---- */
 
-static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length, unsigned operation)
+static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length,
+                       unsigned operation)
 {
     static const char *const labels[LENGTHS] = {"1", "16", "128", "1000"};
-    static const char *const sections[OPERATIONS] = {"pull, 1 key a call", "pull, 64 keys a call", "push, 1 key a call",
-                                                     "push, 64 keys a call"};
+    static const char *const sections[OPERATIONS] = {"pull, 1 key a call", "pull, 64 keys a call",
+                                                     "push, 1 key a call", "push, 64 keys a call"};
     const struct cell *cells = b->cells[length][KEYS_UNIFORM][0][operation];
     bool complete = true;
     *g = (struct plot_group){.section = sections[operation], .label = labels[length]};
@@ -180,7 +198,8 @@ static bool fill_group(const struct bench *b, struct plot_group *g, unsigned len
 static void draw_groups(const struct bench *b, const struct plot_group *groups, size_t count)
 {
     char subtitle[256];
-    snprintf(subtitle, sizeof subtitle, "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
+    snprintf(subtitle, sizeof subtitle,
+             "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
              machine_processor());
     plot_svg(&(struct plot){.title = "Latch and version: directory word or row",
                             .subtitle = subtitle,
@@ -207,6 +226,7 @@ void draw(const struct bench *b)
     if (complete)
         draw_groups(b, groups, count);
     else
-        fprintf(b->report, "%s was not drawn: the picture needs all layouts, uniform keys and one thread.\n",
+        fprintf(b->report,
+                "%s was not drawn: the picture needs all layouts, uniform keys and one thread.\n",
                 b->options.svg);
 }

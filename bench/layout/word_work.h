@@ -1,6 +1,7 @@
 /*
- * word_work.h - the operations on rows whose latch and version are in the directory word, by row.h's functions: for the
- * library's (word.c) and for others of the same names (word_near.c), which must be there before this is included.
+ * word_work.h - the operations on rows whose latch and version are in the directory word, by
+ * row.h's functions: for the library's (word.c) and for others of the same names (word_near.c),
+ * which must be there before this is included.
  *
  * Callers   several threads at once
  * Memory    a store of one table
@@ -20,7 +21,8 @@ static inline void word_write_all(struct store *s, uint64_t rows, uint32_t lengt
     float *ones = malloc(length * sizeof *ones);
     if (ones == NULL) abort();
     for (uint32_t i = 0; i < length; i++) ones[i] = 1;
-    for (uint64_t key = 0; key < rows; key++) expect_no_misses(row_set(store_spot(s, key), ones) != 0);
+    for (uint64_t key = 0; key < rows; key++)
+        expect_no_misses(row_set(store_spot(s, key), ones) != 0);
     free(ones);
 }
 
@@ -47,7 +49,8 @@ static inline void word_pull_1(void *rows, const uint64_t *keys, size_t n, float
 {
     struct store *s = rows;
     size_t misses = 0, length = s->part->length;
-    for (size_t i = 0; i < n; i++) misses += row_read(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
+    for (size_t i = 0; i < n; i++)
+        misses += row_read(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
     expect_no_misses(misses);
 }
 
@@ -55,13 +58,15 @@ static inline void word_push_1(void *rows, const uint64_t *keys, size_t n, float
 {
     struct store *s = rows;
     size_t misses = 0, length = s->part->length;
-    for (size_t i = 0; i < n; i++) misses += row_add(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
+    for (size_t i = 0; i < n; i++)
+        misses += row_add(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
     expect_no_misses(misses);
 }
 
 static inline void word_pull_64(void *rows, const uint64_t *keys, size_t n, float *batch)
 {
-    for (size_t i = 0; i < n; i += BATCH) expect_no_misses(rows_read(rows, keys + i, BATCH, batch, NULL, NULL));
+    for (size_t i = 0; i < n; i += BATCH)
+        expect_no_misses(rows_read(rows, keys + i, BATCH, batch, NULL, NULL));
 }
 
 static inline void word_push_64(void *rows, const uint64_t *keys, size_t n, float *batch)

@@ -1,10 +1,13 @@
 /*
- * bench.h - what the parts of the local access benchmark share: the steps, the settings, and the results.
+ * bench.h - what the parts of the local access benchmark share: the steps, the settings, and the
+ * results.
  *
- * A setting is a row length, a choice of keys and a number of threads. In each setting every step is timed in every
- * repetition, floors and locus in turn, so that a noisy moment meets both. One step in one setting is a cell.
+ * A setting is a row length, a choice of keys and a number of threads. In each setting every step
+ * is timed in every repetition, floors and locus in turn, so that a noisy moment meets both. One
+ * step in one setting is a cell.
  *
- * Callers   local_access.c (main) and the parts: steps.c, node.c, cells.c, tails.c, report.c, summary.c
+ * Callers   local_access.c (main) and the parts: steps.c, node.c, cells.c, tails.c, report.c,
+ *           summary.c
  * Memory    one struct bench, static; rows and keys come and go with each row length
  */
 #ifndef BENCH_LOCAL_ACCESS_H
@@ -135,28 +138,34 @@ struct bench {
 
 uint64_t rows_of(const struct bench *b, uint32_t length);
 size_t keys_of_step(const struct bench *b, uint32_t length);
-void cell_name(char *name, size_t room, const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
-               enum step_id step);
+void cell_name(char *name, size_t room, const struct bench *b, unsigned length,
+               enum key_choice choice, unsigned team, enum step_id step);
 void tail_name(char *name, size_t room, unsigned length, unsigned watch, enum store store);
 void rows_text(char *text, size_t room, uint64_t rows); /* "1 M rows" */
-bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team, enum step_id step);
-bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team);
+bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
+                   enum step_id step);
+bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice,
+                      unsigned team);
 bool tail_selected(const struct bench *b, unsigned length, unsigned watch, enum store store);
 bool memory_selected(const struct bench *b, unsigned length);
 bool length_selected(const struct bench *b, unsigned length);
 
 /* ---- Doing it ---- */
 
-/* node.c: opens a node and an array of this row length, all rows written; ends the program when a call fails. */
+/* node.c: opens a node and an array of this row length, all rows written; ends the program when a
+ * call fails. */
 void node_open(struct bench *b, unsigned length);
 void node_close(struct bench *b);
 void draw_keys(struct bench *b, enum key_choice choice, uint64_t rows);
-size_t next_keys(struct bench *b, size_t keys); /* index of a part of each lane's sequence that was not used just now */
+/* index of a part of each lane's sequence that was not used just now */
+size_t next_keys(struct bench *b, size_t keys);
 void batches_reset(struct bench *b);
 double digest_take(struct bench *b, unsigned lanes);
 
-void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team); /* cells.c */
-void tails_measure(struct bench *b, unsigned length, enum key_choice choice);                  /* tails.c */
+/* cells.c */
+void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team);
+/* tails.c */
+void tails_measure(struct bench *b, unsigned length, enum key_choice choice);
 
 /* report.c: tables and JSON lines as results come. */
 void report_start(const struct bench *b);
@@ -167,7 +176,8 @@ void report_memory(const struct bench *b, unsigned length);
 /* summary.c: what stands at the end. */
 void summary_targets(const struct bench *b);
 void summary_demo(const struct bench *b);
-void summary_floors(const struct bench *b); /* whether the floors are those of the machine that the targets came from */
+/* whether the floors are those of the machine that the targets came from */
+void summary_floors(const struct bench *b);
 void summary_svg(const struct bench *b);
 
 #endif

@@ -25,8 +25,10 @@ static void work(void *context, unsigned lane)
 /* Nanoseconds a key, on each of the threads. */
 static double time_step(struct bench *b, const struct step *s, unsigned threads, size_t keys)
 {
-    /* Half as many keys first, 32 MB of rows and more: the step before left other rows in the caches. */
-    struct turn t = {.bench = b, .work = s->work, .warm_up = keys / 2 / BATCH * BATCH, .timed = keys};
+    /* Half as many keys first, 32 MB of rows and more: the step before left other rows in the
+     * caches. */
+    struct turn t = {
+        .bench = b, .work = s->work, .warm_up = keys / 2 / BATCH * BATCH, .timed = keys};
     t.at = next_keys(b, t.warm_up + t.timed);
     for (unsigned i = 0; i < threads; i++) b->lanes[i].per_call = s->per_call;
     double ns = team_time(threads, warm_up, work, &t);

@@ -11,7 +11,9 @@ static void array_open(struct bench *b, uint32_t length)
     uint64_t rows = rows_of(b, length);
     b->floors = floors_new(rows, length);
     if (b->floors == NULL)
-        give_up("no memory for an array of %" PRIu64 " rows of %" PRIu32 " floats; --quick needs less", rows, length);
+        give_up("no memory for an array of %" PRIu64 " rows of %" PRIu32
+                " floats; --quick needs less",
+                rows, length);
 }
 
 static void lanes_open(struct bench *b, uint32_t length)
@@ -58,7 +60,8 @@ void node_open(struct bench *b, unsigned length)
     array_open(b, floats);
     lanes_open(b, floats);
     batches_reset(b);
-    /* What the process grows by while the rows come, minus their values, is what locus keeps beside them. */
+    /* What the process grows by while the rows come, minus their values, is what locus keeps beside
+     * them. */
     size_t before = machine_resident_bytes();
     workers_open(b, floats);
     write_all_rows(b, rows);
@@ -79,7 +82,8 @@ void node_close(struct bench *b)
 
 void draw_keys(struct bench *b, enum key_choice choice, uint64_t rows)
 {
-    for (unsigned i = 0; i < b->workers; i++) keys_fill(b->lanes[i].keys, b->sequence, choice, rows, 1 + i);
+    for (unsigned i = 0; i < b->workers; i++)
+        keys_fill(b->lanes[i].keys, b->sequence, choice, rows, 1 + i);
     b->sequence_at = 0;
 }
 

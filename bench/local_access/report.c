@@ -10,18 +10,23 @@
 static void report_method(const struct bench *b)
 {
     FILE *out = b->report;
-    fprintf(out,
-            "floors   one packed array, %s instructions, without protection or prefetching; or with 1000 mutexes\n",
-            floors_instructions());
-    fprintf(out, "keys     uniform, or Zipf %.1f: hot keys are the low keys, neighbours, which is the hard case\n",
-            KEYS_ZIPF_EXPONENT);
-    fprintf(out,
-            "method   median of %u repetitions, +- median distance from it; floor and locus take turns, and x is\n",
-            b->repetitions);
-    fprintf(out,
-            "         the median ratio to the floor within a repetition; single calls: less %" PRIu64
-            " ns for the clock\n",
-            b->clock_cost);
+    fprintf(
+        out,
+        "floors   one packed array, %s instructions, without protection or prefetching; or with 1000 mutexes\n",
+        floors_instructions());
+    fprintf(
+        out,
+        "keys     uniform, or Zipf %.1f: hot keys are the low keys, neighbours, which is the hard case\n",
+        KEYS_ZIPF_EXPONENT);
+    fprintf(
+        out,
+        "method   median of %u repetitions, +- median distance from it; floor and locus take turns, and x is\n",
+        b->repetitions);
+    fprintf(
+        out,
+        "         the median ratio to the floor within a repetition; single calls: less %" PRIu64
+        " ns for the clock\n",
+        b->clock_cost);
 }
 
 void report_start(const struct bench *b)
@@ -30,11 +35,14 @@ void report_start(const struct bench *b)
     report_title(out, "local access: what a worker pays for rows that its own node holds");
     if (!b->options.demo) report_method(b);
     if (b->options.quick)
-        fprintf(out, "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
+        fprintf(
+            out,
+            "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
     fputc('\n', out);
 }
 
-static void describe(FILE *f, const struct bench *b, unsigned length, const char *operation, const char *name)
+static void describe(FILE *f, const struct bench *b, unsigned length, const char *operation,
+                     const char *name)
 {
     json_begin(f, "local_access");
     json_text(f, "cell", name);
@@ -44,7 +52,8 @@ static void describe(FILE *f, const struct bench *b, unsigned length, const char
     json_count(f, "repetitions", b->repetitions);
 }
 
-static void json_cell(const struct bench *b, unsigned length, enum key_choice choice, unsigned team, enum step_id step)
+static void json_cell(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
+                      enum step_id step)
 {
     const struct cell *c = &b->cells[length][choice][team][step];
     const struct step *s = &steps[step];
@@ -83,9 +92,11 @@ void report_setting(const struct bench *b, unsigned length, enum key_choice choi
     unsigned threads = b->teams[team];
     rows_text(rows, sizeof rows, rows_of(b, lengths[length]));
     fprintf(b->report, "%" PRIu32 " float%s a row, %s, %s keys, %u thread%s\n", lengths[length],
-            lengths[length] == 1 ? "" : "s", rows, key_choice_name(choice), threads, threads == 1 ? "" : "s");
+            lengths[length] == 1 ? "" : "s", rows, key_choice_name(choice), threads,
+            threads == 1 ? "" : "s");
     struct table t = table_new("lrrrrrrr");
-    const char *const header[] = {"", "keys a call", "ns a key", "", "min", "max", "M keys/s", "x floor"};
+    const char *const header[] = {"",    "keys a call", "ns a key", "",
+                                  "min", "max",         "M keys/s", "x floor"};
     table_header(&t, header);
     for (unsigned s = 0; s < STEPS; s++) {
         const struct cell *c = &b->cells[length][choice][team][s];
@@ -112,12 +123,16 @@ static void json_tail(const struct bench *b, unsigned length, unsigned watch, en
     json_end(b->json);
 }
 
-static void add_tail(struct table *t, const struct watch *w, enum store store, const struct tail *tail)
+static void add_tail(struct table *t, const struct watch *w, enum store store,
+                     const struct tail *tail)
 {
     static const char *const keys[] = {"one row", "uniform", "zipf-1.1"};
     table_add(t, "%s", store == LOCUS ? "pull" : "mutex-read");
     table_add(t, "%s", keys[w->keys]);
-    table_add(t, "%s", !w->writer ? "none" : w->keys == ONE_ROW ? "on the same row" : "on zipf-1.1 keys");
+    table_add(t, "%s",
+              !w->writer           ? "none"
+              : w->keys == ONE_ROW ? "on the same row"
+                                   : "on zipf-1.1 keys");
     table_add(t, "%.0f", tail->p50.median);
     table_add(t, "%.0f", tail->p99.median);
     table_add(t, "%.0f", tail->p999.median);
@@ -129,7 +144,8 @@ static void add_tail(struct table *t, const struct watch *w, enum store store, c
 static bool some_tail_measured(const struct bench *b, unsigned length)
 {
     for (unsigned watch = 0; watch < WATCHES; watch++) {
-        if (b->tails[length][watch][LOCUS].measured || b->tails[length][watch][MUTEX].measured) return true;
+        if (b->tails[length][watch][LOCUS].measured || b->tails[length][watch][MUTEX].measured)
+            return true;
     }
     return false;
 }
@@ -137,7 +153,9 @@ static bool some_tail_measured(const struct bench *b, unsigned length)
 void report_tails(const struct bench *b, unsigned length)
 {
     if (!some_tail_measured(b, length)) return;
-    fprintf(b->report, "%" PRIu32 " float%s a row, single calls while another thread adds to rows, or none does\n",
+    fprintf(b->report,
+            "%" PRIu32
+            " float%s a row, single calls while another thread adds to rows, or none does\n",
             lengths[length], lengths[length] == 1 ? "" : "s");
     struct table t = table_new("lllrrrrrr");
     const char *const header[] = {"one key a call", "keys", "writer",     "p50 ns",       "p99 ns",

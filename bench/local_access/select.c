@@ -14,7 +14,8 @@ uint64_t rows_of(const struct bench *b, uint32_t length)
     return b->options.quick ? rows / 50 : rows;
 }
 
-/* Enough rows that they cannot all come from the caches, few enough that a step takes about 10 ms. */
+/* Enough rows that they cannot all come from the caches, few enough that a step takes about 10
+ * ms. */
 size_t keys_of_step(const struct bench *b, uint32_t length)
 {
     if (b->options.quick) return 4096;
@@ -23,19 +24,21 @@ size_t keys_of_step(const struct bench *b, uint32_t length)
     return keys / BATCH * BATCH;
 }
 
-void cell_name(char *name, size_t room, const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
-               enum step_id step)
+void cell_name(char *name, size_t room, const struct bench *b, unsigned length,
+               enum key_choice choice, unsigned team, enum step_id step)
 {
     char per_call[24] = "";
-    if (steps[step].per_call > 0) snprintf(per_call, sizeof per_call, " keys=%u", steps[step].per_call);
-    snprintf(name, room, "%s length=%" PRIu32 "%s %s threads=%u", steps[step].name, lengths[length], per_call,
-             key_choice_name(choice), b->teams[team]);
+    if (steps[step].per_call > 0)
+        snprintf(per_call, sizeof per_call, " keys=%u", steps[step].per_call);
+    snprintf(name, room, "%s length=%" PRIu32 "%s %s threads=%u", steps[step].name, lengths[length],
+             per_call, key_choice_name(choice), b->teams[team]);
 }
 
 void tail_name(char *name, size_t room, unsigned length, unsigned watch, enum store store)
 {
-    snprintf(name, room, "latency-%s length=%" PRIu32 " keys=1 %s %s", store_names[store], lengths[length],
-             watch_keys_names[watches[watch].keys], watches[watch].writer ? "writer" : "quiet");
+    snprintf(name, room, "latency-%s length=%" PRIu32 " keys=1 %s %s", store_names[store],
+             lengths[length], watch_keys_names[watches[watch].keys],
+             watches[watch].writer ? "writer" : "quiet");
 }
 
 void rows_text(char *text, size_t room, uint64_t rows)
@@ -48,14 +51,15 @@ void rows_text(char *text, size_t room, uint64_t rows)
 }
 
 /* The demo shows uniform keys on one thread and Zipf keys on all. */
-static bool setting_in_mode(const struct bench *b, unsigned length, enum key_choice choice, unsigned team)
+static bool setting_in_mode(const struct bench *b, unsigned length, enum key_choice choice,
+                            unsigned team)
 {
     if (!b->options.demo) return true;
     return lengths[length] > 1 && team == (choice == KEYS_UNIFORM ? 0 : b->team_count - 1);
 }
 
-static bool cell_chosen(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
-                        enum step_id step)
+static bool cell_chosen(const struct bench *b, unsigned length, enum key_choice choice,
+                        unsigned team, enum step_id step)
 {
     if (!setting_in_mode(b, length, choice, team)) return false;
     if (b->options.demo && !steps[step].in_demo) return false;
@@ -65,10 +69,13 @@ static bool cell_chosen(const struct bench *b, unsigned length, enum key_choice 
 }
 
 /* A floor is measured, too, when a step that is compared with it is chosen. */
-bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team, enum step_id step)
+bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
+                   enum step_id step)
 {
     for (unsigned s = 0; s < STEPS; s++) {
-        if ((s == step || steps[s].floor == step) && cell_chosen(b, length, choice, team, (enum step_id)s)) return true;
+        if ((s == step || steps[s].floor == step) &&
+            cell_chosen(b, length, choice, team, (enum step_id)s))
+            return true;
     }
     return false;
 }
@@ -99,7 +106,8 @@ bool memory_selected(const struct bench *b, unsigned length)
 static bool some_setting_selected(const struct bench *b, unsigned length)
 {
     for (unsigned team = 0; team < b->team_count; team++) {
-        if (setting_selected(b, length, KEYS_UNIFORM, team) || setting_selected(b, length, KEYS_ZIPF, team))
+        if (setting_selected(b, length, KEYS_UNIFORM, team) ||
+            setting_selected(b, length, KEYS_ZIPF, team))
             return true;
     }
     return false;
@@ -108,12 +116,14 @@ static bool some_setting_selected(const struct bench *b, unsigned length)
 static bool some_tail_selected(const struct bench *b, unsigned length)
 {
     for (unsigned watch = 0; watch < WATCHES; watch++) {
-        if (tail_selected(b, length, watch, LOCUS) || tail_selected(b, length, watch, MUTEX)) return true;
+        if (tail_selected(b, length, watch, LOCUS) || tail_selected(b, length, watch, MUTEX))
+            return true;
     }
     return false;
 }
 
 bool length_selected(const struct bench *b, unsigned length)
 {
-    return memory_selected(b, length) || some_setting_selected(b, length) || some_tail_selected(b, length);
+    return memory_selected(b, length) || some_setting_selected(b, length) ||
+           some_tail_selected(b, length);
 }

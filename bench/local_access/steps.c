@@ -37,7 +37,8 @@ void lane_note(struct lane *l, int rc)
     if (rc != 0 && l->rc == 0) l->rc = rc;
 }
 
-/* One key a call goes through the same batch buffer, place by place, as 64 keys a call and as the floor. */
+/* One key a call goes through the same batch buffer, place by place, as 64 keys a call and as the
+ * floor. */
 static float *place(const struct lane *l, size_t i)
 {
     return l->batch + i % BATCH * l->length;
@@ -45,17 +46,20 @@ static float *place(const struct lane *l, size_t i)
 
 static void pull(struct lane *l, const uint64_t *keys, size_t n)
 {
-    for (size_t i = 0; i < n; i += l->per_call) lane_note(l, locus_pull(l->worker, keys + i, l->per_call, place(l, i)));
+    for (size_t i = 0; i < n; i += l->per_call)
+        lane_note(l, locus_pull(l->worker, keys + i, l->per_call, place(l, i)));
 }
 
 static void push(struct lane *l, const uint64_t *keys, size_t n)
 {
-    for (size_t i = 0; i < n; i += l->per_call) lane_note(l, locus_push(l->worker, keys + i, l->per_call, place(l, i)));
+    for (size_t i = 0; i < n; i += l->per_call)
+        lane_note(l, locus_push(l->worker, keys + i, l->per_call, place(l, i)));
 }
 
 static void set(struct lane *l, const uint64_t *keys, size_t n)
 {
-    for (size_t i = 0; i < n; i += l->per_call) lane_note(l, locus_set(l->worker, keys + i, l->per_call, place(l, i)));
+    for (size_t i = 0; i < n; i += l->per_call)
+        lane_note(l, locus_set(l->worker, keys + i, l->per_call, place(l, i)));
 }
 
 static float sum_in_place(struct lane *l, locus_key key)
@@ -97,7 +101,8 @@ static void increase(void *update, float *row, uint32_t length)
 
 static void change(struct lane *l, const uint64_t *keys, size_t n)
 {
-    for (size_t i = 0; i < n; i++) lane_note(l, locus_change_local(l->worker, keys[i], increase, place(l, i)));
+    for (size_t i = 0; i < n; i++)
+        lane_note(l, locus_change_local(l->worker, keys[i], increase, place(l, i)));
 }
 
 static void change_fetched(struct lane *l, const uint64_t *keys, size_t n)
@@ -108,13 +113,15 @@ static void change_fetched(struct lane *l, const uint64_t *keys, size_t n)
     }
 }
 
-/* As in training: intent for the next clock, and every 64 keys the clock moves on. Those calls are in the time. */
+/* As in training: intent for the next clock, and every 64 keys the clock moves on. Those calls are
+ * in the time. */
 static void intent(struct lane *l, const uint64_t *keys, size_t n)
 {
     for (size_t i = 0; i < n; i += l->per_call) {
         if (i % BATCH == 0) locus_advance_clock(l->worker);
         locus_clock next = locus_current_clock(l->worker) + 1;
-        lane_note(l, locus_intent(l->worker, keys + i, l->per_call, next, next + 1, LOCUS_READ_WRITE));
+        lane_note(l,
+                  locus_intent(l->worker, keys + i, l->per_call, next, next + 1, LOCUS_READ_WRITE));
     }
 }
 

@@ -1,4 +1,5 @@
-/* What stands at the end: targets, the demo's tables, whether the floors are as expected, the picture. */
+/* What stands at the end: targets, the demo's tables, whether the floors are as expected, the
+ * picture. */
 #include "bench.h"
 
 #include "../common/machine.h"
@@ -37,8 +38,8 @@ static const char *verdict(const struct bench *b, double measured, double target
     return round(measured * 100) <= round(target * 100) ? "met" : "not met";
 }
 
-static void add_measured(struct table *t, const struct bench *b, bool measured, double value, double target,
-                         const char *unit)
+static void add_measured(struct table *t, const struct bench *b, bool measured, double value,
+                         double target, const char *unit)
 {
     if (!measured) {
         table_add(t, "%s", "-");
@@ -59,9 +60,11 @@ static const struct cell *skewed_cell(const struct bench *b, unsigned length, en
     return &b->cells[length][KEYS_ZIPF][b->team_count - 1][step];
 }
 
-static void add_ratio_target(struct table *t, const struct bench *b, const struct target *target, unsigned length)
+static void add_ratio_target(struct table *t, const struct bench *b, const struct target *target,
+                             unsigned length)
 {
-    const struct cell *plain = plain_cell(b, length, target->step), *skewed = skewed_cell(b, length, target->step);
+    const struct cell *plain = plain_cell(b, length, target->step),
+                      *skewed = skewed_cell(b, length, target->step);
     if (!plain->measured && !skewed->measured) return;
     table_add(t, "%s", target->name);
     table_add(t, "%" PRIu32, lengths[length]);
@@ -70,11 +73,13 @@ static void add_ratio_target(struct table *t, const struct bench *b, const struc
     add_measured(t, b, skewed->measured, skewed->ratio.median, target->ratio[length], "x");
 }
 
-static void add_intent_target(struct table *t, const struct bench *b, enum step_id step, unsigned length)
+static void add_intent_target(struct table *t, const struct bench *b, enum step_id step,
+                              unsigned length)
 {
     const struct cell *plain = plain_cell(b, length, step), *skewed = skewed_cell(b, length, step);
     if (!plain->measured && !skewed->measured) return;
-    table_add(t, "intent, %u key%s a call", steps[step].per_call, steps[step].per_call == 1 ? "" : "s");
+    table_add(t, "intent, %u key%s a call", steps[step].per_call,
+              steps[step].per_call == 1 ? "" : "s");
     table_add(t, "%" PRIu32, lengths[length]);
     table_add(t, "%.0f ns", intent_target_ns);
     add_measured(t, b, plain->measured, plain->time.median, intent_target_ns, " ns");
@@ -82,7 +87,8 @@ static void add_intent_target(struct table *t, const struct bench *b, enum step_
 }
 
 static void add_single(struct table *t, const struct bench *b, const char *name, unsigned length,
-                       const char *target_text, bool measured, double value, double target, const char *unit)
+                       const char *target_text, bool measured, double value, double target,
+                       const char *unit)
 {
     if (!measured) return;
     table_add(t, "%s", name);
@@ -96,11 +102,13 @@ static void add_single(struct table *t, const struct bench *b, const char *name,
 static void add_all_targets(struct table *t, const struct bench *b)
 {
     for (unsigned i = 0; i < sizeof targets / sizeof *targets; i++) {
-        for (unsigned length = 1; length < LENGTHS; length++) add_ratio_target(t, b, &targets[i], length);
+        for (unsigned length = 1; length < LENGTHS; length++)
+            add_ratio_target(t, b, &targets[i], length);
     }
     table_gap(t);
     for (unsigned length = 1; length < LENGTHS; length++) add_intent_target(t, b, INTENT_1, length);
-    for (unsigned length = 1; length < LENGTHS; length++) add_intent_target(t, b, INTENT_64, length);
+    for (unsigned length = 1; length < LENGTHS; length++)
+        add_intent_target(t, b, INTENT_64, length);
     table_gap(t);
     for (unsigned length = 1; length < LENGTHS; length++) {
         const struct tail *tail = &b->tails[length][ONE_ROW_WRITER][LOCUS];
@@ -129,8 +137,8 @@ void summary_targets(const struct bench *b)
 
 /* ---- The demo ---- */
 
-static void add_demo_row(struct table *t, const char *what, unsigned length, const struct cell *cells,
-                         const enum step_id columns[4])
+static void add_demo_row(struct table *t, const char *what, unsigned length,
+                         const struct cell *cells, const enum step_id columns[4])
 {
     table_add(t, "%s %" PRIu32 " floats", what, lengths[length]);
     for (unsigned i = 0; i < 4; i++) {
@@ -144,7 +152,8 @@ static void demo_table(const struct bench *b, enum key_choice choice, unsigned t
 {
     static const enum step_id reads[] = {ARRAY_READ, PULL_64, PULL_1, MUTEX_READ};
     static const enum step_id adds[] = {ARRAY_ADD, PUSH_64, PUSH_1, MUTEX_ADD};
-    static const char *const header[] = {"", "plain array", "locus, 64", "", "locus, 1", "", "mutexes", ""};
+    static const char *const header[] = {"", "plain array", "locus, 64", "", "locus, 1",
+                                         "", "mutexes",     ""};
     struct table t = table_new("lrrrrrrr");
     table_header(&t, header);
     for (unsigned length = 1; length < LENGTHS; length++) {
@@ -159,7 +168,8 @@ static void demo_table(const struct bench *b, enum key_choice choice, unsigned t
 
 static void demo_tail(const struct bench *b)
 {
-    const struct tail *ours = &b->tails[2][ONE_ROW_WRITER][LOCUS], *theirs = &b->tails[2][ONE_ROW_WRITER][MUTEX];
+    const struct tail *ours = &b->tails[2][ONE_ROW_WRITER][LOCUS],
+                      *theirs = &b->tails[2][ONE_ROW_WRITER][MUTEX];
     if (!ours->measured || !theirs->measured) return;
     fprintf(b->report,
             "One row of 128 floats, read again and again while another thread adds to it all\n"
@@ -172,8 +182,8 @@ void summary_demo(const struct bench *b)
     unsigned team = b->team_count - 1, threads = b->teams[team];
     fputs("Time a row, one thread, random rows among 1 M (100 k of 1000 floats)\n\n", b->report);
     demo_table(b, KEYS_UNIFORM, 0);
-    fprintf(b->report, "The same, %u thread%s on the same rows, a few of them hot (Zipf 1.1)\n\n", threads,
-            threads == 1 ? "" : "s");
+    fprintf(b->report, "The same, %u thread%s on the same rows, a few of them hot (Zipf 1.1)\n\n",
+            threads, threads == 1 ? "" : "s");
     demo_table(b, KEYS_ZIPF, team);
     demo_tail(b);
     fputs("plain array  memcpy out of, or a vectorized addition into, one big array, where\n"
@@ -187,7 +197,8 @@ void summary_demo(const struct bench *b)
 
 /* ---- Floors ---- */
 
-/* Nanoseconds a row, uniform keys, one thread: the machine that the targets were set on (2 cores of a Zen 5). */
+/* Nanoseconds a row, uniform keys, one thread: the machine that the targets were set on (2 cores of
+ * a Zen 5). */
 static const struct reference {
     double read, add;
 } references[LENGTHS] = {{3.8, 2.4}, {13, 7}, {42, 41}, {314, 293}};
@@ -195,13 +206,15 @@ static const struct reference {
 enum { TOLERANCE_PERCENT = 15 };
 
 /* By how many percent the floor here is slower than the reference; 0 when not measured. */
-static double floor_distance(const struct bench *b, unsigned length, enum step_id step, double reference)
+static double floor_distance(const struct bench *b, unsigned length, enum step_id step,
+                             double reference)
 {
     const struct cell *c = plain_cell(b, length, step);
     return c->measured ? (c->time.median / reference - 1) * 100 : 0;
 }
 
-static void add_floor(struct table *t, const struct bench *b, unsigned length, enum step_id step, double reference)
+static void add_floor(struct table *t, const struct bench *b, unsigned length, enum step_id step,
+                      double reference)
 {
     const struct cell *c = plain_cell(b, length, step);
     if (!c->measured) return;
@@ -227,7 +240,9 @@ static void floors_table(const struct bench *b)
 static bool some_floor_measured(const struct bench *b)
 {
     for (unsigned length = 0; length < LENGTHS; length++) {
-        if (plain_cell(b, length, ARRAY_READ)->measured || plain_cell(b, length, ARRAY_ADD)->measured) return true;
+        if (plain_cell(b, length, ARRAY_READ)->measured ||
+            plain_cell(b, length, ARRAY_ADD)->measured)
+            return true;
     }
     return false;
 }
@@ -237,25 +252,30 @@ void summary_floors(const struct bench *b)
     if (b->options.quick || !some_floor_measured(b)) return;
     bool near = true;
     for (unsigned length = 0; length < LENGTHS; length++) {
-        near &= fabs(floor_distance(b, length, ARRAY_READ, references[length].read)) <= TOLERANCE_PERCENT;
-        near &= fabs(floor_distance(b, length, ARRAY_ADD, references[length].add)) <= TOLERANCE_PERCENT;
+        near &= fabs(floor_distance(b, length, ARRAY_READ, references[length].read)) <=
+                TOLERANCE_PERCENT;
+        near &= fabs(floor_distance(b, length, ARRAY_ADD, references[length].add)) <=
+                TOLERANCE_PERCENT;
     }
     if (!b->options.demo) floors_table(b);
     if (near) {
-        fprintf(b->report, "The floors are within %d %% of those of the machine that the targets were set on.\n",
-                TOLERANCE_PERCENT);
+        fprintf(
+            b->report,
+            "The floors are within %d %% of those of the machine that the targets were set on.\n",
+            TOLERANCE_PERCENT);
     } else {
-        fprintf(b->report,
-                "The floors differ by more than %d %% from those of the machine that the targets were\n"
-                "set on: this is another machine, or it is busy (load %.1f). Compare ratios.\n",
-                TOLERANCE_PERCENT, machine_load());
+        fprintf(
+            b->report,
+            "The floors differ by more than %d %% from those of the machine that the targets were\n"
+            "set on: this is another machine, or it is busy (load %.1f). Compare ratios.\n",
+            TOLERANCE_PERCENT, machine_load());
     }
 }
 
 /* ---- The picture ---- */
 
-static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length, enum step_id step,
-                       enum step_id mutex)
+static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length,
+                       enum step_id step, enum step_id mutex)
 {
     static char labels[LENGTHS][16];
     const struct cell *ours = plain_cell(b, length, step), *theirs = plain_cell(b, length, mutex);
@@ -283,16 +303,19 @@ void summary_svg(const struct bench *b)
     for (size_t i = 0; i < 4; i++) {
         for (unsigned length = 1; length < LENGTHS; length++) {
             groups[count].section = sections[i].name;
-            complete &= fill_group(b, &groups[count++], length, sections[i].step, sections[i].mutex);
+            complete &=
+                fill_group(b, &groups[count++], length, sections[i].step, sections[i].mutex);
         }
     }
     if (!complete) {
-        fprintf(b->report, "%s was not drawn: the picture needs pull, push and the mutexes for all lengths.\n",
+        fprintf(b->report,
+                "%s was not drawn: the picture needs pull, push and the mutexes for all lengths.\n",
                 b->options.svg);
         return;
     }
     char subtitle[256];
-    snprintf(subtitle, sizeof subtitle, "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
+    snprintf(subtitle, sizeof subtitle,
+             "random rows among 1 M (100 k of 1000 floats), one thread, %s; lower is better",
              machine_processor());
     plot_svg(&(struct plot){.title = "Local access: time a row, next to a plain array",
                             .subtitle = subtitle,

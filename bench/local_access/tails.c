@@ -10,7 +10,8 @@
 #include <stdatomic.h>
 
 const struct watch watches[WATCHES] = {
-    {ONE_ROW, false}, [ONE_ROW_WRITER] = {ONE_ROW, true}, {EVEN, false}, {SKEWED, false}, {SKEWED, true},
+    {ONE_ROW, false}, [ONE_ROW_WRITER] = {ONE_ROW, true}, {EVEN, false}, {SKEWED, false},
+    {SKEWED, true},
 };
 
 /* The keys that a reader or the writer goes through, round and round. */
@@ -19,7 +20,8 @@ struct round {
     size_t count;
 };
 
-static struct round round_of(const struct bench *b, const struct watch *w, unsigned lane, size_t at, size_t count)
+static struct round round_of(const struct bench *b, const struct watch *w, unsigned lane, size_t at,
+                             size_t count)
 {
     static const uint64_t one_row = 1234;
     if (w->keys == ONE_ROW) return (struct round){&one_row, 1};
@@ -39,7 +41,8 @@ static void *keep_writing(void *argument)
 {
     struct writer *w = argument;
     struct lane *l = &w->bench->lanes[1];
-    for (size_t i = 0; !atomic_load_explicit(&w->stop, memory_order_relaxed); i = i + 1 < w->round.count ? i + 1 : 0) {
+    for (size_t i = 0; !atomic_load_explicit(&w->stop, memory_order_relaxed);
+         i = i + 1 < w->round.count ? i + 1 : 0) {
         if (w->store == LOCUS) {
             lane_note(l, locus_push(l->worker, &w->round.keys[i], 1, l->batch));
         } else {
@@ -63,9 +66,10 @@ static void writer_stop(struct writer *w)
     must(w->bench->lanes[1].rc, "push");
 }
 
-/* A call that waits delays the next one: these are the times of the calls themselves, not the waiting times of
- * requests that come by a schedule. */
-static void pull_one_by_one(struct bench *b, enum store store, struct round round, size_t calls, struct latency *times)
+/* A call that waits delays the next one: these are the times of the calls themselves, not the
+ * waiting times of requests that come by a schedule. */
+static void pull_one_by_one(struct bench *b, enum store store, struct round round, size_t calls,
+                            struct latency *times)
 {
     struct lane *l = &b->lanes[0];
     for (size_t i = 0; i < calls; i++) {
@@ -83,7 +87,8 @@ static void pull_one_by_one(struct bench *b, enum store store, struct round roun
 }
 
 /* Returns how many pushes the writer made for each pull: near 0 when it had no processor. */
-static double watch_once(struct bench *b, const struct watch *watch, enum store store, struct latency *times)
+static double watch_once(struct bench *b, const struct watch *watch, enum store store,
+                         struct latency *times)
 {
     size_t calls = b->options.quick ? 2000 : 100000;
     size_t at = next_keys(b, calls);
@@ -123,7 +128,8 @@ void tails_measure(struct bench *b, unsigned length, enum key_choice choice)
         /* One row needs no random keys: it is watched with the uniform ones. */
         if ((watches[watch].keys == SKEWED) != (choice == KEYS_ZIPF)) continue;
         for (unsigned store = 0; store < STORES; store++) {
-            if (tail_selected(b, length, watch, (enum store)store)) watch_measure(b, length, watch, (enum store)store);
+            if (tail_selected(b, length, watch, (enum store)store))
+                watch_measure(b, length, watch, (enum store)store);
         }
     }
 }

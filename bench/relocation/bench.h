@@ -1,13 +1,15 @@
 /*
- * bench.h - what the parts of the relocation benchmark share: the steps, the two nodes, and the results.
+ * bench.h - what the parts of the relocation benchmark share: the steps, the two nodes, and the
+ * results.
  *
- * Three processes: node 0, which is the benchmark itself; node 1, which does what it is asked; and the other end of the
- * raw connections that serve as floors. Both nodes have two workers: one takes rows, the other one accesses rows
- * meanwhile, where the step says so. For every row length there is one table, all of whose keys stand in one shuffled
- * sequence, the same at both nodes; a block is BLOCK_KEYS neighbours in it. One step at one length is a cell.
+ * Three processes: node 0, which is the benchmark itself; node 1, which does what it is asked; and
+ * the other end of the raw connections that serve as floors. Both nodes have two workers: one takes
+ * rows, the other one accesses rows meanwhile, where the step says so. For every row length there
+ * is one table, all of whose keys stand in one shuffled sequence, the same at both nodes; a block
+ * is BLOCK_KEYS neighbours in it. One step at one length is a cell.
  *
- * Callers   relocation.c (main) and the parts: select.c, node.c, other_node.c, takes.c, accesses.c, floors.c, cells.c,
- *           report.c, summary.c
+ * Callers   relocation.c (main) and the parts: select.c, node.c, other_node.c, takes.c, accesses.c,
+ *           floors.c, cells.c, report.c, summary.c
  * Memory    one struct bench, static; rows and buffers live as long as the cluster
  */
 #ifndef BENCH_RELOCATION_H
@@ -108,7 +110,8 @@ void node_open(struct node *n, bool is_quick, int rank, const char *rendezvous);
 void node_close(struct node *n);
 
 /* Times of the calls, less `clock_cost` each, go to `times`, which may be NULL. */
-struct taken take_rows(struct node *n, const struct take *t, uint64_t clock_cost, struct latency *times);
+struct taken take_rows(struct node *n, const struct take *t, uint64_t clock_cost,
+                       struct latency *times);
 
 /* The other worker: pulls and pushes random rows of this length from now on, until accesses_end. */
 void accesses_open(struct accesses *a, locus *node);
@@ -117,8 +120,8 @@ void accesses_end(struct accesses *a); /* returns when it rests */
 uint64_t accesses_done(const struct accesses *a);
 void accesses_close(struct accesses *a);
 
-/* What node 1 is asked, beside NODE_FIGURES. The numbers of NODE_TAKE are a struct take; it is answered before it is done,
- * NODE_TAKEN after. */
+/* What node 1 is asked, beside NODE_FIGURES. The numbers of NODE_TAKE are a struct take; it is
+ * answered before it is done, NODE_TAKEN after. */
 enum { NODE_TAKE = 1, NODE_TAKEN, NODE_ACCESS, NODE_REST, NODE_LEAVE };
 int other_node(int argc, char **argv); /* other_node.c: its main() */
 
@@ -170,8 +173,10 @@ size_t raw_bytes_max(void);
 
 /* ---- Doing it ---- */
 
-void floor_measure(struct bench *b, unsigned length, enum step_id step, unsigned repetition); /* floors.c */
-void length_measure(struct bench *b, unsigned length);                                        /* cells.c */
+/* floors.c */
+void floor_measure(struct bench *b, unsigned length, enum step_id step, unsigned repetition);
+/* cells.c */
+void length_measure(struct bench *b, unsigned length);
 
 void report_start(const struct bench *b); /* report.c */
 void report_length(const struct bench *b, unsigned length);

@@ -13,7 +13,8 @@ enum { ASK_S = 60 };
 static struct usage usage_now(const struct bench *b)
 {
     struct usage used;
-    node_process_ask(b->other, &(struct node_question){.what = NODE_FIGURES}, &used, sizeof used, ASK_S);
+    node_process_ask(b->other, &(struct node_question){.what = NODE_FIGURES}, &used, sizeof used,
+                     ASK_S);
     used.there = used.here;
     used.here = node_figures(b->node.locus);
     used.accesses += accesses_done(&b->node.accesses);
@@ -33,7 +34,8 @@ static void begin_other(struct bench *b, const struct take *t)
 static struct taken end_other(struct bench *b)
 {
     struct taken taken;
-    node_process_ask(b->other, &(struct node_question){.what = NODE_TAKEN}, &taken, sizeof taken, ASK_S);
+    node_process_ask(b->other, &(struct node_question){.what = NODE_TAKEN}, &taken, sizeof taken,
+                     ASK_S);
     return taken;
 }
 
@@ -65,7 +67,8 @@ static void take_some(struct bench *b, const struct take *t, bool counts_back, s
     m->ns += here.ns + (counts_back ? there.ns : 0);
 }
 
-/* First node 1 gives one half, then each takes the other's half, twice: node 1 has all rows again in the end. */
+/* First node 1 gives one half, then each takes the other's half, twice: node 1 has all rows again
+ * in the end. */
 static void take_both(struct bench *b, const struct take *all, struct measured *m)
 {
     struct take here = *all, there = *all;
@@ -85,7 +88,8 @@ static void take_both(struct bench *b, const struct take *all, struct measured *
     take_there(b, &there);
 }
 
-static void take_once(struct bench *b, unsigned length, const struct step *s, uint64_t until_ns, struct measured *m)
+static void take_once(struct bench *b, unsigned length, const struct step *s, uint64_t until_ns,
+                      struct measured *m)
 {
     struct take t = {.length = length,
                      .count = rows_of(b->options.quick, length),
@@ -98,7 +102,8 @@ static void take_once(struct bench *b, unsigned length, const struct step *s, ui
         take_some(b, &t, s->kind == TO_AND_FRO, m);
 }
 
-static void take_for(struct bench *b, unsigned length, const struct step *s, uint64_t ns, struct measured *m)
+static void take_for(struct bench *b, unsigned length, const struct step *s, uint64_t ns,
+                     struct measured *m)
 {
     uint64_t until = clock_ns() + ns;
     do take_once(b, length, s, until, m);
@@ -106,11 +111,13 @@ static void take_for(struct bench *b, unsigned length, const struct step *s, uin
 }
 
 /* Rows that did not have to move would make everything look fast. */
-static void check_moves(const struct usage *before, const struct usage *after, const struct measured *m)
+static void check_moves(const struct usage *before, const struct usage *after,
+                        const struct measured *m)
 {
     uint64_t moved = after->here.stats.relocated_in - before->here.stats.relocated_in;
     if (moved != m->here.keys)
-        give_up("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys, moved);
+        give_up("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys,
+                moved);
 }
 
 static void both_access(struct bench *b, unsigned length, bool begin)
@@ -142,7 +149,8 @@ static void takes_measure(struct bench *b, unsigned length, enum step_id step, u
     check_moves(&before, &after, &m);
     times_note(&c->times, &times, repetition);
     c->per_s[repetition] = (double)m.keys / (double)m.ns * 1e9;
-    c->accesses_per_s[repetition] = (double)(after.accesses - before.accesses) / (double)lasted * 1e9;
+    c->accesses_per_s[repetition] = (double)(after.accesses - before.accesses) / (double)lasted *
+                                    1e9;
     c->calls += times.calls;
     node_figures_add(&c->used.here, &before.here, &after.here);
     node_figures_add(&c->used.there, &before.there, &after.there);

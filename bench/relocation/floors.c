@@ -5,16 +5,19 @@
 
 enum { TRIPS_MIN = 8 };
 
-static void round_trips(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)
+static void round_trips(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
+                        unsigned repetition)
 {
     static struct latency times;
     raw_round_trips(fd, t, b->buffer, b->warm_ns, TRIPS_MIN, b->clock_cost, &times);
     latency_clear(&times);
-    c->calls += raw_round_trips(fd, t, b->buffer, b->timed_ns / 2, TRIPS_MIN, b->clock_cost, &times);
+    c->calls +=
+        raw_round_trips(fd, t, b->buffer, b->timed_ns / 2, TRIPS_MIN, b->clock_cost, &times);
     times_note(&c->times, &times, repetition);
 }
 
-static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)
+static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
+                   unsigned repetition)
 {
     raw_receive_for(fd, t, b->buffer, b->warm_ns);
     c->per_s[repetition] = raw_receive_for(fd, t, b->buffer, b->timed_ns / 2);

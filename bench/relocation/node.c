@@ -29,13 +29,14 @@ static void check_own_rows(struct node *n)
     float *row = must_alloc(row_bytes(LENGTHS - 1));
     locus_key keys[256];
     size_t count;
-    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, 256)) > 0; from = keys[count - 1] + 1) {
+    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, 256)) > 0;
+         from = keys[count - 1] + 1) {
         for (size_t k = 0; k < count; k++) {
             must(locus_pull(n->worker, &keys[k], 1, row), "locus_pull");
             for (uint32_t i = 0; i < locus_length(n->locus, keys[k]); i++) {
                 if (row[i] == row_value(keys[k])) continue;
-                give_up("key %" PRIu64 " has %g at %" PRIu32 ", not %g as it was set", keys[k], (double)row[i], i,
-                        (double)row_value(keys[k]));
+                give_up("key %" PRIu64 " has %g at %" PRIu32 ", not %g as it was set", keys[k],
+                        (double)row[i], i, (double)row_value(keys[k]));
             }
         }
     }

@@ -12,14 +12,16 @@ struct other {
 static void take(struct other *o, const struct node_question *q)
 {
     struct take t;
-    _Static_assert(sizeof t == sizeof q->numbers, "a struct take travels as the numbers of a question");
+    _Static_assert(sizeof t == sizeof q->numbers,
+                   "a struct take travels as the numbers of a question");
     memcpy(&t, q->numbers, sizeof t);
     o->taken = take_rows(&o->node, &t, 0, NULL);
 }
 
 static void answer_figures(const struct other *o)
 {
-    struct usage used = {.here = node_figures(o->node.locus), .accesses = accesses_done(&o->node.accesses)};
+    struct usage used = {.here = node_figures(o->node.locus),
+                         .accesses = accesses_done(&o->node.accesses)};
     node_process_answer(&used, sizeof used);
 }
 

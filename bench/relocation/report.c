@@ -17,19 +17,26 @@ static void report_method(const struct bench *b)
         "         either node. localize: node 0 takes rows of node 1, one call after the other. blocks: node 0 takes\n"
         "         all, then node 1 takes all back, 1000 rows a call, 8 calls in flight. exchange: both at once take\n"
         "         what the other has. busy: a second worker at each node pulls and pushes 64 of these rows a call\n");
-    fprintf(out, "floors   TCP between two processes, no delay, %s. ping-pong: as many bytes as a localize of one\n",
-            raw_congestion_control());
-    fprintf(out, "         row there and back, both ends polling; stream: writes of 64 KiB or 1 MiB, one way\n");
-    fprintf(out,
-            "method   median of %u repetitions; floors and locus take turns. x: times the better ping-pong of the\n",
-            b->repetitions);
-    fprintf(out,
-            "         same repetition; of stream: row bytes as a share of its best stream. A call takes from when\n"
-            "         it is made until all its rows are here, less %" PRIu64 " ns for the clock\n",
-            b->clock_cost);
-    fprintf(out,
-            "costs    of a relocation, the way back included: processor time of both processes, how often a thread\n"
-            "         left its processor, frames, requests that were forwarded\n");
+    fprintf(
+        out,
+        "floors   TCP between two processes, no delay, %s. ping-pong: as many bytes as a localize of one\n",
+        raw_congestion_control());
+    fprintf(
+        out,
+        "         row there and back, both ends polling; stream: writes of 64 KiB or 1 MiB, one way\n");
+    fprintf(
+        out,
+        "method   median of %u repetitions; floors and locus take turns. x: times the better ping-pong of the\n",
+        b->repetitions);
+    fprintf(
+        out,
+        "         same repetition; of stream: row bytes as a share of its best stream. A call takes from when\n"
+        "         it is made until all its rows are here, less %" PRIu64 " ns for the clock\n",
+        b->clock_cost);
+    fprintf(
+        out,
+        "costs    of a relocation, the way back included: processor time of both processes, how often a thread\n"
+        "         left its processor, frames, requests that were forwarded\n");
 }
 
 void report_start(const struct bench *b)
@@ -37,7 +44,8 @@ void report_start(const struct bench *b)
     FILE *out = b->report;
     report_title(out, "relocation: what it costs to bring rows to the node that uses them");
     if (!b->options.demo) report_method(b);
-    if (b->options.quick) fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
+    if (b->options.quick)
+        fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
     fputc('\n', out);
     fflush(out);
 }
@@ -77,8 +85,10 @@ static void add_times(struct table *t, const struct bench *b, unsigned length, e
     table_add(t, "%s", s->name);
     table_add_if(t, has_times, "%.1f", (double)c->times.shortest / 1e3);
     table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p50).median / 1e3);
-    table_add_if(t, has_times && has_percentile(b, c, 100), "%.1f", over_repetitions(b, c->times.p99).median / 1e3);
-    table_add_if(t, has_times && has_percentile(b, c, 1000), "%.1f", over_repetitions(b, c->times.p999).median / 1e3);
+    table_add_if(t, has_times && has_percentile(b, c, 100), "%.1f",
+                 over_repetitions(b, c->times.p99).median / 1e3);
+    table_add_if(t, has_times && has_percentile(b, c, 1000), "%.1f",
+                 over_repetitions(b, c->times.p999).median / 1e3);
     table_add_if(t, known && is_single, "%.2fx", to_pingpong(b, length, c->times.p50).median);
     table_add_if(t, moves, "%.3f", over_repetitions(b, c->per_s).median / 1e6);
     table_add_if(t, moves || s->kind == ONE_WAY, "%.3f", bytes_per_s(b, length, step) / 1e9);
@@ -118,14 +128,16 @@ static void json_cell(const struct bench *b, unsigned length, enum step_id step)
         json_count(b->json, "calls", c->calls);
     }
     if (kind == ONE_WAY) json_spread(b->json, "bytes_per_second", over_repetitions(b, c->per_s));
-    if (kind == ONE_BY_ONE) json_spread(b->json, "ratio_to_pingpong", to_pingpong(b, length, c->times.p50));
+    if (kind == ONE_BY_ONE)
+        json_spread(b->json, "ratio_to_pingpong", to_pingpong(b, length, c->times.p50));
     if (!is_floor(step)) {
         json_spread(b->json, "relocations_per_second", over_repetitions(b, c->per_s));
         json_spread(b->json, "share_of_stream", share_of_stream(b, length, step));
         json_number(b->json, "node0_cpu_ns_per_relocation", per_move(c, c->used.here.cpu_ns));
         json_number(b->json, "node1_cpu_ns_per_relocation", per_move(c, c->used.there.cpu_ns));
     }
-    if (steps[step].is_busy) json_spread(b->json, "accesses_per_second", over_repetitions(b, c->accesses_per_s));
+    if (steps[step].is_busy)
+        json_spread(b->json, "accesses_per_second", over_repetitions(b, c->accesses_per_s));
     json_end(b->json);
 }
 
@@ -139,7 +151,8 @@ static const enum step_id rows[][4] = {
 
 typedef void add_row(struct table *t, const struct bench *b, unsigned length, enum step_id step);
 
-static void add_group(struct table *t, add_row *add, const struct bench *b, unsigned length, const enum step_id *group)
+static void add_group(struct table *t, add_row *add, const struct bench *b, unsigned length,
+                      const enum step_id *group)
 {
     bool is_first = true;
     for (unsigned i = 0; i < 4; i++) {
@@ -161,10 +174,17 @@ static void print_table(struct table *t, add_row *add, const char *const *header
 
 void report_length(const struct bench *b, unsigned length)
 {
-    static const char *const times[] = {"time of a call", "min us", "p50",       "p99",         "p99.9", "x",
-                                        "M rows/s",       "GB/s",   "of stream", "M accesses/s"};
-    static const char *const costs[] = {
-        "cost of a relocation", "cpu us", "there", "switches", "there", "frames", "there", "forwards"};
+    static const char *const times[] = {"time of a call", "min us",      "p50",      "p99",
+                                        "p99.9",          "x",           "M rows/s", "GB/s",
+                                        "of stream",      "M accesses/s"};
+    static const char *const costs[] = {"cost of a relocation",
+                                        "cpu us",
+                                        "there",
+                                        "switches",
+                                        "there",
+                                        "frames",
+                                        "there",
+                                        "forwards"};
     struct table time_table = table_new("lrrrrrrrrr"), cost_table = table_new("lrrrrrrr");
     fprintf(b->report, "rows of %" PRIu32 " floats\n\n", lengths[length]);
     print_table(&time_table, add_times, times, 4, b, length);

@@ -11,10 +11,12 @@ const struct step steps[STEPS] = {
     [PINGPONG_PINNED] = {"pingpong spinning pinned", .kind = ROUND_TRIP, .pinned = true},
     [LOCALIZE_BLOCK] = {"localize keys=1000", .kind = BY_BLOCKS},
     [STREAM_64K] = {"stream write=64KiB", .kind = ONE_WAY, .bytes = 64 << 10},
-    [STREAM_64K_PINNED] = {"stream write=64KiB pinned", .kind = ONE_WAY, .bytes = 64 << 10, .pinned = true},
+    [STREAM_64K_PINNED] = {"stream write=64KiB pinned", .kind = ONE_WAY, .bytes = 64 << 10,
+                           .pinned = true},
     [BLOCKS] = {"blocks", .kind = TO_AND_FRO},
     [STREAM_1M] = {"stream write=1MiB", .kind = ONE_WAY, .bytes = 1 << 20},
-    [STREAM_1M_PINNED] = {"stream write=1MiB pinned", .kind = ONE_WAY, .bytes = 1 << 20, .pinned = true},
+    [STREAM_1M_PINNED] = {"stream write=1MiB pinned", .kind = ONE_WAY, .bytes = 1 << 20,
+                          .pinned = true},
     [EXCHANGE] = {"exchange", .kind = AT_ONCE},
     [LOCALIZE_1_BUSY] = {"localize keys=1 busy", .kind = ONE_BY_ONE, .is_busy = true},
     [LOCALIZE_BLOCK_BUSY] = {"localize keys=1000 busy", .kind = BY_BLOCKS, .is_busy = true},
@@ -22,7 +24,8 @@ const struct step steps[STEPS] = {
     [EXCHANGE_BUSY] = {"exchange busy", .kind = AT_ONCE, .is_busy = true},
 };
 
-/* 6 to 40 MB of values. An even number of blocks: each node has half of them when both take at once. */
+/* 6 to 40 MB of values. An even number of blocks: each node has half of them when both take at
+ * once. */
 uint64_t rows_of(bool is_quick, unsigned length)
 {
     static const uint64_t blocks[LENGTHS] = {100, 50, 10};

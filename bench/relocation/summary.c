@@ -16,20 +16,24 @@ struct spread over_repetitions(const struct bench *b, const double *values)
 
 struct spread to_pingpong(const struct bench *b, unsigned length, const double *values)
 {
-    const struct cell *any = &b->cells[length][PINGPONG], *pinned = &b->cells[length][PINGPONG_PINNED];
+    const struct cell *any = &b->cells[length][PINGPONG],
+                      *pinned = &b->cells[length][PINGPONG_PINNED];
     double floor[SPREAD_MAX];
     for (unsigned r = 0; r < b->repetitions; r++)
-        floor[r] = pinned->measured ? fmin(any->times.p50[r], pinned->times.p50[r]) : any->times.p50[r];
+        floor[r] = pinned->measured ? fmin(any->times.p50[r], pinned->times.p50[r])
+                                    : any->times.p50[r];
     return spread_of_ratios(values, floor, b->repetitions);
 }
 
 /* Bytes a second of the better stream of two: the largest writes are not always the fastest. */
-static double better_stream(const struct cell *cells, enum step_id a, enum step_id b, unsigned repetition)
+static double better_stream(const struct cell *cells, enum step_id a, enum step_id b,
+                            unsigned repetition)
 {
     return fmax(cells[a].per_s[repetition], cells[b].per_s[repetition]);
 }
 
-static struct spread share_of(const struct bench *b, unsigned length, enum step_id step, bool pinned_only)
+static struct spread share_of(const struct bench *b, unsigned length, enum step_id step,
+                              bool pinned_only)
 {
     const struct cell *cells = b->cells[length];
     double rates[SPREAD_MAX], floor[SPREAD_MAX];
@@ -79,7 +83,8 @@ static void add_rate(struct table *t, const struct bench *b, unsigned length, en
 {
     const struct cell *c = &b->cells[length][step];
     if (!c->measured || !b->cells[length][STREAM_64K].measured) return;
-    double rate = over_repetitions(b, c->per_s).median, share = share_of_stream(b, length, step).median;
+    double rate = over_repetitions(b, c->per_s).median,
+           share = share_of_stream(b, length, step).median;
     table_add(t, "%s of 1000 rows of %u floats", steps[step].name, (unsigned)lengths[length]);
     table_add(t, "above 1 M rows/s or %.0f %% of stream", share_target * 100);
     table_add(t, "%.2f M rows/s", rate / 1e6);
@@ -132,20 +137,24 @@ void summary_svg(const struct bench *b)
 {
     struct plot_group groups[2 * LENGTHS] = {0};
     bool complete = true;
-    for (unsigned i = 0; i < 2 * LENGTHS; i++) complete &= fill_group(b, &groups[i], i % LENGTHS, i >= LENGTHS);
+    for (unsigned i = 0; i < 2 * LENGTHS; i++)
+        complete &= fill_group(b, &groups[i], i % LENGTHS, i >= LENGTHS);
     if (!complete) {
-        fprintf(b->report, "%s was not drawn: the picture needs blocks of all lengths.\n", b->options.svg);
+        fprintf(b->report, "%s was not drawn: the picture needs blocks of all lengths.\n",
+                b->options.svg);
         return;
     }
     char subtitle[256];
-    snprintf(subtitle, sizeof subtitle, "two nodes on loopback, blocks of 1000 rows, median, %s; higher is better",
+    snprintf(subtitle, sizeof subtitle,
+             "two nodes on loopback, blocks of 1000 rows, median, %s; higher is better",
              machine_processor());
     plot_svg(&(struct plot){.title = "Relocation between two nodes",
                             .subtitle = subtitle,
                             .axis = "million rows a second",
                             .label_name = "floats",
                             .unit = "",
-                            .series = {"one block at a time", "eight blocks in flight", "both ways at once"},
+                            .series = {"one block at a time", "eight blocks in flight",
+                                       "both ways at once"},
                             .series_count = 3,
                             .groups = groups,
                             .group_count = 2 * LENGTHS},

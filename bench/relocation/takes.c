@@ -39,7 +39,8 @@ static void take_now(struct flight *f, const locus_key *keys, size_t n)
     record(f, began);
 }
 
-struct taken take_rows(struct node *n, const struct take *t, uint64_t clock_cost, struct latency *times)
+struct taken take_rows(struct node *n, const struct take *t, uint64_t clock_cost,
+                       struct latency *times)
 {
     struct flight f = {.node = n, .clock_cost = clock_cost, .times = times};
     const locus_key *keys = n->keys[t->length] + t->first;

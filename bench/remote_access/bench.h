@@ -1,13 +1,15 @@
 /*
- * bench.h - what the parts of the remote access benchmark share: the steps, the settings, and the results.
+ * bench.h - what the parts of the remote access benchmark share: the steps, the settings, and the
+ * results.
  *
- * Three processes: node 0, which is the benchmark itself and whose worker asks; node 1, which owns all rows that are
- * asked for and whose worker waits in a barrier; and the other end of the raw connections that serve as floors. A
- * setting is a row length and a number of keys a call. In each setting every step is timed in every repetition, floors
- * and locus in turn, so that a noisy moment meets both. One step in one setting is a cell.
+ * Three processes: node 0, which is the benchmark itself and whose worker asks; node 1, which owns
+ * all rows that are asked for and whose worker waits in a barrier; and the other end of the raw
+ * connections that serve as floors. A setting is a row length and a number of keys a call. In each
+ * setting every step is timed in every repetition, floors and locus in turn, so that a noisy moment
+ * meets both. One step in one setting is a cell.
  *
- * Callers   remote_access.c (main) and the parts: select.c, node.c, other_node.c, raw.c, cells.c, idle.c,
- *           verdict.c, report.c, summary.c
+ * Callers   remote_access.c (main) and the parts: select.c, node.c, other_node.c, raw.c, cells.c,
+ *           idle.c, verdict.c, report.c, summary.c
  * Memory    one struct bench, static; rows and buffers live as long as the cluster
  */
 #ifndef BENCH_REMOTE_ACCESS_H
@@ -95,7 +97,8 @@ struct bench {
     FILE *report, *json;
     unsigned repetitions;
     uint64_t clock_cost;
-    uint64_t warm_ns, timed_ns, single_ns; /* single: how long one-key calls are timed, for their percentiles */
+    /* single: how long one-key calls are timed, for their percentiles */
+    uint64_t warm_ns, timed_ns, single_ns;
 
     struct node_process *other, *raw; /* node 1; the other end of raw connections */
     locus *node;
@@ -104,7 +107,8 @@ struct bench {
     locus_key *keys[LENGTHS]; /* random keys of node 1's rows */
     size_t sequence;          /* so many of each length */
     size_t sequence_at;       /* where the next call begins in it */
-    float *values;            /* FLIGHT_MAX calls of the largest kind; the raw connections' buffer, too */
+    /* FLIGHT_MAX calls of the largest kind; the raw connections' buffer, too */
+    float *values;
     size_t values_per_call;
 
     struct cell cells[LENGTHS][BATCHES][STEPS];
@@ -120,7 +124,8 @@ bool step_selected(const struct bench *b, unsigned length, unsigned batch, enum 
 bool setting_selected(const struct bench *b, unsigned length, unsigned batch);
 bool idle_selected(const struct bench *b);
 bool anything_selected(const struct bench *b);
-/* Bytes that a ping-pong sends there and back for one call: as many as frames with these keys would have. */
+/* Bytes that a ping-pong sends there and back for one call: as many as frames with these keys would
+ * have. */
 uint64_t request_bytes(unsigned batch);
 uint64_t answer_bytes(unsigned length, unsigned batch);
 size_t values_bytes_max(void);
@@ -130,11 +135,12 @@ size_t values_bytes_max(void);
 /* node.c: opens node 0, beside node 1 in another process; ends the program when a call fails. */
 void node_open(struct bench *b);
 void node_close(struct bench *b);
-void node_config(struct locus_config *c, struct locus_table tables[LENGTHS], const struct bench *b, int rank,
-                 const char *rendezvous);
+void node_config(struct locus_config *c, struct locus_table tables[LENGTHS], const struct bench *b,
+                 int rank, const char *rendezvous);
 
 /* raw.c: a floor */
-void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step, unsigned repetition);
+void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
+                 unsigned repetition);
 
 /* cells.c */
 void usage_note(struct cell *c, const struct usage *before, const struct usage *after);
@@ -152,8 +158,10 @@ void report_idle(const struct bench *b);
 /* ---- What the repetitions say together (verdict.c) ---- */
 
 struct spread over_repetitions(const struct bench *b, const double *values);
-/* Of each repetition the better one: of both spinning ping-pongs (ns, median), of all streams (bytes a second). */
-void best_pingpong(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX]);
+/* Of each repetition the better one: of both spinning ping-pongs (ns, median), of all streams
+ * (bytes a second). */
+void best_pingpong(const struct bench *b, unsigned length, unsigned batch,
+                   double floor[SPREAD_MAX]);
 void best_stream(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX]);
 struct spread ratio_to(const struct bench *b, const double *values, const double *floor);
 

@@ -18,8 +18,8 @@ void usage_note(struct cell *c, const struct usage *before, const struct usage *
 
 /* ---- Calls ---- */
 
-/* The calls of one step. With one in flight they are synchronous ones; with several, asynchronous, and the oldest is
- * waited for before another is made. */
+/* The calls of one step. With one in flight they are synchronous ones; with several, asynchronous,
+ * and the oldest is waited for before another is made. */
 struct caller {
     struct bench *bench;
     const struct step *step;
@@ -91,7 +91,8 @@ static void call_ahead(struct caller *c, unsigned place)
 {
     finish(c, place);
     c->began[place] = clock_ns();
-    note(c, call_async(c, next_keys(c), c->bench->values + place * c->bench->values_per_call, &c->tickets[place]));
+    note(c, call_async(c, next_keys(c), c->bench->values + place * c->bench->values_per_call,
+                       &c->tickets[place]));
 }
 
 /* For so long, at least a few calls however slow they are. Returns how many. */
@@ -110,7 +111,8 @@ static uint64_t calls_for(struct caller *c, uint64_t ns)
     return calls;
 }
 
-static void calls_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step, unsigned repetition)
+static void calls_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
+                          unsigned repetition)
 {
     static struct latency times;
     struct cell *cell = &b->cells[length][batch][step];
@@ -137,7 +139,8 @@ static void values_reset(struct bench *b)
     for (size_t i = 0; i < FLIGHT_MAX * b->values_per_call; i++) b->values[i] = 1;
 }
 
-static void step_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step, unsigned repetition)
+static void step_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
+                         unsigned repetition)
 {
     if (!step_selected(b, length, batch, step)) return;
     if (steps[step].flight == 0) {

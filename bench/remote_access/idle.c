@@ -1,4 +1,5 @@
-/* What a cluster costs that has nothing to do: node 0's worker sleeps, node 1's waits in a barrier. */
+/* What a cluster costs that has nothing to do: node 0's worker sleeps, node 1's waits in a
+ * barrier. */
 #include "bench.h"
 
 #include <errno.h>

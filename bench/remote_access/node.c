@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-void node_config(struct locus_config *c, struct locus_table tables[LENGTHS], const struct bench *b, int rank,
-                 const char *rendezvous)
+void node_config(struct locus_config *c, struct locus_table tables[LENGTHS], const struct bench *b,
+                 int rank, const char *rendezvous)
 {
     for (unsigned i = 0; i < LENGTHS; i++) {
         tables[i] = (struct locus_table){.rows = rows_of(b, i), .length = lengths[i]};
@@ -39,8 +39,8 @@ static void check_rows(struct bench *b, unsigned length)
         const float *row = b->values + (size_t)i * floats;
         locus_key key = b->keys[length][i];
         if (row[0] == row_value(key) && row[floats - 1] == row_value(key)) continue;
-        give_up("key %" PRIu64 " is %g ... %g, not %g as node 1 set it", key, (double)row[0], (double)row[floats - 1],
-                (double)row_value(key));
+        give_up("key %" PRIu64 " is %g ... %g, not %g as node 1 set it", key, (double)row[0],
+                (double)row[floats - 1], (double)row_value(key));
     }
 }
 

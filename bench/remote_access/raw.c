@@ -3,16 +3,19 @@
 
 #include "../common/raw.h"
 
-static void pingpong(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)
+static void pingpong(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
+                     unsigned repetition)
 {
     static struct latency times;
     c->calls += raw_round_trips(fd, t, b->values, b->warm_ns, FLIGHT_MAX, b->clock_cost, &times);
     latency_clear(&times);
-    c->calls += raw_round_trips(fd, t, b->values, b->timed_ns / 2, FLIGHT_MAX, b->clock_cost, &times);
+    c->calls +=
+        raw_round_trips(fd, t, b->values, b->timed_ns / 2, FLIGHT_MAX, b->clock_cost, &times);
     times_note(&c->times, &times, repetition);
 }
 
-static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t, unsigned repetition)
+static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
+                   unsigned repetition)
 {
     raw_receive_for(fd, t, b->values, b->warm_ns);
     c->bytes_per_s[repetition] = raw_receive_for(fd, t, b->values, b->timed_ns / 2);
@@ -30,7 +33,8 @@ static struct raw_task task_of(const struct step *s, unsigned length, unsigned b
     };
 }
 
-void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step, unsigned repetition)
+void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
+                 unsigned repetition)
 {
     const struct step *s = &steps[step];
     struct cell *c = &b->cells[length][batch][step];

@@ -11,20 +11,33 @@
 static void report_method(const struct bench *b)
 {
     FILE *out = b->report;
+    fprintf(
+        out,
+        "nodes    two processes of one worker each, static partitioning, on this machine's loopback; node 0's\n"
+        "         worker asks for uniform keys of node 1, whose worker waits in a barrier\n");
+    fprintf(
+        out,
+        "floors   TCP between two processes, no delay, %s. ping-pong: 40 + 40 bytes a key there and\n",
+        raw_congestion_control());
+    fprintf(
+        out,
+        "         40 + (40 + row) bytes a key back; both ends poll (spinning) or sleep (blocking), where the\n"
+        "         system puts them or pinned to two processors. stream: writes of 64 KiB or 1 MiB, one way\n");
+    fprintf(
+        out,
+        "method   median of %u repetitions; floors and locus take turns. x: times the better spinning\n",
+        b->repetitions);
+    fprintf(
+        out,
+        "         ping-pong of the same repetition; of stream: row bytes as a share of its best stream\n");
     fprintf(out,
-            "nodes    two processes of one worker each, static partitioning, on this machine's loopback; node 0's\n"
-            "         worker asks for uniform keys of node 1, whose worker waits in a barrier\n");
-    fprintf(out, "floors   TCP between two processes, no delay, %s. ping-pong: 40 + 40 bytes a key there and\n",
-            raw_congestion_control());
-    fprintf(out, "         40 + (40 + row) bytes a key back; both ends poll (spinning) or sleep (blocking), where the\n"
-                 "         system puts them or pinned to two processors. stream: writes of 64 KiB or 1 MiB, one way\n");
-    fprintf(out, "method   median of %u repetitions; floors and locus take turns. x: times the better spinning\n",
-            b->repetitions);
-    fprintf(out, "         ping-pong of the same repetition; of stream: row bytes as a share of its best stream\n");
-    fprintf(out, "         A call takes from when it is made until it is done, less %" PRIu64 " ns for the clock\n",
+            "         A call takes from when it is made until it is done, less %" PRIu64
+            " ns for the clock\n",
             b->clock_cost);
-    fprintf(out, "costs    of a call, in both processes: processor time of all threads; how often one of them went to\n"
-                 "         sleep; how often one left its processor, to sleep or for another; node 0's frames\n");
+    fprintf(
+        out,
+        "costs    of a call, in both processes: processor time of all threads; how often one of them went to\n"
+        "         sleep; how often one left its processor, to sleep or for another; node 0's frames\n");
 }
 
 void report_start(const struct bench *b)
@@ -32,7 +45,8 @@ void report_start(const struct bench *b)
     FILE *out = b->report;
     report_title(out, "remote access: what a worker pays for rows that another node holds");
     if (!b->options.demo) report_method(b);
-    if (b->options.quick) fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
+    if (b->options.quick)
+        fprintf(out, "quick    so short that these figures say that it runs, not how fast\n");
     fputc('\n', out);
     fflush(out);
 }
@@ -44,14 +58,16 @@ static double per_call(const struct cell *c, uint64_t total)
     return c->calls > 0 ? (double)total / (double)c->calls : 0;
 }
 
-static struct spread cell_ratio(const struct bench *b, unsigned length, unsigned batch, const struct cell *c)
+static struct spread cell_ratio(const struct bench *b, unsigned length, unsigned batch,
+                                const struct cell *c)
 {
     double floor[SPREAD_MAX];
     best_pingpong(b, length, batch, floor);
     return ratio_to(b, c->times.p50, floor);
 }
 
-static struct spread cell_share(const struct bench *b, unsigned length, unsigned batch, const struct cell *c)
+static struct spread cell_share(const struct bench *b, unsigned length, unsigned batch,
+                                const struct cell *c)
 {
     double floor[SPREAD_MAX];
     best_stream(b, length, batch, floor);
@@ -64,15 +80,18 @@ static bool has_p999(const struct bench *b, const struct cell *c)
     return c->calls >= UINT64_C(1000) * b->repetitions;
 }
 
-static void add_percentiles(struct table *t, const struct bench *b, const struct cell *c, bool has_times)
+static void add_percentiles(struct table *t, const struct bench *b, const struct cell *c,
+                            bool has_times)
 {
     table_add_if(t, has_times, "%.1f", (double)c->times.shortest / 1e3);
     table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p50).median / 1e3);
     table_add_if(t, has_times, "%.1f", over_repetitions(b, c->times.p99).median / 1e3);
-    table_add_if(t, has_times && has_p999(b, c), "%.1f", over_repetitions(b, c->times.p999).median / 1e3);
+    table_add_if(t, has_times && has_p999(b, c), "%.1f",
+                 over_repetitions(b, c->times.p999).median / 1e3);
 }
 
-static void add_times(struct table *t, const struct bench *b, unsigned length, unsigned batch, enum step_id step)
+static void add_times(struct table *t, const struct bench *b, unsigned length, unsigned batch,
+                      enum step_id step)
 {
     const struct cell *c = &b->cells[length][batch][step];
     const struct step *s = &steps[step];
@@ -82,13 +101,16 @@ static void add_times(struct table *t, const struct bench *b, unsigned length, u
     bool share_known = b->cells[length][batch][STREAM_64K].measured;
     table_add(t, "%s", s->name);
     add_percentiles(t, b, c, !is_stream);
-    table_add_if(t, floor_known && s->flight <= 1 && !is_stream, "%.2fx", cell_ratio(b, length, batch, c).median);
+    table_add_if(t, floor_known && s->flight <= 1 && !is_stream, "%.2fx",
+                 cell_ratio(b, length, batch, c).median);
     table_add_if(t, is_call, "%.1f", rate / (double)row_bytes(length) / 1e3);
     table_add_if(t, is_call || is_stream, "%.3f", rate / 1e9);
-    table_add_if(t, share_known && is_call, "%.0f %%", cell_share(b, length, batch, c).median * 100);
+    table_add_if(t, share_known && is_call, "%.0f %%",
+                 cell_share(b, length, batch, c).median * 100);
 }
 
-static void add_costs(struct table *t, const struct bench *b, unsigned length, unsigned batch, enum step_id step)
+static void add_costs(struct table *t, const struct bench *b, unsigned length, unsigned batch,
+                      enum step_id step)
 {
     const struct cell *c = &b->cells[length][batch][step];
     const struct node_figures *here = &c->used.here, *there = &c->used.there;
@@ -105,13 +127,15 @@ static void add_costs(struct table *t, const struct bench *b, unsigned length, u
     table_add_if(t, is_call, "%.2f", per_call(c, here->stats.messages_received));
 }
 
-static void json_usage(FILE *f, const struct cell *c, const char *node, const struct node_figures *used)
+static void json_usage(FILE *f, const struct cell *c, const char *node,
+                       const struct node_figures *used)
 {
     const struct {
         const char *what;
         uint64_t value;
-    } parts[] = {
-        {"cpu_ns", used->cpu_ns}, {"sleeps", used->switches_voluntary}, {"switches", node_figures_switches(used)}};
+    } parts[] = {{"cpu_ns", used->cpu_ns},
+                 {"sleeps", used->switches_voluntary},
+                 {"switches", node_figures_switches(used)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s_%s_per_call", node, parts[i].what);
@@ -153,9 +177,11 @@ static void json_cell(const struct bench *b, unsigned length, unsigned batch, en
     json_count(b->json, "repetitions", b->repetitions);
     if (s->kind != STREAM) json_times(b, c);
     if (s->kind != PINGPONG) json_spread(b->json, "bytes_per_second", rate);
-    if (s->flight > 0) json_number(b->json, "keys_per_second", rate.median / (double)row_bytes(length));
+    if (s->flight > 0)
+        json_number(b->json, "keys_per_second", rate.median / (double)row_bytes(length));
     if (s->flight == 1) json_spread(b->json, "ratio_to_pingpong", cell_ratio(b, length, batch, c));
-    if (s->flight > 0 && batch + 1 == BATCHES) json_spread(b->json, "share_of_stream", cell_share(b, length, batch, c));
+    if (s->flight > 0 && batch + 1 == BATCHES)
+        json_spread(b->json, "share_of_stream", cell_share(b, length, batch, c));
     json_usage(b->json, c, "node0", &c->used.here);
     json_usage(b->json, c, "node1", &c->used.there);
     if (s->flight > 0) json_traffic(b->json, c);
@@ -170,10 +196,11 @@ static const enum step_id rows[][4] = {
     {STREAM_64K, STREAM_1M, STREAM_64K_PINNED, STREAM_1M_PINNED},
 };
 
-typedef void add_row(struct table *t, const struct bench *b, unsigned length, unsigned batch, enum step_id step);
+typedef void add_row(struct table *t, const struct bench *b, unsigned length, unsigned batch,
+                     enum step_id step);
 
-static void add_group(struct table *t, add_row *add, const struct bench *b, unsigned length, unsigned batch,
-                      const enum step_id *group)
+static void add_group(struct table *t, add_row *add, const struct bench *b, unsigned length,
+                      unsigned batch, const enum step_id *group)
 {
     bool is_first = true;
     for (unsigned i = 0; i < 4; i++) {
@@ -184,8 +211,8 @@ static void add_group(struct table *t, add_row *add, const struct bench *b, unsi
     }
 }
 
-static void print_table(struct table *t, add_row *add, const char *const *header, const struct bench *b,
-                        unsigned length, unsigned batch)
+static void print_table(struct table *t, add_row *add, const char *const *header,
+                        const struct bench *b, unsigned length, unsigned batch)
 {
     /* Streams have no costs a call: they come last, so that they leave no gap. */
     unsigned groups = add == add_costs ? 3 : 4;

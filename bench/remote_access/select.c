@@ -11,13 +11,16 @@ const struct step steps[STEPS] = {
     [PULL_1] = {"pull flight=1", .kind = PULL, .flight = 1},
     [PUSH_1] = {"push flight=1", .kind = PUSH, .flight = 1},
     [SET_1] = {"set flight=1", .kind = SET, .flight = 1},
-    [PINGPONG_SPIN_PINNED] = {"pingpong spinning pinned", .kind = PINGPONG, .spins = true, .pinned = true},
+    [PINGPONG_SPIN_PINNED] = {"pingpong spinning pinned", .kind = PINGPONG, .spins = true,
+                              .pinned = true},
     [PULL_8] = {"pull flight=8", .kind = PULL, .flight = FLIGHT_MAX},
     [STREAM_64K] = {"stream write=64KiB", .kind = STREAM, .bytes = 64 << 10},
-    [STREAM_64K_PINNED] = {"stream write=64KiB pinned", .kind = STREAM, .bytes = 64 << 10, .pinned = true},
+    [STREAM_64K_PINNED] = {"stream write=64KiB pinned", .kind = STREAM, .bytes = 64 << 10,
+                           .pinned = true},
     [PUSH_8] = {"push flight=8", .kind = PUSH, .flight = FLIGHT_MAX},
     [STREAM_1M] = {"stream write=1MiB", .kind = STREAM, .bytes = 1 << 20},
-    [STREAM_1M_PINNED] = {"stream write=1MiB pinned", .kind = STREAM, .bytes = 1 << 20, .pinned = true},
+    [STREAM_1M_PINNED] = {"stream write=1MiB pinned", .kind = STREAM, .bytes = 1 << 20,
+                          .pinned = true},
     [SET_8] = {"set flight=8", .kind = SET, .flight = FLIGHT_MAX},
     [PINGPONG_BLOCK] = {"pingpong blocking", .kind = PINGPONG},
     [PINGPONG_BLOCK_PINNED] = {"pingpong blocking pinned", .kind = PINGPONG, .pinned = true},
@@ -55,13 +58,16 @@ size_t values_bytes_max(void)
 
 void step_name(char *name, size_t room, unsigned length, unsigned batch, enum step_id step)
 {
-    snprintf(name, room, "%s length=%" PRIu32 " keys=%u", steps[step].name, lengths[length], batches[batch]);
+    snprintf(name, room, "%s length=%" PRIu32 " keys=%u", steps[step].name, lengths[length],
+             batches[batch]);
 }
 
 static bool step_chosen(const struct bench *b, unsigned length, unsigned batch, enum step_id step)
 {
     char name[96];
-    if (b->options.demo && (lengths[length] != 128 || batches[batch] == 64 || steps[step].kind == SET)) return false;
+    if (b->options.demo &&
+        (lengths[length] != 128 || batches[batch] == 64 || steps[step].kind == SET))
+        return false;
     step_name(name, sizeof name, length, batch, step);
     return options_select(&b->options, name);
 }
@@ -74,7 +80,8 @@ static bool some_call_chosen(const struct bench *b, unsigned length, unsigned ba
     return false;
 }
 
-/* Floors are measured, too, when a call that is compared with them is chosen; streams say nothing about few keys. */
+/* Floors are measured, too, when a call that is compared with them is chosen; streams say nothing
+ * about few keys. */
 bool step_selected(const struct bench *b, unsigned length, unsigned batch, enum step_id step)
 {
     if (b->calls_only && steps[step].flight == 0) return false;
@@ -100,7 +107,8 @@ bool anything_selected(const struct bench *b)
 {
     bool any = idle_selected(b);
     for (unsigned length = 0; length < LENGTHS; length++) {
-        for (unsigned batch = 0; batch < BATCHES; batch++) any |= setting_selected(b, length, batch);
+        for (unsigned batch = 0; batch < BATCHES; batch++)
+            any |= setting_selected(b, length, batch);
     }
     return any;
 }

@@ -26,13 +26,15 @@ static void add_latency(struct table *t, const struct bench *b)
     double floor[SPREAD_MAX];
     if (!c->measured) return;
     best_pingpong(b, TARGET_LENGTH, 0, floor);
-    double p50 = ratio_to(b, c->times.p50, floor).median, p99 = ratio_to(b, c->times.p99, floor).min;
+    double p50 = ratio_to(b, c->times.p50, floor).median,
+           p99 = ratio_to(b, c->times.p99, floor).min;
     double floor_us = over_repetitions(b, floor).median / 1e3;
     table_add(t, "pull of 1 row of 128 floats, p50");
     table_add(t, "at most %.0fx spinning ping-pong", p50_target);
     table_add(t, "%.2fx", p50);
     table_add(t, "%s", report_verdict(&b->options, at_most(p50, p50_target)));
-    table_add(t, "%.1f us; ping-pong %.1f us", over_repetitions(b, c->times.p50).median / 1e3, floor_us);
+    table_add(t, "%.1f us; ping-pong %.1f us", over_repetitions(b, c->times.p50).median / 1e3,
+              floor_us);
     table_add(t, "the same, p99, best of %u run%s", b->repetitions, b->repetitions == 1 ? "" : "s");
     table_add(t, "at most %.0fx that median", p99_target);
     table_add(t, "%.2fx", p99);
@@ -41,12 +43,14 @@ static void add_latency(struct table *t, const struct bench *b)
               over_repetitions(b, c->times.p99).median / 1e3);
 }
 
-static void add_share(struct table *t, const struct bench *b, enum step_id step, enum step_id stream)
+static void add_share(struct table *t, const struct bench *b, enum step_id step,
+                      enum step_id stream)
 {
     const struct cell *cells = b->cells[TARGET_LENGTH][BATCHES - 1];
     double share = ratio_to(b, cells[step].bytes_per_s, cells[stream].bytes_per_s).median;
     double rate = over_repetitions(b, cells[step].bytes_per_s).median;
-    table_add(t, "%s of 1024 rows of 128 floats, 8 in flight", steps[step].kind == PULL ? "pull" : "push");
+    table_add(t, "%s of 1024 rows of 128 floats, 8 in flight",
+              steps[step].kind == PULL ? "pull" : "push");
     table_add(t, "at least %.0f %% of %s", share_target * 100, steps[stream].name);
     table_add(t, "%.0f %%", share * 100);
     table_add(t, "%s", report_verdict(&b->options, round(share * 100) >= share_target * 100));
@@ -57,7 +61,8 @@ static void add_share(struct table *t, const struct bench *b, enum step_id step,
 
 static void add_throughput(struct table *t, const struct bench *b, enum step_id step)
 {
-    static const enum step_id streams[] = {STREAM_64K, STREAM_1M, STREAM_64K_PINNED, STREAM_1M_PINNED};
+    static const enum step_id streams[] = {STREAM_64K, STREAM_1M, STREAM_64K_PINNED,
+                                           STREAM_1M_PINNED};
     const struct cell *cells = b->cells[TARGET_LENGTH][BATCHES - 1];
     if (cells[step].measured) table_gap(t);
     for (unsigned i = 0; i < 4; i++) {
@@ -65,9 +70,11 @@ static void add_throughput(struct table *t, const struct bench *b, enum step_id 
     }
 }
 
-static void add_idle_node(struct table *t, const struct bench *b, int node, const struct node_figures *used)
+static void add_idle_node(struct table *t, const struct bench *b, int node,
+                          const struct node_figures *used)
 {
-    double seconds = (double)used->time_ns / 1e9, cores = (double)used->cpu_ns / (double)used->time_ns;
+    double seconds = (double)used->time_ns / 1e9,
+           cores = (double)used->cpu_ns / (double)used->time_ns;
     table_add(t, "nothing to do, node %d", node);
     table_add(t, "below %.1f %% of a core", idle_target * 100);
     table_add(t, "%.2f %%", cores * 100);
@@ -80,12 +87,14 @@ static void add_idle_messages(struct table *t, const struct bench *b)
 {
     const struct locus_stats *s = &b->idle.used.here.stats;
     double seconds = (double)b->idle.used.here.time_ns / 1e9;
-    uint64_t messages = s->messages_sent + s->messages_received, bytes = s->bytes_sent + s->bytes_received;
+    uint64_t messages = s->messages_sent + s->messages_received,
+             bytes = s->bytes_sent + s->bytes_received;
     table_add(t, "nothing to do, messages");
     table_add(t, "heartbeats only");
     table_add(t, "%.1f a second", (double)messages / seconds);
     table_add(t, "%s", report_verdict(&b->options, bytes == messages * HEARTBEAT_BYTES));
-    table_add(t, "both ways together; %.1f bytes each", messages > 0 ? (double)bytes / (double)messages : 0);
+    table_add(t, "both ways together; %.1f bytes each",
+              messages > 0 ? (double)bytes / (double)messages : 0);
 }
 
 void summary_targets(const struct bench *b)
@@ -111,7 +120,8 @@ void summary_targets(const struct bench *b)
 static bool fill_group(const struct bench *b, struct plot_group *g, unsigned length, unsigned batch)
 {
     static char labels[LENGTHS][16];
-    static const char *const sections[BATCHES] = {"1 key a call", "64 keys a call", "1024 keys a call"};
+    static const char *const sections[BATCHES] = {"1 key a call", "64 keys a call",
+                                                  "1024 keys a call"};
     static const enum step_id series[] = {PULL_1, PUSH_1, PINGPONG_BLOCK};
     const struct cell *cells = b->cells[length][batch];
     double floor[SPREAD_MAX];
@@ -131,9 +141,11 @@ void summary_svg(const struct bench *b)
 {
     struct plot_group groups[LENGTHS * BATCHES] = {0};
     bool complete = true;
-    for (unsigned i = 0; i < LENGTHS * BATCHES; i++) complete &= fill_group(b, &groups[i], i % LENGTHS, i / LENGTHS);
+    for (unsigned i = 0; i < LENGTHS * BATCHES; i++)
+        complete &= fill_group(b, &groups[i], i % LENGTHS, i / LENGTHS);
     if (!complete) {
-        fprintf(b->report, "%s was not drawn: the picture needs pull, push and the floors for all lengths.\n",
+        fprintf(b->report,
+                "%s was not drawn: the picture needs pull, push and the floors for all lengths.\n",
                 b->options.svg);
         return;
     }

@@ -20,10 +20,12 @@ void best_pingpong(const struct bench *b, unsigned length, unsigned batch, doubl
 
 void best_stream(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX])
 {
-    static const enum step_id streams[] = {STREAM_64K, STREAM_1M, STREAM_64K_PINNED, STREAM_1M_PINNED};
+    static const enum step_id streams[] = {STREAM_64K, STREAM_1M, STREAM_64K_PINNED,
+                                           STREAM_1M_PINNED};
     for (unsigned r = 0; r < b->repetitions; r++) {
         floor[r] = 0;
-        for (unsigned i = 0; i < 4; i++) floor[r] = fmax(floor[r], b->cells[length][batch][streams[i]].bytes_per_s[r]);
+        for (unsigned i = 0; i < 4; i++)
+            floor[r] = fmax(floor[r], b->cells[length][batch][streams[i]].bytes_per_s[r]);
     }
 }
 

@@ -1,8 +1,10 @@
 /*
- * bench.h - what the parts of the scale benchmark share: the cells, what is measured, and the results.
+ * bench.h - what the parts of the scale benchmark share: the cells, what is measured, and the
+ * results.
  *
- * Each cell is a process of its own: hundreds of nodes of the real library in one thread, on the platform of platform.h.
- * Virtual time does not depend on the machine, so a cell gives the same figures each time, but for `engine` and memory.
+ * Each cell is a process of its own: hundreds of nodes of the real library in one thread, on the
+ * platform of platform.h. Virtual time does not depend on the machine, so a cell gives the same
+ * figures each time, but for `engine` and memory.
  *
  * Callers   scale.c (main) and the parts: select.c, node.c, lag.c, run.c, report.c, summary.c
  * Memory    one struct bench, static
@@ -43,7 +45,7 @@ struct load {
     unsigned rows, length, keys, period_us, offset, clocks, max_rounds;
 };
 
-/* ---- What is measured: of the timed part, the mean of the nodes; NAN when a cell has no such thing ---- */
+/* ---- What is measured: of the timed part, the mean of the nodes; NAN: a cell has none - */
 
 enum metric {
     SECONDS,

@@ -16,7 +16,8 @@ void events_put(struct events *e, uint64_t at_ns, enum event_kind kind, void *wh
     }
     struct event new = {at_ns, e->order++, what, kind};
     size_t i = e->count++;
-    for (; i > 0 && is_before(&new, &e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
+    for (; i > 0 && is_before(&new, &e->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        e->heap[i] = e->heap[(i - 1) / 2];
     e->heap[i] = new;
 }
 

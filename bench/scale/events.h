@@ -1,5 +1,6 @@
 /*
- * events.h - what will happen, by virtual time; of two at the same moment the one that was put first.
+ * events.h - what will happen, by virtual time; of two at the same moment the one that was put
+ * first.
  *
  * Callers   one thread
  * Memory    32 bytes an event that waits

@@ -1,5 +1,5 @@
-/* How old what is read is. Every push adds 1 to a row's first value, so a row says how many pushes it shows; when the
- * others were made is kept here, for all nodes. */
+/* How old what is read is. Every push adds 1 to a row's first value, so a row says how many pushes
+ * it shows; when the others were made is kept here, for all nodes. */
 #include "bench.h"
 
 #include <stdlib.h>

@@ -8,7 +8,8 @@ static const struct {
     size_t offset;
     struct model_constant constant;
 } constants[] = {
-#define X(name, value, unit, what, source) {offsetof(struct model, name), {#name, unit, what, source, value}},
+#define X(name, value, unit, what, source) \
+    {offsetof(struct model, name), {#name, unit, what, source, value}},
     MODEL(X)
 #undef X
 };
@@ -42,7 +43,9 @@ static bool change_one(struct model *m, const char *text, size_t length)
     for (unsigned i = 0; i < model_count(); i++) {
         size_t name = strlen(constants[i].constant.name);
         char *end;
-        if (length <= name + 1 || strncmp(text, constants[i].constant.name, name) != 0 || text[name] != '=') continue;
+        if (length <= name + 1 || strncmp(text, constants[i].constant.name, name) != 0 ||
+            text[name] != '=')
+            continue;
         double value = strtod(text + name + 1, &end);
         if (end != text + length || !(value >= 0)) return false;
         *place_of(m, i) = value;

@@ -1,4 +1,5 @@
-/* A node of a cell: training without the training. A batch of keys a clock, intent signaled ahead. */
+/* A node of a cell: training without the training. A batch of keys a clock, intent signaled
+ * ahead. */
 #include "bench.h"
 
 #include "../common/keys.h"
@@ -10,7 +11,8 @@ enum { CHUNK = 64 };
 void node_open(struct node *n)
 {
     const struct load *load = &n->bench->load;
-    const struct locus_table table = {.rows = (uint64_t)load->rows * n->cell->nodes, .length = load->length};
+    const struct locus_table table = {.rows = (uint64_t)load->rows * n->cell->nodes,
+                                      .length = load->length};
     struct locus_config c;
     locus_config_init(&c);
     c.tables = &table;
@@ -30,7 +32,8 @@ static void write_own_rows(struct node *n)
     float *rows = must_alloc((size_t)CHUNK * n->bench->load.length * sizeof *rows);
     locus_key keys[CHUNK];
     size_t count;
-    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, CHUNK)) > 0; from = keys[count - 1] + 1)
+    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, CHUNK)) > 0;
+         from = keys[count - 1] + 1)
         must(locus_set(n->worker, keys, count, rows), "locus_set");
     free(rows);
 }
@@ -42,7 +45,8 @@ static locus_key *draw(const struct node *n)
     size_t count = (size_t)load->clocks * load->keys;
     locus_key *keys = must_alloc(count * sizeof *keys), slice = (locus_key)load->rows * n->rank;
     bool own = n->cell->workload == OWN;
-    keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus), 7 + (uint64_t)n->rank);
+    keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus),
+              7 + (uint64_t)n->rank);
     for (size_t i = 0; own && i < count; i++) keys[i] += slice;
     return keys;
 }
@@ -51,7 +55,8 @@ static void signal_batch(struct node *n, const locus_key *keys, unsigned clock)
 {
     size_t count = n->bench->load.keys;
     platform_signaled(n->rank, count);
-    must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1, LOCUS_READ_WRITE), "locus_intent");
+    must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1, LOCUS_READ_WRITE),
+         "locus_intent");
 }
 
 static void access_batch(struct node *n, const locus_key *keys, float *values, const float *updates)
@@ -60,7 +65,8 @@ static void access_batch(struct node *n, const locus_key *keys, float *values, c
     const struct model *m = &n->bench->model;
     bool is_shared = n->cell->workload == SKEWED;
     must(locus_pull(n->worker, keys, load->keys, values), "locus_pull");
-    for (size_t i = 0; is_shared && i < load->keys; i++) lag_pulled(keys[i], values[i * load->length]);
+    for (size_t i = 0; is_shared && i < load->keys; i++)
+        lag_pulled(keys[i], values[i * load->length]);
     must(locus_push(n->worker, keys, load->keys, updates), "locus_push");
     for (size_t i = 0; is_shared && i < load->keys; i++) lag_pushed(keys[i]);
     platform_work((m->pull + m->push) * load->keys);
@@ -89,7 +95,8 @@ static void timed_end(struct node *n)
     n->figures = platform_figures(n->rank);
 }
 
-/* Nodes begin their clocks at different moments of the period, as threads do that nobody starts together. */
+/* Nodes begin their clocks at different moments of the period, as threads do that nobody starts
+ * together. */
 static uint64_t first_ns(const struct node *n)
 {
     uint64_t period = n->bench->load.period_us * UINT64_C(1000);
@@ -126,12 +133,14 @@ void node_run(void *node)
     struct node *n = node;
     const struct load *load = &n->bench->load;
     size_t floats = (size_t)load->keys * load->length;
-    float *values = must_alloc(floats * sizeof *values), *updates = must_alloc(floats * sizeof *updates);
+    float *values = must_alloc(floats * sizeof *values),
+          *updates = must_alloc(floats * sizeof *updates);
     locus_key *keys = draw(n);
     for (unsigned i = 0; i < load->keys; i++) updates[(size_t)i * load->length] = 1;
     write_own_rows(n);
     must(locus_quiesce(n->worker), "locus_quiesce");
-    for (unsigned clock = 0; clock < load->offset && clock < load->clocks; clock++) signal_batch(n, keys, clock);
+    for (unsigned clock = 0; clock < load->offset && clock < load->clocks; clock++)
+        signal_batch(n, keys, clock);
     must(locus_barrier(n->worker), "locus_barrier");
     run_clocks(n, keys, values, updates);
     quiesce(n);

@@ -39,7 +39,8 @@ struct reactor {
     uint64_t *spoke_ns;   /* [nodes] when a frame last left */
     struct outbox outbox; /* of the peers with an open frame */
     double now;           /* within a turn */
-    double owed;          /* of the frame that is served next: passes when the shard has looked at the clock */
+    /* of the frame that is served next: passes when the shard has looked at the clock */
+    double owed;
     uint64_t busy_until;
     uint64_t turn_ns; /* of the next turn, NEVER: none is due */
     uint64_t due_ns;  /* when the shard wants one */
@@ -90,7 +91,8 @@ struct platform_figures platform_figures(unsigned node)
 unsigned platform_peers(unsigned node, uint64_t since_ns)
 {
     unsigned peers = 0;
-    for (unsigned n = 0; n < sim.nodes; n++) peers += sim.node[node]->reactor->spoke_ns[n] >= since_ns;
+    for (unsigned n = 0; n < sim.nodes; n++)
+        peers += sim.node[node]->reactor->spoke_ns[n] >= since_ns;
     return peers;
 }
 
@@ -212,7 +214,8 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
     if (!f->body) abort();
     f->from = r->node;
     f->to = peer;
-    f->header = (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = r->shard.store->home.view};
+    f->header = (struct wire_frame){
+        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = r->shard.store->home.view};
     r->open[peer] = f;
     return f;
 }
@@ -225,7 +228,8 @@ static void make_room(struct frame *f, uint32_t bytes)
     if (!f->body) abort();
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+                                     uint64_t until_ns)
 {
     struct reactor *r = context;
     struct frame *f = r->open[peer] ? r->open[peer] : new_frame(r, peer);
@@ -268,14 +272,16 @@ static void serve_frame(struct reactor *r, struct frame *f)
 {
     const struct model *m = &sim.model;
     size_t bytes = sizeof f->header + f->header.body_bytes;
-    double rows = (double)f->header.body_bytes - (double)f->header.count * sizeof(struct wire_entry);
+    double rows = (double)f->header.body_bytes -
+                  (double)f->header.count * sizeof(struct wire_entry);
     charge(r, m->frame_in + m->byte_in * (double)bytes);
     r->owed = m->entry_in * f->header.count + m->row_byte * rows;
     r->figures.late_ns += (uint64_t)r->now - f->arrived_ns;
     r->figures.frames_in++;
     r->figures.bytes_in += bytes;
     r->figures.entries_in += f->header.count;
-    if (shard_frame(&r->shard, f->from, &f->header, f->body)) abort(); /* it believes no peer, but all are itself */
+    /* it believes no peer, but all are itself */
+    if (shard_frame(&r->shard, f->from, &f->header, f->body)) abort();
     free_frame(f);
 }
 
@@ -462,28 +468,32 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
     r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
-    if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) || !mailbox_init(&r->mailbox)) return -ENOMEM;
+    if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) ||
+        !mailbox_init(&r->mailbox))
+        return -ENOMEM;
     if (start->store->marks) {
         start->store->marks[0].context = r;
         start->store->marks[0].notify = wake_for_marks;
     }
-    const struct shard_config shard = {.store = start->store,
-                                       .platform = &r->port,
-                                       .technique = start->technique,
-                                       .workers = start->workers,
-                                       .acts_immediately = start->acts_immediately,
-                                       .max_rounds_per_second = start->max_rounds_per_second,
-                                       .round_ns = (uint64_t)(sim.model.frame_out + sim.model.frame_in),
-                                       .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
-                                       .clock = start->clock,
-                                       .node_keys = start->node_keys,
-                                       .window_bytes = LINK_WINDOW_BYTES};
+    const struct shard_config shard = {
+        .store = start->store,
+        .platform = &r->port,
+        .technique = start->technique,
+        .workers = start->workers,
+        .acts_immediately = start->acts_immediately,
+        .max_rounds_per_second = start->max_rounds_per_second,
+        .round_ns = (uint64_t)(sim.model.frame_out + sim.model.frame_in),
+        .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
+        .clock = start->clock,
+        .node_keys = start->node_keys,
+        .window_bytes = LINK_WINDOW_BYTES};
     return shard_init(&r->shard, &shard);
 }
 
 /* ---- cluster.h ---- */
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
     (void)lost, (void)context; /* nobody is */
     struct cluster *c = *out = calloc(1, sizeof *c);
@@ -599,7 +609,8 @@ struct shard_counters cluster_counters(const struct cluster *c)
     return sum;
 }
 
-void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind, struct locus_histogram *out)
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
+                       struct locus_histogram *out)
 {
     shard_add_histogram(&c->reactor->shard, kind, out);
 }

@@ -1,18 +1,19 @@
 /*
- * platform.h - a cluster of hundreds of nodes in one thread: what cluster.h and reactor.h promise, on virtual time that
- * network and processors use up as model.h says.
+ * platform.h - a cluster of hundreds of nodes in one thread: what cluster.h and reactor.h promise,
+ * on virtual time that network and processors use up as model.h says.
  *
- * The library is the one that ships: locus.c, access.c, the store and the shards. A node has one worker, a fiber on a
- * processor of its own, and one shard on another. A shard's turn is taken at one moment and lasts as long as what it did
- * costs: its frames leave one by one meanwhile, what arrives waits for its end. A shard that has had nothing to do for
- * REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order; the switch between them never is full,
- * nothing is lost, acknowledgements of TCP take no room.
+ * The library is the one that ships: locus.c, access.c, the store and the shards. A node has one
+ * worker, a fiber on a processor of its own, and one shard on another. A shard's turn is taken at
+ * one moment and lasts as long as what it did costs: its frames leave one by one meanwhile, what
+ * arrives waits for its end. A shard that has had nothing to do for REACTOR_SPIN_NS sleeps. A card
+ * sends and receives a byte at a time, in order; the switch between them never is full, nothing is
+ * lost, acknowledgements of TCP take no room.
  *
  * Callers   run.c
  * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
  * Waiting   as fibers
- * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run, locus_close for each,
- *           platform_end
+ * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run,
+ *           locus_close for each, platform_end
  */
 #ifndef BENCH_SCALE_PLATFORM_H
 #define BENCH_SCALE_PLATFORM_H
@@ -49,7 +50,8 @@ struct platform_figures {
 struct platform_figures platform_figures(unsigned node);
 /* Other nodes that this one has sent a frame to since then. */
 unsigned platform_peers(unsigned node, uint64_t since_ns);
-/* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of its shard. */
+/* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of
+ * its shard. */
 uint64_t platform_replicas(unsigned node);
 unsigned platform_holders(uint64_t key);
 

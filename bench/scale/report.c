@@ -62,7 +62,8 @@ void report_start(const struct bench *b)
     const struct load *l = &b->load;
     FILE *out = b->report;
     fprintf(out, "locus, scale: what a node costs among many, simulated\n\n");
-    fprintf(out, "machine  %s; load %.1f: matters for `here` and `took` only\n", machine_name(), machine_load());
+    fprintf(out, "machine  %s; load %.1f: matters for `here` and `took` only\n", machine_name(),
+            machine_load());
     fprintf(
         out,
         "nodes    the library in one thread on virtual time: a worker and a shard each, each on its own processor\n"
@@ -70,13 +71,15 @@ void report_start(const struct bench *b)
         "         1.1, pulled and pushed, intent %u clocks ahead; %u clocks, of which the first third is not counted\n"
         "skewed   all nodes draw from all rows; own: each node from a slice of its own\n",
         l->rows, l->length, l->keys, l->period_us, l->offset, l->clocks);
-    if (l->max_rounds) fprintf(out, "rounds   at most %u a second that only synchronize\n", l->max_rounds);
+    if (l->max_rounds)
+        fprintf(out, "rounds   at most %u a second that only synchronize\n", l->max_rounds);
     fputc('\n', out);
     print_model(b);
     fflush(out);
 }
 
-static void add(struct table *t, const struct result *r, enum metric m, const char *format, double unit)
+static void add(struct table *t, const struct result *r, enum metric m, const char *format,
+                double unit)
 {
     table_add_if(t, !isnan(r->value[m]), format, r->value[m] / unit);
 }
@@ -164,12 +167,26 @@ static void json_cell(const struct bench *b, unsigned number)
 
 void report_cells(const struct bench *b)
 {
-    static const char *const cost[] = {"a node, a second", "clocks",   "remote",   "replica", "copies",
-                                       "of hottest",       "MB sent",  "messages", "rounds",  "shard",
-                                       "busiest",          "stale ms", "heard ms"};
-    static const char *const detail[] = {
-        "a node, a second", "k entries", "answers",    "refreshes", "rows",  "others", "moved", "copied", "busiest MB",
-        "late us",          "peers",     "quiesce ms", "messages",  "polls", "here",   "MiB",   "took s"};
+    static const char *const cost[] = {
+        "a node, a second", "clocks", "remote", "replica", "copies",   "of hottest", "MB sent",
+        "messages",         "rounds", "shard",  "busiest", "stale ms", "heard ms"};
+    static const char *const detail[] = {"a node, a second",
+                                         "k entries",
+                                         "answers",
+                                         "refreshes",
+                                         "rows",
+                                         "others",
+                                         "moved",
+                                         "copied",
+                                         "busiest MB",
+                                         "late us",
+                                         "peers",
+                                         "quiesce ms",
+                                         "messages",
+                                         "polls",
+                                         "here",
+                                         "MiB",
+                                         "took s"};
     print_table(b, cost, "lrrrrrrrrrrrr", add_cost);
     print_table(b, detail, "lrrrrrrrrrrrrrrrr", add_detail);
     for (unsigned i = 0; i < cells_count(); i++)

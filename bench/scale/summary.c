@@ -13,7 +13,8 @@ struct cost {
     enum metric metric;
     const char *name;
 };
-static const struct cost costs[] = {{SHARD, "shard's time"}, {BYTES, "bytes sent"}, {MESSAGES, "messages sent"}};
+static const struct cost costs[] = {
+    {SHARD, "shard's time"}, {BYTES, "bytes sent"}, {MESSAGES, "messages sent"}};
 enum { COSTS = sizeof costs / sizeof *costs };
 
 /* The cell of as few nodes as there are, with the same workload. */
@@ -64,21 +65,24 @@ void report_draw(const struct bench *b)
 {
     struct plot_group groups[32];
     char labels[32][16];
-    struct plot p = {.title = "What a node costs among many (simulated)",
-                     .subtitle = "the library on virtual time; load of each node the same in all; times a node of the "
-                                 "smallest cluster",
-                     .axis = "times",
-                     .label_name = "nodes",
-                     .unit = "x",
-                     .baseline = "the smallest",
-                     .series_count = COSTS,
-                     .groups = groups};
+    struct plot p = {
+        .title = "What a node costs among many (simulated)",
+        .subtitle =
+            "the library on virtual time; load of each node the same in all; times a node of the "
+            "smallest cluster",
+        .axis = "times",
+        .label_name = "nodes",
+        .unit = "x",
+        .baseline = "the smallest",
+        .series_count = COSTS,
+        .groups = groups};
     for (unsigned c = 0; c < COSTS; c++) p.series[c] = costs[c].name;
     for (unsigned i = 0; i < cells_count() && p.group_count < 32; i++) {
         if (isnan(times(b, i, SHARD))) continue;
         struct plot_group *g = &groups[p.group_count];
         snprintf(labels[p.group_count], sizeof labels[0], "%u", cell_at(i)->nodes);
-        *g = (struct plot_group){.section = workload_names[cell_at(i)->workload], .label = labels[p.group_count++]};
+        *g = (struct plot_group){.section = workload_names[cell_at(i)->workload],
+                                 .label = labels[p.group_count++]};
         for (unsigned c = 0; c < COSTS; c++) g->values[c] = times(b, i, costs[c].metric);
     }
     if (p.group_count > 0) plot_svg(&p, 1, b->options.svg, b->report);

@@ -42,7 +42,8 @@ static void end_waits(struct outbox *o, uint64_t now_ns)
     o->waiting_count = still;
 }
 
-void outbox_flush(struct outbox *o, uint64_t now_ns, void (*leave)(void *context, unsigned peer), void *context)
+void outbox_flush(struct outbox *o, uint64_t now_ns, void (*leave)(void *context, unsigned peer),
+                  void *context)
 {
     if (now_ns >= o->until_ns) end_waits(o, now_ns);
     for (unsigned i = 0; i < o->leaving_count; i++) {

@@ -1,6 +1,7 @@
 /*
- * outbox.h - to which peers a shard has said something since it last sent them a frame, and when that leaves: at the end of the
- * turn, or, while all of it can wait (port.h), when the first of it no longer can. What a later turn says goes along.
+ * outbox.h - to which peers a shard has said something since it last sent them a frame, and when
+ * that leaves: at the end of the turn, or, while all of it can wait (port.h), when the first of it
+ * no longer can. What a later turn says goes along.
  *
  * Callers   the reactor, or a simulation, on the shard's thread
  * Memory    24 bytes a node
@@ -15,10 +16,11 @@
 
 struct outbox {
     struct outbox_peer {
-        uint64_t until_ns; /* it waits; UINT64_MAX: it has left, or leaves at the end of this turn */
-        bool leaves;       /* it is in the list of those that do; */
-        bool waits;        /*   of those that wait, or did until they left with something else */
-    } * peer;              /* [nodes] */
+        /* it waits; UINT64_MAX: it has left, or leaves at the end of this turn */
+        uint64_t until_ns;
+        bool leaves; /* it is in the list of those that do; */
+        bool waits;  /*   of those that wait, or did until they left with something else */
+    } * peer;        /* [nodes] */
     unsigned *leaving, *waiting;
     unsigned leaving_count, waiting_count;
     uint64_t until_ns; /* nothing that waits must leave before */
@@ -45,8 +47,10 @@ static inline void outbox_say(struct outbox *o, unsigned peer, uint64_t until_ns
     if (until_ns < o->until_ns) o->until_ns = until_ns;
 }
 
-/* The turn ends: calls this for each peer whose frame leaves now. Costs what was said, and now and then what waits. */
-void outbox_flush(struct outbox *, uint64_t now_ns, void (*leave)(void *context, unsigned peer), void *context);
+/* The turn ends: calls this for each peer whose frame leaves now. Costs what was said, and now and
+ * then what waits. */
+void outbox_flush(struct outbox *, uint64_t now_ns, void (*leave)(void *context, unsigned peer),
+                  void *context);
 
 /* When to flush at the latest. */
 static inline uint64_t outbox_due_ns(const struct outbox *o)

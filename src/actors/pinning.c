@@ -11,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE, "pinning_apply can name every unit of a machine");
+_Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE,
+               "pinning_apply can name every unit of a machine");
 
 /* ---- the machine ---- */
 
-/* The NUMA node to which a unit is nearest: the one with the fewest units besides; of several, as with fast memory
- * beside the ordinary, the first, which is the ordinary. */
+/* The NUMA node to which a unit is nearest: the one with the fewest units besides; of several, as
+ * with fast memory beside the ordinary, the first, which is the ordinary. */
 static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
 {
     hwloc_obj_t nearest = NULL;
@@ -31,7 +32,8 @@ static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
     return nearest ? nearest : hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, 0);
 }
 
-/* The index of the NUMA node that the kernel calls `number`, a new one when it was not seen before. */
+/* The index of the NUMA node that the kernel calls `number`, a new one when it was not seen
+ * before. */
 static unsigned numa_index(struct pinning_machine *m, unsigned number)
 {
     for (unsigned i = 0; i < m->numa_nodes; i++)
@@ -43,7 +45,8 @@ static unsigned numa_index(struct pinning_machine *m, unsigned number)
 static void add_core(struct pinning_machine *m, unsigned numa_number)
 {
     unsigned numa = numa_index(m, numa_number);
-    m->core[m->cores++] = (struct pinning_core){.socket = (uint16_t)(m->sockets - 1), .numa = (uint16_t)numa};
+    m->core[m->cores++] =
+        (struct pinning_core){.socket = (uint16_t)(m->sockets - 1), .numa = (uint16_t)numa};
 }
 
 static void add_unit(struct pinning_machine *m, unsigned number)
@@ -55,18 +58,21 @@ static void add_unit(struct pinning_machine *m, unsigned number)
 }
 
 /* The core or socket of a unit; `otherwise` where a virtual machine shows none. */
-static hwloc_obj_t parent(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_obj_t pu, hwloc_obj_t otherwise)
+static hwloc_obj_t parent(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_obj_t pu,
+                          hwloc_obj_t otherwise)
 {
     hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(t, type, pu);
     return found ? found : otherwise;
 }
 
-/* hwloc's order is that of the tree: a core's units follow each other, as do the cores of whatever contains them. */
+/* hwloc's order is that of the tree: a core's units follow each other, as do the cores of whatever
+ * contains them. */
 static void add_units(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
 {
     hwloc_obj_t last_socket = NULL, last_core = NULL;
     for (hwloc_obj_t pu = NULL; (pu = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_PU, pu));) {
-        if (pu->os_index >= PINNING_UNITS_MAX || !hwloc_bitmap_isset(allowed, pu->os_index)) continue;
+        if (pu->os_index >= PINNING_UNITS_MAX || !hwloc_bitmap_isset(allowed, pu->os_index))
+            continue;
         hwloc_obj_t socket = parent(t, HWLOC_OBJ_PACKAGE, pu, hwloc_get_root_obj(t));
         hwloc_obj_t core = parent(t, HWLOC_OBJ_CORE, pu, pu);
         if (socket != last_socket) m->sockets++;
@@ -85,7 +91,9 @@ static int build(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitm
         m->topology = t;
     else
         hwloc_topology_destroy(t);
-    return m->cores ? 0 : error_set(-ENODEV, "this process may use none of the machine's processing units");
+    return m->cores
+               ? 0
+               : error_set(-ENODEV, "this process may use none of the machine's processing units");
 }
 
 static int topology_failed(hwloc_topology_t t, hwloc_bitmap_t allowed, int rc, const char *what)
@@ -111,22 +119,26 @@ int pinning_machine_load(struct pinning_machine *m)
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
     if (!allowed || hwloc_topology_init(&t) != 0) return topology_failed(t, allowed, -ENOMEM, what);
     errno = 0;
-    if (hwloc_topology_load(t) != 0) return topology_failed(t, allowed, errno ? -errno : -ENODEV, what);
+    if (hwloc_topology_load(t) != 0)
+        return topology_failed(t, allowed, errno ? -errno : -ENODEV, what);
     restrict_to_affinity(t, allowed);
     int rc = build(m, t, allowed);
     hwloc_bitmap_free(allowed);
     return rc;
 }
 
-int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description, const char *list)
+int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description,
+                                   const char *list)
 {
     hwloc_topology_t t = NULL;
     memset(m, 0, sizeof *m);
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc_full();
-    if (!allowed || hwloc_topology_init(&t) != 0) return topology_failed(t, allowed, -ENOMEM, description);
+    if (!allowed || hwloc_topology_init(&t) != 0)
+        return topology_failed(t, allowed, -ENOMEM, description);
     if (hwloc_topology_set_synthetic(t, description) != 0 || hwloc_topology_load(t) != 0)
         return topology_failed(t, allowed, -EINVAL, description);
-    if (list && hwloc_bitmap_list_sscanf(allowed, list) != 0) return topology_failed(t, allowed, -EINVAL, list);
+    if (list && hwloc_bitmap_list_sscanf(allowed, list) != 0)
+        return topology_failed(t, allowed, -EINVAL, list);
     int rc = build(m, t, allowed);
     hwloc_bitmap_free(allowed);
     return rc;
@@ -156,7 +168,8 @@ static bool is_border(const struct pinning_machine *m, unsigned core)
     return c[0].numa != c[-1].numa || c[0].socket != c[-1].socket;
 }
 
-/* Two cuts are a slice apart and move by a quarter of it at most: they stay in order, and no slice becomes empty. */
+/* Two cuts are a slice apart and move by a quarter of it at most: they stay in order, and no slice
+ * becomes empty. */
 static unsigned aligned_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
 {
     unsigned cut = even_cut(m, nodes, k), reach = m->cores / nodes / 4;
@@ -170,7 +183,8 @@ static unsigned aligned_cut(const struct pinning_machine *m, unsigned nodes, uns
 /* How well a node's threads fit into a slice. */
 enum fit { FIT_NOT, FIT_UNITS, FIT_CORES };
 
-static enum fit slice_fit(const struct pinning_machine *m, unsigned first, unsigned end, unsigned threads)
+static enum fit slice_fit(const struct pinning_machine *m, unsigned first, unsigned end,
+                          unsigned threads)
 {
     unsigned units = 0;
     for (unsigned c = first; c < end; c++) units += m->core[c].units;
@@ -179,7 +193,8 @@ static enum fit slice_fit(const struct pinning_machine *m, unsigned first, unsig
 }
 
 /* That of the node which has it worst. */
-static enum fit worst_fit(const struct pinning_machine *m, cut_fn *cut, unsigned nodes, unsigned threads)
+static enum fit worst_fit(const struct pinning_machine *m, cut_fn *cut, unsigned nodes,
+                          unsigned threads)
 {
     enum fit worst = FIT_CORES;
     for (unsigned k = 0; k < nodes && worst != FIT_NOT; k++) {
@@ -190,9 +205,11 @@ static enum fit worst_fit(const struct pinning_machine *m, cut_fn *cut, unsigned
 }
 
 /* Aligned slices unless even ones fit better; and how well the chosen ones do. */
-static cut_fn *choose_cut(const struct pinning_machine *m, unsigned nodes, unsigned threads, enum fit *fit)
+static cut_fn *choose_cut(const struct pinning_machine *m, unsigned nodes, unsigned threads,
+                          enum fit *fit)
 {
-    enum fit even = worst_fit(m, even_cut, nodes, threads), aligned = worst_fit(m, aligned_cut, nodes, threads);
+    enum fit even = worst_fit(m, even_cut, nodes, threads),
+             aligned = worst_fit(m, aligned_cut, nodes, threads);
     *fit = even > aligned ? even : aligned;
     return even > aligned ? even_cut : aligned_cut;
 }
@@ -215,15 +232,15 @@ static unsigned threads_on(const struct occupancy *o, unsigned core)
     return (unsigned)o->threads[core][SHARD] + o->threads[core][WORKER];
 }
 
-/* The lower the better: few threads on the core, and a worker shares with shards last; then few threads of this kind in
- * its NUMA node, then in its socket; then the first NUMA node. */
+/* The lower the better: few threads on the core, and a worker shares with shards last; then few
+ * threads of this kind in its NUMA node, then in its socket; then the first NUMA node. */
 static uint64_t cost(const struct occupancy *o, unsigned core, enum kind kind)
 {
     const struct pinning_core *c = &o->machine->core[core];
     uint64_t crowd = threads_on(o, core);
     if (kind == WORKER && o->threads[core][SHARD]) crowd += PINNING_SIBLINGS_MAX;
-    return crowd << 48 | (uint64_t)o->in_numa[c->numa][kind] << 32 | (uint64_t)o->in_socket[c->socket][kind] << 16 |
-           c->numa;
+    return crowd << 48 | (uint64_t)o->in_numa[c->numa][kind] << 32 |
+           (uint64_t)o->in_socket[c->socket][kind] << 16 | c->numa;
 }
 
 /* The best core for one thread more: of equal ones the first for a worker, the last for a shard. */
@@ -287,13 +304,15 @@ static unsigned distance(const struct pinning_core *a, const struct pinning_core
     return a->socket == b->socket ? 1 : 2;
 }
 
-/* Of the nearest shards the one that has the fewest workers so far. Without seats all are equally near. */
-static unsigned nearest_shard(const struct pinning_machine *m, const struct seats *seats, unsigned shards,
-                              unsigned worker, const uint16_t *workers_of)
+/* Of the nearest shards the one that has the fewest workers so far. Without seats all are equally
+ * near. */
+static unsigned nearest_shard(const struct pinning_machine *m, const struct seats *seats,
+                              unsigned shards, unsigned worker, const uint16_t *workers_of)
 {
     unsigned best = 0, best_cost = UINT32_MAX;
     for (unsigned s = 0; s < shards; s++) {
-        unsigned far = seats->taken ? distance(&m->core[seats->worker[worker]], &m->core[seats->shard[s]]) : 0;
+        unsigned far =
+            seats->taken ? distance(&m->core[seats->worker[worker]], &m->core[seats->shard[s]]) : 0;
         unsigned c = far << 16 | workers_of[s];
         if (c >= best_cost) continue;
         best = s;
@@ -302,7 +321,8 @@ static unsigned nearest_shard(const struct pinning_machine *m, const struct seat
     return best;
 }
 
-static void find_shards(const struct pinning_machine *m, const struct seats *seats, struct pinning_plan *p)
+static void find_shards(const struct pinning_machine *m, const struct seats *seats,
+                        struct pinning_plan *p)
 {
     uint16_t workers_of[LOCUS_SHARDS_MAX] = {0};
     for (unsigned w = 0; w < p->workers; w++) {
@@ -314,10 +334,11 @@ static void find_shards(const struct pinning_machine *m, const struct seats *sea
 
 /* ---- the plan ---- */
 
-void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned our_index, unsigned shards,
-                  unsigned workers, struct pinning_plan *out)
+void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned our_index,
+                  unsigned shards, unsigned workers, struct pinning_plan *out)
 {
-    INVARIANT(nodes_here > 0 && our_index < nodes_here, "a plan was asked for a node that is not here");
+    INVARIANT(nodes_here > 0 && our_index < nodes_here,
+              "a plan was asked for a node that is not here");
     INVARIANT(shards >= 1 && shards <= LOCUS_SHARDS_MAX && workers <= LOCUS_WORKERS_MAX,
               "a plan was asked for more shards or workers than may be");
     memset(out, 0, sizeof *out);
@@ -340,9 +361,11 @@ void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned
     find_shards(m, &seats, out);
 }
 
-unsigned pinning_choose_shards(const struct pinning_machine *m, unsigned nodes_here, unsigned workers)
+unsigned pinning_choose_shards(const struct pinning_machine *m, unsigned nodes_here,
+                               unsigned workers)
 {
-    unsigned cores = m->cores / nodes_here, numa_nodes = (m->numa_nodes + nodes_here - 1) / nodes_here;
+    unsigned cores = m->cores / nodes_here,
+             numa_nodes = (m->numa_nodes + nodes_here - 1) / nodes_here;
     unsigned shards = cores / PINNING_CORES_A_SHARD, left = cores > workers ? cores - workers : 0;
     if (shards > workers) shards = workers;
     if (shards < numa_nodes) shards = numa_nodes;
@@ -360,7 +383,9 @@ int pinning_apply(struct pinning_place place)
     CPU_ZERO(&set);
     CPU_SET((unsigned)place.unit, &set);
     int rc = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-    return rc ? error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit, strerror(rc)) : 0;
+    return rc ? error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit,
+                          strerror(rc))
+              : 0;
 }
 
 void pinning_shorten_slices(void)
@@ -379,7 +404,8 @@ void pinning_shorten_slices(void)
     if (errno == 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t bytes, struct pinning_place place)
+int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t bytes,
+                        struct pinning_place place)
 {
     if (!m->topology || place.numa == PINNING_NONE || bytes == 0) return 0;
     hwloc_bitmap_t node = hwloc_bitmap_alloc();
@@ -387,8 +413,11 @@ int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t byte
     /* Not strict: a full node sends the pages elsewhere instead of ending the process. */
     int rc = hwloc_bitmap_only(node, (unsigned)place.numa);
     if (rc == 0)
-        rc = hwloc_set_area_membind(m->topology, from, bytes, node, HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET);
+        rc = hwloc_set_area_membind(m->topology, from, bytes, node, HWLOC_MEMBIND_BIND,
+                                    HWLOC_MEMBIND_BYNODESET);
     rc = rc ? -errno : 0;
     hwloc_bitmap_free(node);
-    return rc ? error_set(rc, "memory cannot be bound to NUMA node %d: %s", place.numa, strerror(-rc)) : 0;
+    return rc ? error_set(rc, "memory cannot be bound to NUMA node %d: %s", place.numa,
+                          strerror(-rc))
+              : 0;
 }

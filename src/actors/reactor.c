@@ -54,11 +54,12 @@ struct reactor {
 
 /* The platform: what the shard's actors ask of the world. */
 
-static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t length,
+                                         uint64_t until_ns)
 {
     struct reactor *r = context;
-    /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has filled it in, it must
-     * not leave. */
+    /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has
+     * filled it in, it must not leave. */
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         uring_submit(r->uring);
@@ -85,7 +86,8 @@ static uint64_t platform_cpu_ns(void *context)
     return clock_cpu_ns();
 }
 
-static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f, const void *body)
+static const char *on_frame(void *context, unsigned peer, const struct wire_frame *f,
+                            const void *body)
 {
     struct reactor *r = context;
     return shard_frame(&r->shard, peer, f, body);
@@ -122,7 +124,8 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
     const struct link_events events = {r, on_frame, on_failed, on_heartbeat};
     for (unsigned w = 0; w < r->workers; w++)
-        if (!mailbox_init(&r->inbox[w].mailbox)) return error_set(-ENOMEM, "no memory for a mailbox");
+        if (!mailbox_init(&r->inbox[w].mailbox))
+            return error_set(-ENOMEM, "no memory for a mailbox");
     const struct shard_config shard = {.store = c->store,
                                        .platform = &r->platform,
                                        .technique = c->technique,
@@ -139,7 +142,8 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
     rc = shard_open_trace(&r->shard);
     if (rc) return rc;
-    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store), c->peer_timeout_s);
+    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store),
+                    c->peer_timeout_s);
     if (rc) return rc;
     uring_set_view(r->uring, c->store->home.view);
     if (c->store->marks) {
@@ -167,7 +171,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
                               .completed = c->completed,
                               .lost = c->lost,
                               .context = c->context};
-        r->platform = (struct platform){r, platform_entry, platform_complete, platform_now_ns, platform_cpu_ns};
+        r->platform = (struct platform){r, platform_entry, platform_complete, platform_now_ns,
+                                        platform_cpu_ns};
         r->link = calloc(r->nodes, sizeof(struct link *));
         r->inbox = calloc(r->workers, sizeof *r->inbox);
     }
@@ -200,7 +205,8 @@ void reactor_free(struct reactor *r)
 
 /* Turns. */
 
-/* Requests of one worker, in order. A request that waits for a window holds back those behind it. */
+/* Requests of one worker, in order. A request that waits for a window holds back those behind
+ * it. */
 static unsigned serve_inbox(struct reactor *r, struct inbox *in)
 {
     unsigned served = 0;
@@ -272,8 +278,8 @@ static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
     return true;
 }
 
-/* Everything is sent, and every peer gone: closing earlier might reset a connection and discard our last words. After a
- * loss nobody is waited for as long: the peers may have nothing more to do. */
+/* Everything is sent, and every peer gone: closing earlier might reset a connection and discard our
+ * last words. After a loss nobody is waited for as long: the peers may have nothing more to do. */
 static bool is_finished(struct reactor *r, uint64_t now)
 {
     if (!__atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return false;
@@ -288,7 +294,8 @@ static bool is_finished(struct reactor *r, uint64_t now)
 
 static bool has_news(struct reactor *r)
 {
-    /* Behind a request that waits for a window nothing is news: an answer will end the wait, and the sleep. */
+    /* Behind a request that waits for a window nothing is news: an answer will end the wait, and
+     * the sleep. */
     for (unsigned w = 0; w < r->workers; w++)
         if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
     if (shard_has_news(&r->shard)) return true;
@@ -302,8 +309,8 @@ static void sleep_until_news(struct reactor *r)
     if (r->due_ns < until) until = r->due_ns;
     if (outbox_due_ns(&r->outbox) < until) until = outbox_due_ns(&r->outbox);
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
-    /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one of us sees the
-     * other. */
+    /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one
+     * of us sees the other. */
     __atomic_exchange_n(&r->shared.sleeping, 1, __ATOMIC_SEQ_CST);
     if (!has_news(r)) uring_wait(r->uring, until);
     __atomic_store_n(&r->shared.sleeping, 0, __ATOMIC_RELAXED);
@@ -354,7 +361,8 @@ int reactor_start(struct reactor *r)
 {
     char name[16];
     int rc = pthread_create(&r->thread, NULL, start, r);
-    if (rc) return error_set(-rc, "no thread for shard %u: %s", r->shard.number, locus_strerror(-rc));
+    if (rc)
+        return error_set(-rc, "no thread for shard %u: %s", r->shard.number, locus_strerror(-rc));
     r->started = true;
     snprintf(name, sizeof name, "locus-shard%u", r->shard.number);
     pthread_setname_np(r->thread, name);
@@ -392,7 +400,9 @@ static void wake_for_marks(void *reactor)
 void reactor_lose(struct reactor *r, unsigned rank, const char *reason)
 {
     int none = 0;
-    if (!__atomic_compare_exchange_n(&r->shared.loss, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    if (!__atomic_compare_exchange_n(&r->shared.loss, &none, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return;
     r->shared.lost_rank = rank;
     snprintf(r->shared.reason, sizeof r->shared.reason, "%s", reason);
     __atomic_store_n(&r->shared.loss, 2, __ATOMIC_RELEASE);
@@ -427,7 +437,8 @@ void reactor_add_counters(const struct reactor *r, struct shard_counters *to)
     shard_add_counters(&r->shard, to);
 }
 
-void reactor_add_histogram(const struct reactor *r, enum locus_histogram_kind kind, struct locus_histogram *to)
+void reactor_add_histogram(const struct reactor *r, enum locus_histogram_kind kind,
+                           struct locus_histogram *to)
 {
     shard_add_histogram(&r->shard, kind, to);
 }

@@ -1,17 +1,20 @@
 /*
- * reactor.h - the thread of one shard: takes requests from the workers' mailboxes and frames from the links, lets the
- * shard serve them, sends what came of it, and sleeps when there is nothing to do.
+ * reactor.h - the thread of one shard: takes requests from the workers' mailboxes and frames from
+ * the links, lets the shard serve them, sends what came of it, and sleeps when there is nothing to
+ * do.
  *
- * A turn handles everything that has arrived, then sends what it produced for each peer (but what can wait: outbox.h). A
- * reactor that was busy within the last REACTOR_SPIN_NS polls; then it sleeps in its ring and costs nothing. Who posts to a
- * sleeping reactor wakes it, once; who posts to one that polls does not. Where threads outnumber cores a polling reactor yields its core
- * on each round, so that it does not starve the worker it waits for.
+ * A turn handles everything that has arrived, then sends what it produced for each peer (but what
+ * can wait: outbox.h). A reactor that was busy within the last REACTOR_SPIN_NS polls; then it
+ * sleeps in its ring and costs nothing. Who posts to a sleeping reactor wakes it, once; who posts
+ * to one that polls does not. Where threads outnumber cores a polling reactor yields its core on
+ * each round, so that it does not starve the worker it waits for.
  *
- * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose from any thread
+ * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose
+ *           from any thread
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
  * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye
- * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more), reactor_fini,
- *           reactor_free
+ * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more),
+ *           reactor_fini, reactor_free
  */
 #ifndef LOCUS_ACTORS_REACTOR_H
 #define LOCUS_ACTORS_REACTOR_H
@@ -26,8 +29,9 @@ struct reactor;
 
 #define REACTOR_SPIN_NS UINT64_C(50000)
 #define REACTOR_GOODBYE_NS UINT64_C(1000000000)
-/* Processor time of sending a frame and receiving one, kernel included: half of what a round trip of TCP takes two
- * processes that poll. A clock around it would count whoever else runs on this processor. */
+/* Processor time of sending a frame and receiving one, kernel included: half of what a round trip
+ * of TCP takes two processes that poll. A clock around it would count whoever else runs on this
+ * processor. */
 #define REACTOR_ROUND_NS UINT64_C(4200)
 /* Of a KiB, sent or received: half of what both take in bulk, where frames are large. */
 #define REACTOR_KIB_NS UINT64_C(230)
@@ -41,20 +45,22 @@ struct reactor_config {
     unsigned max_rounds_per_second;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
-    const int *fd;                   /* [nodes] connected sockets, taken over; that of our own rank is not looked at */
+    /* [nodes] connected sockets, taken over; that of our own rank is not looked at */
+    const int *fd;
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
-    /* A request of a worker is done, with 0 or a negative errno. From the reactor's thread; must not wait. */
+    /* A request of a worker is done, with 0 or a negative errno. From the reactor's thread; must
+     * not wait. */
     void (*completed)(struct request *, int rc);
     /* A node was lost, as seen by a link. From the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
 };
 
-/* 0, or a negative errno with the sentence in locus_error(); sockets that it has not taken over are closed then. *out, NULL
- * without memory, is to be ended and freed in either case: the store knows its shard, and other shards wait for whom the
- * store knows. */
+/* 0, or a negative errno with the sentence in locus_error(); sockets that it has not taken over are
+ * closed then. *out, NULL without memory, is to be ended and freed in either case: the store knows
+ * its shard, and other shards wait for whom the store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
 /* So have all others: whom it has not heard by then is silent. Any thread. */
@@ -72,14 +78,15 @@ void reactor_post(struct reactor *, struct request *);
 struct intents *reactor_intents(struct reactor *);
 void reactor_wake(struct reactor *);
 
-/* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are told why we leave. Any
- * thread, never waits; only the first call counts. */
+/* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are
+ * told why we leave. Any thread, never waits; only the first call counts. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
 /* Sums over the reactor's links. Any thread. */
 struct link_stats reactor_link_stats(const struct reactor *);
 /* Adds what the shard has counted. Any thread. */
 void reactor_add_counters(const struct reactor *, struct shard_counters *to);
-void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind, struct locus_histogram *to);
+void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind,
+                           struct locus_histogram *to);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * clock.h - time as the library counts it: nanoseconds of CLOCK_MONOTONIC; and the processor time of a thread.
+ * clock.h - time as the library counts it: nanoseconds of CLOCK_MONOTONIC; and the processor time
+ * of a thread.
  */
 #ifndef LOCUS_BASE_CLOCK_H
 #define LOCUS_BASE_CLOCK_H

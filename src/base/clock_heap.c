@@ -7,7 +7,8 @@ enum { FIRST_ROOM = 16 };
 static void sift_up(struct clock_heap *h, size_t i)
 {
     struct clock_due moving = h->due[i];
-    for (; i > 0 && h->due[(i - 1) / 2].at > moving.at; i = (i - 1) / 2) h->due[i] = h->due[(i - 1) / 2];
+    for (; i > 0 && h->due[(i - 1) / 2].at > moving.at; i = (i - 1) / 2)
+        h->due[i] = h->due[(i - 1) / 2];
     h->due[i] = moving;
 }
 

@@ -39,6 +39,7 @@ const char *locus_strerror(int rc)
 {
     if (rc == 0) return "success";
     if (rc > 0) return "not an error of locus";
-    /* The GNU variant: returns the text, which may or may not be in `name`. Unsigned: INT_MIN has no negative. */
+    /* The GNU variant: returns the text, which may or may not be in `name`. Unsigned: INT_MIN has
+     * no negative. */
     return strerror_r((int)(0u - (unsigned)rc), name, sizeof name);
 }

@@ -9,7 +9,8 @@
 #ifndef LOCUS_BASE_ERROR_H
 #define LOCUS_BASE_ERROR_H
 
-/* Makes the printf-style sentence the calling thread's last message and returns `rc`, so that failing is one line. */
+/* Makes the printf-style sentence the calling thread's last message and returns `rc`, so that
+ * failing is one line. */
 int error_set(int rc, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 /* A violated internal invariant: says so on stderr and ends the process. */

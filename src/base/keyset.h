@@ -1,5 +1,6 @@
 /*
- * keyset.h - keys that were met already, of a sample without replacement, say: a hash set that only grows.
+ * keyset.h - keys that were met already, of a sample without replacement, say: a hash set that only
+ * grows.
  *
  * Callers   sampling: target.c, pool.c, local.c, for one sample at a time; protocol: intents.c
  * Memory    16 to 32 bytes a key of the largest set, kept for the next one

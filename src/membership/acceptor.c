@@ -8,16 +8,20 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t HELLO_PATIENCE_NS = RENDEZVOUS_HELLO_PATIENCE_S * SECOND_NS;
-static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS; /* for an earlier rank 0's port to become free */
+/* for an earlier rank 0's port to become free */
+static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS;
 static const uint64_t PORT_RETRY_NS = 10000000;
-static const uint64_t ACCEPT_PAUSE_NS = 50000000; /* after accepting has failed: no descriptors, say */
-static const uint64_t BEHIND_PAUSE_NS = 2000000;  /* while descriptors wait to be closed, in all ... */
-static const uint64_t BEHIND_MAX_NS = SECOND_NS;  /* ... at most so long */
+/* after accepting has failed: no descriptors, say */
+static const uint64_t ACCEPT_PAUSE_NS = 50000000;
+/* while descriptors wait to be closed, in all ... */
+static const uint64_t BEHIND_PAUSE_NS = 2000000;
+static const uint64_t BEHIND_MAX_NS = SECOND_NS; /* ... at most so long */
 enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-/* Makes room for one more: who has been silent for longest must go, before those that have said something. */
+/* Makes room for one more: who has been silent for longest must go, before those that have said
+ * something. */
 static void limit_strangers(struct rendezvous_door *d)
 {
     struct rendezvous_channel *oldest = NULL;
@@ -43,9 +47,9 @@ static int lowest_descriptor(void)
     return fd;
 }
 
-/* nng closes a descriptor some time after the connection was freed, one by one, and on a busy machine falls behind
- * strangers that come and go: they would use up the descriptors of the process. When it does not get better, the
- * descriptors are the application's. */
+/* nng closes a descriptor some time after the connection was freed, one by one, and on a busy
+ * machine falls behind strangers that come and go: they would use up the descriptors of the
+ * process. When it does not get better, the descriptors are the application's. */
 static bool is_behind(struct rendezvous_door *d, uint64_t now_ns)
 {
     int fd = lowest_descriptor();
@@ -61,7 +65,8 @@ static bool is_behind(struct rendezvous_door *d, uint64_t now_ns)
     return false;
 }
 
-/* Not before those that end have ended: else a flood of strangers would fill the memory faster than it is freed. */
+/* Not before those that end have ended: else a flood of strangers would fill the memory faster than
+ * it is freed. */
 static void accept_next(struct rendezvous_door *d)
 {
     uint64_t now_ns = clock_now_ns();
@@ -78,7 +83,8 @@ static void accept_next(struct rendezvous_door *d)
 static void take_stranger(struct rendezvous_door *d, nng_stream *stream)
 {
     if (d->listener) limit_strangers(d);
-    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_PATIENCE_NS)) return;
+    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_PATIENCE_NS))
+        return;
     nng_stream_close(stream);
     nng_stream_free(stream);
 }
@@ -112,26 +118,33 @@ static int listening_failed(const char *shown, int result)
     const char *what = "rank 0 cannot listen at the rendezvous";
     switch (result) {
     case NNG_EADDRINUSE:
-        return error_set(-EADDRINUSE,
-                         "%s %.300s: the port is taken, by another program or by a cluster that still runs: end it, or "
-                         "choose another port",
-                         what, shown);
+        return error_set(
+            -EADDRINUSE,
+            "%s %.300s: the port is taken, by another program or by a cluster that still runs: end it, or "
+            "choose another port",
+            what, shown);
     case NNG_EADDRINVAL:
-        return error_set(-EINVAL,
-                         "%s %.300s: this machine has no such address: give an address of the machine of rank 0", what,
+        return error_set(
+            -EINVAL,
+            "%s %.300s: this machine has no such address: give an address of the machine of rank 0",
+            what, shown);
+    case NNG_EPERM:
+        return error_set(-EACCES, "%s %.300s: it is not permitted: choose a port above 1023", what,
                          shown);
-    case NNG_EPERM: return error_set(-EACCES, "%s %.300s: it is not permitted: choose a port above 1023", what, shown);
-    case NNG_ENOFILES: return error_set(-EMFILE, "%s %.300s: no descriptors are left: raise `ulimit -n`", what, shown);
+    case NNG_ENOFILES:
+        return error_set(-EMFILE, "%s %.300s: no descriptors are left: raise `ulimit -n`", what,
+                         shown);
     default: return error_set(-EIO, "%s %.300s: %s", what, shown, nng_strerror(result));
     }
 }
 
 static int not_on_loopback(const char *shown)
 {
-    return error_set(-EACCES,
-                     "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
-                     ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
-                     shown);
+    return error_set(
+        -EACCES,
+        "the rendezvous %.300s is not on loopback, and the cluster has no secret: " SECRET_REMEDY
+        ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
+        shown);
 }
 
 static int listen_at(struct rendezvous_door *d, const char *url)
@@ -139,7 +152,8 @@ static int listen_at(struct rendezvous_door *d, const char *url)
     nng_stream_listener *l;
     int result = nng_stream_listener_alloc(&l, url);
     if (result) return result;
-    /* nng's own default for streams is to let small messages wait for acknowledgements of earlier ones. */
+    /* nng's own default for streams is to let small messages wait for acknowledgements of earlier
+     * ones. */
     result = nng_stream_listener_set_bool(l, NNG_OPT_TCP_NODELAY, true);
     if (result == 0) result = nng_stream_listener_listen(l);
     if (result == 0)
@@ -159,7 +173,8 @@ static int listen_at_any(struct rendezvous_door *d, const struct rendezvous_addr
     return result;
 }
 
-static int start_listening(struct rendezvous_door *d, const struct rendezvous_address *a, uint64_t deadline_ns)
+static int start_listening(struct rendezvous_door *d, const struct rendezvous_address *a,
+                           uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
     uint64_t until_ns = clock_now_ns() + PORT_PATIENCE_NS;
@@ -181,11 +196,12 @@ int rendezvous_door_init(struct rendezvous_door *d, struct rendezvous_hub *hub, 
     return nng_aio_alloc(&d->accepting, on_accepted, d) ? -ENOMEM : 0;
 }
 
-int rendezvous_door_open(struct rendezvous_door *d, const struct rendezvous_address *a, bool loopback_only,
-                         uint64_t deadline_ns)
+int rendezvous_door_open(struct rendezvous_door *d, const struct rendezvous_address *a,
+                         bool loopback_only, uint64_t deadline_ns)
 {
     struct rendezvous_address allowed = *a;
-    if (loopback_only && !rendezvous_address_keep_loopback(&allowed)) return not_on_loopback(a->shown);
+    if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
+        return not_on_loopback(a->shown);
     int rc = start_listening(d, &allowed, deadline_ns);
     d->usual_descriptor = lowest_descriptor();
     return rc;

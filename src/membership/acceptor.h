@@ -1,13 +1,15 @@
 /*
- * acceptor.h - where rank 0 listens and strangers come in: a connection that is accepted becomes a channel of
- * the hub, which has no rank before it has said who it is.
+ * acceptor.h - where rank 0 listens and strangers come in: a connection that is accepted becomes a
+ * channel of the hub, which has no rank before it has said who it is.
  *
- * Callers   server.c; rendezvous_door_tick and _close with the lock of the hub, once that has started
- * Memory    its own, of nng; at most RENDEZVOUS_STRANGERS_MAX channels that have not said who they are, beside one for
- *           each member
- * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be closed. stop: for a
- *           callback under way
- * Life      rendezvous_door_init, open; accepting begins with the first tick; close, stop, and then fini
+ * Callers   server.c; rendezvous_door_tick and _close with the lock of the hub, once that has
+ *           started
+ * Memory    its own, of nng; at most RENDEZVOUS_STRANGERS_MAX channels that have not said who they
+ *           are, beside one for each member
+ * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
+ *           closed. stop: for a callback under way
+ * Life      rendezvous_door_init, open; accepting begins with the first tick; close, stop, and then
+ *           fini
  */
 #ifndef LOCUS_MEMBERSHIP_ACCEPTOR_H
 #define LOCUS_MEMBERSHIP_ACCEPTOR_H
@@ -15,8 +17,8 @@
 #include "membership/address.h"
 #include "membership/hub.h"
 
-/* Beside one for each member. When one more comes, the one that has been silent for longest must go: a member says who
- * it is at once, so that strangers cannot keep it out. */
+/* Beside one for each member. When one more comes, the one that has been silent for longest must
+ * go: a member says who it is at once, so that strangers cannot keep it out. */
 enum { RENDEZVOUS_STRANGERS_MAX = 64 };
 /* For a stranger to say who it is. */
 enum { RENDEZVOUS_HELLO_PATIENCE_S = 5 };
@@ -35,11 +37,12 @@ struct rendezvous_door {
 
 /* 0 or -ENOMEM. The hub need not have started. */
 int rendezvous_door_init(struct rendezvous_door *, struct rendezvous_hub *, unsigned members);
-/* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0, -EADDRINUSE, or another
- * negative errno, with the sentence in locus_error(). */
-int rendezvous_door_open(struct rendezvous_door *, const struct rendezvous_address *, bool loopback_only,
-                         uint64_t deadline_ns);
-/* Accepts the next one if it is time to. Returns when to call again; RENDEZVOUS_NEVER: there is no need to. */
+/* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0,
+ * -EADDRINUSE, or another negative errno, with the sentence in locus_error(). */
+int rendezvous_door_open(struct rendezvous_door *, const struct rendezvous_address *,
+                         bool loopback_only, uint64_t deadline_ns);
+/* Accepts the next one if it is time to. Returns when to call again; RENDEZVOUS_NEVER: there is no
+ * need to. */
 uint64_t rendezvous_door_tick(struct rendezvous_door *, uint64_t now_ns);
 /* Gives the port back; who has come stays. May be called twice. */
 void rendezvous_door_close(struct rendezvous_door *);

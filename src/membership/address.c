@@ -29,17 +29,21 @@ static int copy_port(struct rendezvous_address *a, const char *text, const char 
 int rendezvous_address_parse(struct rendezvous_address *a, const char *text)
 {
     *a = (struct rendezvous_address){0};
-    if (!text) return error_set(-EINVAL, "the rendezvous is not given: it must be \"host:port\" of rank 0");
+    if (!text)
+        return error_set(-EINVAL,
+                         "the rendezvous is not given: it must be \"host:port\" of rank 0");
     const char *colon = strrchr(text, ':'), *host = text, *end = colon;
     if (!colon) return not_an_address(text, "has no port: write host:port");
     if (*text == '[') {
         host = text + 1;
         end = colon > host && colon[-1] == ']' ? colon - 1 : host;
     } else if (memchr(text, ':', (size_t)(colon - text))) {
-        return not_an_address(text, "is ambiguous: write an IPv6 address in brackets, like [::1]:7777");
+        return not_an_address(text,
+                              "is ambiguous: write an IPv6 address in brackets, like [::1]:7777");
     }
     size_t length = (size_t)(end - host);
-    if (length == 0 || length >= sizeof a->host) return not_an_address(text, "has no host: write host:port");
+    if (length == 0 || length >= sizeof a->host)
+        return not_an_address(text, "has no host: write host:port");
     memcpy(a->host, host, length);
     snprintf(a->shown, sizeof a->shown, "%s", text);
     return copy_port(a, text, colon + 1);
@@ -49,7 +53,8 @@ static void add_url(struct rendezvous_address *a, const struct addrinfo *found)
 {
     char host[64];
     if (found->ai_family != AF_INET && found->ai_family != AF_INET6) return;
-    if (getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST)) return;
+    if (getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST))
+        return;
     const char *form = found->ai_family == AF_INET6 ? "tcp://[%s]:%s" : "tcp://%s:%s";
     a->is_loopback[a->urls] = mesh_address_is_loopback(found->ai_addr);
     snprintf(a->url[a->urls++], sizeof *a->url, form, host, a->port);
@@ -66,11 +71,13 @@ int rendezvous_address_resolve(struct rendezvous_address *a)
     struct addrinfo *all = NULL;
     int rc = getaddrinfo(a->host, a->port, &hints, &all);
     a->urls = 0;
-    for (struct addrinfo *i = all; i && a->urls < RENDEZVOUS_URLS_MAX; i = i->ai_next) add_url(a, i);
+    for (struct addrinfo *i = all; i && a->urls < RENDEZVOUS_URLS_MAX; i = i->ai_next)
+        add_url(a, i);
     if (all) freeaddrinfo(all);
     if (a->urls) return 0;
-    return error_set(rc == EAI_AGAIN ? -EAGAIN : -ENOENT, "the host of the rendezvous \"%s:%s\" is not known: %s",
-                     a->host, a->port, gai_strerror(rc ? rc : EAI_NONAME));
+    return error_set(rc == EAI_AGAIN ? -EAGAIN : -ENOENT,
+                     "the host of the rendezvous \"%s:%s\" is not known: %s", a->host, a->port,
+                     gai_strerror(rc ? rc : EAI_NONAME));
 }
 
 void rendezvous_address_prefer(struct rendezvous_address *a, const char *data_address)
@@ -83,11 +90,13 @@ void rendezvous_address_prefer(struct rendezvous_address *a, const char *data_ad
     if (a->urls == RENDEZVOUS_URLS_MAX) a->urls--;
     memmove(a->url[1], a->url[0], a->urls * sizeof *a->url);
     memmove(a->is_loopback + 1, a->is_loopback, a->urls * sizeof *a->is_loopback);
-    snprintf(a->url[0], sizeof *a->url, "tcp://%.*s:%s", (int)(colon - data_address), data_address, a->port);
+    snprintf(a->url[0], sizeof *a->url, "tcp://%.*s:%s", (int)(colon - data_address), data_address,
+             a->port);
     a->is_loopback[0] = false;
     a->urls++;
     size_t length = strcspn(a->shown, " ");
-    snprintf(a->shown + length, sizeof a->shown - length, " (%.*s)", (int)(colon - data_address), data_address);
+    snprintf(a->shown + length, sizeof a->shown - length, " (%.*s)", (int)(colon - data_address),
+             data_address);
 }
 
 bool rendezvous_address_keep_loopback(struct rendezvous_address *a)

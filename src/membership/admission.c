@@ -26,7 +26,8 @@ static void refuse(struct rendezvous_channel *c, int rc, const char *sentence)
     rendezvous_channel_finish(c, LAST_WORD_PATIENCE_NS);
 }
 
-/* The cluster cannot form: all who came get the same sentence, and so will all who are yet to come. */
+/* The cluster cannot form: all who came get the same sentence, and so will all who are yet to
+ * come. */
 static void refuse_all(struct rendezvous_admission *a, int rc)
 {
     a->state = RENDEZVOUS_REFUSING;
@@ -39,7 +40,8 @@ static void send_away(struct rendezvous_admission *a, struct rendezvous_channel 
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_AGAIN);
     char reason[RENDEZVOUS_TEXT_MAX];
-    snprintf(reason, sizeof reason, "another cluster, of %u nodes, has not ended there", a->members->size);
+    snprintf(reason, sizeof reason, "another cluster, of %u nodes, has not ended there",
+             a->members->size);
     rendezvous_put_text(m, reason);
     rendezvous_channel_send(c, rendezvous_message_done(m));
     rendezvous_channel_finish(c, LAST_WORD_PATIENCE_NS);
@@ -52,15 +54,18 @@ static bool has_not_joined(const struct rendezvous_member *m)
     return !m->has_joined;
 }
 
-static void describe_missing(const struct rendezvous_admission *a, double seconds, char sentence[RENDEZVOUS_TEXT_MAX])
+static void describe_missing(const struct rendezvous_admission *a, double seconds,
+                             char sentence[RENDEZVOUS_TEXT_MAX])
 {
     char list[RENDEZVOUS_LIST_BYTES];
     bool are_many = rendezvous_members_list(a->members, has_not_joined, list);
-    int n = snprintf(sentence, RENDEZVOUS_TEXT_MAX, "%s of %u %s not joined after %g s; rendezvous %.100s%s", list,
-                     a->members->size, are_many ? "have" : "has", seconds, a->shown,
-                     a->door->lacks_descriptors ? "; rank 0 has no descriptors left: raise `ulimit -n`" : "");
+    int n = snprintf(
+        sentence, RENDEZVOUS_TEXT_MAX, "%s of %u %s not joined after %g s; rendezvous %.100s%s",
+        list, a->members->size, are_many ? "have" : "has", seconds, a->shown,
+        a->door->lacks_descriptors ? "; rank 0 has no descriptors left: raise `ulimit -n`" : "");
     if (a->turned_away_why[0])
-        snprintf(sentence + n, RENDEZVOUS_TEXT_MAX - (size_t)n, "; refused was: %s", a->turned_away_why);
+        snprintf(sentence + n, RENDEZVOUS_TEXT_MAX - (size_t)n, "; refused was: %s",
+                 a->turned_away_why);
 }
 
 /* ---- joining ---- */
@@ -78,7 +83,8 @@ static void say_who_was_turned_away(struct rendezvous_admission *a)
     char sentence[RENDEZVOUS_TEXT_MAX];
     if (a->turned_away == 0 || !a->members->member[0].channel) return;
     int n = snprintf(sentence, sizeof sentence, "refused: %s", a->turned_away_why);
-    if (a->turned_away > 1) snprintf(sentence + n, sizeof sentence - (size_t)n, " (and %u more)", a->turned_away - 1);
+    if (a->turned_away > 1)
+        snprintf(sentence + n, sizeof sentence - (size_t)n, " (and %u more)", a->turned_away - 1);
     a->turned_away = 0;
     rendezvous_member_send(&a->members->member[0], rendezvous_waiting_message(sentence));
 }
@@ -89,7 +95,8 @@ static unsigned shortest_timeout(const struct rendezvous_admission *a)
     const struct rendezvous_members *all = a->members;
     unsigned shortest = a->peer_timeout_ms;
     for (unsigned rank = 0; rank < all->size; rank++)
-        if (all->member[rank].peer_timeout_ms < shortest) shortest = all->member[rank].peer_timeout_ms;
+        if (all->member[rank].peer_timeout_ms < shortest)
+            shortest = all->member[rank].peer_timeout_ms;
     return shortest;
 }
 
@@ -115,16 +122,18 @@ static void start_cluster(struct rendezvous_admission *a)
 }
 
 /* `proof`: ours, or zeros. */
-static void welcome(struct rendezvous_admission *a, struct rendezvous_channel *c, const struct rendezvous_hello *h,
-                    const unsigned char proof[SECRET_PROOF_BYTES])
+static void welcome(struct rendezvous_admission *a, struct rendezvous_channel *c,
+                    const struct rendezvous_hello *h, const unsigned char proof[SECRET_PROOF_BYTES])
 {
     struct rendezvous_member *m = &a->members->member[h->rank];
     struct rendezvous_message *message = rendezvous_message_new(RENDEZVOUS_WELCOME);
     uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->patience_ms * 1000000;
     rendezvous_put_u32(message, a->peer_timeout_ms);
     rendezvous_put_bytes(message, proof, SECRET_PROOF_BYTES);
-    *m = (struct rendezvous_member){
-        .channel = c, .workers = h->workers, .peer_timeout_ms = h->peer_timeout_ms, .has_joined = true};
+    *m = (struct rendezvous_member){.channel = c,
+                                    .workers = h->workers,
+                                    .peer_timeout_ms = h->peer_timeout_ms,
+                                    .has_joined = true};
     memcpy(m->address, h->address, sizeof m->address);
     rendezvous_channel_watch(c, h->peer_timeout_ms);
     rendezvous_channel_send(c, rendezvous_message_done(message));
@@ -139,7 +148,8 @@ static void welcome(struct rendezvous_admission *a, struct rendezvous_channel *c
 /* Rank 0 is of our own process: nobody else comes before it. */
 static bool is_taken(const struct rendezvous_admission *a, const struct rendezvous_hello *h)
 {
-    return a->members->member[h->rank].has_joined || (h->rank == 0 && strcmp(h->address, a->ours.address) != 0);
+    return a->members->member[h->rank].has_joined ||
+           (h->rank == 0 && strcmp(h->address, a->ours.address) != 0);
 }
 
 static void refuse_twin(const struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -147,16 +157,17 @@ static void refuse_twin(const struct rendezvous_admission *a, struct rendezvous_
 {
     char sentence[RENDEZVOUS_TEXT_MAX];
     const char *address = h->rank == 0 ? a->ours.address : a->members->member[h->rank].address;
-    snprintf(sentence, sizeof sentence,
-             "rank %u of %u is taken: the node at %s joined with it, then the one at %s came; rendezvous %.200s",
-             h->rank, a->members->size, address, h->address, a->shown);
+    snprintf(
+        sentence, sizeof sentence,
+        "rank %u of %u is taken: the node at %s joined with it, then the one at %s came; rendezvous %.200s",
+        h->rank, a->members->size, address, h->address, a->shown);
     refuse(c, -EINVAL, sentence);
 }
 
 /* ---- who proves to know the secret ---- */
 
-/* The cluster waits on for the node that should have come. Rank 0's member says so on stderr, at most once a second:
- * somebody may knock without end. */
+/* The cluster waits on for the node that should have come. Rank 0's member says so on stderr, at
+ * most once a second: somebody may knock without end. */
 static void turn_away(struct rendezvous_admission *a, struct rendezvous_channel *c, int rc)
 {
     a->turned_away++;
@@ -164,16 +175,18 @@ static void turn_away(struct rendezvous_admission *a, struct rendezvous_channel 
     refuse(c, rc, a->turned_away_why);
 }
 
-static void turn_away_for_secret(struct rendezvous_admission *a, struct rendezvous_channel *c, unsigned rank,
-                                 const char *why)
+static void turn_away_for_secret(struct rendezvous_admission *a, struct rendezvous_channel *c,
+                                 unsigned rank, const char *why)
 {
     char peer[RENDEZVOUS_PEER_BYTES];
     rendezvous_channel_show_peer(c, peer);
-    snprintf(a->turned_away_why, sizeof a->turned_away_why, "node %u (%s) %s; " SECRET_REMEDY, rank, peer, why);
+    snprintf(a->turned_away_why, sizeof a->turned_away_why, "node %u (%s) %s; " SECRET_REMEDY, rank,
+             peer, why);
     turn_away(a, c, -EACCES);
 }
 
-static void challenge(struct rendezvous_admission *a, struct rendezvous_channel *c, const struct rendezvous_hello *h)
+static void challenge(struct rendezvous_admission *a, struct rendezvous_channel *c,
+                      const struct rendezvous_hello *h)
 {
     if (!h->has_secret) {
         turn_away_for_secret(a, c, h->rank, "does not know the cluster's secret");
@@ -191,19 +204,21 @@ static const unsigned char no_proof[SECRET_PROOF_BYTES];
 /* ---- who comes ---- */
 
 /* As all others were: rank 0 waits until it has heard it. */
-static void refuse_too(const struct rendezvous_admission *a, struct rendezvous_channel *c, unsigned rank)
+static void refuse_too(const struct rendezvous_admission *a, struct rendezvous_channel *c,
+                       unsigned rank)
 {
     c->rank = (int)rank;
     refuse(c, a->refusal, a->sentence);
 }
 
-static void refuse_version(struct rendezvous_admission *a, struct rendezvous_channel *c, unsigned rank,
-                           unsigned version)
+static void refuse_version(struct rendezvous_admission *a, struct rendezvous_channel *c,
+                           unsigned rank, unsigned version)
 {
     char sentence[RENDEZVOUS_WHY_BYTES];
-    snprintf(sentence, sizeof sentence,
-             "rank %u speaks version %u of the protocol, rank 0 speaks %d: run the same version of locus on all nodes",
-             rank, version, RENDEZVOUS_VERSION);
+    snprintf(
+        sentence, sizeof sentence,
+        "rank %u speaks version %u of the protocol, rank 0 speaks %d: run the same version of locus on all nodes",
+        rank, version, RENDEZVOUS_VERSION);
     if (a->secret.is_known) { /* of another version nobody can tell whether it belongs here */
         memcpy(a->turned_away_why, sentence, sizeof a->turned_away_why);
         turn_away(a, c, -EPROTO);
@@ -215,8 +230,8 @@ static void refuse_version(struct rendezvous_admission *a, struct rendezvous_cha
 }
 
 /* It has proved itself, if that is asked for. */
-static void let_in(struct rendezvous_admission *a, struct rendezvous_channel *c, const struct rendezvous_hello *h,
-                   const unsigned char proof[SECRET_PROOF_BYTES])
+static void let_in(struct rendezvous_admission *a, struct rendezvous_channel *c,
+                   const struct rendezvous_hello *h, const unsigned char proof[SECRET_PROOF_BYTES])
 {
     c->rank = (int)h->rank;
     if (a->state == RENDEZVOUS_GATHERING &&
@@ -280,8 +295,10 @@ static void on_response(struct rendezvous_admission *a, struct rendezvous_channe
         turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
         return;
     }
-    const struct secret_claim claim = {
-        .role = SECRET_RENDEZVOUS, .verifier = h.rank, .prover_nonce = c->nonce, .verifier_nonce = nonce};
+    const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
+                                       .verifier = h.rank,
+                                       .prover_nonce = c->nonce,
+                                       .verifier_nonce = nonce};
     secret_prove(&a->secret, &claim, ours);
     let_in(a, c, &h, ours);
 }
@@ -302,7 +319,8 @@ void rendezvous_admission_message(struct rendezvous_admission *a, struct rendezv
 void rendezvous_admission_lose(struct rendezvous_admission *a, unsigned rank, const char *reason)
 {
     if (a->state != RENDEZVOUS_GATHERING) return;
-    snprintf(a->sentence, sizeof a->sentence, "rank %u of %u %.200s before all had joined; rendezvous %.200s", rank,
+    snprintf(a->sentence, sizeof a->sentence,
+             "rank %u of %u %.200s before all had joined; rendezvous %.200s", rank,
              a->members->size, reason, a->shown);
     refuse_all(a, -ECONNRESET);
 }
@@ -370,5 +388,6 @@ void rendezvous_admission_begin(struct rendezvous_admission *a)
 {
     /* A hello that differs from ours may be longer, but not as long as a message of a member. */
     size_t hello_max = 2 * a->hello->bytes + HELLO_ROOM;
-    a->hub->stranger_bytes_max = hello_max < RENDEZVOUS_MESSAGE_MAX ? hello_max : RENDEZVOUS_MESSAGE_MAX;
+    a->hub->stranger_bytes_max = hello_max < RENDEZVOUS_MESSAGE_MAX ? hello_max
+                                                                    : RENDEZVOUS_MESSAGE_MAX;
 }

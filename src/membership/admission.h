@@ -1,10 +1,11 @@
 /*
- * admission.h - who comes to rank 0 and becomes a member: the hello, the proof that it knows the secret, the
- * agreement of all, and the sentences for those who are refused, who wait and who wait in vain.
+ * admission.h - who comes to rank 0 and becomes a member: the hello, the proof that it knows the
+ * secret, the agreement of all, and the sentences for those who are refused, who wait and who wait
+ * in vain.
  *
  *                 all have come
- *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come again later
- *       |
+ *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come
+ *       |                                      again later
  *       | one differs, goes, or does not come
  *       v
  *   REFUSING      with one sentence for all who came and are yet to come
@@ -12,8 +13,8 @@
  * Callers   server.c, with the lock of the hub
  * Memory    rank 0's hello at init; messages
  * Waiting   never
- * Life      rendezvous_admission_init; begin when the hub has started; message, tick and lose in any order; fini when
- *           the hub has stopped
+ * Life      rendezvous_admission_init; begin when the hub has started; message, tick and lose in
+ *           any order; fini when the hub has stopped
  */
 #ifndef LOCUS_MEMBERSHIP_ADMISSION_H
 #define LOCUS_MEMBERSHIP_ADMISSION_H
@@ -44,13 +45,14 @@ struct rendezvous_admission {
     int refusal;
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why */
 
-    unsigned turned_away;                       /* those who could not prove themselves, and have not been reported */
+    /* those who could not prove themselves, and have not been reported */
+    unsigned turned_away;
     uint64_t report_ns;                         /* when the next report may be */
     char turned_away_why[RENDEZVOUS_WHY_BYTES]; /* of the last; "": there was none */
 };
 
-/* Hub, members and door are filled in, everything else is zero. `deadline_ns`: of joining. 0 or -ENOMEM; fini in any
- * case. */
+/* Hub, members and door are filled in, everything else is zero. `deadline_ns`: of joining. 0 or
+ * -ENOMEM; fini in any case. */
 int rendezvous_admission_init(struct rendezvous_admission *, const struct rendezvous_config *,
                               const struct rendezvous_address *, uint64_t deadline_ns);
 void rendezvous_admission_fini(struct rendezvous_admission *);
@@ -59,7 +61,8 @@ void rendezvous_admission_begin(struct rendezvous_admission *);
 /* A channel without a rank has sent this. */
 void rendezvous_admission_message(struct rendezvous_admission *, struct rendezvous_channel *,
                                   const struct rendezvous_header *, const void *body);
-/* That member's connection has ended. Before all had joined: the cluster cannot form; later this is nothing here. */
+/* That member's connection has ended. Before all had joined: the cluster cannot form; later this is
+ * nothing here. */
 void rendezvous_admission_lose(struct rendezvous_admission *, unsigned rank, const char *reason);
 /* Reports and the deadline. *due_ns is no later than when to call again. */
 void rendezvous_admission_tick(struct rendezvous_admission *, uint64_t now_ns, uint64_t *due_ns);

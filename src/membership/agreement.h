@@ -33,8 +33,9 @@ struct rendezvous_config {
     double join_timeout_s, peer_timeout_s;
     const struct secret *secret; /* of the cluster; NULL: none */
     bool loopback_only;          /* rank 0 listens at no other address */
-    /* A member was lost: its rank and the reason, which reads well behind "node N (host:port) ". Called once at most,
-     * after a successful join only, from a thread of the rendezvous; must not wait and must not call back. */
+    /* A member was lost: its rank and the reason, which reads well behind "node N (host:port) ".
+     * Called once at most, after a successful join only, from a thread of the rendezvous; must not
+     * wait and must not call back. */
     void (*lost)(void *context, int rank, const char *reason);
     void *context;
 };
@@ -43,9 +44,11 @@ struct rendezvous_config {
 struct rendezvous_cluster {
     uint64_t id; /* never 0 */
     unsigned shards;
-    double peer_timeout_s;                   /* the shortest of all: a node that one of them gives up is lost for all */
-    char (*address)[RENDEZVOUS_ADDRESS_MAX]; /* [size], of the data ports; belongs to the rendezvous */
-    unsigned *workers;                       /* [size] */
+    /* the shortest of all: a node that one of them gives up is lost for all */
+    double peer_timeout_s;
+    /* [size], of the data ports; belongs to the rendezvous */
+    char (*address)[RENDEZVOUS_ADDRESS_MAX];
+    unsigned *workers; /* [size] */
 };
 
 #endif

@@ -7,8 +7,8 @@ void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
-/* nng counts a dialer's users by atomics that the thread sanitizer does not see: its connections, which nng takes down
- * on a thread of its own, and us. */
+/* nng counts a dialer's users by atomics that the thread sanitizer does not see: its connections,
+ * which nng takes down on a thread of its own, and us. */
 static void free_dialer(nng_stream_dialer *dialer)
 {
 #ifdef LOCUS_TSAN
@@ -30,7 +30,8 @@ int rendezvous_dial(const char *url, uint64_t patience_ns, nng_stream **stream)
     if (result) return result;
     result = nng_aio_alloc(&aio, NULL, NULL);
     if (result == 0) {
-        nng_stream_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true); /* not nng's default for streams */
+        /* not nng's default for streams */
+        nng_stream_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true);
         nng_aio_set_timeout(aio, (nng_duration)(patience_ns / 1000000 + 1));
         nng_stream_dialer_dial(dialer, aio);
         nng_aio_wait(aio);

@@ -27,7 +27,8 @@ static void write_table(struct rendezvous_message *m, const struct locus_table *
     rendezvous_put_u32(m, t->flags);
 }
 
-struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *c, unsigned patience_ms)
+struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *c,
+                                                  unsigned patience_ms)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_HELLO);
     rendezvous_put_u32(m, (uint32_t)c->rank);
@@ -75,8 +76,9 @@ bool rendezvous_hello_read_rank(struct rendezvous_hello *h, const void *body, si
 
 static bool is_sound(const struct rendezvous_hello *h)
 {
-    return h->size >= 2 && h->rank < h->size && h->peer_timeout_ms > 0 && h->address[0] && h->workers > 0 &&
-           h->workers <= LOCUS_WORKERS_MAX && h->shards <= LOCUS_SHARDS_MAX && h->table_count <= LOCUS_TABLES_MAX;
+    return h->size >= 2 && h->rank < h->size && h->peer_timeout_ms > 0 && h->address[0] &&
+           h->workers > 0 && h->workers <= LOCUS_WORKERS_MAX && h->shards <= LOCUS_SHARDS_MAX &&
+           h->table_count <= LOCUS_TABLES_MAX;
 }
 
 bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t bytes)
@@ -112,7 +114,8 @@ struct difference {
 };
 
 /* `what` and, in a table, `where` around the number. */
-static void compare(struct difference *d, const char *what, uint64_t theirs, uint64_t ours, const char *where)
+static void compare(struct difference *d, const char *what, uint64_t theirs, uint64_t ours,
+                    const char *where)
 {
     if (d->found || theirs == ours) return;
     d->found = true;
@@ -120,17 +123,19 @@ static void compare(struct difference *d, const char *what, uint64_t theirs, uin
              (unsigned long long)theirs, where, (unsigned long long)ours);
 }
 
-static void compare_words(struct difference *d, const char *what, const char *theirs, const char *ours)
+static void compare_words(struct difference *d, const char *what, const char *theirs,
+                          const char *ours)
 {
     if (d->found || strcmp(theirs, ours) == 0) return;
     d->found = true;
-    snprintf(d->sentence, d->room, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what, theirs, ours);
+    snprintf(d->sentence, d->room, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what, theirs,
+             ours);
 }
 
 static const char *technique_name(unsigned technique)
 {
-    static const char *const names[] = {"LOCUS_ADAPTIVE", "LOCUS_STATIC", "LOCUS_RELOCATE", "LOCUS_REPLICATE",
-                                        "LOCUS_FULL_REPLICATION"};
+    static const char *const names[] = {"LOCUS_ADAPTIVE", "LOCUS_STATIC", "LOCUS_RELOCATE",
+                                        "LOCUS_REPLICATE", "LOCUS_FULL_REPLICATION"};
     return technique < sizeof names / sizeof *names ? names[technique] : "unknown to rank 0";
 }
 
@@ -138,15 +143,18 @@ static void compare_names(struct difference *d, unsigned i, struct rendezvous_sl
                           struct rendezvous_slice ours)
 {
     char their_name[NAME_SHOWN], our_name[NAME_SHOWN];
-    if (d->found || (theirs.bytes == ours.bytes && memcmp(theirs.at, ours.at, ours.bytes) == 0)) return;
+    if (d->found || (theirs.bytes == ours.bytes && memcmp(theirs.at, ours.at, ours.bytes) == 0))
+        return;
     d->found = true;
     rendezvous_show(theirs, their_name, sizeof their_name);
     rendezvous_show(ours, our_name, sizeof our_name);
-    snprintf(d->sentence, d->room, "rank %u has table %u named \"%s\", rank 0 has it named \"%s\"" ALIKE, d->rank, i,
+    snprintf(d->sentence, d->room,
+             "rank %u has table %u named \"%s\", rank 0 has it named \"%s\"" ALIKE, d->rank, i,
              their_name, our_name);
 }
 
-static void compare_tables(struct difference *d, unsigned i, const struct table *theirs, const struct table *ours)
+static void compare_tables(struct difference *d, unsigned i, const struct table *theirs,
+                           const struct table *ours)
 {
     char name[NAME_SHOWN], where[NAME_SHOWN + 32];
     compare_names(d, i, theirs->name, ours->name);
@@ -157,12 +165,14 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
     compare(d, "flags", theirs->flags, ours->flags, where);
 }
 
-bool rendezvous_hello_differs(const struct rendezvous_hello *theirs, const struct rendezvous_hello *ours,
-                              unsigned shards, char *sentence, size_t room)
+bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
+                              const struct rendezvous_hello *ours, unsigned shards, char *sentence,
+                              size_t room)
 {
     struct difference d = {.rank = theirs->rank, .sentence = sentence, .room = room};
     compare(&d, "size", theirs->size, ours->size, "");
-    compare_words(&d, "technique", technique_name(theirs->technique), technique_name(ours->technique));
+    compare_words(&d, "technique", technique_name(theirs->technique),
+                  technique_name(ours->technique));
     compare_words(&d, "act_immediately", theirs->act_immediately ? "true" : "false",
                   ours->act_immediately ? "true" : "false");
     if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");

@@ -1,6 +1,6 @@
 /*
- * hello.h - what a node tells when it comes: who it is, and its configuration, which must be equal on all
- * nodes.
+ * hello.h - what a node tells when it comes: who it is, and its configuration, which must be equal
+ * on all nodes.
  *
  * Callers   rendezvous.c writes it, admission.c reads and compares it
  * Memory    a hello that was read points into the message
@@ -29,16 +29,18 @@ struct rendezvous_hello {
 };
 
 /* NULL: no memory, or names of tables that are too long. */
-struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *, unsigned patience_ms);
+struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *,
+                                                  unsigned patience_ms);
 
 /* Rank and size alone, of whatever protocol version. */
 bool rendezvous_hello_read_rank(struct rendezvous_hello *, const void *body, size_t bytes);
 /* false: this cannot have been written by rendezvous_hello_write(). */
 bool rendezvous_hello_read(struct rendezvous_hello *, const void *body, size_t bytes);
 
-/* Is there anything in which they must be equal and are not? Then the sentence about the first such thing. `shards`:
- * what rank 0 has decided. */
-bool rendezvous_hello_differs(const struct rendezvous_hello *theirs, const struct rendezvous_hello *ours,
-                              unsigned shards, char *sentence, size_t room);
+/* Is there anything in which they must be equal and are not? Then the sentence about the first such
+ * thing. `shards`: what rank 0 has decided. */
+bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
+                              const struct rendezvous_hello *ours, unsigned shards, char *sentence,
+                              size_t room);
 
 #endif

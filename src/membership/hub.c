@@ -29,7 +29,8 @@ void rendezvous_hub_unlock(struct rendezvous_hub *h)
 
 static bool wait_until(struct rendezvous_hub *h, pthread_cond_t *condition, uint64_t until_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS), .tv_nsec = (long)(until_ns % SECOND_NS)};
+    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
+                             .tv_nsec = (long)(until_ns % SECOND_NS)};
     return pthread_cond_timedwait(condition, &h->mutex, &until) != ETIMEDOUT;
 }
 
@@ -60,7 +61,8 @@ static void drop_queue(struct rendezvous_channel *c)
     }
 }
 
-/* nng ends what it has under way, and its callbacks follow. The thread gives the memory back when they have. */
+/* nng ends what it has under way, and its callbacks follow. The thread gives the memory back when
+ * they have. */
 void rendezvous_channel_close(struct rendezvous_channel *c)
 {
     if (c->is_closed) return;
@@ -89,7 +91,8 @@ static void fail_by_nng(struct rendezvous_channel *c, int result)
     char reason[RENDEZVOUS_TEXT_MAX];
     bool closed = result == NNG_ECLOSED || result == NNG_ECONNSHUT || result == NNG_ECONNRESET;
     snprintf(reason, sizeof reason, "lost its connection: %s", nng_strerror(result));
-    fail(c, result == NNG_ENOMEM ? -ENOMEM : -ECONNRESET, closed ? "closed the connection" : reason);
+    fail(c, result == NNG_ENOMEM ? -ENOMEM : -ECONNRESET,
+         closed ? "closed the connection" : reason);
 }
 
 static void fail_by_silence(struct rendezvous_channel *c)
@@ -120,7 +123,8 @@ static void unlink_channel(struct rendezvous_channel *c)
     *(c->next ? &c->next->previous : &h->last) = c->previous;
 }
 
-/* Waits for callbacks that are about to return, therefore without the lock. true: the lock was released. */
+/* Waits for callbacks that are about to return, therefore without the lock. true: the lock was
+ * released. */
 static bool free_what_is_over(struct rendezvous_hub *h)
 {
     struct rendezvous_channel *over = NULL;
@@ -179,10 +183,13 @@ static bool is_heartbeat(const struct rendezvous_header *h)
     return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
 }
 
-/* Before heartbeats are expected they are a message like any other: a stranger has no time to win by them. */
-static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header, const void *body)
+/* Before heartbeats are expected they are a message like any other: a stranger has no time to win
+ * by them. */
+static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header,
+                    const void *body)
 {
-    if (!c->beat_ns || !is_heartbeat(header)) c->hub->events->message(c->hub->context, c, header, body);
+    if (!c->beat_ns || !is_heartbeat(header))
+        c->hub->events->message(c->hub->context, c, header, body);
 }
 
 static size_t message_max(const struct rendezvous_channel *c)
@@ -196,7 +203,8 @@ static size_t take_messages(struct rendezvous_channel *c)
     size_t at = 0, wanted = RENDEZVOUS_HEADER_BYTES;
     while (!c->is_closed && !c->is_finished && c->have - at >= RENDEZVOUS_HEADER_BYTES) {
         struct rendezvous_header header = rendezvous_header(c->received + at);
-        bool sound = header.magic == RENDEZVOUS_MAGIC && header.length <= message_max(c) - RENDEZVOUS_HEADER_BYTES;
+        bool sound = header.magic == RENDEZVOUS_MAGIC &&
+                     header.length <= message_max(c) - RENDEZVOUS_HEADER_BYTES;
         if (!sound) {
             fail(c, -EPROTO, "sent what is no message of a rendezvous");
             break;
@@ -300,7 +308,8 @@ void rendezvous_channel_send(struct rendezvous_channel *c, struct rendezvous_mes
 
 /* ---- a new channel ---- */
 
-struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng_stream *stream, uint64_t deadline_ns)
+struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng_stream *stream,
+                                                   uint64_t deadline_ns)
 {
     struct rendezvous_channel *c = calloc(1, sizeof *c);
     if (!c) return NULL;
@@ -359,7 +368,8 @@ void rendezvous_hub_agree(struct rendezvous_hub *h, unsigned peer_timeout_ms)
     rendezvous_hub_note(h);
 }
 
-void rendezvous_channel_show_peer(const struct rendezvous_channel *c, char text[RENDEZVOUS_PEER_BYTES])
+void rendezvous_channel_show_peer(const struct rendezvous_channel *c,
+                                  char text[RENDEZVOUS_PEER_BYTES])
 {
     nng_sockaddr a;
     char host[INET6_ADDRSTRLEN] = "";
@@ -401,7 +411,8 @@ static void say_something(struct rendezvous_channel *c, uint64_t now_ns)
     c->spoke_ns = now_ns;
     /* What is queued already says that we live, once the peer reads on. */
     if (c->queued == 0)
-        rendezvous_channel_send(c, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_HEARTBEAT)));
+        rendezvous_channel_send(
+            c, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_HEARTBEAT)));
 }
 
 /* Returns when to look again. */
@@ -451,7 +462,8 @@ static void *run(void *argument)
 
 /* ---- life ---- */
 
-/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same, and cannot be told. */
+/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same,
+ * and cannot be told. */
 static void bound_threads_of_nng(void)
 {
 #if NNG_MAJOR_VERSION > 1 || (NNG_MAJOR_VERSION == 1 && NNG_MINOR_VERSION >= 8)
@@ -506,8 +518,8 @@ void rendezvous_hub_fini(struct rendezvous_hub *h)
     pthread_cond_destroy(&h->wake);
 }
 
-int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s, const struct rendezvous_events *events,
-                         void *context)
+int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s,
+                         const struct rendezvous_events *events, void *context)
 {
     *h = (struct rendezvous_hub){.events = events, .context = context, .due_ns = RENDEZVOUS_NEVER};
     h->timeout_ns = (uint64_t)(peer_timeout_s * 1e9);
@@ -518,7 +530,8 @@ int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s, const 
     int rc = start_thread(h);
     if (rc == 0) return 0;
     rendezvous_hub_fini(h);
-    return error_set(-rc, "the thread of the rendezvous could not be started: %s (ulimit -u)", strerror(rc));
+    return error_set(-rc, "the thread of the rendezvous could not be started: %s (ulimit -u)",
+                     strerror(rc));
 }
 
 static bool anybody_reads(const struct rendezvous_hub *h)

@@ -1,19 +1,22 @@
 /*
- * hub.h - the connections of one party of a rendezvous: rank 0's to all members, or a member's to rank 0.
+ * hub.h - the connections of one party of a rendezvous: rank 0's to all members, or a member's to
+ * rank 0.
  *
- * nng's byte streams carry the messages; nng's message protocols would not do: they drop messages when a peer is slow,
- * keep a connection's end from us or reconnect behind our back, and accept any number of strangers. All state of a hub
- * and of its owner is under the hub's one lock: nng's threads take it to hand in what was received, the owner's callers
- * to change something, and the hub's thread to look after time: heartbeats, silence, deadlines.
+ * nng's byte streams carry the messages; nng's message protocols would not do: they drop messages
+ * when a peer is slow, keep a connection's end from us or reconnect behind our back, and accept any
+ * number of strangers. All state of a hub and of its owner is under the hub's one lock: nng's
+ * threads take it to hand in what was received, the owner's callers to change something, and the
+ * hub's thread to look after time: heartbeats, silence, deadlines.
  *
- * Silence is judged only by time in which this process ran. When the thread wakes much later than it meant to, the
- * process was stopped or the machine asleep, and silence is counted anew.
+ * Silence is judged only by time in which this process ran. When the thread wakes much later than
+ * it meant to, the process was stopped or the machine asleep, and silence is counted anew.
  *
- * Callers   rendezvous.c, and rank 0's server.c and its parts. Functions of a channel, and those that say
- *           so, want the lock held
- * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be sent
- * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines; rendezvous_hub_stop, for callbacks
- *           under way. Nothing else
+ * Callers   rendezvous.c, and rank 0's server.c and its parts. Functions of a channel, and those
+ *           that say so, want the lock held
+ * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be
+ *           sent
+ * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines;
+ *           rendezvous_hub_stop, for callbacks under way. Nothing else
  * Life      rendezvous_hub_start, channels come and go, rendezvous_hub_drain, rendezvous_hub_stop,
  *           rendezvous_hub_fini
  */
@@ -36,13 +39,16 @@ struct rendezvous_channel;
 /* What a hub tells its owner, with the lock held, on a thread of nng or the hub. */
 struct rendezvous_events {
     /* A message has come; heartbeats do not show. The body is valid until return. */
-    void (*message)(void *context, struct rendezvous_channel *, const struct rendezvous_header *, const void *body);
-    /* The connection has ended, other than by rendezvous_channel_close() or _finish(): -ECONNRESET, -ETIMEDOUT (it was
-     * silent, or past its deadline), -EPROTO (what came is no message), -ENOBUFS, -ENOMEM. `reason` reads well behind
-     * "node N (host:port) ". The channel is gone on return. */
+    void (*message)(void *context, struct rendezvous_channel *, const struct rendezvous_header *,
+                    const void *body);
+    /* The connection has ended, other than by rendezvous_channel_close() or _finish(): -ECONNRESET,
+     * -ETIMEDOUT (it was silent, or past its deadline), -EPROTO (what came is no message),
+     * -ENOBUFS, -ENOMEM. `reason` reads well behind "node N (host:port) ". The channel is gone on
+     * return. */
     void (*ended)(void *context, struct rendezvous_channel *, int rc, const char *reason);
-    /* Time has passed, or something has changed. Returns when to call again at the latest. On the hub's thread, which
-     * may release the lock in it for a moment. Called once more after everything else, when the hub stops. */
+    /* Time has passed, or something has changed. Returns when to call again at the latest. On the
+     * hub's thread, which may release the lock in it for a moment. Called once more after
+     * everything else, when the hub stops. */
     uint64_t (*tick)(void *context, uint64_t now_ns);
 };
 
@@ -56,9 +62,10 @@ struct rendezvous_hub {
     struct rendezvous_channel *first, *last; /* in the order in which they came */
     unsigned channels;                       /* those that end included */
     bool stopping;
-    bool is_noted;                       /* the thread must look once more before it sleeps */
-    uint64_t timeout_ns;                 /* of silence */
-    size_t stranger_bytes_max;           /* of a message of who has no rank; the owner may lower it */
+    bool is_noted;       /* the thread must look once more before it sleeps */
+    uint64_t timeout_ns; /* of silence */
+    /* of a message of who has no rank; the owner may lower it */
+    size_t stranger_bytes_max;
     uint64_t due_ns;                     /* when the thread means to wake */
     uint64_t absence_ns, absence_end_ns; /* the last long time in which this process did not run */
 };
@@ -91,13 +98,13 @@ struct rendezvous_channel {
 int rendezvous_hub_prepare_nng(void);
 
 /* 0, or a negative errno with the sentence in locus_error(). */
-int rendezvous_hub_start(struct rendezvous_hub *, double peer_timeout_s, const struct rendezvous_events *,
-                         void *context);
-/* Waits until every peer with a rank that got our last word has ended its connection, or was given long enough. Without
- * the lock. */
+int rendezvous_hub_start(struct rendezvous_hub *, double peer_timeout_s,
+                         const struct rendezvous_events *, void *context);
+/* Waits until every peer with a rank that got our last word has ended its connection, or was given
+ * long enough. Without the lock. */
 void rendezvous_hub_drain(struct rendezvous_hub *);
-/* Ends all connections and the thread. No callback comes after it has returned. Without the lock, which goes on
- * working. */
+/* Ends all connections and the thread. No callback comes after it has returned. Without the lock,
+ * which goes on working. */
 void rendezvous_hub_stop(struct rendezvous_hub *);
 void rendezvous_hub_fini(struct rendezvous_hub *);
 
@@ -109,24 +116,32 @@ bool rendezvous_hub_wait(struct rendezvous_hub *, uint64_t until_ns);
 void rendezvous_hub_announce(struct rendezvous_hub *);
 /* The same, and has the thread look after everything and call tick. */
 void rendezvous_hub_note(struct rendezvous_hub *);
-/* How long this process has not been running, a short time ago, if that was so long that peers may have given it up;
- * else 0. With the lock. */
+/* How long this process has not been running, a short time ago, if that was so long that peers may
+ * have given it up; else 0. With the lock. */
 uint64_t rendezvous_hub_absence(const struct rendezvous_hub *);
 
-/* Takes over a connected stream and begins to receive. NULL: no memory, the stream is still the caller's. */
-struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *, nng_stream *, uint64_t deadline_ns);
-/* From now on heartbeats are sent, often enough for us and for a peer with that timeout, and silence ends it. */
+/* Takes over a connected stream and begins to receive. NULL: no memory, the stream is still the
+ * caller's. */
+struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *, nng_stream *,
+                                                   uint64_t deadline_ns);
+/* From now on heartbeats are sent, often enough for us and for a peer with that timeout, and
+ * silence ends it. */
 void rendezvous_channel_watch(struct rendezvous_channel *, unsigned peer_timeout_ms);
-/* The timeout of the hub is that from now on, and all that are watched speak often enough for it. */
+/* The timeout of the hub is that from now on, and all that are watched speak often enough for
+ * it. */
 void rendezvous_hub_agree(struct rendezvous_hub *, unsigned peer_timeout_ms);
-/* The peer was not heard for so long, until just now: what it says of others is not to be believed. Else 0. */
+/* The peer was not heard for so long, until just now: what it says of others is not to be believed.
+ * Else 0. */
 uint64_t rendezvous_channel_silence(const struct rendezvous_channel *);
 /* Where the peer is, as text: "10.0.0.1:41234". */
 enum { RENDEZVOUS_PEER_BYTES = 64 };
-void rendezvous_channel_show_peer(const struct rendezvous_channel *, char text[RENDEZVOUS_PEER_BYTES]);
-/* Takes the caller's reference. NULL stands for a message that could not be made. Failure comes as `ended`, later. */
+void rendezvous_channel_show_peer(const struct rendezvous_channel *,
+                                  char text[RENDEZVOUS_PEER_BYTES]);
+/* Takes the caller's reference. NULL stands for a message that could not be made. Failure comes as
+ * `ended`, later. */
 void rendezvous_channel_send(struct rendezvous_channel *, struct rendezvous_message *);
-/* The last message was sent: nothing is received any more, and the peer gets that long to end the connection. */
+/* The last message was sent: nothing is received any more, and the peer gets that long to end the
+ * connection. */
 void rendezvous_channel_finish(struct rendezvous_channel *, uint64_t patience_ns);
 void rendezvous_channel_close(struct rendezvous_channel *);
 

@@ -36,11 +36,13 @@ void rendezvous_members_send(struct rendezvous_members *all, struct rendezvous_m
     rendezvous_message_let_go(message);
 }
 
-void rendezvous_members_send_some(struct rendezvous_members *all, bool (*is_meant)(const struct rendezvous_member *),
+void rendezvous_members_send_some(struct rendezvous_members *all,
+                                  bool (*is_meant)(const struct rendezvous_member *),
                                   struct rendezvous_message *message)
 {
     for (unsigned rank = 0; rank < all->size; rank++)
-        if (is_meant(&all->member[rank])) rendezvous_member_send(&all->member[rank], rendezvous_message_hold(message));
+        if (is_meant(&all->member[rank]))
+            rendezvous_member_send(&all->member[rank], rendezvous_message_hold(message));
     rendezvous_message_let_go(message);
 }
 
@@ -57,7 +59,8 @@ void rendezvous_members_dismiss(struct rendezvous_members *all, uint64_t patienc
 
 /* ---- who is missing ---- */
 
-bool rendezvous_members_list(const struct rendezvous_members *all, bool (*is_missing)(const struct rendezvous_member *),
+bool rendezvous_members_list(const struct rendezvous_members *all,
+                             bool (*is_missing)(const struct rendezvous_member *),
                              char list[RENDEZVOUS_LIST_BYTES])
 {
     char ranks[RENDEZVOUS_LIST_BYTES - 32] = "";
@@ -72,10 +75,11 @@ bool rendezvous_members_list(const struct rendezvous_members *all, bool (*is_mis
         if (length + 24 > sizeof ranks)
             more += last - first + 1;
         else if (first == last)
-            length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u", length ? ", " : "", first);
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u",
+                                       length ? ", " : "", first);
         else
-            length +=
-                (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u to %u", length ? ", " : "", first, last);
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%u to %u",
+                                       length ? ", " : "", first, last);
     }
     int end = snprintf(list, RENDEZVOUS_LIST_BYTES, "rank%s %s", count == 1 ? "" : "s", ranks);
     if (more) snprintf(list + end, RENDEZVOUS_LIST_BYTES - (size_t)end, " and %u more", more);

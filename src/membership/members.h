@@ -1,6 +1,6 @@
 /*
- * members.h - the members of a cluster as rank 0 knows them: what each has told, what all are told, and who
- * of them is missing, and for how long.
+ * members.h - the members of a cluster as rank 0 knows them: what each has told, what all are told,
+ * and who of them is missing, and for how long.
  *
  * Callers   server.c, admission.c, with the lock of the hub that has the channels
  * Memory    an array at init; the channels are the hub's
@@ -35,7 +35,8 @@ void rendezvous_members_fini(struct rendezvous_members *);
 void rendezvous_member_send(struct rendezvous_member *, struct rendezvous_message *);
 void rendezvous_members_send(struct rendezvous_members *, struct rendezvous_message *);
 /* To those of whom it is true. */
-void rendezvous_members_send_some(struct rendezvous_members *, bool (*is_meant)(const struct rendezvous_member *),
+void rendezvous_members_send_some(struct rendezvous_members *,
+                                  bool (*is_meant)(const struct rendezvous_member *),
                                   struct rendezvous_message *);
 /* Each has been sent its last word, and gets that long to read it. */
 void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t patience_ns);
@@ -43,7 +44,8 @@ void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t patience_n
 /* ---- who is missing ---- */
 
 /* "rank 3", "ranks 0, 4 to 9", "ranks 1, 3, 5 and 80 more". Are they several? */
-bool rendezvous_members_list(const struct rendezvous_members *, bool (*is_missing)(const struct rendezvous_member *),
+bool rendezvous_members_list(const struct rendezvous_members *,
+                             bool (*is_missing)(const struct rendezvous_member *),
                              char list[RENDEZVOUS_LIST_BYTES]);
 
 /* Something that some wait for: who is missing is reported every 10 s. */
@@ -54,7 +56,8 @@ struct rendezvous_waiting {
 
 /* Unless somebody waits already. */
 void rendezvous_waiting_begin(struct rendezvous_waiting *);
-/* Is it time to report? Then after how many seconds; else 0, and *due_ns is no later than when it will be. */
+/* Is it time to report? Then after how many seconds; else 0, and *due_ns is no later than when it
+ * will be. */
 unsigned rendezvous_waiting_report(struct rendezvous_waiting *, uint64_t now_ns, uint64_t *due_ns);
 struct rendezvous_message *rendezvous_waiting_message(const char *sentence);
 

@@ -4,37 +4,41 @@
  *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
  *   text    = length (4 bytes) and as many bytes
  *
- * All little-endian. What a peer sent is believed only as far as the reader below could take it from the bytes that
- * there are: whoever decodes asks rendezvous_read_all() at the end.
+ * All little-endian. What a peer sent is believed only as far as the reader below could take it
+ * from the bytes that there are: whoever decodes asks rendezvous_read_all() at the end.
  *
  *      member                     rank 0
  *      HELLO              ->
  *                         <-      CHALLENGE, when the cluster has a secret
  *      RESPONSE           ->
- *                         <-      WELCOME, or REFUSED (with the sentence), or AGAIN (another cluster is still here)
+ *                         <-      WELCOME, or REFUSED (with the sentence), or AGAIN (another
+ *                                 cluster is still here)
  *                         <-      START, when all have come
  *      BARRIER            ->
  *                         <-      RELEASE, when all have come who are not absent
- *      ABSENT             ->                                       nobody here takes part in barriers meanwhile, or
- *                         <-      PRESENT                          somebody does again: between two barriers that
- *                                                                  belong together it comes after the second
- *      REPORT             ->                                       a link to that rank ended, say
+ *      ABSENT             ->      nobody here takes part in barriers meanwhile, or
+ *                         <-      PRESENT: somebody does again: between two barriers that belong
+ *                                 together it comes after the second
+ *      REPORT             ->      a link to that rank ended, say
  *                         <-      LOST, once, to all: the cluster has failed
  *      LEAVE              ->
  *                         <-      LEFT, when all leave
  *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
  *                         <-      WAITING, after 10 s, and every 10 s: who is missing, for stderr
  *
- * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that: the end is the
- * acknowledgement, and nothing is lost in a socket that was closed with unread bytes in it.
+ * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that:
+ * the end is the acknowledgement, and nothing is lost in a socket that was closed with unread bytes
+ * in it.
  *
- * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN stay as they are in all versions, so
- * that nodes of different versions can tell each other.
+ * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN stay as they are in
+ * all versions, so that nodes of different versions can tell each other.
  *
  * Callers   rendezvous.c, hub.c, and rank 0's server.c and its parts
- * Memory    malloc, counted by references, which the hub's lock protects once the message was given to a channel
+ * Memory    malloc, counted by references, which the hub's lock protects once the message was given
+ *           to a channel
  * Waiting   never
- * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done, channels send it, the last lets it go
+ * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done, channels send it,
+ *           the last lets it go
  */
 #ifndef LOCUS_MEMBERSHIP_MESSAGE_H
 #define LOCUS_MEMBERSHIP_MESSAGE_H
@@ -53,20 +57,24 @@ enum {
 enum rendezvous_type {
     RENDEZVOUS_HELLO = 1, /* rank, size, what hello.h says */
     RENDEZVOUS_CHALLENGE, /* nonce (32; secret.h) */
-    RENDEZVOUS_RESPONSE,  /* nonce (32), proof (32) which covers the rest: the body of HELLO again */
-    RENDEZVOUS_WELCOME,   /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
-    RENDEZVOUS_REFUSED,   /* errno (4), the sentence */
-    RENDEZVOUS_AGAIN,     /* the reason */
-    RENDEZVOUS_START, /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers (4) */
+    /* nonce (32), proof (32) which covers the rest: the body of HELLO again */
+    RENDEZVOUS_RESPONSE,
+    RENDEZVOUS_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
+    RENDEZVOUS_REFUSED, /* errno (4), the sentence */
+    RENDEZVOUS_AGAIN,   /* the reason */
+    /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers
+     * (4) */
+    RENDEZVOUS_START,
     RENDEZVOUS_HEARTBEAT,
     RENDEZVOUS_BARRIER, /* 1 or 0 (4): whoever comes to this one comes to the next one, too; name */
     RENDEZVOUS_RELEASE, /* errno (4), the sentence */
     RENDEZVOUS_WAITING, /* the sentence */
     RENDEZVOUS_LEAVE,
     RENDEZVOUS_LEFT,
-    RENDEZVOUS_REPORT,  /* rank (4), the reason */
-    RENDEZVOUS_LOST,    /* rank (4), the reason */
-    RENDEZVOUS_ABSENT,  /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    RENDEZVOUS_REPORT, /* rank (4), the reason */
+    RENDEZVOUS_LOST,   /* rank (4), the reason */
+    /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    RENDEZVOUS_ABSENT,
     RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier that has begun needs another one */
 };
 
@@ -85,7 +93,8 @@ void rendezvous_put_u32(struct rendezvous_message *, uint32_t);
 void rendezvous_put_u64(struct rendezvous_message *, uint64_t);
 void rendezvous_put_text(struct rendezvous_message *, const char *);
 void rendezvous_put_bytes(struct rendezvous_message *, const void *, size_t bytes);
-/* The message with its length filled in; NULL, and the message is gone: no memory, or it is too long. */
+/* The message with its length filled in; NULL, and the message is gone: no memory, or it is too
+ * long. */
 struct rendezvous_message *rendezvous_message_done(struct rendezvous_message *);
 
 struct rendezvous_message *rendezvous_message_hold(struct rendezvous_message *);

@@ -16,16 +16,20 @@
 
 enum { REPORT_AFTER_S = 10 };
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t DIAL_PATIENCE_NS = 2 * SECOND_NS;     /* for one attempt to connect */
-static const uint64_t RESOLVE_PATIENCE_NS = 10 * SECOND_NS; /* launchers publish names while nodes start already */
-static const uint64_t VERDICT_PATIENCE_NS = SECOND_NS;      /* for rank 0 to say whom it lost first */
-static const uint64_t ANSWER_NS = SECOND_NS / 4;            /* after which a missing answer is worth mentioning */
+static const uint64_t DIAL_PATIENCE_NS = 2 * SECOND_NS; /* for one attempt to connect */
+/* launchers publish names while nodes start already */
+static const uint64_t RESOLVE_PATIENCE_NS = 10 * SECOND_NS;
+/* for rank 0 to say whom it lost first */
+static const uint64_t VERDICT_PATIENCE_NS = SECOND_NS;
+/* after which a missing answer is worth mentioning */
+static const uint64_t ANSWER_NS = SECOND_NS / 4;
 /* What a RESPONSE has beyond the HELLO that it repeats. */
 enum { RESPONSE_BYTES = SECRET_NONCE_BYTES + SECRET_PROOF_BYTES };
 static const uint64_t PAUSE_MIN_NS = 1000000, PAUSE_MAX_NS = 200000000; /* between attempts */
 
 /*
- *   AWAY --HELLO sent--> GREETED --WELCOME--> WELCOMED --START--> RUNNING --LEAVE sent--> LEAVING --> LEFT
+ *   AWAY --HELLO sent--> GREETED --WELCOME--> WELCOMED --START--> RUNNING --LEAVE sent--> LEAVING
+ *   --> LEFT
  *                         |   ^
  *                         +---+ CHALLENGE, RESPONSE sent
  *    ^                    |  |                   |                   |                      |
@@ -56,7 +60,8 @@ struct rendezvous {
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed, or the last barrier */
 
     enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* where a caller is */
-    bool is_known_present;                       /* rank 0 has answered that somebody here takes part again */
+    /* rank 0 has answered that somebody here takes part again */
+    bool is_known_present;
     int barrier_rc;
 
     bool has_reported;
@@ -114,15 +119,17 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
     if (c != r->channel) return;
     r->channel = NULL;
     if (r->phase == GREETED && rc == -EPROTO) {
-        snprintf(r->sentence, sizeof r->sentence,
-                 "what answers at %.300s is no rendezvous of locus: give the address and port of rank 0's",
-                 r->address.shown);
+        snprintf(
+            r->sentence, sizeof r->sentence,
+            "what answers at %.300s is no rendezvous of locus: give the address and port of rank 0's",
+            r->address.shown);
         fail_joining(r, -EPROTO);
     } else if (r->phase == GREETED) {
         snprintf(r->obstacle, sizeof r->obstacle, "what answers there %.200s", reason);
         enter(r, AWAY);
     } else if (r->phase == WELCOMED) {
-        snprintf(r->sentence, sizeof r->sentence, "rank 0 %.150s before all had joined; rendezvous %.300s", reason,
+        snprintf(r->sentence, sizeof r->sentence,
+                 "rank 0 %.150s before all had joined; rendezvous %.300s", reason,
                  r->address.shown);
         fail_joining(r, -ECONNRESET);
     } else {
@@ -134,7 +141,8 @@ static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     int code = (int)rendezvous_get_u32(reader);
     rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
-    bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET || code == EACCES;
+    bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET ||
+                    code == EACCES;
     if (reader->failed || (r->phase != GREETED && r->phase != WELCOMED)) return false;
     fail_joining(r, is_known ? -code : -EPROTO);
     return true;
@@ -149,8 +157,8 @@ static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
     return true;
 }
 
-/* While rank 0 does not listen yet, and its port is one that the system hands out to connecting sockets, a connection
- * to it may be one to itself. */
+/* While rank 0 does not listen yet, and its port is one that the system hands out to connecting
+ * sockets, a connection to it may be one to itself. */
 static bool on_our_own_hello(struct rendezvous *r)
 {
     if (r->phase != GREETED) return false;
@@ -162,8 +170,8 @@ static bool on_our_own_hello(struct rendezvous *r)
 
 static void refuse_rank_0(struct rendezvous *r, const char *why)
 {
-    snprintf(r->sentence, sizeof r->sentence, "rank 0, at the rendezvous %.300s, %s; " SECRET_REMEDY, r->address.shown,
-             why);
+    snprintf(r->sentence, sizeof r->sentence,
+             "rank 0, at the rendezvous %.300s, %s; " SECRET_REMEDY, r->address.shown, why);
     fail_joining(r, -EACCES);
 }
 
@@ -198,7 +206,8 @@ static void respond(struct rendezvous *r)
 static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     const unsigned char *nonce = rendezvous_get_bytes(reader, SECRET_NONCE_BYTES);
-    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->has_responded) return false;
+    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->has_responded)
+        return false;
     memcpy(r->their_nonce, nonce, sizeof r->their_nonce);
     if (r->secret.is_known)
         respond(r);
@@ -233,7 +242,8 @@ static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
     c->id = rendezvous_get_u64(reader);
     c->shards = rendezvous_get_u32(reader);
     unsigned peer_timeout_ms = rendezvous_get_u32(reader), size = rendezvous_get_u32(reader);
-    bool is_sound = c->id != 0 && c->shards > 0 && c->shards <= LOCUS_SHARDS_MAX && peer_timeout_ms > 0;
+    bool is_sound = c->id != 0 && c->shards > 0 && c->shards <= LOCUS_SHARDS_MAX &&
+                    peer_timeout_ms > 0;
     if (r->phase != WELCOMED || !is_sound || size != r->size) return false;
     for (unsigned rank = 0; rank < size; rank++) {
         rendezvous_get_text(reader, c->address[rank], sizeof c->address[rank]);
@@ -287,7 +297,9 @@ static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
     char reason[RENDEZVOUS_TEXT_MAX];
     unsigned rank = rendezvous_get_u32(reader);
     rendezvous_get_text(reader, reason, sizeof reason);
-    if (!rendezvous_read_all(reader) || rank >= r->size || (r->phase != RUNNING && r->phase != LEAVING)) return false;
+    if (!rendezvous_read_all(reader) || rank >= r->size ||
+        (r->phase != RUNNING && r->phase != LEAVING))
+        return false;
     uint64_t silent_ns = rendezvous_channel_silence(r->channel);
     if (silent_ns > 0 && rank != 0) { /* rank 0 was cut off, and found others silent */
         rank = 0;
@@ -300,14 +312,16 @@ static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
 static bool on_other_version(struct rendezvous *r, unsigned version)
 {
     if (r->phase != GREETED) return false;
-    snprintf(r->sentence, sizeof r->sentence,
-             "rank 0 speaks version %u of the protocol, rank %u speaks %d: run the same version of locus on all nodes",
-             version, r->rank, RENDEZVOUS_VERSION);
+    snprintf(
+        r->sentence, sizeof r->sentence,
+        "rank 0 speaks version %u of the protocol, rank %u speaks %d: run the same version of locus on all nodes",
+        version, r->rank, RENDEZVOUS_VERSION);
     fail_joining(r, -EPROTO);
     return true;
 }
 
-static bool take_message(struct rendezvous *r, const struct rendezvous_header *header, const void *body)
+static bool take_message(struct rendezvous *r, const struct rendezvous_header *header,
+                         const void *body)
 {
     struct rendezvous_reader reader = rendezvous_reader(body, header->length);
     if (header->type == RENDEZVOUS_REFUSED) return on_refused(r, &reader);
@@ -327,8 +341,8 @@ static bool take_message(struct rendezvous *r, const struct rendezvous_header *h
     }
 }
 
-static void on_message(void *context, struct rendezvous_channel *c, const struct rendezvous_header *header,
-                       const void *body)
+static void on_message(void *context, struct rendezvous_channel *c,
+                       const struct rendezvous_header *header, const void *body)
 {
     struct rendezvous *r = context;
     if (c != r->channel || take_message(r, header, body)) return;
@@ -350,7 +364,8 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     return RENDEZVOUS_NEVER;
 }
 
-static const struct rendezvous_events events = {.message = on_message, .ended = on_ended, .tick = on_tick};
+static const struct rendezvous_events events = {
+    .message = on_message, .ended = on_ended, .tick = on_tick};
 
 /* ---- waiting ---- */
 
@@ -366,7 +381,8 @@ static void print_notice(struct rendezvous *r)
     rendezvous_hub_lock(&r->hub);
 }
 
-/* Until something has changed. That it will is seen to by the heartbeats of rank 0, which sees to all others. */
+/* Until something has changed. That it will is seen to by the heartbeats of rank 0, which sees to
+ * all others. */
 static void wait_for_rank_0(struct rendezvous *r)
 {
     rendezvous_hub_wait(&r->hub, RENDEZVOUS_NEVER);
@@ -375,18 +391,21 @@ static void wait_for_rank_0(struct rendezvous *r)
 
 /* ---- joining ---- */
 
-static void describe_delay(const struct rendezvous *r, double seconds, char sentence[2 * RENDEZVOUS_TEXT_MAX])
+static void describe_delay(const struct rendezvous *r, double seconds,
+                           char sentence[2 * RENDEZVOUS_TEXT_MAX])
 {
     const char *obstacle = r->obstacle;
     bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
     if (r->phase == GREETED && (had_time || !r->obstacle[0]))
         obstacle = "what listens there takes the connection, but does not answer";
     if (r->phase == WELCOMED) obstacle = "rank 0 has let us join, but does not go on";
-    snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX, "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank,
-             r->size, seconds, r->address.shown, obstacle);
+    snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX,
+             "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank, r->size, seconds,
+             r->address.shown, obstacle);
 }
 
-/* Rank 0 reports who is missing to those whom it has let join; the others say themselves what they wait for. */
+/* Rank 0 reports who is missing to those whom it has let join; the others say themselves what they
+ * wait for. */
 static void report_delay(struct rendezvous *r)
 {
     unsigned seconds = (r->reports + 1) * REPORT_AFTER_S;
@@ -411,7 +430,8 @@ static uint64_t left_ns(const struct rendezvous *r)
 
 static void sleep_ns(uint64_t ns)
 {
-    const struct timespec pause = {.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+    const struct timespec pause = {.tv_sec = (time_t)(ns / SECOND_NS),
+                                   .tv_nsec = (long)(ns % SECOND_NS)};
     nanosleep(&pause, NULL);
 }
 
@@ -426,7 +446,8 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
 
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
-    struct rendezvous_message *hello = rendezvous_hello_write(c, (unsigned)earlier(left_ns(r) / 1000000, INT32_MAX));
+    struct rendezvous_message *hello =
+        rendezvous_hello_write(c, (unsigned)earlier(left_ns(r) / 1000000, INT32_MAX));
     rendezvous_hub_lock(&r->hub);
     struct rendezvous_channel *channel = rendezvous_channel_open(&r->hub, stream, 0);
     if (channel) {
@@ -446,8 +467,8 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
     nng_stream_free(stream);
 }
 
-/* When to look up from waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing then: having let us
- * join, it gets a moment to say so. */
+/* When to look up from waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing
+ * then: having let us join, it gets a moment to say so. */
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + VERDICT_PATIENCE_NS;
@@ -472,9 +493,11 @@ static enum phase await_verdict(struct rendezvous *r)
 static void describe_obstacle(struct rendezvous *r, int result)
 {
     if (result == NNG_ENOFILES)
-        snprintf(r->obstacle, sizeof r->obstacle, "this process has no descriptors left: raise `ulimit -n`");
+        snprintf(r->obstacle, sizeof r->obstacle,
+                 "this process has no descriptors left: raise `ulimit -n`");
     else
-        snprintf(r->obstacle, sizeof r->obstacle, "nobody answers there (%s)", nng_strerror(result));
+        snprintf(r->obstacle, sizeof r->obstacle, "nobody answers there (%s)",
+                 nng_strerror(result));
 }
 
 static enum phase attempt(struct rendezvous *r, const struct rendezvous_config *c, const char *url)
@@ -514,10 +537,12 @@ static int reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c)
     }
 }
 
-/* A name that the resolver does not know yet is asked for again for a while; if it does not answer, to the deadline. */
+/* A name that the resolver does not know yet is asked for again for a while; if it does not answer,
+ * to the deadline. */
 static int resolve(struct rendezvous *r)
 {
-    uint64_t pause_ns = PAUSE_MAX_NS, until_ns = earlier(r->start_ns + RESOLVE_PATIENCE_NS, r->deadline_ns);
+    uint64_t pause_ns = PAUSE_MAX_NS,
+             until_ns = earlier(r->start_ns + RESOLVE_PATIENCE_NS, r->deadline_ns);
     for (;;) {
         int rc = rendezvous_address_resolve(&r->address);
         if (rc == 0) return 0;
@@ -530,7 +555,8 @@ static int resolve(struct rendezvous *r)
 static int check_seconds(const char *field, double seconds)
 {
     if (isfinite(seconds) && seconds > 0 && seconds <= 1e9) return 0;
-    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0, at most 1e9", field, seconds);
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0, at most 1e9", field,
+                     seconds);
 }
 
 static int check(const struct rendezvous_config *c)
@@ -539,17 +565,24 @@ static int check(const struct rendezvous_config *c)
         return error_set(-EINVAL, "size is %d: must be 2 to %d", c->size, RENDEZVOUS_NODES_MAX);
     if (c->rank < 0 || c->rank >= c->size)
         return error_set(-EINVAL, "rank is %d: must be below size, which is %d", c->rank, c->size);
-    if (c->shards > LOCUS_SHARDS_MAX || (c->rank == 0 && c->shards == 0 && c->choice - 1 >= LOCUS_SHARDS_MAX))
-        return error_set(-EINVAL, "shards is %u: must be 1 to %d", c->shards ? c->shards : c->choice, LOCUS_SHARDS_MAX);
+    if (c->shards > LOCUS_SHARDS_MAX ||
+        (c->rank == 0 && c->shards == 0 && c->choice - 1 >= LOCUS_SHARDS_MAX))
+        return error_set(-EINVAL, "shards is %u: must be 1 to %d",
+                         c->shards ? c->shards : c->choice, LOCUS_SHARDS_MAX);
     if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
         return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
     if (c->table_count > LOCUS_TABLES_MAX)
-        return error_set(-EINVAL, "table_count is %zu: must be at most %d", c->table_count, LOCUS_TABLES_MAX);
-    if (!c->data_address || !c->data_address[0] || strlen(c->data_address) >= RENDEZVOUS_ADDRESS_MAX)
-        return error_set(-EINVAL, "the address \"%.100s\" of the data port must have 1 to %d characters",
+        return error_set(-EINVAL, "table_count is %zu: must be at most %d", c->table_count,
+                         LOCUS_TABLES_MAX);
+    if (!c->data_address || !c->data_address[0] ||
+        strlen(c->data_address) >= RENDEZVOUS_ADDRESS_MAX)
+        return error_set(-EINVAL,
+                         "the address \"%.100s\" of the data port must have 1 to %d characters",
                          c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
     struct rendezvous_message *hello = rendezvous_hello_write(c, 0);
-    if (!hello) return error_set(-EINVAL, "the tables' names have more than %d bytes together", RENDEZVOUS_MESSAGE_MAX);
+    if (!hello)
+        return error_set(-EINVAL, "the tables' names have more than %d bytes together",
+                         RENDEZVOUS_MESSAGE_MAX);
     bool is_too_long = hello->bytes + RESPONSE_BYTES > RENDEZVOUS_MESSAGE_MAX;
     rendezvous_message_let_go(hello);
     if (is_too_long)
@@ -569,7 +602,8 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
     r->context = c->context;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
     r->cluster.workers = calloc(r->size, sizeof *r->cluster.workers);
-    if (r->cluster.address && r->cluster.workers && secret_copy(&r->secret, c->secret) == 0) return r;
+    if (r->cluster.address && r->cluster.workers && secret_copy(&r->secret, c->secret) == 0)
+        return r;
     rendezvous_free(r);
     return NULL;
 }
@@ -584,11 +618,13 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     r->has_hub = rc == 0;
     if (rc == 0) rc = resolve(r);
     if (rc == 0 && !c->loopback_only) rendezvous_address_prefer(&r->address, c->data_address);
-    if (rc == 0 && r->rank == 0) rc = rendezvous_server_start(&r->server, c, &r->address, r->deadline_ns);
+    if (rc == 0 && r->rank == 0)
+        rc = rendezvous_server_start(&r->server, c, &r->address, r->deadline_ns);
     return rc ? rc : reach_rank_0(r, c);
 }
 
-int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out, struct rendezvous_cluster *cluster)
+int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,
+                    struct rendezvous_cluster *cluster)
 {
     *out = NULL;
     int rc = check(c);
@@ -613,7 +649,8 @@ int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out, 
 
 static int lost_error(const struct rendezvous *r)
 {
-    return error_set(-ECONNRESET, "node %u (%s) %s", r->lost_rank, r->cluster.address[r->lost_rank], r->lost_reason);
+    return error_set(-ECONNRESET, "node %u (%s) %s", r->lost_rank, r->cluster.address[r->lost_rank],
+                     r->lost_reason);
 }
 
 static struct rendezvous_message *barrier_message(const char *name, bool goes_on)
@@ -665,7 +702,8 @@ int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
 {
     rendezvous_hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) wait_for_rank_0(r); /* another thread's */
-    INVARIANT(r->phase == RUNNING || r->phase == LOST, "a barrier was called while or after leaving the cluster");
+    INVARIANT(r->phase == RUNNING || r->phase == LOST,
+              "a barrier was called while or after leaving the cluster");
     int rc = r->phase == LOST ? lost_error(r) : meet(r, name, goes_on);
     rendezvous_hub_unlock(&r->hub);
     return rc;
@@ -673,7 +711,8 @@ int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
 
 bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 {
-    INVARIANT(rank >= 0 && (unsigned)rank < r->size, "a node was reported as lost whose rank does not exist");
+    INVARIANT(rank >= 0 && (unsigned)rank < r->size,
+              "a node was reported as lost whose rank does not exist");
     rendezvous_hub_lock(&r->hub);
     bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
     if (is_heard) {
@@ -690,8 +729,8 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 
 /* ---- leaving ---- */
 
-/* Who has reported a loss knows that the cluster has failed, but not yet who failed first; and would pass for the one
- * that failed by leaving before rank 0 has read the report. */
+/* Who has reported a loss knows that the cluster has failed, but not yet who failed first; and
+ * would pass for the one that failed by leaving before rank 0 has read the report. */
 static void await_loss(struct rendezvous *r)
 {
     uint64_t until_ns = clock_now_ns() + VERDICT_PATIENCE_NS;
@@ -721,7 +760,8 @@ static void stop(struct rendezvous *r)
 static void await_others(struct rendezvous *r)
 {
     r->phase = LEAVING;
-    rendezvous_channel_send(r->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEAVE)));
+    rendezvous_channel_send(r->channel,
+                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEAVE)));
     while (r->phase == LEAVING) wait_for_rank_0(r);
 }
 

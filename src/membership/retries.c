@@ -13,7 +13,8 @@ static bool is_same(const nng_sockaddr *a, const struct sockaddr_storage *b)
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)b;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)b;
     if (a->s_family == NNG_AF_INET)
-        return b->ss_family == AF_INET && v4->sin_port == a->s_in.sa_port && v4->sin_addr.s_addr == a->s_in.sa_addr;
+        return b->ss_family == AF_INET && v4->sin_port == a->s_in.sa_port &&
+               v4->sin_addr.s_addr == a->s_in.sa_addr;
     if (a->s_family == NNG_AF_INET6)
         return b->ss_family == AF_INET6 && v6->sin6_port == a->s_in6.sa_port &&
                memcmp(&v6->sin6_addr, a->s_in6.sa_addr, sizeof v6->sin6_addr) == 0;
@@ -32,7 +33,8 @@ static bool is_of(int fd, const nng_sockaddr *ours, const nng_sockaddr *theirs)
 void retries_bound(nng_stream *stream)
 {
     nng_sockaddr ours, theirs;
-    if (nng_stream_get_addr(stream, NNG_OPT_LOCADDR, &ours) || nng_stream_get_addr(stream, NNG_OPT_REMADDR, &theirs))
+    if (nng_stream_get_addr(stream, NNG_OPT_LOCADDR, &ours) ||
+        nng_stream_get_addr(stream, NNG_OPT_REMADDR, &theirs))
         return;
     DIR *all = opendir("/proc/self/fd");
     for (const struct dirent *d; all && (d = readdir(all));) {

@@ -1,7 +1,8 @@
 /*
  * retries.h - a stream of nng tries again soon after an outage, as links do (net/silence.h).
  *
- * nng does not say which descriptor a stream has. It is the socket of this process with the same two addresses.
+ * nng does not say which descriptor a stream has. It is the socket of this process with the same
+ * two addresses.
  *
  * Callers   hub.c
  * Memory    none

@@ -54,7 +54,8 @@ static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
     rendezvous_put_u32(m, rank);
     rendezvous_put_text(m, reason);
     rendezvous_members_send(&s->members, rendezvous_message_done(m));
-    /* The lost one may be stopped: it finds the message when it goes on, and nobody waits for it. */
+    /* The lost one may be stopped: it finds the message when it goes on, and nobody waits for
+     * it. */
     s->members.member[rank].channel = NULL;
     rendezvous_members_dismiss(&s->members, LAST_WORD_PATIENCE_NS);
 }
@@ -101,7 +102,8 @@ static void let_come_back(struct rendezvous_server *s, struct rendezvous_member 
     m->is_coming_back = s->goes_on;
     if (s->goes_on) return;
     set_absent(s, m, false);
-    rendezvous_channel_send(m->channel, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
+    rendezvous_channel_send(m->channel,
+                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
@@ -112,7 +114,8 @@ static void release_if_all_are_there(struct rendezvous_server *s)
     rendezvous_put_u32(m, s->barrier_differs ? EINVAL : 0);
     rendezvous_put_text(m, s->barrier_differs ? s->difference : "");
     rendezvous_members_send_some(&s->members, has_arrived, rendezvous_message_done(m));
-    for (unsigned rank = 0; rank < s->members.size; rank++) s->members.member[rank].has_arrived = false;
+    for (unsigned rank = 0; rank < s->members.size; rank++)
+        s->members.member[rank].has_arrived = false;
     s->goes_on = s->barrier_goes_on && !s->barrier_differs;
     s->arrived = 0;
     s->barrier_differs = s->barrier_goes_on = false;
@@ -127,10 +130,12 @@ static void compare_name(struct rendezvous_server *s, unsigned rank, const char 
         s->barrier_rank = rank;
         s->barrier_goes_on = goes_on;
         memcpy(s->barrier_name, name, sizeof s->barrier_name);
-    } else if (!s->barrier_differs && (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on)) {
+    } else if (!s->barrier_differs &&
+               (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on)) {
         s->barrier_differs = true;
-        snprintf(s->difference, sizeof s->difference, "rank %u came to barrier \"%s\", rank %u to barrier \"%s\"", rank,
-                 name, s->barrier_rank, s->barrier_name);
+        snprintf(s->difference, sizeof s->difference,
+                 "rank %u came to barrier \"%s\", rank %u to barrier \"%s\"", rank, name,
+                 s->barrier_rank, s->barrier_name);
     }
 }
 
@@ -140,7 +145,8 @@ static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendez
     char name[NAME_MAX_BYTES];
     unsigned goes_on = rendezvous_get_u32(r);
     rendezvous_get_text(r, name, sizeof name);
-    if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving) return false;
+    if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving)
+        return false;
     compare_name(s, rank, name, goes_on);
     m->has_arrived = true;
     s->arrived++;
@@ -162,15 +168,16 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
     return true;
 }
 
-/* The port is given back before anybody hears that all leave, so that the next cluster finds it free. Who has come for
- * it already is cut off, and tries again. */
+/* The port is given back before anybody hears that all leave, so that the next cluster finds it
+ * free. Who has come for it already is cut off, and tries again. */
 static void let_all_leave(struct rendezvous_server *s)
 {
     rendezvous_door_close(&s->door);
     for (struct rendezvous_channel *c = s->hub.first; c; c = c->next)
         if (c->rank < 0) rendezvous_channel_close(c);
     s->state = LEFT;
-    rendezvous_members_send(&s->members, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEFT)));
+    rendezvous_members_send(&s->members,
+                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEFT)));
     rendezvous_members_dismiss(&s->members, s->hub.timeout_ns);
 }
 
@@ -234,8 +241,8 @@ static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rend
     return true;
 }
 
-static bool on_message_of_member(struct rendezvous_server *s, unsigned rank, const struct rendezvous_header *header,
-                                 const void *body)
+static bool on_message_of_member(struct rendezvous_server *s, unsigned rank,
+                                 const struct rendezvous_header *header, const void *body)
 {
     struct rendezvous_reader r = rendezvous_reader(body, header->length);
     if (header->version != RENDEZVOUS_VERSION || !is_running(s)) return false;
@@ -248,8 +255,8 @@ static bool on_message_of_member(struct rendezvous_server *s, unsigned rank, con
     }
 }
 
-static void on_message(void *context, struct rendezvous_channel *c, const struct rendezvous_header *header,
-                       const void *body)
+static void on_message(void *context, struct rendezvous_channel *c,
+                       const struct rendezvous_header *header, const void *body)
 {
     struct rendezvous_server *s = context;
     if (c->rank < 0) {
@@ -284,7 +291,8 @@ static void report_barrier(struct rendezvous_server *s, uint64_t now_ns, uint64_
     unsigned seconds = rendezvous_waiting_report(&s->barrier, now_ns, due_ns);
     if (seconds == 0) return;
     rendezvous_members_list(&s->members, has_not_arrived, list);
-    snprintf(sentence, sizeof sentence, "barrier \"%s\" has waited %u s for %s", s->barrier_name, seconds, list);
+    snprintf(sentence, sizeof sentence, "barrier \"%s\" has waited %u s for %s", s->barrier_name,
+             seconds, list);
     rendezvous_members_send_some(&s->members, has_arrived, rendezvous_waiting_message(sentence));
 }
 
@@ -294,7 +302,8 @@ static void report_leave(struct rendezvous_server *s, uint64_t now_ns, uint64_t 
     unsigned seconds = rendezvous_waiting_report(&s->leave, now_ns, due_ns);
     if (seconds == 0) return;
     rendezvous_members_list(&s->members, does_not_leave, list);
-    snprintf(sentence, sizeof sentence, "leaving the cluster has waited %u s for %s", seconds, list);
+    snprintf(sentence, sizeof sentence, "leaving the cluster has waited %u s for %s", seconds,
+             list);
     rendezvous_members_send_some(&s->members, leaves, rendezvous_waiting_message(sentence));
 }
 
@@ -311,7 +320,8 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     return due_ns;
 }
 
-static const struct rendezvous_events events = {.message = on_message, .ended = on_ended, .tick = on_tick};
+static const struct rendezvous_events events = {
+    .message = on_message, .ended = on_ended, .tick = on_tick};
 
 /* ---- life ---- */
 
@@ -323,7 +333,8 @@ static void free_server(struct rendezvous_server *s)
     free(s);
 }
 
-static struct rendezvous_server *new_server(const struct rendezvous_config *c, const struct rendezvous_address *a,
+static struct rendezvous_server *new_server(const struct rendezvous_config *c,
+                                            const struct rendezvous_address *a,
                                             uint64_t deadline_ns)
 {
     struct rendezvous_server *s = calloc(1, sizeof *s);

@@ -10,9 +10,11 @@ static bool has_said(const struct verdict *v, unsigned accuser, unsigned accused
     return false;
 }
 
-void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason, uint64_t due_ns)
+void verdict_accuse(struct verdict *v, unsigned accuser, unsigned accused, const char *reason,
+                    uint64_t due_ns)
 {
-    if (v->count == VERDICT_MAX || has_said(v, accuser, accused)) return; /* a link each shard says so */
+    /* a link each shard says so */
+    if (v->count == VERDICT_MAX || has_said(v, accuser, accused)) return;
     if (v->count == 0) {
         v->due_ns = due_ns;
         snprintf(v->reason, sizeof v->reason, "%s", reason);
@@ -40,7 +42,8 @@ unsigned verdict_pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
     if (accusers > 1)
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", v->reason, accusers);
     else if (has_said(v, most.accused, most.accuser))
-        snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", v->reason, most.accuser);
+        snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", v->reason,
+                 most.accuser);
     else
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as node %u says", v->reason, most.accuser);
     v->count = 0;

@@ -1,13 +1,15 @@
 /*
  * verdict.h - which of those that do not hear each other is lost.
  *
- * Silence is mutual: when a cable between two nodes fails, each accuses the other. So rank 0 waits for a heartbeat's time from
- * the first accusation on, and gives up whom most accuse; of equals the one of the highest rank. Then all name the same one.
+ * Silence is mutual: when a cable between two nodes fails, each accuses the other. So rank 0 waits
+ * for a heartbeat's time from the first accusation on, and gives up whom most accuse; of equals the
+ * one of the highest rank. Then all name the same one.
  *
  * Callers   server.c, with the lock of the hub
  * Memory    itself: VERDICT_MAX accusations; more change nothing
  * Waiting   never
- * Life      all zero at first; verdict_accuse, and when verdict_due_ns has come verdict_pick, which empties it
+ * Life      all zero at first; verdict_accuse, and when verdict_due_ns has come verdict_pick, which
+ *           empties it
  */
 #ifndef LOCUS_MEMBERSHIP_VERDICT_H
 #define LOCUS_MEMBERSHIP_VERDICT_H
@@ -26,7 +28,8 @@ struct verdict {
 };
 
 /* `accuser` says that `accused` "was silent for 10 s". */
-void verdict_accuse(struct verdict *, unsigned accuser, unsigned accused, const char *reason, uint64_t due_ns);
+void verdict_accuse(struct verdict *, unsigned accuser, unsigned accused, const char *reason,
+                    uint64_t due_ns);
 
 /* UINT64_MAX: nobody is accused. */
 static inline uint64_t verdict_due_ns(const struct verdict *v)

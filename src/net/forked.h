@@ -1,9 +1,10 @@
 /*
  * forked.h - what a child that was forked and not executed must not hold open.
  *
- * A connection ends when its last descriptor is closed. A child that was forked has copies of its parent's, so that the peers
- * would not notice the parent's death before the time-out. So in a child they are closed, before fork() returns there. The
- * node is the parent's alone: what the child has of it is memory that it must not use.
+ * A connection ends when its last descriptor is closed. A child that was forked has copies of its
+ * parent's, so that the peers would not notice the parent's death before the time-out. So in a
+ * child they are closed, before fork() returns there. The node is the parent's alone: what the
+ * child has of it is memory that it must not use.
  *
  * Callers   uring.c, on any thread
  * Memory    4 bytes a descriptor

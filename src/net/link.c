@@ -16,12 +16,13 @@ enum {
     SPARES_MIN = 2,
     LOST_TEXT_MAX = LINK_REASON_BYTES,
 };
-static_assert(LOST_TEXT_MAX % 8 == 0 && LOST_TEXT_MAX <= 512, "a body that wire_check_frame accepts");
+static_assert(LOST_TEXT_MAX % 8 == 0 && LOST_TEXT_MAX <= 512,
+              "a body that wire_check_frame accepts");
 
-/* ---- what all links of a ring share ------------------------------------------------------------------------------ */
+/* ---- what all links of a ring share ---------------------------------------------------------- */
 
-void links_init(struct links *all, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
-                double timeout_s)
+void links_init(struct links *all, const struct link_events *events, unsigned nodes,
+                size_t entry_bytes_max, double timeout_s)
 {
     size_t body_bytes = entry_bytes_max > LINK_FRAME_BYTES ? entry_bytes_max : LINK_FRAME_BYTES;
     uint64_t timeout_ns = (uint64_t)(timeout_s * 1e9);
@@ -54,7 +55,8 @@ static struct outgoing *take_buffer(struct links *all)
     if (o) {
         all->spare = o->next;
         all->spares--;
-    } else if (posix_memalign((void **)&o, _Alignof(struct outgoing), sizeof *o + all->frame_bytes) != 0) {
+    } else if (posix_memalign((void **)&o, _Alignof(struct outgoing),
+                              sizeof *o + all->frame_bytes) != 0) {
         return NULL;
     }
     o->next = NULL;
@@ -80,7 +82,7 @@ static void count(uint64_t *counter, uint64_t n)
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct link *link_new(struct links *all, unsigned peer, int fd)
 {
@@ -136,18 +138,21 @@ static void close_down(struct link *l, enum link_state state)
 static bool next_sequence(const struct link *l, uint64_t *sequence)
 {
     if (l->under_way || l->sent) return false;
-    *sequence = l->first ? ((const struct wire_frame *)(const void *)l->first->data)->sequence : l->sequence_out;
+    *sequence = l->first ? ((const struct wire_frame *)(const void *)l->first->data)->sequence
+                         : l->sequence_out;
     return true;
 }
 
-/* Who gives its peer up says so, if the peer can still hear it: else that one would take the end of the connection for
- * our failure, and tell others so. */
+/* Who gives its peer up says so, if the peer can still hear it: else that one would take the end of
+ * the connection for our failure, and tell others so. */
 static void tell_accused(struct link *l)
 {
     struct {
         struct wire_frame header;
         char reason[LOST_TEXT_MAX];
-    } last = {.header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_LOST, .view = l->all->view}};
+    } last = {
+        .header = {
+            .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_LOST, .view = l->all->view}};
     size_t length = strnlen(l->reason, LOST_TEXT_MAX);
     if (l->culprit != l->peer || l->said_bye || !next_sequence(l, &last.header.sequence)) return;
     last.header.lost = l->peer;
@@ -193,7 +198,7 @@ static void end(struct link *l, int error)
         link_fail(l, l->peer, "cannot be reached any more: %s", locus_strerror(-error));
 }
 
-/* ---- sending ----------------------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void seal(struct link *l, struct outgoing *o, enum wire_kind kind, unsigned lost)
 {
@@ -229,9 +234,10 @@ static bool is_speaking(const struct link *l)
 
 size_t link_queued_max(const struct link *l)
 {
-    /* Requests, and answers to what every node asked, here or by way of others; the same for rounds. A single entry may be
-     * larger than a window. */
-    size_t window = LINK_WINDOW_BYTES > l->all->frame_bytes ? LINK_WINDOW_BYTES : l->all->frame_bytes;
+    /* Requests, and answers to what every node asked, here or by way of others; the same for
+     * rounds. A single entry may be larger than a window. */
+    size_t window = LINK_WINDOW_BYTES > l->all->frame_bytes ? LINK_WINDOW_BYTES
+                                                            : l->all->frame_bytes;
     return 2 * (1 + 2 * (size_t)l->all->nodes) * window + l->all->frame_bytes;
 }
 
@@ -239,7 +245,8 @@ static bool start_building(struct link *l)
 {
     l->building = take_buffer(l->all);
     if (!l->building) {
-        link_fail(l, l->peer, "cannot be sent to: no memory for another frame of %zu bytes", l->all->frame_bytes);
+        link_fail(l, l->peer, "cannot be sent to: no memory for another frame of %zu bytes",
+                  l->all->frame_bytes);
         return false;
     }
     l->queued_bytes += l->building->bytes;
@@ -249,7 +256,8 @@ static bool start_building(struct link *l)
 /* A frame under construction that has room for as many bytes. */
 static bool make_room(struct link *l, size_t bytes)
 {
-    INVARIANT(sizeof(struct wire_frame) + bytes <= l->all->frame_bytes, "an entry is larger than the largest agreed");
+    INVARIANT(sizeof(struct wire_frame) + bytes <= l->all->frame_bytes,
+              "an entry is larger than the largest agreed");
     if (!is_speaking(l)) return false;
     if (l->queued_bytes + bytes > link_queued_max(l)) {
         link_fail(l, l->peer, "takes nothing: %zu bytes wait to be sent to it", l->queued_bytes);
@@ -352,8 +360,8 @@ void link_sent(struct link *l, int result)
         if (result > 0) count_sent(l, (size_t)result);
         if (l->first || l->flushed) link_is_ready(l);
     } else {
-        /* What the peer said last may still lie in the socket, the node that it lost perhaps: receiving goes on to the
-         * end, which the shutdown makes sure of, and tells the reason. */
+        /* What the peer said last may still lie in the socket, the node that it lost perhaps:
+         * receiving goes on to the end, which the shutdown makes sure of, and tells the reason. */
         l->send_error = -result;
         shutdown(l->fd, SHUT_RDWR);
     }
@@ -369,7 +377,7 @@ bool link_is_drained(const struct link *l)
     return l->state != LINK_OPEN || l->queued_bytes == 0;
 }
 
-/* ---- receiving --------------------------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* The text of a WIRE_LOST: whatever the peer wrote, one line of it. */
 static void take_lost(struct link *l, const struct wire_frame *f, const char *text)
@@ -383,7 +391,8 @@ static void take_lost(struct link *l, const struct wire_frame *f, const char *te
     if (f->lost != l->peer && silent_ns > 0)
         link_fail(l, l->peer, SILENCE_REASON "%.1f s", (double)silent_ns * 1e-9);
     else if (f->lost >= l->all->nodes)
-        link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost, l->all->nodes);
+        link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost,
+                  l->all->nodes);
     else
         link_fail(l, f->lost, "%s", n > 0 ? reason : "failed");
 }
@@ -405,7 +414,8 @@ static void take_frame(struct link *l, const struct wire_frame *f)
     if (why) link_fail(l, l->peer, "sent %s", why);
 }
 
-/* Hands up whole frames. Returns how many bytes the frame that is not whole yet takes up, 0 when that is unknown. */
+/* Hands up whole frames. Returns how many bytes the frame that is not whole yet takes up, 0 when
+ * that is unknown. */
 static size_t take_frames(struct link *l)
 {
     while (l->state == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
@@ -425,8 +435,8 @@ static size_t take_frames(struct link *l)
     return 0;
 }
 
-/* The beginning of a frame moves to the front only when the rest of it would not fit behind it; of a frame whose header
- * is not whole there is little to move. */
+/* The beginning of a frame moves to the front only when the rest of it would not fit behind it; of
+ * a frame whose header is not whole there is little to move. */
 static void move_to_front(struct link *l, size_t frame_bytes)
 {
     size_t have = l->tail - l->head;
@@ -457,15 +467,15 @@ bool link_peer_is_gone(const struct link *l)
     return l->heard_bye || l->state != LINK_OPEN;
 }
 
-/* ---- heartbeats and silence -------------------------------------------------------------------------------------- */
+/* ---- heartbeats and silence ------------------------------------------------------------------ */
 
 static bool is_idle(const struct link *l)
 {
     return !l->first && !l->flushed;
 }
 
-/* A peer whose mesh is not complete yet does not speak. From one that said goodbye nothing is expected any more but that it
- * takes what is under way. */
+/* A peer whose mesh is not complete yet does not speak. From one that said goodbye nothing is
+ * expected any more but that it takes what is under way. */
 static bool is_expecting(const struct link *l)
 {
     bool has_started = l->sequence_in > 0 || l->all->all_run;
@@ -484,7 +494,8 @@ static void send_heartbeat(struct link *l)
 uint64_t link_tick(struct link *l, uint64_t now_ns)
 {
     const struct links *all = l->all;
-    uint64_t silence_ns = is_expecting(l) ? l->heard_ns + silence_limit_ns(all->timeout_ns) : UINT64_MAX;
+    uint64_t silence_ns = is_expecting(l) ? l->heard_ns + silence_limit_ns(all->timeout_ns)
+                                          : UINT64_MAX;
     uint64_t speak_ns = UINT64_MAX;
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {

@@ -1,23 +1,25 @@
 /*
  * link.h - one ordered connection between the same shard of two nodes: frames out, frames in.
  *
- * Sending: entries are written straight into the frame under construction (link_entry), which is sent by link_flush or
- * when it is full; one send is under way at a time, so the order of entries is the order of bytes, and what is flushed
- * meanwhile goes on filling one frame. Receiving: bytes go into one buffer, and whole valid frames are handed up where
- * they lie.
+ * Sending: entries are written straight into the frame under construction (link_entry), which is
+ * sent by link_flush or when it is full; one send is under way at a time, so the order of entries
+ * is the order of bytes, and what is flushed meanwhile goes on filling one frame. Receiving: bytes
+ * go into one buffer, and whole valid frames are handed up where they lie.
  *
- * Who sends requests keeps requests and their answers below LINK_WINDOW_BYTES on a link (shard.h does), so what a link
- * queues is bounded (link_queued_max); more fails the link, as does a frame that does not validate, the end of the
- * connection without WIRE_BYE, and silence.
+ * Who sends requests keeps requests and their answers below LINK_WINDOW_BYTES on a link (shard.h
+ * does), so what a link queues is bounded (link_queued_max); more fails the link, as does a frame
+ * that does not validate, the end of the connection without WIRE_BYE, and silence.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
- * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send buffers of one frame each,
- *           from a pool of the ring, given back when sent. The pool keeps up to 4 MiB of them, 2 in any case. What is
- *           queued lies in buffers of at most twice its bytes, for a frame and the next are together more than a full
- *           one, and in one that is not flushed yet, maybe for a while (actors/outbox.h): at the very worst, with rows of
- *           up to 32,000 floats, 4 MiB and 8 more for each node of the cluster
+ * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send
+ *           buffers of one frame each, from a pool of the ring, given back when sent. The pool
+ *           keeps up to 4 MiB of them, 2 in any case. What is queued lies in buffers of at most
+ *           twice its bytes, for a frame and the next are together more than a full one, and in one
+ *           that is not flushed yet, maybe for a while (actors/outbox.h): at the very worst, with
+ *           rows of up to 32,000 floats, 4 MiB and 8 more for each node of the cluster
  * Waiting   never
- * Life      uring_add_link ... its end, of which the ring's owner is told when it is a failure; uring_fini frees it
+ * Life      uring_add_link ... its end, of which the ring's owner is told when it is a failure;
+ *           uring_fini frees it
  */
 #ifndef LOCUS_NET_LINK_H
 #define LOCUS_NET_LINK_H
@@ -26,8 +28,9 @@
 
 enum {
     LINK_FRAME_BYTES = 128 << 10, /* a frame's body at most, unless a single entry is larger */
-    /* More would let frames leave the processor's cache before they are sent (measured on loopback: 1 MiB costs a fifth
-     * less time a call than 4 MiB); less would not fill a fast network's round trip. */
+    /* More would let frames leave the processor's cache before they are sent (measured on loopback:
+     * 1 MiB costs a fifth less time a call than 4 MiB); less would not fill a fast network's round
+     * trip. */
     LINK_WINDOW_BYTES = 1 << 20,
 };
 
@@ -36,42 +39,46 @@ struct link;
 /* What the links of a ring tell its owner, on the reactor's thread, from within uring_poll. */
 struct link_events {
     void *context;
-    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body is valid until
-     * return. NULL, or what about it makes the link fail, in the words of wire.h: "an entry of no known operation". */
+    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body
+     * is valid until return. NULL, or what about it makes the link fail, in the words of wire.h:
+     * "an entry of no known operation". */
     const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
-    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as known: the peer itself,
-     * or whom its WIRE_LOST named, a node of the cluster in any case. `reason` reads well behind "node N (host:port) ":
-     * "closed the connection", "was silent for 10 s", "sent a frame larger than agreed". Links that failed before are
-     * told of before. */
+    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as
+     * known: the peer itself, or whom its WIRE_LOST named, a node of the cluster in any case.
+     * `reason` reads well behind "node N (host:port) ": "closed the connection", "was silent for 10
+     * s", "sent a frame larger than agreed". Links that failed before are told of before. */
     void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
     /* A heartbeat of `peer`: it lives, and has nothing to say. NULL: nobody wants to know. */
     void (*heartbeat)(void *context, unsigned peer);
 };
 
-/* Space for one entry with `length` floats in the frame under construction; of its header only `length` is set, the rest
- * is zeros. Valid until the next call on this link or of uring_submit. NULL: the link has failed (as it does when this entry is too many;
- * the owner is told in the next uring_poll) or ended, or we said goodbye. */
+/* Space for one entry with `length` floats in the frame under construction; of its header only
+ * `length` is set, the rest is zeros. Valid until the next call on this link or of uring_submit.
+ * NULL: the link has failed (as it does when this entry is too many; the owner is told in the next
+ * uring_poll) or ended, or we said goodbye. */
 struct wire_entry *link_entry(struct link *, uint32_t length);
 
-/* Sends what is under construction, at the next uring_submit or, when a send is under way, at the first one after it.
- * Nothing: no frame. */
+/* Sends what is under construction, at the next uring_submit or, when a send is under way, at the
+ * first one after it. Nothing: no frame. */
 void link_flush(struct link *);
 
-/* Bytes that wait to be sent, the frame under construction included; and how many may: for our own requests, and for
- * every node what it has under way in all its windows at worst, if its requests or the answers to them go by us. */
+/* Bytes that wait to be sent, the frame under construction included; and how many may: for our own
+ * requests, and for every node what it has under way in all its windows at worst, if its requests
+ * or the answers to them go by us. */
 size_t link_queued_bytes(const struct link *);
 size_t link_queued_max(const struct link *);
 
-/* Says goodbye (WIRE_BYE) behind everything queued; the end of the connection is no failure from now on. Silence still
- * is, until the peer says goodbye, too. */
+/* Says goodbye (WIRE_BYE) behind everything queued; the end of the connection is no failure from
+ * now on. Silence still is, until the peer says goodbye, too. */
 void link_bye(struct link *);
-/* The same with the news that we leave because node `lost` failed: the peer's ring tells its owner so. */
+/* The same with the news that we leave because node `lost` failed: the peer's ring tells its owner
+ * so. */
 void link_lost(struct link *, unsigned lost, const char *reason);
 
 /* The kernel has taken all that was to be sent, or the link has failed or ended. */
 bool link_is_drained(const struct link *);
-/* The peer said WIRE_BYE, or the link has failed or ended. Closing before that may lose what is still on its way, a
- * WIRE_LOST too. */
+/* The peer said WIRE_BYE, or the link has failed or ended. Closing before that may lose what is
+ * still on its way, a WIRE_LOST too. */
 bool link_peer_is_gone(const struct link *);
 
 struct link_stats {

@@ -1,9 +1,10 @@
 /*
- * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O but a last word and
- * a shutdown.
+ * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O but a last
+ * word and a shutdown.
  *
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
- *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer) free
+ *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
+ *               free
  *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
@@ -85,7 +86,8 @@ struct link {
     struct msghdr message;
 };
 
-void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max, double timeout_s);
+void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
+                double timeout_s);
 void links_fini(struct links *);
 
 /* NULL: no memory; the descriptor is still the caller's. */
@@ -93,8 +95,8 @@ struct link *link_new(struct links *, unsigned peer, int fd);
 /* Closes the descriptor. */
 void link_free(struct link *);
 
-/* What to send now: so many of piece[] and `message`; 0: nothing, or a send is under way. The bytes belong to the
- * kernel until link_sent. */
+/* What to send now: so many of piece[] and `message`; 0: nothing, or a send is under way. The bytes
+ * belong to the kernel until link_sent. */
 unsigned link_gather(struct link *);
 /* The send ended with this many bytes, or a negative errno value. */
 void link_sent(struct link *, int result);
@@ -104,14 +106,17 @@ static inline struct iovec link_room(const struct link *l)
 {
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
-/* The receive ended with this many bytes (0: the connection did), or a negative errno value. Hands up whole frames. */
+/* The receive ended with this many bytes (0: the connection did), or a negative errno value. Hands
+ * up whole frames. */
 void link_received(struct link *, int result, bool more);
 
 /* Heartbeat and silence. Returns when to look again. */
 uint64_t link_tick(struct link *, uint64_t now_ns);
 
-/* Ends the connection, drops what was to be sent, and lets the owner be told why; nothing when it is not open. */
-void link_fail(struct link *, unsigned culprit, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+/* Ends the connection, drops what was to be sent, and lets the owner be told why; nothing when it
+ * is not open. */
+void link_fail(struct link *, unsigned culprit, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
 
 /* The same without telling anybody. */
 void link_end(struct link *);

@@ -20,7 +20,7 @@ enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, 
 #define STRANGER_NS (MESH_STRANGER_S * UINT64_C(1000000000))
 #define REPORT_NS UINT64_C(1000000000) /* how often strangers are worth a line */
 
-/* ---- what a mesh is made of -------------------------------------------------------------------------------------- */
+/* ---- what a mesh is made of ------------------------------------------------------------------ */
 
 enum step {
     WAITING, /* for the time of the next try */
@@ -92,7 +92,8 @@ static bool has_secret(const struct mesh *m)
 }
 
 /* What one of the two says in its proof; `is_ours`: we do. */
-static struct secret_claim claim_of(const struct mesh *m, const struct contact *k, enum secret_role role, bool is_ours)
+static struct secret_claim claim_of(const struct mesh *m, const struct contact *k,
+                                    enum secret_role role, bool is_ours)
 {
     return (struct secret_claim){
         .role = role,
@@ -119,10 +120,12 @@ static bool has_proved(const struct mesh *m, const struct contact *k, enum secre
     return secret_check(m->config->secret, &claim, k->message.proof);
 }
 
-/* Reads no further than the message: behind it frames may follow. 1: it is whole; 0: not yet; negative: it ended. */
+/* Reads no further than the message: behind it frames may follow. 1: it is whole; 0: not yet;
+ * negative: it ended. */
 static int hear(struct contact *k)
 {
-    ssize_t n = recv(k->fd, (char *)&k->message + k->heard, sizeof k->message - k->heard, MSG_DONTWAIT);
+    ssize_t n =
+        recv(k->fd, (char *)&k->message + k->heard, sizeof k->message - k->heard, MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     if (n == 0) return -ECONNRESET;
     k->heard += (size_t)n;
@@ -135,11 +138,13 @@ static int out_of_descriptors(const struct mesh *m, int error)
     const struct mesh_config *c = m->config;
     struct rlimit limit = {0};
     getrlimit(RLIMIT_NOFILE, &limit);
-    return error_set(-error, "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
-                     c->size - 1, (c->size - 1) * c->shards, (unsigned long long)limit.rlim_cur);
+    return error_set(
+        -error,
+        "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
+        c->size - 1, (c->size - 1) * c->shards, (unsigned long long)limit.rlim_cur);
 }
 
-/* ---- connecting to nodes of lower rank --------------------------------------------------------------------------- */
+/* ---- connecting to nodes of lower rank ------------------------------------------------------- */
 
 static void try_later(struct contact *k, int error, uint64_t now_ns)
 {
@@ -155,14 +160,16 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     char what[64];
     struct addrinfo *to;
     snprintf(what, sizeof what, "the address of node %u", k->peer);
-    int rc = mesh_address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
+    int rc =
+        mesh_address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
     if (rc) return rc;
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is_out = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
     if (is_out) rc = out_of_descriptors(m, errno);
     k->heard = 0;
     k->step = CONNECTING;
-    if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS)) try_later(k, errno, now_ns);
+    if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
+        try_later(k, errno, now_ns);
     freeaddrinfo(to);
     return rc;
 }
@@ -173,7 +180,8 @@ static void greet(const struct mesh *m, struct contact *k, uint64_t now_ns)
     socklen_t bytes = sizeof error;
     getsockopt(k->fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
     if (has_secret(m)) secret_nonce(k->our_nonce);
-    if (error || !say(k->fd, m->config, MESH_ACCEPTED, k->shard, has_secret(m) ? k->our_nonce : NULL))
+    if (error ||
+        !say(k->fd, m->config, MESH_ACCEPTED, k->shard, has_secret(m) ? k->our_nonce : NULL))
         try_later(k, error ? error : ECONNRESET, now_ns);
     else
         k->step = HEARING;
@@ -182,8 +190,10 @@ static void greet(const struct mesh *m, struct contact *k, uint64_t now_ns)
 static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_ns)
 {
     if (!has_secret(m))
-        return error_set(-EACCES, "node %u (%s) asks for the cluster's secret, which this node does not know; %s",
-                         k->peer, m->config->address[k->peer], SECRET_REMEDY);
+        return error_set(
+            -EACCES,
+            "node %u (%s) asks for the cluster's secret, which this node does not know; %s",
+            k->peer, m->config->address[k->peer], SECRET_REMEDY);
     memcpy(k->their_nonce, k->message.proof, sizeof k->their_nonce);
     if (say_proof(m, k, SECRET_CALLER)) {
         k->heard = 0;
@@ -201,14 +211,19 @@ static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
     const char *address = c->address[k->peer];
     bool fits = a->cluster == c->cluster && a->rank == k->peer && a->shard == k->shard;
     if (a->version != MESH_VERSION || a->status == MESH_OTHER_VERSION)
-        return error_set(-EPROTO, "node %u (%s) makes its links by version %u of the protocol, this node by %u: %s",
-                         k->peer, address, a->version, MESH_VERSION, "run the same version of locus on all nodes");
+        return error_set(
+            -EPROTO,
+            "node %u (%s) makes its links by version %u of the protocol, this node by %u: %s",
+            k->peer, address, a->version, MESH_VERSION,
+            "run the same version of locus on all nodes");
     if (a->status == MESH_MISFIT)
-        return error_set(-EPROTO,
-                         "node %u (%s) refuses shard %u of node %u: it knows another cluster than one of %u "
-                         "nodes with %u shards",
-                         k->peer, address, k->shard, c->rank, c->size, c->shards);
-    if (a->status == MESH_CHALLENGE && fits && k->step == HEARING) return meet_challenge(m, k, now_ns);
+        return error_set(
+            -EPROTO,
+            "node %u (%s) refuses shard %u of node %u: it knows another cluster than one of %u "
+            "nodes with %u shards",
+            k->peer, address, k->shard, c->rank, c->size, c->shards);
+    if (a->status == MESH_CHALLENGE && fits && k->step == HEARING)
+        return meet_challenge(m, k, now_ns);
     bool is_unproven = has_secret(m) && (k->step != PROVING || !has_proved(m, k, SECRET_CALLEE));
     if (a->status != MESH_ACCEPTED || !fits) {
         try_later(k, a->status == MESH_UNPROVEN ? EKEYREJECTED : EPROTO, now_ns);
@@ -232,7 +247,7 @@ static int go_on(struct mesh *m, struct contact *k, uint64_t now_ns)
     return heard > 0 ? take_answer(m, k, now_ns) : 0;
 }
 
-/* ---- being connected to ------------------------------------------------------------------------------------------ */
+/* ---- being connected to ---------------------------------------------------------------------- */
 
 static bool has_ended(int fd)
 {
@@ -245,7 +260,8 @@ static enum mesh_status judge(const struct mesh *m, const struct mesh_hello *hel
     const struct mesh_config *c = m->config;
     if (hello->version != MESH_VERSION) return MESH_OTHER_VERSION;
     if (hello->cluster != c->cluster) return MESH_OTHER_CLUSTER;
-    if (hello->status != MESH_ACCEPTED || hello->rank <= c->rank || hello->rank >= c->size || hello->shard >= c->shards)
+    if (hello->status != MESH_ACCEPTED || hello->rank <= c->rank || hello->rank >= c->size ||
+        hello->shard >= c->shards)
         return MESH_MISFIT;
     int standing = *place_of(m, hello->rank, hello->shard);
     return standing >= 0 && !has_ended(standing) ? MESH_DUPLICATE : MESH_ACCEPTED;
@@ -268,9 +284,10 @@ static void report_stranger(struct mesh *m, const struct contact *k, uint64_t no
     struct mesh_address a = {.bytes = sizeof a.as};
     if (m->reported_ns && now_ns < m->reported_ns + REPORT_NS) return;
     m->reported_ns = now_ns;
-    if (getpeername(k->fd, (struct sockaddr *)&a.as, &a.bytes) == 0) mesh_address_text(&a, mesh_address_port(&a), from);
-    fprintf(stderr, "locus: who connects as node %u (%s) does not know the cluster's secret; %s\n", k->peer, from,
-            SECRET_REMEDY);
+    if (getpeername(k->fd, (struct sockaddr *)&a.as, &a.bytes) == 0)
+        mesh_address_text(&a, mesh_address_port(&a), from);
+    fprintf(stderr, "locus: who connects as node %u (%s) does not know the cluster's secret; %s\n",
+            k->peer, from, SECRET_REMEDY);
 }
 
 enum verdict { STAYS, IS_PLACED, MUST_GO };
@@ -327,8 +344,8 @@ static void drop_stranger(struct mesh *m, unsigned i)
     forget_stranger(m, i);
 }
 
-/* When there are more than `most` at that step, the one that has been there for longest must go: nobody who belongs here
- * takes his time. */
+/* When there are more than `most` at that step, the one that has been there for longest must go:
+ * nobody who belongs here takes his time. */
 static void limit_strangers(struct mesh *m, enum step step, unsigned most)
 {
     unsigned count = 0, oldest = 0;
@@ -382,7 +399,7 @@ static int accept_all(struct mesh *m, uint64_t now_ns)
     return 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static unsigned missing_of(const struct mesh *m, unsigned peer)
 {
@@ -399,7 +416,8 @@ static const char *trouble_with(const struct mesh *m, unsigned peer, char *text,
     for (unsigned i = 0; i < m->ours_count; i++) {
         const struct contact *k = &m->ours[i];
         if (k->peer != peer || k->step == DONE || !k->error) continue;
-        if (k->error == EPROTO) return ": another cluster, or something else, answers at its address";
+        if (k->error == EPROTO)
+            return ": another cluster, or something else, answers at its address";
         if (k->error == EKEYREJECTED)
             return ": what answers there does not know the same secret as this node; " SECRET_REMEDY;
         snprintf(text, bytes, ": %s", locus_strerror(-k->error));
@@ -413,16 +431,19 @@ static void describe_missing(const struct mesh *m, uint64_t now_ns, char sentenc
 {
     const struct mesh_config *c = m->config;
     char trouble[128], others[64] = "";
-    unsigned first = 0, nodes = 0, tenths = (unsigned)((now_ns - m->start_ns + 50000000) / 100000000);
+    unsigned first = 0, nodes = 0,
+             tenths = (unsigned)((now_ns - m->start_ns + 50000000) / 100000000);
     for (unsigned peer = c->size; peer-- > 0;) {
         if (missing_of(m, peer) == 0) continue;
         first = peer;
         nodes++;
     }
-    if (nodes > 1) snprintf(others, sizeof others, "; %u more %s missing", nodes - 1, nodes == 2 ? "is" : "are");
-    snprintf(sentence, SENTENCE_BYTES, "node %u (%s) has not %s after %g s%s%s", first, c->address[first],
-             first < c->rank ? "accepted our links" : "connected its links", tenths * 0.1,
-             trouble_with(m, first, trouble, sizeof trouble), others);
+    if (nodes > 1)
+        snprintf(others, sizeof others, "; %u more %s missing", nodes - 1,
+                 nodes == 2 ? "is" : "are");
+    snprintf(sentence, SENTENCE_BYTES, "node %u (%s) has not %s after %g s%s%s", first,
+             c->address[first], first < c->rank ? "accepted our links" : "connected its links",
+             tenths * 0.1, trouble_with(m, first, trouble, sizeof trouble), others);
 }
 
 static int timed_out(const struct mesh *m, uint64_t now_ns)
@@ -461,7 +482,8 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     return rc;
 }
 
-/* [0]: the listener; then ours; then strangers. Whoever has nothing to wait for is left out by a negative descriptor. */
+/* [0]: the listener; then ours; then strangers. Whoever has nothing to wait for is left out by a
+ * negative descriptor. */
 static unsigned fill_polled(struct mesh *m)
 {
     unsigned n = 0;
@@ -469,8 +491,8 @@ static unsigned fill_polled(struct mesh *m)
     for (unsigned i = 0; i < m->ours_count; i++) {
         const struct contact *k = &m->ours[i];
         bool is_active = k->step == CONNECTING || k->step == HEARING || k->step == PROVING;
-        m->polled[n++] =
-            (struct pollfd){.fd = is_active ? k->fd : -1, .events = k->step == CONNECTING ? POLLOUT : POLLIN};
+        m->polled[n++] = (struct pollfd){.fd = is_active ? k->fd : -1,
+                                         .events = k->step == CONNECTING ? POLLOUT : POLLIN};
     }
     for (unsigned i = 0; i < m->strangers; i++)
         m->polled[n++] = (struct pollfd){.fd = m->stranger[i].fd, .events = POLLIN};
@@ -496,7 +518,8 @@ static int wait_and_handle(struct mesh *m, uint64_t until_ns, uint64_t now_ns)
     uint64_t ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
     unsigned n = fill_polled(m);
     int rc = poll(m->polled, n, ms < 3600000 ? (int)ms : 3600000);
-    if (rc < 0 && errno != EINTR) return error_set(-errno, "cannot wait for peers: %s", locus_strerror(-errno));
+    if (rc < 0 && errno != EINTR)
+        return error_set(-errno, "cannot wait for peers: %s", locus_strerror(-errno));
     return handle_polled(m, clock_now_ns());
 }
 
@@ -510,7 +533,8 @@ static int connect_all(struct mesh *m)
     int rc = 0;
     while (m->missing > 0 && !rc) {
         uint64_t until_ns, now_ns = clock_now_ns();
-        if (is_cancelled(m->config)) return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
+        if (is_cancelled(m->config))
+            return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
         if (now_ns >= m->config->deadline_ns) return timed_out(m, now_ns);
         report_delay(m, now_ns);
         rc = begin_contacts(m, now_ns, &until_ns);
@@ -528,8 +552,10 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     m->proving_max = (c->size - 1 - c->rank) * c->shards;
     m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
     m->stranger = calloc((size_t)m->proving_max + 1 + MESH_STRANGERS_MAX, sizeof *m->stranger);
-    m->polled = calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_STRANGERS_MAX, sizeof *m->polled);
-    if (!m->ours || !m->stranger || !m->polled) return error_set(-ENOMEM, "no memory for %u links", m->missing);
+    m->polled =
+        calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_STRANGERS_MAX, sizeof *m->polled);
+    if (!m->ours || !m->stranger || !m->polled)
+        return error_set(-ENOMEM, "no memory for %u links", m->missing);
     for (unsigned i = 0; i < m->ours_count; i++)
         m->ours[i] = (struct contact){.fd = -1, .peer = i / c->shards, .shard = i % c->shards};
     return 0;

@@ -1,16 +1,20 @@
 /*
- * mesh.h - the data connections of a node: to every other node one for each shard, made once, when the cluster forms.
+ * mesh.h - the data connections of a node: to every other node one for each shard, made once, when
+ * the cluster forms.
  *
- * Each node listens on one port. Of two nodes the one of higher rank connects and says hello, the other checks that
- * the connection belongs here and answers; all messages have the layout of struct mesh_hello. When the cluster has a
- * secret, both prove that they know it. Whatever else connects (a port scanner, a node of an earlier cluster, somebody who
- * says nothing) is closed or refused and holds nobody up; one that fails to prove itself is named on stderr.
+ * Each node listens on one port. Of two nodes the one of higher rank connects and says hello, the
+ * other checks that the connection belongs here and answers; all messages have the layout of struct
+ * mesh_hello. When the cluster has a secret, both prove that they know it. Whatever else connects
+ * (a port scanner, a node of an earlier cluster, somebody who says nothing) is closed or refused
+ * and holds nobody up; one that fails to prove itself is named on stderr.
  *
  * Callers   whoever opens a node, on one thread; nothing is shared between nodes of one process
- * Memory    its own, given back on return; at most MESH_STRANGERS_MAX connections that have not said hello, each for
- *           MESH_STRANGER_S at most, and as many that have yet to prove themselves as links are missing
+ * Memory    its own, given back on return; at most MESH_STRANGERS_MAX connections that have not
+ *           said hello, each for MESH_STRANGER_S at most, and as many that have yet to prove
+ *           themselves as links are missing
  * Waiting   to the deadline
- * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: nobody can connect later
+ * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: nobody can
+ *           connect later
  */
 #ifndef LOCUS_NET_MESH_H
 #define LOCUS_NET_MESH_H
@@ -36,14 +40,17 @@ struct mesh_config {
     uint64_t deadline_ns;        /* CLOCK_MONOTONIC */
     const struct secret *secret; /* NULL: none */
     uint64_t report_ns;          /* how often to say on stderr who is missing; 0: never */
-    const bool *cancel;          /* NULL, or what another thread sets (atomically) to end it within 0.1 s */
+    /* NULL, or what another thread sets (atomically) to end it within 0.1 s */
+    const bool *cancel;
 };
 
 /*
- * Connects with all peers; closes the listener in any case. fd[peer * shards + shard] are the connections, -1 for
- * ourselves. 0, or with the sentence in locus_error(), and those of fd[] to be closed that are
- * not -1 (their peers hear of the failure by their end: who wants to say why does so before):
- *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10 s"
+ * Connects with all peers; closes the listener in any case. fd[peer * shards + shard] are the
+ * connections, -1 for ourselves. 0, or with the sentence in locus_error(), and those of fd[] to be
+ * closed that are not -1 (their peers hear of the failure by their end: who wants to say why does
+ * so before):
+ *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10
+ *                s"
  *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
  *   -EMFILE      too few descriptors; says how many are needed
  *   -ECANCELED   cancel was set
@@ -64,11 +71,13 @@ enum { MESH_VERSION = 2 };
 enum mesh_status {
     MESH_ACCEPTED,
     MESH_OTHER_VERSION,
-    MESH_OTHER_CLUSTER, /* of an earlier one at this address, perhaps: worth another try, as are the next and the last */
-    MESH_DUPLICATE,     /* that node's connection for that shard stands */
-    MESH_MISFIT,        /* no such rank or shard here, or not the one to connect */
-    MESH_CHALLENGE,     /* no refusal: prove that you know the secret */
-    MESH_UNPROVEN,      /* that proof is wrong */
+    /* of an earlier one at this address, perhaps: worth another try, as are the next and the
+     * last */
+    MESH_OTHER_CLUSTER,
+    MESH_DUPLICATE, /* that node's connection for that shard stands */
+    MESH_MISFIT,    /* no such rank or shard here, or not the one to connect */
+    MESH_CHALLENGE, /* no refusal: prove that you know the secret */
+    MESH_UNPROVEN,  /* that proof is wrong */
 };
 
 /* Little-endian, as everything that locus sends. */

@@ -19,11 +19,12 @@
 
 enum { HOST_BYTES = 256, PORT_BYTES = 16, REPORT_AFTER_S = 10 };
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t NAME_PATIENCE_NS = 10 * SECOND_NS; /* launchers publish names while nodes start already */
+/* launchers publish names while nodes start already */
+static const uint64_t NAME_PATIENCE_NS = 10 * SECOND_NS;
 static const uint64_t NAME_RETRY_NS = SECOND_NS / 5;
 
-/* Where the host ends and ":port" or the 0 begins; NULL: not of that form. Two colons without brackets are an IPv6
- * address without a port. */
+/* Where the host ends and ":port" or the 0 begins; NULL: not of that form. Two colons without
+ * brackets are an IPv6 address without a port. */
 static const char *end_of_host(const char *text)
 {
     const char *end = strrchr(text, ':');
@@ -47,8 +48,8 @@ static bool split(const char *text, char host[HOST_BYTES], char port[PORT_BYTES]
 
 static int is_malformed(const char *what, const char *text)
 {
-    return error_set(-EINVAL, "%s \"%.200s\" is not of the form host:port, with a port up to 65535", what,
-                     text ? text : "");
+    return error_set(-EINVAL, "%s \"%.200s\" is not of the form host:port, with a port up to 65535",
+                     what, text ? text : "");
 }
 
 bool mesh_address_has_host(const char *text)
@@ -70,17 +71,20 @@ int mesh_address_port_of(const char *what, const char *text, unsigned *port)
 static int look_up(const char *what, const char *text, int flags, int family, struct addrinfo **out)
 {
     char host[HOST_BYTES], port[PORT_BYTES];
-    const struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
+    const struct addrinfo hints = {
+        .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
     unsigned number = 0;
     *out = NULL;
-    if (!text || mesh_address_port_of(what, text, &number) || !split(text, host, port)) return is_malformed(what, text);
+    if (!text || mesh_address_port_of(what, text, &number) || !split(text, host, port))
+        return is_malformed(what, text);
     int rc = getaddrinfo(*host ? host : NULL, port, &hints, out);
     if (rc == 0) return 0;
-    return error_set(rc == EAI_AGAIN ? -EAGAIN : -ENOENT, "%s \"%.200s\" is not known: %s", what, text,
-                     gai_strerror(rc));
+    return error_set(rc == EAI_AGAIN ? -EAGAIN : -ENOENT, "%s \"%.200s\" is not known: %s", what,
+                     text, gai_strerror(rc));
 }
 
-int mesh_address_resolve(const char *what, const char *text, int flags, int family, struct addrinfo **out)
+int mesh_address_resolve(const char *what, const char *text, int flags, int family,
+                         struct addrinfo **out)
 {
     return look_up(what, text, flags, family, out) ? -EINVAL : 0;
 }
@@ -114,7 +118,8 @@ static void report_delay(unsigned *reports, uint64_t waited_ns)
     fprintf(stderr, "locus: after %u s %s\n", *reports * REPORT_AFTER_S, locus_error());
 }
 
-static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadline_ns, struct addrinfo **all)
+static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadline_ns,
+                              struct addrinfo **all)
 {
     const struct timespec pause = {.tv_nsec = (long)NAME_RETRY_NS};
     uint64_t start_ns = clock_now_ns();
@@ -122,7 +127,8 @@ static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadl
     for (;;) {
         int rc = look_up("the rendezvous", rendezvous, 0, family, all);
         uint64_t now_ns = clock_now_ns();
-        bool is_hopeless = rc == -EINVAL || (rc == -ENOENT && now_ns >= start_ns + NAME_PATIENCE_NS);
+        bool is_hopeless = rc == -EINVAL ||
+                           (rc == -ENOENT && now_ns >= start_ns + NAME_PATIENCE_NS);
         if (rc == 0) return 0;
         if (is_hopeless || now_ns >= deadline_ns) return -EINVAL;
         report_delay(&reports, now_ns - start_ns);
@@ -141,25 +147,30 @@ int mesh_address_no_descriptor(int rc)
 static int no_route(int rc, const char *rendezvous, int family)
 {
     if (rc == -EACCES)
-        return error_set(rc,
-                         "the rendezvous \"%.200s\" is not on loopback, and the cluster has no secret: " SECRET_REMEDY
-                         ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
-                         rendezvous);
+        return error_set(
+            rc,
+            "the rendezvous \"%.200s\" is not on loopback, and the cluster has no secret: " SECRET_REMEDY
+            ", or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN",
+            rendezvous);
     if (rc == -EMFILE || rc == -ENFILE) return mesh_address_no_descriptor(rc);
     if (rc == -EAFNOSUPPORT)
-        return error_set(rc, "the rendezvous \"%.200s\" is an %s address, and this machine has no %s: give it as %s",
-                         rendezvous, family == AF_INET ? "IPv4" : "IPv6", family == AF_INET ? "IPv4" : "IPv6",
-                         family == AF_INET ? "IPv6, like [fd00::1]:7777" : "IPv4, like 10.0.0.1:7777");
-    return error_set(rc,
-                     "no way to the rendezvous \"%.200s\": %s; connect this machine to that network, or give another "
-                     "address of rank 0 with LOCUS_RENDEZVOUS",
-                     rendezvous, locus_strerror(rc));
+        return error_set(
+            rc,
+            "the rendezvous \"%.200s\" is an %s address, and this machine has no %s: give it as %s",
+            rendezvous, family == AF_INET ? "IPv4" : "IPv6", family == AF_INET ? "IPv4" : "IPv6",
+            family == AF_INET ? "IPv6, like [fd00::1]:7777" : "IPv4, like 10.0.0.1:7777");
+    return error_set(
+        rc,
+        "no way to the rendezvous \"%.200s\": %s; connect this machine to that network, or give another "
+        "address of rank 0 with LOCUS_RENDEZVOUS",
+        rendezvous, locus_strerror(rc));
 }
 
 static bool is_global(const struct sockaddr *a)
 {
     if (a->sa_family == AF_INET) return true;
-    return a->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr);
+    return a->sa_family == AF_INET6 &&
+           !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 static bool is_numeric(const char *host)
@@ -182,21 +193,24 @@ static bool is_own_name(const char *rendezvous, const struct addrinfo *all)
     return split(rendezvous, host, port) && mesh_address_is_own_name(host, are_loopback);
 }
 
-/* The address by which this machine reaches others: by its default route, else any that is not on loopback. To find it nothing
- * is sent. */
+/* The address by which this machine reaches others: by its default route, else any that is not on
+ * loopback. To find it nothing is sent. */
 static int route_outside(struct mesh_address *out)
 {
     struct sockaddr_in somewhere = {.sin_family = AF_INET, .sin_port = htons(9)};
-    const struct addrinfo a = {
-        .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&somewhere, .ai_addrlen = sizeof somewhere};
+    const struct addrinfo a = {.ai_family = AF_INET,
+                               .ai_addr = (struct sockaddr *)&somewhere,
+                               .ai_addrlen = sizeof somewhere};
     struct ifaddrs *all;
     int rc = -ENETUNREACH;
     inet_pton(AF_INET, "192.0.2.1", &somewhere.sin_addr); /* RFC 5737: nobody has it */
     if (route_to(&a, out) == 0 && !mesh_address_is_loopback((struct sockaddr *)&out->as)) return 0;
     if (getifaddrs(&all)) return -errno;
     for (const struct ifaddrs *i = all; i && rc; i = i->ifa_next) {
-        if (!i->ifa_addr || !is_global(i->ifa_addr) || mesh_address_is_loopback(i->ifa_addr)) continue;
-        out->bytes = i->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        if (!i->ifa_addr || !is_global(i->ifa_addr) || mesh_address_is_loopback(i->ifa_addr))
+            continue;
+        out->bytes = i->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                       : sizeof(struct sockaddr_in6);
         memcpy(&out->as, i->ifa_addr, out->bytes);
         rc = 0;
     }
@@ -241,17 +255,20 @@ int mesh_address_of_interface(const char *text, int family, struct mesh_address 
     if (!split(text, host, port) || !*host || if_nametoindex(host) == 0) return -ENOENT;
     int rc = mesh_address_port_of("the address for peers", text, &number);
     if (rc) return rc;
-    if (getifaddrs(&all)) return error_set(-errno, "the interfaces cannot be listed: %s", locus_strerror(-errno));
+    if (getifaddrs(&all))
+        return error_set(-errno, "the interfaces cannot be listed: %s", locus_strerror(-errno));
     const struct ifaddrs *found = find_address(all, host, family);
     if (!found) found = find_address(all, host, AF_UNSPEC);
     if (found) {
-        out->bytes = found->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        out->bytes = found->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                           : sizeof(struct sockaddr_in6);
         memcpy(&out->as, found->ifa_addr, out->bytes);
         mesh_address_set_port(out, number);
     }
     freeifaddrs(all);
     return found ? 0
-                 : error_set(-EADDRNOTAVAIL, "the interface \"%.64s\" has no address: give it one, or name another",
+                 : error_set(-EADDRNOTAVAIL,
+                             "the interface \"%.64s\" has no address: give it one, or name another",
                              host);
 }
 
@@ -261,7 +278,8 @@ void mesh_address_list_interfaces(char *list, size_t bytes)
     size_t length = 0;
     *list = '\0';
     for (const struct if_nameindex *i = all; i && i->if_index && length < bytes; i++)
-        length += (size_t)snprintf(list + length, bytes - length, "%s%s", length ? ", " : "", i->if_name);
+        length +=
+            (size_t)snprintf(list + length, bytes - length, "%s%s", length ? ", " : "", i->if_name);
     if (all) if_freenameindex(all);
 }
 
@@ -269,16 +287,19 @@ void mesh_address_list_interfaces(char *list, size_t bytes)
 
 bool mesh_address_is_any(const struct mesh_address *a)
 {
-    if (a->as.ss_family == AF_INET) return ((const struct sockaddr_in *)&a->as)->sin_addr.s_addr == htonl(INADDR_ANY);
+    if (a->as.ss_family == AF_INET)
+        return ((const struct sockaddr_in *)&a->as)->sin_addr.s_addr == htonl(INADDR_ANY);
     return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&a->as)->sin6_addr);
 }
 
 bool mesh_address_is_loopback(const struct sockaddr *a)
 {
     const struct in6_addr *six = &((const struct sockaddr_in6 *)a)->sin6_addr;
-    if (a->sa_family == AF_INET) return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (a->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     if (a->sa_family != AF_INET6) return false;
-    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET);
+    return IN6_IS_ADDR_LOOPBACK(six) ||
+           (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET);
 }
 
 unsigned mesh_address_port(const struct mesh_address *a)
@@ -289,8 +310,10 @@ unsigned mesh_address_port(const struct mesh_address *a)
 int mesh_address_text(const struct mesh_address *a, unsigned port, char text[MESH_ADDRESS_MAX])
 {
     char host[HOST_BYTES];
-    int rc = getnameinfo((const struct sockaddr *)&a->as, a->bytes, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    int rc = getnameinfo((const struct sockaddr *)&a->as, a->bytes, host, sizeof host, NULL, 0,
+                         NI_NUMERICHOST);
     if (rc) return error_set(-EINVAL, "an address cannot be shown: %s", gai_strerror(rc));
-    int n = snprintf(text, MESH_ADDRESS_MAX, a->as.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host, port);
+    int n = snprintf(text, MESH_ADDRESS_MAX, a->as.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+                     host, port);
     return n < MESH_ADDRESS_MAX ? 0 : error_set(-EINVAL, "the address %s is too long", host);
 }

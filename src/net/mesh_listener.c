@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096 }; /* connections that wait while we are still at the rendezvous; more wait with their senders */
+/* connections that wait while we are still at the rendezvous; more wait with their senders */
+enum { BACKLOG = 4096 };
 
 static int bind_and_listen(const struct sockaddr *at, socklen_t bytes, int *listener)
 {
@@ -29,8 +30,10 @@ static int cannot_listen(int rc, const char *where)
     char interfaces[128];
     switch (rc) {
     case -EADDRINUSE:
-        return error_set(rc, "the port of the address for peers \"%.200s\" is taken: choose another with LOCUS_LISTEN",
-                         where);
+        return error_set(
+            rc,
+            "the port of the address for peers \"%.200s\" is taken: choose another with LOCUS_LISTEN",
+            where);
     case -EADDRNOTAVAIL:
         mesh_address_list_interfaces(interfaces, sizeof interfaces);
         return error_set(
@@ -39,13 +42,19 @@ static int cannot_listen(int rc, const char *where)
             "one that does, or to an interface (%s)",
             where, interfaces);
     case -EACCES:
-        return error_set(rc, "the port of the address for peers \"%.200s\" is reserved: use one above 1023", where);
+        return error_set(
+            rc, "the port of the address for peers \"%.200s\" is reserved: use one above 1023",
+            where);
     case -EMFILE:
     case -ENFILE: return mesh_address_no_descriptor(rc);
     case -EAFNOSUPPORT:
-        return error_set(rc, "the address for peers \"%.200s\" is of a family that this machine does not have: %s",
-                         where, "give an IPv4 address instead of IPv6, or the other way round");
-    default: return error_set(rc, "cannot listen for peers at \"%.200s\": %s", where, locus_strerror(rc));
+        return error_set(
+            rc,
+            "the address for peers \"%.200s\" is of a family that this machine does not have: %s",
+            where, "give an IPv4 address instead of IPv6, or the other way round");
+    default:
+        return error_set(rc, "cannot listen for peers at \"%.200s\": %s", where,
+                         locus_strerror(rc));
     }
 }
 
@@ -57,11 +66,13 @@ static int listen_at_name(const char *where, int *listener)
     int rc = mesh_address_resolve("the address for peers", where, AI_PASSIVE, AF_UNSPEC, &all);
     if (rc) {
         mesh_address_list_interfaces(interfaces, sizeof interfaces);
-        return error_set(rc, "%s; set LOCUS_LISTEN to an address of this machine or an interface (%s)", locus_error(),
-                         interfaces);
+        return error_set(rc,
+                         "%s; set LOCUS_LISTEN to an address of this machine or an interface (%s)",
+                         locus_error(), interfaces);
     }
     rc = -EADDRNOTAVAIL;
-    for (struct addrinfo *a = all; a && rc; a = a->ai_next) rc = bind_and_listen(a->ai_addr, a->ai_addrlen, listener);
+    for (struct addrinfo *a = all; a && rc; a = a->ai_next)
+        rc = bind_and_listen(a->ai_addr, a->ai_addrlen, listener);
     freeaddrinfo(all);
     return rc ? cannot_listen(rc, where) : 0;
 }
@@ -72,7 +83,8 @@ static int listen_at_interface(const struct mesh_place *p, int *listener)
     int rc = mesh_address_of_interface(p->listen, AF_UNSPEC, &own);
     if (rc) return rc;
     /* One of the family in which the nodes speak with the rendezvous, if it has one. */
-    if (p->rendezvous && mesh_address_route(p->rendezvous, AF_UNSPEC, false, p->deadline_ns, &own) == 0)
+    if (p->rendezvous &&
+        mesh_address_route(p->rendezvous, AF_UNSPEC, false, p->deadline_ns, &own) == 0)
         rc = mesh_address_of_interface(p->listen, own.as.ss_family, &own);
     if (!rc) rc = bind_and_listen((const struct sockaddr *)&own.as, own.bytes, listener);
     return rc ? cannot_listen(rc, p->listen) : 0;
@@ -88,8 +100,11 @@ static int listen_by_route(const struct mesh_place *p, int *listener)
 {
     struct mesh_address own;
     unsigned port = 0;
-    int rc = p->listen && *p->listen ? mesh_address_port_of("the address for peers", p->listen, &port) : 0;
-    if (!rc) rc = mesh_address_route(p->rendezvous, AF_UNSPEC, p->loopback_only, p->deadline_ns, &own);
+    int rc = p->listen && *p->listen
+                 ? mesh_address_port_of("the address for peers", p->listen, &port)
+                 : 0;
+    if (!rc)
+        rc = mesh_address_route(p->rendezvous, AF_UNSPEC, p->loopback_only, p->deadline_ns, &own);
     if (rc) return rc;
     mesh_address_set_port(&own, port);
     rc = bind_and_listen((const struct sockaddr *)&own.as, own.bytes, listener);
@@ -102,8 +117,10 @@ static int tell_address(const struct mesh_place *p, int listener, char address[M
     int rc = mesh_address_of(listener, &own);
     if (rc) return error_set(rc, "a listening socket without an address: %s", locus_strerror(rc));
     unsigned port = mesh_address_port(&own);
-    int family = own.as.ss_family == AF_INET ? AF_INET : AF_UNSPEC; /* IPv6 for all interfaces includes IPv4 */
-    if (mesh_address_is_any(&own)) rc = mesh_address_route(p->rendezvous, family, false, p->deadline_ns, &own);
+    /* IPv6 for all interfaces includes IPv4 */
+    int family = own.as.ss_family == AF_INET ? AF_INET : AF_UNSPEC;
+    if (mesh_address_is_any(&own))
+        rc = mesh_address_route(p->rendezvous, family, false, p->deadline_ns, &own);
     return rc ? rc : mesh_address_text(&own, port, address);
 }
 

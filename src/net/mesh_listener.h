@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 /*
- * Listens for peers at `listen`: "host:port", "host" or ":port", the host a name, an interface ("eth0"), an IPv4 or an
- * IPv6 address ("[::1]:80"), port 0 or none for any. NULL, or a port only: at the address from which this machine reaches
- * `rendezvous` ("host:port"), so on loopback when the rendezvous is there; `loopback_only`: and nowhere else. `address` is
- * what to tell the peers; for a `listen` of all interfaces it has the host by that same rule. 0, or a negative errno value
+ * Listens for peers at `listen`: "host:port", "host" or ":port", the host a name, an interface
+ * ("eth0"), an IPv4 or an IPv6 address ("[::1]:80"), port 0 or none for any. NULL, or a port only:
+ * at the address from which this machine reaches `rendezvous` ("host:port"), so on loopback when
+ * the rendezvous is there; `loopback_only`: and nowhere else. `address` is what to tell the peers;
+ * for a `listen` of all interfaces it has the host by that same rule. 0, or a negative errno value
  * with the sentence in locus_error(). The descriptor is the caller's.
  */
 struct mesh_place {

@@ -15,7 +15,7 @@
 _Static_assert(SECRET_KEY_BYTES == crypto_generichash_KEYBYTES, "the key fits the code");
 _Static_assert(SECRET_PROOF_BYTES == crypto_generichash_BYTES, "so does the proof");
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -24,7 +24,8 @@ static bool is_blank(char c)
 
 static int new_key(struct secret *s)
 {
-    if (sodium_init() < 0) return error_set(-EIO, "libsodium could not be started, which the cluster's secret needs");
+    if (sodium_init() < 0)
+        return error_set(-EIO, "libsodium could not be started, which the cluster's secret needs");
     s->key = sodium_malloc(SECRET_KEY_BYTES);
     return s->key ? 0 : error_set(-ENOMEM, "no memory for the key of the cluster's secret");
 }
@@ -36,13 +37,17 @@ int secret_from_text(struct secret *s, const char *what, const char *text, size_
     while (bytes > 0 && is_blank(text[bytes - 1])) bytes--;
     for (; bytes > 0 && is_blank(*text); text++) bytes--;
     if (bytes == 0)
-        return error_set(-EINVAL,
-                         "%s is empty: must hold the cluster's secret, like what `openssl rand -hex 32` prints", what);
+        return error_set(
+            -EINVAL,
+            "%s is empty: must hold the cluster's secret, like what `openssl rand -hex 32` prints",
+            what);
     if (bytes > SECRET_TEXT_MAX)
-        return error_set(-EINVAL, "%s has %zu bytes: a secret has at most %d", what, bytes, SECRET_TEXT_MAX);
+        return error_set(-EINVAL, "%s has %zu bytes: a secret has at most %d", what, bytes,
+                         SECRET_TEXT_MAX);
     int rc = new_key(s);
     if (rc) return rc;
-    crypto_generichash(s->key, SECRET_KEY_BYTES, (const unsigned char *)text, bytes, context, sizeof context - 1);
+    crypto_generichash(s->key, SECRET_KEY_BYTES, (const unsigned char *)text, bytes, context,
+                       sizeof context - 1);
     s->is_known = true;
     return 0;
 }
@@ -63,7 +68,8 @@ static ssize_t read_all(int fd, char *text, size_t room)
 
 static int cannot_read(int rc, const char *path)
 {
-    return error_set(rc, "LOCUS_SECRET_FILE is \"%.300s\", which cannot be read: %s", path, locus_strerror(rc));
+    return error_set(rc, "LOCUS_SECRET_FILE is \"%.300s\", which cannot be read: %s", path,
+                     locus_strerror(rc));
 }
 
 static int read_open_file(struct secret *s, const char *path, int fd)
@@ -71,10 +77,13 @@ static int read_open_file(struct secret *s, const char *path, int fd)
     char text[SECRET_TEXT_MAX + 64], what[384];
     struct stat status;
     if (fstat(fd, &status)) return cannot_read(-errno, path);
-    if (!S_ISREG(status.st_mode)) return error_set(-EINVAL, "LOCUS_SECRET_FILE is \"%.300s\", which is no file", path);
+    if (!S_ISREG(status.st_mode))
+        return error_set(-EINVAL, "LOCUS_SECRET_FILE is \"%.300s\", which is no file", path);
     if (status.st_mode & S_IROTH)
-        fprintf(stderr, "locus: everybody on this machine may read the cluster's secret in \"%s\": chmod o= it\n",
-                path);
+        fprintf(
+            stderr,
+            "locus: everybody on this machine may read the cluster's secret in \"%s\": chmod o= it\n",
+            path);
     ssize_t bytes = read_all(fd, text, sizeof text);
     if (bytes < 0) return cannot_read((int)bytes, path);
     snprintf(what, sizeof what, "the file \"%.300s\" of LOCUS_SECRET_FILE", path);
@@ -98,7 +107,9 @@ int secret_read(struct secret *s)
     const char *text = getenv("LOCUS_SECRET"), *path = getenv("LOCUS_SECRET_FILE");
     *s = (struct secret){0};
     if (text && *text && path && *path)
-        return error_set(-EINVAL, "LOCUS_SECRET and LOCUS_SECRET_FILE (\"%.300s\") are both set: unset one", path);
+        return error_set(-EINVAL,
+                         "LOCUS_SECRET and LOCUS_SECRET_FILE (\"%.300s\") are both set: unset one",
+                         path);
     if (path && *path) return read_file(s, path);
     return text ? secret_from_text(s, "LOCUS_SECRET", text, strlen(text)) : 0;
 }
@@ -120,7 +131,7 @@ void secret_forget(struct secret *s)
     *s = (struct secret){0};
 }
 
-/* ---- proofs ------------------------------------------------------------------------------------------------------ */
+/* ---- proofs ---------------------------------------------------------------------------------- */
 
 void secret_nonce(unsigned char nonce[SECRET_NONCE_BYTES])
 {
@@ -134,8 +145,10 @@ static void put_number(crypto_generichash_state *h, uint64_t value)
     crypto_generichash_update(h, bytes, sizeof bytes);
 }
 
-/* Every part has a fixed length but for the last, whose length precedes it: no two claims make the same bytes. */
-void secret_prove(const struct secret *s, const struct secret_claim *c, unsigned char proof[SECRET_PROOF_BYTES])
+/* Every part has a fixed length but for the last, whose length precedes it: no two claims make the
+ * same bytes. */
+void secret_prove(const struct secret *s, const struct secret_claim *c,
+                  unsigned char proof[SECRET_PROOF_BYTES])
 {
     static const unsigned char label[SECRET_ROLES][24] = {
         [SECRET_MEMBER] = "locus member, 1",
@@ -159,7 +172,8 @@ void secret_prove(const struct secret *s, const struct secret_claim *c, unsigned
     sodium_memzero(&h, sizeof h);
 }
 
-bool secret_check(const struct secret *s, const struct secret_claim *c, const unsigned char proof[SECRET_PROOF_BYTES])
+bool secret_check(const struct secret *s, const struct secret_claim *c,
+                  const unsigned char proof[SECRET_PROOF_BYTES])
 {
     unsigned char right[SECRET_PROOF_BYTES];
     if (!s->is_known) return false;

@@ -1,11 +1,12 @@
 /*
- * secret.h - the cluster's secret: what all its nodes know and nobody else, and how two of them prove to each other that
- * they do without telling it.
+ * secret.h - the cluster's secret: what all its nodes know and nobody else, and how two of them
+ * prove to each other that they do without telling it.
  *
- * Each side sends a random challenge; each answers with a code (BLAKE2b with a key, of libsodium) over its role, both
- * challenges, both ranks and what else identifies the connection. A proof fits no other connection, direction or moment,
- * so that recording or reflecting one is of no use. The side that was connected to gives its proof last, to one that has
- * proved itself: strangers get nothing out of it. What passes behind the proofs is neither encrypted nor protected.
+ * Each side sends a random challenge; each answers with a code (BLAKE2b with a key, of libsodium)
+ * over its role, both challenges, both ranks and what else identifies the connection. A proof fits
+ * no other connection, direction or moment, so that recording or reflecting one is of no use. The
+ * side that was connected to gives its proof last, to one that has proved itself: strangers get
+ * nothing out of it. What passes behind the proofs is neither encrypted nor protected.
  *
  * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
  * Memory    the key's, a few pages; secret_forget() wipes it and gives it back
@@ -28,23 +29,25 @@ enum {
 
 struct secret {
     bool is_known; /* false: the cluster has none */
-    unsigned char
-        *key; /* [SECRET_KEY_BYTES] in memory of its own: locked, in no core dump, wiped when it is forgotten */
+    /* [SECRET_KEY_BYTES] in memory of its own: locked, in no core dump, wiped when forgotten */
+    unsigned char *key;
 };
 
 /* What to do, for the end of every sentence about a secret that does not fit. */
 #define SECRET_REMEDY "set LOCUS_SECRET to the same on all nodes"
 
 /*
- * From LOCUS_SECRET, or the file that LOCUS_SECRET_FILE names; blanks and newlines around it do not count. Neither: 0, and
- * it is not known. One line on stderr when others may read the file. With the sentence in locus_error():
+ * From LOCUS_SECRET, or the file that LOCUS_SECRET_FILE names; blanks and newlines around it do not
+ * count. Neither: 0, and it is not known. One line on stderr when others may read the file. With
+ * the sentence in locus_error():
  *   -EINVAL   both are set, it is empty, too long, or the file is no file
  *   -errno    the file cannot be read
  */
 int secret_read(struct secret *);
 /* The same from a text. 0, or -EINVAL; `what` is how the sentence calls it. */
 int secret_from_text(struct secret *, const char *what, const char *text, size_t bytes);
-/* Another copy of the key, to be forgotten by itself. 0 or -ENOMEM with the sentence. NULL: none is known. */
+/* Another copy of the key, to be forgotten by itself. 0 or -ENOMEM with the sentence. NULL: none is
+ * known. */
 int secret_copy(struct secret *to, const struct secret *from);
 /* As soon as no proof will be asked for any more. Again: nothing. */
 void secret_forget(struct secret *);
@@ -73,8 +76,10 @@ struct secret_claim {
 };
 
 /* The secret must be known. */
-void secret_prove(const struct secret *, const struct secret_claim *, unsigned char proof[SECRET_PROOF_BYTES]);
+void secret_prove(const struct secret *, const struct secret_claim *,
+                  unsigned char proof[SECRET_PROOF_BYTES]);
 /* Takes the same time for every wrong proof. False also when the secret is not known. */
-bool secret_check(const struct secret *, const struct secret_claim *, const unsigned char proof[SECRET_PROOF_BYTES]);
+bool secret_check(const struct secret *, const struct secret_claim *,
+                  const unsigned char proof[SECRET_PROOF_BYTES]);
 
 #endif

@@ -41,15 +41,16 @@ struct uring {
     uint64_t wakes;
 };
 
-/* ---- opening the ring -------------------------------------------------------------------------------------------- */
+/* ---- opening the ring ------------------------------------------------------------------------ */
 
-/* Newest first: Linux 6.1, 6.0, 5.19, 5.7. TASKRUN_FLAG lets us see without a system call that completions wait to be
- * made; R_DISABLED lets another thread than the one that opens the ring become the one that uses it. */
+/* Newest first: Linux 6.1, 6.0, 5.19, 5.7. TASKRUN_FLAG lets us see without a system call that
+ * completions wait to be made; R_DISABLED lets another thread than the one that opens the ring
+ * become the one that uses it. */
 static const unsigned setups[] = {
-    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
-        IORING_SETUP_R_DISABLED,
-    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
-        IORING_SETUP_R_DISABLED,
+    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+        IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
+    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+        IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
     IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
     0,
 };
@@ -71,13 +72,16 @@ static int refused(int error)
             "this kernel has no io_uring, or a seccomp profile hides it (%s): locus needs Linux 5.7 or newer "
             "with io_uring allowed, as by `docker run --security-opt seccomp=unconfined`",
             locus_strerror(-error));
-    case EINVAL: return error_set(-error, "this kernel's io_uring is too old: locus needs Linux 5.7 or newer");
+    case EINVAL:
+        return error_set(-error,
+                         "this kernel's io_uring is too old: locus needs Linux 5.7 or newer");
     case EPERM:
     case EACCES:
-        return error_set(-error,
-                         "io_uring is refused (%s): set kernel.io_uring_disabled to 0 with sysctl, or allow "
-                         "io_uring in the container's seccomp profile",
-                         locus_strerror(-error));
+        return error_set(
+            -error,
+            "io_uring is refused (%s): set kernel.io_uring_disabled to 0 with sysctl, or allow "
+            "io_uring in the container's seccomp profile",
+            locus_strerror(-error));
     case ENOMEM:
         return error_set(-error, "no memory for an io_uring: raise `ulimit -l`, which is %lu KiB",
                          limit_of(RLIMIT_MEMLOCK) / 1024);
@@ -88,10 +92,12 @@ static int refused(int error)
     }
 }
 
-/* Without FAST_POLL threads of the kernel would wait in our place, and use our memory when the ring's thread is gone. */
+/* Without FAST_POLL threads of the kernel would wait in our place, and use our memory when the
+ * ring's thread is gone. */
 static int check_ring(struct uring *u)
 {
-    io_uring_ring_dontfork(&u->ring); /* a child's mapping would keep the ring, and what is under way on it */
+    /* a child's mapping would keep the ring, and what is under way on it */
+    io_uring_ring_dontfork(&u->ring);
     if (u->ring.features & IORING_FEAT_FAST_POLL) return 0;
     io_uring_queue_exit(&u->ring);
     return refused(EINVAL);
@@ -105,7 +111,8 @@ static int open_ring(struct uring *u, unsigned nodes, unsigned first_setup)
     for (unsigned i = first_setup; i < URING_SETUPS && rc == -EINVAL; i++) {
         struct io_uring_params p = {.flags = setups[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
                                     .cq_entries = 2 * operations};
-        rc = io_uring_queue_init_params(operations < SUBMISSIONS_MAX ? operations : SUBMISSIONS_MAX, &u->ring, &p);
+        rc = io_uring_queue_init_params(operations < SUBMISSIONS_MAX ? operations : SUBMISSIONS_MAX,
+                                        &u->ring, &p);
         u->flags = setups[i];
     }
     return rc ? refused(-rc) : check_ring(u);
@@ -136,8 +143,8 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
-int uring_open(struct uring **out, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
-               double peer_timeout_s, unsigned first_setup)
+int uring_open(struct uring **out, const struct link_events *events, unsigned nodes,
+               size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup)
 {
     struct uring *u = calloc(1, sizeof *u);
     *out = NULL;
@@ -156,33 +163,37 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
         free_uring(u);
         return rc;
     }
-    /* Before Linux 5.11 a sleep takes an operation for its end: who tests the oldest way tests that, too. */
+    /* Before Linux 5.11 a sleep takes an operation for its end: who tests the oldest way tests
+     * that, too. */
     if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
     return 0;
 }
 
-int uring_init(struct uring **out, const struct link_events *events, unsigned nodes, size_t entry_bytes_max,
-               double peer_timeout_s)
+int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
+               size_t entry_bytes_max, double peer_timeout_s)
 {
     return uring_open(out, events, nodes, entry_bytes_max, peer_timeout_s, 0);
 }
 
-/* ---- links ------------------------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
-/* Without these a link is slower, not wrong. The kernel gives "would block" back for a non-blocking descriptor instead
- * of waiting in the ring. */
+/* Without these a link is slower, not wrong. The kernel gives "would block" back for a non-blocking
+ * descriptor instead of waiting in the ring. */
 static bool is_on_loopback(int fd)
 {
     struct sockaddr_storage peer = {0};
     socklen_t bytes = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
-    if (peer.ss_family == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
-    return peer.ss_family == AF_INET && ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (peer.ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
+    return peer.ss_family == AF_INET &&
+           ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* What the host has is right for its network. On loopback, where there is none, bbr paces for nothing: 1.5 instead of 2.7 GB/s
- * in frames of a MiB. LOCUS_CONGESTION names another one for all links. */
+/* What the host has is right for its network. On loopback, where there is none, bbr paces for
+ * nothing: 1.5 instead of 2.7 GB/s in frames of a MiB. LOCUS_CONGESTION names another one for all
+ * links. */
 static void choose_congestion_control(int fd)
 {
     const char *name = getenv("LOCUS_CONGESTION");
@@ -201,7 +212,8 @@ static void set_options(int fd)
 
 int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
-    INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes, "a link is added out of place");
+    INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes,
+              "a link is added out of place");
     *out = forked_close(fd) ? NULL : link_new(&u->links, peer, fd);
     if (!*out) forked_keep(fd);
     if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
@@ -215,7 +227,7 @@ void uring_set_view(struct uring *u, uint32_t view)
     u->links.view = view;
 }
 
-/* ---- handing over to the kernel ---------------------------------------------------------------------------------- */
+/* ---- handing over to the kernel -------------------------------------------------------------- */
 
 static void check_submitted(int rc)
 {
@@ -242,7 +254,8 @@ static void send_on(struct uring *u, struct link *l)
     if (pieces == 0) return;
     struct io_uring_sqe *sqe = next_operation(u);
     if (pieces == 1)
-        io_uring_prep_send(sqe, l->fd, l->piece[0].iov_base, l->piece[0].iov_len, MSG_WAITALL | MSG_NOSIGNAL);
+        io_uring_prep_send(sqe, l->fd, l->piece[0].iov_base, l->piece[0].iov_len,
+                           MSG_WAITALL | MSG_NOSIGNAL);
     else
         io_uring_prep_sendmsg(sqe, l->fd, &l->message, MSG_WAITALL | MSG_NOSIGNAL);
     io_uring_sqe_set_data64(sqe, (uintptr_t)l | SEND);
@@ -255,7 +268,8 @@ static void receive_on(struct uring *u, struct link *l)
     struct iovec room = link_room(l);
     struct io_uring_sqe *sqe = next_operation(u);
     io_uring_prep_recv(sqe, l->fd, room.iov_base, room.iov_len, 0);
-    if (!l->more && (u->flags & IORING_SETUP_TASKRUN_FLAG)) sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
+    if (!l->more && (u->flags & IORING_SETUP_TASKRUN_FLAG))
+        sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
     io_uring_sqe_set_data64(sqe, (uintptr_t)l | RECEIVE);
     l->receiving = true;
 }
@@ -281,12 +295,13 @@ void uring_submit(struct uring *u)
     if (io_uring_sq_ready(&u->ring) > 0) check_submitted(io_uring_submit(&u->ring));
 }
 
-/* ---- what the kernel has done ------------------------------------------------------------------------------------ */
+/* ---- what the kernel has done ---------------------------------------------------------------- */
 
 static void complete(struct uring *u, const struct io_uring_cqe *done)
 {
     uint64_t what = done->user_data;
-    if (what == LIBURING_UDATA_TIMEOUT) return; /* of a sleep, on kernels that need an operation for it */
+    /* of a sleep, on kernels that need an operation for it */
+    if (what == LIBURING_UDATA_TIMEOUT) return;
     u->under_way--;
     if (what == WAKE_UP) {
         u->wake_is_read = false;
@@ -302,8 +317,8 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
     }
 }
 
-/* As many as there are now: what they bring about is for the next time. The place of each is given back before it is
- * handled, for handling it may take long. */
+/* As many as there are now: what they bring about is for the next time. The place of each is given
+ * back before it is handled, for handling it may take long. */
 static unsigned complete_all(struct uring *u)
 {
     unsigned n = io_uring_cq_ready(&u->ring);
@@ -334,7 +349,8 @@ static unsigned tell_fallen(struct uring *u)
 static void collect(struct uring *u)
 {
     unsigned flags = __atomic_load_n(u->ring.sq.kflags, __ATOMIC_RELAXED);
-    if (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) check_submitted(io_uring_get_events(&u->ring));
+    if (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW))
+        check_submitted(io_uring_get_events(&u->ring));
 }
 
 unsigned uring_poll(struct uring *u, uint64_t now_ns)
@@ -345,7 +361,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
     return n + tell_fallen(u);
 }
 
-/* ---- sleep and wake-up ------------------------------------------------------------------------------------------- */
+/* ---- sleep and wake-up ----------------------------------------------------------------------- */
 
 static void read_wake(struct uring *u)
 {
@@ -359,7 +375,8 @@ static void read_wake(struct uring *u)
 static void wait_for_one(struct uring *u, uint64_t ns)
 {
     struct io_uring_cqe *first;
-    struct __kernel_timespec limit = {.tv_sec = (int64_t)(ns / 1000000000), .tv_nsec = (long long)(ns % 1000000000)};
+    struct __kernel_timespec limit = {.tv_sec = (int64_t)(ns / 1000000000),
+                                      .tv_nsec = (long long)(ns % 1000000000)};
     check_submitted(io_uring_submit_and_wait_timeout(&u->ring, &first, 1, &limit, NULL));
 }
 
@@ -383,7 +400,7 @@ void uring_wake(struct uring *u)
     INVARIANT(n == sizeof one, "a sleeping thread cannot be woken");
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void excuse_silence(struct uring *u, uint64_t late_ns, uint64_t now_ns)
 {
@@ -406,7 +423,8 @@ void uring_tick(struct uring *u, uint64_t now_ns)
     uint64_t next_ns = UINT64_MAX;
     if (now_ns < u->tick_ns) return;
     u->links.now_ns = now_ns;
-    if (!u->links.all_run && __atomic_load_n(&u->all_run, __ATOMIC_RELAXED)) begin_silence(u, now_ns);
+    if (!u->links.all_run && __atomic_load_n(&u->all_run, __ATOMIC_RELAXED))
+        begin_silence(u, now_ns);
     if (now_ns - u->tick_ns > u->links.heartbeat_ns) excuse_silence(u, now_ns - u->tick_ns, now_ns);
     for (unsigned i = 0; i < u->count; i++) {
         uint64_t ns = link_tick(u->link[i], now_ns);
@@ -425,9 +443,10 @@ uint64_t uring_next_tick_ns(const struct uring *u)
     return u->tick_ns;
 }
 
-/* ---- start and end ----------------------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
-/* The calling thread becomes the one that uses the ring. liburing.so 2.3 does not export io_uring_enable_rings. */
+/* The calling thread becomes the one that uses the ring. liburing.so 2.3 does not export
+ * io_uring_enable_rings. */
 static int enable_ring(struct uring *u)
 {
     if (!(u->flags & IORING_SETUP_R_DISABLED)) return 0;
@@ -460,7 +479,8 @@ void uring_stop(struct uring *u)
     }
 }
 
-/* What is under way at the end of the ring's thread cannot do harm: the kernel uses our memory on that thread only. */
+/* What is under way at the end of the ring's thread cannot do harm: the kernel uses our memory on
+ * that thread only. */
 void uring_fini(struct uring *u)
 {
     if (!u) return;

@@ -7,11 +7,14 @@ static const char *check_kind(const struct wire_frame *f)
     switch (f->kind) {
     case WIRE_ENTRIES:
         if (f->count == 0) return "a frame without entries";
-        if (f->body_bytes < (uint64_t)f->count * sizeof(struct wire_entry)) return "a frame too short for its entries";
+        if (f->body_bytes < (uint64_t)f->count * sizeof(struct wire_entry))
+            return "a frame too short for its entries";
         return NULL;
     case WIRE_HEARTBEAT:
-    case WIRE_BYE: return f->count || f->body_bytes ? "a frame of no content that has a body" : NULL;
-    case WIRE_LOST: return f->count || f->body_bytes > 512 ? "a notice of failure out of bounds" : NULL;
+    case WIRE_BYE:
+        return f->count || f->body_bytes ? "a frame of no content that has a body" : NULL;
+    case WIRE_LOST:
+        return f->count || f->body_bytes > 512 ? "a notice of failure out of bounds" : NULL;
     default: return "a frame of no known kind";
     }
 }

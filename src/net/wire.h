@@ -4,8 +4,9 @@
  *   frame = header (40 bytes) + entries, end to end
  *   entry = header (40 bytes) + `length` binary32 values, padded with zeros to a multiple of 8 bytes
  *
- * All little-endian, every field at the offset that the structs below give it; no I/O here. What arrives is believed
- * only after wire_check_frame() and, entry by entry, wire_next(): every length is compared with what is left.
+ * All little-endian, every field at the offset that the structs below give it; no I/O here. What
+ * arrives is believed only after wire_check_frame() and, entry by entry, wire_next(): every length
+ * is compared with what is left.
  *
  * Callers   link.c (frames), the shard's actors (entries)
  * Memory    the caller's buffers; entries are read and written in place
@@ -30,8 +31,9 @@ enum { WIRE_VERSION = 5 };
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
     WIRE_HEARTBEAT, /* nothing follows: the sender lives, and nothing changed */
-    WIRE_BYE,       /* the sender closes in order, with all others: the end of the connection is no failure */
-    WIRE_LOST,      /* the sender leaves because node `lost` failed; `body_bytes` of text say why */
+    /* the sender closes in order, with all others: the end of the connection is no failure */
+    WIRE_BYE,
+    WIRE_LOST, /* the sender leaves because node `lost` failed; `body_bytes` of text say why */
     WIRE_KINDS
 };
 
@@ -59,11 +61,13 @@ enum wire_operation {
     WIRE_PUSHED,
     WIRE_WAS_SET,
     WIRE_STAYS, /* to WIRE_LOCALIZE: nothing moves */
-    /* A row's main copy, with its ownership: values, or none when it was never written, or your replica is as good. */
+    /* A row's main copy, with its ownership: values, or none when it was never written, or your
+     * replica is as good. */
     WIRE_ROW,
     /* News of where a row is, to its home. */
     WIRE_LOCATION,
-    /* Rounds (rounds.h, entries.h): from a node that wants a row, or holds a replica, to the owner; and back. */
+    /* Rounds (rounds.h, entries.h): from a node that wants a row, or holds a replica, to the owner;
+     * and back. */
     WIRE_ENTRY,   /* WIRE_BEGIN, WIRE_END; the update or the new row, if its flag says so */
     WIRE_ANSWER,  /* to an entry: WIRE_HOLDER or not; the row, unless the replica is fresh */
     WIRE_REFRESH, /* the row */
@@ -80,12 +84,13 @@ enum wire_flag {
     WIRE_END = 8,       /* of an entry: the last one expired, the replica is gone */
     WIRE_UPDATE = 16,   /* of an entry: the values are what was added to the replica */
     WIRE_VALUE = 32,    /* of an entry: the values are what the row is set to */
-    WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder; of a row: your replica of this version is it */
-    WIRE_FLAGS = 127,   /* all there are */
+    /* of an answer: you are counted as a holder; of a row: your replica of this version is it */
+    WIRE_HOLDER = 64,
+    WIRE_FLAGS = 127, /* all there are */
 };
 
-/* The tag of WIRE_BEGIN is its patience: microseconds that may pass until its answer leaves, so that both can wait for frames that
- * go there anyhow. Who passes it on takes half of them. */
+/* The tag of WIRE_BEGIN is its patience: microseconds that may pass until its answer leaves, so
+ * that both can wait for frames that go there anyhow. Who passes it on takes half of them. */
 enum { WIRE_PATIENCE_US_MAX = 100000 };
 
 enum wire_encoding {
@@ -96,12 +101,15 @@ enum wire_encoding {
 struct wire_entry {
     uint8_t operation; /* enum wire_operation */
     uint8_t encoding;  /* enum wire_encoding, of the values */
-    uint16_t owner;    /* with epoch: by which knowledge of the owner this was routed, or what the sender knows */
-    uint16_t origin;   /* the node whose worker asked */
-    uint8_t hops;      /* how often it was forwarded; stays at 255 */
-    uint8_t flags;     /* enum wire_flag */
-    uint32_t length;   /* floats that follow */
-    uint32_t tag; /* names the operation at its origin; an answer carries the request's. Of WIRE_BEGIN: its patience */
+    /* with epoch: by which knowledge of the owner this was routed, or what the sender knows */
+    uint16_t owner;
+    uint16_t origin; /* the node whose worker asked */
+    uint8_t hops;    /* how often it was forwarded; stays at 255 */
+    uint8_t flags;   /* enum wire_flag */
+    uint32_t length; /* floats that follow */
+    /* names the operation at its origin; an answer carries the request's. Of WIRE_BEGIN: its
+     * patience */
+    uint32_t tag;
     uint64_t key;
     uint64_t epoch;
     uint64_t version;
@@ -124,7 +132,8 @@ static inline const float *wire_values_const(const struct wire_entry *e)
     return (const float *)(const void *)(e + 1);
 }
 
-/* Is this a header that a peer may send? `body_max`: the largest body agreed. NULL, or the reason why not. */
+/* Is this a header that a peer may send? `body_max`: the largest body agreed. NULL, or the reason
+ * why not. */
 const char *wire_check_frame(const struct wire_frame *, size_t body_max, uint64_t sequence);
 
 /* Steps through the entries of a frame's body. */
@@ -138,8 +147,8 @@ static inline struct wire_cursor wire_cursor(const struct wire_frame *f, const v
     return (struct wire_cursor){at, at + f->body_bytes, f->count};
 }
 
-/* The next entry, whole within the body; NULL at the end or when it is not: then *why says what is wrong, else NULL.
- * Operation, encoding and length have been checked, key and tag have not. */
+/* The next entry, whole within the body; NULL at the end or when it is not: then *why says what is
+ * wrong, else NULL. Operation, encoding and length have been checked, key and tag have not. */
 const struct wire_entry *wire_next(struct wire_cursor *, const char **why);
 
 #endif

@@ -43,7 +43,8 @@ static void set_bit(uint64_t *bits, unsigned peer, bool value)
 
 bool backlog_is_urgent(const struct shard *s, const struct peer_backlog *p)
 {
-    return list_length(&p->urgent) > 0 || (list_length(&p->poke) > 0 && !pacer_takes_along(s->pacer));
+    return list_length(&p->urgent) > 0 ||
+           (list_length(&p->poke) > 0 && !pacer_takes_along(s->pacer));
 }
 
 bool backlog_waits(const struct peer_backlog *p)

@@ -1,15 +1,15 @@
 /*
- * backlog.h - what waits for the next round to each peer: keys of which its owner must hear, refreshes of replicas that it
- * holds, pokes. Roles queue; rounds (round.h) take out and say it.
+ * backlog.h - what waits for the next round to each peer: keys of which its owner must hear,
+ * refreshes of replicas that it holds, pokes. Roles queue; rounds (round.h) take out and say it.
  *
  * Three classes of news wait for a round:
  *
- *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as the peer's round is
- *             over
- *   lazy      updates of replicas, expired intents; pokes to give, too, where rounds carry so little that they ride
- *             along (pacer.h)
- *   refresh   rows of ours that changed, for their holders; but for those who got the row just now, where intents ride
- *             along: the next time
+ *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as
+ *             the peer's round is over
+ *   lazy      updates of replicas, expired intents; pokes to give, too, where rounds carry so
+ *             little that they ride along (pacer.h)
+ *   refresh   rows of ours that changed, for their holders; but for those who got the row just now,
+ *             where intents ride along: the next time
  *
  * Callers   replica.c, owner.c, handover.c queue; round.c takes
  * Memory    8 bytes for each key that waits for a round and peer
@@ -38,20 +38,23 @@ struct peer_backlog {
 
 struct backlog {
     struct peer_backlog *peer; /* [nodes] */
-    uint64_t *soon, *later;    /* bits of peers that a turn looks at; that one looks at which synchronizes, too */
-    uint64_t waiting;          /* keys in the lists */
-    uint64_t intents;          /* that begin, in the round that is written just now */
-    bool puts_off;             /* this turn left changes to a later synchronization */
+    /* bits of peers that a turn looks at; that one looks at which synchronizes, too */
+    uint64_t *soon, *later;
+    uint64_t waiting; /* keys in the lists */
+    uint64_t intents; /* that begin, in the round that is written just now */
+    bool puts_off;    /* this turn left changes to a later synchronization */
 };
 
 int backlog_init(struct shard *); /* 0 or -ENOMEM */
 void backlog_fini(struct shard *);
 
-/* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a poke to give. */
+/* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a
+ * poke to give. */
 void backlog_add_entry(struct shard *, struct record *, unsigned node, enum backlog_class);
 void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
 void backlog_add_poke(struct shard *, struct record *, unsigned node);
-/* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is there. */
+/* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is
+ * there. */
 void backlog_owes(struct shard *, unsigned node);
 /* Some holders hear of the key's change only the next time that we synchronize. */
 void backlog_put_off(struct shard *, uint64_t index);

@@ -13,18 +13,22 @@
 static const char unheard_of[] = "an entry of what the cluster's technique does not know";
 
 /* The row is not here: on to its owner, or it waits for the row. */
-static const char *pass_on(struct shard *s, unsigned peer, const struct wire_entry *e, struct location l)
+static const char *pass_on(struct shard *s, unsigned peer, const struct wire_entry *e,
+                           struct location l)
 {
     return l.owner == s->rank ? handover_park(s, peer, e) : location_forward(s, e, l);
 }
 
 /* ---- requests ---- */
 
-static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e, struct spot spot)
+static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e,
+                                 struct spot spot)
 {
     bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
-    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
-    if (e->origin >= s->nodes || e->owner >= s->nodes) return "a request of a node that does not exist";
+    if (e->length != (has_values ? spot.part->length : 0))
+        return "a row of another length than its table's";
+    if (e->origin >= s->nodes || e->owner >= s->nodes)
+        return "a request of a node that does not exist";
     if (s->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
     if (e->origin != peer) return "a request in the name of another node";
     return spot_is_home(spot) ? NULL : "a request for a row that is not here";
@@ -58,7 +62,8 @@ static const char *serve_sync(struct shard *s, unsigned peer, const struct wire_
     struct location l = location_of(s, spot);
     struct record *r = record_find(&s->records, spot.index);
     if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
-    if (!l.is_here) return begins ? pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
+    if (!l.is_here)
+        return begins ? pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
     if (e->origin != s->rank) return owner_sync(s, e, spot);
     replica_came_back(s, r); /* the row has come here by another way */
     return NULL;
@@ -84,7 +89,8 @@ static void serve_parked(struct shard *s, struct parked *p)
     step(s);
 }
 
-/* Those who came before the row, in order. One of them may take it away again; then the others follow it. */
+/* Those who came before the row, in order. One of them may take it away again; then the others
+ * follow it. */
 static void serve_all_parked(struct shard *s, struct record *r)
 {
     struct parked *next = handover_unpark(s, r);

@@ -11,7 +11,8 @@
 
 /* ---- rows that leave ---- */
 
-static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request, uint64_t epoch, uint32_t length)
+static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request,
+                                    uint64_t epoch, uint32_t length)
 {
     unsigned to = request->origin;
     struct wire_entry *e = s->platform->entry(s->platform->context, to, length, 0);
@@ -28,8 +29,8 @@ static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *re
 }
 
 /* The space in the frame comes before the latch: getting it may take long. */
-static void take_into_frame(struct shard *s, struct spot spot, const struct wire_entry *request, uint64_t epoch,
-                            directory_word next)
+static void take_into_frame(struct shard *s, struct spot spot, const struct wire_entry *request,
+                            uint64_t epoch, directory_word next)
 {
     unsigned spins = 0;
     while (!row_word_is_written(spot, directory_load(spot_word(spot)))) {
@@ -42,13 +43,14 @@ static void take_into_frame(struct shard *s, struct spot spot, const struct wire
     }
     bool written;
     struct wire_entry *e = row_entry(s, request, epoch, spot.part->length);
-    /* Without a link the row is lost, as is the cluster; but no worker may find it here any more. */
+    /* Without a link the row is lost, as is the cluster; but no worker may find it here any
+     * more. */
     row_take(&s->mover, spot, e ? wire_values(e) : NULL, &written, next);
 }
 
 /* The holder's replica is the row, if nobody here has written to it since. */
-static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire_entry *request, uint64_t epoch,
-                            directory_word then, directory_word next)
+static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire_entry *request,
+                            uint64_t epoch, directory_word then, directory_word next)
 {
     if (!row_take_unchanged(&s->mover, spot, then, next)) return false;
     struct wire_entry *e = row_entry(s, request, epoch, 0);
@@ -58,17 +60,21 @@ static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire
     return true;
 }
 
-void handover_give(struct shard *s, struct spot spot, const struct wire_entry *request, const directory_word *then)
+void handover_give(struct shard *s, struct spot spot, const struct wire_entry *request,
+                   const directory_word *then)
 {
     struct standing *standing = &s->records.standing[spot.index];
     uint64_t epoch = standing->epoch + 1;
     standing->epoch = 0;
     directory_word next = directory_elsewhere(request->origin, epoch);
-    if (!then || !leave_to_holder(s, spot, request, epoch, *then, next)) take_into_frame(s, spot, request, epoch, next);
-    if (request->operation == WIRE_ENTRY) backlog_owes(s, request->origin); /* which may hold an older replica */
+    if (!then || !leave_to_holder(s, spot, request, epoch, *then, next))
+        take_into_frame(s, spot, request, epoch, next);
+    /* which may hold an older replica */
+    if (request->operation == WIRE_ENTRY) backlog_owes(s, request->origin);
     shard_count(&s->counters.relocated_out, 1);
     location_announce(s, spot, request);
-    struct record *r = standing->wanted ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
+    struct record *r = standing->wanted ? record_get(&s->records, spot.index)
+                                        : record_find(&s->records, spot.index);
     if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
@@ -81,7 +87,8 @@ const char *handover_check(const struct shard *s, const struct wire_entry *e)
 {
     struct spot spot = store_spot(s->store, e->key);
     struct location known = location_of(s, spot);
-    if (e->length != 0 && e->length != spot.part->length) return "a row of another length than its table's";
+    if (e->length != 0 && e->length != spot.part->length)
+        return "a row of another length than its table's";
     if (e->owner != s->rank) return "a row for another node";
     if (known.is_here) return "a row that is here already";
     if (e->epoch < known.epoch || (e->epoch == known.epoch && known.owner != s->rank))
@@ -94,7 +101,8 @@ static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e
 {
     const float *values = e->length ? wire_values_const(e) : NULL;
     if (e->flags & WIRE_HOLDER) return row_promote_as_it_is(&s->mover, spot);
-    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values) : row_put(spot, values);
+    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values)
+                                           : row_put(spot, values);
 }
 
 void handover_put(struct shard *s, struct spot spot, const struct wire_entry *e)
@@ -106,7 +114,8 @@ void handover_put(struct shard *s, struct spot spot, const struct wire_entry *e)
 
 /* ---- who comes before the row ---- */
 
-/* What all nodes have under way at most, in all their windows; a single entry may be larger than one. */
+/* What all nodes have under way at most, in all their windows; a single entry may be larger than
+ * one. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store);

@@ -1,9 +1,10 @@
 /*
- * holders.h - who holds replicas of a row that is here, and the version of its main copy. In the key's record.
+ * holders.h - who holds replicas of a row that is here, and the version of its main copy. In the
+ * key's record.
  *
- * A version belongs to the main copy and rises when a look finds it changed. Without holders there is none; it begins anew
- * with the next one. That is safe because what a former holder was told came on the link that brings it the answer with the
- * new one, and before it.
+ * A version belongs to the main copy and rises when a look finds it changed. Without holders there
+ * is none; it begins anew with the next one. That is safe because what a former holder was told
+ * came on the link that brings it the answer with the new one, and before it.
  *
  * Callers   owner.c, round.c, shard.c
  * Memory    16 bytes a holder, in the record

@@ -13,12 +13,14 @@
  *
  *     [repeated, count and kind] [start] [end] [index] … [index]
  *
- * A call with many keys makes several records. A key that it names again, as far as that is noticed, is only counted:
- * samples are full of them, and the shard would have them all begin and end. What lies below `published` is the reader's.
+ * A call with many keys makes several records. A key that it names again, as far as that is
+ * noticed, is only counted: samples are full of them, and the shard would have them all begin and
+ * end. What lies below `published` is the reader's.
  */
 enum {
     CHUNK_WORDS = 508,
-    RECORDS_END = CHUNK_WORDS - 1, /* so that a chunk is published whole only together with the next one */
+    /* so that a chunk is published whole only together with the next one */
+    RECORDS_END = CHUNK_WORDS - 1,
     HEADER_WORDS = 3,
 };
 #define REPEATED_ONE (UINT64_C(1) << 32) /* in a header; the count is below, above the kind */
@@ -66,7 +68,8 @@ struct intent_stream *stream_open(struct intents *all, unsigned worker)
                                 .writing = c,
                                 .reading = c};
     s->next = __atomic_load_n(&all->arrived, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&all->arrived, &s->next, s, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(&all->arrived, &s->next, s, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
     }
     return s;
 }
@@ -78,7 +81,8 @@ static void end_call(struct intent_stream *s)
     memset(s->said, 0, sizeof s->said);
 }
 
-/* The words below `written` of the chunk that is written to, and all of those before it, belong to the reader. */
+/* The words below `written` of the chunk that is written to, and all of those before it, belong to
+ * the reader. */
 void stream_publish(struct intent_stream *s)
 {
     s->header_chunk = NULL;
@@ -86,7 +90,8 @@ void stream_publish(struct intent_stream *s)
     /* Later chunks first: a reader that comes to a chunk's end goes on to the next one. */
     if (s->first_new) {
         for (struct intent_chunk *c = s->first_new->next; c; c = c->next)
-            __atomic_store_n(&c->published, c == s->writing ? s->written : CHUNK_WORDS, __ATOMIC_RELAXED);
+            __atomic_store_n(&c->published, c == s->writing ? s->written : CHUNK_WORDS,
+                             __ATOMIC_RELAXED);
         /* Release: who sees the mark sees the words, here and behind. */
         __atomic_store_n(&s->first_new->published, CHUNK_WORDS, __ATOMIC_RELEASE);
         s->first_new = NULL;
@@ -153,7 +158,8 @@ static bool is_repeated(struct intent_stream *s, uint64_t index)
     return false;
 }
 
-int stream_add(struct intent_stream *s, locus_clock start, locus_clock end, bool waits, uint64_t index)
+int stream_add(struct intent_stream *s, locus_clock start, locus_clock end, bool waits,
+               uint64_t index)
 {
     if (is_repeated(s, index)) {
         s->header_chunk->word[s->header] += REPEATED_ONE;
@@ -178,21 +184,23 @@ void stream_close(struct intent_stream *s, bool ends_worker)
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
 {
     struct intent_note *note = &all->note[worker];
-    /* An exchange, so that the record is visible before we look at what the shard has announced: it looks at the streams
-     * once more after having announced that it sleeps. */
+    /* An exchange, so that the record is visible before we look at what the shard has announced: it
+     * looks at the streams once more after having announced that it sleeps. */
     locus_clock window = __atomic_fetch_add(&note->window, 0, __ATOMIC_SEQ_CST);
     if (start - now < window) return true;
     locus_clock at = start - window + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
-    while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST,
+                                                    __ATOMIC_RELAXED)) {
     }
-    /* Of a loader's intent the worker may have passed that clock meanwhile, and found nothing due. */
+    /* Of a loader's intent the worker may have passed that clock meanwhile, and found nothing
+     * due. */
     return __atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >= at;
 }
 
 bool intents_advanced(const struct intents *all, unsigned worker, locus_clock now)
 {
-    /* Sequentially consistent, as the clock that the worker has just set: either it sees what the shard wants, or the shard
-     * sees the clock before it sleeps. (No instruction on x86.) */
+    /* Sequentially consistent, as the clock that the worker has just set: either it sees what the
+     * shard wants, or the shard sees the clock before it sleeps. (No instruction on x86.) */
     return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_SEQ_CST);
 }
 
@@ -204,7 +212,8 @@ static void push(struct clock_heap *h, locus_clock at, struct intent_batch *batc
     INVARIANT(added, "no memory for intents");
 }
 
-/* The analyzer loses sight of what is in the list, and takes what comes out for what was freed before. */
+/* The analyzer loses sight of what is in the list, and takes what comes out for what was freed
+ * before. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
 static struct intent_batch *pop(struct clock_heap *h)
 {
@@ -228,7 +237,8 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-/* Keys to which the same happens, of one batch or several: what stands about all of them is fetched together. */
+/* Keys to which the same happens, of one batch or several: what stands about all of them is fetched
+ * together. */
 enum { TOGETHER = 64 };
 struct together {
     const struct intent_events *events;
@@ -284,7 +294,8 @@ static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct to
 }
 
 /* Later ends first. What stays, in the order of ends, is a heap again. */
-static void merge_with(struct worker_intents *w, struct keyset *seen, const struct intent_events *events)
+static void merge_with(struct worker_intents *w, struct keyset *seen,
+                       const struct intent_events *events)
 {
     struct clock_due *due = w->active.due;
     struct together ends = {.events = events, .event = events->end, .count = 0};
@@ -316,7 +327,8 @@ static void merge(struct worker_intents *w, const struct intent_events *events)
 {
     if (w->active_keys <= w->merge_at || w->active_keys <= MERGE_MIN) return;
     struct keyset seen = {0};
-    if (keyset_begin(&seen, w->active_keys) == 0) merge_with(w, &seen, events); /* or the next time */
+    /* or the next time */
+    if (keyset_begin(&seen, w->active_keys) == 0) merge_with(w, &seen, events);
     keyset_fini(&seen);
     w->merge_at = 2 * w->active_keys;
 }
@@ -333,7 +345,8 @@ static void end_until(struct worker_intents *w, locus_clock now, const struct in
     together_happen(&ends);
 }
 
-static void end_worker(struct intents *all, struct worker_intents *w, const struct intent_events *events)
+static void end_worker(struct intents *all, struct worker_intents *w,
+                       const struct intent_events *events)
 {
     while (w->waiting.count > 0) {
         struct intent_batch *b = pop(&w->waiting);
@@ -395,14 +408,16 @@ static void drop_records(struct intents *all, struct intent_stream *s)
 {
     struct record r;
     while (read_record(s, &r))
-        if (r.kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
+        if (r.kind == RECORD_WAITING)
+            __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
 }
 
 /* The last one to arrive comes first. */
 static void welcome(struct intents *all)
 {
     if (!__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return;
-    struct intent_stream *s = __atomic_exchange_n(&all->arrived, NULL, __ATOMIC_ACQUIRE), *in_order = NULL;
+    struct intent_stream *s = __atomic_exchange_n(&all->arrived, NULL, __ATOMIC_ACQUIRE),
+                         *in_order = NULL;
     while (s) {
         struct intent_stream *next = s->next;
         s->next = in_order;
@@ -414,17 +429,20 @@ static void welcome(struct intents *all)
     *end = in_order;
 }
 
-/* A worker's loaders have closed before it: what they signaled belongs to it. Streams of its next life stand behind all
- * of this one in the list: nothing of them was read yet. */
-static void end_life(struct intents *all, const struct intent_stream *ended, const struct intent_events *events)
+/* A worker's loaders have closed before it: what they signaled belongs to it. Streams of its next
+ * life stand behind all of this one in the list: nothing of them was read yet. */
+static void end_life(struct intents *all, const struct intent_stream *ended,
+                     const struct intent_events *events)
 {
     welcome(all); /* a loader may have come and gone since this turn began */
     for (struct intent_stream *s = all->stream; s; s = s->next)
-        if (s != ended && s->worker == ended->worker && s->life == ended->life) drop_records(all, s);
+        if (s != ended && s->worker == ended->worker && s->life == ended->life)
+            drop_records(all, s);
     end_worker(all, &all->worker[ended->worker], events);
 }
 
-static void read_stream(struct intents *all, struct intent_stream *s, const struct intent_events *events)
+static void read_stream(struct intents *all, struct intent_stream *s,
+                        const struct intent_events *events)
 {
     struct record r;
     while (read_record(s, &r)) {
@@ -468,7 +486,8 @@ static locus_clock clock_of(const struct intents *all, unsigned worker)
     return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
-static void begin_due(struct intents *all, unsigned worker, locus_clock window, const struct intent_events *events)
+static void begin_due(struct intents *all, unsigned worker, locus_clock window,
+                      const struct intent_events *events)
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
@@ -491,10 +510,12 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock window, 
 /* Workers read it all the time: written only when it changes. */
 static void publish(locus_clock *to, locus_clock clock)
 {
-    if (__atomic_load_n(to, __ATOMIC_RELAXED) != clock) __atomic_store_n(to, clock, __ATOMIC_RELAXED);
+    if (__atomic_load_n(to, __ATOMIC_RELAXED) != clock)
+        __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
-/* What is due, of all workers; then what rides along, the sooner the earlier: a key that several want is wanted by the first. */
+/* What is due, of all workers; then what rides along, the sooner the earlier: a key that several
+ * want is wanted by the first. */
 static void begin_all(struct intents *all, const struct intent_events *events)
 {
     bool some_ride = false;
@@ -504,8 +525,10 @@ static void begin_all(struct intents *all, const struct intent_events *events)
     }
     for (; some_ride && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
         for (unsigned worker = 0; worker < all->workers; worker++) {
-            locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) / INTENTS_EIGHTHS;
-            if (ahead > 0) begin_due(all, worker, events->window(events->context, worker) + ahead, events);
+            locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) /
+                                INTENTS_EIGHTHS;
+            if (ahead > 0)
+                begin_due(all, worker, events->window(events->context, worker) + ahead, events);
         }
     }
     all->eighths = 0;
@@ -543,7 +566,8 @@ bool intents_have_news(const struct intents *all)
     if (__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return true;
     for (const struct intent_stream *s = all->stream; s; s = s->next)
         if (has_unread(s)) return true;
-    for (unsigned worker = 0; worker < all->workers; worker++) /* As in intents_advanced(), from the other side. */
+    /* As in intents_advanced(), from the other side. */
+    for (unsigned worker = 0; worker < all->workers; worker++)
         if (__atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >=
             __atomic_load_n(&all->note[worker].due, __ATOMIC_RELAXED))
             return true;
@@ -552,7 +576,8 @@ bool intents_have_news(const struct intents *all)
 
 /* ---- life ---- */
 
-int intents_init(struct intents *all, unsigned workers, const locus_clock *const *clock, uint64_t *node_keys)
+int intents_init(struct intents *all, unsigned workers, const locus_clock *const *clock,
+                 uint64_t *node_keys)
 {
     *all = (struct intents){.workers = workers, .clock = clock, .node_keys = node_keys};
     all->worker = calloc(workers, sizeof *all->worker);

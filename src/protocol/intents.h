@@ -1,24 +1,30 @@
 /*
- * intents.h - what the workers of this node intend to access in one shard: signaled, waiting, active, expired.
+ * intents.h - what the workers of this node intend to access in one shard: signaled, waiting,
+ * active, expired.
  *
- * A worker or loader writes to a stream of its own, the shard reads it; neither waits for the other. The shard keeps the
- * intents of each worker in batches (the keys of one call): those that wait by their start, those that are active by
- * their end. When a batch becomes active each of its keys is wanted once more, when it ends once less; a key is wanted by
- * the node while any batch wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear
- * of the first and of the last only).
+ * A worker or loader writes to a stream of its own, the shard reads it; neither waits for the
+ * other. The shard keeps the intents of each worker in batches (the keys of one call): those that
+ * wait by their start, those that are active by their end. When a batch becomes active each of its
+ * keys is wanted once more, when it ends once less; a key is wanted by the node while any batch
+ * wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear of
+ * the first and of the last only).
  *
- * An intent that is extended again and again has many active batches, of which one for each key counts: the one that ends
- * last. When the active batches of a worker have twice as many keys as were left the last time, the others are taken out.
+ * An intent that is extended again and again has many active batches, of which one for each key
+ * counts: the one that ends last. When the active batches of a worker have twice as many keys as
+ * were left the last time, the others are taken out.
  *
- * A shard that sleeps is woken when there is something to do: for every worker it publishes the clock at which it must
- * look next, and the worker, when it comes to that clock, wakes it (intents_advanced).
+ * A shard that sleeps is woken when there is something to do: for every worker it publishes the
+ * clock at which it must look next, and the worker, when it comes to that clock, wakes it
+ * (intents_advanced).
  *
- * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders' threads; the rest: the
- *           shard's thread
- * Memory    8 bytes a key while its intent waits, or up to 16 while it is active, chunks of 4 KiB for each stream and 16 KiB
- *           of keys that the present call has named. At most LOCUS_WAITING_KEYS_MAX keys wait on a node
+ * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders'
+ *           threads; the rest: the shard's thread
+ * Memory    8 bytes a key while its intent waits, or up to 16 while it is active, chunks of 4 KiB
+ *           for each stream and 16 KiB of keys that the present call has named. At most
+ *           LOCUS_WAITING_KEYS_MAX keys wait on a node
  * Waiting   never
- * Life      intents_init, streams open and close, intents_turn now and then, intents_fini when all streams are closed
+ * Life      intents_init, streams open and close, intents_turn now and then, intents_fini when all
+ *           streams are closed
  */
 #ifndef LOCUS_PROTOCOL_INTENTS_H
 #define LOCUS_PROTOCOL_INTENTS_H
@@ -62,7 +68,8 @@ enum { INTENTS_EIGHTHS = 8 };
 
 struct intents {
     unsigned workers;
-    uint32_t eighths;                /* of `ahead`: so far beyond the window starts what begins just now */
+    /* of `ahead`: so far beyond the window starts what begins just now */
+    uint32_t eighths;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys that wait, of the whole node */
     struct intent_stream *arrived;   /* atomic: opened, not yet known to the shard */
@@ -76,7 +83,8 @@ struct intents {
 };
 
 /* 0 or -ENOMEM. */
-int intents_init(struct intents *, unsigned workers, const locus_clock *const *clock, uint64_t *node_keys);
+int intents_init(struct intents *, unsigned workers, const locus_clock *const *clock,
+                 uint64_t *node_keys);
 void intents_fini(struct intents *);
 
 /* ---- worker and loaders ---- */
@@ -85,8 +93,10 @@ void intents_fini(struct intents *);
 struct intent_stream *stream_open(struct intents *, unsigned worker);
 /* The worker's own stream is the last of it to be closed: with it all its intents end. */
 void stream_close(struct intent_stream *, bool ends_worker);
-/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo. -ENOMEM: undo. */
-int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits, uint64_t index);
+/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo.
+ * -ENOMEM: undo. */
+int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits,
+               uint64_t index);
 bool stream_has_unpublished(const struct intent_stream *);
 void stream_publish(struct intent_stream *);
 void stream_undo(struct intent_stream *);
@@ -113,7 +123,8 @@ struct intent_events {
 
 /* Reads the streams, begins and ends what is due. */
 void intents_turn(struct intents *, const struct intent_events *);
-/* Is there anything that intents_turn would do? Asked before sleeping, after having announced it. */
+/* Is there anything that intents_turn would do? Asked before sleeping, after having announced
+ * it. */
 bool intents_have_news(const struct intents *);
 
 #endif

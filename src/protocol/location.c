@@ -5,7 +5,8 @@
 void location_learn(struct shard *s, struct spot spot, unsigned owner, uint64_t epoch)
 {
     struct location known = location_of(s, spot);
-    /* Only the shard's thread makes a row come or go, so a word that says elsewhere is ours to change. */
+    /* Only the shard's thread makes a row come or go, so a word that says elsewhere is ours to
+     * change. */
     if (known.is_here || epoch <= known.epoch || epoch >> DIRECTORY_EPOCH_BITS) return;
     if (known.is_replica) {
         struct record *r = record_find(&s->records, spot.index);
@@ -22,8 +23,8 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
 {
     struct wire_entry half = *e;
     if (e->operation == WIRE_ENTRY) half.tag /= 2;
-    struct wire_entry *on =
-        s->platform->entry(s->platform->context, to.owner, e->length, shard_can_wait_until(s, &half));
+    struct wire_entry *on = s->platform->entry(s->platform->context, to.owner, e->length,
+                                               shard_can_wait_until(s, &half));
     if (!on) return; /* that link has failed: the shard will be told */
     memcpy(on, e, wire_entry_bytes(e->length));
     on->tag = half.tag;
@@ -36,7 +37,8 @@ static void forward(struct shard *s, const struct wire_entry *e, struct location
 const char *location_forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
     /* Else two nodes might send it to and fro for ever. */
-    if (e->owner == s->rank && e->epoch == to.epoch) return "a request by an ownership that another node has";
+    if (e->owner == s->rank && e->epoch == to.epoch)
+        return "a request by an ownership that another node has";
     forward(s, e, to);
     return NULL;
 }
@@ -54,7 +56,8 @@ void location_announce(struct shard *s, struct spot spot, const struct wire_entr
     unsigned home = spot_home(spot);
     struct location l = location_of(s, spot);
     if (home == s->rank || home == l.owner) return;
-    struct wire_entry *e = s->platform->entry(s->platform->context, home, 0, may_learn_by(s, request));
+    struct wire_entry *e =
+        s->platform->entry(s->platform->context, home, 0, may_learn_by(s, request));
     if (!e) return;
     e->operation = WIRE_LOCATION;
     e->owner = (uint16_t)l.owner;

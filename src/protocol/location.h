@@ -1,12 +1,15 @@
 /*
- * location.h - where a key's main copy is, as far as this node knows; requests that must go on to there.
+ * location.h - where a key's main copy is, as far as this node knows; requests that must go on to
+ * there.
  *
- * What is known of an owner carries the epoch of its ownership, which every relocation raises by one; so of two pieces
- * of knowledge the later one is told by its epoch, whichever way and whenever it came (README.md). It lies in the
- * directory word while the row is elsewhere. Knowing ourselves as the owner while the row is not here means: it
- * is on its way to us; requests for it are parked until then (handover.h).
+ * What is known of an owner carries the epoch of its ownership, which every relocation raises by
+ * one; so of two pieces of knowledge the later one is told by its epoch, whichever way and whenever
+ * it came (README.md). It lies in the directory word while the row is elsewhere. Knowing ourselves
+ * as the owner while the row is not here means: it is on its way to us; requests for it are parked
+ * until then (handover.h).
  *
- * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c, shard.c
+ * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c,
+ *           shard.c
  * Memory    none but the directory's word and the key's record
  * Waiting   never
  * Life      none of its own
@@ -17,8 +20,9 @@
 #include "base/error.h"
 #include "protocol/state.h"
 
-/* News of where a row is waits so long for a frame to its home, or as long as the request has patience. (mf on four nodes sends
- * 22,000 frames in three epochs instead of 30,000; whoever asks the home meanwhile is sent on once more.) */
+/* News of where a row is waits so long for a frame to its home, or as long as the request has
+ * patience. (mf on four nodes sends 22,000 frames in three epochs instead of 30,000; whoever asks
+ * the home meanwhile is sent on once more.) */
 #define LOCATION_WAIT_NS UINT64_C(500000)
 
 struct location {
@@ -37,7 +41,8 @@ static inline struct location location_of(const struct shard *s, struct spot spo
         unsigned home = spot_home(spot);
         return (struct location){home, home == s->rank, home != s->rank && spot.part->is_full, 0};
     }
-    case DIRECTORY_ELSEWHERE: return (struct location){directory_owner(w), false, false, directory_epoch(w)};
+    case DIRECTORY_ELSEWHERE:
+        return (struct location){directory_owner(w), false, false, directory_epoch(w)};
     case DIRECTORY_REPLICA: {
         const struct record *r = record_find(&s->records, spot.index);
         if (spot.part->is_full) return (struct location){spot_home(spot), false, true, 0};
@@ -54,8 +59,8 @@ void location_learn(struct shard *, struct spot, unsigned owner, uint64_t epoch)
 /* Sends an entry on to the owner, another node. NULL, or why it cannot be. */
 const char *location_forward(struct shard *, const struct wire_entry *, struct location);
 
-/* We gave the row away, for this request: its home must know, at once unless the row went to the only one who wants it.
- * And at the home: NULL, or what is wrong with the news. */
+/* We gave the row away, for this request: its home must know, at once unless the row went to the
+ * only one who wants it. And at the home: NULL, or what is wrong with the news. */
 void location_announce(struct shard *, struct spot, const struct wire_entry *request);
 const char *location_news(struct shard *, const struct wire_entry *);
 

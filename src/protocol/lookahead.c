@@ -13,7 +13,8 @@ static locus_clock exact(double mean)
 {
     double term = exp(-mean), sum = term;
     locus_clock k = 0;
-    /* The sum may stop short by rounding alone; the quantile is never 10 deviations and 20 clocks above the mean. */
+    /* The sum may stop short by rounding alone; the quantile is never 10 deviations and 20 clocks
+     * above the mean. */
     locus_clock end = (locus_clock)(mean + 10 * sqrt(mean) + 20);
     while (sum < TIMING_QUANTILE && k < end) {
         k++;
@@ -28,7 +29,8 @@ static locus_clock expanded(double mean)
 {
     const double z = NORMAL_QUANTILE;
     double deviation = sqrt(mean);
-    return (locus_clock)ceil(mean + z * deviation + (z * z - 1) / 6 + (z - z * z * z) / (72 * deviation) - 0.5);
+    return (locus_clock)ceil(mean + z * deviation + (z * z - 1) / 6 +
+                             (z - z * z * z) / (72 * deviation) - 0.5);
 }
 
 locus_clock timing_quantile(double mean)
@@ -39,7 +41,8 @@ locus_clock timing_quantile(double mean)
 
 void timing_init(struct timing *t)
 {
-    *t = (struct timing){.rate = TIMING_FIRST_RATE, .window = timing_quantile(2 * TIMING_FIRST_RATE)};
+    *t = (struct timing){.rate = TIMING_FIRST_RATE,
+                         .window = timing_quantile(2 * TIMING_FIRST_RATE)};
 }
 
 void timing_begin(struct timing *t, locus_clock now)
@@ -49,7 +52,8 @@ void timing_begin(struct timing *t, locus_clock now)
 
 void timing_end(struct timing *t, locus_clock now)
 {
-    if (now <= t->at_start) { /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
+    /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
+    if (now <= t->at_start) {
         t->rounds_of_clock += now == t->at_start;
         return;
     }

@@ -1,20 +1,23 @@
 /*
  * timing.h - when to act on an intent: AdaPM, Section 4.2 and Algorithm 1.
  *
- * Acting takes a round of communication; whatever a worker could reach before the round after this one completes must
- * be acted on now. How many clocks that is follows a Poisson distribution whose rate is estimated from past rounds:
- * while a round was under way the worker passed D clocks; L is the smoothed estimate. So act on intents that start
- * before the present clock plus Q(2 max(L, D), p), Q the quantile of the Poisson distribution.
+ * Acting takes a round of communication; whatever a worker could reach before the round after this
+ * one completes must be acted on now. How many clocks that is follows a Poisson distribution whose
+ * rate is estimated from past rounds: while a round was under way the worker passed D clocks; L is
+ * the smoothed estimate. So act on intents that start before the present clock plus Q(2 max(L, D),
+ * p), Q the quantile of the Poisson distribution.
  *
- * Where a clock takes many rounds, D is 1 at the end of some, and 0 otherwise. The algorithm passes over the latter, so that
- * a worker that pauses is not taken for a slow one; its estimate would never fall below one clock a round, and keys be
- * here nine clocks early, however long a clock is. So the rounds that passed without a clock are counted, and divide the
- * next D: a pause, however long, weighs as one observation.
+ * Where a clock takes many rounds, D is 1 at the end of some, and 0 otherwise. The algorithm passes
+ * over the latter, so that a worker that pauses is not taken for a slow one; its estimate would
+ * never fall below one clock a round, and keys be here nine clocks early, however long a clock is.
+ * So the rounds that passed without a clock are counted, and divide the next D: a pause, however
+ * long, weighs as one observation.
  *
  * (Where rounds carry few intents, more of them ride along with rounds that synchronize: pacer.h.)
  *
- * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs more than acting
- * early, so the widest window counts of all peers that had a round within the last second.
+ * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs
+ * more than acting early, so the widest window counts of all peers that had a round within the last
+ * second.
  *
  * Callers   rounds.c: start and end of rounds, windows
  * Memory    the caller's
@@ -33,8 +36,8 @@
 #define TIMING_WINDOW_MIN 2
 #define TIMING_MEMORY_NS UINT64_C(1000000000)
 
-/* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100; above it may be one more or
- * less. */
+/* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100;
+ * above it may be one more or less. */
 locus_clock timing_quantile(double mean);
 
 /* One worker and one peer. */

@@ -29,7 +29,8 @@ static void item_done(struct shard *s, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_DONE;
     if (++r->answered < r->count) return;
-    if (r->kind == REQUEST_LOCALIZE) histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
+    if (r->kind == REQUEST_LOCALIZE)
+        histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
     *shard_active(s, r->worker, r->number) = NULL;
     s->platform->complete(s->platform->context, r, 0);
 }
@@ -49,7 +50,8 @@ static uint64_t asker_bit(const struct request *r)
     return UINT64_C(1) << r->worker % 64;
 }
 
-static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spot spot, struct location to)
+static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spot spot,
+                      struct location to)
 {
     struct request_item *item = &r->item[i];
     size_t bytes = cost(spot.part->length);
@@ -85,26 +87,29 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
 
 enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
 
-/* What an earlier call of this worker asked of the key is under way. It may be forwarded to and fro while the row moves,
- * so even on the same way a later request could be served first. (A call promises no order among its own keys.) */
+/* What an earlier call of this worker asked of the key is under way. It may be forwarded to and fro
+ * while the row moves, so even on the same way a later request could be served first. (A call
+ * promises no order among its own keys.) */
 static bool may_overtake(const struct record *record, const struct request *r)
 {
     return record->askers & asker_bit(r) && record->asked_last != request_place_of(r, 0);
 }
 
 /* What can be done now about an item of this key. `record` may be NULL. */
-static enum course course_of(const struct shard *s, const struct record *record, const struct request *r,
-                             struct location l)
+static enum course course_of(const struct shard *s, const struct record *record,
+                             const struct request *r, struct location l)
 {
     if ((l.is_here || l.is_replica) && r->kind == REQUEST_LOCALIZE) return COURSE_HERE;
-    if (record && (record->set != REQUEST_NOWHERE || record->unseen_first != REQUEST_NOWHERE)) return COURSE_WAIT;
+    if (record && (record->set != REQUEST_NOWHERE || record->unseen_first != REQUEST_NOWHERE))
+        return COURSE_WAIT;
     if (l.is_here || l.is_replica) {
         if (record && record->asked) return COURSE_WAIT;
         return l.is_replica && r->kind == REQUEST_SET ? COURSE_SET : COURSE_HERE;
     }
     if (l.owner == s->rank) return COURSE_WAIT; /* the row is on its way */
     if (!record || record->asked == 0) return COURSE_SEND;
-    if (record->localizing || record->route != l.owner || may_overtake(record, r)) return COURSE_WAIT;
+    if (record->localizing || record->route != l.owner || may_overtake(record, r))
+        return COURSE_WAIT;
     return COURSE_SEND;
 }
 
@@ -207,21 +212,26 @@ static struct request *find(const struct shard *s, uint32_t tag)
     uint32_t worker = request_tag_worker(tag);
     if (worker >= s->workers) return NULL;
     struct request *r = s->active[(size_t)worker * REQUEST_NUMBERS_MAX + request_tag_number(tag)];
-    return r && request_tag_item(tag) < r->sent && request_tag(r, request_tag_item(tag)) == tag ? r : NULL;
+    return r && request_tag_item(tag) < r->sent && request_tag(r, request_tag_item(tag)) == tag
+               ? r
+               : NULL;
 }
 
-static const char *check_item(const struct shard *s, const struct wire_entry *e, const uint8_t operation[])
+static const char *check_item(const struct shard *s, const struct wire_entry *e,
+                              const uint8_t operation[])
 {
     const struct request *r = find(s, e->tag);
     if (!r) return "an answer to what was never asked";
     const struct request_item *item = &r->item[request_tag_item(e->tag)];
-    if (item->key != e->key || operation[r->kind] != e->operation) return "an answer to something else than was asked";
+    if (item->key != e->key || operation[r->kind] != e->operation)
+        return "an answer to something else than was asked";
     if (item->state != ITEM_ASKED) return "an answer twice";
     return NULL;
 }
 
 /* What was written at the owner has version `version` there: is it in our replica? */
-static bool is_seen(const struct shard *s, const struct record *record, struct spot spot, uint64_t version)
+static bool is_seen(const struct shard *s, const struct record *record, struct spot spot,
+                    uint64_t version)
 {
     return version == 0 || !location_of(s, spot).is_replica || record->version >= version;
 }
@@ -320,7 +330,8 @@ const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
         [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
-    return e->flags == WIRE_LOCALIZED ? check_item(s, e, row) : "a row for a localize and an entry at once";
+    return e->flags == WIRE_LOCALIZED ? check_item(s, e, row)
+                                      : "a row for a localize and an entry at once";
 }
 
 void origin_row_is_here(struct shard *s, const struct wire_entry *e)

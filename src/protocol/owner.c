@@ -11,8 +11,8 @@
 
 /* ---- what the owner says ---- */
 
-static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node, uint8_t operation,
-                              uint32_t length, uint64_t until_ns)
+static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node,
+                              uint8_t operation, uint32_t length, uint64_t until_ns)
 {
     struct wire_entry *e = s->platform->entry(s->platform->context, node, length, until_ns);
     if (!e) return NULL;
@@ -26,8 +26,10 @@ static struct wire_entry *say(struct shard *s, const struct record *r, unsigned 
     return e;
 }
 
-/* The answer with a row that nobody has written, for a holder that has none: it brings no values. False: it was written. */
-static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struct holder *h, uint64_t until_ns)
+/* The answer with a row that nobody has written, for a holder that has none: it brings no values.
+ * False: it was written. */
+static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struct holder *h,
+                      uint64_t until_ns)
 {
     directory_word w = row_word(spot);
     if (row_word_is_written(spot, w)) return false;
@@ -42,8 +44,8 @@ static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struc
     return true;
 }
 
-static void say_row(struct shard *s, struct record *r, struct spot spot, struct holder *h, uint8_t operation,
-                    uint8_t flags, uint64_t until_ns)
+static void say_row(struct shard *s, struct record *r, struct spot spot, struct holder *h,
+                    uint8_t operation, uint8_t flags, uint64_t until_ns)
 {
     struct wire_entry *e = say(s, r, h->node, operation, spot.part->length, until_ns);
     directory_word w;
@@ -67,12 +69,14 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     return wire_entry_bytes(spot.part->length);
 }
 
-/* Where intents ride along, a replica is there for a pause or two before it is used, mostly once. If it was brought less than
- * three quarters of a pause ago, the next refresh is soon enough. (`scale`, 256 nodes: 49 MB a node and second instead of 56.) */
+/* Where intents ride along, a replica is there for a pause or two before it is used, mostly once.
+ * If it was brought less than three quarters of a pause ago, the next refresh is soon enough.
+ * (`scale`, 256 nodes: 49 MB a node and second instead of 56.) */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
-    return pacer_takes_along(g) && s->settles == 0 && pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
+    return pacer_takes_along(g) && s->settles == 0 &&
+           pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)
@@ -99,10 +103,13 @@ static bool is_wanted(const struct shard *s, uint64_t index)
     return s->records.standing[index].wanted > 0;
 }
 
-/* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the owner. */
+/* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the
+ * owner. */
 static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
 {
-    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !is_wanted(s, r->index) ? &r->holder[0] : NULL;
+    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !is_wanted(s, r->index)
+               ? &r->holder[0]
+               : NULL;
 }
 
 void owner_consider(struct shard *s, struct record *r)
@@ -134,7 +141,8 @@ static bool lets_go(const struct shard *s, uint64_t index)
 
 /* ---- what holders and those who intend say ---- */
 
-static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e, bool fresh)
+static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e,
+                   bool fresh)
 {
     struct holder *h = holder_find(r, e->origin);
     uint64_t until_ns = shard_can_wait_until(s, e);
@@ -154,16 +162,20 @@ static void merge(struct shard *s, struct record *r, struct spot spot, const str
     if (e->flags & WIRE_UPDATE) shard_write(s, spot, wire_values_const(e), ROW_ADD);
     if (e->flags & WIRE_VALUE) shard_write(s, spot, wire_values_const(e), ROW_SET);
     if (e->flags & WIRE_END) holders_remove(r, spot, e->origin);
-    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, spot, e->origin) : holder_find(r, e->origin);
+    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, spot, e->origin)
+                                             : holder_find(r, e->origin);
     if (h) h->is_poked = false;
 }
 
-/* A replica that had our version has this one, too, when only its own update came on top; not when a worker of ours has
- * written in between. Every write counts one in the word. One look: what is written after it is a later version. As floats
- * the two may differ: the replica has added one by one what we add at once. Where it becomes the row, its sum counts. */
-static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e, directory_word *w)
+/* A replica that had our version has this one, too, when only its own update came on top; not when
+ * a worker of ours has written in between. Every write counts one in the word. One look: what is
+ * written after it is a later version. As floats the two may differ: the replica has added one by
+ * one what we add at once. Where it becomes the row, its sum counts. */
+static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e,
+                           directory_word *w)
 {
-    if (r->holders == 0) return false; /* the last one left with this entry, and its version with it */
+    /* the last one left with this entry, and its version with it */
+    if (r->holders == 0) return false;
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
     directory_word expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
     *w = row_word(spot);
@@ -175,7 +187,8 @@ static void serve_entry(struct shard *s, struct spot spot, const struct wire_ent
 {
     struct record *r = record_get(&s->records, spot.index);
     holders_add_all(s, r, spot);
-    bool fresh = r->holders > 0 && e->version == holders_version(r, spot) && !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
+    bool fresh = r->holders > 0 && e->version == holders_version(r, spot) &&
+                 !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
     directory_word then;
     merge(s, r, spot, e);
     fresh = fresh && is_still_fresh(r, spot, e, &then);
@@ -191,10 +204,14 @@ static void serve_entry(struct shard *s, struct spot spot, const struct wire_ent
 const char *owner_check(const struct shard *s, const struct wire_entry *e, struct spot spot)
 {
     bool has_values = e->flags & (WIRE_UPDATE | WIRE_VALUE);
-    if (e->origin >= s->nodes || e->owner >= s->nodes) return "an entry of a node that does not exist";
-    if (e->length != (has_values ? spot.part->length : 0)) return "a row of another length than its table's";
-    if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER)) return "an entry with flags of something else";
-    if ((e->flags & WIRE_UPDATE && e->flags & WIRE_VALUE) || (e->flags & WIRE_BEGIN && e->flags != WIRE_BEGIN))
+    if (e->origin >= s->nodes || e->owner >= s->nodes)
+        return "an entry of a node that does not exist";
+    if (e->length != (has_values ? spot.part->length : 0))
+        return "a row of another length than its table's";
+    if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER))
+        return "an entry with flags of something else";
+    if ((e->flags & WIRE_UPDATE && e->flags & WIRE_VALUE) ||
+        (e->flags & WIRE_BEGIN && e->flags != WIRE_BEGIN))
         return "an entry that contradicts itself";
     return NULL;
 }
@@ -217,8 +234,8 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct spot 
 /* ---- requests ---- */
 
 /* The answer's header; values follow by the caller. NULL: the link has failed. */
-static struct wire_entry *reply(struct shard *s, struct spot spot, const struct wire_entry *to, uint8_t operation,
-                                uint32_t length)
+static struct wire_entry *reply(struct shard *s, struct spot spot, const struct wire_entry *to,
+                                uint8_t operation, uint32_t length)
 {
     struct wire_entry *e = s->platform->entry(s->platform->context, to->origin, length, 0);
     if (!e) return NULL;
@@ -247,7 +264,8 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct spot
     shard_count(&s->counters.served_pushes, 1);
     struct wire_entry *a = reply(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
     struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
-    /* A replica of the origin's may be on its way that does not have this yet: then it waits for one that has. */
+    /* A replica of the origin's may be on its way that does not have this yet: then it waits for
+     * one that has. */
     if (a && r && holder_find(r, e->origin)) a->version = holders_version(r, spot);
 }
 

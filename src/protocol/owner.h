@@ -1,15 +1,17 @@
 /*
- * owner.h - the decision actor at the owner of a row: whether the row moves to a node or is replicated there, and keeping
- * the replicas up to date (AdaPM, Section 4.1 and Appendix B.1; README.md).
+ * owner.h - the decision actor at the owner of a row: whether the row moves to a node or is
+ * replicated there, and keeping the replicas up to date (AdaPM, Section 4.1 and Appendix B.1;
+ * README.md).
  *
  *   intent at one other node only     the row moves there
  *   intent at several                 whoever has it holds a replica, for as long
  *   the last intent ends              the row stays where it is
  *
- * The owner's own intent counts like any node's. The row never leaves while another node holds a replica: when one last
- * holder is left, and nobody here wants the row, the holder is poked, and the row goes to it as the answer to its next
- * entry, which carries what the holder has added. The holder's own updates meanwhile stay on top of what arrives; a replica
- * that is as good as the row becomes the row.
+ * The owner's own intent counts like any node's. The row never leaves while another node holds a
+ * replica: when one last holder is left, and nobody here wants the row, the holder is poked, and
+ * the row goes to it as the answer to its next entry, which carries what the holder has added. The
+ * holder's own updates meanwhile stay on top of what arrives; a replica that is as good as the row
+ * becomes the row.
  *
  * Who holds a replica, and which version it was sent last: holders.h.
  *
@@ -23,8 +25,8 @@
 
 #include "protocol/state.h"
 
-/* An entry about a replica or an intent (WIRE_ENTRY), maybe on behalf of another node: NULL, or what is wrong with it; and
- * then, the row is here, NULL or what is. */
+/* An entry about a replica or an intent (WIRE_ENTRY), maybe on behalf of another node: NULL, or
+ * what is wrong with it; and then, the row is here, NULL or what is. */
 const char *owner_check(const struct shard *, const struct wire_entry *, struct spot);
 const char *owner_sync(struct shard *, const struct wire_entry *, struct spot);
 
@@ -33,8 +35,8 @@ void owner_serve(struct shard *, const struct wire_entry *, struct spot);
 
 /* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
 void owner_consider(struct shard *, struct record *);
-/* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and rounds bound what a link
- * has to queue. */
+/* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and
+ * rounds bound what a link has to queue. */
 bool owner_poke(struct shard *, struct record *, unsigned node);
 
 /* The main copy's key was marked: queues a refresh for whoever has not got the last version. */

@@ -29,9 +29,10 @@ void pacer_spent(struct pacer *g, uint64_t cpu_ns, uint64_t rounds, uint64_t byt
     g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
 }
 
-/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else one that only serves for
- * long would owe a long pause. */
-void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes)
+/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else
+ * one that only serves for long would owe a long pause. */
+void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
+                  uint64_t bytes)
 {
     uint64_t since = g->due_ns > g->served_at_ns ? g->due_ns : g->served_at_ns;
     uint64_t paid = now_ns > since ? (now_ns - since) / PACER_FACTOR : 0;
@@ -55,14 +56,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t take_pause(struct pacer *g)
 {
-    uint64_t most = g->cost_ns + PACER_SERVED_NS_MAX, served = g->served_ns < most ? g->served_ns : most;
+    uint64_t most = g->cost_ns + PACER_SERVED_NS_MAX,
+             served = g->served_ns < most ? g->served_ns : most;
     uint64_t pause = larger(PACER_FACTOR * (g->cost_ns + served), pause_for_rounds(g));
     g->cost_ns = g->spent_rounds = g->served_ns = 0;
     return larger(pause, g->pause_ns);
 }
 
 /* The clocks that passed since the last time, of each worker; returns the most. */
-static locus_clock take_clocks(struct pacer *g, const locus_clock *const *clock, locus_clock *passed)
+static locus_clock take_clocks(struct pacer *g, const locus_clock *const *clock,
+                               locus_clock *passed)
 {
     locus_clock most = 0;
     for (unsigned w = 0; w < g->workers; w++) {
@@ -92,18 +95,20 @@ void pacer_carries(struct pacer *g, uint64_t intents, unsigned rounds)
     g->intents = g->rounds = 0;
 }
 
-/* Intents ride along that begin as many clocks ahead as pass in two pauses like the one that begins, going by those that passed
- * since the last one; but never more than twice these. */
+/* Intents ride along that begin as many clocks ahead as pass in two pauses like the one that
+ * begins, going by those that passed since the last one; but never more than twice these. */
 void pacer_pause(struct pacer *g, uint64_t now_ns, const locus_clock *const *clock)
 {
     locus_clock *passed = g->ahead; /* until the pause is known */
-    uint64_t clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed)), pause = larger(take_pause(g), clocks);
+    uint64_t clocks = some_clocks_ns(g, now_ns, take_clocks(g, clock, passed)),
+             pause = larger(take_pause(g), clocks);
     uint64_t since = now_ns - g->began_ns;
     double pauses = pause < since ? (double)pause / (double)since : 1;
     g->ahead_ns = PACER_AHEAD_PAUSES * (pause < since ? pause : since);
     g->lasts_ns = pause;
     for (unsigned w = 0; w < g->workers; w++)
-        g->ahead[w] = passed[w] > 0 ? (locus_clock)(PACER_AHEAD_PAUSES * pauses * (double)passed[w]) : 0;
+        g->ahead[w] = passed[w] > 0 ? (locus_clock)(PACER_AHEAD_PAUSES * pauses * (double)passed[w])
+                                    : 0;
     g->began_ns = now_ns;
     g->due_ns = now_ns + pause;
 }

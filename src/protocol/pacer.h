@@ -1,30 +1,36 @@
 /*
- * pacer.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody waits for.
+ * pacer.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody
+ * waits for.
  *
- * No sooner than PACER_FACTOR times the processor time after the last time that that took, rounds of others that we
- * served included: so synchronizing leaves the cores to the trainers. With many peers most of that time is not the shard's
- * but what sending and receiving frames takes: round_ns, kib_ns.
+ * No sooner than PACER_FACTOR times the processor time after the last time that that took, rounds
+ * of others that we served included: so synchronizing leaves the cores to the trainers. With many
+ * peers most of that time is not the shard's but what sending and receiving frames takes: round_ns,
+ * kib_ns.
  *
- * Nor sooner than a few clocks after it: a trainer uses a row once a clock at most, and to send one that is used for a few
- * clocks a second time meanwhile costs more than to have brought it. So what is sent for a clock does not depend on how fast
- * the processor is, either. (Measured, `skewed` of bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49
- * instead of 64 with LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) No pause is longer
- * than PACER_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is there any; where clocks take
- * microseconds, or none has passed yet, it says nothing.
+ * Nor sooner than a few clocks after it: a trainer uses a row once a clock at most, and to send one
+ * that is used for a few clocks a second time meanwhile costs more than to have brought it. So what
+ * is sent for a clock does not depend on how fast the processor is, either. (Measured, `skewed` of
+ * bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49 instead of 64 with
+ * LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) No pause is longer
+ * than PACER_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is
+ * there any; where clocks take microseconds, or none has passed yet, it says nothing.
  *
- * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there are keys, and each
- * intent that becomes active would have a round of its own. To most of these owners a round goes anyhow when we synchronize;
- * intents that would become active before the synchronization after the next one are acted on with this one. (Algorithm 1
- * of AdaPM, Section 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the next,
- * which is over one later.) A replica may be refreshed once or twice more for that. Pokes wait for such rounds, too. Where rounds
- * carry many intents as it is, that would buy nothing, and nothing rides along; where a clock is longer than a
- * pause, next to nothing does. A round that takes intents along counts as the several that it stands for:
- * it carries many because of that.
+ * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there
+ * are keys, and each intent that becomes active would have a round of its own. To most of these
+ * owners a round goes anyhow when we synchronize; intents that would become active before the
+ * synchronization after the next one are acted on with this one. (Algorithm 1 of AdaPM, Section
+ * 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the
+ * next, which is over one later.) A replica may be refreshed once or twice more for that. Pokes
+ * wait for such rounds, too. Where rounds carry many intents as it is, that would buy nothing, and
+ * nothing rides along; where a clock is longer than a pause, next to nothing does. A round that
+ * takes intents along counts as the several that it stands for: it carries many because of that.
  *
- * And there a pause is so long that the rounds of the last time, of which each took a frame out and one in here and there,
- * take at most one part in PACER_ROUNDS_FACTOR of it, but no longer than PACER_ROUNDS_NS_MAX for their sake: among
- * hundreds of nodes that is most of what synchronizing takes, and the longer the pause the more rides along. (Measured,
- * `skewed` of bench/scale: 300 clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of 21.)
+ * And there a pause is so long that the rounds of the last time, of which each took a frame out and
+ * one in here and there, take at most one part in PACER_ROUNDS_FACTOR of it, but no longer than
+ * PACER_ROUNDS_NS_MAX for their sake: among hundreds of nodes that is most of what synchronizing
+ * takes, and the longer the pause the more rides along. (Measured, `skewed` of bench/scale: 300
+ * clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of
+ * 21.)
  *
  * Callers   round.c, backlog.c, replica.c, owner.c
  * Memory    16 bytes a worker
@@ -46,9 +52,10 @@ enum {
     PACER_AHEAD_PAUSES = 2,         /* what begins so soon rides along */
     PACER_ROUNDS_FACTOR = 24,       /* where rounds carry few intents, */
     PACER_ROUNDS_NS_MAX = 64000000, /*   but no longer than that */
-    PACER_SERVED_NS_MAX = 25000000, /* of serving others, beyond what our own rounds took, that is waited for */
-    PACER_FEW_INTENTS = 4,          /* in a round that carries any, on average of */
-    PACER_JUDGED_ROUNDS = 64,       /*   so many: more can ride along */
+    /* of serving others, beyond what our own rounds took, that is waited for */
+    PACER_SERVED_NS_MAX = 25000000,
+    PACER_FEW_INTENTS = 4,    /* in a round that carries any, on average of */
+    PACER_JUDGED_ROUNDS = 64, /*   so many: more can ride along */
 };
 
 struct pacer {
@@ -69,14 +76,16 @@ struct pacer {
     bool rounds_are_sparse;   /*   they carry few */
     bool takes_along;         /* in this turn intents may ride along */
     unsigned workers;
-    locus_clock *then, *ahead; /* [workers] clocks the last time; how many to look ahead of the window the next time */
+    /* [workers] clocks the last time; how many to look ahead of the window the next time */
+    locus_clock *then, *ahead;
 };
 
 /* 0 or -ENOMEM. */
 int pacer_init(struct pacer *, unsigned workers);
 void pacer_fini(struct pacer *);
 
-/* The configuration says how often rounds may be (max_rounds_per_second): then intents that begin wait as well. */
+/* The configuration says how often rounds may be (max_rounds_per_second): then intents that begin
+ * wait as well. */
 static inline bool pacer_is_limited(const struct pacer *g)
 {
     return g->pause_ns > 0;
@@ -93,17 +102,20 @@ static inline bool pacer_allows(const struct pacer *g, uint64_t now_ns)
     return now_ns >= g->due_ns;
 }
 
-/* Rounds that synchronize took so much processor time of the shard; they, and what answers them, have so many bytes. */
+/* Rounds that synchronize took so much processor time of the shard; they, and what answers them,
+ * have so many bytes. */
 void pacer_spent(struct pacer *, uint64_t cpu_ns, uint64_t rounds, uint64_t bytes);
 /* The same for a frame of a peer's, which may have ended a round of its own. */
-void pacer_served(struct pacer *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds, uint64_t bytes);
+void pacer_served(struct pacer *, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
+                  uint64_t bytes);
 /* A round begins that carries so many intents, at least one, and stands for so many rounds. */
 void pacer_carries(struct pacer *, uint64_t intents, unsigned rounds);
-/* We have synchronized, or could have with the rounds that we began. The clocks of the workers; NULL: there are no intents. */
+/* We have synchronized, or could have with the rounds that we began. The clocks of the workers;
+ * NULL: there are no intents. */
 void pacer_pause(struct pacer *, uint64_t now_ns, const locus_clock *const *clock);
 
-/* How far beyond the worker's window intents ride along, now that we synchronize and its clock is `now`. What was expected of
- * a worker that then paused, or was opened again, does not count. */
+/* How far beyond the worker's window intents ride along, now that we synchronize and its clock is
+ * `now`. What was expected of a worker that then paused, or was opened again, does not count. */
 static inline locus_clock pacer_ahead(const struct pacer *g, unsigned worker, locus_clock now)
 {
     locus_clock most = PACER_AHEAD_PAUSES * (now - g->then[worker]),
@@ -111,7 +123,8 @@ static inline locus_clock pacer_ahead(const struct pacer *g, unsigned worker, lo
     return ahead > 0 ? ahead : 0;
 }
 
-/* So long is what was brought to a peer recent: three quarters of a pause, if that was not an exceptional one. */
+/* So long is what was brought to a peer recent: three quarters of a pause, if that was not an
+ * exceptional one. */
 static inline uint64_t pacer_recent_ns(const struct pacer *g)
 {
     return (g->lasts_ns < PACER_ROUNDS_NS_MAX ? g->lasts_ns : PACER_ROUNDS_NS_MAX) / 4 * 3;
@@ -129,7 +142,8 @@ static inline uint64_t pacer_eighths_us(const struct pacer *g, unsigned eighths)
     return eighths * g->ahead_ns / 8000;
 }
 
-/* How long the answer to an intent can wait that rides along in this turn and starts so many eighths beyond the window. */
+/* How long the answer to an intent can wait that rides along in this turn and starts so many
+ * eighths beyond the window. */
 static inline uint64_t pacer_patience_us(const struct pacer *g, unsigned eighths)
 {
     return g->takes_along ? pacer_eighths_us(g, eighths) : 0;

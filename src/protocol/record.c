@@ -10,7 +10,8 @@
 
 enum { RECORD_LINE = 64 };
 _Static_assert(sizeof(struct record) == 2 * RECORD_LINE, "a record fills two lines of the cache");
-_Static_assert(offsetof(struct record, route) <= RECORD_LINE, "what intents and rounds look at is in the first");
+_Static_assert(offsetof(struct record, route) <= RECORD_LINE,
+               "what intents and rounds look at is in the first");
 
 int records_init(struct records *all, uint64_t keys)
 {
@@ -44,10 +45,12 @@ static void add_chunk(struct records *all)
     uint32_t chunks = all->chunks + 1;
     struct record **chunk = realloc(all->chunk, chunks * sizeof(struct record *));
     if (chunk) all->chunk = chunk;
-    uint32_t *free_numbers = realloc(all->free, (size_t)chunks * RECORDS_A_CHUNK * sizeof *free_numbers);
+    uint32_t *free_numbers =
+        realloc(all->free, (size_t)chunks * RECORDS_A_CHUNK * sizeof *free_numbers);
     if (free_numbers) all->free = free_numbers;
     struct record *records = aligned_alloc(RECORD_LINE, RECORDS_A_CHUNK * sizeof *records);
-    INVARIANT(chunk && free_numbers && records, "no memory for what a shard must remember of its keys");
+    INVARIANT(chunk && free_numbers && records,
+              "no memory for what a shard must remember of its keys");
     memset(records, 0, RECORDS_A_CHUNK * sizeof *records);
     all->chunk[all->chunks++] = records;
 }

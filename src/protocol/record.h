@@ -1,13 +1,16 @@
 /*
- * record.h - what a shard remembers of a key beyond its directory word, for as long as there is something to remember:
- * requests of ours under way, requests that wait, requests of others that are parked until the row arrives.
+ * record.h - what a shard remembers of a key beyond its directory word, for as long as there is
+ * something to remember: requests of ours under way, requests that wait, requests of others that
+ * are parked until the row arrives.
  *
- * A key is found by its index in an array, one look. Most keys never have a record, or only while their row is on its way.
+ * A key is found by its index in an array, one look. Most keys never have a record, or only while
+ * their row is on its way.
  *
  * Callers   the actors of one shard, on its thread
- * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row from another node; the
- *           records themselves, which are used again, with their room for holders; a parked entry is a copy, from
- *           malloc. What others can park here is bounded by their windows (shard.h)
+ * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row
+ *           from another node; the records themselves, which are used again, with their room for
+ *           holders; a parked entry is a copy, from malloc. What others can park here is bounded by
+ *           their windows (shard.h)
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */
@@ -37,7 +40,8 @@ struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
     uint32_t asked;  /* entries of ours that are not yet answered */
-    /* As a node that wants the row, or holds a replica (entries.h). `told`, `version`: README.md. */
+    /* As a node that wants the row, or holds a replica (entries.h). `told`, `version`:
+     * README.md. */
     bool told;       /* the owner counts us as a holder, by its last answer */
     bool is_out;     /* our entry is not yet answered; */
     bool has_update; /* it carries an update of ours, or a set that took one along; */
@@ -45,11 +49,12 @@ struct record {
     bool is_awaited; /* quiesce must wait for its answer */
     bool is_later;   /* changed since it left */
     bool is_poked : 1;
-    uint8_t woken : 3;   /* enum record_woken bits: the roles that must consider it */
-    uint8_t eighths : 3; /* its intent rides along, and starts so far beyond the window: intents.h */
-    uint8_t queued;      /* enum backlog_class bits: among what the next rounds send */
-    uint16_t source;     /* who gave us the replica */
-    uint16_t owner;      /* of the row that we hold a replica of, as far as known; */
+    uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
+    /* its intent rides along, and starts so far beyond the window: intents.h */
+    uint8_t eighths : 3;
+    uint8_t queued;  /* enum backlog_class bits: among what the next rounds send */
+    uint16_t source; /* who gave us the replica */
+    uint16_t owner;  /* of the row that we hold a replica of, as far as known; */
     uint16_t holders, holder_room;
     uint64_t epoch; /* of that ownership */
     uint64_t version;
@@ -57,17 +62,21 @@ struct record {
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
     /* As the origin of requests. */
-    uint16_t route;                            /* where those that were asked were all sent */
-    bool is_stalled;                           /* what waits could go on, but the window is used up */
-    bool wants_row;                            /* of a replica: the next entry asks for it, whatever we have */
+    uint16_t route; /* where those that were asked were all sent */
+    /* what waits could go on, but the window is used up */
+    bool is_stalled;
+    /* of a replica: the next entry asks for it, whatever we have */
+    bool wants_row;
     uint32_t localizing;                       /* of those asked, that want the row here */
     uint64_t askers;                           /* bits of their workers, modulo 64 */
     request_place asked_last;                  /* the request (its item 0) */
     uint32_t stalled_next, woken_next;         /* a record's number */
     request_place waiting_first, waiting_last; /* items of our workers, in order */
-    request_place unseen_first;                /* written at the owner, which has not yet shown in our replica */
-    request_place set;                         /* an item that sets our replica, by way of the owner */
-    uint64_t unseen_version;                   /* when the unseen will have shown */
+    /* written at the owner, which has not yet shown in our replica */
+    request_place unseen_first;
+    /* an item that sets our replica, by way of the owner */
+    request_place set;
+    uint64_t unseen_version; /* when the unseen will have shown */
     /* As the owner to be. */
     struct parked *parked; /* the first */
 };
@@ -85,8 +94,9 @@ struct holder {
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked && !r->told && !r->is_out &&
-           !r->is_later && !r->queued && r->version == 0 && r->holders == 0;
+           r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked &&
+           !r->told && !r->is_out && !r->is_later && !r->queued && r->version == 0 &&
+           r->holders == 0;
 }
 
 /* What a shard knows of every key. Most keys that are wanted are here, and need no record. */

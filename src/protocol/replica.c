@@ -30,7 +30,8 @@ static void want_row(struct shard *s, struct record *r, bool wants)
 
 static void not_rounded(struct shard *s, uint64_t index)
 {
-    if (s->marks && bitset_has(&s->replicas->rounded, index)) bitset_remove(&s->replicas->rounded, index);
+    if (s->marks && bitset_has(&s->replicas->rounded, index))
+        bitset_remove(&s->replicas->rounded, index);
 }
 
 static void replica_ends(struct shard *s, struct record *r)
@@ -51,13 +52,15 @@ static void not_awaited(struct shard *s, struct record *r)
 /* ---- what must be said of a key ---- */
 
 /* The flags of the entry that the key's owner should get now. */
-static uint8_t entry_flags(const struct shard *s, const struct record *r, struct spot spot, struct location l)
+static uint8_t entry_flags(const struct shard *s, const struct record *r, struct spot spot,
+                           struct location l)
 {
     uint8_t flags = 0;
     bool wanted = s->records.standing[r->index].wanted > 0;
     if (l.is_here || l.owner == s->rank || r->is_out) return 0;
     if (wanted && !r->told && !shard_is_full(s)) return WIRE_BEGIN;
-    if (r->told && !wanted && !shard_is_full(s) && s->technique != LOCUS_RELOCATE) flags |= WIRE_END;
+    if (r->told && !wanted && !shard_is_full(s) && s->technique != LOCUS_RELOCATE)
+        flags |= WIRE_END;
     if (!l.is_replica) return flags;
     if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
     if (row_is_dirty(spot)) flags |= WIRE_UPDATE;
@@ -105,8 +108,9 @@ void replica_changed(struct shard *s, struct record *r, unsigned owner)
 
 /* ---- what the node wants ---- */
 
-/* The row came here, or others hold replicas of it, or its owner counts us as a holder. The directory's word would tell as
- * well, but a look at it takes its line away from the worker that writes the row. */
+/* The row came here, or others hold replicas of it, or its owner counts us as a holder. The
+ * directory's word would tell as well, but a look at it takes its line away from the worker that
+ * writes the row. */
 static bool is_known_to_be_held(const struct shard *s, const struct standing *standing)
 {
     if (!standing->number) return standing->epoch > 0;
@@ -127,7 +131,8 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (standing->epoch == 0) word_fetch(shard_spot(s, index));
 }
 
-/* In this turn, that is, or the round was full: what waits for the end of one has less time left than it had. */
+/* In this turn, that is, or the round was full: what waits for the end of one has less time left
+ * than it had. */
 static bool is_said_soon(const struct shard *s, struct spot spot)
 {
     struct location l = location_of(s, spot);
@@ -147,19 +152,22 @@ void replica_want(struct shard *s, uint64_t index)
     queue_what_must_be_said(s, r, spot);
 }
 
-/* A replica of which nothing must be said but that its intent has expired. As above, without a look at the word. */
+/* A replica of which nothing must be said but that its intent has expired. As above, without a look
+ * at the word. */
 static bool is_idle_replica(const struct shard *s, const struct record *r)
 {
-    return r->told && r->version > 0 && !r->is_out && !r->is_poked && !r->wants_row && r->set == REQUEST_NOWHERE &&
-           r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank && !shard_is_full(s);
+    return r->told && r->version > 0 && !r->is_out && !r->is_poked && !r->wants_row &&
+           r->set == REQUEST_NOWHERE && r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank &&
+           !shard_is_full(s);
 }
 
 void replica_unwant(struct shard *s, uint64_t index)
 {
     if (--s->records.standing[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
-    if (!r) return;                    /* the row is here, and nobody holds a replica */
-    if (r->is_out && !r->is_awaited) { /* it asks for what nobody wants any more, and must give back */
+    if (!r) return; /* the row is here, and nobody holds a replica */
+    /* it asks for what nobody wants any more, and must give back */
+    if (r->is_out && !r->is_awaited) {
         r->is_awaited = true;
         s->replicas->awaited++;
     }
@@ -190,25 +198,30 @@ static bool forget_clean(struct shard *s, struct spot spot, directory_word next,
     return false;
 }
 
-static void take_values(struct shard *s, struct record *r, struct spot spot, struct location l, uint8_t flags,
-                        float *values)
+static void take_values(struct shard *s, struct record *r, struct spot spot, struct location l,
+                        uint8_t flags, float *values)
 {
-    LOCUS_YIELD();                                        /* getting the space in the frame may have taken long */
-    float *updates = flags & WIRE_UPDATE ? values : NULL; /* a set comes after them, and they before it for nothing */
+    /* getting the space in the frame may have taken long */
+    LOCUS_YIELD();
+    /* a set comes after them, and they before it for nothing */
+    float *updates = flags & WIRE_UPDATE ? values : NULL;
     if (flags & WIRE_VALUE && values) origin_set_value(s, r, values);
     if (flags & WIRE_END)
         row_forget(&s->mover, spot, updates, directory_elsewhere(l.owner, l.epoch));
     else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(spot)))
-        row_collect(spot, updates); /* an update that came since the flags were chosen waits for the next entry */
+        /* an update that came since the flags were chosen waits for the next entry */
+        row_collect(spot, updates);
 }
 
 static void note_entry(struct shard *s, struct record *r, uint8_t flags)
 {
     r->is_out = true;
     r->is_poked = false;
-    r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE); /* a set takes updates along, and hides them */
+    /* a set takes updates along, and hides them */
+    r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE);
     r->has_set = flags & WIRE_VALUE;
-    /* Where nobody counts holders, nothing but the row says that an intent was heeded, even one that has expired. */
+    /* Where nobody counts holders, nothing but the row says that an intent was heeded, even one
+     * that has expired. */
     r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
     want_row(s, r, false);
     s->replicas->awaited += r->is_awaited;
@@ -255,7 +268,8 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
         e->epoch = l.epoch;
         e->version = had_replica && !r->wants_row ? r->version : 0;
     }
-    if (had_replica && !is_gone) take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
+    if (had_replica && !is_gone)
+        take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
     s->backlog->intents += flags == WIRE_BEGIN;
@@ -280,7 +294,8 @@ void replica_came_back(struct shard *s, struct record *r)
 }
 
 /* Where there was none, or none with memory. */
-static void install(struct shard *s, struct record *r, struct spot spot, struct location l, const struct wire_entry *e)
+static void install(struct shard *s, struct record *r, struct spot spot, struct location l,
+                    const struct wire_entry *e)
 {
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
     not_rounded(s, spot.index);
@@ -301,18 +316,22 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     struct record *r = record_find(&s->records, spot.index);
     struct location l = location_of(s, spot);
     bool holder = e->flags & WIRE_HOLDER;
-    if (!r || !r->is_out || e->origin != s->rank || e->owner >= s->nodes) return "an answer to no entry of ours";
+    if (!r || !r->is_out || e->origin != s->rank || e->owner >= s->nodes)
+        return "an answer to no entry of ours";
     if (l.is_here) {
-        /* The replica had ended, and the row has come back another way, for a localize, before we heard of that. */
+        /* The replica had ended, and the row has come back another way, for a localize, before we
+         * heard of that. */
         if (holder || e->length) return "an answer about a row that is here";
         replica_came_back(s, r);
         return NULL;
     }
     if (holder && e->version == 0 && !shard_is_full(s)) return "a replica of no version";
-    if (e->length != 0 && (!holder || e->length != spot.part->length)) return "an answer of no possible length";
+    if (e->length != 0 && (!holder || e->length != spot.part->length))
+        return "an answer of no possible length";
     bool is_zeros = e->encoding == WIRE_ZEROS;
     if (is_zeros && !holder) return "zeros for who holds no replica";
-    if (holder && e->length == 0 && !is_zeros && !l.is_replica) return "an answer that makes a replica of nothing";
+    if (holder && e->length == 0 && !is_zeros && !l.is_replica)
+        return "an answer that makes a replica of nothing";
     if (l.is_replica && e->version < r->version) return "an answer older than the replica";
     location_learn(s, spot, e->owner, e->epoch);
     if (e->length || is_zeros)
@@ -333,8 +352,10 @@ const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_en
     if (e->length != spot.part->length || e->owner != peer) return "a refresh of no possible row";
     location_learn(s, spot, e->owner, e->epoch);
     if (!l.is_replica) return NULL;
-    struct record *r = shard_is_full(s) ? record_get(&s->records, spot.index) : record_find(&s->records, spot.index);
-    /* Over an update that is under way it would hide our own writes; the answer brings what it has. */
+    struct record *r = shard_is_full(s) ? record_get(&s->records, spot.index)
+                                        : record_find(&s->records, spot.index);
+    /* Over an update that is under way it would hide our own writes; the answer brings what it
+     * has. */
     if (r->has_update || e->version <= r->version) return NULL;
     install(s, r, spot, l, e);
     r->version = e->version;
@@ -357,10 +378,11 @@ const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 {
     const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
     bool holder = e->flags & WIRE_HOLDER;
-    if ((e->flags & ~WIRE_HOLDER) != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || shard_is_full(s) || !r ||
-        !r->is_out)
+    if ((e->flags & ~WIRE_HOLDER) != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE ||
+        shard_is_full(s) || !r || !r->is_out)
         return "a row that nobody asked for";
-    if (holder && (e->length || r->version == 0 || e->version != r->version)) return "a row that is not our replica";
+    if (holder && (e->length || r->version == 0 || e->version != r->version))
+        return "a row that is not our replica";
     return NULL;
 }
 
@@ -380,7 +402,8 @@ void replica_heard(struct shard *s, unsigned peer)
         uint64_t us = (s->now_ns - source->heard_ns) / 1000;
         shard_count(&s->counters.stale_us, source->replicas * us);
         double half_square = (double)source->replicas * (double)us * (double)us / 2;
-        shard_count(&s->counters.stale_us_squared, (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
+        shard_count(&s->counters.stale_us_squared,
+                    (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
     }
     source->heard_ns = s->now_ns;
 }
@@ -394,12 +417,14 @@ bool replica_are_answered(const struct shard *s)
 
 bool replica_replicas_are_exact(const struct shard *s)
 {
-    return s->replicas->rows_wanted == 0 && !(s->marks && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
+    return s->replicas->rows_wanted == 0 &&
+           !(s->marks && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
 }
 
 void replica_ask_for_rounded(struct shard *s)
 {
-    for (uint64_t index; s->marks && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
+    for (uint64_t index;
+         s->marks && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
         if (r && r->is_out) return;
         bitset_remove(&s->replicas->rounded, index);

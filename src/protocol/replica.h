@@ -1,16 +1,19 @@
 /*
- * replica.h - what this node says to the owner of a key, and what the owner's word makes of it: the side of the node that
- * wants a row or holds a replica. The owner's is owner.h; when something is said, round.h (AdaPM, Appendix B.2; README.md).
+ * replica.h - what this node says to the owner of a key, and what the owner's word makes of it: the
+ * side of the node that wants a row or holds a replica. The owner's is owner.h; when something is
+ * said, round.h (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one entry under way (its `is_out`); whatever happens meanwhile is aggregated into the next one. What is to be
- * said is mostly not remembered but seen: in the count of intents, the replica's updates, and what the owner was told (`told`).
- * Remembered are a poke, a set, and that the row itself is wanted (record.h).
+ * A key has at most one entry under way (its `is_out`); whatever happens meanwhile is aggregated
+ * into the next one. What is to be said is mostly not remembered but seen: in the count of intents,
+ * the replica's updates, and what the owner was told (`told`). Remembered are a poke, a set, and
+ * that the row itself is wanted (record.h).
  *
- * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks for the row at once.
+ * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks
+ * for the row at once.
  *
- * An owner that had added nothing but a replica's own updates says so, and does not send the row back. As floats the two may differ
- * by then, for the owner added the updates' sum: so before quiesce is over such replicas ask for the row, unless they have
- * become the row themselves.
+ * An owner that had added nothing but a replica's own updates says so, and does not send the row
+ * back. As floats the two may differ by then, for the owner added the updates' sum: so before
+ * quiesce is over such replicas ask for the row, unless they have become the row themselves.
  *
  * Callers   dispatch.c, step.c, round.c; by way of shard.c intents.c
  * Memory    16 bytes a node, a bit a key
@@ -33,13 +36,15 @@ struct replicas {
     struct source *source; /* [nodes] */
     uint64_t awaited;      /* records that quiesce must wait for: is_awaited, or is_later */
     uint64_t rows_wanted;  /* records whose next entry asks for the row */
-    struct bitset rounded; /* replicas whose last updates the owner has added up in another order: floats may differ */
+    /* replicas whose last updates the owner has added up in another order: floats may differ */
+    struct bitset rounded;
 };
 
 int replica_init(struct shard *); /* 0 or -ENOMEM */
 void replica_fini(struct shard *);
 
-/* For intents.h: something about the key comes soon, very soon; the node wants it once more, once less. */
+/* For intents.h: something about the key comes soon, very soon; the node wants it once more, once
+ * less. */
 void replica_fetch(const struct shard *, uint64_t index);
 void replica_fetch_found(const struct shard *, uint64_t index);
 void replica_want(struct shard *, uint64_t index);
@@ -50,15 +55,17 @@ void replica_changed(struct shard *, struct record *, unsigned owner);
 /* Something about the key may have to be said. */
 void replica_consider(struct shard *, struct record *);
 
-/* Writes the key's entry into the frame to its owner, if there is something to say and that is the peer. Returns the bytes that it
- * and its answer take, 0: nothing was said. */
+/* Writes the key's entry into the frame to its owner, if there is something to say and that is the
+ * peer. Returns the bytes that it and its answer take, 0: nothing was said. */
 size_t replica_emit(struct shard *, struct record *, unsigned peer, enum backlog_class);
-/* What an entry of so many floats and its answer take, which may bring the row whatever was asked. */
+/* What an entry of so many floats and its answer take, which may bring the row whatever was
+ * asked. */
 size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
 
 /* Our entry came back to us, or its answer arrived with the row. */
 void replica_came_back(struct shard *, struct record *);
-/* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what is wrong with it. */
+/* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what
+ * is wrong with it. */
 const char *replica_check_row(const struct shard *, const struct wire_entry *);
 /* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
 void replica_row_is_here(struct shard *, struct record *, bool answers);
@@ -71,9 +78,9 @@ const char *replica_poke(struct shard *, const struct wire_entry *);
 /* A frame arrived from the peer, a heartbeat maybe: how old had its replicas become? */
 void replica_heard(struct shard *, unsigned peer);
 
-/* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica known to lack anything, or
- * to differ by rounding? Those that may differ ask for the row; where an entry of the key is under way, it and those behind it when
- * it is answered. */
+/* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica
+ * known to lack anything, or to differ by rounding? Those that may differ ask for the row; where an
+ * entry of the key is under way, it and those behind it when it is answered. */
 bool replica_are_answered(const struct shard *);
 bool replica_replicas_are_exact(const struct shard *);
 void replica_ask_for_rounded(struct shard *);

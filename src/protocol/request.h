@@ -1,9 +1,10 @@
 /*
  * request.h - what a worker asks of a shard: to access keys of that shard whose rows are not here.
  *
- * A request belongs to its worker while it is free or being filled, to the shard from mailbox_put() until it is
- * completed. Its number and the item's position make the tag of each entry on the wire, so an answer finds the place
- * where its values go without a look-up; the generation tells a late or invented answer from the awaited one.
+ * A request belongs to its worker while it is free or being filled, to the shard from mailbox_put()
+ * until it is completed. Its number and the item's position make the tag of each entry on the wire,
+ * so an answer finds the place where its values go without a look-up; the generation tells a late
+ * or invented answer from the awaited one.
  *
  * Callers   operation.c fills and posts, access.c serves
  * Memory    the worker's pool; items are allocated with it and touched when used
@@ -32,8 +33,8 @@ enum request_kind {
     REQUEST_PUSH,
     REQUEST_SET,
     REQUEST_LOCALIZE,
-    /* Of no items, for quiesce: complete when this node's updates are in the main copies; when what the node owns is in
-     * all replicas. */
+    /* Of no items, for quiesce: complete when this node's updates are in the main copies; when what
+     * the node owns is in all replicas. */
     REQUEST_SETTLE_UPDATES,
     REQUEST_SETTLE_REPLICAS,
 };

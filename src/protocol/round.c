@@ -28,7 +28,8 @@ static void fetch_key(const struct shard *s, uint64_t index)
     word_fetch(shard_spot(s, index));
 }
 
-/* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy have some to say. */
+/* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy
+ * have some to say. */
 static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
 {
     size_t end = l->first + FETCHED_TOGETHER < l->count ? l->first + FETCHED_TOGETHER : l->count;
@@ -40,7 +41,8 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
     for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
 }
 
-static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l, enum backlog_class class, size_t bytes)
+static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l,
+                           enum backlog_class class, size_t bytes)
 {
     size_t all = list_length(l);
     for (size_t i = 0; i < all && bytes < s->rounds->room; i++) {
@@ -75,7 +77,8 @@ static size_t emit_pokes(struct shard *s, unsigned peer, size_t bytes)
     for (size_t n = list_length(l); n > 0 && bytes < s->rounds->room; n--) {
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         r->queued &= (uint8_t)~BACKLOG_POKE;
-        if (owner_poke(s, r, peer)) bytes += replica_exchange_bytes(0, shard_spot(s, r->index).part->length);
+        if (owner_poke(s, r, peer))
+            bytes += replica_exchange_bytes(0, shard_spot(s, r->index).part->length);
         shard_wake(s, r, WOKEN_REPLICA);
         step(s);
     }
@@ -160,7 +163,8 @@ static void note_change(struct shard *s, uint64_t index)
 {
     struct spot spot = shard_spot(s, index);
     struct location l = location_of(s, spot);
-    struct record *r = shard_is_full(s) ? record_get(&s->records, index) : record_find(&s->records, index);
+    struct record *r = shard_is_full(s) ? record_get(&s->records, index)
+                                        : record_find(&s->records, index);
     if (!r) return; /* it is a replica, or has some, no longer */
     if (l.is_here) {
         if (r->holders > 0 || shard_is_full(s)) owner_changed(s, r);
@@ -234,7 +238,8 @@ static bool has_no_lazy(const struct shard *s, unsigned peer)
 static bool has_no_refresh(const struct shard *s, unsigned peer)
 {
     const struct peer_backlog *b = &s->backlog->peer[peer];
-    return list_length(&b->refresh) == 0 && !b->owes && !(b->is_under_way && s->rounds->peer[peer].refreshes);
+    return list_length(&b->refresh) == 0 && !b->owes &&
+           !(b->is_under_way && s->rounds->peer[peer].refreshes);
 }
 
 static bool all_peers(const struct shard *s, bool (*holds)(const struct shard *, unsigned peer))
@@ -244,7 +249,8 @@ static bool all_peers(const struct shard *s, bool (*holds)(const struct shard *,
     return true;
 }
 
-/* README.md, Quiesce: first our updates are in the main copies, then our rows are in all replicas. */
+/* README.md, Quiesce: first our updates are in the main copies, then our rows are in all
+ * replicas. */
 static bool is_settled(const struct shard *s, enum request_kind kind)
 {
     if (marks_wait(s)) return false;
@@ -256,7 +262,8 @@ static bool is_settled(const struct shard *s, enum request_kind kind)
 static bool settles_replicas(const struct shard *s)
 {
     for (unsigned w = 0; w < s->workers; w++)
-        if (s->rounds->settle[w] && s->rounds->settle[w]->kind == REQUEST_SETTLE_REPLICAS) return true;
+        if (s->rounds->settle[w] && s->rounds->settle[w]->kind == REQUEST_SETTLE_REPLICAS)
+            return true;
     return false;
 }
 
@@ -297,11 +304,13 @@ static void say_what_waits(struct shard *s, bool sync)
 {
     struct pacer *g = s->pacer;
     bool counts = sync || s->rounds->going_on > 0;
-    uint64_t began = counts ? s->platform->cpu_ns(s->platform->context) : 0, before = s->counters.rounds;
+    uint64_t began = counts ? s->platform->cpu_ns(s->platform->context) : 0,
+             before = s->counters.rounds;
     begin_rounds(s, sync);
     uint64_t rounds = s->counters.rounds - before;
     if (rounds > 0 && counts)
-        pacer_spent(g, s->platform->cpu_ns(s->platform->context) - began, rounds, s->rounds->sync_bytes);
+        pacer_spent(g, s->platform->cpu_ns(s->platform->context) - began, rounds,
+                    s->rounds->sync_bytes);
     if (rounds > 0) s->rounds->sync_bytes = 0;
     if (!sync) return;
     if (rounds > 0) pacer_pause(g, s->platform->now_ns(s->platform->context), s->clock);
@@ -317,7 +326,8 @@ static bool will_synchronize(const struct shard *s)
     if (s->backlog->waiting == 0) return false; /* peers may be owed rounds all the same */
     for (unsigned word = 0; word < backlog_words(s); word++) {
         for (uint64_t bits = s->backlog->later[word]; bits; bits &= bits - 1) {
-            if (backlog_waits(&s->backlog->peer[word * 64 + (unsigned)__builtin_ctzll(bits)])) return true;
+            if (backlog_waits(&s->backlog->peer[word * 64 + (unsigned)__builtin_ctzll(bits)]))
+                return true;
         }
     }
     return false;
@@ -339,7 +349,8 @@ uint64_t round_turn(struct shard *s)
     bool sync = pacer_allows(s->pacer, s->now_ns) || s->settles > 0;
     if (waits) say_what_waits(s, sync);
     if (s->settles > 0) complete_settled(s);
-    /* What was marked, or queued for another peer, during this turn is looked at in the next: nobody else wakes us for it. */
+    /* What was marked, or queued for another peer, during this turn is looked at in the next:
+     * nobody else wakes us for it. */
     s->marks_seen = marks_wait(s);
     if (peers_wait(s)) return s->now_ns;
     if (s->backlog->waiting == 0 && !s->marks_seen) return UINT64_MAX;
@@ -368,8 +379,9 @@ locus_clock round_ahead(const struct shard *s, unsigned worker)
     return s->pacer->takes_along ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 
-/* For how many rounds does one stand that takes intents along? Without that, one would have begun with each clock, or when
- * the one before was over; where that takes a clock a window is WINDOW_OF_A_CLOCK wide. */
+/* For how many rounds does one stand that takes intents along? Without that, one would have begun
+ * with each clock, or when the one before was over; where that takes a clock a window is
+ * WINDOW_OF_A_CLOCK wide. */
 static unsigned round_in_a_pause(const struct shard *s)
 {
     locus_clock most = 1;
@@ -390,8 +402,9 @@ void round_look(struct shard *s)
 
 /* ---- life ---- */
 
-/* Each of the other nodes has a round under way to each: they wait for one another, and what all of them carry together
- * is how old replicas get. Between two, large ones are worth their while: they wait for a processor, not for others. */
+/* Each of the other nodes has a round under way to each: they wait for one another, and what all of
+ * them carry together is how old replicas get. Between two, large ones are worth their while: they
+ * wait for a processor, not for others. */
 static size_t room_of_round(unsigned nodes)
 {
     size_t others = nodes > 1 ? nodes - 1 : 1, room = ROUND_BYTES_MAX / (others * others);
@@ -414,7 +427,8 @@ static int init_parts(struct shard *s, struct rounds *all)
     all->window = calloc(s->workers, sizeof *all->window);
     all->settle = calloc(s->workers, sizeof(struct request *));
     if (!all->peer || !all->window || !all->settle) return -ENOMEM;
-    for (unsigned w = 0; w < s->workers; w++) all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
+    for (unsigned w = 0; w < s->workers; w++)
+        all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
     int rc = 0;
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
     return rc;

@@ -1,15 +1,18 @@
 /*
- * round.h - communication rounds: when the owners hear of our intents and of our replicas' updates (replica.h), and the
- * holders of replicas of our rows (owner.h) (AdaPM, Appendix B.1.2; README.md).
+ * round.h - communication rounds: when the owners hear of our intents and of our replicas' updates
+ * (replica.h), and the holders of replicas of our rows (owner.h) (AdaPM, Appendix B.1.2;
+ * README.md).
  *
- * A peer has at most one round under way: a run of entries and refreshes, ended by WIRE_ROUND, which the peer acknowledges when
- * it has served all before it. So whatever happens meanwhile is aggregated into the next round. What waits for one is in
- * the backlog (backlog.h): urgent news goes with the next turn.
+ * A peer has at most one round under way: a run of entries and refreshes, ended by WIRE_ROUND,
+ * which the peer acknowledges when it has served all before it. So whatever happens meanwhile is
+ * aggregated into the next round. What waits for one is in the backlog (backlog.h): urgent news
+ * goes with the next turn.
  *
- * Lazy and refreshes only synchronize, and wait for the pacer (pacer.h), which counts what they take in processor time of
- * this thread: where cores are shared the clock counts what others had, and replicas got several times as old. A round that
- * leaves something behind is followed by the next at once, which counts as well. What changed is known by marks
- * (store/marks.h): a round costs what changed, not what is replicated.
+ * Lazy and refreshes only synchronize, and wait for the pacer (pacer.h), which counts what they
+ * take in processor time of this thread: where cores are shared the clock counts what others had,
+ * and replicas got several times as old. A round that leaves something behind is followed by the
+ * next at once, which counts as well. What changed is known by marks (store/marks.h): a round costs
+ * what changed, not what is replicated.
  *
  * Callers   shard.c, dispatch.c; by way of shard.c intents.c
  * Memory    32 bytes a peer and worker
@@ -23,12 +26,14 @@
 #include "protocol/state.h"
 
 enum {
-    ROUND_BYTES_MAX = 1 << 20, /* of one round and of the answers to it: no more wait for a link at once */
+    /* of one round and of the answers to it: no more wait for a link at once */
+    ROUND_BYTES_MAX = 1 << 20,
     ROUND_BYTES_MIN = 1 << 14,
 };
 
 struct peer_round {
-    bool refreshes;        /* the one under way carries refreshes, or follows rows that went there */
+    /* the one under way carries refreshes, or follows rows that went there */
+    bool refreshes;
     uint32_t number;       /* of the last one */
     uint64_t ended_ns;     /* when the last one was acknowledged; 0: never */
     struct timing *timing; /* [workers] */
@@ -40,8 +45,9 @@ struct rounds {
     size_t room;             /* bytes that a round may carry, with its answers */
     uint64_t windows_ns;     /* when they were last looked at */
     bool windows_changed;
-    uint64_t sync_bytes;     /* that our rounds and their answers carried in this turn */
-    unsigned instead_of;     /* so many rounds, as far as intents go, are those that begin in this turn */
+    uint64_t sync_bytes; /* that our rounds and their answers carried in this turn */
+    /* so many rounds, as far as intents go, are those that begin in this turn */
+    unsigned instead_of;
     uint64_t marks_ns;       /* marks alone are no reason to synchronize before that */
     unsigned going_on;       /* peers whose last round was full of what synchronizes */
     bool ended_one;          /* the frame that is served ends a round of the peer's */
@@ -54,13 +60,15 @@ void round_fini(struct shard *);
 /* Sends what may be sent; returns when it wants to be called again. */
 uint64_t round_turn(struct shard *);
 
-/* For intents.h: how far ahead to act on those of a worker, and how much further on those that ride along. */
+/* For intents.h: how far ahead to act on those of a worker, and how much further on those that ride
+ * along. */
 locus_clock round_window(const struct shard *, unsigned worker);
 locus_clock round_ahead(const struct shard *, unsigned worker);
 /* Before a turn looks at intents: can some ride along? */
 void round_look(struct shard *);
 
-/* A worker quiesces: its request is completed when that is reached which its kind names (request.h). */
+/* A worker quiesces: its request is completed when that is reached which its kind names
+ * (request.h). */
 void round_settle(struct shard *, struct request *);
 
 /* A peer's round ends, or one of ours is acknowledged. NULL, or what is wrong with it. */

@@ -19,7 +19,8 @@
 /* Entries and items that are located and fetched together before the first is served. */
 enum { SERVE_AHEAD = 32 };
 
-/* Of a frame that is not larger the clock tells well enough what it took, which is not more than this. */
+/* Of a frame that is not larger the clock tells well enough what it took, which is not more than
+ * this. */
 enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 
 /* Between looks for memory that no reader sees any more, while there is some. */
@@ -110,7 +111,8 @@ static void fetch_items(const struct shard *s, const struct request *r, uint32_t
 {
     for (uint32_t i = first; i < r->count && i < first + SERVE_AHEAD; i++) {
         word_fetch(store_spot(s->store, r->item[i].key));
-        if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
+        if (s->moves)
+            record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
     }
 }
 
@@ -212,7 +214,8 @@ static locus_clock ahead(void *shard, unsigned worker)
 
 static void turn_intents(struct shard *s)
 {
-    const struct intent_events events = {s, fetch_key, fetch_key_found, begin_intent, end_intent, window, ahead};
+    const struct intent_events events = {
+        s, fetch_key, fetch_key_found, begin_intent, end_intent, window, ahead};
     round_look(s);
     intents_turn(s->intents, &events);
 }
@@ -289,7 +292,8 @@ static void fetch_found(const struct shard *s, const struct wire_entry *e)
 }
 
 /* The next entries of a frame, checked and fetched. Returns how many. */
-static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire_entry **entry, const char **why)
+static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire_entry **entry,
+                       const char **why)
 {
     unsigned n = 0;
     while (n < SERVE_AHEAD && (entry[n] = wire_next(c, why))) {
@@ -300,16 +304,19 @@ static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire
     }
     for (unsigned i = 0; i < n; i++) fetch_found(s, entry[i]);
     for (unsigned i = 0; i < n; i++)
-        if (entry[i]->operation == WIRE_ENTRY) holders_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
+        if (entry[i]->operation == WIRE_ENTRY)
+            holders_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
     return n;
 }
 
 static bool synchronizes(const struct wire_entry *e)
 {
-    return e->operation == WIRE_REFRESH || (e->operation != WIRE_ROW && e->flags & (WIRE_UPDATE | WIRE_HOLDER));
+    return e->operation == WIRE_REFRESH ||
+           (e->operation != WIRE_ROW && e->flags & (WIRE_UPDATE | WIRE_HOLDER));
 }
 
-static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor, bool *is_sync)
+static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
+                                 bool *is_sync)
 {
     const struct wire_entry *entry[SERVE_AHEAD];
     const char *why = NULL;
@@ -332,7 +339,8 @@ static uint64_t serving_ns(const struct shard *s, bool is_large, uint64_t began_
     return ns < SMALL_FRAME_NS ? ns : SMALL_FRAME_NS;
 }
 
-static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f, const void *body)
+static const char *serve_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                               const void *body)
 {
     struct wire_cursor cursor = wire_cursor(f, body);
     bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
@@ -344,7 +352,8 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
     return why;
 }
 
-const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f, const void *body)
+const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
+                        const void *body)
 {
     if (s->failure) return NULL; /* every request was completed; what still arrives is for nobody */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
@@ -365,7 +374,8 @@ void shard_fail(struct shard *s, int rc)
     s->failure = rc;
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++) {
         struct request *r = s->active[i];
-        if (!r || r->sent < r->count) continue; /* one that waits for the window comes back to shard_serve */
+        /* one that waits for the window comes back to shard_serve */
+        if (!r || r->sent < r->count) continue;
         shard_complete(s, r);
     }
 }
@@ -379,7 +389,8 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
 {
     add(&to->served_pulls, &s->counters.served_pulls);
     add(&to->served_pushes, &s->counters.served_pushes);
-    /* What ends before what begins, in this order, so that no more seem to have ended than began. */
+    /* What ends before what begins, in this order, so that no more seem to have ended than
+     * began. */
     add(&to->relocated_out, &s->counters.relocated_out);
     add(&to->replicas_dropped, &s->counters.replicas_dropped);
     add(&to->relocated_in, &s->counters.relocated_in);
@@ -391,7 +402,8 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
     add(&to->stale_us_squared, &s->counters.stale_us_squared);
 }
 
-void shard_add_histogram(const struct shard *s, enum locus_histogram_kind kind, struct locus_histogram *to)
+void shard_add_histogram(const struct shard *s, enum locus_histogram_kind kind,
+                         struct locus_histogram *to)
 {
     if (kind == LOCUS_RELOCATION_TIME) histogram_sum(to, &s->histograms.relocation);
     if (kind == LOCUS_PARKED_TIME) histogram_sum(to, &s->histograms.parked);

@@ -1,9 +1,9 @@
 /*
- * state.h - what the roles of one shard share: who we are, the keys' records, the rows that left, the counters. The ground
- * of the protocol: nothing here calls a role.
+ * state.h - what the roles of one shard share: who we are, the keys' records, the rows that left,
+ * the counters. The ground of the protocol: nothing here calls a role.
  *
- * A role does its own part of what happened to a key, and wakes the key for the others (shard_wake). step.h considers the
- * keys that were woken, after each entry, request or intent.
+ * A role does its own part of what happened to a key, and wakes the key for the others
+ * (shard_wake). step.h considers the keys that were woken, after each entry, request or intent.
  *
  * Callers   the roles of one shard, on its thread
  * Memory    shard.c's
@@ -35,14 +35,16 @@ struct shard_counters {
     uint64_t served_pulls, served_pushes; /* keys, for other nodes; a set counts as a push */
     uint64_t relocated_in, relocated_out, forwards;
     uint64_t replicas_created, replicas_dropped, rounds, intents_late;
-    /* Over replicas: time since the last frame of its owner; half of its square, in units of 1 << SHARD_STALE_SHIFT us². */
+    /* Over replicas: time since the last frame of its owner; half of its square, in units of 1 <<
+     * SHARD_STALE_SHIFT us². */
     uint64_t stale_us, stale_us_squared;
 };
 
 struct shard_histograms {
-    struct locus_histogram relocation; /* of a localize, from when we took it on until all its rows were here */
-    struct locus_histogram parked;     /* of requests of other nodes, until the row was here */
-    uint64_t hops[SHARD_HOPS];         /* requests that were served here after so many hops */
+    /* of a localize, from when we took it on until all its rows were here */
+    struct locus_histogram relocation;
+    struct locus_histogram parked; /* of requests of other nodes, until the row was here */
+    uint64_t hops[SHARD_HOPS];     /* requests that were served here after so many hops */
 };
 
 struct shard {
@@ -54,10 +56,12 @@ struct shard {
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    uint64_t now_ns;                 /* when the last frame or request came, or the last turn began */
-    int failure;                     /* 0, or why every request fails */
+    /* when the last frame or request came, or the last turn began */
+    uint64_t now_ns;
+    int failure; /* 0, or why every request fails */
     struct records records;
-    uint32_t woken_first, woken_last; /* records to be considered, in order: their numbers, 0: none */
+    /* records to be considered, in order: their numbers, 0: none */
+    uint32_t woken_first, woken_last;
     struct mover mover;
     struct marks *marks; /* NULL: nothing is replicated */
     bool marks_seen;     /* the last turn left marks for a later one */
@@ -65,11 +69,13 @@ struct shard {
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t window_bytes;
     size_t *asked_bytes; /* [nodes] requests and their answers under way */
-    uint32_t stalled;    /* records with items that wait for a window: the first one's number, 0: none */
+    /* records with items that wait for a window: the first one's number, 0: none */
+    uint32_t stalled;
     unsigned settles;    /* quiesce requests under way (round.h) */
     size_t parked_bytes; /* entries that wait for rows on their way here (handover.h) */
     struct trace *trace; /* NULL: nothing is traced. The reactor's */
-    uint64_t reclaim_ns, reclaim_pause_ns; /* when to look again for memory that no reader sees any more */
+    /* when to look again for memory that no reader sees any more */
+    uint64_t reclaim_ns, reclaim_pause_ns;
     /* Each belongs to the role of its name. */
     struct replicas *replicas;
     struct backlog *backlog;
@@ -105,11 +111,14 @@ static inline size_t shard_entry_bytes_max(const struct store *s)
     return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
 }
 
-/* Until when can what the entry brings about wait for a frame that goes there anyhow (wire.h)? 0: it cannot. */
+/* Until when can what the entry brings about wait for a frame that goes there anyhow (wire.h)? 0:
+ * it cannot. */
 static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
 {
-    if (e->operation != WIRE_ENTRY || e->flags != WIRE_BEGIN || e->tag == 0 || s->settles > 0) return 0;
-    return s->now_ns + UINT64_C(1000) * (e->tag < WIRE_PATIENCE_US_MAX ? e->tag : WIRE_PATIENCE_US_MAX);
+    if (e->operation != WIRE_ENTRY || e->flags != WIRE_BEGIN || e->tag == 0 || s->settles > 0)
+        return 0;
+    return s->now_ns +
+           UINT64_C(1000) * (e->tag < WIRE_PATIENCE_US_MAX ? e->tag : WIRE_PATIENCE_US_MAX);
 }
 
 /* The present clock of a worker; 0 where there are no intents. */

@@ -19,8 +19,9 @@ struct traced {
     bool intends;
     directory_word word;
     uint64_t epoch;
-    uint32_t wrote;                   /* versions that are the shard's doing, since the last look */
-    uint32_t writes, pulled, written; /* local, and by way of other nodes; since they were last noted */
+    uint32_t wrote; /* versions that are the shard's doing, since the last look */
+    /* local, and by way of other nodes; since they were last noted */
+    uint32_t writes, pulled, written;
 };
 
 /* Either what is, from now on, or what was done until now. */
@@ -76,13 +77,15 @@ static size_t sample(locus_key *key, size_t n, uint64_t bound)
 static int bad_keys(const char *text)
 {
     return error_set(
-        -EINVAL, "LOCUS_TRACE_KEYS is \"%s\": must be keys and ranges, like 1,2,7-9, or sample:100; %d keys at most",
+        -EINVAL,
+        "LOCUS_TRACE_KEYS is \"%s\": must be keys and ranges, like 1,2,7-9, or sample:100; %d keys at most",
         text, TRACE_KEYS_MAX);
 }
 
 static int no_such_key(const char *text, uint64_t bound)
 {
-    return error_set(-EINVAL, "LOCUS_TRACE_KEYS is \"%s\": keys end at %llu", text, (unsigned long long)bound - 1);
+    return error_set(-EINVAL, "LOCUS_TRACE_KEYS is \"%s\": keys end at %llu", text,
+                     (unsigned long long)bound - 1);
 }
 
 /* A number at the beginning of *text, which is passed over. */
@@ -118,7 +121,8 @@ static int choose(locus_key *key, size_t *n, uint64_t bound)
     if (text && *text && strncmp(text, "sample:", 7) != 0) return list(text, key, n, bound);
     if (text && *text) {
         const char *number = text + 7;
-        if (!take_number(&number, &count) || *number || count == 0 || count > TRACE_KEYS_MAX) return bad_keys(text);
+        if (!take_number(&number, &count) || *number || count == 0 || count > TRACE_KEYS_MAX)
+            return bad_keys(text);
     }
     *n = sample(key, count, bound);
     return 0;
@@ -133,7 +137,8 @@ static int choose_here(struct trace *t, uint64_t bound)
     int rc = choose(key, &n, bound);
     qsort(key, n, sizeof *key, by_number);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        if (keyspace_shard(t->keyspace, key[i]) != t->shard || (i > 0 && key[i] == key[i - 1])) continue;
+        if (keyspace_shard(t->keyspace, key[i]) != t->shard || (i > 0 && key[i] == key[i - 1]))
+            continue;
         t->key[t->keys++] = (struct traced){.index = keyspace_index(t->keyspace, key[i])};
     }
     free(key);
@@ -189,8 +194,8 @@ static bool is_same_stay(const struct traced *k, char place, directory_word word
 
 static void count_writes(struct traced *k, directory_word word)
 {
-    uint32_t changes =
-        (uint32_t)((directory_version(word) - directory_version(k->word)) & ((UINT32_C(1) << VERSION_BITS) - 1));
+    uint32_t changes = (uint32_t)((directory_version(word) - directory_version(k->word)) &
+                                  ((UINT32_C(1) << VERSION_BITS) - 1));
     if (changes > k->wrote) k->writes += changes - k->wrote;
 }
 
@@ -203,7 +208,10 @@ static void look_at(struct trace *t, struct traced *k, const struct trace_view *
     if (v->place == k->place && v->intends == k->intends) return;
     k->place = v->place;
     k->intends = v->intends;
-    note(t, (struct event){.ns = now_ns, .traced = (uint32_t)(k - t->key), .place = v->place, .intends = v->intends});
+    note(t, (struct event){.ns = now_ns,
+                           .traced = (uint32_t)(k - t->key),
+                           .place = v->place,
+                           .intends = v->intends});
 }
 
 uint64_t trace_look(struct trace *t, uint64_t now_ns, trace_viewer *view, const void *context)
@@ -240,11 +248,14 @@ static void write_name(FILE *f, const char *name)
 
 static int begin_file(const struct trace *t, const struct trace_config *c)
 {
-    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate", "full_replication"};
+    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
+                                            "full_replication"};
     FILE *f = fopen(t->path, "we");
-    if (!f) return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", t->path, locus_strerror(-errno));
-    fprintf(f, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[", c->rank, c->nodes,
-            technique[c->technique], (unsigned long long)t->keyspace->keys);
+    if (!f)
+        return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", t->path,
+                         locus_strerror(-errno));
+    fprintf(f, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[", c->rank,
+            c->nodes, technique[c->technique], (unsigned long long)t->keyspace->keys);
     for (unsigned i = 0; i < t->keyspace->tables; i++) {
         fprintf(f, "%s[\"", i ? "," : "");
         write_name(f, t->keyspace->table[i].name);
@@ -257,8 +268,8 @@ static int begin_file(const struct trace *t, const struct trace_config *c)
 static void write_event(const struct trace *t, FILE *f, const struct event *e)
 {
     locus_key key = keyspace_key(t->keyspace, t->shard, t->key[e->traced].index);
-    fprintf(f, "{\"n\":%u,\"t\":%lld,\"k\":%llu,", t->node, (long long)((int64_t)e->ns + t->wall_ns) / 1000,
-            (unsigned long long)key);
+    fprintf(f, "{\"n\":%u,\"t\":%lld,\"k\":%llu,", t->node,
+            (long long)((int64_t)e->ns + t->wall_ns) / 1000, (unsigned long long)key);
     if (e->place)
         fprintf(f, "\"s\":\"%c\",\"i\":%d}\n", e->place, e->intends);
     else
@@ -268,7 +279,8 @@ static void write_event(const struct trace *t, FILE *f, const struct event *e)
 static void write_end(const struct trace *t, FILE *f)
 {
     long long now = ((long long)clock_now_ns() + t->wall_ns) / 1000;
-    fprintf(f, "{\"t\":%lld,\"end\":%u,\"lost\":%llu}\n", now, t->shard, (unsigned long long)t->lost);
+    fprintf(f, "{\"t\":%lld,\"end\":%u,\"lost\":%llu}\n", now, t->shard,
+            (unsigned long long)t->lost);
 }
 
 /* ---- life ---- */
@@ -285,7 +297,8 @@ static int init(struct trace *t, const struct trace_config *c, const char *prefi
     t->event = malloc(TRACE_EVENTS_MAX * sizeof *t->event);
     if (!t->key || !t->event) return error_set(-ENOMEM, "no memory for a trace");
     int n = snprintf(t->path, sizeof t->path, "%s.%u.jsonl", prefix, c->rank);
-    if (n >= (int)sizeof t->path) return error_set(-EINVAL, "LOCUS_TRACE is longer than a path can be");
+    if (n >= (int)sizeof t->path)
+        return error_set(-EINVAL, "LOCUS_TRACE is longer than a path can be");
     int rc = choose_here(t, t->keyspace->keys);
     return rc || c->shard > 0 ? rc : begin_file(t, c);
 }

@@ -1,10 +1,11 @@
 /*
- * trace.h - the life of chosen keys on this node, for `locus trace` (docs/trace.md): where the row is, whether the node
- * intends to access it, and how often it is accessed, over time.
+ * trace.h - the life of chosen keys on this node, for `locus trace` (docs/trace.md): where the row
+ * is, whether the node intends to access it, and how often it is accessed, over time.
  *
- * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and LOCUS_TRACE_KEYS=1,2,7-9 or sample:100.
- * Then the shard looks at its chosen keys at the end of every turn and notes what has changed. What workers add to rows
- * that are here is told by the rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
+ * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and
+ * LOCUS_TRACE_KEYS=1,2,7-9 or sample:100. Then the shard looks at its chosen keys at the end of
+ * every turn and notes what has changed. What workers add to rows that are here is told by the
+ * rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
  *
  * Callers   reactor.c opens and closes; shard.c, state.c, origin.c, replica.c on the shard's thread
  * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
@@ -41,8 +42,8 @@ typedef struct trace_view trace_viewer(const void *context, uint64_t index);
 enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
 #define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses are summed up over this time */
 
-/* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be written, with the sentence in
- * locus_error(). */
+/* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be
+ * written, with the sentence in locus_error(). */
 int trace_open(const struct trace_config *, struct trace **out);
 void trace_close(struct trace *); /* NULL is allowed */
 

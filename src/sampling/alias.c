@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What building needs: how much of a cell each index still has to place, and which have less or more than one. */
+/* What building needs: how much of a cell each index still has to place, and which have less or
+ * more than one. */
 struct building {
     const double *weights;
     double *part;
@@ -93,5 +94,6 @@ void alias_weights(const struct alias *a, double *weights)
 {
     for (uint64_t i = 0; i < a->count; i++) weights[i] = (double)a->cell[i].threshold;
     for (uint64_t i = 0; i < a->count; i++)
-        if (a->cell[i].other != i) weights[a->cell[i].other] += 0x1p64 - (double)a->cell[i].threshold;
+        if (a->cell[i].other != i)
+            weights[a->cell[i].other] += 0x1p64 - (double)a->cell[i].threshold;
 }

@@ -1,9 +1,10 @@
 /*
- * alias.h - drawing by weight in constant time: the alias method, with a table built as by Vose (1991).
+ * alias.h - drawing by weight in constant time: the alias method, with a table built as by Vose
+ * (1991).
  *
- * Each of n cells has the same probability; it belongs to its own index up to a threshold, and to one other index from
- * there on. One random number chooses the cell and the side. An index of weight 0 is never drawn, one of any other
- * weight can be.
+ * Each of n cells has the same probability; it belongs to its own index up to a threshold, and to
+ * one other index from there on. One random number chooses the cell and the side. An index of
+ * weight 0 is never drawn, one of any other weight can be.
  *
  * Callers   target.c
  * Memory    16 bytes an index; 16 more while the table is built
@@ -18,7 +19,8 @@
 #include <stdbool.h>
 
 struct alias_cell {
-    uint64_t threshold; /* of the cell, in 2^64ths, that belongs to its own index; 0: none, its weight is 0 */
+    /* of the cell, in 2^64ths, that belongs to its own index; 0: none, its weight is 0 */
+    uint64_t threshold;
     uint64_t other;
 };
 

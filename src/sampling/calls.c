@@ -9,15 +9,17 @@
 
 /* ---- distributions ---- */
 
-static int check_lengths(const char *call, const struct keyspace *k, locus_key first, uint64_t count)
+static int check_lengths(const char *call, const struct keyspace *k, locus_key first,
+                         uint64_t count)
 {
     unsigned t = keyspace_table_of(k, first), last = keyspace_table_of(k, first + count - 1);
     for (unsigned i = t + 1; i <= last; i++)
         if (k->table[i].length != k->table[t].length)
-            return error_set(-EINVAL,
-                             "%s: rows of table %s have %u floats, those of %s %u: register a distribution for each "
-                             "length",
-                             call, k->table[t].name, k->table[t].length, k->table[i].name, k->table[i].length);
+            return error_set(
+                -EINVAL,
+                "%s: rows of table %s have %u floats, those of %s %u: register a distribution for each "
+                "length",
+                call, k->table[t].name, k->table[t].length, k->table[i].name, k->table[i].length);
     return 0;
 }
 
@@ -26,8 +28,9 @@ static int check_range(const char *call, const locus *n, locus_key first, uint64
     uint64_t keys = n->store.keyspace.keys;
     if (count == 0) return error_set(-EINVAL, "%s: `count` is 0: a distribution needs a key", call);
     if (first >= keys || count > keys - first)
-        return error_set(-EINVAL, "%s: %llu keys from key %llu are out of range: valid keys are 0 to %llu", call,
-                         (unsigned long long)count, (unsigned long long)first, (unsigned long long)keys - 1);
+        return error_set(
+            -EINVAL, "%s: %llu keys from key %llu are out of range: valid keys are 0 to %llu", call,
+            (unsigned long long)count, (unsigned long long)first, (unsigned long long)keys - 1);
     return check_lengths(call, &n->store.keyspace, first, count);
 }
 
@@ -37,12 +40,14 @@ static int check_weights(const char *call, locus_key first, const double *weight
     for (uint64_t i = 0; i < count; i++) {
         unsigned long long key = first + i;
         if (!isfinite(weights[i]) || weights[i] < 0)
-            return error_set(-EINVAL, "%s: weight %llu, of key %llu, is %g: must be a finite number, at least 0", call,
-                             (unsigned long long)i, key, weights[i]);
+            return error_set(
+                -EINVAL, "%s: weight %llu, of key %llu, is %g: must be a finite number, at least 0",
+                call, (unsigned long long)i, key, weights[i]);
         possible |= weights[i] > 0;
     }
     if (possible) return 0;
-    return error_set(-EINVAL, "%s: all %llu weights are 0: one must be above", call, (unsigned long long)count);
+    return error_set(-EINVAL, "%s: all %llu weights are 0: one must be above", call,
+                     (unsigned long long)count);
 }
 
 static int check_kind(const char *call, enum locus_conformity conformity, unsigned flags)
@@ -50,12 +55,14 @@ static int check_kind(const char *call, enum locus_conformity conformity, unsign
     if ((unsigned)conformity > LOCUS_NON_CONFORM)
         return error_set(-EINVAL, "%s: conformity is %d: no such level", call, (int)conformity);
     if (flags & ~(unsigned)LOCUS_WITHOUT_REPLACEMENT)
-        return error_set(-EINVAL, "%s: flags are %#x: must be 0 or LOCUS_WITHOUT_REPLACEMENT", call, flags);
+        return error_set(-EINVAL, "%s: flags are %#x: must be 0 or LOCUS_WITHOUT_REPLACEMENT", call,
+                         flags);
     return 0;
 }
 
-static int register_distribution(const char *call, locus *n, locus_key first, const double *weights, uint64_t count,
-                                 enum locus_conformity conformity, unsigned flags, locus_distribution **out)
+static int register_distribution(const char *call, locus *n, locus_key first, const double *weights,
+                                 uint64_t count, enum locus_conformity conformity, unsigned flags,
+                                 locus_distribution **out)
 {
     int rc = check_range(call, n, first, count);
     if (rc == 0) rc = check_kind(call, conformity, flags);
@@ -63,7 +70,9 @@ static int register_distribution(const char *call, locus *n, locus_key first, co
     if (rc) return rc;
     locus_distribution *d;
     rc = distribution_new(&d, first, weights, count, n->workers);
-    if (rc) return error_set(rc, "%s: no memory for a distribution over %llu keys", call, (unsigned long long)count);
+    if (rc)
+        return error_set(rc, "%s: no memory for a distribution over %llu keys", call,
+                         (unsigned long long)count);
     d->node = n;
     d->conformity = conformity;
     d->is_unique = flags & LOCUS_WITHOUT_REPLACEMENT;
@@ -73,8 +82,9 @@ static int register_distribution(const char *call, locus *n, locus_key first, co
     return 0;
 }
 
-int locus_distribution_uniform(locus *n, locus_key first, uint64_t count, enum locus_conformity conformity,
-                               unsigned flags, locus_distribution **out)
+int locus_distribution_uniform(locus *n, locus_key first, uint64_t count,
+                               enum locus_conformity conformity, unsigned flags,
+                               locus_distribution **out)
 {
     static const char call[] = "locus_distribution_uniform";
     if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
@@ -84,7 +94,8 @@ int locus_distribution_uniform(locus *n, locus_key first, uint64_t count, enum l
 }
 
 int locus_distribution_weighted(locus *n, locus_key first, const double *weights, uint64_t count,
-                                enum locus_conformity conformity, unsigned flags, locus_distribution **out)
+                                enum locus_conformity conformity, unsigned flags,
+                                locus_distribution **out)
 {
     static const char call[] = "locus_distribution_weighted";
     if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
@@ -98,7 +109,8 @@ int locus_distribution_seed(locus_distribution *d, uint64_t seed)
 {
     if (!d) return error_set(-EINVAL, "locus_distribution_seed: the distribution is NULL");
     if (__atomic_load_n(&d->is_used, __ATOMIC_RELAXED))
-        return error_set(-EBUSY, "locus_distribution_seed: the distribution was sampled from: seed it before");
+        return error_set(
+            -EBUSY, "locus_distribution_seed: the distribution was sampled from: seed it before");
     distribution_seed(d, seed);
     return 0;
 }
@@ -116,20 +128,24 @@ static int check_alive(const locus_worker *w)
     return w->node->cluster ? cluster_loss(w->node->cluster) : 0;
 }
 
-static int check_sample(const char *call, const locus_worker *w, const locus_distribution *d, size_t n,
-                        locus_clock start, locus_clock end)
+static int check_sample(const char *call, const locus_worker *w, const locus_distribution *d,
+                        size_t n, locus_clock start, locus_clock end)
 {
     if (!d) return error_set(-EINVAL, "%s: the distribution is NULL", call);
     if (d->node != w->node)
-        return error_set(-EINVAL, "%s: the distribution is another node's: register it for this one", call);
+        return error_set(-EINVAL,
+                         "%s: the distribution is another node's: register it for this one", call);
     if (end <= start)
-        return error_set(-EINVAL, "%s: the sample's use ends at clock %lld, not after its start at %lld", call,
-                         (long long)end, (long long)start);
+        return error_set(-EINVAL,
+                         "%s: the sample's use ends at clock %lld, not after its start at %lld",
+                         call, (long long)end, (long long)start);
     if (n > LOCUS_SAMPLE_KEYS_MAX)
-        return error_set(-EINVAL, "%s: n is %zu: must be at most %d", call, n, LOCUS_SAMPLE_KEYS_MAX);
+        return error_set(-EINVAL, "%s: n is %zu: must be at most %d", call, n,
+                         LOCUS_SAMPLE_KEYS_MAX);
     if (d->is_unique && n > d->target.possible)
         return error_set(
-            -EINVAL, "%s: n is %zu, but only %llu keys have a weight above 0: without replacement n is at most that",
+            -EINVAL,
+            "%s: n is %zu, but only %llu keys have a weight above 0: without replacement n is at most that",
             call, n, (unsigned long long)d->target.possible);
     return check_alive(w);
 }
@@ -140,7 +156,8 @@ static bool rows_move(const locus *n)
     return n->size > 1 && n->technique != LOCUS_STATIC && n->technique != LOCUS_FULL_REPLICATION;
 }
 
-static struct drawing drawing_of(const locus_distribution *d, struct sample *s, struct preparer who, locus_clock start)
+static struct drawing drawing_of(const locus_distribution *d, struct sample *s, struct preparer who,
+                                 locus_clock start)
 {
     const locus *n = d->node;
     locus_clock now = locus_current_clock(who.worker);
@@ -159,7 +176,8 @@ static struct drawing drawing_of(const locus_distribution *d, struct sample *s, 
     };
 }
 
-/* Decides the keys, unless the level leaves that to the pull, when it is seen which rows are here. Alone all are. */
+/* Decides the keys, unless the level leaves that to the pull, when it is seen which rows are here.
+ * Alone all are. */
 static int draw(struct sample *s, struct preparer who, size_t n, locus_clock start)
 {
     locus_distribution *d = s->distribution;
@@ -170,8 +188,9 @@ static int draw(struct sample *s, struct preparer who, size_t n, locus_clock sta
         s->undecided = n;
         return 0;
     }
-    int rc = is_local || d->conformity == LOCUS_CONFORM ? stream_draw_independent(stream, &drawing, s->key, n)
-                                                        : stream_draw_reused(stream, &drawing, s->key, n);
+    int rc = is_local || d->conformity == LOCUS_CONFORM
+                 ? stream_draw_independent(stream, &drawing, s->key, n)
+                 : stream_draw_reused(stream, &drawing, s->key, n);
     s->waiting = n;
     s->fresh = d->conformity == LOCUS_LONG_TERM ? n : 0;
     return rc;
@@ -185,8 +204,8 @@ static int fill(struct sample *s, struct preparer who, size_t n, locus_clock sta
     return rc;
 }
 
-static int prepare(const char *call, struct preparer who, locus_distribution *d, size_t n, locus_clock start,
-                   locus_clock end, locus_sample *out)
+static int prepare(const char *call, struct preparer who, locus_distribution *d, size_t n,
+                   locus_clock start, locus_clock end, locus_sample *out)
 {
     if (!out) return error_set(-EINVAL, "%s: `sample` is NULL", call);
     *out = 0;
@@ -198,9 +217,11 @@ static int prepare(const char *call, struct preparer who, locus_distribution *d,
     struct sample *s;
     rc = samples_open(all, &s, &handle);
     if (rc == -ENOBUFS)
-        return error_set(rc, "%s: worker %d has %d samples open: finish some", call, who.worker->id, LOCUS_SAMPLES_MAX);
+        return error_set(rc, "%s: worker %d has %d samples open: finish some", call, who.worker->id,
+                         LOCUS_SAMPLES_MAX);
     if (rc) return error_set(rc, "%s: no memory for a sample", call);
-    if (!__atomic_load_n(&d->is_used, __ATOMIC_RELAXED)) __atomic_store_n(&d->is_used, true, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&d->is_used, __ATOMIC_RELAXED))
+        __atomic_store_n(&d->is_used, true, __ATOMIC_RELAXED);
     s->distribution = d;
     s->end = end;
     rc = fill(s, who, n, start);
@@ -211,19 +232,19 @@ static int prepare(const char *call, struct preparer who, locus_distribution *d,
     return rc;
 }
 
-int locus_prepare_sample(locus_worker *w, locus_distribution *d, size_t n, locus_clock start, locus_clock end,
-                         locus_sample *out)
+int locus_prepare_sample(locus_worker *w, locus_distribution *d, size_t n, locus_clock start,
+                         locus_clock end, locus_sample *out)
 {
     if (!w) return error_set(-EINVAL, "locus_prepare_sample: the worker is NULL");
     return prepare("locus_prepare_sample", (struct preparer){.worker = w}, d, n, start, end, out);
 }
 
-int locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n, locus_clock start, locus_clock end,
-                                locus_sample *out)
+int locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n, locus_clock start,
+                                locus_clock end, locus_sample *out)
 {
     if (!l) return error_set(-EINVAL, "locus_loader_prepare_sample: the loader is NULL");
-    return prepare("locus_loader_prepare_sample", (struct preparer){.worker = l->worker, .loader = l}, d, n, start, end,
-                   out);
+    return prepare("locus_loader_prepare_sample",
+                   (struct preparer){.worker = l->worker, .loader = l}, d, n, start, end, out);
 }
 
 /* ---- pulling ---- */
@@ -241,8 +262,8 @@ static int decide(locus_worker *w, struct sample *s, size_t n, locus_key *keys)
     return 0;
 }
 
-/* Intends the keys that were put off, the last ones that wait: what is intended for a row that has just left, or has not
- * arrived, brings it here (NuPS, Section 4.4: "re-localizes"). */
+/* Intends the keys that were put off, the last ones that wait: what is intended for a row that has
+ * just left, or has not arrived, brings it here (NuPS, Section 4.4: "re-localizes"). */
 static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
 {
     locus_clock now = locus_current_clock(w), end = s->end > now ? s->end : clock_after(now, 1);
@@ -253,8 +274,8 @@ static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
     return rc == 0 && n > first ? preparer_intend(&who, s->key, n - first, now, end) : rc;
 }
 
-/* Takes n of the keys that wait. One that was not yet put off and whose row is not here is put off to the end, as long
- * as that leaves enough: it makes no sense for the rest of the sample. */
+/* Takes n of the keys that wait. One that was not yet put off and whose row is not here is put off
+ * to the end, as long as that leaves enough: it makes no sense for the rest of the sample. */
 static int take(locus_worker *w, struct sample *s, size_t n, locus_key *keys, size_t *fresh)
 {
     *fresh = 0;
@@ -289,7 +310,8 @@ static int pull(locus_worker *w, struct sample *s, size_t n, locus_key *keys, fl
     return rc;
 }
 
-int locus_pull_sample(locus_worker *w, locus_sample handle, size_t n, locus_key *keys, float *values)
+int locus_pull_sample(locus_worker *w, locus_sample handle, size_t n, locus_key *keys,
+                      float *values)
 {
     if (!w) return error_set(-EINVAL, "locus_pull_sample: the worker is NULL");
     if (n == 0) return 0;
@@ -299,8 +321,9 @@ int locus_pull_sample(locus_worker *w, locus_sample handle, size_t n, locus_key 
                          (unsigned long long)handle, w->id);
     if (!keys) return error_set(-EINVAL, "locus_pull_sample: `keys` is NULL for %zu keys", n);
     if (n > sample_left(s))
-        return error_set(-EINVAL, "locus_pull_sample: asks for %zu keys, but %zu of the sample's %zu are left", n,
-                         sample_left(s), s->size);
+        return error_set(
+            -EINVAL, "locus_pull_sample: asks for %zu keys, but %zu of the sample's %zu are left",
+            n, sample_left(s), s->size);
     return pull(w, s, n, keys, values);
 }
 

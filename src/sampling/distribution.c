@@ -10,7 +10,8 @@ static int init_target(struct target *t, locus_key first, const double *weights,
     return 0;
 }
 
-int distribution_new(locus_distribution **out, locus_key first, const double *weights, uint64_t count, unsigned workers)
+int distribution_new(locus_distribution **out, locus_key first, const double *weights,
+                     uint64_t count, unsigned workers)
 {
     locus_distribution *d = calloc(1, sizeof *d);
     if (!d) return -ENOMEM;

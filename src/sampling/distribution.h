@@ -1,11 +1,13 @@
 /*
- * distribution.h - a registered distribution: the target, the scheme that its conformity level asks for, and a stream
- * of samples for each worker.
+ * distribution.h - a registered distribution: the target, the scheme that its conformity level asks
+ * for, and a stream of samples for each worker.
  *
  * Callers   sampling.c
- * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them (stream.h)
+ * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them
+ *           (stream.h)
  * Waiting   never
- * Life      distribution_new, stream_... , distribution_free. It may outlive the node, but can then only be freed
+ * Life      distribution_new, stream_... , distribution_free. It may outlive the node, but can then
+ *           only be freed
  */
 #ifndef LOCUS_SAMPLING_DISTRIBUTION_H
 #define LOCUS_SAMPLING_DISTRIBUTION_H
@@ -23,7 +25,8 @@ struct locus_distribution {
 };
 
 /* Weights NULL: uniform. The arguments were checked. 0 or -ENOMEM. */
-int distribution_new(locus_distribution **, locus_key first, const double *weights, uint64_t count, unsigned workers);
+int distribution_new(locus_distribution **, locus_key first, const double *weights, uint64_t count,
+                     unsigned workers);
 void distribution_free(locus_distribution *);
 
 /* What the streams' random numbers follow from, with rank and worker. */

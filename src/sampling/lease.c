@@ -1,20 +1,22 @@
 #include "sampling/lease.h"
 
-int lease_begin(struct lease *l, const struct pool *p, const struct preparer *who, locus_clock from, locus_clock to)
+int lease_begin(struct lease *l, const struct pool *p, const struct preparer *who, locus_clock from,
+                locus_clock to)
 {
     *l = (struct lease){from, to};
     return preparer_intend(who, p->key, p->size, from, to);
 }
 
-/* Extending by no less than an eighth of what was expected, or by all of what was guessed, keeps extensions few. */
+/* Extending by no less than an eighth of what was expected, or by all of what was guessed, keeps
+ * extensions few. */
 static locus_clock extension(const struct lease *l, locus_clock end, locus_clock left)
 {
     locus_clock so_far = end - l->from, least = left > 0 ? so_far / 8 : so_far;
     return left > least ? left : least;
 }
 
-int lease_cover(struct lease *l, const struct pool *p, const struct preparer *who, locus_clock start, locus_clock end,
-                locus_clock left)
+int lease_cover(struct lease *l, const struct pool *p, const struct preparer *who,
+                locus_clock start, locus_clock end, locus_clock left)
 {
     if (l->from == l->to) return lease_begin(l, p, who, start, clock_after(end, left));
     int rc = 0;

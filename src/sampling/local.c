@@ -12,11 +12,13 @@ static void remember(struct local *l, struct random *r, locus_key key)
     uint64_t rest;
     for (unsigned i = 0; i < l->count; i++)
         if (l->known[i] == key) return;
-    unsigned place = l->count < LOCAL_KNOWN ? l->count++ : (unsigned)random_below(r, LOCAL_KNOWN, &rest);
+    unsigned place = l->count < LOCAL_KNOWN ? l->count++
+                                            : (unsigned)random_below(r, LOCAL_KNOWN, &rest);
     l->known[place] = key;
 }
 
-static void search(struct local *l, const struct store *s, const struct target *t, struct random *r, uint64_t keys)
+static void search(struct local *l, const struct store *s, const struct target *t, struct random *r,
+                   uint64_t keys)
 {
     for (uint64_t i = 0; i < keys; i++) {
         locus_key key = t->first + l->place;
@@ -25,7 +27,8 @@ static void search(struct local *l, const struct store *s, const struct target *
     }
 }
 
-static bool take_known(struct local *l, const struct store *s, struct random *r, struct keyset *drawn, locus_key *key)
+static bool take_known(struct local *l, const struct store *s, struct random *r,
+                       struct keyset *drawn, locus_key *key)
 {
     uint64_t rest, at = l->count > 0 ? random_below(r, l->count, &rest) : 0;
     for (unsigned tries = l->count; tries > 0; tries--) {
@@ -40,8 +43,8 @@ static bool take_known(struct local *l, const struct store *s, struct random *r,
     return false;
 }
 
-static locus_key draw_ahead(struct local *l, unsigned place, const struct store *s, const struct target *t,
-                            struct random *r)
+static locus_key draw_ahead(struct local *l, unsigned place, const struct store *s,
+                            const struct target *t, struct random *r)
 {
     locus_key key = target_key(t, l->chosen[place]);
     l->chosen[place] = target_choose(t, r);
@@ -56,7 +59,8 @@ static void begin(struct local *l, const struct store *s, const struct target *t
     l->has_begun = true;
 }
 
-static locus_key draw(struct local *l, const struct store *s, const struct target *t, struct random *r)
+static locus_key draw(struct local *l, const struct store *s, const struct target *t,
+                      struct random *r)
 {
     if (!l->has_begun) begin(l, s, t, r);
     locus_key key = l->ahead[l->next];
@@ -65,8 +69,8 @@ static locus_key draw(struct local *l, const struct store *s, const struct targe
     return key;
 }
 
-bool local_draw(struct local *l, const struct store *s, const struct target *t, struct random *r, struct keyset *drawn,
-                locus_key *key)
+bool local_draw(struct local *l, const struct store *s, const struct target *t, struct random *r,
+                struct keyset *drawn, locus_key *key)
 {
     bool is_hopeless = l->keys_in_vain >= t->count;
     for (int draws = is_hopeless ? 1 : LOCAL_DRAWS; draws > 0; draws--) {

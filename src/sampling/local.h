@@ -1,11 +1,13 @@
 /*
- * local.h - local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local sampling").
+ * local.h - local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local
+ * sampling").
  *
- * A key is drawn from the target until its row is here, LOCAL_DRAWS times at most: that is the target restricted to
- * what is here. When that fails, little of it is here: then a piece of the range is searched, the search going on where
- * it stopped the last time, and one of the keys that it has found (LOCAL_KNOWN of them are remembered) and that are
- * still here is taken, whatever its weight. When none is, there is no local key: the caller falls back. After the whole
- * range was searched in vain, the next attempts are shorter, until one succeeds.
+ * A key is drawn from the target until its row is here, LOCAL_DRAWS times at most: that is the
+ * target restricted to what is here. When that fails, little of it is here: then a piece of the
+ * range is searched, the search going on where it stopped the last time, and one of the keys that
+ * it has found (LOCAL_KNOWN of them are remembered) and that are still here is taken, whatever its
+ * weight. When none is, there is no local key: the caller falls back. After the whole range was
+ * searched in vain, the next attempts are shorter, until one succeeds.
  *
  * Callers   stream.c, under its latch
  * Memory    its own
@@ -21,8 +23,10 @@
 enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_KNOWN = 64, LOCAL_AHEAD = 8 };
 
 struct local {
-    struct alias_chance chosen[LOCAL_AHEAD]; /* draws begun, in a ring, while their cells are fetched; */
-    locus_key ahead[LOCAL_AHEAD];            /* drawn before them, while what says where their rows are is fetched */
+    /* draws begun, in a ring, while their cells are fetched; */
+    struct alias_chance chosen[LOCAL_AHEAD];
+    /* drawn before them, while what says where their rows are is fetched */
+    locus_key ahead[LOCAL_AHEAD];
     unsigned next;
     bool has_begun;
     locus_key known[LOCAL_KNOWN];
@@ -38,8 +42,9 @@ static inline bool local_has_row(const struct store *s, locus_key key)
     return spot_is_held(spot, directory_load(spot_word(spot)));
 }
 
-/* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it looked. */
-bool local_draw(struct local *, const struct store *, const struct target *, struct random *, struct keyset *drawn,
-                locus_key *key);
+/* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it
+ * looked. */
+bool local_draw(struct local *, const struct store *, const struct target *, struct random *,
+                struct keyset *drawn, locus_key *key);
 
 #endif

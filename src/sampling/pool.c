@@ -25,7 +25,8 @@ void pool_fini(struct pool *p)
     *p = (struct pool){0};
 }
 
-/* The next key of the traversal: each of those that are left is as likely, so all of them come in a random order. */
+/* The next key of the traversal: each of those that are left is as likely, so all of them come in a
+ * random order. */
 static locus_key next_key(struct pool *p, struct random *r)
 {
     uint64_t rest;
@@ -49,9 +50,11 @@ static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t
     return taken;
 }
 
-/* What the sample has already is passed over, for the rest of the traversal. Kept for later samples it would come more and
- * more often, a key of great weight above all: it stands in the pool many times, and once at most in a sample. */
-static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys, size_t n)
+/* What the sample has already is passed over, for the rest of the traversal. Kept for later samples
+ * it would come more and more often, a key of great weight above all: it stands in the pool many
+ * times, and once at most in a sample. */
+static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys,
+                         size_t n)
 {
     size_t taken = 0;
     while (taken < n && p->next < p->size) {

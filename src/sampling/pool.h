@@ -1,9 +1,10 @@
 /*
- * pool.h - sample reuse: G keys drawn independently, and given out U times, each time in another random order
- * (NuPS, Section 4.4, "Sample reuse").
+ * pool.h - sample reuse: G keys drawn independently, and given out U times, each time in another
+ * random order (NuPS, Section 4.4, "Sample reuse").
  *
- * A sample that must have no key twice passes over what it has, so that what comes next is always drawn from all of the
- * pool's keys: a key of great weight is first in as many samples as its weight says.
+ * A sample that must have no key twice passes over what it has, so that what comes next is always
+ * drawn from all of the pool's keys: a key of great weight is first in as many samples as its
+ * weight says.
  *
  * Callers   stream.c, under its latch
  * Memory    8 bytes a key, kept from one filling to the next
@@ -27,8 +28,8 @@ struct pool {
 int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
 void pool_fini(struct pool *);
 
-/* Takes at most n keys, fewer when the pool is used up; returns how many. With `drawn`: none that is in it; fewer also
- * when a whole traversal has no other. */
+/* Takes at most n keys, fewer when the pool is used up; returns how many. With `drawn`: none that
+ * is in it; fewer also when a whole traversal has no other. */
 size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
 
 /* Keys that it will still give out. */

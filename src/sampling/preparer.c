@@ -2,7 +2,8 @@
 
 #include <errno.h>
 
-int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, locus_clock start, locus_clock end)
+int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, locus_clock start,
+                    locus_clock end)
 {
     int rc = p->loader ? locus_loader_intent(p->loader, keys, n, start, end, LOCUS_READ_WRITE)
                        : locus_intent(p->worker, keys, n, start, end, LOCUS_READ_WRITE);

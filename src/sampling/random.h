@@ -1,5 +1,6 @@
 /*
- * random.h - random numbers of one stream of samples: xoshiro256** (Blackman and Vigna, 2018), 1 ns each.
+ * random.h - random numbers of one stream of samples: xoshiro256** (Blackman and Vigna, 2018), 1 ns
+ * each.
  *
  * Callers   all of this folder, under the latch of the stream
  * Memory    the caller's
@@ -47,8 +48,8 @@ static inline uint64_t random_next(struct random *r)
     return result;
 }
 
-/* Below `bound`, which is not 0: each number exactly as likely as the others (Lemire, 2019). *rest: a second random
- * number, in 2^64ths, as fine as 2^64 / bound. */
+/* Below `bound`, which is not 0: each number exactly as likely as the others (Lemire, 2019). *rest:
+ * a second random number, in 2^64ths, as fine as 2^64 / bound. */
 static inline uint64_t random_below(struct random *r, uint64_t bound, uint64_t *rest)
 {
     uint128 x = (uint128)random_next(r) * bound;
@@ -60,7 +61,8 @@ static inline uint64_t random_below(struct random *r, uint64_t bound, uint64_t *
     return (uint64_t)(x >> 64);
 }
 
-/* Exponentially distributed with mean 1; above 0 and finite but for one value in 2^53, which is 0. */
+/* Exponentially distributed with mean 1; above 0 and finite but for one value in 2^53, which is
+ * 0. */
 static inline double random_exponential(struct random *r)
 {
     return -log((double)((random_next(r) >> 11) + 1) * 0x1p-53);

@@ -5,8 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Places are made in blocks that never move, because the worker looks at its samples while a loader opens others. */
-enum { SAMPLE_BLOCK = 64, BLOCKS = LOCUS_SAMPLES_MAX / SAMPLE_BLOCK, PLACE_BITS = 12, WORKER_BITS = 10 };
+/* Places are made in blocks that never move, because the worker looks at its samples while a loader
+ * opens others. */
+enum {
+    SAMPLE_BLOCK = 64,
+    BLOCKS = LOCUS_SAMPLES_MAX / SAMPLE_BLOCK,
+    PLACE_BITS = 12,
+    WORKER_BITS = 10
+};
 _Static_assert(LOCUS_SAMPLES_MAX == 1 << PLACE_BITS, "a handle has room for every place");
 _Static_assert(LOCUS_WORKERS_MAX <= 1 << WORKER_BITS, "and for every worker");
 
@@ -91,9 +97,10 @@ struct sample *samples_find(struct samples *s, locus_sample handle)
     if (!block || (handle >> PLACE_BITS & ((1 << WORKER_BITS) - 1)) != s->worker) return NULL;
     struct sample *sample = &block[place % SAMPLE_BLOCK];
     uint64_t generation = handle >> (PLACE_BITS + WORKER_BITS);
-    /* A loader may be opening this very place under a newer generation; the caller's own sample was handed over to it
-     * with all that is in it. */
-    bool is_open = generation % 2 == 1 && __atomic_load_n(&sample->generation, __ATOMIC_RELAXED) == generation;
+    /* A loader may be opening this very place under a newer generation; the caller's own sample was
+     * handed over to it with all that is in it. */
+    bool is_open = generation % 2 == 1 &&
+                   __atomic_load_n(&sample->generation, __ATOMIC_RELAXED) == generation;
     return is_open ? sample : NULL;
 }
 

@@ -1,19 +1,24 @@
 /*
- * sample.h - the samples that a worker has open: their keys, as far as these are decided, in the order of their use.
+ * sample.h - the samples that a worker has open: their keys, as far as these are decided, in the
+ * order of their use.
  *
- * A handle is a place, its worker, and the place's generation, which is odd while a sample is open there. So a handle that was
- * finished, or never given out, or that is another worker's, is recognized.
+ * A handle is a place, its worker, and the place's generation, which is odd while a sample is open
+ * there. So a handle that was finished, or never given out, or that is another worker's, is
+ * recognized.
  *
  *            samples_open                 sample_take (the worker)
  *   free -------------------> open: undecided --decide--> waiting in the ring --> given out
  *     ^                         |                          |    ^
  *     +-----samples_finish------+                          +----+ put off once (LONG_TERM)
  *
- * Callers   sampling.c: samples_open on the thread of the worker or a loader, all the rest on the worker's
- * Memory    64 places of about 120 bytes at a time, 8 bytes for each key of a sample, 16 to 32 more without replacement;
- *           kept for later samples up to SAMPLE_KEPT_KEYS, given back when the worker closes
+ * Callers   sampling.c: samples_open on the thread of the worker or a loader, all the rest on the
+ *           worker's
+ * Memory    64 places of about 120 bytes at a time, 8 bytes for each key of a sample, 16 to 32 more
+ *           without replacement; kept for later samples up to SAMPLE_KEPT_KEYS, given back when the
+ *           worker closes
  * Waiting   for the latch of the free places, some nanoseconds
- * Life      samples_init, samples_open ... samples_finish, samples_close with the worker, samples_fini
+ * Life      samples_init, samples_open ... samples_finish, samples_close with the worker,
+ *           samples_fini
  */
 #ifndef LOCUS_SAMPLING_SAMPLE_H
 #define LOCUS_SAMPLING_SAMPLE_H
@@ -90,7 +95,8 @@ static inline locus_key sample_take(struct sample *s)
     return key;
 }
 
-/* The first n that wait, none of which may be put off; and those after them start toward the cache: a loader wrote them. */
+/* The first n that wait, none of which may be put off; and those after them start toward the cache:
+ * a loader wrote them. */
 static inline void sample_take_all(struct sample *s, locus_key *keys, size_t n)
 {
     size_t first = s->size - s->head < n ? s->size - s->head : n;
@@ -108,7 +114,8 @@ static inline void sample_append(struct sample *s, locus_key key)
     s->key[sample_place(s, s->waiting++)] = key;
 }
 
-/* The n keys were taken in this order, `fresh` of them not put off before, and could not be used: as before. */
+/* The n keys were taken in this order, `fresh` of them not put off before, and could not be used:
+ * as before. */
 void sample_put_back(struct sample *, const locus_key *keys, size_t n, size_t fresh);
 
 #endif

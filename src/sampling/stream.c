@@ -29,10 +29,13 @@ static int draw_fresh(struct stream *s, const struct drawing *d, locus_key *keys
     return 0;
 }
 
-/* What the manager would ignore is not signaled: an end in the past; and nothing where the sample is of what is here. */
+/* What the manager would ignore is not signaled: an end in the past; and nothing where the sample
+ * is of what is here. */
 static int intend(const struct drawing *d, const locus_key *keys, size_t n)
 {
-    return n > 0 && d->intends && d->end > d->now ? preparer_intend(&d->who, keys, n, d->start, d->end) : 0;
+    return n > 0 && d->intends && d->end > d->now
+               ? preparer_intend(&d->who, keys, n, d->start, d->end)
+               : 0;
 }
 
 int stream_draw_independent(struct stream *s, const struct drawing *d, locus_key *keys, size_t n)
@@ -45,7 +48,8 @@ int stream_draw_independent(struct stream *s, const struct drawing *d, locus_key
 
 /* ---- sample reuse ---- */
 
-/* A pool that lasts longer is not expected to last longer: sums stay far from the greatest clock. */
+/* A pool that lasts longer is not expected to last longer: sums stay far from the greatest
+ * clock. */
 #define POOL_CLOCKS_MAX (INT64_C(1) << 40)
 
 /* Intents ended with the worker that signaled them, and a new one's clock begins at 0. */
@@ -62,7 +66,8 @@ static struct stream_pool *nth_pool(struct stream *s, unsigned n)
     return &s->pool[(s->present + n) % POOLS_MAX];
 }
 
-/* Twice a sample without replacement at least: with fewer keys most of a large one could not come from the pool. */
+/* Twice a sample without replacement at least: with fewer keys most of a large one could not come
+ * from the pool. */
 static size_t pool_size(const struct drawing *d, size_t n)
 {
     return d->drawn && n > POOL_KEYS / 2 ? 2 * n : POOL_KEYS;
@@ -87,14 +92,17 @@ static void end_pool(struct stream *s, const struct drawing *d)
     if (d->start > s->began) {
         locus_clock lasted = d->start - s->began;
         if (lasted > POOL_CLOCKS_MAX) lasted = POOL_CLOCKS_MAX;
-        s->pool_clocks = s->pool_clocks > 0 ? s->pool_clocks + (lasted - s->pool_clocks) / 2 : lasted;
+        s->pool_clocks = s->pool_clocks > 0 ? s->pool_clocks + (lasted - s->pool_clocks) / 2
+                                            : lasted;
     }
     s->began = d->start;
     s->present = (s->present + 1) % POOLS_MAX;
     s->filled--;
     const struct pool *p = &nth_pool(s, 0)->pool;
     bool is_its_turn = s->filled > 0 && d->start <= d->now;
-    if (d->rows_move && is_its_turn && s->ahead < POOLS_AHEAD_MAX && count_missing(d, p) > p->size / 8) s->ahead++;
+    if (d->rows_move && is_its_turn && s->ahead < POOLS_AHEAD_MAX &&
+        count_missing(d, p) > p->size / 8)
+        s->ahead++;
 }
 
 static int fill_next(struct stream *s, const struct drawing *d, size_t size)
@@ -106,13 +114,15 @@ static int fill_next(struct stream *s, const struct drawing *d, size_t size)
     return rc;
 }
 
-/* Fills pools ahead and intends their rows from about when their turn comes; rather early than late. */
+/* Fills pools ahead and intends their rows from about when their turn comes; rather early than
+ * late. */
 static int fill_ahead(struct stream *s, const struct drawing *d, size_t size)
 {
     int rc = 0;
     while (rc == 0 && s->filled < 1 + s->ahead) {
         locus_clock before = (s->filled - 1) * s->pool_clocks;
-        locus_clock from = clock_after(d->start, clocks_left(s, &nth_pool(s, 0)->pool) / 2 + before);
+        locus_clock from =
+            clock_after(d->start, clocks_left(s, &nth_pool(s, 0)->pool) / 2 + before);
         locus_clock last = d->end > from ? d->end : clock_after(from, 1);
         rc = fill_next(s, d, size);
         if (rc == 0 && from < last && d->end > d->now) {
@@ -141,18 +151,22 @@ static int intend_missing(const struct drawing *d, const locus_key *keys, size_t
 }
 
 /* Takes at most n keys from the present pool, and sees to it that its rows are intended. */
-static int take_from_pool(struct stream *s, const struct drawing *d, locus_key *keys, size_t n, size_t *taken)
+static int take_from_pool(struct stream *s, const struct drawing *d, locus_key *keys, size_t n,
+                          size_t *taken)
 {
     struct stream_pool *p = nth_pool(s, 0);
     locus_clock left = clocks_left(s, &p->pool);
     *taken = pool_take(&p->pool, &s->random, d->drawn, keys, n);
     int rc = 0;
-    if (*taken > 0 && d->end > d->now) rc = lease_cover(&p->lease, &p->pool, &d->who, d->start, d->end, left);
+    if (*taken > 0 && d->end > d->now)
+        rc = lease_cover(&p->lease, &p->pool, &d->who, d->start, d->end, left);
     return rc == 0 && d->localize ? intend_missing(d, keys, *taken) : rc;
 }
 
-/* *reused: how many of the keys came from pools. The rest could not: all keys of a pool were in the sample. */
-static int draw_from_pools(struct stream *s, const struct drawing *d, locus_key *keys, size_t n, size_t *reused)
+/* *reused: how many of the keys came from pools. The rest could not: all keys of a pool were in the
+ * sample. */
+static int draw_from_pools(struct stream *s, const struct drawing *d, locus_key *keys, size_t n,
+                           size_t *reused)
 {
     int rc = 0;
     size_t size = pool_size(d, n);
@@ -194,7 +208,8 @@ int stream_draw_local(struct stream *s, const struct drawing *d, locus_key *keys
     locus_key key;
     latch_take(&s->latch);
     for (size_t i = 0; i < n; i++)
-        if (local_draw(&s->local, d->store, d->target, &s->random, d->drawn, &key)) keys[found++] = key;
+        if (local_draw(&s->local, d->store, d->target, &s->random, d->drawn, &key))
+            keys[found++] = key;
     int rc = draw_fresh(s, d, keys + found, n - found);
     latch_give(&s->latch);
     return rc;

@@ -1,18 +1,22 @@
 /*
- * stream.h - what one worker draws from one distribution: its random numbers, its pools, what it knows to be here.
+ * stream.h - what one worker draws from one distribution: its random numbers, its pools, what it
+ * knows to be here.
  *
- * The worker's thread and its loaders' all draw from it; the latch makes them take turns. Streams have no part in
- * common, so that samples of different workers and nodes are independent at the levels that promise it (NuPS, Section
- * 4.1).
+ * The worker's thread and its loaders' all draw from it; the latch makes them take turns. Streams
+ * have no part in common, so that samples of different workers and nodes are independent at the
+ * levels that promise it (NuPS, Section 4.1).
  *
- * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended, which is what "in the
- * background" means here: the manager's threads fetch the rows; drawing the keys takes 2 us once in POOL_KEYS *
- * POOL_USES keys, and needs no thread. How many are ahead follows from experience: one more when a pool's turn comes and
- * an eighth of its rows is not here yet (NuPS, Section 4.4, compares durations to the same end).
+ * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended,
+ * which is what "in the background" means here: the manager's threads fetch the rows; drawing the
+ * keys takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. How many are ahead
+ * follows from experience: one more when a pool's turn comes and an eighth of its rows is not here
+ * yet (NuPS, Section 4.4, compares durations to the same end).
  *
  * Callers   sampling.c
- * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 + POOLS_AHEAD_MAX of them
- * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when a pool is filled
+ * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 +
+ *           POOLS_AHEAD_MAX of them
+ * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when
+ *           a pool is filled
  * Life      stream_init, stream_seed, stream_... , stream_fini
  */
 #ifndef LOCUS_SAMPLING_STREAM_H
@@ -34,8 +38,9 @@ struct stream {
     unsigned present, ahead;
     struct random random; /* of single keys, and the orders of pools */
     struct random
-        filling; /* of what pools have: how many are filled ahead depends on which rows are here, and must not change what
-                            * is drawn */
+        /* of what pools have: how many are filled ahead depends on which rows are here, and must
+         * not change what is drawn */
+        filling;
     uint64_t opening;        /* of the worker, whose clock the leases are in */
     locus_clock began;       /* the present pool: start of its first sample */
     locus_clock pool_clocks; /* how long a pool lasts; 0: not known yet */
@@ -52,8 +57,9 @@ struct drawing {
     locus_clock now, start, end;
     uint64_t opening; /* of the worker: pools of another one's are of no use */
     bool rows_move;   /* do rows come here by intent? */
-    bool localize;    /* intent moves a row once (Lapse), and it may leave again: intend what has left */
-    bool intends;     /* signal what is drawn */
+    /* intent moves a row once (Lapse), and it may leave again: intend what has left */
+    bool localize;
+    bool intends; /* signal what is drawn */
 };
 
 void stream_init(struct stream *);

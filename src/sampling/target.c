@@ -36,9 +36,10 @@ void target_draw_many(const struct target *t, struct random *r, locus_key *keys,
 }
 
 /*
- * The rest of a sample without replacement, in one pass: each key gets an exponentially distributed arrival time with
- * its weight as the rate, and those that arrive first are the sample, in that order. Drawing one after the other from
- * what is left has the same distribution, because such times have no memory (Efraimidis and Spirakis, 2006).
+ * The rest of a sample without replacement, in one pass: each key gets an exponentially distributed
+ * arrival time with its weight as the rate, and those that arrive first are the sample, in that
+ * order. Drawing one after the other from what is left has the same distribution, because such
+ * times have no memory (Efraimidis and Spirakis, 2006).
  */
 struct arrival {
     double time;
@@ -71,8 +72,8 @@ static void keep_if_early(struct arrival *heap, size_t n, struct arrival a)
     sift_down(heap, n, 0);
 }
 
-static void find_first(const struct target *t, struct random *r, const struct keyset *drawn, const double *weights,
-                       struct arrival *heap, size_t n)
+static void find_first(const struct target *t, struct random *r, const struct keyset *drawn,
+                       const double *weights, struct arrival *heap, size_t n)
 {
     begin_arrivals(heap, n);
     for (uint64_t i = 0; i < t->count; i++) {
@@ -81,7 +82,8 @@ static void find_first(const struct target *t, struct random *r, const struct ke
         double time = random_exponential(r);
         keep_if_early(heap, n, (struct arrival){weights ? time / weights[i] : time, key});
     }
-    INVARIANT(heap[0].time < INFINITY, "a sample without replacement wants more keys than there are");
+    INVARIANT(heap[0].time < INFINITY,
+              "a sample without replacement wants more keys than there are");
 }
 
 static void hand_out(struct arrival *heap, size_t n, struct keyset *drawn, locus_key *keys)
@@ -95,7 +97,8 @@ static void hand_out(struct arrival *heap, size_t n, struct keyset *drawn, locus
     }
 }
 
-static int draw_in_one_pass(const struct target *t, struct random *r, struct keyset *drawn, locus_key *keys, size_t n)
+static int draw_in_one_pass(const struct target *t, struct random *r, struct keyset *drawn,
+                            locus_key *keys, size_t n)
 {
     bool is_weighted = t->alias.cell != NULL;
     struct arrival *heap = malloc(n * sizeof *heap);
@@ -111,7 +114,8 @@ static int draw_in_one_pass(const struct target *t, struct random *r, struct key
     return rc;
 }
 
-int target_draw_unique(const struct target *t, struct random *r, struct keyset *drawn, locus_key *keys, size_t n)
+int target_draw_unique(const struct target *t, struct random *r, struct keyset *drawn,
+                       locus_key *keys, size_t n)
 {
     /* A pass costs some draws a key: only when about as many were in vain is it worth it. */
     uint64_t draws_left = 4 * (uint64_t)n + 64 + t->count / 4;

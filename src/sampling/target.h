@@ -2,10 +2,11 @@
  * target.h - the target distribution (NuPS, Section 4.1: pi), and independent draws from it.
  *
  * Callers   distribution.c makes it; all schemes draw from it
- * Memory    16 bytes a key if weighted, none if uniform; a draw takes none, but for what target_draw_unique() says
+ * Memory    16 bytes a key if weighted, none if uniform; a draw takes none, but for what
+ *           target_draw_unique() says
  * Waiting   never
- * Life      target_init_uniform or target_init_weighted, draws from any thread (each with its own random numbers),
- *           target_fini
+ * Life      target_init_uniform or target_init_weighted, draws from any thread (each with its own
+ *           random numbers), target_fini
  */
 #ifndef LOCUS_SAMPLING_TARGET_H
 #define LOCUS_SAMPLING_TARGET_H
@@ -53,10 +54,12 @@ static inline bool target_is_possible(const struct target *t, locus_key key)
 }
 
 /*
- * Draws n keys that are not in `drawn`, each as if those drawn before did not exist, and adds them to it. So many must
- * be left. Repeats are drawn anew, a bounded number of times; then one pass over all keys finds the rest, which takes
- * 16 bytes for each of the n, and 8 for each key of a weighted target, while it lasts. 0 or -ENOMEM.
+ * Draws n keys that are not in `drawn`, each as if those drawn before did not exist, and adds them
+ * to it. So many must be left. Repeats are drawn anew, a bounded number of times; then one pass
+ * over all keys finds the rest, which takes 16 bytes for each of the n, and 8 for each key of a
+ * weighted target, while it lasts. 0 or -ENOMEM.
  */
-int target_draw_unique(const struct target *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
+int target_draw_unique(const struct target *, struct random *, struct keyset *drawn,
+                       locus_key *keys, size_t n);
 
 #endif

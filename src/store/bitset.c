@@ -56,6 +56,7 @@ uint64_t bitset_lowest(const struct bitset *b)
 {
     uint64_t member = 0;
     if (b->level[b->levels - 1][0] == 0) return BITSET_NONE;
-    for (unsigned l = b->levels; l-- > 0;) member = member * 64 + (uint64_t)__builtin_ctzll(b->level[l][member]);
+    for (unsigned l = b->levels; l-- > 0;)
+        member = member * 64 + (uint64_t)__builtin_ctzll(b->level[l][member]);
     return member;
 }

@@ -1,25 +1,28 @@
 /*
- * directory.h - the word of a key: one atomic 64-bit word that says where its row is, and is the row's latch and
- * version.
+ * directory.h - the word of a key: one atomic 64-bit word that says where its row is, and is the
+ * row's latch and version.
  *
  *   bit 0      latch: a writer (or a mover, or a reader that lost patience) is at work
  *   bits 1-3   state
- *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty; bits 38-63 the
- *              version, which every change of the row raises
- *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that knowledge (src/protocol/README.md)
+ *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty;
+ *              bits 38-63 the version, which every change of the row raises
+ *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that
+ *   knowledge (src/protocol/README.md)
  *
  *                 first write              row_take
- *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY when never written
- *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED --row_take_unchanged--> ELSEWHERE
- *                                 MAIN <----row_promote---- REPLICA <--row_replicate / row_forget--> ELSEWHERE
+ *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY
+ *                                                                              when never written
+ *   EMPTY -----first write------> MAIN <--row_share / row_unshare--> SHARED
+ *                                                    SHARED --row_take_unchanged--> ELSEWHERE
+ *   ELSEWHERE <--row_replicate / row_forget--> REPLICA ----row_promote----> MAIN
  *
- * A row that was never written and has replicas, and they, have a slot that all such rows share, of zeros; who writes first
- * gives the row, or the replica, a slot of its own.
+ * A row that was never written and has replicas, and they, have a slot that all such rows share, of
+ * zeros; who writes first gives the row, or the replica, a slot of its own.
  *
- * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never written; anywhere
- * else it is at its home (under full replication it is a replica of zeros). A lookup is one load; a copy of the row is
- * consistent if the word is the same before and after. A version would have to come round (2^26 changes) within one copy
- * to deceive a reader.
+ * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never
+ * written; anywhere else it is at its home (under full replication it is a replica of zeros). A
+ * lookup is one load; a copy of the row is consistent if the word is the same before and after. A
+ * version would have to come round (2^26 changes) within one copy to deceive a reader.
  *
  * Callers   row.h and row.c, on any thread
  * Memory    store.c reserves 8 bytes a key
@@ -39,10 +42,11 @@ typedef uint64_t directory_word;
 enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
-    DIRECTORY_MAIN = 2,    /* the main copy is here */
-    DIRECTORY_REPLICA = 3, /* a copy is here; if dirty, our updates that the owner has not got are in the next slot */
-    DIRECTORY_EMPTY = 4,   /* the main copy is here: never written, all zeros, no memory */
-    DIRECTORY_SHARED = 6,  /* the main copy is here, and other nodes hold replicas */
+    DIRECTORY_MAIN = 2, /* the main copy is here */
+    /* a copy is here; if dirty, our updates that the owner has not got are in the next slot */
+    DIRECTORY_REPLICA = 3,
+    DIRECTORY_EMPTY = 4,  /* the main copy is here: never written, all zeros, no memory */
+    DIRECTORY_SHARED = 6, /* the main copy is here, and other nodes hold replicas */
 };
 
 #define DIRECTORY_LATCH UINT64_C(1)
@@ -102,7 +106,8 @@ static inline uint64_t directory_version(directory_word w)
 }
 
 /* Of `version` the lowest 26 bits count. */
-static inline directory_word directory_held(enum directory_state state, uint64_t slot, uint64_t version)
+static inline directory_word directory_held(enum directory_state state, uint64_t slot,
+                                            uint64_t version)
 {
     return version << DIRECTORY_VERSION_SHIFT | slot << 4 | (uint64_t)state << 1;
 }
@@ -137,8 +142,8 @@ static inline directory_word directory_load(const directory_word *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Release: whoever sees the new word sees the row as it was written before. Pairs with the acquire in
- * directory_load(). */
+/* Release: whoever sees the new word sees the row as it was written before. Pairs with the acquire
+ * in directory_load(). */
 static inline void directory_publish(directory_word *word, directory_word w)
 {
     __atomic_store_n(word, w, __ATOMIC_RELEASE);
@@ -147,20 +152,22 @@ static inline void directory_publish(directory_word *word, directory_word w)
 /* The latched word keeps state and slot, so that views go on and readers know to wait. */
 static inline bool directory_try_latch(directory_word *word, directory_word w)
 {
-    bool ok = __atomic_compare_exchange_n(word, &w, w | DIRECTORY_LATCH, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    bool ok = __atomic_compare_exchange_n(word, &w, w | DIRECTORY_LATCH, false, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED);
     /* Release: the latch is visible before the first change of the row. Pairs with the fence in
-     * directory_is_unchanged(): a reader that copied any of our changes sees the latch or a later version. (No
-     * instruction on x86.) */
+     * directory_is_unchanged(): a reader that copied any of our changes sees the latch or a later
+     * version. (No instruction on x86.) */
     FENCE(__ATOMIC_RELEASE);
     return ok;
 }
 
-/* Tells the holder of the latch, whose word is w, that somebody waits. It loses nothing when it comes too late: the
- * holder's release takes the mark away, and the next look makes it again. */
+/* Tells the holder of the latch, whose word is w, that somebody waits. It loses nothing when it
+ * comes too late: the holder's release takes the mark away, and the next look makes it again. */
 static inline void directory_want(directory_word *word, directory_word w)
 {
     if (!(w & DIRECTORY_WANTED))
-        __atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(word, &w, w | DIRECTORY_WANTED, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
 }
 
 /* For the holder, before it releases. */

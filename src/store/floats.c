@@ -50,8 +50,8 @@ floats_gain_fn *floats_gain_best(void)
 
 #else
 
-/* One loop, compiled for several widths: vectors of BYTES bytes, four at a time, then one, then single floats. The
- * vectors are unaligned: rows are packed. */
+/* One loop, compiled for several widths: vectors of BYTES bytes, four at a time, then one, then
+ * single floats. The vectors are unaligned: rows are packed. */
 #define ADD(name, target, BYTES) \
     target static void name(float *to, const float *from, size_t n) \
     { \
@@ -72,8 +72,8 @@ floats_gain_fn *floats_gain_best(void)
         for (; i < n; i++) to[i] += from[i]; \
     }
 
-/* The same for gains: a vector at a time. Bits are compared, for no number is unlike itself; `base` is what was, 0 where
- * that was no number. */
+/* The same for gains: a vector at a time. Bits are compared, for no number is unlike itself; `base`
+ * is what was, 0 where that was no number. */
 #define GAIN(name, target, BYTES) \
     target static void name(float *to, const float *was, const float *now, size_t n, bool adds) \
     { \

@@ -1,10 +1,10 @@
 /*
  * floats.h - copying and adding rows while others may look.
  *
- * A reader copies a row without a latch and learns afterwards, from the directory word, whether a writer was there.
- * So these loops may race with each other; they are plain vector code, and what they read is thrown away when it was
- * not consistent (row.c). Under the thread sanitizer they are relaxed atomics instead, so that it reports all other
- * races and not this one.
+ * A reader copies a row without a latch and learns afterwards, from the directory word, whether a
+ * writer was there. So these loops may race with each other; they are plain vector code, and what
+ * they read is thrown away when it was not consistent (row.c). Under the thread sanitizer they are
+ * relaxed atomics instead, so that it reports all other races and not this one.
  *
  * Callers   row.c, on any thread
  * Memory    the caller's
@@ -24,8 +24,9 @@
 /* to[i] += from[i] */
 typedef void floats_add_fn(float *to, const float *from, size_t n);
 
-/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where no bit changed. What was no
- * finite number counts as 0: nothing can be added to it that clears it, but where a set has cleared it, what is now counts. */
+/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where no bit changed.
+ * What was no finite number counts as 0: nothing can be added to it that clears it, but where a set
+ * has cleared it, what is now counts. */
 typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
 
 /* The widest versions that this processor runs. */

@@ -1,11 +1,13 @@
 /*
- * home.h - which node is the home of a key: the node that owns it at the start and always knows its owner.
+ * home.h - which node is the home of a key: the node that owns it at the start and always knows its
+ * owner.
  *
- * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the nodes in turn; so
- * neighbours, which are often hot together, have different homes. The home keys of a node have dense numbers, which are
- * their slots; so have all others, for their replicas, which take two slots each. The table of buckets is agreed at join
- * under a view number; it will change when membership does. A part begins at a bucket of its own, so that small ones do
- * not all begin at node 0.
+ * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the
+ * nodes in turn; so neighbours, which are often hot together, have different homes. The home keys
+ * of a node have dense numbers, which are their slots; so have all others, for their replicas,
+ * which take two slots each. The table of buckets is agreed at join under a view number; it will
+ * change when membership does. A part begins at a bucket of its own, so that small ones do not all
+ * begin at node 0.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    none but the struct
@@ -25,12 +27,14 @@ struct home {
     unsigned rank;     /* ours */
     uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
     uint16_t node[HOME_BUCKETS];
-    uint16_t place[HOME_BUCKETS]; /* a bucket's first slot among ours, or HOME_ELSEWHERE and that among the others */
+    /* a bucket's first slot among ours, or HOME_ELSEWHERE and that among the others */
+    uint16_t place[HOME_BUCKETS];
 };
 
 void home_init(struct home *, unsigned nodes, unsigned rank);
 
-/* The bucket at which part `part` begins. 0 in a cluster of one, where every key is at home and its slot its number. */
+/* The bucket at which part `part` begins. 0 in a cluster of one, where every key is at home and its
+ * slot its number. */
 static inline unsigned home_first_bucket(const struct home *h, unsigned part)
 {
     return h->nodes == 1 ? 0 : part * 2654435761u % HOME_BUCKETS;
@@ -42,12 +46,13 @@ static inline unsigned home_node(const struct home *h, uint64_t at)
     return h->node[at % HOME_BUCKETS];
 }
 
-/* The key's slot among those whose home is here; or, *elsewhere is then 1 instead of 0, the first of its two among those
- * whose home is not. */
+/* The key's slot among those whose home is here; or, *elsewhere is then 1 instead of 0, the first
+ * of its two among those whose home is not. */
 static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *elsewhere)
 {
     uint64_t place = h->place[at % HOME_BUCKETS];
-    /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores before (a pull three times as long). */
+    /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores
+     * before (a pull three times as long). */
     __asm__("" : "+r"(place));
     *elsewhere = place >> HOME_ELSEWHERE_BIT;
     return at / HOME_BUCKETS * h->slots[*elsewhere] + (place & (HOME_ELSEWHERE - 1));

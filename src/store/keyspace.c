@@ -9,14 +9,18 @@
 
 static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
 {
-    if (t->rows == 0) return error_set(-EINVAL, "table %zu has no rows: `rows` must be at least 1", i);
+    if (t->rows == 0)
+        return error_set(-EINVAL, "table %zu has no rows: `rows` must be at least 1", i);
     if (t->rows > LOCUS_KEYS_MAX - keys)
-        return error_set(-EINVAL, "table %zu with %llu rows brings the keys of all tables above the limit of %llu", i,
-                         (unsigned long long)t->rows, (unsigned long long)LOCUS_KEYS_MAX);
+        return error_set(
+            -EINVAL,
+            "table %zu with %llu rows brings the keys of all tables above the limit of %llu", i,
+            (unsigned long long)t->rows, (unsigned long long)LOCUS_KEYS_MAX);
     if (t->length == 0 || t->length > LOCUS_LENGTH_MAX)
-        return error_set(-EINVAL, "table %zu has rows of %u floats: `length` must be 1 to %u", i, t->length,
-                         LOCUS_LENGTH_MAX);
-    if (t->flags != 0) return error_set(-EINVAL, "table %zu has flags 0x%x: none are known, use 0", i, t->flags);
+        return error_set(-EINVAL, "table %zu has rows of %u floats: `length` must be 1 to %u", i,
+                         t->length, LOCUS_LENGTH_MAX);
+    if (t->flags != 0)
+        return error_set(-EINVAL, "table %zu has flags 0x%x: none are known, use 0", i, t->flags);
     return 0;
 }
 
@@ -47,21 +51,26 @@ static void add_ranges(struct keyspace *k)
     for (unsigned i = 0; i < k->tables; i++) {
         const struct keyspace_table *t = &k->table[i];
         struct keyspace_table *last = i ? &k->range[k->ranges - 1] : NULL;
-        if (last && last->length == t->length && keyspace_most_of(k, t->end - last->first) <= KEYSPACE_RANGE_KEYS_MAX)
+        if (last && last->length == t->length &&
+            keyspace_most_of(k, t->end - last->first) <= KEYSPACE_RANGE_KEYS_MAX)
             last->end = t->end;
         else
             k->range[k->ranges++] = *t;
     }
 }
 
-int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count, unsigned shards)
+int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count,
+                  unsigned shards)
 {
     *k = (struct keyspace){.shards = shards};
     if (shards == 0 || shards > LOCUS_SHARDS_MAX)
-        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards, LOCUS_SHARDS_MAX);
-    if (!tables || count == 0) return error_set(-EINVAL, "the configuration has no table: at least one is needed");
+        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards,
+                         LOCUS_SHARDS_MAX);
+    if (!tables || count == 0)
+        return error_set(-EINVAL, "the configuration has no table: at least one is needed");
     if (count > LOCUS_TABLES_MAX)
-        return error_set(-EINVAL, "%zu tables are more than the limit of %d", count, LOCUS_TABLES_MAX);
+        return error_set(-EINVAL, "%zu tables are more than the limit of %d", count,
+                         LOCUS_TABLES_MAX);
     if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;
     k->table = calloc(count, sizeof *k->table);
     k->range = calloc(count, sizeof *k->range);

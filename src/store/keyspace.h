@@ -1,8 +1,9 @@
 /*
- * keyspace.h - the keys there are, and what follows from a key alone: its table, length, shard and index.
+ * keyspace.h - the keys there are, and what follows from a key alone: its table, length, shard and
+ * index.
  *
- * The tables lie end to end. Key k belongs to shard k mod S on every node and has index k / S there; so a table's keys
- * of one shard have consecutive indices.
+ * The tables lie end to end. Key k belongs to shard k mod S on every node and has index k / S
+ * there; so a table's keys of one shard have consecutive indices.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    the tables' descriptions, copied at init
@@ -33,20 +34,22 @@ struct keyspace {
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
     unsigned tables, ranges;
     struct keyspace_table *table;
-    /* Tables that follow each other and whose rows have one length, as one, by the name of the first: where a row lies
-     * does not depend on their borders. */
+    /* Tables that follow each other and whose rows have one length, as one, by the name of the
+     * first: where a row lies does not depend on their borders. */
     struct keyspace_table *range;
 };
 
 /* 0, -ENOMEM, or -EINVAL with the sentence in locus_error(). */
-int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count, unsigned shards);
+int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count,
+                  unsigned shards);
 void keyspace_fini(struct keyspace *);
 
 /* Floats in the longest rows. */
 uint32_t keyspace_longest(const struct keyspace *);
 
 /* Which of `count` tables, end to end, holds `key`, which must be below keys. */
-static inline unsigned keyspace_find(const struct keyspace_table *table, unsigned count, locus_key key)
+static inline unsigned keyspace_find(const struct keyspace_table *table, unsigned count,
+                                     locus_key key)
 {
     unsigned low = 0, high = count - 1;
     while (low < high) {
@@ -69,8 +72,8 @@ static inline unsigned keyspace_range_of(const struct keyspace *k, locus_key key
     return keyspace_find(k->range, k->ranges, key);
 }
 
-/* key / shards by a multiplication: exact, because keys are below 2^40 and shards at most 2^8, so that the reciprocal's
- * error (< shards) times the key stays below 2^64. */
+/* key / shards by a multiplication: exact, because keys are below 2^40 and shards at most 2^8, so
+ * that the reciprocal's error (< shards) times the key stays below 2^64. */
 static inline uint64_t keyspace_index(const struct keyspace *k, locus_key key)
 {
     if (k->reciprocal == 0) return key;
@@ -87,7 +90,8 @@ static inline locus_key keyspace_key(const struct keyspace *k, unsigned shard, u
     return index * k->shards + shard;
 }
 
-/* How many of the keys below `key` belong to `shard`: the first index of a table that begins at `key`. */
+/* How many of the keys below `key` belong to `shard`: the first index of a table that begins at
+ * `key`. */
 static inline uint64_t keyspace_count_below(const struct keyspace *k, locus_key key, unsigned shard)
 {
     return key <= shard ? 0 : (key - shard - 1) / k->shards + 1;

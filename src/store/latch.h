@@ -1,5 +1,6 @@
 /*
- * latch.h - a latch that is held for a short time; who waits for it does so in place, and offers the core now and then.
+ * latch.h - a latch that is held for a short time; who waits for it does so in place, and offers
+ * the core now and then.
  *
  * Callers   whoever has one, which is an int, 0 at first
  * Memory    none

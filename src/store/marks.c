@@ -40,7 +40,8 @@ void marks_set(struct marks *m, uint64_t index)
 {
     for (unsigned l = 0; l < m->levels; l++, index /= 64) {
         uint64_t bit = UINT64_C(1) << index % 64;
-        /* Sequentially consistent: who finds a word empty goes up to where it is seen; pairs with take(). */
+        /* Sequentially consistent: who finds a word empty goes up to where it is seen; pairs with
+         * take(). */
         uint64_t before = __atomic_fetch_or(&m->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
         LOCUS_YIELD();
         if (before) return;
@@ -53,7 +54,8 @@ bool marks_are_empty(const struct marks *m)
     return m->levels == 0 || __atomic_load_n(&m->level[m->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
 }
 
-static void take(struct marks *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t), void *context)
+static void take(struct marks *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
+                 void *context)
 {
     uint64_t bits = __atomic_exchange_n(&m->level[level][word], 0, __ATOMIC_SEQ_CST);
     LOCUS_YIELD();

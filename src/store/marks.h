@@ -1,9 +1,11 @@
 /*
- * marks.h - which keys of a shard have changed and others must hear of it: set by any thread, taken by the shard.
+ * marks.h - which keys of a shard have changed and others must hear of it: set by any thread, taken
+ * by the shard.
  *
- * A tree of bits, 64 children to a word. Setting goes up only while a word was empty, taking goes down from the root and
- * empties each word with one exchange; so a mark that is set while others are taken is either seen or found again by way
- * of the root. Both cost what was marked, however many keys there are.
+ * A tree of bits, 64 children to a word. Setting goes up only while a word was empty, taking goes
+ * down from the root and empties each word with one exchange; so a mark that is set while others
+ * are taken is either seen or found again by way of the root. Both cost what was marked, however
+ * many keys there are.
  *
  * Callers   row.c sets, on any thread, under the key's latch; the shard's thread sets and takes
  * Memory    a bit a key and 1/63 more, reserved at init, used only where marks were
@@ -24,7 +26,8 @@ struct marks {
     uint64_t *level[MARKS_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
     void *memory;
     size_t bytes;
-    /* Called by whoever sets the first mark when there was none. NULL: nobody. Any thread, must not wait. */
+    /* Called by whoever sets the first mark when there was none. NULL: nobody. Any thread, must not
+     * wait. */
     void (*notify)(void *context);
     void *context;
 };

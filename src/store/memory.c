@@ -16,7 +16,8 @@ static size_t reserved_bytes(size_t bytes)
 
 static void *map(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -44,6 +45,7 @@ void memory_release(void *p, size_t bytes)
 void memory_discard(void *from, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = round_up((uintptr_t)from, page), end = ((uintptr_t)from + bytes) / page * page;
+    uintptr_t first = round_up((uintptr_t)from, page),
+              end = ((uintptr_t)from + bytes) / page * page;
     if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }

@@ -11,10 +11,11 @@
 
 #include <stddef.h>
 
-enum { MEMORY_CHUNK_BYTES = 2 << 20 }; /* a huge page: the unit in which row memory is asked for and given back */
+/* a huge page: the unit in which row memory is asked for and given back */
+enum { MEMORY_CHUNK_BYTES = 2 << 20 };
 
-/* At least `bytes` zeros, aligned to a chunk when larger than one; huge pages where the kernel gives them. NULL: the
- * address space was refused. */
+/* At least `bytes` zeros, aligned to a chunk when larger than one; huge pages where the kernel
+ * gives them. NULL: the address space was refused. */
 void *memory_reserve(size_t bytes);
 /* The same range to the byte; NULL is allowed. */
 void memory_release(void *, size_t bytes);

@@ -14,7 +14,8 @@ enum { GIVE_WAY_LOOKS = 32 };
 void row_give_way(const directory_word *word)
 {
     directory_word free = directory_load(word);
-    for (int i = 0; i < GIVE_WAY_LOOKS && directory_load(word) == free && !directory_is_latched(free); i++) {
+    for (int i = 0;
+         i < GIVE_WAY_LOOKS && directory_load(word) == free && !directory_is_latched(free); i++) {
         LOCUS_YIELD();
         cpu_relax();
     }
@@ -31,7 +32,8 @@ static uint64_t own_slot(struct spot s)
     return spot_is_home(s) ? spot_usual_slot(s) : SLAB_NONE;
 }
 
-/* The word, latched by us; or, unlatched, a word that says that the row is not here. Waits for whoever has the latch. */
+/* The word, latched by us; or, unlatched, a word that says that the row is not here. Waits for
+ * whoever has the latch. */
 static directory_word latch_here(struct spot s)
 {
     unsigned spins = 0;
@@ -73,7 +75,8 @@ int row_read_slowly(struct spot s, float *values)
         } else if (!spot_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
-            memset(values, 0, s.part->row_bytes); /* zero at the moment of the load, latched or not */
+            /* zero at the moment of the load, latched or not */
+            memset(values, 0, s.part->row_bytes);
             return spot_is_here(s, w) ? 0 : ROW_ON_REPLICA;
         }
         cpu_relax();
@@ -83,8 +86,9 @@ int row_read_slowly(struct spot s, float *values)
 
 static void fill_slot(struct part *p, uint64_t slot, const float *values)
 {
-    /* Release: the slot's last tenant left its word before we write. Pairs with the fence in directory_is_unchanged(): a
-     * late reader of that tenant who copies what is written here finds its word changed. */
+    /* Release: the slot's last tenant left its word before we write. Pairs with the fence in
+     * directory_is_unchanged(): a late reader of that tenant who copies what is written here finds
+     * its word changed. */
     FENCE(__ATOMIC_RELEASE);
     floats_copy(part_row(p, slot), values, p->length);
 }
@@ -94,7 +98,8 @@ static void unlatch(struct spot s, directory_word w)
     directory_publish(spot_word(s), w & ~DIRECTORY_LATCH);
 }
 
-/* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its own. */
+/* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its
+ * own. */
 static uint64_t take_pair(struct spot s)
 {
     uint64_t elsewhere, slot = home_slot(s.part->home, spot_number(s), &elsewhere);
@@ -107,14 +112,15 @@ static float *updates_row(const struct part *p, directory_word w)
     return part_row(p, directory_slot(w) + 1);
 }
 
-/* Every stay of a row begins with another version, far from the last: a reader that began before the row left and ends
- * now must not find its word again. */
+/* Every stay of a row begins with another version, far from the last: a reader that began before
+ * the row left and ends now must not find its word again. */
 static uint64_t fresh_version(struct part *p)
 {
     return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
 }
 
-/* Publishes a shared row with its change, and marks the key with the first change since the shard last looked. */
+/* Publishes a shared row with its change, and marks the key with the first change since the shard
+ * last looked. */
 static void publish_dirty(struct spot s, directory_word w)
 {
     directory_word *word = spot_word(s);
@@ -125,7 +131,8 @@ static void publish_dirty(struct spot s, directory_word w)
 }
 
 /* Full replication: a first update of what is a replica of zeros. */
-static int write_first_replica(struct spot s, const float *values, enum row_change change, directory_word w)
+static int write_first_replica(struct spot s, const float *values, enum row_change change,
+                               directory_word w)
 {
     uint64_t slot = change == ROW_ADD ? take_pair(s) : SLAB_NONE;
     LOCUS_YIELD();
@@ -139,12 +146,13 @@ static int write_first_replica(struct spot s, const float *values, enum row_chan
     return ROW_ON_REPLICA;
 }
 
-/* After a first write. Another one may still be under way: who views that row now sees it being written, as anybody may
- * who views a row that somebody writes. With one writer it is the last. */
+/* After a first write. Another one may still be under way: who views that row now sees it being
+ * written, as anybody may who views a row that somebody writes. With one writer it is the last. */
 static void part_note_first(struct part *p)
 {
     if (!slab_is_full_at_home(&p->slab, p->keys)) return;
-    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE); /* with the rows; pairs with part_is_array() */
+    /* with the rows; pairs with part_is_array() */
+    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE);
     if (p->has_one_writer) __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
 }
 
@@ -219,7 +227,8 @@ int row_write_slowly(struct spot s, const float *values, enum row_change change)
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w))
-        return spot_is_here(s, w) ? write_first(s, values, w) : write_first_replica(s, values, change, w);
+        return spot_is_here(s, w) ? write_first(s, values, w)
+                                  : write_first_replica(s, values, change, w);
     if (directory_state(w) != DIRECTORY_MAIN) return row_write_shared(s, w, values, change);
     row_write_latched(s, spot_word(s), w, values, change);
     return 0;
@@ -237,7 +246,8 @@ int row_edit_shared(struct spot s, directory_word w, const struct row_edit *e)
     if (replica) floats_copy(before, row, s.part->length);
     row_edit_latched(row, s.part->length, e);
     LOCUS_YIELD();
-    if (replica) s.part->gain(updates_row(s.part, w), before, row, s.part->length, w & DIRECTORY_DIRTY);
+    if (replica)
+        s.part->gain(updates_row(s.part, w), before, row, s.part->length, w & DIRECTORY_DIRTY);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -248,7 +258,8 @@ static int edit_first(struct spot s, const struct row_edit *e, directory_word w)
 {
     memset(e->room, 0, s.part->row_bytes);
     e->change(e->context, e->room, s.part->length);
-    return spot_is_here(s, w) ? write_first(s, e->room, w) : write_first_replica(s, e->room, ROW_ADD, w);
+    return spot_is_here(s, w) ? write_first(s, e->room, w)
+                              : write_first_replica(s, e->room, ROW_ADD, w);
 }
 
 int row_edit_slowly(struct spot s, const struct row_edit *e)
@@ -285,14 +296,17 @@ bool row_take_empty(struct spot s, directory_word next)
     directory_word w = directory_load(spot_word(s));
     LOCUS_YIELD();
     if (directory_is_latched(w) || row_word_is_written(s, w) || !spot_is_here(s, w)) return false;
-    return __atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
 }
 
 bool row_take_unchanged(struct mover *m, struct spot s, directory_word then, directory_word next)
 {
     directory_word w = then;
     LOCUS_YIELD();
-    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
     mover_free(m, s.part, directory_slot(then));
     return true;
 }
@@ -359,7 +373,8 @@ void row_share(struct spot s)
 {
     directory_word w = latch(s);
     bool has_row = directory_has_row(w);
-    uint64_t slot = has_row ? directory_slot(w) : s.part->zero_slot, version = has_row ? directory_version(w) : 1;
+    uint64_t slot = has_row ? directory_slot(w) : s.part->zero_slot,
+             version = has_row ? directory_version(w) : 1;
     directory_publish(spot_word(s), directory_held(DIRECTORY_SHARED, slot, version));
 }
 
@@ -369,7 +384,8 @@ void row_unshare(struct spot s)
     if (part_is_zeros(s.part, w))
         directory_publish(spot_word(s), directory_empty());
     else
-        directory_publish(spot_word(s), directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
+        directory_publish(spot_word(s),
+                          directory_held(DIRECTORY_MAIN, directory_slot(w), directory_version(w)));
 }
 
 void row_clean(struct spot s)
@@ -443,7 +459,9 @@ bool row_forget_clean(struct mover *m, struct spot s, directory_word next)
     directory_word w = directory_load(spot_word(s));
     LOCUS_YIELD();
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
-    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(spot_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
     if (directory_has_row(w)) mover_free(m, s.part, directory_slot(w));
     return true;
 }
@@ -510,17 +528,18 @@ int row_promote_as_it_is(struct mover *m, struct spot s)
     return 0;
 }
 
-/* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be under way together. Among
- * several most rows are somewhere else: what is fetched in vain takes the place, and the time, of what is needed. Rows go
- * to the second level of the cache: the first also has to hold the caller's buffer (measured, 64 rows of 128 floats: 10
- * to 20% faster than fetching to the first level, for reading or for writing). */
+/* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be
+ * under way together. Among several most rows are somewhere else: what is fetched in vain takes the
+ * place, and the time, of what is needed. Rows go to the second level of the cache: the first also
+ * has to hold the caller's buffer (measured, 64 rows of 128 floats: 10 to 20% faster than fetching
+ * to the first level, for reading or for writing). */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,
 };
 
-/* To write: exclusively, for the shard has read the line, or written it. (The compiler leaves the instruction out because
- * some processors do not have it; they pass it over.) */
+/* To write: exclusively, for the shard has read the line, or written it. (The compiler leaves the
+ * instruction out because some processors do not have it; they pass it over.) */
 static inline __attribute__((always_inline)) void fetch_line(const char *line, bool to_write)
 {
 #if defined(__x86_64__)
@@ -532,10 +551,12 @@ static inline __attribute__((always_inline)) void fetch_line(const char *line, b
     __builtin_prefetch(line, 0, 2);
 }
 
-static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot, bool to_write)
+static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot,
+                                                             bool to_write)
 {
     const char *row = p->rows + slot * p->row_bytes;
-    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes : FETCH_LINES_MAX * CACHE_LINE;
+    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
+                                                                 : FETCH_LINES_MAX * CACHE_LINE;
     for (uint32_t at = 0; at < bytes; at += CACHE_LINE) fetch_line(row + at, to_write);
     fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
 }
@@ -549,9 +570,11 @@ void row_fetch_to_write(struct spot s)
     if (slot >= s.part->first_pair) fetch_slot(s.part, slot + 1, true);
 }
 
-/* The word is fetched to be read, although a writer will change it: when nobody else has the line it comes exclusively
- * all the same; when another thread works on it, taking it away long before it is needed costs both. */
-static inline __attribute__((always_inline)) struct spot fetch_word(const struct store *s, locus_key key)
+/* The word is fetched to be read, although a writer will change it: when nobody else has the line
+ * it comes exclusively all the same; when another thread works on it, taking it away long before it
+ * is needed costs both. */
+static inline __attribute__((always_inline)) struct spot fetch_word(const struct store *s,
+                                                                    locus_key key)
 {
     struct spot spot = store_spot(s, key);
     if (!part_is_plain(spot.part)) __builtin_prefetch(spot_word(spot), 0, 3);
@@ -560,10 +583,11 @@ static inline __attribute__((always_inline)) struct spot fetch_word(const struct
 
 enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
-/* The word has arrived by now: the row is fetched from where it is, unless to be read also the sum of a replica's updates.
- * To write exclusively: shard and other workers read and write the same rows on another processor (measured, rows of 128
- * floats: two workers that push Zipf-distributed keys 127 ns a key instead of 149; two nodes that push the same 100,000
- * rows 12 million keys a second and more, instead of 7 to 8 in many runs). */
+/* The word has arrived by now: the row is fetched from where it is, unless to be read also the sum
+ * of a replica's updates. To write exclusively: shard and other workers read and write the same
+ * rows on another processor (measured, rows of 128 floats: two workers that push Zipf-distributed
+ * keys 127 ns a key instead of 149; two nodes that push the same 100,000 rows 12 million keys a
+ * second and more, instead of 7 to 8 in many runs). */
 static inline __attribute__((always_inline)) void fetch_found(struct spot s, enum fetch fetch)
 {
     if (part_is_plain(s.part)) {
@@ -573,11 +597,13 @@ static inline __attribute__((always_inline)) void fetch_found(struct spot s, enu
     directory_word w = __atomic_load_n(spot_word(s), __ATOMIC_RELAXED);
     if (!directory_has_row(w)) return;
     fetch_slot(s.part, directory_slot(w), fetch == TO_WRITE);
-    if (fetch != TO_READ && directory_is_replica(w)) fetch_slot(s.part, directory_slot(w) + 1, true);
+    if (fetch != TO_READ && directory_is_replica(w))
+        fetch_slot(s.part, directory_slot(w) + 1, true);
 }
 
 /* Inlined: of a function that does nothing but prefetch the compiler leaves the call out. */
-static inline __attribute__((always_inline)) void fetch_plain(const struct part *p, const locus_key *keys, size_t n)
+static inline __attribute__((always_inline)) void fetch_plain(const struct part *p,
+                                                              const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) fetch_slot(p, keys[i] - p->first_number, false);
 }
@@ -604,20 +630,22 @@ void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
     for (size_t i = 0; i < n; i++) fetch_found(store_spot(s, keys[i]), TO_EITHER);
 }
 
-/* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access, its row some steps. More
- * long rows at once are more than the processor fetches together, fewer short ones do not fill the time that one takes
- * (measured, pulls of 64 rows: with 40 of 128 floats a seventh slower, with 24 of 16 floats a sixth); with fewer words the
- * rows of a cluster wait for theirs (64 replicas of 16 floats: 1.5 instead of 1.2 times an array). */
+/* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access,
+ * its row some steps. More long rows at once are more than the processor fetches together, fewer
+ * short ones do not fill the time that one takes (measured, pulls of 64 rows: with 40 of 128 floats
+ * a seventh slower, with 24 of 16 floats a sixth); with fewer words the rows of a cluster wait for
+ * theirs (64 replicas of 16 floats: 1.5 instead of 1.2 times an array). */
 enum { WORD_AHEAD = 64, LONG_ROW_AHEAD = 24, SHORT_ROW_AHEAD = 40, SHORT_ROW_BYTES = 256 };
 
-/* The fields of the spots lie apart, so that none is read back wider than it was written (store.h says what that costs). */
+/* The fields of the spots lie apart, so that none is read back wider than it was written (store.h
+ * says what that costs). */
 struct pipeline {
     struct part *part[WORD_AHEAD];
     uint64_t index[WORD_AHEAD];
 };
 
-static inline __attribute__((always_inline)) void locate(struct pipeline *p, size_t i, const struct store *s,
-                                                         locus_key key)
+static inline __attribute__((always_inline)) void locate(struct pipeline *p, size_t i,
+                                                         const struct store *s, locus_key key)
 {
     struct spot spot = fetch_word(s, key);
     p->part[i % WORD_AHEAD] = spot.part;
@@ -636,9 +664,9 @@ static inline size_t row_ahead(const struct part *p)
 
 enum access { READ, ADD, SET };
 
-static inline __attribute__((always_inline)) size_t access_rows(const struct store *s, const locus_key *keys, size_t n,
-                                                                float *values, struct missed_row *missed,
-                                                                size_t *replicas, int *rc, enum access access)
+static inline __attribute__((always_inline)) size_t access_rows(
+    const struct store *s, const locus_key *keys, size_t n, float *values,
+    struct missed_row *missed, size_t *replicas, int *rc, enum access access)
 {
     const enum fetch fetch = access == READ ? TO_READ : TO_WRITE;
     struct pipeline p;
@@ -651,7 +679,8 @@ static inline __attribute__((always_inline)) size_t access_rows(const struct sto
         if (i + ahead < n) fetch_found(located(&p, i + ahead), fetch);
         if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD]);
         float *at = values + offset;
-        int done = access == READ ? row_read(now, at) : row_write(now, at, access == ADD ? ROW_ADD : ROW_SET);
+        int done = access == READ ? row_read(now, at)
+                                  : row_write(now, at, access == ADD ? ROW_ADD : ROW_SET);
         if (__builtin_expect(done > 0, 0)) ++*replicas;
         if (__builtin_expect(done < 0, 0)) {
             if (done == -ENOMEM && rc) *rc = done;
@@ -663,16 +692,17 @@ static inline __attribute__((always_inline)) size_t access_rows(const struct sto
     return misses;
 }
 
-size_t rows_read(const struct store *s, const locus_key *keys, size_t n, float *values, struct missed_row *missed,
-                 size_t *replicas)
+size_t rows_read(const struct store *s, const locus_key *keys, size_t n, float *values,
+                 struct missed_row *missed, size_t *replicas)
 {
     return access_rows(s, keys, n, values, missed, replicas, NULL, READ);
 }
 
-size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const float *values, enum row_change change,
-                  struct missed_row *missed, size_t *replicas, int *rc)
+size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const float *values,
+                  enum row_change change, struct missed_row *missed, size_t *replicas, int *rc)
 {
-    float *from = (float *)(uintptr_t)values; /* only read: the one pipeline serves both directions */
+    /* only read: the one pipeline serves both directions */
+    float *from = (float *)(uintptr_t)values;
     if (change == ROW_ADD) return access_rows(s, keys, n, from, missed, replicas, rc, ADD);
     return access_rows(s, keys, n, from, missed, replicas, rc, SET);
 }

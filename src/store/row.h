@@ -1,19 +1,23 @@
 /*
- * row.h - what can be done to the row of one key, and to many at once: read, add, set, edit, view, take out, put in.
+ * row.h - what can be done to the row of one key, and to many at once: read, add, set, edit, view,
+ * take out, put in.
  *
- * Every read and write of a key is atomic. A reader copies without a latch and writes no shared memory: the directory
- * word, equal before and after, proves the copy. After a bounded number of attempts it takes the latch like a writer.
- * A latch is held for the time of one copy; who waits for it longer than that yields the processor.
+ * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
+ * memory: the directory word, equal before and after, proves the copy. After a bounded number of
+ * attempts it takes the latch like a writer. A latch is held for the time of one copy; who waits
+ * for it longer than that yields the processor.
  *
  *   0        done
  *   1        done on a replica (ROW_ON_REPLICA)
  *   -EAGAIN  not here; nothing was done
  *   -ENOMEM  a first write or an arrival found no slot (slab.h says when); nothing was done
  *
- * A replica is a copy, and in the slot behind it the sum of the updates that the owner has not got. A worker reads and adds
- * in place; what is added is in both. Setting a replica is the owner's business: -EAGAIN.
+ * A replica is a copy, and in the slot behind it the sum of the updates that the owner has not got.
+ * A worker reads and adds in place; what is added is in both. Setting a replica is the owner's
+ * business: -EAGAIN.
  *
- * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and put of its keys
+ * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and
+ *           put of its keys
  * Memory    slots of the key's slab; values are the caller's
  * Waiting   for latches only
  * Life      as the store
@@ -45,28 +49,33 @@ int row_edit_slowly(struct spot, const struct row_edit *);
 int row_write_shared(struct spot, directory_word w, const float *values, enum row_change);
 int row_edit_shared(struct spot, directory_word w, const struct row_edit *);
 
-/* The row that the word names. That is nearly always the slot that is known from the key, and the processor goes on with
- * that address, ahead of the word's arrival: the asm hides from the compiler that the two are equal then. */
+/* The row that the word names. That is nearly always the slot that is known from the key, and the
+ * processor goes on with that address, ahead of the word's arrival: the asm hides from the compiler
+ * that the two are equal then. */
 static inline float *row_at_foreseen(struct spot s, directory_word w)
 {
     uint64_t usual = spot_usual_slot(s);
     float *row = part_row(s.part, usual);
     __asm__("" : "+r"(row));
-    return __builtin_expect(directory_slot(w) == usual, 1) ? row : part_row(s.part, directory_slot(w));
+    return __builtin_expect(directory_slot(w) == usual, 1) ? row
+                                                           : part_row(s.part, directory_slot(w));
 }
 
-/* The same. On a node among others it takes longer to foresee than to look where words and rows are fetched ahead, and where
- * the latch comes first. */
+/* The same. On a node among others it takes longer to foresee than to look where words and rows are
+ * fetched ahead, and where the latch comes first. */
 static inline float *row_at(struct spot s, directory_word w)
 {
-    return __builtin_expect(s.part->home != NULL, 0) ? part_row(s.part, directory_slot(w)) : row_at_foreseen(s, w);
+    return __builtin_expect(s.part->home != NULL, 0) ? part_row(s.part, directory_slot(w))
+                                                     : row_at_foreseen(s, w);
 }
 
-/* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no version rises. */
+/* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no
+ * version rises. */
 
-/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the part's; `alone`: the key
- * is not one of many. */
-static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values, uint32_t length, bool alone)
+/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the
+ * part's; `alone`: the key is not one of many. */
+static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values,
+                                                              uint32_t length, bool alone)
 {
     if (part_is_plain(s.part)) {
         floats_copy(values, spot_array_row(s), length);
@@ -94,8 +103,8 @@ static inline __attribute__((always_inline)) int row_read_alone(struct spot s, f
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
-/* Lets somebody who waits for the latch have it: who writes a row again and again would take it back before the other
- * processor has seen it free. */
+/* Lets somebody who waits for the latch have it: who writes a row again and again would take it
+ * back before the other processor has seen it free. */
 void row_give_way(const directory_word *);
 
 /* The key is latched, w its word before: the row has changed. */
@@ -107,7 +116,8 @@ static inline void row_publish(directory_word *word, directory_word w)
     if (__builtin_expect(wanted, 0)) row_give_way(word);
 }
 
-static inline __attribute__((always_inline)) void row_write_at(struct spot s, float *row, const float *values,
+static inline __attribute__((always_inline)) void row_write_at(struct spot s, float *row,
+                                                               const float *values,
                                                                enum row_change change)
 {
     if (change == ROW_ADD)
@@ -117,8 +127,8 @@ static inline __attribute__((always_inline)) void row_write_at(struct spot s, fl
 }
 
 /* The key is latched, w its word before. */
-static inline void row_write_latched(struct spot s, directory_word *word, directory_word w, const float *values,
-                                     enum row_change change)
+static inline void row_write_latched(struct spot s, directory_word *word, directory_word w,
+                                     const float *values, enum row_change change)
 {
     float *row = row_at(s, w);
     LOCUS_YIELD();
@@ -126,19 +136,22 @@ static inline void row_write_latched(struct spot s, directory_word *word, direct
     row_publish(word, w);
 }
 
-/* For who has found it without a latch. Locked instructions wait for all that was written before. */
+/* For who has found it without a latch. Locked instructions wait for all that was written
+ * before. */
 static inline bool row_try_latch(struct spot s, directory_word *word, directory_word w)
 {
     return s.part->has_one_writer || directory_try_latch(word, w);
 }
 
-/* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen. Locked instructions wait for
- * all that was written before, and what follows them does not begin: without this word and row come one after the other.
- * (Measured, replicas among a million rows: pushes of 16 floats 8.3 times a plain array instead of 11.4, of 128 3.9 instead of
- * 5.1. The word alone, or the row after the word: nothing.) */
+/* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen.
+ * Locked instructions wait for all that was written before, and what follows them does not begin:
+ * without this word and row come one after the other. (Measured, replicas among a million rows:
+ * pushes of 16 floats 8.3 times a plain array instead of 11.4, of 128 3.9 instead of 5.1. The word
+ * alone, or the row after the word: nothing.) */
 void row_fetch_to_write(struct spot);
 
-/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was done. */
+/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was
+ * done. */
 static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
                                                                 enum row_change change)
 {
@@ -153,14 +166,16 @@ static inline __attribute__((always_inline)) bool row_write_own(struct spot s, c
     return true;
 }
 
-static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values, enum row_change change)
+static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values,
+                                                           enum row_change change)
 {
     if (part_is_plain(s.part)) return row_write_own(s, values, change), 0;
     directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_write_slowly(s, values, change);
-    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_write_shared(s, w, values, change);
+    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
+        return row_write_shared(s, w, values, change);
     row_write_latched(s, word, w, values, change);
     return 0;
 }
@@ -176,11 +191,13 @@ static inline int row_set(struct spot s, const float *values)
 }
 
 /* Nobody else writes the row: the key is latched, or its part is plain. `room` is for two rows. */
-static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length, row_change_fn *change,
-                                                              void *context, float *room)
+static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length,
+                                                              row_change_fn *change, void *context,
+                                                              float *room)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does (floats.h). */
+    /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does
+     * (floats.h). */
     float *copy = room + length;
     floats_copy(copy, row, length);
     change(context, copy, length);
@@ -197,7 +214,8 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 }
 
 /* As row_write_own(). */
-static inline __attribute__((always_inline)) bool row_edit_own(struct spot s, const struct row_edit *e)
+static inline __attribute__((always_inline)) bool row_edit_own(struct spot s,
+                                                               const struct row_edit *e)
 {
     if (part_is_plain(s.part)) {
         row_edit_latched(spot_array_row(s), s.part->length, e);
@@ -218,7 +236,8 @@ static inline __attribute__((always_inline)) int row_edit(struct spot s, const s
     if (part_is_plain(s.part)) return row_edit_own(s, e), 0;
     directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0)) return row_edit_slowly(s, e);
+    if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
+        return row_edit_slowly(s, e);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s, w, e);
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.part->length, e);
@@ -226,8 +245,8 @@ static inline __attribute__((always_inline)) int row_edit(struct spot s, const s
     return 0;
 }
 
-/* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and slot stand.
- * *is_replica: 0 or 1. */
+/* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and
+ * slot stand. *is_replica: 0 or 1. */
 static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
 {
     if (part_is_array(s.part)) {
@@ -241,19 +260,24 @@ static inline const float *row_view(const struct store *st, struct spot s, int *
     return spot_is_held(s, w) ? st->zeros : NULL;
 }
 
-/* Takes the row out: copies it to `values` (zeros when never written; NULL: to nowhere), makes the word `next` (not a
- * held state) and frees the slot when no reader can see it any more. *written: whether it had values. */
+/* Takes the row out: copies it to `values` (zeros when never written; NULL: to nowhere), makes the
+ * word `next` (not a held state) and frees the slot when no reader can see it any more. *written:
+ * whether it had values. */
 int row_take(struct mover *, struct spot, float *values, bool *written, directory_word next);
-/* The same for a row that is here and never written, if nobody is about to; false: nothing was done. */
+/* The same for a row that is here and never written, if nobody is about to; false: nothing was
+ * done. */
 bool row_take_empty(struct spot, directory_word next);
-/* The same for a row that is here, without its values, if the word is still `then`; false: nothing was done. */
+/* The same for a row that is here, without its values, if the word is still `then`; false: nothing
+ * was done. */
 bool row_take_unchanged(struct mover *, struct spot, directory_word then, directory_word next);
 
-/* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is here already. */
+/* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is
+ * here already. */
 int row_put(struct spot, const float *values);
 
 /*
- * Replicas, and main copies that have them: all by the shard's mover alone. 0 or -ENOMEM where an int is returned.
+ * Replicas, and main copies that have them: all by the shard's mover alone. 0 or -ENOMEM where an
+ * int is returned.
  */
 
 /* Reads a row that is here as row_read does; *w: the word whose version the copy has. */
@@ -277,7 +301,8 @@ void row_clean(struct spot);
 int row_replicate(struct spot, const float *values);
 /* A replica that may still have no memory gets some. */
 int row_ensure_replica(struct spot);
-/* New values of the main copy, in a replica with memory; our own updates that it has not got stay on top of them. */
+/* New values of the main copy, in a replica with memory; our own updates that it has not got stay
+ * on top of them. */
 void row_refresh(struct spot, const float *values);
 /* Are there updates that the owner has not got? */
 static inline bool row_is_dirty(struct spot s)
@@ -286,18 +311,22 @@ static inline bool row_is_dirty(struct spot s)
 }
 /* Takes them out, and leaves none. */
 void row_collect(struct spot, float *updates);
-/* Ends a replica without such updates; false: it has some, or a writer is at work; nothing was done. */
+/* Ends a replica without such updates; false: it has some, or a writer is at work; nothing was
+ * done. */
 bool row_forget_clean(struct mover *, struct spot, directory_word next);
 /* Ends a replica and takes its updates out. */
 void row_forget(struct mover *, struct spot, float *updates, directory_word next);
-/* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never written. */
+/* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never
+ * written. */
 int row_promote(struct mover *, struct spot, const float *values);
 /* The replica becomes the main copy as it is. */
 int row_promote_as_it_is(struct mover *, struct spot);
 
-/* Fetches the word into the cache, for an access soon; on one node the row as well, from its home slot. */
+/* Fetches the word into the cache, for an access soon; on one node the row as well, from its home
+ * slot. */
 void rows_fetch(const struct store *, const locus_key *keys, size_t n);
-/* A moment later, when the word has arrived: the row from where the word says; of a replica also its updates. */
+/* A moment later, when the word has arrived: the row from where the word says; of a replica also
+ * its updates. */
 void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
 void row_fetch_found(struct spot);
 /* The word alone. */
@@ -307,17 +336,17 @@ static inline void word_fetch(struct spot s)
 }
 
 /*
- * The same for n keys, rows one after the other, memory fetched ahead. Keys must be in range. Does all that are here;
- * returns how many are not (or found no memory: then *rc is -ENOMEM) and, if `missed` is not NULL, their positions. Adds
- * to *replicas how many were done on replicas.
+ * The same for n keys, rows one after the other, memory fetched ahead. Keys must be in range. Does
+ * all that are here; returns how many are not (or found no memory: then *rc is -ENOMEM) and, if
+ * `missed` is not NULL, their positions. Adds to *replicas how many were done on replicas.
  */
 struct missed_row {
     size_t position; /* in keys */
     size_t offset;   /* in values, in floats */
 };
-size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *values, struct missed_row *missed,
-                 size_t *replicas);
-size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values, enum row_change,
-                  struct missed_row *missed, size_t *replicas, int *rc);
+size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *values,
+                 struct missed_row *missed, size_t *replicas);
+size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values,
+                  enum row_change, struct missed_row *missed, size_t *replicas, int *rc);
 
 #endif

@@ -53,7 +53,8 @@ static bool has_home_slots(const struct slab *s, uint64_t chunk)
     return s->home_slots > 0 && chunk <= last_chunk(s, s->home_slots - 1);
 }
 
-static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots, struct slab_density *density)
+static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_slots,
+                 struct slab_density *density)
 {
     *s = (struct slab){.row_bytes = row_bytes,
                        .home_slots = home_slots,
@@ -61,8 +62,8 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
                        .empty = SLAB_NONE,
                        .density = density};
     if (keys == 0) return true;
-    /* Spare slots for every key, and as many again that wait for a grace period; of a small table, whose rows may move often
-     * during one, more. */
+    /* Spare slots for every key, and as many again that wait for a grace period; of a small table,
+     * whose rows may move often during one, more. */
     if (keys > SIZE_MAX / 16 / s->row_bytes) return false;
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
     if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
@@ -88,7 +89,8 @@ static bool reserve_lists(struct slab *s)
     return s->chunk_rows && s->taken && bitset_init(&s->released, s->slots);
 }
 
-bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *density)
+bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slots,
+               struct slab_density *density)
 {
     bool ok = plan(s, length * sizeof(float), keys, home_slots, density);
     ok = ok && reserve(s, slab_bytes(s)) && reserve_lists(s);
@@ -96,7 +98,8 @@ bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slo
     return ok;
 }
 
-/* A multiple of 1024 rows, so that the pairs begin with a page; and one row at least that is nobody's. */
+/* A multiple of 1024 rows, so that the pairs begin with a page; and one row at least that is
+ * nobody's. */
 uint64_t slab_first_pair(const struct slab *s)
 {
     return (s->slots + 1024) / 1024 * 1024;
@@ -107,12 +110,13 @@ uint64_t slab_zero_slot(const struct slab *s)
     return slab_first_pair(s) - 1;
 }
 
-bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
-                          uint64_t home_pairs, struct slab_density *density)
+bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, uint64_t keys,
+                          uint64_t home_slots, uint64_t home_pairs, struct slab_density *density)
 {
     size_t row = length * sizeof(float);
     *pairs = (struct slab){0};
-    bool ok = plan(s, row, keys, home_slots, density) && plan(pairs, 2 * row, keys, home_pairs, density);
+    bool ok = plan(s, row, keys, home_slots, density) &&
+              plan(pairs, 2 * row, keys, home_pairs, density);
     pairs->keeps_home = true;
     ok = ok && reserve(s, slab_first_pair(s) * row + slab_bytes(pairs)) && reserve_lists(s);
     if (ok) pairs->rows = s->rows + slab_first_pair(s) * row;
@@ -154,7 +158,8 @@ static void discard_chunk(struct slab *s, uint64_t chunk)
     if (has_home_slots(s, chunk)) count_density(s, -(int64_t)chunk_bytes(s, chunk), 0);
 }
 
-/* One empty chunk is kept, the lowest, so that a single row that comes and goes does not cost a page fault each time. */
+/* One empty chunk is kept, the lowest, so that a single row that comes and goes does not cost a
+ * page fault each time. */
 static void leave_chunk(struct slab *s, uint64_t chunk)
 {
     if (--s->chunk_rows[chunk] > 0) return;

@@ -1,15 +1,16 @@
 /*
  * slab.h - memory for the rows of one part (store.h): packed rows of one length, by slot number.
  *
- * A slab has a home slot for every key whose home is here (that of the replicas for every other key), computed from the
- * key, so that a reader can fetch row and directory word at the same time; and spare slots behind them. A row takes its
- * key's home slot if that is free; else the lowest slot that a departed row left; else the next spare one. Row memory stays
- * mapped for the slab's life (a late reader may look at a slot that has a new tenant, and finds out by the version), but a
- * chunk of it without rows is given back.
+ * A slab has a home slot for every key whose home is here (that of the replicas for every other
+ * key), computed from the key, so that a reader can fetch row and directory word at the same time;
+ * and spare slots behind them. A row takes its key's home slot if that is free; else the lowest
+ * slot that a departed row left; else the next spare one. Row memory stays mapped for the slab's
+ * life (a late reader may look at a slot that has a new tenant, and finds out by the version), but
+ * a chunk of it without rows is given back.
  *
- * Random first writes into a large table would touch a chunk each. So a home slot in an untouched chunk is used only
- * while the touched chunks of the node's home slots stay below twice the rows in them plus SLAB_SLACK_BYTES; else a
- * spare slot is, which are dense.
+ * Random first writes into a large table would touch a chunk each. So a home slot in an untouched
+ * chunk is used only while the touched chunks of the node's home slots stay below twice the rows in
+ * them plus SLAB_SLACK_BYTES; else a spare slot is, which are dense.
  *
  * Callers   row.c; slots are taken under the key's latch and given back after a grace period
  * Memory    address space at init; pages by use. Beside the rows: two bits a slot, 4 bytes a chunk
@@ -42,8 +43,9 @@ struct slab {
     uint64_t slots;
     uint64_t next_spare; /* the lowest spare slot that was never used */
     uint64_t held;       /* slots in use */
-    uint64_t empty;      /* a chunk without rows that is kept for the next one, SLAB_NONE: no such */
-    bool keeps_home;     /* home slots are for their keys alone */
+    /* a chunk without rows that is kept for the next one, SLAB_NONE: no such */
+    uint64_t empty;
+    bool keeps_home; /* home slots are for their keys alone */
     uint32_t *chunk_rows;
     uint64_t *taken;        /* a bit a slot: in use, or waiting for its grace period */
     struct bitset released; /* slots that a row left, for any other */
@@ -51,20 +53,25 @@ struct slab {
     int latch;
 };
 
-/* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no address space. */
-bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots, struct slab_density *);
-/* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the first, whose numbering
- * goes on: slot s of it is slot slab_first_pair() + 2 s of the first one. `home_pairs` of them are computed, for replicas,
- * which come and go: no other key gets one, so that the others stay dense. */
-bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys, uint64_t home_slots,
-                          uint64_t home_pairs, struct slab_density *);
+/* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no
+ * address space. */
+bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots,
+               struct slab_density *);
+/* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the
+ * first, whose numbering goes on: slot s of it is slot slab_first_pair() + 2 s of the first one.
+ * `home_pairs` of them are computed, for replicas, which come and go: no other key gets one, so
+ * that the others stay dense. */
+bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys,
+                          uint64_t home_slots, uint64_t home_pairs, struct slab_density *);
 uint64_t slab_first_pair(const struct slab *);
-/* A slot before the first pair that nobody ever gets: its row reads as zeros, and costs no memory. */
+/* A slot before the first pair that nobody ever gets: its row reads as zeros, and costs no
+ * memory. */
 uint64_t slab_zero_slot(const struct slab *);
 void slab_fini(struct slab *);
 
-/* A slot, its content undefined: `home` if possible (SLAB_NONE: the key has no home slot here). SLAB_NONE: none is left,
- * because more rows left during one long read section than the slab has keys. */
+/* A slot, its content undefined: `home` if possible (SLAB_NONE: the key has no home slot here).
+ * SLAB_NONE: none is left, because more rows left during one long read section than the slab has
+ * keys. */
 uint64_t slab_take(struct slab *, uint64_t home);
 void slab_give(struct slab *, uint64_t slot);
 

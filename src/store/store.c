@@ -27,11 +27,14 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
-    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would have more than keys. */
+    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would
+     * have more than keys. */
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
-    if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0; /* nor are there numbers for more slots */
-    if (!(s->marks ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
-                   : slab_init(&p->slab, t->length, keys, home, &s->density)))
+    /* nor are there numbers for more slots */
+    if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
+    if (!(s->marks
+              ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
+              : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
@@ -49,7 +52,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->has_one_writer = s->has_one_writer;
     p->add = floats_add_best();
     p->gain = floats_gain_best();
-    p->first_number = first - p->first_bucket; /* may wrap below 0, and back when it is subtracted */
+    /* may wrap below 0, and back when it is subtracted */
+    p->first_number = first - p->first_bucket;
     p->keys = keys;
     p->length = t->length;
     p->row_bytes = (uint32_t)(t->length * sizeof(float));
@@ -60,9 +64,11 @@ static int init_shard(struct store *s, unsigned shard)
 {
     const struct keyspace *k = &s->keyspace;
     s->words[shard] = memory_reserve(words_bytes(k, shard));
-    bool ok = s->words[shard] && (!s->marks || marks_init(&s->marks[shard], keyspace_count_below(k, k->keys, shard)));
+    bool ok = s->words[shard] &&
+              (!s->marks || marks_init(&s->marks[shard], keyspace_count_below(k, k->keys, shard)));
     if (!ok)
-        return error_set(-ENOMEM, "no address space for the directory of %llu keys: raise `ulimit -v`",
+        return error_set(-ENOMEM,
+                         "no address space for the directory of %llu keys: raise `ulimit -v`",
                          (unsigned long long)k->keys);
     for (unsigned range = 0; range < k->ranges; range++) {
         int rc = init_part(s, shard, range);
@@ -78,8 +84,10 @@ static int check_parts(const struct keyspace *k)
         const struct keyspace_table *t = &k->table[table];
         uint64_t keys = keyspace_most_of(k, t->end - t->first);
         if (keys > KEYSPACE_RANGE_KEYS_MAX)
-            return error_set(-EINVAL, "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
-                             t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX);
+            return error_set(
+                -EINVAL,
+                "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
+                t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX);
     }
     return 0;
 }
@@ -93,7 +101,8 @@ static int init_all(struct store *s, bool replicates)
     s->words = calloc(k->shards, sizeof *s->words);
     if (replicates) s->marks = calloc(k->shards, sizeof *s->marks);
     s->part = aligned_alloc(_Alignof(struct part), parts * sizeof *s->part);
-    if (s->part) memset(s->part, 0, parts * sizeof *s->part); /* before any failure: store_fini() looks at them */
+    /* before any failure: store_fini() looks at them */
+    if (s->part) memset(s->part, 0, parts * sizeof *s->part);
     if (!s->zeros || !s->words || !s->part || (replicates && !s->marks))
         return error_set(-ENOMEM, "no memory for %zu parts", parts);
     s->has_one_part = parts == 1;
@@ -106,7 +115,8 @@ static int init_all(struct store *s, bool replicates)
 
 int store_open(struct store *s, const struct store_config *c)
 {
-    *s = (struct store){.is_full = c->is_full, .is_alone = c->is_alone, .has_one_writer = c->has_one_writer};
+    *s = (struct store){
+        .is_full = c->is_full, .is_alone = c->is_alone, .has_one_writer = c->has_one_writer};
     ck_epoch_init(&s->epoch);
     home_init(&s->home, c->nodes, c->rank);
     int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);
@@ -117,16 +127,16 @@ int store_open(struct store *s, const struct store_config *c)
     return rc;
 }
 
-int store_init(struct store *s, const struct locus_table *tables, size_t count, unsigned shards, unsigned nodes,
-               unsigned rank)
+int store_init(struct store *s, const struct locus_table *tables, size_t count, unsigned shards,
+               unsigned nodes, unsigned rank)
 {
     const struct store_config c = {
         .tables = tables, .table_count = count, .shards = shards, .nodes = nodes, .rank = rank};
     return store_open(s, &c);
 }
 
-void store_ranges(const struct store *s, unsigned shard, void (*range)(void *context, void *from, size_t bytes),
-                  void *context)
+void store_ranges(const struct store *s, unsigned shard,
+                  void (*range)(void *context, void *from, size_t bytes), void *context)
 {
     const struct keyspace *k = &s->keyspace;
     range(context, s->words[shard], words_bytes(k, shard));
@@ -143,7 +153,8 @@ void store_fini(struct store *s)
         slab_fini(&s->part[i].pairs);
         slab_fini(&s->part[i].slab);
     }
-    for (unsigned shard = 0; s->marks && shard < s->keyspace.shards; shard++) marks_fini(&s->marks[shard]);
+    for (unsigned shard = 0; s->marks && shard < s->keyspace.shards; shard++)
+        marks_fini(&s->marks[shard]);
     free(s->marks);
     for (unsigned shard = 0; s->words && shard < s->keyspace.shards; shard++)
         memory_release(s->words[shard], words_bytes(&s->keyspace, shard));
@@ -164,7 +175,8 @@ uint64_t store_touched_bytes(struct store *s)
 uint64_t store_held_rows(const struct store *s)
 {
     uint64_t rows = 0;
-    for (size_t i = 0; i < part_count(s); i++) rows += slab_held(&s->part[i].slab) + slab_held(&s->part[i].pairs);
+    for (size_t i = 0; i < part_count(s); i++)
+        rows += slab_held(&s->part[i].slab) + slab_held(&s->part[i].pairs);
     return rows;
 }
 
@@ -174,7 +186,8 @@ static uint64_t part_home_keys(const struct part *p, const struct home *h)
     for (unsigned b = 0; b < HOME_BUCKETS; b++) {
         if (h->node[b] != h->rank) continue;
         /* The numbers below x that fall into bucket b. */
-        keys += (end + HOME_BUCKETS - 1 - b) / HOME_BUCKETS - (first + HOME_BUCKETS - 1 - b) / HOME_BUCKETS;
+        keys += (end + HOME_BUCKETS - 1 - b) / HOME_BUCKETS -
+                (first + HOME_BUCKETS - 1 - b) / HOME_BUCKETS;
     }
     return keys;
 }
@@ -192,7 +205,8 @@ size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_
     size_t found = 0;
     for (locus_key key = from; key < s->keyspace.keys && found < max; key++) {
         struct spot spot = store_spot(s, key);
-        if (spot_is_here(spot, __atomic_load_n(spot_word(spot), __ATOMIC_RELAXED))) keys[found++] = key;
+        if (spot_is_here(spot, __atomic_load_n(spot_word(spot), __ATOMIC_RELAXED)))
+            keys[found++] = key;
     }
     return found;
 }
@@ -269,7 +283,8 @@ static bool make_room(struct freed_list *list)
 void mover_free(struct mover *m, struct part *p, uint64_t slot)
 {
     if (slot == p->zero_slot) return; /* nobody's */
-    if (!make_room(&m->open)) {       /* no memory for the list: its bound is reached here and now */
+    /* no memory for the list: its bound is reached here and now */
+    if (!make_room(&m->open)) {
         mover_wait(m);
         INVARIANT(make_room(&m->open), "no memory for a list of freed slots");
     }

@@ -1,13 +1,15 @@
 /*
- * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers may still see.
+ * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers
+ * may still see.
  *
- * The store is divided into parts, one a shard and range of tables (keyspace.h). A part's keys have consecutive indices
- * in its shard's directory, rows of one length, and one slab.
+ * The store is divided into parts, one a shard and range of tables (keyspace.h). A part's keys have
+ * consecutive indices in its shard's directory, rows of one length, and one slab.
  *
  * Callers   locus.c opens and closes it; row.h works on it
  * Memory    address space at init; 8 bytes a key touched, rows when written
  * Waiting   never but in mover_wait, and in mover_free when its list cannot grow
- * Life      store_init, readers and movers register, row_* by any thread, all unregister, store_fini
+ * Life      store_init, readers and movers register, row_* by any thread, all unregister,
+ *           store_fini
  */
 #ifndef LOCUS_STORE_STORE_H
 #define LOCUS_STORE_STORE_H
@@ -30,22 +32,29 @@ struct part {
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
     uint64_t first_usual[2]; /* where the slots begin that keys name: 0, and those of replicas */
-    bool foresees;           /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
-    bool has_one_writer;     /* nobody else reads or writes rows */
-    bool is_array; /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to say */
-    bool is_plain; /* atomic: is_array, and has_one_writer */
+    /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
+    bool foresees;
+    bool has_one_writer; /* nobody else reads or writes rows */
+    /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to
+     * say */
+    bool is_array;
+    bool is_plain;         /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
     floats_add_fn *add;    /* from here on, what a push needs besides */
     uint64_t keys;
-    bool is_full;  /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    bool is_full;
     bool is_alone; /* no row ever leaves */
     floats_gain_fn *gain;
     struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair; /* slots from here on are replicas' */
     uint64_t
-        zero_slot; /* of replicas of what was never written, and of that; nobody writes there. SLAB_NONE: there are none */
+        /* of replicas of what was never written, and of that; nobody writes there. SLAB_NONE: there
+         * are none */
+        zero_slot;
     struct slab slab, pairs;
-    uint64_t arrivals; /* rows that came here, and first updates under full replication; the shard writes it */
+    /* rows that came here, and first updates under full replication; the shard writes it */
+    uint64_t arrivals;
 } __attribute__((aligned(64)));
 
 struct store {
@@ -57,16 +66,18 @@ struct store {
     struct part *part;      /* [shard * ranges + range] */
     directory_word **words; /* [shard] */
     struct marks *marks;    /* [shard]; NULL: nothing is replicated */
-    const float *zeros;     /* a row of the greatest length, never written: what an empty row looks like */
+    /* a row of the greatest length, never written: what an empty row looks like */
+    const float *zeros;
     size_t zeros_bytes;
     struct home home;
     struct slab_density density;
     ck_epoch_t epoch;
 };
 
-/* The place of a key. Two registers, so that it stays in them from function to function: a larger struct, which the compiler
- * writes to the stack in two pieces and reads back in one, waits until every earlier store has reached the cache, those of
- * rows that are still being fetched included (measured: 145 ns instead of 38). So its word is computed where it is needed. */
+/* The place of a key. Two registers, so that it stays in them from function to function: a larger
+ * struct, which the compiler writes to the stack in two pieces and reads back in one, waits until
+ * every earlier store has reached the cache, those of rows that are still being fetched included
+ * (measured: 145 ns instead of 38). So its word is computed where it is needed. */
 struct spot {
     struct part *part;
     uint64_t index; /* of the key in its shard */
@@ -79,21 +90,22 @@ struct store_config {
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
     bool is_alone;   /* no row ever leaves: there is no mover */
-    /* One thread at a time reads and writes rows, and who comes next sees what it did: nothing is latched for it. */
+    /* One thread at a time reads and writes rows, and who comes next sees what it did: nothing is
+     * latched for it. */
     bool has_one_writer;
 };
 
 /* 0, -EINVAL or -ENOMEM with the sentence in locus_error(). */
 int store_open(struct store *, const struct store_config *);
 /* The same for a store without replicas. */
-int store_init(struct store *, const struct locus_table *tables, size_t count, unsigned shards, unsigned nodes,
-               unsigned rank);
+int store_init(struct store *, const struct locus_table *tables, size_t count, unsigned shards,
+               unsigned nodes, unsigned rank);
 void store_fini(struct store *);
 
-/* The memory of one shard's words, rows and marks, of which nothing is touched before the first access; for who wants it in
- * a certain place. A range may be empty. */
-void store_ranges(const struct store *, unsigned shard, void (*range)(void *context, void *from, size_t bytes),
-                  void *context);
+/* The memory of one shard's words, rows and marks, of which nothing is touched before the first
+ * access; for who wants it in a certain place. A range may be empty. */
+void store_ranges(const struct store *, unsigned shard,
+                  void (*range)(void *context, void *from, size_t bytes), void *context);
 
 /* Bytes of row memory in use, to the chunk; rows held. For statistics and tests. */
 uint64_t store_touched_bytes(struct store *);
@@ -105,11 +117,13 @@ uint64_t store_home_keys(const struct store *);
 /* Writes at most `max` keys >= from whose main copy is here, ascending. */
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
-/* Where the word of an index lies: neighbours, which are often hot together, in eight different cache lines, and 64
- * consecutive ones in eight lines all the same. (Measured with two threads that push Zipf-distributed keys.) */
+/* Where the word of an index lies: neighbours, which are often hot together, in eight different
+ * cache lines, and 64 consecutive ones in eight lines all the same. (Measured with two threads that
+ * push Zipf-distributed keys.) */
 static inline uint64_t word_place(uint64_t index)
 {
-    uint64_t differ = (index ^ index >> 3) & 7; /* of two groups of three bits, which change places */
+    /* of two groups of three bits, which change places */
+    uint64_t differ = (index ^ index >> 3) & 7;
     return index ^ differ * 9;
 }
 
@@ -139,8 +153,9 @@ static inline uint64_t spot_number(struct spot s)
     return s.index - s.part->first_number;
 }
 
-/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere: known from the key, in a
- * part that foresees; in others, of a key at home here. (Who compares it with the word's slot need not know which.) */
+/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere:
+ * known from the key, in a part that foresees; in others, of a key at home here. (Who compares it
+ * with the word's slot need not know which.) */
 static inline uint64_t spot_usual_slot(struct spot s)
 {
     uint64_t elsewhere;
@@ -171,7 +186,8 @@ static inline bool spot_is_here(struct spot s, directory_word w)
 static inline bool spot_is_held(struct spot s, directory_word w)
 {
     enum directory_state state = directory_state(w);
-    return state == DIRECTORY_UNTOUCHED ? s.part->is_full || spot_is_home(s) : state != DIRECTORY_ELSEWHERE;
+    return state == DIRECTORY_UNTOUCHED ? s.part->is_full || spot_is_home(s)
+                                        : state != DIRECTORY_ELSEWHERE;
 }
 
 static inline float *part_row(const struct part *p, uint64_t slot)
@@ -202,13 +218,15 @@ static inline float *spot_array_row(struct spot s)
 }
 
 /*
- * Readers in place. A row pointer stays readable while the reader is inside a section (ck_epoch): its slot gets a new
- * tenant only after every section has ended that began before the row left. Copying reads need no section.
+ * Readers in place. A row pointer stays readable while the reader is inside a section (ck_epoch):
+ * its slot gets a new tenant only after every section has ended that began before the row left.
+ * Copying reads need no section.
  */
 struct reader {
-    ck_epoch_record_t record; /* stays on the store's list: registered once, in memory that outlives the store */
-    unsigned depth;           /* open sections */
-    bool is_alone;            /* no row ever leaves: nobody waits for a section's end */
+    /* stays on the store's list: registered once, in memory that outlives the store */
+    ck_epoch_record_t record;
+    unsigned depth; /* open sections */
+    bool is_alone;  /* no row ever leaves: nobody waits for a section's end */
 };
 void reader_init(struct reader *, struct store *);
 void reader_fini(struct reader *);
@@ -216,8 +234,9 @@ static inline void reader_begin(struct reader *);
 static inline void reader_end(struct reader *);
 
 /*
- * A mover takes rows out and puts rows in: the shard's thread. It owns the slots that rows left until no reader can see
- * them. Its lists grow with the rows that leave during one read section, 16 bytes each.
+ * A mover takes rows out and puts rows in: the shard's thread. It owns the slots that rows left
+ * until no reader can see them. Its lists grow with the rows that leave during one read section, 16
+ * bytes each.
  */
 struct freed_slot {
     struct part *part;

@@ -1,8 +1,8 @@
 /*
  * tsan.h - what the thread sanitizer cannot see by itself.
  *
- * Under it (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which it does not model, are left out.
- * ck is described to it by the headers in test/tsan.
+ * Under it (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which it does not
+ * model, are left out. ck is described to it by the headers in test/tsan.
  */
 #ifndef LOCUS_STORE_TSAN_H
 #define LOCUS_STORE_TSAN_H

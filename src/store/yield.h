@@ -1,9 +1,9 @@
 /*
  * yield.h - the narrow places: where another thread's step would matter most.
  *
- * LOCUS_YIELD() is empty in the library. Built with LOCUS_FIBERS, workers and shards run as fibers on one thread and
- * the test's seed decides at each narrow place who goes on, so that their races are found and found again. Whoever
- * would sleep waits with locus_fiber_wait() there.
+ * LOCUS_YIELD() is empty in the library. Built with LOCUS_FIBERS, workers and shards run as fibers
+ * on one thread and the test's seed decides at each narrow place who goes on, so that their races
+ * are found and found again. Whoever would sleep waits with locus_fiber_wait() there.
  */
 #ifndef LOCUS_STORE_YIELD_H
 #define LOCUS_STORE_YIELD_H
@@ -29,8 +29,9 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* Waits a moment for another thread's critical section of some nanoseconds. Who waits long gives the core away:
- * the other thread may have been preempted on this very core. `spins` counts the calls and starts at 0. */
+/* Waits a moment for another thread's critical section of some nanoseconds. Who waits long gives
+ * the core away: the other thread may have been preempted on this very core. `spins` counts the
+ * calls and starts at 0. */
 static inline void spin_wait(unsigned *spins)
 {
 #ifdef LOCUS_FIBERS

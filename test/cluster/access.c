@@ -31,8 +31,8 @@ static void check_rows(const struct batch *b, int pushes)
     for (uint32_t i = 0; i < c.length; i++) {
         float expected = pattern(c.key, i, 1) + (float)pushes * pattern(c.key, i, 2);
         if (c.row[i] != expected)
-            test_fail(__FILE__, __LINE__, "key %llu, float %u: %g, not %g", (unsigned long long)c.key, i,
-                      (double)c.row[i], (double)expected);
+            test_fail(__FILE__, __LINE__, "key %llu, float %u: %g, not %g",
+                      (unsigned long long)c.key, i, (double)c.row[i], (double)expected);
     }
 }
 
@@ -73,7 +73,11 @@ static void exchange(struct seat *s)
 
 static void exchange_among(int nodes, unsigned workers, unsigned shards)
 {
-    struct team t = {.nodes = nodes, .workers = workers, .shards = shards, .tables = mixed, .table_count = MIXED};
+    struct team t = {.nodes = nodes,
+                     .workers = workers,
+                     .shards = shards,
+                     .tables = mixed,
+                     .table_count = MIXED};
     team_run(&t, exchange);
 }
 
@@ -103,7 +107,8 @@ TEST(access, rank_0_chooses_the_number_of_shards)
     exchange_among(2, 2, 0);
 }
 
-/* Nodes may have different numbers of workers, and a row that was never written is zero everywhere. */
+/* Nodes may have different numbers of workers, and a row that was never written is zero
+ * everywhere. */
 TEST(access, rows_never_written_are_zero_at_every_node)
 {
     struct team t = {.nodes = 3, .workers = 1, .shards = 2, .tables = mixed, .table_count = MIXED};
@@ -191,7 +196,8 @@ static void call_with_many_keys(struct seat *s)
 
 TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
 {
-    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
+    struct team t = {
+        .nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
     team_run(&t, call_with_many_keys);
 }
 

@@ -1,4 +1,5 @@
-/* Storms under every technique: rows move and are replicated while everybody uses them; sums are exact afterwards. */
+/* Storms under every technique: rows move and are replicated while everybody uses them; sums are
+ * exact afterwards. */
 #include "storms.h"
 
 TEST(adaptive, in_a_storm)

@@ -1,4 +1,5 @@
-/* What a node says on stderr to programs that wait for others without need, and that it says nothing to those that do not. */
+/* What a node says on stderr to programs that wait for others without need, and that it says
+ * nothing to those that do not. */
 #include "command.h"
 #include "team.h"
 
@@ -35,7 +36,9 @@ static void learn(struct seat *s)
         CHECK(now_s() < end);
         locus_clock now = locus_current_clock(s->worker);
         draw(s, keys);
-        if (way == CLOCK) CHECK_EQ(locus_intent(s->worker, keys, STEP, now + 1000000, now + 1000001, LOCUS_READ), 0);
+        if (way == CLOCK)
+            CHECK_EQ(locus_intent(s->worker, keys, STEP, now + 1000000, now + 1000001, LOCUS_READ),
+                     0);
         if (way == LATE) CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1, LOCUS_READ), 0);
         CHECK_EQ(locus_pull(s->worker, keys, STEP, rows[s->rank]), 0);
         if (way != CLOCK) locus_advance_clock(s->worker);
@@ -91,7 +94,8 @@ static void is_told(int what, const char *sentence)
     struct command c;
     CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.02 %s %d", role_command("pupil"), what), 0);
     CHECK_EQ(count_of(c.err.text, sentence), 2);
-    CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "), count_of(c.err.text, "node 1, worker 0: "));
+    CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "),
+             count_of(c.err.text, "node 1, worker 0: "));
 }
 
 TEST(advice, is_to_signal_intent)
@@ -101,7 +105,9 @@ TEST(advice, is_to_signal_intent)
 
 TEST(advice, is_to_advance_the_clock)
 {
-    is_told(CLOCK, "its clock was not advanced, so intents that begin later wait: call locus_advance_clock()");
+    is_told(
+        CLOCK,
+        "its clock was not advanced, so intents that begin later wait: call locus_advance_clock()");
 }
 
 TEST(advice, is_to_signal_earlier)

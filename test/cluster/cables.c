@@ -31,7 +31,8 @@ static void remove_old(void)
     FILE *list = popen("ip netns list 2> /dev/null", "re");
     while (list && fscanf(list, "%63s%*[^\n]", name) == 1) {
         int pid;
-        if (sscanf(name, "locus-%d-", &pid) == 1 && kill(pid, 0) && errno == ESRCH) run("ip netns del %s", name);
+        if (sscanf(name, "locus-%d-", &pid) == 1 && kill(pid, 0) && errno == ESRCH)
+            run("ip netns del %s", name);
     }
     if (list) pclose(list);
 }
@@ -50,12 +51,14 @@ void cables_lay(struct cables *c, int hosts)
     c->hosts = hosts;
     const char *name = c->name;
     int rc =
-        run("ip netns add %s0 && ip -n %s0 link add br0 type bridge && ip -n %s0 link set br0 up", name, name, name);
+        run("ip netns add %s0 && ip -n %s0 link add br0 type bridge && ip -n %s0 link set br0 up",
+            name, name, name);
     for (int i = 1; i <= hosts && rc == 0; i++)
-        rc = run("ip netns add %s%d && ip -n %s0 link add v%d type veth peer name eth0 netns %s%d && "
-                 "ip -n %s0 link set v%d master br0 up && ip -n %s%d addr add 10.77.0.%d/24 dev eth0 && "
-                 "ip -n %s%d link set eth0 up && ip -n %s%d link set lo up",
-                 name, i, name, i, name, i, name, i, name, i, i, name, i, name, i);
+        rc = run(
+            "ip netns add %s%d && ip -n %s0 link add v%d type veth peer name eth0 netns %s%d && "
+            "ip -n %s0 link set v%d master br0 up && ip -n %s%d addr add 10.77.0.%d/24 dev eth0 && "
+            "ip -n %s%d link set eth0 up && ip -n %s%d link set lo up",
+            name, i, name, i, name, i, name, i, name, i, i, name, i, name, i);
     if (rc == 0) return;
     cables_remove(c);
     SKIP("this kernel makes no network namespaces with bridges");
@@ -83,9 +86,10 @@ void cables_pull(const struct cables *c, int host, bool out)
 void cables_lose(const struct cables *c, int from, int to, bool lost)
 {
     if (lost)
-        CHECK_EQ(run("ip -n %s%d neigh replace 10.77.0.%d lladdr 02:00:00:00:00:99 dev eth0 nud permanent", c->name,
-                     from + 1, to + 1),
-                 0);
+        CHECK_EQ(
+            run("ip -n %s%d neigh replace 10.77.0.%d lladdr 02:00:00:00:00:99 dev eth0 nud permanent",
+                c->name, from + 1, to + 1),
+            0);
     else
         CHECK_EQ(run("ip -n %s%d neigh del 10.77.0.%d dev eth0", c->name, from + 1, to + 1), 0);
 }

@@ -1,5 +1,6 @@
 /*
- * cables.h - hosts of a test's own: network namespaces on a bridge, each with a cable that can be pulled. Needs root.
+ * cables.h - hosts of a test's own: network namespaces on a bridge, each with a cable that can be
+ * pulled. Needs root.
  *
  *     struct cables c;
  *     cables_need();                     skips the test where that cannot be
@@ -8,7 +9,8 @@
  *     cables_pull(&c, 2, true);
  *     cables_remove(&c);
  *
- * A child enters its host before it does anything else: cables_enter(). What a test that failed leaves is removed by the next.
+ * A child enters its host before it does anything else: cables_enter(). What a test that failed
+ * leaves is removed by the next.
  */
 #ifndef LOCUS_TEST_CABLES_H
 #define LOCUS_TEST_CABLES_H

@@ -9,8 +9,12 @@ static const struct locus_table table = {.rows = 200, .length = 3};
 
 static struct team team_of(int nodes, unsigned workers, void *shared)
 {
-    return (struct team){
-        .nodes = nodes, .workers = workers, .shards = 2, .tables = &table, .table_count = 1, .shared = shared};
+    return (struct team){.nodes = nodes,
+                         .workers = workers,
+                         .shards = 2,
+                         .tables = &table,
+                         .table_count = 1,
+                         .shared = shared};
 }
 
 /* What the seats of one process count together. */
@@ -187,11 +191,13 @@ static void push_and_quiesce(struct seat *s)
     CHECK(read != NULL);
     for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)(1 + i % 3);
     for (int round = 1; round <= 10; round++) {
-        for (int i = 0; i < PUSHES; i++) CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, all.values, &t), 0);
+        for (int i = 0; i < PUSHES; i++)
+            CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, all.values, &t), 0);
         CHECK_EQ(locus_quiesce(s->worker), 0);
         CHECK(locus_done(s->worker, t));
         CHECK_EQ(locus_pull(s->worker, all.keys, all.n, read), 0);
-        for (size_t i = 0; i < all.floats; i++) CHECK(read[i] == (float)(round * PUSHES * s->seats) * all.values[i]);
+        for (size_t i = 0; i < all.floats; i++)
+            CHECK(read[i] == (float)(round * PUSHES * s->seats) * all.values[i]);
         CHECK_EQ(locus_quiesce(s->worker), 0);
     }
     free(read);
@@ -205,7 +211,8 @@ TEST(collective, after_a_quiesce_every_update_is_everywhere)
     team_run(&three, push_and_quiesce);
 }
 
-/* One worker of each node quiesces all the time, others open, push, quiesce and close, whenever that is. */
+/* One worker of each node quiesces all the time, others open, push, quiesce and close, whenever
+ * that is. */
 enum { NODES_OF_TWO = 2 };
 
 struct coming {
@@ -271,7 +278,8 @@ TEST(collective, workers_come_and_go_while_others_quiesce)
     team_close_all(NODES_OF_TWO, node);
 }
 
-/* Two workers of one node call different collectives: the second one is refused, and then joins the first. */
+/* Two workers of one node call different collectives: the second one is refused, and then joins the
+ * first. */
 struct dispute {
     locus_worker *worker;
     int (*first)(locus_worker *), (*then)(locus_worker *);
@@ -299,7 +307,8 @@ TEST(collective, a_worker_in_another_collective_than_its_node_is_refused)
     int (*agreed)(locus_worker *) = NULL;
     struct dispute d[4];
     team_open_all(&t, node);
-    for (int i = 0; i < 4; i++) d[i] = (struct dispute){worker_of(node[i / 2]), locus_barrier, locus_quiesce, &agreed};
+    for (int i = 0; i < 4; i++)
+        d[i] = (struct dispute){worker_of(node[i / 2]), locus_barrier, locus_quiesce, &agreed};
     d[3].first = locus_quiesce;
     d[3].then = locus_barrier;
     for (int i = 2; i < 4; i++) pthread_create(&thread[i], NULL, meet_after_dispute, &d[i]);

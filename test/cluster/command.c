@@ -22,7 +22,8 @@ static void make_mark(struct command *c)
 {
     static unsigned next;
     unsigned n = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-    snprintf(c->mark, sizeof c->mark, "LOCUS_TEST_MARK=%ld-%u-%.0f", (long)getpid(), n, now_s() * 1e3);
+    snprintf(c->mark, sizeof c->mark, "LOCUS_TEST_MARK=%ld-%u-%.0f", (long)getpid(), n,
+             now_s() * 1e3);
 }
 
 static _Noreturn void become_shell(const struct command *c, const char *text)
@@ -104,7 +105,8 @@ static void read_terminal(struct command *c)
 {
     struct printed *p = &c->out;
     ssize_t n;
-    while ((n = read(c->terminal, p->text + p->length, sizeof p->text - 1 - p->length)) > 0) p->length += (size_t)n;
+    while ((n = read(c->terminal, p->text + p->length, sizeof p->text - 1 - p->length)) > 0)
+        p->length += (size_t)n;
     p->text[p->length] = '\0';
 }
 

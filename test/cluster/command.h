@@ -1,6 +1,6 @@
 /*
- * command.h - shell commands, `locus run` above all, as a user would type them: with files for what they print, or on a
- * terminal of their own.
+ * command.h - shell commands, `locus run` above all, as a user would type them: with files for what
+ * they print, or on a terminal of their own.
  *
  *     struct command c;
  *     command_start(&c, COMMAND_FILES, "%s run -n 2 -- %s", locus_path(), program);
@@ -9,8 +9,8 @@
  *     CHECK_EQ(command_wait(&c), 128 + SIGTERM);
  *     CHECK_EQ(command_left(&c), 0);
  *
- * Each command has a mark in its environment, which whatever it starts inherits, so that what it leaves behind can be found.
- * Whatever a test waits for comes within HANG_S, or the test fails.
+ * Each command has a mark in its environment, which whatever it starts inherits, so that what it
+ * leaves behind can be found. Whatever a test waits for comes within HANG_S, or the test fails.
  */
 #ifndef LOCUS_TEST_COMMAND_H
 #define LOCUS_TEST_COMMAND_H
@@ -20,8 +20,9 @@
 enum { COMMAND_TEXT_MAX = 1 << 16, COMMAND_MARK_BYTES = 64 };
 
 enum command_kind {
-    COMMAND_FILES,    /* stdin is empty; stdout and stderr are files */
-    COMMAND_TERMINAL, /* stdin, stdout and stderr are a terminal, and the command is in its foreground */
+    COMMAND_FILES, /* stdin is empty; stdout and stderr are files */
+    /* stdin, stdout and stderr are a terminal, and the command is in its foreground */
+    COMMAND_TERMINAL,
 };
 
 /* What was printed so far. */
@@ -39,18 +40,21 @@ struct command {
 };
 
 /* Executed by sh, so begin with "exec" when signals are meant for the program. */
-void command_start(struct command *, enum command_kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void command_start(struct command *, enum command_kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Types on its terminal. */
 void command_type(struct command *, const char *text);
 /* Until `printed`, one of the command's, contains the text. */
 void command_await(struct command *, struct printed *, const char *text);
 void command_signal(const struct command *, int signal);
-/* The exit status as a shell shows it, 128 + signal when a signal ended it; all that was printed is there then. */
+/* The exit status as a shell shows it, 128 + signal when a signal ended it; all that was printed is
+ * there then. */
 int command_wait(struct command *);
 /* The same for one that is short. */
 int command_run(struct command *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* How many processes with the command's mark are alive. They are given a moment to end, `seconds` at most. */
+/* How many processes with the command's mark are alive. They are given a moment to end, `seconds`
+ * at most. */
 int command_left(const struct command *, double seconds);
 /* Calls `visit` with each. */
 void command_for_each(const struct command *, void (*visit)(void *context, pid_t), void *context);

@@ -1,10 +1,11 @@
 /*
- * Any program on nodes that are far from each other: each node on an island, all that passes delayed by a proxy.
+ * Any program on nodes that are far from each other: each node on an island, all that passes
+ * delayed by a proxy.
  *
  *     test/cluster/distance --role distance "NODES SECONDS COMMAND"
  *
- * runs the shell's COMMAND on each of NODES nodes; every byte between two of them takes SECONDS longer, in each
- * direction. scripts/results-kge.sh measures with it.
+ * runs the shell's COMMAND on each of NODES nodes; every byte between two of them takes SECONDS
+ * longer, in each direction. scripts/results-kge.sh measures with it.
  */
 #include "command.h"
 #include "islands.h"
@@ -57,9 +58,12 @@ ROLE(distance)
     struct islands s;
     int nodes, at, status, bad = 0;
     double seconds;
-    if (sscanf(arguments, "%d %lf %n", &nodes, &seconds, &at) != 2 || nodes < 2 || nodes > ISLANDS_MAX)
-        test_fail(__FILE__, __LINE__, "not NODES (2 to %d) SECONDS COMMAND: %s", ISLANDS_MAX, arguments);
-    prctl(PR_SET_TIMERSLACK, 1UL); /* the proxies' threads, too, are woken when a delay is over and not 50 us later */
+    if (sscanf(arguments, "%d %lf %n", &nodes, &seconds, &at) != 2 || nodes < 2 ||
+        nodes > ISLANDS_MAX)
+        test_fail(__FILE__, __LINE__, "not NODES (2 to %d) SECONDS COMMAND: %s", ISLANDS_MAX,
+                  arguments);
+    /* the proxies' threads, too, are woken when a delay is over and not 50 us later */
+    prctl(PR_SET_TIMERSLACK, 1UL);
     islands_open(&s, nodes);
     islands_delay(&s, seconds);
     for (int i = 0; i < nodes; i++) start_there(&s, i, arguments + at);
@@ -93,7 +97,8 @@ TEST(distance, a_program_runs_to_its_end)
     char program[PATH_MAX];
     const char *beside = locus_path();
     snprintf(program, sizeof program, "%.*s/mf", (int)(strrchr(beside, '/') - beside), beside);
-    command_run(&c, "%s '2 0.001 %s --zipf 50x20x400 --rank 4 --epochs 2 --json'", role_command("distance"), program);
+    command_run(&c, "%s '2 0.001 %s --zipf 50x20x400 --rank 4 --epochs 2 --json'",
+                role_command("distance"), program);
     if (strstr(c.out.text, "not permitted")) SKIP("network namespaces are not permitted here");
     CHECK_STR(c.out.text, "\"epoch\":2");
 }

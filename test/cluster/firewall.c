@@ -1,6 +1,7 @@
 /*
- * One pair of nodes whose packets are lost while the cluster forms, as by a firewall between them: the others wait for the two,
- * for longer than the time-out of silence, and are told which two when it is in vain.
+ * One pair of nodes whose packets are lost while the cluster forms, as by a firewall between them:
+ * the others wait for the two, for longer than the time-out of silence, and are told which two when
+ * it is in vain.
  */
 #include "cables.h"
 #include "team.h"

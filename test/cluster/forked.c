@@ -1,6 +1,6 @@
 /*
- * A node whose process has forked a child that goes on: the child holds nothing of the node, so that the others notice the
- * node's death at once, and not when their patience is over.
+ * A node whose process has forked a child that goes on: the child holds nothing of the node, so
+ * that the others notice the node's death at once, and not when their patience is over.
  */
 #include "team.h"
 

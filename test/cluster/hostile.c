@@ -1,7 +1,8 @@
 /*
- * Strangers at the ports of a cluster: they send bytes, nothing, a byte now and then, without end, lengths that cannot be,
- * the hello of a rank that has joined; thousands of them, before, while and after the nodes join. The nodes join, work and
- * leave as if nobody were there, with few descriptors and little memory.
+ * Strangers at the ports of a cluster: they send bytes, nothing, a byte now and then, without end,
+ * lengths that cannot be, the hello of a rank that has joined; thousands of them, before, while and
+ * after the nodes join. The nodes join, work and leave as if nobody were there, with few
+ * descriptors and little memory.
  *
  * Every node is a process in the role `besieged`, with a port for peers that the strangers know.
  */
@@ -35,7 +36,7 @@ enum {
 };
 static const struct locus_table table = {.name = "rows", .rows = KEYS, .length = LENGTH};
 
-/* ---- a node ------------------------------------------------------------------------------------------------------ */
+/* ---- a node ---------------------------------------------------------------------------------- */
 
 static int told_to_leave; /* atomic */
 
@@ -54,12 +55,14 @@ static long peak_kb(void)
     return usage.ru_maxrss;
 }
 
-/* Everybody adds to every row, and finds what all have added. Key 0 is rank 0's word that this was the last round. */
+/* Everybody adds to every row, and finds what all have added. Key 0 is rank 0's word that this was
+ * the last round. */
 static bool do_round(locus_worker *w, int rank, int round)
 {
     locus_key keys[KEYS];
     float rows[KEYS][LENGTH];
-    bool is_last = rank == 0 && round >= ROUNDS_MIN && __atomic_load_n(&told_to_leave, __ATOMIC_ACQUIRE);
+    bool is_last = rank == 0 && round >= ROUNDS_MIN &&
+                   __atomic_load_n(&told_to_leave, __ATOMIC_ACQUIRE);
     for (int k = 0; k < KEYS; k++) {
         keys[k] = (locus_key)k;
         for (int i = 0; i < LENGTH; i++) rows[k][i] = k == 0 ? (float)is_last : 1;
@@ -95,12 +98,12 @@ ROLE(besieged)
     pthread_join(thread, NULL);
 }
 
-/* ---- strangers --------------------------------------------------------------------------------------------------- */
+/* ---- strangers ------------------------------------------------------------------------------- */
 
 struct siege;
 
-/* What they do with a connection, again and again while it is there. `age`: how often it was done before. False: they
- * leave. */
+/* What they do with a connection, again and again while it is there. `age`: how often it was done
+ * before. False: they leave. */
 typedef bool conduct(struct siege *, int fd, bool is_rendezvous, unsigned age);
 
 struct siege {
@@ -175,7 +178,9 @@ static void act(struct siege *s, unsigned i)
         if (k->age++ > 100) leave(s, i);
         return;
     }
-    if (k->age++ == 0) __atomic_fetch_add(k->is_rendezvous ? &s->connected : &s->peers_connected, 1, __ATOMIC_RELAXED);
+    if (k->age++ == 0)
+        __atomic_fetch_add(k->is_rendezvous ? &s->connected : &s->peers_connected, 1,
+                           __ATOMIC_RELAXED);
     if (!s->conduct(s, k->fd, k->is_rendezvous, k->age - 1)) leave(s, i);
 }
 
@@ -192,7 +197,7 @@ static void *besiege(void *argument)
     return NULL;
 }
 
-/* ---- what they say ----------------------------------------------------------------------------------------------- */
+/* ---- what they say --------------------------------------------------------------------------- */
 
 /* False: the node has ended the connection. What does not go at once is lost. */
 static bool say(int fd, const void *data, size_t bytes)
@@ -254,7 +259,8 @@ static bool dribble(struct siege *s, int fd, bool is_rendezvous, unsigned age)
     return goes_on;
 }
 
-/* Heartbeats of a member, and to a port for peers zeros behind the beginning of a hello, as many as it takes. */
+/* Heartbeats of a member, and to a port for peers zeros behind the beginning of a hello, as many as
+ * it takes. */
 static bool stream(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
     static const unsigned char heartbeat[RENDEZVOUS_HEADER_BYTES] = {
@@ -267,12 +273,12 @@ static bool stream(struct siege *s, int fd, bool is_rendezvous, unsigned age)
     return say(fd, many, sizeof many);
 }
 
-/* A rendezvous' message of the greatest length, or of a length that cannot be; a hello of a rank and a shard that cannot
- * be. What the node makes room for is filled. */
+/* A rendezvous' message of the greatest length, or of a length that cannot be; a hello of a rank
+ * and a shard that cannot be. What the node makes room for is filled. */
 static bool exaggerate(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
-    static const uint32_t lengths[] = {RENDEZVOUS_MESSAGE_MAX - RENDEZVOUS_HEADER_BYTES, RENDEZVOUS_MESSAGE_MAX,
-                                       INT32_MAX, UINT32_MAX};
+    static const uint32_t lengths[] = {RENDEZVOUS_MESSAGE_MAX - RENDEZVOUS_HEADER_BYTES,
+                                       RENDEZVOUS_MESSAGE_MAX, INT32_MAX, UINT32_MAX};
     static unsigned char filling[1 << 18];
     struct mesh_hello h = sound_hello;
     h.rank = h.shard = UINT32_MAX;
@@ -285,18 +291,22 @@ static bool exaggerate(struct siege *s, int fd, bool is_rendezvous, unsigned age
     return goes_on;
 }
 
-/* The hello of rank 0, which has joined before any other, whole; and a hello of a node of another cluster. */
+/* The hello of rank 0, which has joined before any other, whole; and a hello of a node of another
+ * cluster. */
 static bool pretend(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
     struct rendezvous_message *m = hello_of(0);
     (void)s;
-    bool goes_on = age > 0 || (is_rendezvous ? say(fd, m->data, m->bytes) : say(fd, &sound_hello, sizeof sound_hello));
+    bool goes_on = age > 0 || (is_rendezvous ? say(fd, m->data, m->bytes)
+                                             : say(fd, &sound_hello, sizeof sound_hello));
     rendezvous_message_let_go(m);
     return goes_on;
 }
 
-/* What would end a cluster without a secret: any rank, other tables, another size, another version. */
-static struct rendezvous_message *misleading_hello(const struct siege *s, const struct secret *secret)
+/* What would end a cluster without a secret: any rank, other tables, another size, another
+ * version. */
+static struct rendezvous_message *misleading_hello(const struct siege *s,
+                                                   const struct secret *secret)
 {
     static const struct locus_table other = {.name = "rows", .rows = KEYS + 1, .length = LENGTH};
     struct rendezvous_config c = config_of((int)(s->seed / 2 % NODES));
@@ -323,7 +333,8 @@ static bool guess(struct siege *s, int fd, bool is_rendezvous, unsigned age)
     if (age == 1) {
         m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
         rendezvous_put_bytes(m, bytes, sizeof bytes);
-        rendezvous_put_bytes(m, hello->data + RENDEZVOUS_HEADER_BYTES, hello->bytes - RENDEZVOUS_HEADER_BYTES);
+        rendezvous_put_bytes(m, hello->data + RENDEZVOUS_HEADER_BYTES,
+                             hello->bytes - RENDEZVOUS_HEADER_BYTES);
         m = rendezvous_message_done(m);
     }
     bool goes_on = say(fd, m->data, m->bytes);
@@ -339,11 +350,12 @@ static bool knock(struct siege *s, int fd, bool is_rendezvous, unsigned age)
     return age < 1;
 }
 
-/* ---- a siege ----------------------------------------------------------------------------------------------------- */
+/* ---- a siege --------------------------------------------------------------------------------- */
 
 static void start_node(struct siege *s, int rank)
 {
-    child_start(&s->node[rank], "besieged", "%d %d %s %s", rank, s->has_secret, s->rendezvous, s->listen[rank]);
+    child_start(&s->node[rank], "besieged", "%d %d %s %s", rank, s->has_secret, s->rendezvous,
+                s->listen[rank]);
     child_expect(&s->node[rank], "here"); /* until then it has our descriptors */
 }
 
@@ -426,8 +438,8 @@ static unsigned raise_descriptors(void)
     return limit.rlim_cur - OTHERS < CROWD_MAX ? (unsigned)limit.rlim_cur - OTHERS : CROWD_MAX;
 }
 
-/* The cluster alone, then with strangers at the rendezvous before anybody else joins, at the ports for peers while they
- * wait, and at whatever listens when all have joined. */
+/* The cluster alone, then with strangers at the rendezvous before anybody else joins, at the ports
+ * for peers while they wait, and at whatever listens when all have joined. */
 static long run(struct siege *s)
 {
     enum { BEFORE = 200, AFTER = 1500 };
@@ -460,14 +472,17 @@ static void endure_with(const struct siege *how)
     if (s.at_a_time > most) s.at_a_time = most;
     long kb = run(&s);
     if (!IS_SANITIZED && kb > alone_kb + GROWTH_KB)
-        test_fail(__FILE__, __LINE__, "a node needed %ld KB, and %ld KB without strangers", kb, alone_kb);
+        test_fail(__FILE__, __LINE__, "a node needed %ld KB, and %ld KB without strangers", kb,
+                  alone_kb);
     if (s.descriptors > NODE_DESCRIPTORS - 20)
-        test_fail(__FILE__, __LINE__, "a node had %ld descriptors of %d", s.descriptors, NODE_DESCRIPTORS);
+        test_fail(__FILE__, __LINE__, "a node had %ld descriptors of %d", s.descriptors,
+                  NODE_DESCRIPTORS);
 }
 
 static void endure(conduct *how, unsigned at_a_time, unsigned pause_us)
 {
-    endure_with(&(struct siege){.conduct = how, .at_a_time = at_a_time, .pause_us = pause_us, .seed = 1});
+    endure_with(
+        &(struct siege){.conduct = how, .at_a_time = at_a_time, .pause_us = pause_us, .seed = 1});
 }
 
 TEST(hostile, strangers_that_send_bytes)
@@ -502,7 +517,8 @@ TEST(hostile, strangers_that_pretend_to_be_members)
 
 TEST(hostile, strangers_that_guess_the_secret)
 {
-    endure_with(&(struct siege){.conduct = guess, .has_secret = true, .at_a_time = 200, .pause_us = 1000, .seed = 1});
+    endure_with(&(struct siege){
+        .conduct = guess, .has_secret = true, .at_a_time = 200, .pause_us = 1000, .seed = 1});
 }
 
 TEST(hostile, strangers_that_come_and_go)

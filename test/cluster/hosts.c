@@ -1,4 +1,5 @@
-/* `locus run --hosts`, against an sshd of the test's own on loopback: several names for one host. */
+/* `locus run --hosts`, against an sshd of the test's own on loopback: several names for one
+ * host. */
 #include "member.h"
 
 #include <arpa/inet.h>
@@ -21,7 +22,8 @@ static char address[ADDRESS_BYTES];
 
 /* ---- sshd ---- */
 
-static void write_file(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void write_file(const char *name, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void write_file(const char *name, const char *format, ...)
 {
     char path[128];
@@ -57,22 +59,26 @@ static void remove_folder(void)
 
 static void make_keys(void)
 {
-    shell("ssh-keygen -q -t ed25519 -N '' -C '' -f %s/host && ssh-keygen -q -t ed25519 -N '' -C '' -f %s/user", folder,
-          folder);
-    shell("cp %s/user.pub %s/authorized && echo \"* $(cat %s/host.pub)\" > %s/known", folder, folder, folder, folder);
+    shell(
+        "ssh-keygen -q -t ed25519 -N '' -C '' -f %s/host && ssh-keygen -q -t ed25519 -N '' -C '' -f %s/user",
+        folder, folder);
+    shell("cp %s/user.pub %s/authorized && echo \"* $(cat %s/host.pub)\" > %s/known", folder,
+          folder, folder, folder);
 }
 
 static void write_configurations(void)
 {
     const char *port = strchr(address, ':') + 1;
-    write_file("sshd_config",
-               "ListenAddress %s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\n"
-               "UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n",
-               address, folder, folder);
-    write_file("ssh_config",
-               "Host alpha beta\nHostName 127.0.0.1\nPort %s\nIdentityFile %s/user\nIdentitiesOnly yes\n"
-               "UserKnownHostsFile %s/known\nGlobalKnownHostsFile none\nHost gone\nHostName 127.0.0.1\nPort 1\n",
-               port, folder, folder);
+    write_file(
+        "sshd_config",
+        "ListenAddress %s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\n"
+        "UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n",
+        address, folder, folder);
+    write_file(
+        "ssh_config",
+        "Host alpha beta\nHostName 127.0.0.1\nPort %s\nIdentityFile %s/user\nIdentitiesOnly yes\n"
+        "UserKnownHostsFile %s/known\nGlobalKnownHostsFile none\nHost gone\nHostName 127.0.0.1\nPort 1\n",
+        port, folder, folder);
 }
 
 /* Started with ssh's options for it. */
@@ -83,8 +89,8 @@ static const char *ssh(void)
     return text;
 }
 
-/* Debian's sshd wants this folder when it runs as root. Its service makes it at every start of the system; it stays, because
- * other runs of this test may need it at the same time. */
+/* Debian's sshd wants this folder when it runs as root. Its service makes it at every start of the
+ * system; it stays, because other runs of this test may need it at the same time. */
 static void make_run_folder(void)
 {
     if (geteuid() != 0) return;
@@ -94,8 +100,10 @@ static void make_run_folder(void)
 static void need_sshd(void)
 {
     struct command c;
-    if (command_run(&c, "PATH=$PATH:/usr/sbin:/sbin command -v sshd") != 0) SKIP("there is no sshd here");
-    if (command_run(&c, "command -v ssh && command -v ssh-keygen") != 0) SKIP("there is no ssh here");
+    if (command_run(&c, "PATH=$PATH:/usr/sbin:/sbin command -v sshd") != 0)
+        SKIP("there is no sshd here");
+    if (command_run(&c, "command -v ssh && command -v ssh-keygen") != 0)
+        SKIP("there is no ssh here");
     strcpy(folder, "/tmp/locus-hosts-XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
     atexit(remove_folder);
@@ -103,7 +111,8 @@ static void need_sshd(void)
     make_keys();
     address_new(address);
     write_configurations();
-    command_start(&sshd, COMMAND_FILES, "PATH=$PATH:/usr/sbin:/sbin; exec $(command -v sshd) -D -e -f %s/sshd_config",
+    command_start(&sshd, COMMAND_FILES,
+                  "PATH=$PATH:/usr/sbin:/sbin; exec $(command -v sshd) -D -e -f %s/sshd_config",
                   folder);
     command_await(&sshd, &sshd.err, "Server listening");
     if (command_run(&c, "%s -o BatchMode=yes alpha true", ssh()) != 0)
@@ -149,8 +158,10 @@ TEST(hosts, a_list_that_makes_no_sense_is_refused_with_its_line)
     is_refused("", "names none");
     is_refused("# only a comment\n\n", "names none");
     is_refused("alpha 10.0.0.1 0\n", "hosts:1: slots must be a number from 1 to 4096: \"0\"");
-    is_refused("alpha\nbeta slots=many\n", "hosts:2: slots must be a number from 1 to 4096: \"many\"");
-    is_refused("alpha 10.0.0.1 10.0.0.2\n", "hosts:1: a third word that is no number of slots: \"10.0.0.2\"");
+    is_refused("alpha\nbeta slots=many\n",
+               "hosts:2: slots must be a number from 1 to 4096: \"many\"");
+    is_refused("alpha 10.0.0.1 10.0.0.2\n",
+               "hosts:1: a third word that is no number of slots: \"10.0.0.2\"");
     is_refused("alpha 10.0.0.1 2 3\n", "hosts:1: a word behind the slots: \"3\"");
     is_refused("-oProxyCommand=x\n", "hosts:1: a host does not begin with a dash");
     is_refused("a 4096\nb 1\n", "hosts:2: more than 4096 nodes");
@@ -171,17 +182,19 @@ TEST(hosts, ranks_follow_the_list)
     hosts_are("\xEF\xBB\xBF"
               "alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
     CHECK_EQ(
-        command_run(&c,
-                    "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "
-                    "sh -c 'echo $LOCUS_RANK $LOCUS_SIZE $LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE "
-                    "$OTHER $(pwd)'",
-                    run()),
+        command_run(
+            &c,
+            "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "
+            "sh -c 'echo $LOCUS_RANK $LOCUS_SIZE $LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE "
+            "$OTHER $(pwd)'",
+            run()),
         0);
     CHECK_STR(c.out.text, "0 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
     CHECK_STR(c.out.text, "1 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
     CHECK_STR(c.out.text, "2 3 10.0.0.1:4711 fd00::2 3 mine a.b /\n");
     hosts_are("beta fd00::2\nalpha\n");
-    CHECK_EQ(command_run(&c, "%s -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'", run()), 0);
+    CHECK_EQ(command_run(&c, "%s -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'", run()),
+             0);
     char expected[256], here[128];
     snprintf(expected, sizeof expected, "1 [fd00::2]:7777\n%s\n", getcwd(here, sizeof here));
     CHECK_STR(c.out.text, expected);
@@ -192,7 +205,10 @@ TEST(hosts, arguments_arrive_as_they_are)
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    CHECK_EQ(command_run(&c, "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'", run()), 0);
+    CHECK_EQ(command_run(&c,
+                         "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'",
+                         run()),
+             0);
     CHECK(strcmp(c.out.text, "<a  b><><it's><$HOME `x` \\ !><\n><*><-n>") == 0);
 }
 
@@ -201,24 +217,30 @@ TEST(hosts, the_keeper_may_be_elsewhere)
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    shell("mkdir \"%s/it's here\" && ln -s %s \"%s/it's here/locus\"", folder, locus_path(), folder);
-    CHECK_EQ(command_run(&c, "%s --keeper \"%s/it's here/locus\" -- echo it runs", run(), folder), 0);
+    shell("mkdir \"%s/it's here\" && ln -s %s \"%s/it's here/locus\"", folder, locus_path(),
+          folder);
+    CHECK_EQ(command_run(&c, "%s --keeper \"%s/it's here/locus\" -- echo it runs", run(), folder),
+             0);
     CHECK_STR(c.out.text, "it runs\n");
 }
 
-/* Nobody reads what it shows, as behind Ctrl-S. The keeper is asked through a pipe that counts: beats go on. */
+/* Nobody reads what it shows, as behind Ctrl-S. The keeper is asked through a pipe that counts:
+ * beats go on. */
 TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
 {
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    shell("printf '#!/bin/sh\\ntee %s/orders | exec %s keep\\n' > %s/counting && chmod +x %s/counting", folder,
-          locus_path(), folder, folder);
-    CHECK_EQ(command_run(&c,
-                         "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
-                         "sleep 4; wc -c < %s/orders; sleep 11; wc -c < %s/orders; kill $p; wait $p; echo status $?",
-                         folder, folder, run(), folder, folder, folder, folder),
-             0);
+    shell(
+        "printf '#!/bin/sh\\ntee %s/orders | exec %s keep\\n' > %s/counting && chmod +x %s/counting",
+        folder, locus_path(), folder, folder);
+    CHECK_EQ(
+        command_run(
+            &c,
+            "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
+            "sleep 4; wc -c < %s/orders; sleep 11; wc -c < %s/orders; kill $p; wait $p; echo status $?",
+            folder, folder, run(), folder, folder, folder, folder),
+        0);
     int before, after, status;
     CHECK_EQ(sscanf(c.out.text, "%d %d status %d", &before, &after, &status), 3);
     CHECK(before > 0);
@@ -232,15 +254,22 @@ TEST(hosts, options_of_ssh_may_be_quoted)
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    shell("mkdir \"%s/a folder\" && cp %s/ssh_config \"%s/a folder/config\"", folder, folder, folder);
-    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F '%s/a folder/config'\" -- echo it runs",
-                         locus_path(), folder, folder),
-             0);
+    shell("mkdir \"%s/a folder\" && cp %s/ssh_config \"%s/a folder/config\"", folder, folder,
+          folder);
+    CHECK_EQ(
+        command_run(&c,
+                    "%s run --hosts %s/hosts --ssh \"ssh -F '%s/a folder/config'\" -- echo it runs",
+                    locus_path(), folder, folder),
+        0);
     CHECK_STR(c.out.text, "it runs\n");
-    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh 'ssh \\-F %s/a\\ folder/config' -- echo it runs",
-                         locus_path(), folder, folder),
-             0);
-    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F 'a\" -- true", locus_path(), folder), 2);
+    CHECK_EQ(
+        command_run(&c,
+                    "%s run --hosts %s/hosts --ssh 'ssh \\-F %s/a\\ folder/config' -- echo it runs",
+                    locus_path(), folder, folder),
+        0);
+    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F 'a\" -- true", locus_path(),
+                         folder),
+             2);
     CHECK_STR(c.err.text, "--ssh has a quote that does not end");
 }
 
@@ -274,8 +303,10 @@ TEST(hosts, secrets_are_on_no_command_line)
     int seen = 0;
     need_sshd();
     hosts_are("alpha\n");
-    command_start(&c, COMMAND_FILES,
-                  "export LOCUS_SECRET=sword$(echo fish); exec %s -- sh -c 'echo ${#LOCUS_SECRET}; sleep 60'", run());
+    command_start(
+        &c, COMMAND_FILES,
+        "export LOCUS_SECRET=sword$(echo fish); exec %s -- sh -c 'echo ${#LOCUS_SECRET}; sleep 60'",
+        run());
     command_await(&c, &c.out, "9\n");
     command_for_each(&c, look_for_secret, &seen);
     CHECK(seen >= 3);
@@ -328,7 +359,8 @@ TEST(hosts, a_port_that_is_taken_is_rank_0_s_sentence)
     struct command c;
     need_sshd();
     hosts_are("alpha 127.0.0.1\nbeta 127.0.0.1\n");
-    CHECK_EQ(command_run(&c, "%s --port %s -- %s once", run(), take_port(), role_command("member")), 1);
+    CHECK_EQ(command_run(&c, "%s --port %s -- %s once", run(), take_port(), role_command("member")),
+             1);
     CHECK_STR(c.err.text, "the port is taken");
     CHECK_STR(c.err.text, "node 0 (alpha) failed with status 1");
     CHECK_EQ(command_left(&c, SOON_S), 0);
@@ -344,7 +376,9 @@ TEST(hosts, the_first_failure_ends_all)
     CHECK_EQ(command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 1 || exit 6; sleep 60'", run()), 6);
     CHECK_STR(c.err.text, "node 1 (beta) failed with status 6");
     CHECK_EQ(command_left(&c, SOON_S), 0);
-    CHECK_EQ(command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 2 || kill -KILL $$; sleep 60'", run()), 128 + SIGKILL);
+    CHECK_EQ(
+        command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 2 || kill -KILL $$; sleep 60'", run()),
+        128 + SIGKILL);
     CHECK_EQ(command_left(&c, SOON_S), 0);
 }
 
@@ -363,7 +397,8 @@ TEST(hosts, what_cannot_be_started_is_explained)
     CHECK_STR(c.err.text, "/no/such/locus, of which --keeper gives the path");
     CHECK_EQ(command_run(&c, "%s --directory /no/such -- true", run()), 1);
     CHECK_STR(c.err.text, "cannot go to the directory \"/no/such\"");
-    CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh no-such-ssh true", locus_path(), folder), 1);
+    CHECK_EQ(
+        command_run(&c, "%s run --hosts %s/hosts --ssh no-such-ssh true", locus_path(), folder), 1);
     CHECK_STR(c.err.text, "no-such-ssh cannot be started");
 }
 
@@ -427,7 +462,8 @@ TEST(hosts, one_that_does_not_read_its_stdin_is_ended_all_the_same)
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    command_start(&c, COMMAND_FILES, "exec %s --grace 0.3 -- sh -c 'echo ready; sleep 600' < /dev/zero", run());
+    command_start(&c, COMMAND_FILES,
+                  "exec %s --grace 0.3 -- sh -c 'echo ready; sleep 600' < /dev/zero", run());
     command_await(&c, &c.out, "ready");
     sleep_s(0.5);
     command_signal(&c, SIGTERM);

@@ -54,8 +54,9 @@ struct passage {
 
 static struct sockaddr_in loopback(int port)
 {
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr = {htonl(INADDR_LOOPBACK)}};
 }
 
 static int new_socket(void)
@@ -66,7 +67,8 @@ static int new_socket(void)
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* the proxies' delay is the only one */
+    /* the proxies' delay is the only one */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return fd;
 }
 
@@ -118,7 +120,8 @@ void islands_open(struct islands *s, int count)
     for (int from = 0; from < count; from++)
         for (int to = 0; to < count; to++)
             if (from != to) s->link[from][to] = new_proxy(s, from, to, FIRST_PORT + to);
-    for (int from = 1; from < count; from++) s->rendezvous[from] = new_proxy(s, from, 0, RENDEZVOUS_PORT);
+    for (int from = 1; from < count; from++)
+        s->rendezvous[from] = new_proxy(s, from, 0, RENDEZVOUS_PORT);
 }
 
 void islands_close(struct islands *s)

@@ -1,12 +1,14 @@
 /*
  * islands.h - nodes on one machine that reach each other only through proxies.
  *
- * Each node's process lives in a network namespace of its own, an island, whose loopback is its own, too. Node r listens
- * at the same address on every island's map, islands_address(r): on its own island it is there itself, on the others a
- * proxy is, which has one socket there and one on r's island. Likewise for the rendezvous. So nodes need not know about
- * proxies, and nothing can pass beside them.
+ * Each node's process lives in a network namespace of its own, an island, whose loopback is its
+ * own, too. Node r listens at the same address on every island's map, islands_address(r): on its
+ * own island it is there itself, on the others a proxy is, which has one socket there and one on
+ * r's island. Likewise for the rendezvous. So nodes need not know about proxies, and nothing can
+ * pass beside them.
  *
- * Making namespaces is a privilege on some systems: islands_open() skips the test where it is not granted.
+ * Making namespaces is a privilege on some systems: islands_open() skips the test where it is not
+ * granted.
  *
  * Callers   the test's main thread
  * Life      islands_open, children started between islands_enter and islands_leave, islands_close
@@ -22,7 +24,8 @@ enum { ISLANDS_MAX = 4 };
 struct islands {
     int count, home;
     int space[ISLANDS_MAX];
-    /* [from][to]: for the connections that node `from` makes to node `to`. Of two nodes the one of higher rank connects. */
+    /* [from][to]: for the connections that node `from` makes to node `to`. Of two nodes the one of
+     * higher rank connects. */
     struct proxy *link[ISLANDS_MAX][ISLANDS_MAX];
     struct proxy *rendezvous[ISLANDS_MAX]; /* [from], to rank 0's; NULL for rank 0 */
 };

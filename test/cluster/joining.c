@@ -1,7 +1,7 @@
 /*
- * Joining that must not succeed, as an application meets it: whatever is wrong, locus_open() says in one sentence what,
- * with the value, and what to do. What the parts of joining say alone is in unit/net; here are whole nodes, each a process
- * in the role `joiner`, with its environment.
+ * Joining that must not succeed, as an application meets it: whatever is wrong, locus_open() says
+ * in one sentence what, with the value, and what to do. What the parts of joining say alone is in
+ * unit/net; here are whole nodes, each a process in the role `joiner`, with its environment.
  */
 #include "team.h"
 
@@ -45,14 +45,16 @@ static double number_of(const char *arguments, const char *name, double standard
     return read_word(arguments, name, text, sizeof text) ? strtod(text, NULL) : standard;
 }
 
-/* The system call answers with that error from now on; when `first` is not negative, only if its first argument is that. */
+/* The system call answers with that error from now on; when `first` is not negative, only if its
+ * first argument is that. */
 static void deny(long call, int error, int first)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_K | (first < 0 ? BPF_JGE : BPF_JEQ), first < 0 ? 0 : (unsigned)first, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_K | (first < 0 ? BPF_JGE : BPF_JEQ), first < 0 ? 0 : (unsigned)first,
+                 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -87,7 +89,8 @@ static void be_hindered(const char *arguments)
 {
     char word[32];
     if (strstr(arguments, "no-network")) leave_the_network();
-    if (read_word(arguments, "no-uring", word, sizeof word)) deny(SYS_io_uring_setup, atoi(word), -1);
+    if (read_word(arguments, "no-uring", word, sizeof word))
+        deny(SYS_io_uring_setup, atoi(word), -1);
     if (strstr(arguments, "no-ipv4")) deny(SYS_socket, EAFNOSUPPORT, AF_INET);
     if (read_word(arguments, "descriptors", word, sizeof word)) limit_descriptors(atoi(word));
 }
@@ -108,8 +111,9 @@ static void obey(locus *n, const char *line)
     locus_worker_close(w);
 }
 
-/* rank=, size=, at= (the rendezvous), patience=, silence= (the time-outs), shards=, rows=, listen=: as in the configuration.
- * It says "open" or its sentence. Then its parent may say "meet", a barrier whose result it says, and "close". */
+/* rank=, size=, at= (the rendezvous), patience=, silence= (the time-outs), shards=, rows=, listen=:
+ * as in the configuration. It says "open" or its sentence. Then its parent may say "meet", a
+ * barrier whose result it says, and "close". */
 ROLE(joiner)
 {
     char at[128], listen[64], line[LINE_BYTES];
@@ -162,7 +166,8 @@ static const char *hear_refusal(struct child *c, int rc)
     char *sentence;
     const char *line = child_hear(c);
     if (strncmp(line, "skip: ", 6) == 0) SKIP(line + 6);
-    if (strtol(line, &sentence, 10) != rc) test_fail(__FILE__, __LINE__, "not %d, but: %s", rc, line);
+    if (strtol(line, &sentence, 10) != rc)
+        test_fail(__FILE__, __LINE__, "not %d, but: %s", rc, line);
     return sentence;
 }
 
@@ -196,7 +201,8 @@ TEST(joining, nodes_that_know_the_secret_form_a_cluster)
     check_cluster("rank=%d size=%d at=%s shards=3", 4, address);
 }
 
-/* Of three nodes one has another secret, or none: that one is refused, and the rightful one completes the cluster. */
+/* Of three nodes one has another secret, or none: that one is refused, and the rightful one
+ * completes the cluster. */
 TEST(joining, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
 {
     char address[ADDRESS_BYTES];
@@ -207,7 +213,8 @@ TEST(joining, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
     for (int i = 0; i < 2; i++) {
         secret_is(i ? "open barley" : NULL);
         child_start(&stranger, "joiner", "rank=2 size=3 at=%s", address);
-        is_refused(&stranger, -EACCES, "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
+        is_refused(&stranger, -EACCES,
+                   "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
     }
     CHECK(!child_has_spoken(&c[0]) && !child_has_spoken(&c[1]));
     secret_is("open sesame");
@@ -224,7 +231,9 @@ TEST(joining, a_secret_that_cannot_be_read_is_named)
     secret_is(NULL);
     setenv("LOCUS_SECRET_FILE", "/no/such/file", 1);
     child_start(&c, "joiner", "rank=1 at=%s", address);
-    is_refused(&c, -ENOENT, "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
+    is_refused(
+        &c, -ENOENT,
+        "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
 }
 
 TEST(joining, without_a_secret_a_rendezvous_elsewhere_than_on_loopback_is_refused)
@@ -241,8 +250,9 @@ TEST(joining, without_a_secret_a_rendezvous_elsewhere_than_on_loopback_is_refuse
     }
     /* With an address to listen at it is tried, and here in vain. */
     child_start(&c, "joiner", "rank=0 at=203.0.113.7:7777 listen=127.0.0.1");
-    is_refused(&c, -EINVAL,
-               "203.0.113.7:7777: this machine has no such address: give an address of the machine of rank 0");
+    is_refused(
+        &c, -EINVAL,
+        "203.0.113.7:7777: this machine has no such address: give an address of the machine of rank 0");
 }
 
 /* ---- addresses ---- */
@@ -311,10 +321,13 @@ static void check_listen(const char *listen, int rc, const char *sentence)
 
 TEST(joining, an_address_or_an_interface_that_is_not_here_is_named)
 {
-    check_listen("203.0.113.7", -EADDRNOTAVAIL,
-                 "belongs to no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
-    check_listen("eth77", -EINVAL, "set LOCUS_LISTEN to an address of this machine or an interface (lo");
-    check_listen("127.0.0.1:99999", -EINVAL, "is not of the form host:port, with a port up to 65535");
+    check_listen(
+        "203.0.113.7", -EADDRNOTAVAIL,
+        "belongs to no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
+    check_listen("eth77", -EINVAL,
+                 "set LOCUS_LISTEN to an address of this machine or an interface (lo");
+    check_listen("127.0.0.1:99999", -EINVAL,
+                 "is not of the form host:port, with a port up to 65535");
 }
 
 TEST(joining, an_interface_may_be_named)
@@ -350,20 +363,22 @@ TEST(joining, a_rendezvous_that_is_none_is_named)
     address_new(address);
     secret_is(NULL);
     child_start(&c, "joiner", "rank=1 at=%s patience=0.5", address);
-    snprintf(sentence, sizeof sentence, "rank 1 of 2 could not join for 0.5 s; rendezvous %s: nobody answers there",
-             address);
+    snprintf(sentence, sizeof sentence,
+             "rank 1 of 2 could not join for 0.5 s; rendezvous %s: nobody answers there", address);
     is_refused(&c, -ETIMEDOUT, sentence);
 
     int fd = listen_at(address);
     child_start(&c, "joiner", "rank=0 at=%s", address);
-    snprintf(sentence, sizeof sentence, "rank 0 cannot listen at the rendezvous %s: the port is taken", address);
+    snprintf(sentence, sizeof sentence,
+             "rank 0 cannot listen at the rendezvous %s: the port is taken", address);
     is_refused(&c, -EADDRINUSE, sentence);
 
     child_start(&c, "joiner", "rank=1 at=%s", address);
     int other = accept(fd, NULL, NULL);
     CHECK_EQ(send(other, greeting, sizeof greeting - 1, MSG_NOSIGNAL), sizeof greeting - 1);
     snprintf(sentence, sizeof sentence,
-             "what answers at %s is no rendezvous of locus: give the address and port of rank 0", address);
+             "what answers at %s is no rendezvous of locus: give the address and port of rank 0",
+             address);
     is_refused(&c, -EPROTO, sentence);
     close(other);
     close(fd);
@@ -396,7 +411,8 @@ TEST(joining, who_does_not_come_is_named)
     child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
     await_listener(address);
     child_start(&c[1], "joiner", "rank=1 size=3 at=%s patience=2", address);
-    snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after 2 s; rendezvous %s", address);
+    snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after 2 s; rendezvous %s",
+             address);
     for (int i = 0; i < 2; i++) is_refused(&c[i], -ETIMEDOUT, sentence);
 }
 
@@ -415,9 +431,12 @@ static void check_difference(const char *other, const char *sentence)
 TEST(joining, nodes_that_differ_are_told_in_what)
 {
     secret_is("open sesame");
-    check_difference("size=5", "rank 1 has size 5, rank 0 has 2: all nodes must be configured alike");
-    check_difference("rows=65", "rank 1 has rows 65 in table 0 (\"rows\"), rank 0 has 64: all nodes must be");
-    check_difference("shards=2", "rank 1 has shards 2, rank 0 has 1: all nodes must be configured alike");
+    check_difference("size=5",
+                     "rank 1 has size 5, rank 0 has 2: all nodes must be configured alike");
+    check_difference("rows=65",
+                     "rank 1 has rows 65 in table 0 (\"rows\"), rank 0 has 64: all nodes must be");
+    check_difference("shards=2",
+                     "rank 1 has shards 2, rank 0 has 1: all nodes must be configured alike");
 }
 
 TEST(joining, a_rank_that_is_taken_is_named_and_the_others_wait_on)
@@ -476,12 +495,14 @@ static void check_io_uring(int error, const char *sentence)
 
 TEST(joining, an_io_uring_that_is_refused_is_named_by_all)
 {
-    check_io_uring(EPERM,
-                   "io_uring is refused (Operation not permitted): set kernel.io_uring_disabled to 0 with sysctl, or "
-                   "allow io_uring in the container's seccomp profile");
-    check_io_uring(ENOSYS,
-                   "this kernel has no io_uring, or a seccomp profile hides it (Function not implemented): locus "
-                   "needs Linux 5.7 or newer");
+    check_io_uring(
+        EPERM,
+        "io_uring is refused (Operation not permitted): set kernel.io_uring_disabled to 0 with sysctl, or "
+        "allow io_uring in the container's seccomp profile");
+    check_io_uring(
+        ENOSYS,
+        "this kernel has no io_uring, or a seccomp profile hides it (Function not implemented): locus "
+        "needs Linux 5.7 or newer");
     check_io_uring(ENOMEM, "no memory for an io_uring: raise `ulimit -l`, which is ");
 }
 
@@ -496,7 +517,8 @@ TEST(joining, too_few_descriptors_are_named)
         address_new(address);
         child_start(&c[0], "joiner", "rank=0 at=%s shards=4", address);
         await_listener(address);
-        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 patience=2 descriptors=%d", address, more);
+        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 patience=2 descriptors=%d", address,
+                    more);
         const char *line = child_hear(&c[1]);
         if (strcmp(line, "open") != 0) {
             refused++;

@@ -1,4 +1,5 @@
-/* The program kge from end to end, on a graph of a few hundred facts: alone, on clusters, and with wrong input. */
+/* The program kge from end to end, on a graph of a few hundred facts: alone, on clusters, and with
+ * wrong input. */
 #include "command.h"
 #include "test.h"
 
@@ -13,8 +14,8 @@ enum { ENTITIES = 60, SHIFTS = 6, PATH_BYTES = 64 };
 static char folder[PATH_BYTES];
 static struct command c;
 
-/* "next_k" leads from each entity of a circle to the k-th behind it. A sixth of the facts is held back; the
- * others determine them, and ComplEx can express them (as rotations). */
+/* "next_k" leads from each entity of a circle to the k-th behind it. A sixth of the facts is held
+ * back; the others determine them, and ComplEx can express them (as rotations). */
 static void make_graph(void)
 {
     static const char *const splits[] = {"train", "valid", "test"};
@@ -72,7 +73,8 @@ static void need_python(void)
 
 static void must_run(int status)
 {
-    if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
 }
 
 static const char small[] = "--dim 32 --batch 16 --negatives 20 --epochs 30 --lr 0.2 --reg 0.001";
@@ -81,8 +83,9 @@ static const char small[] = "--dim 32 --batch 16 --negatives 20 --epochs 30 --lr
 static void check_json(const char *start, const char *options, int epochs, const char *minimum)
 {
     need_python();
-    must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines", start, kge_path(),
-                         folder, options, folder, script("json_lines.py"), epochs, minimum, folder));
+    must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines",
+                         start, kge_path(), folder, options, folder, script("json_lines.py"),
+                         epochs, minimum, folder));
     CHECK_STR(c.out.text, "test MRR");
 }
 
@@ -154,13 +157,14 @@ TEST(kge, one_worker_gives_the_same_in_every_run)
     const char *cut = "sed -E 's/\"(seconds|examples_per_second|gflops)\":[^,}]*//g; /stats/d'";
     for (int baseline = 0; baseline < 2; baseline++) {
         const char *options = baseline ? "--baseline" : "";
-        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder, small, options, cut));
-        must_run(
-            command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder, small, options, cut));
+        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder,
+                             small, options, cut));
+        must_run(command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(),
+                             folder, small, options, cut));
         CHECK_STR(c.out.text, "\"event\":\"epoch\",\"epoch\":3");
         CHECK(strcmp(c.out.text, other.out.text) == 0);
-        must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s", kge_path(), folder, small,
-                             options, cut));
+        must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s",
+                             kge_path(), folder, small, options, cut));
         CHECK(strcmp(c.out.text, other.out.text) != 0);
     }
     remove_graph();
@@ -170,19 +174,20 @@ TEST(kge, writes_a_model_that_python_reads)
 {
     make_graph();
     need_python();
-    must_run(command_run(&c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
-                         kge_path(), folder, small, folder, script("tensors.py"), folder));
+    must_run(command_run(
+        &c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
+        kge_path(), folder, small, folder, script("tensors.py"), folder));
     CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
     CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
     CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
     CHECK_STR(c.out.text, "entity_names U8 60 entity ");
     CHECK_STR(c.out.text, "relation_names U8 6 next_");
     /* A model of a cluster is that of rank 0, and whole. */
-    must_run(
-        command_run(&c,
-                    "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
-                    "&& python3 %s %s/model",
-                    locus_path(), kge_path(), folder, small, folder, script("tensors.py"), folder));
+    must_run(command_run(
+        &c,
+        "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
+        "&& python3 %s %s/model",
+        locus_path(), kge_path(), folder, small, folder, script("tensors.py"), folder));
     CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
     remove_graph();
@@ -191,10 +196,11 @@ TEST(kge, writes_a_model_that_python_reads)
 TEST(kge, shows_people_what_happens)
 {
     make_graph();
-    must_run(command_run(&c,
-                         "%s --data %s %s --epochs 2 --near 'entity 3,nobody' --chart %s/chart.svg && head -c 4 "
-                         "%s/chart.svg",
-                         kge_path(), folder, small, folder, folder));
+    must_run(command_run(
+        &c,
+        "%s --data %s %s --epochs 2 --near 'entity 3,nobody' --chart %s/chart.svg && head -c 4 "
+        "%s/chart.svg",
+        kge_path(), folder, small, folder, folder));
     CHECK_STR(c.out.text, "60 entities, 6 relations");
     CHECK_STR(c.out.text, "epoch   2   loss");
     CHECK_STR(c.out.text, "valid       MRR 0.");
@@ -204,9 +210,10 @@ TEST(kge, shows_people_what_happens)
     CHECK_STR(c.out.text, "<svg");
     CHECK(strchr(c.err.text, '\r') == NULL);
     /* On a terminal there is a bar, for as long as a step takes. */
-    command_start(&c, COMMAND_TERMINAL,
-                  "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1", kge_path(),
-                  folder);
+    command_start(
+        &c, COMMAND_TERMINAL,
+        "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
+        kge_path(), folder);
     CHECK_EQ(command_wait(&c), 0);
     CHECK(strchr(c.out.text, '\r') != NULL);
     CHECK_STR(c.out.text, "facts/s");
@@ -232,10 +239,13 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
     is_refused(1, "--data /no/such", "--data /no/such: No such file");
     make_graph();
-    snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder, folder, small);
+    snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder,
+             folder, small);
     CHECK_EQ(command_run(&c, "%s %s", kge_path(), arguments), 1);
     CHECK_STR(c.err.text, "/no: No such file or directory");
-    CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt", folder, folder), 0);
+    CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt",
+                         folder, folder),
+             0);
     snprintf(arguments, sizeof arguments, "--data %s", folder);
     int lines = atoi(c.out.text);
     char part[64];
@@ -247,8 +257,9 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
 TEST(kge, nodes_that_differ_in_their_options_are_refused)
 {
     make_graph();
-    int status = command_run(&c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
-                             locus_path(), kge_path(), folder, small);
+    int status = command_run(
+        &c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
+        locus_path(), kge_path(), folder, small);
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "has other data or other options than another node");
     remove_graph();

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How soon nothing is left of a cluster whose processes obey. Far more than it takes: other tests may run beside. */
+/* How soon nothing is left of a cluster whose processes obey. Far more than it takes: other tests
+ * may run beside. */
 static const double SOON_S = 10;
 
 static void is_in(const struct printed *p, const char *part)
@@ -17,7 +18,8 @@ static void is_in(const struct printed *p, const char *part)
 
 static void is_not_in(const struct printed *p, const char *part)
 {
-    if (strstr(p->text, part)) test_fail(__FILE__, __LINE__, "\"%s\" contains \"%s\"", p->text, part);
+    if (strstr(p->text, part))
+        test_fail(__FILE__, __LINE__, "\"%s\" contains \"%s\"", p->text, part);
 }
 
 static int count_in(const struct printed *p, const char *part)
@@ -68,7 +70,8 @@ TEST(launcher, refuses_a_wrong_command_line_with_a_sentence)
 
 TEST(launcher, says_which_program_it_cannot_find)
 {
-    is_refused(127, "run -n 2 no-such-program", "no program \"no-such-program\" in the folders of PATH");
+    is_refused(127, "run -n 2 no-such-program",
+               "no program \"no-such-program\" in the folders of PATH");
     is_refused(127, "run -n 2 ./no-such-program", "no program \"./no-such-program\"");
     is_refused(126, "run -n 2 /etc/passwd", "\"/etc/passwd\" is not a program");
     is_refused(126, "run -n 2 /tmp", "it is a folder");
@@ -110,7 +113,8 @@ TEST(launcher, keepers_refuse_what_no_launcher_says)
 TEST(launcher, sets_rank_size_rendezvous_and_workers)
 {
     struct command c;
-    const char *print = "sh -c 'echo $LOCUS_RANK of $LOCUS_SIZE at $LOCUS_RENDEZVOUS, workers: $LOCUS_WORKERS.'";
+    const char *print =
+        "sh -c 'echo $LOCUS_RANK of $LOCUS_SIZE at $LOCUS_RENDEZVOUS, workers: $LOCUS_WORKERS.'";
     CHECK_EQ(command_run(&c, "%s run -n 3 -w 5 -- %s", locus_path(), print), 0);
     is_in(&c.out, "0 of 3 at 127.0.0.1:");
     is_in(&c.out, "1 of 3 at 127.0.0.1:");
@@ -124,27 +128,38 @@ TEST(launcher, sets_rank_size_rendezvous_and_workers)
 TEST(launcher, gives_every_cluster_a_secret_of_its_own)
 {
     static struct command first, second;
-    CHECK_EQ(command_run(&first, "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
-                         locus_path()),
+    CHECK_EQ(command_run(
+                 &first,
+                 "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
+                 locus_path()),
              0);
     CHECK_EQ(first.out.length, 2 * 65);
     CHECK(memcmp(first.out.text, first.out.text + 65, 65) == 0);
-    CHECK_EQ(command_run(&second, "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
-                         locus_path()),
+    CHECK_EQ(command_run(
+                 &second,
+                 "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
+                 locus_path()),
              0);
     CHECK(memcmp(first.out.text, second.out.text, 65) != 0);
-    CHECK_EQ(command_run(&first, "LOCUS_SECRET=mine %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'", locus_path()), 0);
-    CHECK(strcmp(first.out.text, "mine\n") == 0);
-    CHECK_EQ(command_run(&first, "unset LOCUS_SECRET; LOCUS_SECRET_FILE=f %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
+    CHECK_EQ(command_run(&first, "LOCUS_SECRET=mine %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
                          locus_path()),
              0);
+    CHECK(strcmp(first.out.text, "mine\n") == 0);
+    CHECK_EQ(
+        command_run(
+            &first,
+            "unset LOCUS_SECRET; LOCUS_SECRET_FILE=f %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
+            locus_path()),
+        0);
     CHECK(strcmp(first.out.text, "\n") == 0);
 }
 
 TEST(launcher, passes_arguments_as_they_are)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'",
+                         locus_path()),
+             0);
     is_in(&c.out, "<a b><><it's><$HOME><-n>");
     CHECK_EQ(command_run(&c, "%s run -n 1 --directory / pwd", locus_path()), 0);
     CHECK(strcmp(c.out.text, "/\n") == 0);
@@ -153,7 +168,9 @@ TEST(launcher, passes_arguments_as_they_are)
 TEST(launcher, gives_its_stdin_to_rank_0_only)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'",
+                         locus_path()),
+             0);
     is_in(&c.out, "0 got hello\n");
     is_in(&c.out, "1 got \n");
     is_in(&c.out, "2 got \n");
@@ -162,7 +179,9 @@ TEST(launcher, gives_its_stdin_to_rank_0_only)
 TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done",
+                         locus_path()),
+             0);
     CHECK(strcmp(c.out.text, "a\nb\n") == 0);
 }
 
@@ -171,7 +190,9 @@ TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'", locus_path()),
+    CHECK_EQ(command_run(&c,
+                         "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'",
+                         locus_path()),
              0);
     CHECK(strcmp(c.out.text, "outout") == 0);
     CHECK(strcmp(c.err.text, "errerr") == 0);
@@ -180,7 +201,9 @@ TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 TEST(launcher, prefixes_lines_when_asked)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'",
+                         locus_path()),
+             0);
     is_in(&c.out, "[0] out\n");
     is_in(&c.out, "[1] out\n");
     is_in(&c.err, "[0] err\n");
@@ -195,18 +218,25 @@ TEST(launcher, prefixes_lines_when_asked)
 TEST(launcher, ends_when_its_output_cannot_be_written)
 {
     static struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; sleep 60' > /dev/full", locus_path()), 1);
+    CHECK_EQ(command_run(&c,
+                         "%s run -n 2 --prefix always -- sh -c 'echo out; sleep 60' > /dev/full",
+                         locus_path()),
+             1);
     CHECK_STR(c.err.text, "stdout cannot be written: No space left on device; ending all nodes");
-    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- echo out > /dev/full", locus_path()), 1);
+    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- echo out > /dev/full", locus_path()),
+             1);
     CHECK_STR(c.err.text, "stdout cannot be written: No space left on device");
-    CHECK_EQ(command_run(&c, "(%s run -n 3 --prefix always -- yes; echo status $? >&2) | head -n 1", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "(%s run -n 3 --prefix always -- yes; echo status $? >&2) | head -n 1",
+                         locus_path()),
+             0);
     CHECK_STR(c.err.text, "status 141");
 }
 
 TEST(launcher, prefixes_lines_on_a_terminal)
 {
     struct command c;
-    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'echo out; echo err >&2'", locus_path());
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'echo out; echo err >&2'",
+                  locus_path());
     CHECK_EQ(command_wait(&c), 0);
     is_in(&c.out, "\033[31m[0]\033[0m out\r\n");
     is_in(&c.out, "\033[32m[1]\033[0m out\r\n");
@@ -216,7 +246,8 @@ TEST(launcher, prefixes_lines_on_a_terminal)
     CHECK_EQ(command_wait(&c), 0);
     is_in(&c.out, "[1] out\r\n");
     is_not_in(&c.out, "\033[");
-    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 --prefix never -- echo out", locus_path());
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 --prefix never -- echo out",
+                  locus_path());
     CHECK_EQ(command_wait(&c), 0);
     CHECK(strcmp(c.out.text, "out\r\nout\r\n") == 0);
 }
@@ -224,10 +255,11 @@ TEST(launcher, prefixes_lines_on_a_terminal)
 TEST(launcher, shows_whole_lines)
 {
     struct command c;
-    command_start(&c, COMMAND_FILES,
-                  "exec %s run -n 2 --prefix always -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do printf begin; sleep 0.01; "
-                  "printf -- -end\\\\n; done; printf a\\\\rb\\\\r\\\\nc'",
-                  locus_path());
+    command_start(
+        &c, COMMAND_FILES,
+        "exec %s run -n 2 --prefix always -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do printf begin; sleep 0.01; "
+        "printf -- -end\\\\n; done; printf a\\\\rb\\\\r\\\\nc'",
+        locus_path());
     CHECK_EQ(command_wait(&c), 0);
     CHECK_EQ(count_in(&c.out, "] begin-end\n"), 18);
     CHECK_EQ(count_in(&c.out, "] a\n"), 2);
@@ -241,12 +273,16 @@ TEST(launcher, shows_all_of_much_output)
     CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path()), 0);
     is_in(&c.out, "300000\n");
     /* The nodes end while we wait for the reader. */
-    CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- sh -c 'seq 12000; sleep 0.5' | (sleep 1.5; wc -l)",
-                         locus_path()),
+    CHECK_EQ(command_run(
+                 &c,
+                 "%s run -n 3 --prefix always -- sh -c 'seq 12000; sleep 0.5' | (sleep 1.5; wc -l)",
+                 locus_path()),
              0);
     is_in(&c.out, "36000\n");
     /* Longer than what is kept of one. */
-    CHECK_EQ(command_run(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl",
+                         locus_path()),
+             0);
     is_in(&c.out, " 3 ");
     is_in(&c.out, " 20015\n");
 }
@@ -254,11 +290,13 @@ TEST(launcher, shows_all_of_much_output)
 TEST(launcher, ends_though_nobody_takes_what_it_shows)
 {
     struct command c;
-    CHECK_EQ(command_run(&c,
-                         "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
-                         "sleep 1; kill $p; wait $p; echo status $?; rm -r $d",
-                         locus_path()),
-             0);
+    CHECK_EQ(
+        command_run(
+            &c,
+            "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
+            "sleep 1; kill $p; wait $p; echo status $?; rm -r $d",
+            locus_path()),
+        0);
     is_in(&c.out, "status 143\n");
 }
 
@@ -266,7 +304,8 @@ TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
 {
     struct command c;
     /* By the rules of C a program keeps its lines back when it does not write to a terminal. */
-    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- %s stays", locus_path(), role_command("member"));
+    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- %s stays", locus_path(),
+                  role_command("member"));
     command_await(&c, &c.out, "joined");
     command_type(&c, "\003");
     CHECK_EQ(command_wait(&c), 128 + SIGINT);
@@ -275,7 +314,8 @@ TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
 TEST(launcher, carries_what_is_typed_to_rank_0)
 {
     struct command c;
-    command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'while read x; do echo $LOCUS_RANK got $x; done'",
+    command_start(&c, COMMAND_TERMINAL,
+                  "exec %s run -n 2 -- sh -c 'while read x; do echo $LOCUS_RANK got $x; done'",
                   locus_path());
     command_type(&c, "one\n");
     command_await(&c, &c.out, "0 got one\r\n");
@@ -308,18 +348,25 @@ TEST(launcher, returns_the_status_of_the_first_failure)
 TEST(launcher, says_which_node_failed)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 2 || exit 9; sleep 60'", locus_path()), 9);
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 2 || exit 9; sleep 60'",
+                         locus_path()),
+             9);
     is_in(&c.err, "locus run: node 2 failed with status 9; ending the others\n");
-    CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 1 || kill -KILL $$; sleep 60'", locus_path()),
+    CHECK_EQ(command_run(&c,
+                         "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 1 || kill -KILL $$; sleep 60'",
+                         locus_path()),
              137);
-    is_in(&c.err, "locus run: node 1 was ended by signal 9, Killed (status 137); ending the others\n");
+    is_in(&c.err,
+          "locus run: node 1 was ended by signal 9, Killed (status 137); ending the others\n");
 }
 
 /* ---- nothing is left behind ---- */
 
-/* Everything that makes a process hard to end: deaf, in a session of its own, without a parent, stopped. */
-static const char stubborn[] = "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); "
-                               "(sh -c \"kill -STOP \\$\\$; sleep 603\" &); echo ready; sleep 604; sleep 605";
+/* Everything that makes a process hard to end: deaf, in a session of its own, without a parent,
+ * stopped. */
+static const char stubborn[] =
+    "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); "
+    "(sh -c \"kill -STOP \\$\\$; sleep 603\" &); echo ready; sleep 604; sleep 605";
 
 static void start_stubborn(struct command *c, enum command_kind kind)
 {
@@ -364,7 +411,8 @@ TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
 {
     for (int i = 0; i < 10; i++) {
         struct command c;
-        command_start(&c, COMMAND_TERMINAL, "exec %s run -n 4 --grace 600 -- sh -c '%s'", locus_path(), stubborn);
+        command_start(&c, COMMAND_TERMINAL, "exec %s run -n 4 --grace 600 -- sh -c '%s'",
+                      locus_path(), stubborn);
         command_await(&c, &c.out, "ready");
         command_type(&c, "\003");
         command_await(&c, &c.out, "ending all nodes");
@@ -375,11 +423,13 @@ TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
 }
 
 /* Ends in order when it is asked to, and says so. */
-static const char orderly[] = "trap \"sleep 0.2; echo in order; exit 0\" TERM; echo ready; while :; do sleep 0.1; done";
+static const char orderly[] =
+    "trap \"sleep 0.2; echo in order; exit 0\" TERM; echo ready; while :; do sleep 0.1; done";
 
 static void start_orderly(struct command *c)
 {
-    command_start(c, COMMAND_FILES, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(), orderly);
+    command_start(c, COMMAND_FILES, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(),
+                  orderly);
     while (count_in(&c->out, "ready") < 2) {
         command_await(c, &c->out, "ready");
         sleep_s(0.01);
@@ -394,7 +444,8 @@ TEST(launcher, a_request_that_comes_twice_is_one)
     command_signal(&c, SIGHUP);
     command_signal(&c, SIGTERM);
     int status = command_wait(&c);
-    CHECK(status == 128 + SIGHUP || status == 128 + SIGTERM); /* of two that wait the kernel chooses */
+    /* of two that wait the kernel chooses */
+    CHECK(status == 128 + SIGHUP || status == 128 + SIGTERM);
     CHECK_EQ(count_in(&c.out, "in order"), 2);
     CHECK_EQ(command_left(&c, 0), 0);
 }
@@ -427,8 +478,8 @@ TEST(launcher, a_request_to_launcher_and_keepers_is_one)
 TEST(launcher, a_second_ctrl_c_counts_where_sigusr1_is_ignored)
 {
     struct command c;
-    command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(),
-                  stubborn);
+    command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 2 --grace 600 -- sh -c '%s'",
+                  locus_path(), stubborn);
     command_await(&c, &c.out, "ready");
     command_signal(&c, SIGINT);
     command_await(&c, &c.err, "ending all nodes");
@@ -450,8 +501,9 @@ TEST(launcher, ends_all_when_its_terminal_is_closed)
 TEST(launcher, ends_all_when_one_node_fails)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "exec %s run -n 3 --grace 0.3 -- sh -c 'test $LOCUS_RANK != 1 || exit 4; %s'",
-                         locus_path(), stubborn),
+    CHECK_EQ(command_run(
+                 &c, "exec %s run -n 3 --grace 0.3 -- sh -c 'test $LOCUS_RANK != 1 || exit 4; %s'",
+                 locus_path(), stubborn),
              4);
     CHECK_EQ(command_left(&c, 0), 0);
 }
@@ -459,7 +511,9 @@ TEST(launcher, ends_all_when_one_node_fails)
 TEST(launcher, ends_what_a_node_leaves_that_is_done)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'", locus_path()), 0);
+    CHECK_EQ(command_run(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'",
+                         locus_path()),
+             0);
     CHECK_EQ(command_left(&c, 0), 0);
 }
 
@@ -509,7 +563,8 @@ TEST(launcher, leaves_alone_what_is_not_its_own)
 TEST(launcher, respects_signals_that_are_ignored)
 {
     struct command c;
-    command_start(&c, COMMAND_FILES, "trap '' HUP; exec %s run -n 2 -- sh -c 'echo ready; sleep 0.3'", locus_path());
+    command_start(&c, COMMAND_FILES,
+                  "trap '' HUP; exec %s run -n 2 -- sh -c 'echo ready; sleep 0.3'", locus_path());
     command_await(&c, &c.out, "ready");
     command_signal(&c, SIGHUP);
     CHECK_EQ(command_wait(&c), 0);
@@ -521,7 +576,8 @@ static void is_joined(const struct command *c, int nodes)
 {
     for (int rank = 0; rank < nodes; rank++) {
         char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes, nodes * (nodes + 1) / 2);
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
+                 nodes * (nodes + 1) / 2);
         is_in(&c->out, line);
     }
 }
@@ -529,7 +585,8 @@ static void is_joined(const struct command *c, int nodes)
 static void run_cluster(int nodes)
 {
     struct command c;
-    int status = command_run(&c, "%s run -n %d -- %s once", locus_path(), nodes, role_command("member"));
+    int status =
+        command_run(&c, "%s run -n %d -- %s once", locus_path(), nodes, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     is_joined(&c, nodes);
 }
@@ -552,7 +609,8 @@ TEST(launcher, starts_clusters_beside_each_other)
     static struct command c[CLUSTERS];
     for (int i = 0; i < TIMES; i++) {
         for (int j = 0; j < CLUSTERS; j++)
-            command_start(&c[j], COMMAND_FILES, "exec %s run -n 3 -- %s once", locus_path(), role_command("member"));
+            command_start(&c[j], COMMAND_FILES, "exec %s run -n 3 -- %s once", locus_path(),
+                          role_command("member"));
         for (int j = 0; j < CLUSTERS; j++) {
             CHECK_EQ(command_wait(&c[j]), 0);
             is_joined(&c[j], 3);
@@ -567,7 +625,8 @@ TEST(launcher, ends_a_cluster_when_a_node_of_it_fails)
     CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays fails-at=2'", locus_path(), member), 3);
     is_in(&c.err, "node 2 failed with status 3");
     CHECK_EQ(command_left(&c, 0), 0);
-    CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays crashes-at=0'", locus_path(), member), 128 + SIGSEGV);
+    CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays crashes-at=0'", locus_path(), member),
+             128 + SIGSEGV);
     is_in(&c.err, "node 0 was ended by signal 11");
     CHECK_EQ(command_left(&c, 0), 0);
 }

@@ -1,9 +1,10 @@
 /*
- * A node is lost: killed, stopped, or gone without a word, at work or at rest. All others learn it, of one that has ended
- * without waiting for a time-out, name that node and no other, and nobody hangs.
+ * A node is lost: killed, stopped, or gone without a word, at work or at rest. All others learn it,
+ * of one that has ended without waiting for a time-out, name that node and no other, and nobody
+ * hangs.
  *
- * Every node is a process in the role `mortal`. Its workers do what the test says until a call fails; then every other call must
- * fail likewise, and the node must close.
+ * Every node is a process in the role `mortal`. Its workers do what the test says until a call
+ * fails; then every other call must fail likewise, and the node must close.
  */
 #include "team.h"
 
@@ -19,7 +20,8 @@ enum { NODES_MAX = 4, WORKERS = 2, KEYS = 500, LENGTH = 50 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 #define PEER_TIMEOUT_S 4.0 /* longer than a busy machine keeps one of the others from running */
-/* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's patience may be what shows it. */
+/* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's patience may be
+ * what shows it. */
 #define PATIENT_S (2.0 * HANG_S)
 
 enum activity { AT_REST, AT_WORK, AT_BARRIER, AT_CLOSE, IN_A_STORM /* rows move */ };
@@ -52,12 +54,15 @@ static void report_loss(const struct member *m)
     parent_tell("lost %d %s", m->rank, locus_error());
 }
 
-/* Threads of a member are looked at by its parent only through what they say; the first to see the loss says it. */
+/* Threads of a member are looked at by its parent only through what they say; the first to see the
+ * loss says it. */
 static void check_loss(const struct member *m, const char *call, int rc)
 {
-    if (rc != -ECONNRESET) test_fail(__FILE__, __LINE__, "node %d: %s: %d, %s", m->rank, call, rc, locus_error());
+    if (rc != -ECONNRESET)
+        test_fail(__FILE__, __LINE__, "node %d: %s: %d, %s", m->rank, call, rc, locus_error());
     if (strncmp(locus_error(), "node ", 5) != 0)
-        test_fail(__FILE__, __LINE__, "node %d: %s: \"%s\" names no node", m->rank, call, locus_error());
+        test_fail(__FILE__, __LINE__, "node %d: %s: \"%s\" names no node", m->rank, call,
+                  locus_error());
 }
 
 static void check_sampling(const struct member *m, locus_worker *w, locus_sample sample)
@@ -67,11 +72,14 @@ static void check_sampling(const struct member *m, locus_worker *w, locus_sample
     locus_loader *l;
     CHECK_EQ(locus_loader_open(w, &l), 0);
     if (sample != 0) check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, row));
-    if (sample != 0) check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, NULL));
+    if (sample != 0)
+        check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, NULL));
     CHECK_EQ(locus_finish_sample(w, sample), 0);
-    check_loss(m, "locus_prepare_sample", locus_prepare_sample(w, m->distribution, 1, 0, 1, &sample));
+    check_loss(m, "locus_prepare_sample",
+               locus_prepare_sample(w, m->distribution, 1, 0, 1, &sample));
     CHECK_EQ(sample, 0);
-    check_loss(m, "locus_loader_prepare_sample", locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &sample));
+    check_loss(m, "locus_loader_prepare_sample",
+               locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &sample));
     CHECK_EQ(sample, 0);
     CHECK_EQ(locus_loader_close(l), 0);
 }
@@ -114,7 +122,8 @@ static int pull_all_of(locus_worker *w, const locus_key *keys, size_t n, float *
     return rc;
 }
 
-/* Synchronously and not, alternately. The arrays are freed as soon as the calls have failed: nobody may use them then. */
+/* Synchronously and not, alternately. The arrays are freed as soon as the calls have failed: nobody
+ * may use them then. */
 static int work(struct member_worker *w)
 {
     enum { CALL = 40, FLIGHTS = 100 };
@@ -126,7 +135,8 @@ static int work(struct member_worker *w)
     CHECK(keys && pulled && update);
     while (rc == 0) {
         for (int i = 0; i < CALL; i++) keys[i] = (unsigned)rand_r(&w->seed) % KEYS;
-        for (int i = 0; i < FLIGHTS && rc == 0; i++) rc = locus_push_async(w->worker, keys, CALL, update, &t);
+        for (int i = 0; i < FLIGHTS && rc == 0; i++)
+            rc = locus_push_async(w->worker, keys, CALL, update, &t);
         if (rc == 0) rc = pull_all_of(w->worker, keys, CALL, pulled);
         int waited = locus_wait_all(w->worker);
         if (rc == 0) rc = waited;
@@ -138,8 +148,8 @@ static int work(struct member_worker *w)
 }
 
 /* One call of a storm: localize, push, or pull, synchronously or not. */
-static int storm_on(locus_worker *w, unsigned kind, const locus_key *keys, size_t n, float *pulled, const float *update,
-                    locus_ticket *t)
+static int storm_on(locus_worker *w, unsigned kind, const locus_key *keys, size_t n, float *pulled,
+                    const float *update, locus_ticket *t)
 {
     switch (kind) {
     case 0: return locus_localize(w, keys, n);
@@ -150,8 +160,8 @@ static int storm_on(locus_worker *w, unsigned kind, const locus_key *keys, size_
     }
 }
 
-/* Everybody takes rows from everybody, and accesses them wherever they are; some of them everybody wants. Arrays are
- * freed as soon as the calls have failed, as in work(). */
+/* Everybody takes rows from everybody, and accesses them wherever they are; some of them everybody
+ * wants. Arrays are freed as soon as the calls have failed, as in work(). */
 static int storm(struct member_worker *w)
 {
     enum { CALL = 30, FLIGHTS = 40, FEW = 20 };
@@ -168,7 +178,8 @@ static int storm(struct member_worker *w)
         tickets[flight] = 0;
         for (size_t i = 0; i < n; i++) keys[flight][i] = (unsigned)rand_r(&w->seed) % among;
         if (rc == 0)
-            rc = storm_on(w->worker, (unsigned)rand_r(&w->seed) % 5, keys[flight], n, pulled, update, &tickets[flight]);
+            rc = storm_on(w->worker, (unsigned)rand_r(&w->seed) % 5, keys[flight], n, pulled,
+                          update, &tickets[flight]);
     }
     locus_wait_all(w->worker);
     free(keys);
@@ -228,7 +239,8 @@ static void find_keys(struct member *m)
     }
     CHECK_EQ(locus_owned(m->node, 0, &m->here, 1), 1);
     locus_key owned = m->here;
-    for (m->there = m->here; owned == m->there;) CHECK_EQ(locus_owned(m->node, ++m->there, &owned, 1), 1);
+    for (m->there = m->here; owned == m->there;)
+        CHECK_EQ(locus_owned(m->node, ++m->there, &owned, 1), 1);
 }
 
 /* Opening may fail while the victim dies early; then it says so. */
@@ -246,14 +258,16 @@ static void live(struct member *m)
     find_keys(m);
     CHECK_EQ(locus_distribution_uniform(m->node, 0, KEYS, LOCUS_BOUNDED, 0, &m->distribution), 0);
     for (int i = 0; i < WORKERS; i++) {
-        w[i] = (struct member_worker){.member = m, .worker = worker_of(m->node), .seed = m->seed + (unsigned)i};
+        w[i] = (struct member_worker){
+            .member = m, .worker = worker_of(m->node), .seed = m->seed + (unsigned)i};
         int rc = locus_prepare_sample(w[i].worker, m->distribution, 1, 0, 1, &w[i].sample);
         if (rc) check_loss(m, "locus_prepare_sample", rc);
     }
     parent_tell("ready");
     pthread_create(&listener, NULL, listen_to_parent, m);
     pthread_detach(listener);
-    for (int i = 0; i < WORKERS; i++) CHECK_EQ(pthread_create(&w[i].thread, NULL, be_active, &w[i]), 0);
+    for (int i = 0; i < WORKERS; i++)
+        CHECK_EQ(pthread_create(&w[i].thread, NULL, be_active, &w[i]), 0);
     for (int i = 0; i < WORKERS; i++) pthread_join(w[i].thread, NULL);
     locus_distribution_free(m->distribution);
     int rc = locus_close(m->node);
@@ -267,8 +281,8 @@ ROLE(mortal)
     static struct member m;
     double join_timeout_s;
     int activity;
-    CHECK_EQ(sscanf(arguments, "%d %d %d %d %u %lf %lf %31s", &m.team.nodes, &m.rank, &m.is_victim, &activity, &m.seed,
-                    &m.team.peer_timeout_s, &join_timeout_s, m.team.address),
+    CHECK_EQ(sscanf(arguments, "%d %d %d %d %u %lf %lf %31s", &m.team.nodes, &m.rank, &m.is_victim,
+                    &activity, &m.seed, &m.team.peer_timeout_s, &join_timeout_s, m.team.address),
              8);
     m.activity = (enum activity)activity;
     m.team.workers = WORKERS;
@@ -308,8 +322,9 @@ static void start(struct scenario *s)
     char address[ADDRESS_BYTES];
     address_new(address);
     for (int i = 0; i < s->nodes; i++)
-        child_start(&s->child[i], "mortal", "%d %d %d %d %d %g %d %s", s->nodes, i, i == s->victim, (int)s->activity,
-                    (int)(s->when_s * 1e3) + 100 * i, timeout_of(s), HANG_S, address);
+        child_start(&s->child[i], "mortal", "%d %d %d %d %d %g %d %s", s->nodes, i, i == s->victim,
+                    (int)s->activity, (int)(s->when_s * 1e3) + 100 * i, timeout_of(s), HANG_S,
+                    address);
 }
 
 /* At its moment, when all are ready. */
@@ -324,7 +339,8 @@ static void end_victim(struct scenario *s)
     struct child *victim = &s->child[s->victim];
     for (int i = 0; i < s->nodes; i++)
         if (child_has_spoken(&s->child[i]))
-            test_fail(__FILE__, __LINE__, "before anything happened, node %d: %s", i, child_hear(&s->child[i]));
+            test_fail(__FILE__, __LINE__, "before anything happened, node %d: %s", i,
+                      child_hear(&s->child[i]));
     if (s->end == END_KILLED) child_signal(victim, SIGKILL);
     if (s->end == END_STOPPED) child_signal(victim, SIGSTOP);
     if (s->end == END_EXITED) child_tell(victim, "exit");
@@ -335,9 +351,11 @@ static void end_victim(struct scenario *s)
 static void check_report(const struct scenario *s, const char *line)
 {
     int rank, at = 0;
-    if (sscanf(line, "lost %d %n", &rank, &at) != 1) test_fail(__FILE__, __LINE__, "it said: %s", line);
+    if (sscanf(line, "lost %d %n", &rank, &at) != 1)
+        test_fail(__FILE__, __LINE__, "it said: %s", line);
     if (strncmp(line + at, s->name, strlen(s->name)) != 0)
-        test_fail(__FILE__, __LINE__, "node %d was lost, but node %d says: %s", s->victim, rank, line + at);
+        test_fail(__FILE__, __LINE__, "node %d was lost, but node %d says: %s", s->victim, rank,
+                  line + at);
 }
 
 static void check_survivor(const struct scenario *s, struct child *c)
@@ -496,7 +514,8 @@ static void check_others_end(struct scenario *s)
     const char *line;
     for (int i = 0; i < s->nodes; i++) {
         if (i == s->victim) continue;
-        while (strncmp(line = child_hear(&s->child[i]), "closed", 6) != 0 && strncmp(line, "not open", 8) != 0)
+        while (strncmp(line = child_hear(&s->child[i]), "closed", 6) != 0 &&
+               strncmp(line, "not open", 8) != 0)
             continue;
         child_wait(&s->child[i]);
     }
@@ -512,8 +531,8 @@ TEST(loss, killed_while_the_cluster_forms)
         s[k] = (struct scenario){.nodes = 3, .victim = k};
         address_new(address);
         for (int i = 0; i < 3; i++)
-            child_start(&s[k].child[i], "mortal", "3 %d %d 1 %d %g %d %s", i, i == k, i, PEER_TIMEOUT_S, JOIN_TIMEOUT_S,
-                        address);
+            child_start(&s[k].child[i], "mortal", "3 %d %d 1 %d %g %d %s", i, i == k, i,
+                        PEER_TIMEOUT_S, JOIN_TIMEOUT_S, address);
         sleep_s(0.012 * (1 + k));
         child_signal(&s[k].child[k], SIGKILL);
     }
@@ -522,7 +541,8 @@ TEST(loss, killed_while_the_cluster_forms)
 
 /* ---- who fails first ---- */
 
-/* `first` is killed while `last` does not look. `messenger` notices and leaves, so that `last` finds two nodes gone. */
+/* `first` is killed while `last` does not look. `messenger` notices and leaves, so that `last`
+ * finds two nodes gone. */
 static void lose_in_a_chain(int first, int messenger, int last)
 {
     static struct scenario s;
@@ -618,7 +638,8 @@ TEST(loss, nodes_with_different_time_outs_do_not_lose_each_other)
 {
     struct patient p[2];
     pthread_t thread[2];
-    p[0].team = (struct team){.nodes = 2, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};
+    p[0].team =
+        (struct team){.nodes = 2, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};
     address_new(p[0].team.address);
     p[1] = p[0];
     for (int i = 0; i < 2; i++) {

@@ -58,8 +58,8 @@ static _Noreturn void crash(void)
     abort();
 }
 
-/* Who notices a crash returns 1, as applications do. Otherwise it waits to be ended, so that nobody else's failure can be
- * the first. */
+/* Who notices a crash returns 1, as applications do. Otherwise it waits to be ended, so that nobody
+ * else's failure can be the first. */
 static void stay(const char *arguments, locus *n, locus_worker *w)
 {
     bool may_crash = strstr(arguments, "crashes-at") != NULL;

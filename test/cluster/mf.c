@@ -1,4 +1,5 @@
-/* The program mf from end to end, on generated matrices of a few thousand cells: alone, on a cluster, and with wrong input. */
+/* The program mf from end to end, on generated matrices of a few thousand cells: alone, on a
+ * cluster, and with wrong input. */
 #include "command.h"
 #include "test.h"
 
@@ -23,7 +24,8 @@ static const char *mf_path(void)
     return path;
 }
 
-static const char small[] = "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --lr 0.1 --reg 0.01 --epochs 15 --batch 32";
+static const char small[] =
+    "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --lr 0.1 --reg 0.01 --epochs 15 --batch 32";
 
 static double number_behind(const char *text, const char *part)
 {
@@ -32,14 +34,17 @@ static double number_behind(const char *text, const char *part)
     return at ? strtod(at + strlen(part), NULL) : 0;
 }
 
-/* Values have the standard deviation 1, so an RMSE of 1 is that of knowing nothing; the noise is 0.1. Returns the RMSE. */
+/* Values have the standard deviation 1, so an RMSE of 1 is that of knowing nothing; the noise is
+ * 0.1. Returns the RMSE. */
 static double learns(const char *start, const char *more)
 {
     int status = command_run(&c, "%s %s %s %s --json", start, mf_path(), small, more);
-    if (status != 0) test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":15,");
     double rmse = number_behind(c.out.text, "\"split\":\"test\",\"rmse\":");
-    if (!(rmse > 0 && rmse < 0.5)) test_fail(__FILE__, __LINE__, "%s %s: RMSE %f", start, more, rmse);
+    if (!(rmse > 0 && rmse < 0.5))
+        test_fail(__FILE__, __LINE__, "%s %s: RMSE %f", start, more, rmse);
     return rmse;
 }
 
@@ -70,9 +75,12 @@ TEST(mf, one_worker_gives_the_same_in_every_run)
 {
     static char first[COMMAND_TEXT_MAX];
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(command_run(&c, "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
-                             mf_path(), small),
-                 0);
+        CHECK_EQ(
+            command_run(
+                &c,
+                "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
+                mf_path(), small),
+            0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":15");
@@ -85,14 +93,18 @@ TEST(mf, reads_what_it_wrote)
     char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
     CHECK_EQ(command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", mf_path(), small, folder), 0);
-    CHECK_EQ(command_run(&c, "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
-                         mf_path(), folder, folder, folder),
+    CHECK_EQ(command_run(
+                 &c,
+                 "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
+                 mf_path(), folder, folder, folder),
              0);
     CHECK_STR(c.out.text, "300 rows, 100 columns");
     CHECK(number_behind(c.out.text, "test        RMSE") < 0.5);
     CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
     CHECK_STR(c.out.text, "\"rank\":\"6\"");
-    CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder, mf_path(), folder), 1);
+    CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder,
+                         mf_path(), folder),
+             1);
     CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }

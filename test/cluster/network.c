@@ -1,4 +1,5 @@
-/* Slow and broken networks: nodes behind proxies that delay, stall, damage and cut what passes between them. */
+/* Slow and broken networks: nodes behind proxies that delay, stall, damage and cut what passes
+ * between them. */
 #include "islands.h"
 #include "sums.h"
 
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void start_node(struct islands *s, struct child *c, const char *role, int rank, double peer_timeout_s)
+static void start_node(struct islands *s, struct child *c, const char *role, int rank,
+                       double peer_timeout_s)
 {
     islands_enter(s, rank);
     child_start(c, role, "%d %d %g", rank, s->count, peer_timeout_s);
@@ -78,7 +80,8 @@ static void pull_slowly(struct seat *s)
     locus_key here, key = 0;
     float row[130];
     CHECK_EQ(locus_owned(s->node, 0, &here, 1), 1);
-    for (locus_key owned = here; owned == key || key == here;) CHECK_EQ(locus_owned(s->node, ++key, &owned, 1), 1);
+    for (locus_key owned = here; owned == key || key == here;)
+        CHECK_EQ(locus_owned(s->node, ++key, &owned, 1), 1);
     for (int i = 0; i < 3; i++) {
         double start = now_s();
         CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
@@ -140,7 +143,8 @@ struct accident {
 static void accident_prepare(struct accident *a)
 {
     islands_open(&a->islands, WITNESSES);
-    for (int i = 0; i < WITNESSES; i++) start_node(&a->islands, &a->node[i], "witness", i, PEER_TIMEOUT_S);
+    for (int i = 0; i < WITNESSES; i++)
+        start_node(&a->islands, &a->node[i], "witness", i, PEER_TIMEOUT_S);
     for (int i = 0; i < WITNESSES; i++) child_expect(&a->node[i], "ready");
     sleep_s(0.1);
 }
@@ -159,8 +163,8 @@ static void accident_check(struct accident *a, int one, int other, const char *r
         snprintf(a->said[i], LINE_BYTES, "%s", text);
     }
     if (!has_reason)
-        test_fail(__FILE__, __LINE__, "nobody says \"%s\", but: %s, %s and %s", reason, a->said[0], a->said[1],
-                  a->said[2]);
+        test_fail(__FILE__, __LINE__, "nobody says \"%s\", but: %s, %s and %s", reason, a->said[0],
+                  a->said[1], a->said[2]);
     for (int i = 0; i < WITNESSES; i++) child_wait(&a->node[i]);
     islands_close(&a->islands);
 }
@@ -233,5 +237,6 @@ TEST(network, a_silent_rendezvous_is_a_loss)
     static struct accident a;
     accident_prepare(&a);
     proxy_stall(a.islands.rendezvous[1], PROXY_FORTH, true);
-    accident_check(&a, 0, 1, ""); /* rank 0 heard nothing and hung up: either may be the first to say so */
+    accident_check(&a, 0, 1,
+                   ""); /* rank 0 heard nothing and hung up: either may be the first to say so */
 }

@@ -1,4 +1,5 @@
-/* Clusters that Open MPI's mpirun starts. The variables of launchers that are not here are in unit/environment_test.c. */
+/* Clusters that Open MPI's mpirun starts. The variables of launchers that are not here are in
+ * unit/environment_test.c. */
 #include "member.h"
 
 #include <stdio.h>
@@ -24,7 +25,8 @@ static void is_joined(const struct command *c, int nodes)
 {
     for (int rank = 0; rank < nodes; rank++) {
         char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes, nodes * (nodes + 1) / 2);
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
+                 nodes * (nodes + 1) / 2);
         CHECK_STR(c->out.text, line);
     }
 }
@@ -60,11 +62,12 @@ TEST(openmpi, mpirun_passes_a_rendezvous)
     char address[ADDRESS_BYTES];
     need_mpirun();
     address_new(address);
-    CHECK_EQ(command_run(&c, "LOCUS_RENDEZVOUS=%s %s -x LOCUS_RENDEZVOUS -n 2 %s once", address, mpirun,
-                         role_command("member")),
+    CHECK_EQ(command_run(&c, "LOCUS_RENDEZVOUS=%s %s -x LOCUS_RENDEZVOUS -n 2 %s once", address,
+                         mpirun, role_command("member")),
              0);
     is_joined(&c, 2);
-    CHECK(command_run(&c, "%s -x LOCUS_RENDEZVOUS=%s -n 2 %s once", mpirun, "nowhere", role_command("member")) != 0);
+    CHECK(command_run(&c, "%s -x LOCUS_RENDEZVOUS=%s -n 2 %s once", mpirun, "nowhere",
+                      role_command("member")) != 0);
     CHECK_STR(c.err.text, "the rendezvous \"nowhere\"");
 }
 
@@ -72,6 +75,8 @@ TEST(openmpi, locus_run_inside_mpirun_is_a_cluster_of_its_own)
 {
     struct command c;
     need_mpirun();
-    CHECK_EQ(command_run(&c, "%s -n 2 %s run -n 3 -- %s once", mpirun, locus_path(), role_command("member")), 0);
+    CHECK_EQ(command_run(&c, "%s -n 2 %s run -n 3 -- %s once", mpirun, locus_path(),
+                         role_command("member")),
+             0);
     is_joined(&c, 3);
 }

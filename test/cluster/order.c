@@ -10,7 +10,8 @@
 static const struct locus_table three[] = {
     {.rows = 64, .length = 1}, {.rows = 32, .length = 16}, {.rows = 16, .length = 300}};
 
-enum { CALLS = 200, CALL_KEYS = 6, CALL_FLOATS = CALL_KEYS * 300 }; /* CALLS is far beyond what may be in flight */
+/* CALLS is far beyond what may be in flight */
+enum { CALLS = 200, CALL_KEYS = 6, CALL_FLOATS = CALL_KEYS * 300 };
 
 /* Float i of a row is model + i: only this worker writes the keys of its part. */
 struct script {
@@ -47,7 +48,9 @@ static void plan_call(struct script *s, int call)
         if (s->kind[call] == SET) *model = number;
         if (s->kind[call] == PUSH) *model += number;
         for (uint32_t i = 0; i < c.length; i++)
-            c.row[i] = (float)(s->kind[call] == SET ? number + (int)i : s->kind[call] == PUSH ? number : -1);
+            c.row[i] = (float)(s->kind[call] == SET    ? number + (int)i
+                               : s->kind[call] == PUSH ? number
+                                                       : -1);
         s->expected[call][c.i] = *model;
     }
 }
@@ -60,11 +63,15 @@ static int do_call(struct script *s, int call)
     bool is_sync = seat_random(s->seat, 8) == 0;
     *t = 0;
     switch (s->kind[call]) {
-    case SET: return is_sync ? locus_set(w, b->keys, b->n, b->values) : locus_set_async(w, b->keys, b->n, b->values, t);
+    case SET:
+        return is_sync ? locus_set(w, b->keys, b->n, b->values)
+                       : locus_set_async(w, b->keys, b->n, b->values, t);
     case PUSH:
-        return is_sync ? locus_push(w, b->keys, b->n, b->values) : locus_push_async(w, b->keys, b->n, b->values, t);
+        return is_sync ? locus_push(w, b->keys, b->n, b->values)
+                       : locus_push_async(w, b->keys, b->n, b->values, t);
     default:
-        return is_sync ? locus_pull(w, b->keys, b->n, b->values) : locus_pull_async(w, b->keys, b->n, b->values, t);
+        return is_sync ? locus_pull(w, b->keys, b->n, b->values)
+                       : locus_pull_async(w, b->keys, b->n, b->values, t);
     }
 }
 
@@ -74,8 +81,8 @@ static void check_pull(const struct script *s, int call)
     for (uint32_t i = 0; i < c.length; i++) {
         float expected = (float)(s->expected[call][c.i] + (int)i);
         if (c.row[i] != expected)
-            test_fail(__FILE__, __LINE__, "call %d, key %llu, float %u: %g, not %g", call, (unsigned long long)c.key, i,
-                      (double)c.row[i], (double)expected);
+            test_fail(__FILE__, __LINE__, "call %d, key %llu, float %u: %g, not %g", call,
+                      (unsigned long long)c.key, i, (double)c.row[i], (double)expected);
     }
 }
 
@@ -104,7 +111,8 @@ static void write_and_read_my_keys(struct seat *seat)
     s->seat = seat;
     for (locus_key k = 0; k < locus_keys(seat->node); k++)
         if ((int)(k % (unsigned)seat->seats) == seat->number) s->keys[s->key_count++] = k;
-    for (int call = 0; call < CALLS; call++) s->batch[call] = batch_new(seat->node, CALL_KEYS, CALL_FLOATS);
+    for (int call = 0; call < CALLS; call++)
+        s->batch[call] = batch_new(seat->node, CALL_KEYS, CALL_FLOATS);
 
     struct batch all = batch_of_all(seat->node); /* rows begin as model 0: float i is i */
     for (locus_key k = 0; k < all.n; k++) {
@@ -209,16 +217,17 @@ TEST(order, own_updates_are_visible_and_counters_never_go_back)
 
 /* ---- sequential consistency per key ----
  *
- * Every write sets a value of its own. What a seat writes and reads, in its program order and without repetitions, is a
- * chain of values; the operations are sequentially consistent exactly when there is one order of all values that all
- * chains follow. */
+ * Every write sets a value of its own. What a seat writes and reads, in its program order and
+ * without repetitions, is a chain of values; the operations are sequentially consistent exactly
+ * when there is one order of all values that all chains follow. */
 
 enum { KEYS = 2, SEATS = 4, WRITES = 800, VALUES = SEATS * WRITES + 1, CHAIN = 4 * WRITES };
 
 struct chain {
     int length;
     int value[CHAIN];
-    int place[VALUES]; /* in the chain; 0: not in it, as the first is the row's zero for everybody */
+    /* in the chain; 0: not in it, as the first is the row's zero for everybody */
+    int place[VALUES];
 };
 
 static struct chain chains[KEYS][SEATS];
@@ -227,7 +236,8 @@ static void follow(struct chain *c, int value)
 {
     if (c->length && c->value[c->length - 1] == value) return;
     if (value == 0 || c->place[value])
-        test_fail(__FILE__, __LINE__, "value %d was seen again after value %d", value, c->value[c->length - 1]);
+        test_fail(__FILE__, __LINE__, "value %d was seen again after value %d", value,
+                  c->value[c->length - 1]);
     CHECK(c->length < CHAIN);
     c->place[value] = c->length;
     c->value[c->length++] = value;
@@ -260,7 +270,8 @@ static int count_before(struct chain *all, int value)
     return n;
 }
 
-/* Takes value after value that nothing comes before any more. What is left in the end goes in a circle. */
+/* Takes value after value that nothing comes before any more. What is left in the end goes in a
+ * circle. */
 static void check_one_order(struct chain *all)
 {
     static int before[VALUES], ready[VALUES];

@@ -1,7 +1,8 @@
 /*
- * Cables that are pulled: nodes in network namespaces of their own on a bridge, each with a cable that goes down and comes up
- * again. An outage that is shorter than the time-out by more than a second is survived, whoever it hits; after a longer one
- * all that can still hear each other name the node that was cut off.
+ * Cables that are pulled: nodes in network namespaces of their own on a bridge, each with a cable
+ * that goes down and comes up again. An outage that is shorter than the time-out by more than a
+ * second is survived, whoever it hits; after a longer one all that can still hear each other name
+ * the node that was cut off.
  *
  * Every node is a process in the role `citizen`, which enters its namespace before anything else.
  */
@@ -102,7 +103,8 @@ static void open_networks(int count, double timeout_s)
     for (int i = 0; i < count; i++) cables_lay(&network[i].cables, NODES);
     for (int i = 0; i < count; i++)
         for (int n = 0; n < NODES; n++)
-            child_start(&network[i].node[n], "citizen", "%s %d %g", cables_host(&network[i].cables, n), n, timeout_s);
+            child_start(&network[i].node[n], "citizen", "%s %d %g",
+                        cables_host(&network[i].cables, n), n, timeout_s);
     for (int i = 0; i < count; i++)
         for (int n = 0; n < NODES; n++) child_expect(&network[i].node[n], "open");
 }
@@ -158,7 +160,8 @@ TEST(outage, shorter_than_the_timeout_is_survived)
 {
     const double timeout_s = 6;
     struct seat dice = {.seed = 1};
-    if (!retries_can_be_bounded()) SKIP("this kernel does not bound TCP's retries (TCP_RTO_MAX_MS, Linux 6.15)");
+    if (!retries_can_be_bounded())
+        SKIP("this kernel does not bound TCP's retries (TCP_RTO_MAX_MS, Linux 6.15)");
     open_networks(NETWORKS, timeout_s);
     for (int round = 0; round < (IS_SANITIZED ? 2 : OUTAGES); round++) {
         cut_all(&dice, timeout_s - 1.2);
@@ -166,13 +169,14 @@ TEST(outage, shorter_than_the_timeout_is_survived)
         for (int i = 0; i < NETWORKS; i++)
             for (int n = 0; n < NODES; n++)
                 if (child_has_spoken(&network[i].node[n]))
-                    test_fail(__FILE__, __LINE__, "network %d, node %d: %s", i, n, child_hear(&network[i].node[n]));
+                    test_fail(__FILE__, __LINE__, "network %d, node %d: %s", i, n,
+                              child_hear(&network[i].node[n]));
     }
     close_networks(NETWORKS);
 }
 
-/* The four networks have one victim each, so rank 0 is one. What the victim itself says is not looked at: to it all others are
- * gone. */
+/* The four networks have one victim each, so rank 0 is one. What the victim itself says is not
+ * looked at: to it all others are gone. */
 /* Everybody hears rank 0, and all name the same one of the two. */
 TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
 {
@@ -189,7 +193,8 @@ TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
             if (n == 0) {
                 snprintf(said, sizeof said, "%s", word);
                 printf("network %d: %s\n", i, said);
-                CHECK(strncmp(said, "lost: node 1 ", 13) == 0 || strncmp(said, "lost: node 3 ", 13) == 0);
+                CHECK(strncmp(said, "lost: node 1 ", 13) == 0 ||
+                      strncmp(said, "lost: node 3 ", 13) == 0);
             }
             CHECK_STR(word, said);
         }

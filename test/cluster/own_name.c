@@ -1,6 +1,7 @@
 /*
- * A host that knows its own name on loopback, as Debian sets it up: 127.0.1.1 in its /etc/hosts; all other hosts know the name
- * with the address on their network. Nodes on both find each other by that name.
+ * A host that knows its own name on loopback, as Debian sets it up: 127.0.1.1 in its /etc/hosts;
+ * all other hosts know the name with the address on their network. Nodes on both find each other by
+ * that name.
  */
 #include "cables.h"
 #include "team.h"
@@ -24,7 +25,8 @@ ROLE(namesake)
     int rank, told;
     CHECK_EQ(sscanf(arguments, "%63s %d %d", host, &rank, &told), 3);
     cables_enter(host);
-    cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n" : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
+    cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n"
+                         : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
     if (told == BY_SECRET) CHECK_EQ(setenv("LOCUS_SECRET", "open sesame", 1), 0);
     locus_config_init(&c);
     c.tables = &table;

@@ -26,7 +26,8 @@ static struct role *roles;
 void role_add(struct role *r)
 {
     for (const struct role *other = roles; other; other = other->next)
-        if (strcmp(other->name, r->name) == 0) test_fail(__FILE__, __LINE__, "two roles are called %s", r->name);
+        if (strcmp(other->name, r->name) == 0)
+            test_fail(__FILE__, __LINE__, "two roles are called %s", r->name);
     r->next = roles;
     roles = r;
 }
@@ -135,9 +136,11 @@ const char *child_hear(struct child *c)
     c->from = 0;
     char *end;
     while (!(end = line_end(c))) {
-        if (!readable(c->fd, HANG_S)) test_fail(__FILE__, __LINE__, "%s said nothing for %d s", c->role, HANG_S);
+        if (!readable(c->fd, HANG_S))
+            test_fail(__FILE__, __LINE__, "%s said nothing for %d s", c->role, HANG_S);
         ssize_t n = read(c->fd, c->text + c->have, sizeof c->text - c->have);
-        if (n <= 0) test_fail(__FILE__, __LINE__, "%s ended when something was expected of it", c->role);
+        if (n <= 0)
+            test_fail(__FILE__, __LINE__, "%s ended when something was expected of it", c->role);
         c->have += (size_t)n;
     }
     *end = '\0';
@@ -169,8 +172,10 @@ void child_wait(struct child *c)
         sleep_s(0.005);
     }
     close(c->fd);
-    if (WIFSIGNALED(status)) test_fail(__FILE__, __LINE__, "%s was ended by signal %d", c->role, WTERMSIG(status));
-    if (WEXITSTATUS(status)) test_fail(__FILE__, __LINE__, "%s has failed: %d", c->role, WEXITSTATUS(status));
+    if (WIFSIGNALED(status))
+        test_fail(__FILE__, __LINE__, "%s was ended by signal %d", c->role, WTERMSIG(status));
+    if (WEXITSTATUS(status))
+        test_fail(__FILE__, __LINE__, "%s has failed: %d", c->role, WEXITSTATUS(status));
 }
 
 void child_kill(struct child *c)
@@ -183,8 +188,8 @@ void child_kill(struct child *c)
 /* ---- the rest ---- */
 
 #ifdef LOCUS_TSAN
-/* A sanitized program sleeps for a second at its end, in case of a late race; there are hundreds of ends here. What
- * TSAN_OPTIONS says counts more. */
+/* A sanitized program sleeps for a second at its end, in case of a late race; there are hundreds of
+ * ends here. What TSAN_OPTIONS says counts more. */
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
@@ -206,7 +211,8 @@ double now_s(void)
 
 void sleep_s(double seconds)
 {
-    struct timespec t = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec t = {.tv_sec = (time_t)seconds,
+                         .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     while (nanosleep(&t, &t) < 0 && errno == EINTR) continue;
 }
 

@@ -11,9 +11,10 @@
  *     child_expect(&c, "you said 7");
  *     child_wait(&c);
  *
- * Parent and child speak in lines. A child whose check fails prints why, like any test, and the parent's next
- * child_hear() or child_wait() fails. Whatever a test waits for comes within HANG_S, or the test fails: that is no
- * statement about speed. Children are executed and not only forked, because nng cannot be used behind a fork.
+ * Parent and child speak in lines. A child whose check fails prints why, like any test, and the
+ * parent's next child_hear() or child_wait() fails. Whatever a test waits for comes within HANG_S,
+ * or the test fails: that is no statement about speed. Children are executed and not only forked,
+ * because nng cannot be used behind a fork.
  */
 #ifndef LOCUS_TEST_PROCESS_H
 #define LOCUS_TEST_PROCESS_H
@@ -25,7 +26,8 @@
 
 enum { HANG_S = 45, LINE_BYTES = 1024 };
 
-/* With a sanitizer everything takes longer, and memory does not mean the same: it keeps what was freed, and shadows. */
+/* With a sanitizer everything takes longer, and memory does not mean the same: it keeps what was
+ * freed, and shadows. */
 #if defined(LOCUS_ASAN) || defined(LOCUS_TSAN)
 enum { IS_SANITIZED = 1 };
 #else
@@ -42,7 +44,8 @@ struct child {
 };
 
 /* A child belongs to the thread that started it, and is killed when that one ends. */
-void child_start(struct child *, const char *role, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void child_start(struct child *, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void child_tell(struct child *, const char *line);
 /* Its next line, valid until the next call. */
 const char *child_hear(struct child *);

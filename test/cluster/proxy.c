@@ -150,7 +150,8 @@ static void close_those_that_ended(struct proxy *p)
     for (unsigned i = p->connections; i-- > 0;) {
         struct connection *c = &p->connection[i];
         c->is_broken |= p->is_cut || p->is_stopping;
-        if (c->is_broken || (c->stream[0].is_ended && c->stream[1].is_ended)) close_connection(p, c);
+        if (c->is_broken || (c->stream[0].is_ended && c->stream[1].is_ended))
+            close_connection(p, c);
     }
     p->is_cut = false;
 }
@@ -158,12 +159,13 @@ static void close_those_that_ended(struct proxy *p)
 /* ---- the thread ---- */
 
 /* Sets what to wait for, and returns when the next chunk is due. */
-static uint64_t list_stream(const struct proxy *p, const struct stream *s, int direction, struct pollfd *in,
-                            struct pollfd *out, uint64_t now)
+static uint64_t list_stream(const struct proxy *p, const struct stream *s, int direction,
+                            struct pollfd *in, struct pollfd *out, uint64_t now)
 {
     *in = *out = (struct pollfd){.fd = -1};
     if (p->is_stalled[direction]) return NEVER;
-    if (!s->at_end && s->queued < PROXY_QUEUE_BYTES) *in = (struct pollfd){.fd = s->from, .events = POLLIN};
+    if (!s->at_end && s->queued < PROXY_QUEUE_BYTES)
+        *in = (struct pollfd){.fd = s->from, .events = POLLIN};
     if (!s->first) return NEVER;
     if (s->first->due_ns > now) return s->first->due_ns;
     *out = (struct pollfd){.fd = s->to, .events = POLLOUT};
@@ -184,7 +186,8 @@ static void wait_for_something(struct proxy *p, struct pollfd *list, unsigned co
             if (t < due) due = t;
         }
     uint64_t left = due == NEVER ? 0 : due - now;
-    struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+    struct timespec t = {.tv_sec = (time_t)(left / 1000000000),
+                         .tv_nsec = (long)(left % 1000000000)};
     pthread_mutex_unlock(&p->mutex);
     ppoll(list, POLL_STREAMS + 4 * count, due == NEVER ? NULL : &t, NULL);
     pthread_mutex_lock(&p->mutex);

@@ -1,9 +1,11 @@
 /*
- * proxy.h - a slow, stuck or broken network on one machine: bytes of TCP connections on their way through a thread.
+ * proxy.h - a slow, stuck or broken network on one machine: bytes of TCP connections on their way
+ * through a thread.
  *
- * A proxy accepts connections and forwards what they carry to where its `dial` connects to, in order and unchanged,
- * after a delay. Told so, it stalls a direction (reads and forwards nothing: the sender soon finds the connection full),
- * flips a bit, or cuts what there is. What it is told holds for all its connections, and also for later ones.
+ * A proxy accepts connections and forwards what they carry to where its `dial` connects to, in
+ * order and unchanged, after a delay. Told so, it stalls a direction (reads and forwards nothing:
+ * the sender soon finds the connection full), flips a bit, or cuts what there is. What it is told
+ * holds for all its connections, and also for later ones.
  *
  * Callers   any thread
  * Memory    what is under way in it: at most PROXY_QUEUE_BYTES a connection and direction
@@ -27,8 +29,8 @@ enum proxy_direction { PROXY_FORTH, PROXY_BACK }; /* from who connected, and to 
 
 struct proxy;
 
-/* Takes over a listening socket. `dial` returns a connected one, or -1: then the connection is refused. It is called on
- * the proxy's thread. */
+/* Takes over a listening socket. `dial` returns a connected one, or -1: then the connection is
+ * refused. It is called on the proxy's thread. */
 struct proxy *proxy_new(int listener, int (*dial)(void *context), void *context);
 void proxy_free(struct proxy *);
 

@@ -46,7 +46,8 @@ static void go_round(struct seat *s)
             struct locus_stats stats = stats_of(s->node);
             CHECK_EQ(stats.owned_now, ROWS);
             CHECK_EQ(locus_owned(s->node, 0, all.keys, ROWS), ROWS);
-            for (size_t i = 0; i < all.n; i++) CHECK_EQ(locus_push(s->worker, &all.keys[i], 1, one), 0);
+            for (size_t i = 0; i < all.n; i++)
+                CHECK_EQ(locus_push(s->worker, &all.keys[i], 1, one), 0);
             CHECK_EQ(stats_of(s->node).pushed_remote, 0);
         }
         seat_barrier(s);
@@ -97,7 +98,8 @@ static void rest_after_quiesce(struct seat *s)
         locus_advance_clock(s->worker);
         CHECK_EQ(locus_quiesce(s->worker), 0);
         uint64_t moved = stats_of(s->node).relocated_in;
-        struct timespec moment = {.tv_nsec = 2000000}; /* for a mistake to show; the right answer never depends on it */
+        /* for a mistake to show; the right answer never depends on it */
+        struct timespec moment = {.tv_nsec = 2000000};
         nanosleep(&moment, NULL);
         CHECK_EQ(stats_of(s->node).relocated_in, moved);
         seat_barrier(s);

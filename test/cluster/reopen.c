@@ -1,5 +1,5 @@
-/* Clusters open and close at one address, again and again, each as soon as its own locus_close has returned: all join
- * every time, and nothing is left behind. */
+/* Clusters open and close at one address, again and again, each as soon as its own locus_close has
+ * returned: all join every time, and nothing is left behind. */
 #include "team.h"
 
 #include <errno.h>
@@ -47,8 +47,9 @@ static void growth_look(struct growth *g, int cycle, int count)
     if (cycle == (WARM + count) / 2) g->middle = footprint_now();
 }
 
-/* A thread that was joined, and a connection that nng closes behind us, may show for a moment yet. Memory that leaks grows
- * all the time; the kernel's pages, which may be large ones, come at any time, but once. */
+/* A thread that was joined, and a connection that nng closes behind us, may show for a moment yet.
+ * Memory that leaks grows all the time; the kernel's pages, which may be large ones, come at any
+ * time, but once. */
 static void growth_check(const struct growth *g)
 {
     enum { RESIDENT_KB = 2048 };
@@ -59,12 +60,12 @@ static void growth_check(const struct growth *g)
         sleep_s(0.05);
     }
     if (now.descriptors > before->descriptors || now.threads > before->threads)
-        test_fail(__FILE__, __LINE__, "%ld descriptors and %ld threads, and %ld and %ld before", now.descriptors,
-                  now.threads, before->descriptors, before->threads);
+        test_fail(__FILE__, __LINE__, "%ld descriptors and %ld threads, and %ld and %ld before",
+                  now.descriptors, now.threads, before->descriptors, before->threads);
     if (IS_SANITIZED || g->middle.resident_kb <= before->resident_kb + RESIDENT_KB) return;
     if (now.resident_kb > g->middle.resident_kb + RESIDENT_KB)
-        test_fail(__FILE__, __LINE__, "memory grew from %ld to %ld and to %ld KB", before->resident_kb,
-                  g->middle.resident_kb, now.resident_kb);
+        test_fail(__FILE__, __LINE__, "memory grew from %ld to %ld and to %ld KB",
+                  before->resident_kb, g->middle.resident_kb, now.resident_kb);
 }
 
 /* ---- the same ranks every time ---- */

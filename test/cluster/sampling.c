@@ -1,4 +1,5 @@
-/* Sampling among nodes: values wherever the row is, what is put off, what is local, what nodes have in common: nothing. */
+/* Sampling among nodes: values wherever the row is, what is put off, what is local, what nodes have
+ * in common: nothing. */
 #include "team.h"
 
 #include "sampling/chi_square.h"
@@ -9,11 +10,13 @@
 
 enum { NODES = 2, KEYS = 3000, LENGTH = 4, POOL = 250, USES = 16, PER_POOL = POOL * USES };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOCUS_LONG_TERM, LOCUS_NON_CONFORM};
+static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOCUS_LONG_TERM,
+                                               LOCUS_NON_CONFORM};
 
 static struct team team_of(unsigned workers)
 {
-    return (struct team){.nodes = NODES, .workers = workers, .shards = 2, .tables = &table, .table_count = 1};
+    return (struct team){
+        .nodes = NODES, .workers = workers, .shards = 2, .tables = &table, .table_count = 1};
 }
 
 /* Rows that say which key they belong to. */
@@ -30,11 +33,12 @@ static void set_rows(struct seat *s)
 static void check_rows(const locus_key *keys, size_t n, const float *values)
 {
     for (size_t i = 0; i < n; i++)
-        for (uint32_t f = 0; f < LENGTH; f++) CHECK(values[i * LENGTH + f] == (float)(keys[i] * 10 + f));
+        for (uint32_t f = 0; f < LENGTH; f++)
+            CHECK(values[i * LENGTH + f] == (float)(keys[i] * 10 + f));
 }
 
-static locus_distribution *distribution_of(locus *n, locus_key first, uint64_t count, enum locus_conformity level,
-                                           unsigned flags)
+static locus_distribution *distribution_of(locus *n, locus_key first, uint64_t count,
+                                           enum locus_conformity level, unsigned flags)
 {
     locus_distribution *d;
     CHECK_EQ(locus_distribution_uniform(n, first, count, level, flags, &d), 0);
@@ -60,7 +64,8 @@ static locus_sample prepared(locus_worker *w, locus_distribution *d, size_t n)
 }
 
 /* A sample in `portions` equal portions. */
-static void sample_keys(locus_worker *w, locus_distribution *d, size_t n, size_t portions, locus_key *keys)
+static void sample_keys(locus_worker *w, locus_distribution *d, size_t n, size_t portions,
+                        locus_key *keys)
 {
     locus_sample sample = prepared(w, d, n);
     for (size_t i = 0; i < portions; i++) pull(w, sample, n / portions, keys + i * (n / portions));
@@ -76,7 +81,8 @@ static void sample_at_every_level(struct seat *s)
     locus_key keys[N];
     set_rows(s);
     for (int l = 0; l < 4; l++) {
-        locus_distribution *d = distribution_of(s->node, 0, KEYS, levels[l], s->id % 2 ? LOCUS_WITHOUT_REPLACEMENT : 0);
+        locus_distribution *d =
+            distribution_of(s->node, 0, KEYS, levels[l], s->id % 2 ? LOCUS_WITHOUT_REPLACEMENT : 0);
         for (int i = 0; i < SAMPLES; i++) sample_keys(s->worker, d, N, i % 2 ? 1 : 4, keys);
         locus_distribution_free(d);
     }
@@ -104,7 +110,8 @@ static double remote_share(struct seat *s, enum locus_conformity level)
 static void count_remote(struct seat *s)
 {
     set_rows(s);
-    /* About the half of the rows is elsewhere. 40 pools' draws decide, so a tenth more or less is far out of reach. */
+    /* About the half of the rows is elsewhere. 40 pools' draws decide, so a tenth more or less is
+     * far out of reach. */
     CHECK(remote_share(s, LOCUS_CONFORM) > 0.4 && remote_share(s, LOCUS_CONFORM) < 0.6);
     CHECK(remote_share(s, LOCUS_BOUNDED) > 0.3 && remote_share(s, LOCUS_LONG_TERM) > 0.3);
     CHECK(remote_share(s, LOCUS_NON_CONFORM) == 0);
@@ -196,7 +203,8 @@ static void sample_the_only_one(struct seat *s)
     set_rows(s);
     CHECK(weights != NULL);
     for (uint64_t i = 0; i <= run; i++) weights[i] = i < run ? 1 : 1e-12;
-    CHECK_EQ(locus_distribution_weighted(s->node, first, weights, run + 1, LOCUS_NON_CONFORM, 0, &d), 0);
+    CHECK_EQ(
+        locus_distribution_weighted(s->node, first, weights, run + 1, LOCUS_NON_CONFORM, 0, &d), 0);
     sample_keys(s->worker, d, N, 5, keys);
     for (int i = 0; i < N; i++) CHECK_EQ(keys[i], first + run);
     free(weights);
@@ -229,8 +237,8 @@ static void check_order(const struct seat *s, const locus_key *keys, size_t n)
     }
 }
 
-/* The same draws with and without: samples have the same keys, in another order. So what BOUNDED promises of
- * frequencies holds for LONG_TERM, too, and it is checked again for its own counts. */
+/* The same draws with and without: samples have the same keys, in another order. So what BOUNDED
+ * promises of frequencies holds for LONG_TERM, too, and it is checked again for its own counts. */
 static void postpone(struct seat *s)
 {
     enum { N = 80, PORTIONS = 4, POOLS = 30, CELLS = 60 };
@@ -342,7 +350,8 @@ static void check_independence(const locus_key *a, const locus_key *b)
     double expected[CLASSES * CLASSES];
     for (int pool = 0; pool < SEQUENCE; pool += PER_POOL)
         for (int i = pool; i < pool + POOL; i++) pairs[a[i] % CLASSES * CLASSES + b[i] % CLASSES]++;
-    for (int i = 0; i < CLASSES * CLASSES; i++) expected[i] = (double)SEQUENCE / USES / (CLASSES * CLASSES);
+    for (int i = 0; i < CLASSES * CLASSES; i++)
+        expected[i] = (double)SEQUENCE / USES / (CLASSES * CLASSES);
     CHECK_COUNTS(pairs, expected, CLASSES * CLASSES);
 }
 
@@ -387,11 +396,13 @@ static void sample_ahead(struct seat *s)
         locus_sample *place = &sample[i % AHEAD];
         if (i >= AHEAD) finish_sample(s->worker, *place);
         locus_clock start = i;
-        if (i < SAMPLES) CHECK_EQ(locus_prepare_sample(s->worker, d, PORTION, start, start + 1, place), 0);
+        if (i < SAMPLES)
+            CHECK_EQ(locus_prepare_sample(s->worker, d, PORTION, start, start + 1, place), 0);
     }
     seat_barrier(s);
     struct locus_stats stats = stats_of(s->node);
-    __atomic_fetch_add(&m->by_intent, stats.relocated_in + stats.replicas_created, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&m->by_intent, stats.relocated_in + stats.replicas_created,
+                       __ATOMIC_RELAXED);
     __atomic_fetch_add(&m->at_pull, stats.pulled_remote, __ATOMIC_RELAXED);
     locus_distribution_free(d);
     seat_barrier(s);
@@ -412,7 +423,8 @@ static struct movement movement_of(enum locus_technique technique, enum locus_co
     return m;
 }
 
-/* A row comes here by its intent, or is read from afar when it is not here in time: both are rows on the network. */
+/* A row comes here by its intent, or is read from afar when it is not here in time: both are rows
+ * on the network. */
 TEST(sampling, reuse_moves_at_most_a_quarter_of_the_rows_of_independent_sampling)
 {
     struct movement conform = movement_of(LOCUS_RELOCATE, LOCUS_CONFORM);

@@ -7,7 +7,8 @@
 
 enum { NODES = 3, KEYS = 3000, LENGTH = 4 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-static struct team team = {.nodes = NODES, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
+static struct team team = {
+    .nodes = NODES, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
 
 struct cluster {
     locus *node[NODES];
@@ -124,7 +125,8 @@ static void localize_some(struct seat *s, const locus_key *keys)
     CHECK_EQ(locus_localize(s->worker, keys + from, CONTESTED - from), 0);
 }
 
-/* Pulls are served here or refused. Pushes count whole or not at all; what is pulled next has them. */
+/* Pulls are served here or refused. Pushes count whole or not at all; what is pulled next has
+ * them. */
 static void access_in_sections(struct seat *s, const locus_key *keys, struct contest *c)
 {
     static float row[CONTESTED * LENGTH], ones[CONTESTED * LENGTH];
@@ -185,10 +187,12 @@ TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
     float row[LENGTH] = {7};
     for (int i = 0; i < NODES; i++) {
         locus_read_begin(c.worker[i]);
-        for (int j = 0; j < NODES; j++) CHECK((locus_view(c.worker[i], c.of[j]) != NULL) == (i == j));
+        for (int j = 0; j < NODES; j++)
+            CHECK((locus_view(c.worker[i], c.of[j]) != NULL) == (i == j));
         CHECK(locus_view(c.worker[i], KEYS) == NULL);
         locus_read_end(c.worker[i]);
-        for (int j = 0; j < NODES; j++) CHECK_EQ(locus_pull_local(c.worker[i], c.of[j], row), i == j ? 0 : -EAGAIN);
+        for (int j = 0; j < NODES; j++)
+            CHECK_EQ(locus_pull_local(c.worker[i], c.of[j], row), i == j ? 0 : -EAGAIN);
     }
     CHECK_STR(locus_error(), "not held");
     locus_prefetch(c.worker[0], c.of, NODES);
@@ -268,7 +272,8 @@ TEST(section, statistics_count_every_key_once)
     uint64_t values = after.pulled_remote * LENGTH * sizeof(float);
     CHECK(after.bytes_received - before.bytes_received >= values);
     CHECK(after.bytes_sent - before.bytes_sent >= 2 * values);
-    CHECK(after.messages_sent > before.messages_sent && after.messages_received > before.messages_received);
+    CHECK(after.messages_sent > before.messages_sent &&
+          after.messages_received > before.messages_received);
     CHECK_EQ(stats_of(c.node[1]).pulled_local + stats_of(c.node[1]).pushed_local, 0);
     batch_free(&all);
     cluster_close(&c);

@@ -1,4 +1,5 @@
-/* Clusters that Slurm's srun starts: a Slurm of the test's own, of this host alone, with its three daemons. */
+/* Clusters that Slurm's srun starts: a Slurm of the test's own, of this host alone, with its three
+ * daemons. */
 #include "member.h"
 
 #include <signal.h>
@@ -28,7 +29,8 @@ static const char *port(char address[ADDRESS_BYTES])
     return strchr(address, ':') + 1;
 }
 
-/* More processors than there are, so that tasks fit; tasks are neither bound nor in control groups. */
+/* More processors than there are, so that tasks fit; tasks are neither bound nor in control
+ * groups. */
 static void configure(void)
 {
     char host[64], one[ADDRESS_BYTES], other[ADDRESS_BYTES], path[128];
@@ -37,16 +39,22 @@ static void configure(void)
     host[strcspn(host, ".")] = '\0';
     FILE *f = fopen(path, "we");
     CHECK(f != NULL);
-    fprintf(f, "ClusterName=locus\nSlurmctldHost=%s(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root\n", host);
+    fprintf(f, "ClusterName=locus\nSlurmctldHost=%s(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root\n",
+            host);
     fprintf(f, "AuthType=auth/munge\nAuthInfo=socket=%s/munge.socket\n", folder);
     fprintf(f, "SlurmctldPort=%s\nSlurmdPort=%s\n", port(one), port(other));
-    fprintf(f, "StateSaveLocation=%s\nSlurmdSpoolDir=%s\nSlurmctldPidFile=%s/ctld.pid\nSlurmdPidFile=%s/slurmd.pid\n",
-            folder, folder, folder, folder);
-    fprintf(f, "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\nReturnToService=2\n"
-               "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\n");
-    fprintf(f,
-            "NodeName=%s NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN\nPartitionName=test Nodes=ALL Default=YES State=UP\n",
-            host);
+    fprintf(
+        f,
+        "StateSaveLocation=%s\nSlurmdSpoolDir=%s\nSlurmctldPidFile=%s/ctld.pid\nSlurmdPidFile=%s/slurmd.pid\n",
+        folder, folder, folder, folder);
+    fprintf(
+        f,
+        "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\nReturnToService=2\n"
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\n");
+    fprintf(
+        f,
+        "NodeName=%s NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN\nPartitionName=test Nodes=ALL Default=YES State=UP\n",
+        host);
     CHECK_EQ(fclose(f), 0);
     CHECK_EQ(setenv("SLURM_CONF", path, 1), 0);
 }
@@ -60,11 +68,13 @@ static void start_daemons(void)
         "--log-file=%s/munged.log --seed-file=%s/seed",
         folder, folder, folder, folder, folder, folder);
     struct command c;
-    for (double end = now_s() + HANG_S; command_run(&c, "test -S %s/munge.socket", folder); sleep_s(0.05))
+    for (double end = now_s() + HANG_S; command_run(&c, "test -S %s/munge.socket", folder);
+         sleep_s(0.05))
         if (now_s() > end) SKIP("munged does not start here");
     command_start(&controller, COMMAND_FILES, "exec slurmctld -D -i -c");
     command_start(&daemon_of_nodes, COMMAND_FILES, "exec slurmd -D");
-    for (double end = now_s() + HANG_S; command_run(&c, "sinfo -h -o %%t | grep -q idle"); sleep_s(0.1))
+    for (double end = now_s() + HANG_S; command_run(&c, "sinfo -h -o %%t | grep -q idle");
+         sleep_s(0.1))
         if (now_s() > end) SKIP("slurmctld or slurmd does not start here");
 }
 
@@ -77,7 +87,10 @@ static void need_slurm(void)
     char with_sbin[4096];
     snprintf(with_sbin, sizeof with_sbin, "%s:/usr/sbin:/sbin", path ? path : "/usr/bin:/bin");
     CHECK_EQ(setenv("PATH", with_sbin, 1), 0);
-    if (command_run(&c, "command -v munged && command -v slurmctld && command -v slurmd && command -v srun") != 0)
+    if (command_run(
+            &c,
+            "command -v munged && command -v slurmctld && command -v slurmd && command -v srun") !=
+        0)
         SKIP("there is no Slurm here (slurm-wlm, munge)");
     strcpy(folder, "/tmp/locus-slurm-XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
@@ -91,7 +104,8 @@ static void is_joined(const struct command *c, int nodes)
 {
     for (int rank = 0; rank < nodes; rank++) {
         char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes, nodes * (nodes + 1) / 2);
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
+                 nodes * (nodes + 1) / 2);
         CHECK_STR(c->out.text, line);
     }
 }
@@ -118,13 +132,15 @@ TEST(slurm, steps_of_a_batch_job_are_clusters)
     struct command c;
     need_slurm();
     const char *member = role_command("member");
-    int status = command_run(&c,
-                             "cd %s && printf '#!/bin/sh\n%%s once\nsrun --exact -n 2 %%s once & "
-                             "srun --exact -n 3 %%s once\nwait\necho ended\n' '%s' '%s' '%s' > job && "
-                             "sbatch -N 1 -n 5 -o out job",
-                             folder, member, member, member);
+    int status =
+        command_run(&c,
+                    "cd %s && printf '#!/bin/sh\n%%s once\nsrun --exact -n 2 %%s once & "
+                    "srun --exact -n 3 %%s once\nwait\necho ended\n' '%s' '%s' '%s' > job && "
+                    "sbatch -N 1 -n 5 -o out job",
+                    folder, member, member, member);
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    for (double end = now_s() + HANG_S; command_run(&c, "cd %s && grep -qx ended out", folder); sleep_s(0.1))
+    for (double end = now_s() + HANG_S; command_run(&c, "cd %s && grep -qx ended out", folder);
+         sleep_s(0.1))
         CHECK(now_s() < end);
     CHECK_EQ(command_run(&c, "cat %s/out", folder), 0);
     is_joined(&c, 1);
@@ -136,6 +152,7 @@ TEST(slurm, a_node_that_fails_ends_the_step)
 {
     struct command c;
     need_slurm();
-    CHECK(command_run(&c, "srun -N 1 -n 3 --kill-on-bad-exit=1 %s 'stays fails-at=1'", role_command("member")) != 0);
+    CHECK(command_run(&c, "srun -N 1 -n 3 --kill-on-bad-exit=1 %s 'stays fails-at=1'",
+                      role_command("member")) != 0);
     CHECK_STR(c.err.text, "exit code 3");
 }

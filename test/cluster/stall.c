@@ -1,7 +1,7 @@
 /*
- * A peer that does not read for a while costs its senders patience, not memory: who floods a stopped node with more than
- * fits anywhere waits; the same when it is the answers that do not arrive. Afterwards everything goes on, and nothing
- * was lost.
+ * A peer that does not read for a while costs its senders patience, not memory: who floods a
+ * stopped node with more than fits anywhere waits; the same when it is the answers that do not
+ * arrive. Afterwards everything goes on, and nothing was lost.
  */
 #include "islands.h"
 #include "team.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call moves 8 MiB, the half of the table, to or from the other node: all of them are much more than may grow. */
+/* A call moves 8 MiB, the half of the table, to or from the other node: all of them are much more
+ * than may grow. */
 enum { ROWS = 4096, LENGTH = IS_SANITIZED ? 128 : 1024, CALLS = 12, GROWTH_MAX_KB = 12 << 10 };
 static const struct locus_table table = {.rows = ROWS, .length = LENGTH};
 
@@ -104,7 +105,12 @@ ROLE(flooder)
     int rank, is_on_island;
     char listen[ADDRESS_BYTES], address[ADDRESS_BYTES];
     CHECK_EQ(sscanf(arguments, "%d %d %31s %31s", &rank, &is_on_island, address, listen), 4);
-    struct team t = {.nodes = 2, .workers = 1, .shards = 2, .tables = &table, .table_count = 1, .peer_timeout_s = 30};
+    struct team t = {.nodes = 2,
+                     .workers = 1,
+                     .shards = 2,
+                     .tables = &table,
+                     .table_count = 1,
+                     .peer_timeout_s = 30};
     memcpy(t.address, address, sizeof address);
     if (is_on_island) t.listen = listen;
     f.node = team_open(&t, rank);
@@ -129,7 +135,8 @@ static void check_growth(struct child *c, long before)
 {
     long now = size_of(c);
     if (!IS_SANITIZED && now - before > GROWTH_MAX_KB)
-        test_fail(__FILE__, __LINE__, "memory grew by %ld MB while the peer did not read", (now - before) >> 10);
+        test_fail(__FILE__, __LINE__, "memory grew by %ld MB while the peer did not read",
+                  (now - before) >> 10);
     CHECK(!child_has_spoken(c)); /* it is not done: it waits */
 }
 

@@ -34,9 +34,9 @@ ROLE(stormy)
     int rank, technique, keys;
     struct storm s = {0};
     char address[ADDRESS_BYTES];
-    CHECK_EQ(
-        sscanf(arguments, "%d %d %u %u %d %d %31s", &rank, &s.nodes, &s.workers, &s.shards, &technique, &keys, address),
-        7);
+    CHECK_EQ(sscanf(arguments, "%d %d %u %u %d %d %31s", &rank, &s.nodes, &s.workers, &s.shards,
+                    &technique, &keys, address),
+             7);
     s.technique = (enum locus_technique)technique;
     s.keys = (enum sums_keys)keys;
     struct team t = team_of(&s);
@@ -51,7 +51,7 @@ void storm_among_processes(struct storm s)
     CHECK(s.nodes <= NODES_MAX);
     address_new(address);
     for (int i = 0; i < s.nodes; i++)
-        child_start(&c[i], "stormy", "%d %d %u %u %d %d %s", i, s.nodes, s.workers, s.shards, (int)s.technique,
-                    (int)s.keys, address);
+        child_start(&c[i], "stormy", "%d %d %u %u %d %d %s", i, s.nodes, s.workers, s.shards,
+                    (int)s.technique, (int)s.keys, address);
     for (int i = 0; i < s.nodes; i++) child_wait(&c[i]);
 }

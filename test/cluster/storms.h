@@ -1,11 +1,12 @@
 /*
- * storms.h - sums.h's workload on a whole cluster, under any technique: everybody pushes, pulls, localizes and has intent at
- * random, and every seat reads exact sums afterwards.
+ * storms.h - sums.h's workload on a whole cluster, under any technique: everybody pushes, pulls,
+ * localizes and has intent at random, and every seat reads exact sums afterwards.
  *
  *     storm_here((struct storm){2, 2, 1, LOCUS_ADAPTIVE, SUMS_FEW_KEYS});
  *
  * Callers   the tests of techniques; each says what it lets loose
- * Waiting   until the storm is over, which is a fifth of test_seconds() and what the comparison takes
+ * Waiting   until the storm is over, which is a fifth of test_seconds() and what the comparison
+ *           takes
  */
 #ifndef LOCUS_TEST_STORMS_H
 #define LOCUS_TEST_STORMS_H

@@ -9,16 +9,18 @@ enum {
     LENGTH_MAX = 130,
     CALL_KEYS = 200,
     FLIGHTS = 16,
-    STEPS_MAX = 40000,  /* sums stay below 2^24, where floats cease to be exact, however fast the machine */
+    /* sums stay below 2^24, where floats cease to be exact, however fast the machine */
+    STEPS_MAX = 40000,
     FIRST_OF_FEW = 246, /* rows of 16 and of 130 floats */
     SEATS_MAX = 16,
 };
 
 /* The last table is the ledger: a row a seat, a float a key. */
-const struct locus_table sums_tables[SUMS_TABLES] = {{.rows = 150, .length = 1},
-                                                     {.rows = 100, .length = 16},
-                                                     {.rows = 50, .length = LENGTH_MAX},
-                                                     {.name = "ledger", .rows = SEATS_MAX, .length = KEYS}};
+const struct locus_table sums_tables[SUMS_TABLES] = {
+    {.rows = 150, .length = 1},
+    {.rows = 100, .length = 16},
+    {.rows = 50, .length = LENGTH_MAX},
+    {.name = "ledger", .rows = SEATS_MAX, .length = KEYS}};
 
 struct sums {
     struct seat *seat;
@@ -36,7 +38,8 @@ static struct sums *sums_new(struct seat *seat, enum sums_keys which)
     CHECK(s != NULL);
     s->seat = seat;
     s->which = which;
-    for (int i = 0; i < FLIGHTS; i++) s->flight[i] = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
+    for (int i = 0; i < FLIGHTS; i++)
+        s->flight[i] = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
     s->pulled = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
     return s;
 }
@@ -50,13 +53,15 @@ static void sums_free(struct sums *s)
 
 static locus_key draw_key(struct sums *s)
 {
-    return s->which == SUMS_FEW_KEYS ? FIRST_OF_FEW + seat_random(s->seat, 7) : seat_random(s->seat, KEYS);
+    return s->which == SUMS_FEW_KEYS ? FIRST_OF_FEW + seat_random(s->seat, 7)
+                                     : seat_random(s->seat, KEYS);
 }
 
 /* Mostly a few keys, none at times, sometimes many; they repeat. */
 static void draw_call(struct sums *s, struct batch *b)
 {
-    unsigned n = seat_random(s->seat, 4) ? seat_random(s->seat, 8) : seat_random(s->seat, CALL_KEYS);
+    unsigned n = seat_random(s->seat, 4) ? seat_random(s->seat, 8)
+                                         : seat_random(s->seat, CALL_KEYS);
     batch_clear(b);
     for (unsigned i = 0; i < n; i++) batch_add(b, draw_key(s));
 }
@@ -136,8 +141,8 @@ static void intend_something(struct sums *s)
     locus_clock now = locus_advance_clock(s->seat->worker);
     locus_clock start = now + (locus_clock)seat_random(s->seat, 30);
     draw_call(s, b);
-    CHECK_EQ(locus_intent(s->seat->worker, b->keys, b->n, start, start + 1 + (locus_clock)seat_random(s->seat, 30),
-                          LOCUS_READ_WRITE),
+    CHECK_EQ(locus_intent(s->seat->worker, b->keys, b->n, start,
+                          start + 1 + (locus_clock)seat_random(s->seat, 30), LOCUS_READ_WRITE),
              0);
 }
 
@@ -165,8 +170,8 @@ static void compare(struct sums *s)
     BATCH_FOREACH(c, &all)
     for (uint32_t i = 0; i < c.length; i++)
         if (c.row[i] != sum[c.key])
-            test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed", (unsigned long long)c.key,
-                      (double)c.row[i], (double)sum[c.key]);
+            test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed",
+                      (unsigned long long)c.key, (double)c.row[i], (double)sum[c.key]);
     batch_free(&all);
 }
 

@@ -1,8 +1,9 @@
 /*
- * sums.h - a workload whose outcome is known exactly: every seat pushes small integers at random keys for a while,
- * synchronously and not; then all quiesce, and every seat compares every row with what all have pushed to it. They tell
- * each other through a table of the cluster itself, so it works among processes too. Meanwhile every pull must hold at
- * least what the puller pushed, and no half of an update.
+ * sums.h - a workload whose outcome is known exactly: every seat pushes small integers at random
+ * keys for a while, synchronously and not; then all quiesce, and every seat compares every row with
+ * what all have pushed to it. They tell each other through a table of the cluster itself, so it
+ * works among processes too. Meanwhile every pull must hold at least what the puller pushed, and no
+ * half of an update.
  */
 #ifndef LOCUS_TEST_SUMS_H
 #define LOCUS_TEST_SUMS_H

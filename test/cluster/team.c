@@ -80,7 +80,8 @@ static void *sit(void *argument)
 static void close_node(locus *n, int rank)
 {
     int rc = locus_close(n);
-    if (rc) test_fail(__FILE__, __LINE__, "locus_close of node %d: %d, %s", rank, rc, locus_error());
+    if (rc)
+        test_fail(__FILE__, __LINE__, "locus_close of node %d: %d, %s", rank, rc, locus_error());
 }
 
 static void *run_node(void *argument)
@@ -108,7 +109,8 @@ static void run_places(const struct team *t, seat_body *body, locus **nodes, voi
     struct place place[NODES_MAX];
     CHECK(t->nodes <= NODES_MAX);
     for (int i = 0; i < t->nodes; i++) {
-        place[i] = (struct place){.team = t, .rank = i, .body = body, .node = nodes ? nodes[i] : NULL};
+        place[i] =
+            (struct place){.team = t, .rank = i, .body = body, .node = nodes ? nodes[i] : NULL};
         CHECK_EQ(pthread_create(&place[i].thread, NULL, run, &place[i]), 0);
     }
     for (int i = 0; i < t->nodes; i++) {

@@ -6,11 +6,11 @@
  *         CHECK_EQ(locus_push(s->worker, ...), 0);
  *         seat_barrier(s);
  *     }
- *     team_run(&(struct team){.nodes = 3, .workers = 2, .shards = 2, .tables = tables, .table_count = 1}, body);
+ *     team_run(&(struct team){.nodes = 3, .workers = 2, .tables = tables, .table_count = 1}, body);
  *
- * A seat is one worker of one node. team_run() has all nodes in this process (they talk through sockets like any
- * others); team_run_node() has one of them here, for a child process. Both open nodes and workers, run the body once a
- * seat, close everything, and check that all of it succeeds.
+ * A seat is one worker of one node. team_run() has all nodes in this process (they talk through
+ * sockets like any others); team_run_node() has one of them here, for a child process. Both open
+ * nodes and workers, run the body once a seat, close everything, and check that all of it succeeds.
  */
 #ifndef LOCUS_TEST_TEAM_H
 #define LOCUS_TEST_TEAM_H

@@ -1,4 +1,5 @@
-/* Every technique by its statistics: what moved, what was copied, what went remote; and what it promises on the way. */
+/* Every technique by its statistics: what moved, what was copied, what went remote; and what it
+ * promises on the way. */
 #include "team.h"
 
 #include <errno.h>
@@ -114,7 +115,8 @@ static void in_turn(struct seat *s)
         end_intents(s);
     }
     struct locus_stats now = stats_of(s->node);
-    CHECK_EQ(now.replicas_now, s->team->technique == LOCUS_FULL_REPLICATION ? ROWS - now.owned_now : 0);
+    CHECK_EQ(now.replicas_now,
+             s->team->technique == LOCUS_FULL_REPLICATION ? ROWS - now.owned_now : 0);
     tally(s);
     batch_free(&all);
 }
@@ -125,7 +127,8 @@ static struct locus_stats run_in_turn(enum locus_technique technique, int nodes)
     struct team team = team_of(technique, nodes, &t);
     team_run(&team, in_turn);
     CHECK_EQ(t.sum.owned_now, ROWS);
-    CHECK(t.sum.pulled_local + t.sum.pulled_replica + t.sum.pulled_remote >= (uint64_t)nodes * ROWS);
+    CHECK(t.sum.pulled_local + t.sum.pulled_replica + t.sum.pulled_remote >=
+          (uint64_t)nodes * ROWS);
     CHECK_EQ(t.sum.pushed_local + t.sum.pushed_replica + t.sum.pushed_remote, nodes * ROWS);
     CHECK_EQ(t.sum.relocated_in, t.sum.relocated_out);
     return t.sum;
@@ -204,7 +207,8 @@ static void check_shared(struct seat *s)
         CHECK(now.owned_now + now.replicas_now >= ROWS);
 }
 
-/* Updates of holders, owners and of a node without intent: after quiesce every copy has all of them. */
+/* Updates of holders, owners and of a node without intent: after quiesce every copy has all of
+ * them. */
 static void push_and_quiesce(struct seat *s, struct batch *all)
 {
     fill(all, 1);
@@ -214,7 +218,8 @@ static void push_and_quiesce(struct seat *s, struct batch *all)
     seat_barrier(s);
 }
 
-/* One node sets what is replicated right now; it sees what it has set at once, all others after quiesce. */
+/* One node sets what is replicated right now; it sees what it has set at once, all others after
+ * quiesce. */
 static void set_by(struct seat *s, struct batch *all, int number, float value)
 {
     if (s->number == number) {
@@ -250,7 +255,8 @@ static void at_a_time(struct seat *s)
     share(s, &all);
     check_shared(s);
     push_and_quiesce(s, &all);
-    for (int number = 0; number < NODES; number++) set_by(s, &all, number, (float)(100 * (number + 1)));
+    for (int number = 0; number < NODES; number++)
+        set_by(s, &all, number, (float)(100 * (number + 1)));
     for (int number = 0; number < NODES; number++) localize_by(s, &all, number);
     struct locus_stats stats = stats_of(s->node);
     if (s->number < 2) /* accesses of either went nowhere else, but for sets of replicas */
@@ -317,8 +323,8 @@ TEST(techniques, an_intent_is_acted_on_immediately_where_that_is_wanted)
 
 enum { ROUNDS_A_SECOND = 20 };
 
-/* Both push to what both hold. Rounds that synchronize keep their distance; those of the beginning and of quiesce need
- * not. */
+/* Both push to what both hold. Rounds that synchronize keep their distance; those of the beginning
+ * and of quiesce need not. */
 static void push_for_a_while(struct seat *s)
 {
     struct batch all = batch_of_all(s->node);
@@ -367,7 +373,8 @@ static void come_and_go(struct seat *s)
 
 TEST(techniques, rounds_a_second_are_limited_for_intents_as_well)
 {
-    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE, LOCUS_RELOCATE};
+    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE,
+                                                     LOCUS_RELOCATE};
     for (int i = 0; i < 3; i++) {
         struct team team = team_of(technique[i], 2, NULL);
         team.max_rounds_per_second = ROUNDS_A_SECOND;

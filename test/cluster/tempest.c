@@ -1,10 +1,12 @@
 /*
- * Everything at once: every call of a worker and its loaders, at random, on clusters of 1 to 4 nodes with 1 to 4 shards, under
- * any technique, with rows of 1 to 100,000 floats; and every sum is exact afterwards.
+ * Everything at once: every call of a worker and its loaders, at random, on clusters of 1 to 4
+ * nodes with 1 to 4 shards, under any technique, with rows of 1 to 100,000 floats; and every sum is
+ * exact afterwards.
  *
- * A round is a cluster, and follows from its number alone, which is printed: LOCUS_TEMPEST=NUMBER begins with that one. (What
- * the threads make of it differs each time.) While it blows, every row read must lie between what the reader has pushed
- * itself and what all have begun to push, and be whole; when all have quiesced, every node must read the same sums.
+ * A round is a cluster, and follows from its number alone, which is printed: LOCUS_TEMPEST=NUMBER
+ * begins with that one. (What the threads make of it differs each time.) While it blows, every row
+ * read must lie between what the reader has pushed itself and what all have begun to push, and be
+ * whole; when all have quiesced, every node must read the same sums.
  */
 #include "team.h"
 
@@ -118,15 +120,18 @@ static void draw_call(struct sailor *s, struct batch *b, bool pushes)
 
 /* ---- what a row may show ---- */
 
-static void check_row(const struct sailor *s, locus_key key, const float *row, uint32_t length, int64_t least)
+static void check_row(const struct sailor *s, locus_key key, const float *row, uint32_t length,
+                      int64_t least)
 {
     int64_t most = load(&s->round->begun[key]);
     if (!(row[0] >= (float)least && row[0] <= (float)most))
-        test_fail(__FILE__, __LINE__, "round %u: key %llu is %g, not %lld to %lld", s->round->number,
-                  (unsigned long long)key, (double)row[0], (long long)least, (long long)most);
+        test_fail(__FILE__, __LINE__, "round %u: key %llu is %g, not %lld to %lld",
+                  s->round->number, (unsigned long long)key, (double)row[0], (long long)least,
+                  (long long)most);
     for (uint32_t i = 1; i < length; i++)
         if (row[i] != row[0])
-            test_fail(__FILE__, __LINE__, "round %u: key %llu is torn: float %u is %g, the first %g", s->round->number,
+            test_fail(__FILE__, __LINE__,
+                      "round %u: key %llu is torn: float %u is %g, the first %g", s->round->number,
                       (unsigned long long)key, i, (double)row[i], (double)row[0]);
 }
 
@@ -267,7 +272,8 @@ static void look_at_something(struct sailor *s)
 }
 
 /* Values change while they are looked at, as locus.h says. */
-__attribute__((no_sanitize("thread"))) static void check_view(const struct sailor *s, locus_key key, const float *row)
+__attribute__((no_sanitize("thread"))) static void check_view(const struct sailor *s, locus_key key,
+                                                              const float *row)
 {
     float value = *(const volatile float *)row;
     CHECK(value >= 0 && value <= (float)load(&s->round->begun[key]));
@@ -316,7 +322,9 @@ static void intend_something(struct sailor *s)
     locus_clock now = locus_current_clock(s->w), start = now + seat_random(s->seat, 8);
     locus_clock end = seat_random(s->seat, 50) ? start + 1 + seat_random(s->seat, 6) : INT64_MAX;
     draw_call(s, &s->calm, false);
-    CHECK_EQ(locus_intent(s->w, s->calm.keys, s->calm.n, start, end, 1 + (int)seat_random(s->seat, 3)), 0);
+    CHECK_EQ(
+        locus_intent(s->w, s->calm.keys, s->calm.n, start, end, 1 + (int)seat_random(s->seat, 3)),
+        0);
 }
 
 /* ---- samples ---- */
@@ -357,7 +365,8 @@ static void sample_something(struct sailor *s)
         portion = 1 + seat_random(s->seat, (unsigned)left);
         bool has_rows = seat_random(s->seat, 4) > 0;
         CHECK_EQ(locus_pull_sample(s->w, sample, portion, keys, has_rows ? rows : NULL), 0);
-        for (size_t i = 0; i < portion && has_rows; i++) check_row(s, keys[i], &rows[i], 1, s->own[keys[i]]);
+        for (size_t i = 0; i < portion && has_rows; i++)
+            check_row(s, keys[i], &rows[i], 1, s->own[keys[i]]);
         if (seat_random(s->seat, 2)) push_to_sampled(s, keys, portion);
     }
     CHECK_EQ(locus_finish_sample(s->w, sample), 0);
@@ -373,7 +382,9 @@ static void prepare_ahead(struct sailor *s, locus_loader *l, locus_clock start)
         pthread_mutex_unlock(&s->mutex);
         locus_sample sample;
         if (!is_free) continue;
-        CHECK_EQ(locus_loader_prepare_sample(l, s->distribution, SAMPLE_KEYS, start, start + 3, &sample), 0);
+        CHECK_EQ(
+            locus_loader_prepare_sample(l, s->distribution, SAMPLE_KEYS, start, start + 3, &sample),
+            0);
         pthread_mutex_lock(&s->mutex);
         s->prepared[i] = sample;
         pthread_mutex_unlock(&s->mutex);
@@ -392,7 +403,9 @@ static void *load_ahead(void *sailor)
         size_t n = (size_t)rand_r(&seed) % CALL_KEYS;
         for (size_t i = 0; i < n; i++) keys[i] = draw_key(s, &seed);
         locus_clock start = locus_current_clock(s->w) + rand_r(&seed) % 10;
-        CHECK_EQ(locus_loader_intent(l, keys, n, start, start + 1 + rand_r(&seed) % 5, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(
+            locus_loader_intent(l, keys, n, start, start + 1 + rand_r(&seed) % 5, LOCUS_READ_WRITE),
+            0);
         if (rand_r(&seed) % 8 == 0) prepare_ahead(s, l, start);
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
@@ -468,8 +481,9 @@ static void compare(struct sailor *s)
         {
             int64_t sum = load(&s->round->done[c.key]);
             if (c.row[0] != (float)sum)
-                test_fail(__FILE__, __LINE__, "round %u: key %llu is %g at node %d, not %lld", s->round->number,
-                          (unsigned long long)c.key, (double)c.row[0], s->seat->rank, (long long)sum);
+                test_fail(__FILE__, __LINE__, "round %u: key %llu is %g at node %d, not %lld",
+                          s->round->number, (unsigned long long)c.key, (double)c.row[0],
+                          s->seat->rank, (long long)sum);
             check_row(s, c.key, c.row, c.length, sum);
         }
     }
@@ -504,15 +518,16 @@ static void sail(struct seat *seat)
     s->w = seat->worker;
     seat->seed ^= s->round->seed;
     pthread_mutex_init(&s->mutex, NULL);
-    for (int i = 0; i < FLIGHTS; i++) s->flight[i] = batch_new(seat->node, CALL_KEYS, 100000 + CALL_KEYS * 1000);
+    for (int i = 0; i < FLIGHTS; i++)
+        s->flight[i] = batch_new(seat->node, CALL_KEYS, 100000 + CALL_KEYS * 1000);
     s->calm = batch_new(seat->node, CALL_KEYS, 100000 + CALL_KEYS * 1000);
     meet(s);
     if (seat->number == 0)
         for (int i = 0; i < DRAWN; i++) weight[i] = 1.0 / (i + 1);
     meet(s);
-    CHECK_EQ(
-        locus_distribution_weighted(seat->node, 0, weight, DRAWN, s->round->level, s->round->flags, &s->distribution),
-        0);
+    CHECK_EQ(locus_distribution_weighted(seat->node, 0, weight, DRAWN, s->round->level,
+                                         s->round->flags, &s->distribution),
+             0);
     for (unsigned phase = 0; phase < s->round->phases; phase++) {
         blow(s);
         CHECK_EQ(locus_quiesce(s->w), 0);
@@ -544,7 +559,8 @@ static void plan(struct round *r, unsigned number)
                             .workers = 1 + draw(r, 3),
                             .shards = 1 + draw(r, 4),
                             .is_managed = true,
-                            .technique = draw(r, 3) ? LOCUS_ADAPTIVE : draw(r, LOCUS_FULL_REPLICATION + 1),
+                            .technique = draw(r, 3) ? LOCUS_ADAPTIVE
+                                                    : draw(r, LOCUS_FULL_REPLICATION + 1),
                             .act_immediately = draw(r, 8) == 0,
                             .max_rounds_per_second = draw(r, 8) ? 0 : 50 + draw(r, 400),
                             .tables = tables,
@@ -565,8 +581,9 @@ static void sail_round(unsigned number)
     plan(&r, number);
     printf(
         "round %u: %d nodes, %u workers, %u shards, technique %d%s%s, %u keys preferred, %u x %u steps, sampling %d\n",
-        number, r.team.nodes, r.team.workers, r.team.shards, (int)r.team.technique, r.has_loaders ? ", loaders" : "",
-        r.team.max_rounds_per_second ? ", limited rounds" : "", r.few, r.phases, r.steps, (int)r.level);
+        number, r.team.nodes, r.team.workers, r.team.shards, (int)r.team.technique,
+        r.has_loaders ? ", loaders" : "", r.team.max_rounds_per_second ? ", limited rounds" : "",
+        r.few, r.phases, r.steps, (int)r.level);
     fflush(stdout);
     CHECK_EQ(pthread_barrier_init(&r.meeting, NULL, (unsigned)r.team.nodes * r.team.workers), 0);
     team_run(&r.team, sail);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Debian's first: another Python in the path may have no torch. That of Debian 12 (1.13 with Python 3.11) fails unless it
- * redirects something, hence --redirects and --tee. */
+/* Debian's first: another Python in the path may have no torch. That of Debian 12 (1.13 with Python
+ * 3.11) fails unless it redirects something, hence --redirects and --tee. */
 static const char *torchrun(void)
 {
     static char path[256];
@@ -23,7 +23,8 @@ static void is_joined(const struct command *c, int nodes)
 {
     for (int rank = 0; rank < nodes; rank++) {
         char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes, nodes * (nodes + 1) / 2);
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
+                 nodes * (nodes + 1) / 2);
         CHECK_STR(c->out.text, line);
     }
 }
@@ -31,8 +32,9 @@ static void is_joined(const struct command *c, int nodes)
 TEST(torchrun, starts_a_cluster)
 {
     struct command c;
-    int status = command_run(&c, "%s --standalone --redirects 1 --tee 1 --nproc_per_node 3 --no_python %s once",
-                             torchrun(), role_command("member"));
+    int status = command_run(
+        &c, "%s --standalone --redirects 1 --tee 1 --nproc_per_node 3 --no_python %s once",
+        torchrun(), role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     is_joined(&c, 3);
 }

@@ -1,4 +1,5 @@
-/* Tracing from end to end: a cluster that was asked to by its environment, and the page of what it wrote. */
+/* Tracing from end to end: a cluster that was asked to by its environment, and the page of what it
+ * wrote. */
 #include "command.h"
 #include "team.h"
 
@@ -9,9 +10,11 @@
 
 enum { NODES = 3, ROWS = 20, LENGTH = 4 };
 
-static const struct locus_table rows_table[] = {{.name = "a \"name\"", .rows = ROWS, .length = LENGTH}};
+static const struct locus_table rows_table[] = {
+    {.name = "a \"name\"", .rows = ROWS, .length = LENGTH}};
 
-/* Each node in turn intends a key that is traced and one that is not, and the first pulls without. */
+/* Each node in turn intends a key that is traced and one that is not, and the first pulls
+ * without. */
 static void body(struct seat *s)
 {
     static const locus_key keys[] = {7, 8};
@@ -46,8 +49,9 @@ TEST(tracing, from_a_cluster_to_a_page)
              body);
     CHECK_EQ(command_run(&c, "%s trace %s.*.jsonl", locus_path(), prefix), 0);
     CHECK_STR(c.out.text, "<!doctype html>");
-    CHECK_STR(c.out.text,
-              "{\"node\":2,\"nodes\":3,\"technique\":\"adaptive\",\"keys\":20,\"tables\":[[\"a__name_\",0]]},");
+    CHECK_STR(
+        c.out.text,
+        "{\"node\":2,\"nodes\":3,\"technique\":\"adaptive\",\"keys\":20,\"tables\":[[\"a__name_\",0]]},");
     CHECK_STR(c.out.text, "\"k\":7,\"s\":\"O\",\"i\":1},");
     CHECK_STR(c.out.text, "\"w\":0,\"p\":");
     CHECK_STR(c.out.text, "</html>");
@@ -88,13 +92,15 @@ static void write_text(const char *folder, const char *name, const char *text)
     CHECK_EQ(fclose(f), 0);
 }
 
-/* Of one that was killed there is only the beginning; and files of earlier runs may lie beside those of this one. */
+/* Of one that was killed there is only the beginning; and files of earlier runs may lie beside
+ * those of this one. */
 TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
 {
     static struct command c;
     char folder[] = "/tmp/locus-test-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
-    write_text(folder, "0", "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n");
+    write_text(folder, "0",
+               "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n");
     write_text(folder, "1", "{\"node\":1,\"nodes\":2,\"keys\":1}\n");
     write_text(folder, "old", "{\"node\":1,\"nodes\":4,\"keys\":1}\n");
     CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1", locus_path(), folder, folder), 0);

@@ -1,4 +1,5 @@
-/* The program wv from end to end, on a text of a few thousand words: alone, on a cluster, and with wrong input. */
+/* The program wv from end to end, on a text of a few thousand words: alone, on a cluster, and with
+ * wrong input. */
 #include "command.h"
 #include "test.h"
 
@@ -24,8 +25,8 @@ static void make_text(void)
     CHECK(file != NULL);
     for (unsigned i = 0; i < SENTENCES; i++) {
         unsigned place = i % PLACES, x = i / PLACES;
-        fprintf(file, "near%u-%u near%u-%u middle%u near%u-%u\n", place, x % 3, place, x / 3 % 3, place, place,
-                x / 9 % 3);
+        fprintf(file, "near%u-%u near%u-%u middle%u near%u-%u\n", place, x % 3, place, x / 3 % 3,
+                place, place, x / 9 % 3);
     }
     CHECK_EQ(fclose(file), 0);
     snprintf(path, sizeof path, "%s/pairs", folder);
@@ -68,9 +69,11 @@ static double number_behind(const char *text, const char *part)
 /* Words of one place are alike: the rank correlation with a rating that says so. */
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
-                             start, wv_path(), folder, folder, folder, small, more);
-    if (status != 0) test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    int status = command_run(
+        &c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
+        start, wv_path(), folder, folder, folder, small, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":5,");
     CHECK_STR(c.out.text, "\"task\":\"analogies\",\"accuracy\":");
     CHECK_STR(c.out.text, "\"answerable\":1,\"questions\":2");
@@ -114,10 +117,12 @@ TEST(wv, one_worker_gives_the_same_in_every_run)
     static struct command other;
     make_text();
     for (int baseline = 0; baseline < 2; baseline++) {
-        const char *run = "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
+        const char *run =
+            "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
         const char *more = baseline ? "--baseline" : "";
         CHECK_EQ(command_run(&c, run, wv_path(), folder, small, more, folder, folder, folder), 0);
-        CHECK_EQ(command_run(&other, run, wv_path(), folder, small, more, folder, folder, folder), 0);
+        CHECK_EQ(command_run(&other, run, wv_path(), folder, small, more, folder, folder, folder),
+                 0);
         CHECK(strcmp(c.out.text, other.out.text) == 0);
     }
     remove_text();
@@ -148,11 +153,12 @@ TEST(wv, writes_word2vec_formats)
 {
     if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
     make_text();
-    int status = command_run(&c,
-                             "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
-                             "python3 -c \"%s\" %s/t %s/b && head -c 300 %s/m | tail -c 292",
-                             locus_path(), wv_path(), folder, small, folder, folder, folder, folder, compare, folder,
-                             folder, folder);
+    int status = command_run(
+        &c,
+        "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
+        "python3 -c \"%s\" %s/t %s/b && head -c 300 %s/m | tail -c 292",
+        locus_path(), wv_path(), folder, small, folder, folder, folder, folder, compare, folder,
+        folder, folder);
     if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     CHECK_STR(c.out.text, "same ");
     CHECK_STR(c.out.text, "\"inputs\":{\"dtype\":\"F32\"");
@@ -171,22 +177,27 @@ TEST(wv, refuses_wrong_input_with_a_sentence)
 {
     char arguments[512];
     is_refused(2, "", "--data is missing");
-    is_refused(2, "--data x --optimizer adam", "--optimizer takes one of sgd, adagrad, not \"adam\"");
-    is_refused(2, "--data x --batch 10000 --negatives 1000", "make up to 100000000 negatives in a step");
+    is_refused(2, "--data x --optimizer adam",
+               "--optimizer takes one of sgd, adagrad, not \"adam\"");
+    is_refused(2, "--data x --batch 10000 --negatives 1000",
+               "make up to 100000000 negatives in a step");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     make_text();
-    snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder, folder);
+    snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder,
+             folder);
     is_refused(1, arguments, "/text:1: ");
     remove_text();
 }
 
-/* Who gives up waits for nobody, not even for a loader that has ended: ThreadSanitizer would call that a leak. */
+/* Who gives up waits for nobody, not even for a loader that has ended: ThreadSanitizer would call
+ * that a leak. */
 TEST(wv, a_loss_that_is_no_number_ends_the_training)
 {
     make_text();
-    int status =
-        command_run(&c, "TSAN_OPTIONS=\"$TSAN_OPTIONS report_thread_leaks=0\" %s --data %s/text --json --dim 16 %s",
-                    wv_path(), folder, "--min-count 2 --lr 100");
+    int status = command_run(
+        &c,
+        "TSAN_OPTIONS=\"$TSAN_OPTIONS report_thread_leaks=0\" %s --data %s/text --json --dim 16 %s",
+        wv_path(), folder, "--min-count 2 --lr 100");
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "wv: the loss is no number any more in epoch 1: choose a smaller --lr");
     CHECK_EQ(c.out.length, 0);

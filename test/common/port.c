@@ -13,7 +13,8 @@
 /* Below the range from which the kernel takes the ports of outgoing connections. */
 enum { PORT_MIN = 10000, PORT_MAX = 32000 };
 
-/* A name in the kernel's own space, where only one process has it at a time; it goes with the process. */
+/* A name in the kernel's own space, where only one process has it at a time; it goes with the
+ * process. */
 static bool reserve(int port)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};

@@ -4,7 +4,8 @@
  * Callers   test/cluster/process.c and test/unit/net/nodes.c, any thread
  * Memory    a descriptor for each port
  * Waiting   none
- * Life      a port is this process' until it ends, in use or not: a test may need one at which nobody answers
+ * Life      a port is this process' until it ends, in use or not: a test may need one at which
+ *           nobody answers
  */
 #ifndef TEST_COMMON_PORT_H
 #define TEST_COMMON_PORT_H

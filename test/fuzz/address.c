@@ -1,4 +1,5 @@
-/* Addresses as texts: of a rendezvous, and of peers as rank 0 tells them (numeric, so that nobody is asked). */
+/* Addresses as texts: of a rendezvous, and of peers as rank 0 tells them (numeric, so that nobody
+ * is asked). */
 #include "input.h"
 
 #include "net/mesh_address.h"
@@ -13,7 +14,8 @@ static void resolve(const char *text, int flags)
         struct mesh_address m = {.bytes = a->ai_addrlen};
         memcpy(&m.as, a->ai_addr, a->ai_addrlen);
         mesh_address_is_any(&m);
-        if (mesh_address_text(&m, mesh_address_port(&m), shown) == 0) MUST(strlen(shown) < sizeof shown);
+        if (mesh_address_text(&m, mesh_address_port(&m), shown) == 0)
+            MUST(strlen(shown) < sizeof shown);
     }
     freeaddrinfo(all);
 }
@@ -25,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int flags = input_rarely(&in, 2) ? AI_PASSIVE : 0;
     char *text = input_text(&in, 600);
     if (rendezvous_address_parse(&a, text) == 0)
-        MUST(strlen(a.host) < sizeof a.host && strlen(a.shown) < sizeof a.shown && strtoul(a.port, NULL, 10) < 65536);
+        MUST(strlen(a.host) < sizeof a.host && strlen(a.shown) < sizeof a.shown &&
+             strtoul(a.port, NULL, 10) < 65536);
     resolve(text, flags);
     free(text);
     return 0;

@@ -1,4 +1,5 @@
-/* The file of `locus run --hosts`: whatever stands in it is a list of hosts within its bounds, or refused. */
+/* The file of `locus run --hosts`: whatever stands in it is a list of hosts within its bounds, or
+ * refused. */
 #include "input.h"
 
 #include "../../apps/locus/hosts.c" /* NOLINT(bugprone-suspicious-include): no library has it */

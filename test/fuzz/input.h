@@ -1,12 +1,14 @@
 /*
- * input.h - what every fuzzer includes: the bytes that libFuzzer gives, taken as numbers, and what must hold.
+ * input.h - what every fuzzer includes: the bytes that libFuzzer gives, taken as numbers, and what
+ * must hold.
  *
- * A fuzzer is a program that libFuzzer calls with ever more bytes, guided by which of them reach new code. Wherever a
- * format has checks that chance does not pass, the fuzzer makes most of a message from the bytes instead of taking
- * them for the message.
+ * A fuzzer is a program that libFuzzer calls with ever more bytes, guided by which of them reach
+ * new code. Wherever a format has checks that chance does not pass, the fuzzer makes most of a
+ * message from the bytes instead of taking them for the message.
  *
  * Callers   the fuzzers
- * Memory    fuzz_copy and fuzz_room: malloc, of exactly that size, so that AddressSanitizer sees the first byte beyond
+ * Memory    fuzz_copy and fuzz_room: malloc, of exactly that size, so that AddressSanitizer sees
+ *           the first byte beyond
  * Waiting   never
  * Life      one call of LLVMFuzzerTestOneInput
  */

@@ -1,7 +1,7 @@
 /*
- * The receiving and the sending side of a link: frames that are mostly sound, cut at arbitrary places, between ticks,
- * answers, goodbyes and the connection's end. What it hands up lies in its buffer, what it queues is bounded, and a link
- * that fails says why and who.
+ * The receiving and the sending side of a link: frames that are mostly sound, cut at arbitrary
+ * places, between ticks, answers, goodbyes and the connection's end. What it hands up lies in its
+ * buffer, what it queues is bounded, and a link that fails says why and who.
  */
 #include "input.h"
 
@@ -25,7 +25,8 @@ struct peer {
 };
 
 /* The shard's part: looks at everything, and answers like an owner. */
-static const char *on_frame(void *context, unsigned from, const struct wire_frame *f, const void *body)
+static const char *on_frame(void *context, unsigned from, const struct wire_frame *f,
+                            const void *body)
 {
     struct peer *p = context;
     struct wire_cursor c = wire_cursor(f, body);
@@ -60,7 +61,8 @@ static void append_entries(struct peer *p, struct wire_frame *f)
     struct wire_entry *e = fuzz_room(wire_entry_bytes(length));
     f->count = 1 + input_below(&p->in, 16) / 4;
     f->body_bytes = (uint32_t)(f->count * wire_entry_bytes(length));
-    *e = (struct wire_entry){.operation = 1 + (uint8_t)input_below(&p->in, WIRE_OPERATIONS), .length = length};
+    *e = (struct wire_entry){.operation = 1 + (uint8_t)input_below(&p->in, WIRE_OPERATIONS),
+                             .length = length};
     e->tag = (uint32_t)input_number(&p->in, 2);
     uint32_t count = f->count;
     if (input_rarely(&p->in, 8)) f->count += input_below(&p->in, 3) - 1;
@@ -81,7 +83,8 @@ static void append_frame(struct peer *p)
         return;
     }
     size_t bytes;
-    const uint8_t *text = input_bytes(&p->in, f.kind == WIRE_LOST ? 8 * (size_t)input_below(&p->in, 66) : 0, &bytes);
+    const uint8_t *text =
+        input_bytes(&p->in, f.kind == WIRE_LOST ? 8 * (size_t)input_below(&p->in, 66) : 0, &bytes);
     f.body_bytes = (uint32_t)bytes;
     append(p, &f, sizeof f);
     append(p, text, bytes);
@@ -173,7 +176,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(p.link);
     while (input_left(&p.in) > 0) step(&p);
     while (p.have > 0 && p.link->state == LINK_OPEN) receive(&p, STREAM_BYTES);
-    if (p.link->state == LINK_FAILED) MUST(*p.link->reason && p.link->culprit < NODES && p.all.fallen == p.link);
+    if (p.link->state == LINK_FAILED)
+        MUST(*p.link->reason && p.link->culprit < NODES && p.all.fallen == p.link);
     link_end(p.link);
     link_free(p.link);
     links_fini(&p.all);

@@ -1,7 +1,8 @@
 /*
- * The making of data connections, with and without a secret: strangers say anything to the port of a node while it
- * connects, and something answers anything at the address of another. Both can also say what is right, and prove it, so
- * that the mesh becomes complete; nothing may keep it beyond its deadline or leave a descriptor open.
+ * The making of data connections, with and without a secret: strangers say anything to the port of
+ * a node while it connects, and something answers anything at the address of another. Both can also
+ * say what is right, and prove it, so that the mesh becomes complete; nothing may keep it beyond
+ * its deadline or leave a descriptor open.
  */
 #include "input.h"
 
@@ -65,7 +66,7 @@ static struct {
     unsigned answered;
 } others = {.mutex = PTHREAD_MUTEX_INITIALIZER, .is_over = true};
 
-/* ---- what they say ----------------------------------------------------------------------------------------------- */
+/* ---- what they say --------------------------------------------------------------------------- */
 
 static struct speech make_speech(struct input *in)
 {
@@ -112,7 +113,8 @@ static void speak(struct end *e)
 {
     if (e->said == WORDS) return;
     const struct speech *s = &e->speech[e->said];
-    struct mesh_hello h = {.magic = MESH_MAGIC, .version = MESH_VERSION, .cluster = CLUSTER, .shard = e->shard};
+    struct mesh_hello h = {
+        .magic = MESH_MAGIC, .version = MESH_VERSION, .cluster = CLUSTER, .shard = e->shard};
     h.rank = e->calls ? CALLER : CALLEE;
     if (others.has_secret && e->said == 0) memcpy(h.proof, our_nonce, sizeof h.proof);
     if (others.has_secret && e->said == 0 && !e->calls) h.status = MESH_CHALLENGE;
@@ -126,7 +128,8 @@ static void speak(struct end *e)
 
 static void hear(struct end *e)
 {
-    ssize_t n = recv(e->fd, (char *)&e->message + e->heard, sizeof e->message - e->heard, MSG_DONTWAIT);
+    ssize_t n =
+        recv(e->fd, (char *)&e->message + e->heard, sizeof e->message - e->heard, MSG_DONTWAIT);
     if (n <= 0) {
         close(e->fd);
         e->fd = -1;
@@ -136,12 +139,13 @@ static void hear(struct end *e)
     if (e->heard < sizeof e->message) return;
     e->heard = 0;
     /* The caller's nonce comes first, the callee's in its challenge. */
-    if (e->said == (e->calls ? 1 : 0)) memcpy(e->their_nonce, e->message.proof, sizeof e->their_nonce);
+    if (e->said == (e->calls ? 1 : 0))
+        memcpy(e->their_nonce, e->message.proof, sizeof e->their_nonce);
     if (!e->calls) e->shard = e->message.shard;
     speak(e);
 }
 
-/* ---- a thread for all of them ------------------------------------------------------------------------------------ */
+/* ---- a thread for all of them ---------------------------------------------------------------- */
 
 static void answer_call(void)
 {
@@ -172,7 +176,8 @@ static void *attend(void *unused)
                                          {.fd = others.listener, .events = POLLIN}};
         pthread_mutex_lock(&others.mutex);
         unsigned ends = others.ends;
-        for (unsigned i = 0; i < ends; i++) p[2 + i] = (struct pollfd){.fd = others.end[i].fd, .events = POLLIN};
+        for (unsigned i = 0; i < ends; i++)
+            p[2 + i] = (struct pollfd){.fd = others.end[i].fd, .events = POLLIN};
         pthread_mutex_unlock(&others.mutex);
         poll(p, 2 + ends, -1);
         pthread_mutex_lock(&others.mutex);
@@ -192,13 +197,14 @@ static void start_others(void)
     MUST(secret_from_text(&others.secret, "the secret", text, sizeof text - 1) == 0);
     others.news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     others.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    MUST(bind(others.listener, (struct sockaddr *)&a, sizeof a) == 0 && listen(others.listener, 64) == 0);
+    MUST(bind(others.listener, (struct sockaddr *)&a, sizeof a) == 0 &&
+         listen(others.listener, 64) == 0);
     MUST(getsockname(others.listener, (struct sockaddr *)&a, &bytes) == 0);
     snprintf(others.address, sizeof others.address, "127.0.0.1:%u", ntohs(a.sin_port));
     MUST(pthread_create(&thread, NULL, attend, NULL) == 0);
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 /* The fuzzer's alarm interrupts it; the connection is made all the same. */
 static void connect_to(int fd, const struct sockaddr_in *a)
@@ -240,7 +246,8 @@ static void begin(struct input *in, const char *address)
     others.answered = 0;
     for (unsigned s = 0; s < SHARDS; s++)
         for (unsigned w = 0; w < WORDS; w++) others.answer[s][w] = make_speech(in);
-    for (unsigned i = 0, calls = input_below(in, CALLS_MAX + 1); i < calls; i++) call(in, address, i % SHARDS);
+    for (unsigned i = 0, calls = input_below(in, CALLS_MAX + 1); i < calls; i++)
+        call(in, address, i % SHARDS);
     MUST(write(others.news, &one, sizeof one) == sizeof one);
     pthread_mutex_unlock(&others.mutex);
 }
@@ -260,7 +267,8 @@ static void end(void)
     pthread_mutex_unlock(&others.mutex);
 }
 
-/* A mesh that failed may leave some of its links, which are the caller's to close; a complete one has all. */
+/* A mesh that failed may leave some of its links, which are the caller's to close; a complete one
+ * has all. */
 static void check(int rc, const int *fd)
 {
     for (unsigned i = 0; i < SIZE * SHARDS; i++) {

@@ -39,7 +39,7 @@ static bool is_busy;
 static struct nng_stream stream[PEERS_MAX];
 static nng_stream_listener listener;
 
-/* ---- operations -------------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void finish(nng_aio *a, int result, size_t count)
 {
@@ -172,7 +172,7 @@ void nng_aio_set_timeout(nng_aio *a, nng_duration unused)
     (void)a, (void)unused;
 }
 
-/* ---- connections ------------------------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -262,7 +262,7 @@ int nng_stream_get_addr(nng_stream *s, const char *name, nng_sockaddr *a)
     return NNG_ENOTSUP;
 }
 
-/* ---- the dialer -------------------------------------------------------------------------------------------------- */
+/* ---- the dialer ------------------------------------------------------------------------------ */
 
 struct nng_stream_dialer {
     char unused;
@@ -307,7 +307,7 @@ void nng_stream_dialer_dial(nng_stream_dialer *d, nng_aio *a)
     pthread_mutex_unlock(&mutex);
 }
 
-/* ---- the listener ------------------------------------------------------------------------------------------------ */
+/* ---- the listener ---------------------------------------------------------------------------- */
 
 static void go_on_accepting(nng_stream_listener *l)
 {
@@ -368,7 +368,7 @@ void nng_stream_listener_free(nng_stream_listener *l)
     nng_stream_listener_close(l);
 }
 
-/* ---- the peers --------------------------------------------------------------------------------------------------- */
+/* ---- the peers ------------------------------------------------------------------------------- */
 
 void nng_reset(void)
 {

@@ -1,8 +1,9 @@
 /*
- * nng.h - what the rendezvous uses of nng, without sockets: connections that a fuzzer makes, feeds and ends.
+ * nng.h - what the rendezvous uses of nng, without sockets: connections that a fuzzer makes, feeds
+ * and ends.
  *
- * As with nng, operations end on another thread, one callback at a time here, and never within the call that begins or
- * cancels them.
+ * As with nng, operations end on another thread, one callback at a time here, and never within the
+ * call that begins or cancels them.
  *
  * Callers   the fuzzers of the rendezvous; as nng, its code
  * Memory    PEERS_MAX connections, static; what one is sent and has not read: PEER_BYTES
@@ -19,8 +20,8 @@ enum { PEERS_MAX = 256, PEER_BYTES = 1 << 16 };
 
 void nng_reset(void);
 
-/* A connection to the listener; where there is none, what the node connects to next. Its number, or -1: there are
- * PEERS_MAX already. */
+/* A connection to the listener; where there is none, what the node connects to next. Its number, or
+ * -1: there are PEERS_MAX already. */
 int peer_connect(void);
 /* What does not fit is lost. */
 void peer_send(int peer, const void *data, size_t bytes);

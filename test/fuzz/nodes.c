@@ -75,12 +75,13 @@ struct nodes {
     unsigned said_count;
 };
 
-/* ---- frames ------------------------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static struct frame *new_frame(uint32_t view)
 {
     struct frame *f = fuzz_room(sizeof *f);
-    f->header = (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_ENTRIES, .view = view};
+    f->header = (struct wire_frame){
+        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_ENTRIES, .view = view};
     return f;
 }
 
@@ -130,20 +131,22 @@ static void cut(struct nodes *all, unsigned a, unsigned b)
     }
 }
 
-/* ---- the world of a shard ---------------------------------------------------------------------------------------- */
+/* ---- the world of a shard -------------------------------------------------------------------- */
 
 static void say_fresh(struct node *n)
 {
     struct wire *w = &n->all->wire[n->rank][n->fresh_peer];
     if (!n->fresh) return;
     n->all->said[n->all->said_count++ % SAID_MAX] = *n->fresh;
-    if (!w->last || w->last->header.count >= FRAME_ENTRIES) put_frame(n->all, w, new_frame(n->store.home.view));
+    if (!w->last || w->last->header.count >= FRAME_ENTRIES)
+        put_frame(n->all, w, new_frame(n->store.home.view));
     add_entry(w->last, n->fresh, wire_entry_bytes(n->fresh->length));
     free(n->fresh);
     n->fresh = NULL;
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+                                     uint64_t until_ns)
 {
     (void)until_ns;
     struct node *n = context;
@@ -173,13 +176,14 @@ static uint64_t port_now_ns(void *context)
     return n->all->now_ns;
 }
 
-/* ---- what workers do --------------------------------------------------------------------------------------------- */
+/* ---- what workers do ------------------------------------------------------------------------- */
 
 /* A key of this shard; mostly one whose row is elsewhere, if there is any from there on. */
 static locus_key choose_key(struct node *n, bool is_elsewhere)
 {
     const struct keyspace *k = &n->store.keyspace;
-    uint64_t indices = keyspace_count_below(k, k->keys, NUMBER), first = input_byte(&n->all->in) % indices;
+    uint64_t indices = keyspace_count_below(k, k->keys, NUMBER),
+             first = input_byte(&n->all->in) % indices;
     for (uint64_t i = 0; i < indices && is_elsewhere; i++) {
         locus_key key = keyspace_key(k, NUMBER, (first + i) % indices);
         struct spot s = store_spot(&n->store, key);
@@ -221,7 +225,8 @@ static void begin_request(struct node *n, enum request_kind kind, unsigned items
 static void signal_intent(struct node *n, unsigned worker)
 {
     struct input *in = &n->all->in;
-    locus_clock now = n->clock[worker], start = now + input_below(in, 8) - 2, end = start + 1 + input_below(in, 8);
+    locus_clock now = n->clock[worker], start = now + input_below(in, 8) - 2,
+                end = start + 1 + input_below(in, 8);
     if (!n->stream[worker] || end <= now) return;
     if (start < now) start = now;
     unsigned keys = 1 + input_below(in, ITEMS_MAX);
@@ -253,7 +258,8 @@ static void work(struct nodes *all)
         begin_request(n, (enum request_kind)input_below(&all->in, REQUEST_LOCALIZE + 1),
                       1 + input_below(&all->in, ITEMS_MAX));
     else if (what == 6)
-        begin_request(n, input_below(&all->in, 2) ? REQUEST_SETTLE_UPDATES : REQUEST_SETTLE_REPLICAS, 0);
+        begin_request(
+            n, input_below(&all->in, 2) ? REQUEST_SETTLE_UPDATES : REQUEST_SETTLE_REPLICAS, 0);
     else if (what < 10)
         write_locally(n);
     else if (what < 13)
@@ -269,12 +275,13 @@ static void serve_requests(struct nodes *all)
         struct node *n = &all->node[r];
         shard_turn(&n->shard, all->now_ns);
         for (unsigned i = 0; i < REQUESTS; i++)
-            if (n->own[i].waits && shard_serve(&n->shard, &n->own[i].request)) n->own[i].waits = false;
+            if (n->own[i].waits && shard_serve(&n->shard, &n->own[i].request))
+                n->own[i].waits = false;
         say_fresh(n);
     }
 }
 
-/* ---- what the network does --------------------------------------------------------------------------------------- */
+/* ---- what the network does ------------------------------------------------------------------- */
 
 static void fail(struct node *n)
 {
@@ -318,7 +325,8 @@ static struct wire_entry *choose_entry(struct nodes *all, struct frame *f)
     struct wire_cursor c = wire_cursor(&f->header, f->body);
     const struct wire_entry *e, *chosen = NULL;
     const char *why;
-    for (unsigned i = input_below(&all->in, FRAME_ENTRIES + 1); (e = wire_next(&c, &why)) && (!chosen || i > 0); i--)
+    for (unsigned i = input_below(&all->in, FRAME_ENTRIES + 1);
+         (e = wire_next(&c, &why)) && (!chosen || i > 0); i--)
         chosen = e;
     return (struct wire_entry *)(uintptr_t)chosen;
 }
@@ -352,7 +360,8 @@ static void add_made_entry(struct nodes *all, struct frame *f, unsigned from)
     struct wire_entry e = make_entry(all, from);
     memset(bytes, input_byte(&all->in), sizeof bytes);
     memcpy(bytes, &e, sizeof e);
-    add_entry(f, (const void *)bytes, wire_entry_bytes(e.length < VALUES_MAX ? e.length : VALUES_MAX));
+    add_entry(f, (const void *)bytes,
+              wire_entry_bytes(e.length < VALUES_MAX ? e.length : VALUES_MAX));
 }
 
 static void shorten(struct frame *f, unsigned bytes)
@@ -386,7 +395,8 @@ static void disturb(struct nodes *all, struct frame *f, unsigned from)
 static void send_made_frame(struct nodes *all, unsigned from, unsigned to)
 {
     struct frame *f = new_frame(all->node[to].store.home.view);
-    for (unsigned n = 1 + input_below(&all->in, 2 * FRAME_ENTRIES); n > 0; n--) add_made_entry(all, f, from);
+    for (unsigned n = 1 + input_below(&all->in, 2 * FRAME_ENTRIES); n > 0; n--)
+        add_made_entry(all, f, from);
     deliver(all, from, to, f);
 }
 
@@ -420,12 +430,13 @@ static void deliver_next(struct nodes *all, unsigned how)
     deliver(all, from, to, f);
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static void step(struct nodes *all)
 {
     struct input *in = &all->in;
-    unsigned what = input_below(in, 32), from = what % NODES, to = (from + 1 + what / NODES % 2) % NODES;
+    unsigned what = input_below(in, 32), from = what % NODES,
+             to = (from + 1 + what / NODES % 2) % NODES;
     all->now_ns += UINT64_C(1) << input_below(in, 34);
     if (all->flights >= FLIGHTS_MAX || what >= 17)
         deliver_next(all, 0);
@@ -449,7 +460,8 @@ static void deliver_all(struct nodes *all)
         }
 }
 
-/* Left alone, the nodes come to rest: nothing goes round for ever, whatever they were made to believe. */
+/* Left alone, the nodes come to rest: nothing goes round for ever, whatever they were made to
+ * believe. */
 static void come_to_rest(struct nodes *all)
 {
     unsigned turns = 0;
@@ -462,7 +474,8 @@ static void come_to_rest(struct nodes *all)
     MUST(turns < REST_TURNS_MAX);
 }
 
-static void open_node(struct nodes *all, unsigned rank, enum locus_technique technique, bool acts_immediately)
+static void open_node(struct nodes *all, unsigned rank, enum locus_technique technique,
+                      bool acts_immediately)
 {
     struct node *n = &all->node[rank];
     n->all = all;
@@ -510,7 +523,8 @@ void nodes_run(const uint8_t *data, size_t size, void (*completed)(const struct 
     struct nodes *all = fuzz_room(sizeof *all);
     all->in = input_of(data, size);
     all->completed = completed;
-    enum locus_technique technique = (enum locus_technique)input_below(&all->in, LOCUS_FULL_REPLICATION + 1);
+    enum locus_technique technique =
+        (enum locus_technique)input_below(&all->in, LOCUS_FULL_REPLICATION + 1);
     bool acts_immediately = input_byte(&all->in) & 1;
     for (unsigned r = 0; r < NODES; r++) open_node(all, r, technique, acts_immediately);
     for (unsigned i = 0; i < STEPS_MAX && input_left(&all->in) > 0; i++) step(all);

@@ -1,7 +1,7 @@
 /*
- * Rank 0's rendezvous, with a secret or without, and with any number of connections that say anything in any order: sound messages, changed ones, parts
- * of them, bytes. It must neither fail nor hang nor lose memory, whatever becomes of the cluster, and its connections
- * stay bounded.
+ * Rank 0's rendezvous, with a secret or without, and with any number of connections that say
+ * anything in any order: sound messages, changed ones, parts of them, bytes. It must neither fail
+ * nor hang nor lose memory, whatever becomes of the cluster, and its connections stay bounded.
  */
 #include "input.h"
 #include "nng.h"
@@ -11,7 +11,14 @@
 #include "membership/server.h"
 #include "net/secret.h"
 
-enum { SIZE = 3, ACTIVE_MAX = 8, BURST_MAX = 90, MEETINGS_MAX = 80, CROWDS_MAX = 3, STEPS_MAX = 400 };
+enum {
+    SIZE = 3,
+    ACTIVE_MAX = 8,
+    BURST_MAX = 90,
+    MEETINGS_MAX = 80,
+    CROWDS_MAX = 3,
+    STEPS_MAX = 400
+};
 static const uint64_t JOIN_NS = 60000000000;
 
 static const struct locus_table tables[] = {{.name = "rows", .rows = 100, .length = 4}};
@@ -74,7 +81,8 @@ static void send_hello(struct crowd *c, int peer)
     send_message(c, peer, m);
 }
 
-/* What answers the challenge that the peer has heard last: nonce, proof, and the hello again. NULL: there is none. */
+/* What answers the challenge that the peer has heard last: nonce, proof, and the hello again. NULL:
+ * there is none. */
 static struct rendezvous_message *response(const struct crowd *c, int peer, int rank)
 {
     static const unsigned char nonce[SECRET_NONCE_BYTES] = "ours";
@@ -128,7 +136,8 @@ static void form(struct crowd *c)
 /* Of any type, with numbers and texts as its body. */
 static void send_any(struct crowd *c, int peer)
 {
-    struct rendezvous_message *m = rendezvous_message_new((enum rendezvous_type)input_below(&c->in, 24));
+    struct rendezvous_message *m =
+        rendezvous_message_new((enum rendezvous_type)input_below(&c->in, 24));
     for (unsigned n = input_below(&c->in, 4); n > 0; n--) {
         size_t bytes;
         char text[17] = "";
@@ -149,12 +158,14 @@ static void send_any(struct crowd *c, int peer)
 /* What a member says. */
 static void send_sound(struct crowd *c, int peer)
 {
-    static const enum rendezvous_type types[] = {RENDEZVOUS_BARRIER, RENDEZVOUS_ABSENT, RENDEZVOUS_LEAVE,
-                                                 RENDEZVOUS_REPORT, RENDEZVOUS_HEARTBEAT};
+    static const enum rendezvous_type types[] = {RENDEZVOUS_BARRIER, RENDEZVOUS_ABSENT,
+                                                 RENDEZVOUS_LEAVE, RENDEZVOUS_REPORT,
+                                                 RENDEZVOUS_HEARTBEAT};
     enum rendezvous_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct rendezvous_message *m = rendezvous_message_new(type);
     if (type == RENDEZVOUS_BARRIER) rendezvous_put_u32(m, input_below(&c->in, 2));
-    if (type == RENDEZVOUS_BARRIER) rendezvous_put_text(m, input_below(&c->in, 4) ? "open" : "other");
+    if (type == RENDEZVOUS_BARRIER)
+        rendezvous_put_text(m, input_below(&c->in, 4) ? "open" : "other");
     if (type == RENDEZVOUS_ABSENT) rendezvous_put_u32(m, input_below(&c->in, 2));
     if (type == RENDEZVOUS_REPORT) rendezvous_put_u32(m, input_below(&c->in, SIZE));
     if (type == RENDEZVOUS_REPORT) rendezvous_put_text(m, "closed the connection");
@@ -230,15 +241,18 @@ static void step(struct crowd *c)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct crowd c = {.in = input_of(data, size)};
-    const struct rendezvous_address address = {.shown = "127.0.0.1:7777", .urls = 1, .url = {"tcp://127.0.0.1:7777"}};
+    const struct rendezvous_address address = {
+        .shown = "127.0.0.1:7777", .urls = 1, .url = {"tcp://127.0.0.1:7777"}};
     c.has_secret = input_byte(&c.in) & 1;
-    if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
+    if (!secret.is_known)
+        MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
     const struct rendezvous_config config = config_of(&c, 0);
     struct rendezvous_server *s;
     for (unsigned i = 0; i < ACTIVE_MAX; i++) c.active[i] = -1;
     nng_reset();
     bool is_late = input_rarely(&c.in, 64);
-    MUST(rendezvous_server_start(&s, &config, &address, clock_now_ns() + (is_late ? 0 : JOIN_NS)) == 0);
+    MUST(rendezvous_server_start(&s, &config, &address, clock_now_ns() + (is_late ? 0 : JOIN_NS)) ==
+         0);
     peer_await_accept();
     if (input_below(&c.in, 2)) form(&c);
     for (unsigned i = 0; i < STEPS_MAX && input_left(&c.in) > 0; i++) step(&c);

@@ -1,6 +1,7 @@
 /*
- * A node that joins, and what answers at its rendezvous says anything: what rank 0 would say, changed, in another order,
- * or bytes. Joining, a barrier and leaving end, one way or the other, and nothing is left.
+ * A node that joins, and what answers at its rendezvous says anything: what rank 0 would say,
+ * changed, in another order, or bytes. Joining, a barrier and leaving end, one way or the other,
+ * and nothing is left.
  */
 #include "input.h"
 #include "nng.h"
@@ -42,10 +43,11 @@ static struct rendezvous_config config_of(const struct rank_0 *z)
     };
 }
 
-/* ---- what rank 0 says -------------------------------------------------------------------------------------------- */
+/* ---- what rank 0 says ------------------------------------------------------------------------ */
 
 /* It has heard a response to its challenge: the proof is ours. Without a secret, zeros. */
-static void put_proof(const struct rank_0 *z, struct rendezvous_message *m, const unsigned char *nonce)
+static void put_proof(const struct rank_0 *z, struct rendezvous_message *m,
+                      const unsigned char *nonce)
 {
     unsigned char heard[1024], proof[SECRET_PROOF_BYTES] = {0};
     struct rendezvous_config config = config_of(z);
@@ -78,9 +80,10 @@ static void put_start(struct rank_0 *z, struct rendezvous_message *m)
 
 static enum rendezvous_type choose_type(struct rank_0 *z)
 {
-    static const enum rendezvous_type types[] = {RENDEZVOUS_CHALLENGE, RENDEZVOUS_WELCOME, RENDEZVOUS_START,
-                                                 RENDEZVOUS_RELEASE,   RENDEZVOUS_LEFT,    RENDEZVOUS_LOST,
-                                                 RENDEZVOUS_WAITING,   RENDEZVOUS_REFUSED, RENDEZVOUS_AGAIN};
+    static const enum rendezvous_type types[] = {
+        RENDEZVOUS_CHALLENGE, RENDEZVOUS_WELCOME, RENDEZVOUS_START,
+        RENDEZVOUS_RELEASE,   RENDEZVOUS_LEFT,    RENDEZVOUS_LOST,
+        RENDEZVOUS_WAITING,   RENDEZVOUS_REFUSED, RENDEZVOUS_AGAIN};
     unsigned what = input_below(&z->in, 16);
     if (what < sizeof types / sizeof *types) return types[what];
     return (enum rendezvous_type)input_below(&z->in, RENDEZVOUS_ABSENT + 2);
@@ -118,7 +121,8 @@ static void send_message(struct rank_0 *z)
         size_t at = input_byte(&z->in) % m->bytes;
         m->data[at] = input_byte(&z->in);
     }
-    peer_send(z->peer, m->data, input_rarely(&z->in, 16) ? input_byte(&z->in) % m->bytes : m->bytes);
+    peer_send(z->peer, m->data,
+              input_rarely(&z->in, 16) ? input_byte(&z->in) % m->bytes : m->bytes);
     rendezvous_message_let_go(m);
 }
 
@@ -155,7 +159,8 @@ static void step(struct rank_0 *z)
     else if (what == 13)
         peer_pace(z->peer, input_byte(&z->in), input_byte(&z->in));
     else if (what == 14 && z->peers < PEERS)
-        input_below(&z->in, 2) ? peer_end(z->peer) : peer_reset(z->peer), z->peer = peer_connect(), z->peers++;
+        input_below(&z->in, 2) ? peer_end(z->peer) : peer_reset(z->peer), z->peer = peer_connect(),
+                                                                          z->peers++;
     if (input_below(&z->in, 4)) peer_settle();
 }
 
@@ -171,7 +176,7 @@ static void *be_rank_0(void *argument)
     return NULL;
 }
 
-/* ---- the node ---------------------------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static void join_and_leave(const struct rank_0 *z)
 {
@@ -179,7 +184,8 @@ static void join_and_leave(const struct rank_0 *z)
     struct rendezvous_cluster cluster;
     struct rendezvous_config config = config_of(z);
     if (rendezvous_join(&config, &r, &cluster)) return;
-    MUST(cluster.id && cluster.shards > 0 && cluster.shards <= LOCUS_SHARDS_MAX && cluster.peer_timeout_s > 0);
+    MUST(cluster.id && cluster.shards > 0 && cluster.shards <= LOCUS_SHARDS_MAX &&
+         cluster.peer_timeout_s > 0);
     if (rendezvous_barrier(r, "open", false) == 0) rendezvous_leave(r);
     rendezvous_free(r);
 }
@@ -189,7 +195,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rank_0 z = {.in = input_of(data, size)};
     pthread_t thread;
     nng_reset();
-    if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
+    if (!secret.is_known)
+        MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
     z.has_secret = input_byte(&z.in) & 1;
     z.peer = peer_connect();
     MUST(pthread_create(&thread, NULL, be_rank_0, &z) == 0);

@@ -1,4 +1,5 @@
-/* Bodies of messages of the rendezvous as their readers take them, and a hello compared with ours. */
+/* Bodies of messages of the rendezvous as their readers take them, and a hello compared with
+ * ours. */
 #include "input.h"
 
 #include "membership/hello.h"
@@ -40,7 +41,8 @@ static void read_hello(const unsigned char *body, size_t bytes, const struct ren
     rendezvous_hello_read_rank(&h, body, bytes);
     if (!rendezvous_hello_read(&h, body, bytes)) return;
     MUST(h.rank < h.size && strlen(h.address) < sizeof h.address);
-    if (rendezvous_hello_differs(&h, ours, 1, sentence, sizeof sentence)) MUST(strlen(sentence) < sizeof sentence);
+    if (rendezvous_hello_differs(&h, ours, 1, sentence, sizeof sentence))
+        MUST(strlen(sentence) < sizeof sentence);
 }
 
 static void read_values(struct input *in, const unsigned char *body, size_t bytes)
@@ -51,7 +53,9 @@ static void read_values(struct input *in, const unsigned char *body, size_t byte
         switch (input_below(in, 3)) {
         case 0: rendezvous_get_u32(&r); break;
         case 1: rendezvous_get_u64(&r); break;
-        default: rendezvous_get_text(&r, text, 1 + input_below(in, sizeof text)); MUST(strlen(text) < sizeof text);
+        default:
+            rendezvous_get_text(&r, text, 1 + input_below(in, sizeof text));
+            MUST(strlen(text) < sizeof text);
         }
     }
     if (rendezvous_read_all(&r)) MUST(r.at == r.end);
@@ -62,7 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = input_of(data, size);
     struct rendezvous_hello ours;
     struct rendezvous_message *m = our_hello(&in);
-    MUST(m && rendezvous_hello_read(&ours, m->data + RENDEZVOUS_HEADER_BYTES, m->bytes - RENDEZVOUS_HEADER_BYTES));
+    MUST(m && rendezvous_hello_read(&ours, m->data + RENDEZVOUS_HEADER_BYTES,
+                                    m->bytes - RENDEZVOUS_HEADER_BYTES));
 
     struct rendezvous_message *theirs = our_hello(&in);
     change(&in, theirs);

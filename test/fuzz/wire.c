@@ -1,4 +1,5 @@
-/* Arbitrary bytes as a frame, stepped through as the actors do: every value that is handed up must lie in the frame. */
+/* Arbitrary bytes as a frame, stepped through as the actors do: every value that is handed up must
+ * lie in the frame. */
 #include "input.h"
 
 #include "net/wire.h"

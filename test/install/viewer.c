@@ -1,6 +1,7 @@
 /*
- * A user's program for ThreadSanitizer: two nodes in one process; one reads a row in place while the other adds to it, which
- * is allowed (locus_view). With the argument "race" it has a race of its own beside.
+ * A user's program for ThreadSanitizer: two nodes in one process; one reads a row in place while
+ * the other adds to it, which is allowed (locus_view). With the argument "race" it has a race of
+ * its own beside.
  *
  *     viewer HOST:PORT [race]
  */

@@ -22,8 +22,8 @@ static size_t length_of(int written, size_t room)
     return (size_t)written < room ? (size_t)written : room - 1;
 }
 
-/* In one piece: tests run side by side, and write to the same place. _exit, not a jump to the runner: a check may fail in a
- * thread or on the stack of a fiber. */
+/* In one piece: tests run side by side, and write to the same place. _exit, not a jump to the
+ * runner: a check may fail in a thread or on the stack of a fiber. */
 void test_fail(const char *file, int line, const char *format, ...)
 {
     char sentence[SENTENCE_BYTES];
@@ -40,13 +40,16 @@ void test_fail(const char *file, int line, const char *format, ...)
     _exit(1);
 }
 
-void test_equal(const char *file, int line, const char *a, const char *b, long long a_value, long long b_value)
+void test_equal(const char *file, int line, const char *a, const char *b, long long a_value,
+                long long b_value)
 {
-    if (a_value != b_value) test_fail(file, line, "CHECK_EQ(%s, %s): %lld != %lld", a, b, a_value, b_value);
+    if (a_value != b_value)
+        test_fail(file, line, "CHECK_EQ(%s, %s): %lld != %lld", a, b, a_value, b_value);
 }
 
 void test_contains(const char *file, int line, const char *name, const char *text, const char *part)
 {
     if (!text || !strstr(text, part))
-        test_fail(file, line, "CHECK_STR(%s): \"%s\" does not contain \"%s\"", name, text ? text : "(null)", part);
+        test_fail(file, line, "CHECK_STR(%s): \"%s\" does not contain \"%s\"", name,
+                  text ? text : "(null)", part);
 }

@@ -1,5 +1,5 @@
-/* Runs the tests under Criterion; its usual options, or one text that the suite/name must contain. Closes with the same
- * lines as the plain runner. */
+/* Runs the tests under Criterion; its usual options, or one text that the suite/name must contain.
+ * Closes with the same lines as the plain runner. */
 #include "test.h"
 
 #include <criterion/hooks.h>
@@ -47,9 +47,10 @@ void test_check_leaks(void)
 }
 #endif
 
-/* Criterion 2.4.1 frees what it knows of an ended test while its thread that waits for children may still hold the lock in
- * there; the unlock then writes to freed memory, and the runner dies of that now and then. It destroys the lock first,
- * with this, found here before the C library's: whoever holds it is waited for. */
+/* Criterion 2.4.1 frees what it knows of an ended test while its thread that waits for children may
+ * still hold the lock in there; the unlock then writes to freed memory, and the runner dies of that
+ * now and then. It destroys the lock first, with this, found here before the C library's: whoever
+ * holds it is waited for. */
 __attribute__((visibility("default"))) int pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
     static int (*original)(pthread_mutex_t *);
@@ -69,7 +70,8 @@ static void count(const struct criterion_suite_stats *suite, const struct criter
         if (!t->message) return; /* it was not chosen */
         skipped++;
         printf("skipped: %s/%s: %s\n", suite->suite->name, t->test->name, t->message);
-    } else if (t->test_status == CR_STATUS_FAILED || t->crashed || t->timed_out || t->exit_code != 0) {
+    } else if (t->test_status == CR_STATUS_FAILED || t->crashed || t->timed_out ||
+               t->exit_code != 0) {
         failed++;
         printf("failed: %s/%s\n", suite->suite->name, t->test->name);
     } else {
@@ -101,8 +103,9 @@ static int run(int argc, char **argv)
     return failed > 0;
 }
 
-/* A test that crashes is a result, told by the exit status. A signal that ends the runner is Criterion's own fault (see
- * above), and says nothing of the tests: they run once more. Executed anew, not forked: nng aborts after a fork. */
+/* A test that crashes is a result, told by the exit status. A signal that ends the runner is
+ * Criterion's own fault (see above), and says nothing of the tests: they run once more. Executed
+ * anew, not forked: nng aborts after a fork. */
 static int supervise(char **argv)
 {
     char self[] = "/proc/self/exe";
@@ -114,12 +117,14 @@ static int supervise(char **argv)
         while (waitpid(runner, &status, 0) < 0 && errno == EINTR) {
         }
         if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-        fprintf(stderr, "Criterion's runner itself ended by signal %d; all tests run again\n", WTERMSIG(status));
+        fprintf(stderr, "Criterion's runner itself ended by signal %d; all tests run again\n",
+                WTERMSIG(status));
     }
     return 2;
 }
 
-/* Visible: the process of a test is this program too, and Criterion finds the way in by the name. */
+/* Visible: the process of a test is this program too, and Criterion finds the way in by the
+ * name. */
 __attribute__((visibility("default"))) int main(int argc, char **argv)
 {
     return getenv("LOCUS_TEST_SUPERVISED") ? run(argc, argv) : supervise(argv);

@@ -2,12 +2,14 @@
  * plain.c - runs tests without any library.
  *
  *     runner                    all tests, each in a process of its own
- *     runner TEXT...            those whose suite/name contains one of the texts, and none of those written -TEXT
+ *     runner TEXT...            those whose suite/name contains one of the texts, and none of those
+ *                               written -TEXT
  *     runner --run SUITE/NAME   one test in this process, for a debugger
  *     runner --list
  *
- * A test's process is this program executed anew: what a library keeps from before a fork (nng aborts then) is not
- * there. Its output is shown when it fails. Its exit status says the rest: 77 is a skip, whose reason is the last line.
+ * A test's process is this program executed anew: what a library keeps from before a fork (nng
+ * aborts then) is not there. Its output is shown when it fails. Its exit status says the rest: 77
+ * is a skip, whose reason is the last line.
  */
 #include "test.h"
 
@@ -105,7 +107,8 @@ static int run_here(const char *wanted)
     return 2;
 }
 
-/* Starts `t` in a process group of its own, so that whatever it leaves behind can be ended with it. */
+/* Starts `t` in a process group of its own, so that whatever it leaves behind can be ended with
+ * it. */
 static int spawn(const struct test *t, int output, pid_t *child)
 {
     char name[NAME_MAX_BYTES], run[] = "--run", self[] = "/proc/self/exe";
@@ -138,7 +141,8 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* False when the child still runs after `limit_s`. SIGCHLD is blocked, so none is missed between the two calls. */
+/* False when the child still runs after `limit_s`. SIGCHLD is blocked, so none is missed between
+ * the two calls. */
 static bool await(pid_t child, int limit_s, int *status)
 {
     sigset_t ended;
@@ -148,7 +152,8 @@ static bool await(pid_t child, int limit_s, int *status)
     while (waitpid(child, status, WNOHANG) == 0) {
         double left = end - now_s();
         if (left <= 0) return false;
-        struct timespec wait = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+        struct timespec wait = {.tv_sec = (time_t)left,
+                                .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
         sigtimedwait(&ended, NULL, &wait);
     }
     return true;
@@ -181,7 +186,8 @@ static struct result judge(int status, int output)
 {
     struct result r = {.outcome = FAILED};
     if (WIFSIGNALED(status)) {
-        snprintf(r.reason, sizeof r.reason, "signal %d, %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(r.reason, sizeof r.reason, "signal %d, %s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     } else if (WEXITSTATUS(status) == 0) {
         r.outcome = PASSED;
     } else if (WEXITSTATUS(status) == EXIT_SKIPPED) {
@@ -251,9 +257,11 @@ static int run_all(char **texts, int count)
 
     char name[NAME_MAX_BYTES];
     for (size_t i = 0; i < n; i++)
-        if (results[i].outcome == SKIPPED) printf("skipped: %s: %s\n", full_name(all[i], name), results[i].reason);
+        if (results[i].outcome == SKIPPED)
+            printf("skipped: %s: %s\n", full_name(all[i], name), results[i].reason);
     for (size_t i = 0; i < n; i++)
-        if (results[i].outcome == FAILED) printf("failed: %s: %s\n", full_name(all[i], name), results[i].reason);
+        if (results[i].outcome == FAILED)
+            printf("failed: %s: %s\n", full_name(all[i], name), results[i].reason);
     if (n == 0) printf("no test was chosen\n");
     printf("%zu passed, %zu failed, %zu skipped\n", sums[PASSED], sums[FAILED], sums[SKIPPED]);
     free(all);

@@ -1,5 +1,5 @@
-/* Tests that fail, hang, crash and skip on purpose: test/selftest.sh looks whether the runners can tell. They are no part
- * of the ordinary run. */
+/* Tests that fail, hang, crash and skip on purpose: test/selftest.sh looks whether the runners can
+ * tell. They are no part of the ordinary run. */
 #include "test.h"
 
 #include <pthread.h>

@@ -1,11 +1,12 @@
 /*
  * content.h - rows whose values say what was done to them.
  *
- * Every update of a key has a number and a field of its own in the row: two bits of a float that counts exactly to 2^24.
- * Adding the update makes its field 1; adding it twice, 2. The first element names the last set, the last element counts
- * the updates since; both name the key, too. So a row that was read tells exactly which updates it holds, whether one
- * was applied twice, whether it is torn and whether it is another key's; and rows can be added up: owner's row plus
- * updates under way must be all that were made.
+ * Every update of a key has a number and a field of its own in the row: two bits of a float that
+ * counts exactly to 2^24. Adding the update makes its field 1; adding it twice, 2. The first
+ * element names the last set, the last element counts the updates since; both name the key, too. So
+ * a row that was read tells exactly which updates it holds, whether one was applied twice, whether
+ * it is torn and whether it is another key's; and rows can be added up: owner's row plus updates
+ * under way must be all that were made.
  *
  * Callers   simulation programs
  * Memory    the caller's
@@ -25,7 +26,8 @@ enum {
     CONTENT_KEYS_MAX = 64,
     CONTENT_LENGTH_MIN = 3,
     CONTENT_LENGTH_MAX = 2 + CONTENT_UPDATES_MAX / CONTENT_FIELDS,
-    CONTENT_ROOM = 36, /* the compiler does not know that rows are short, and warns of its copies of 33 floats */
+    /* the compiler does not know that rows are short, and warns of its copies of 33 floats */
+    CONTENT_ROOM = 36,
 };
 
 struct content {

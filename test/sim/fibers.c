@@ -22,8 +22,8 @@ enum {
 
 #if defined(__x86_64__)
 
-/* Saves what a called function must preserve, and goes on where `to` was saved. The C library's swapcontext makes a
- * system call each time. */
+/* Saves what a called function must preserve, and goes on where `to` was saved. The C library's
+ * swapcontext makes a system call each time. */
 struct context {
     void *stack_pointer;
 };
@@ -126,7 +126,8 @@ void __asan_unpoison_memory_region(const volatile void *, size_t);
 
 static void leaving(struct fiber *from, struct fiber *to)
 {
-    __sanitizer_start_switch_fiber(from->ended ? NULL : &from->fake_stack, to->stack_bottom, to->stack_bytes);
+    __sanitizer_start_switch_fiber(from->ended ? NULL : &from->fake_stack, to->stack_bottom,
+                                   to->stack_bytes);
 }
 
 /* The first switch of a run comes from outside: that stack's bounds are learned here. */
@@ -140,7 +141,8 @@ static void arrived(struct fiber *now)
 
 static void forget_stack(char *stack)
 {
-    __asan_unpoison_memory_region(stack, STACK_BYTES); /* of frames that a stopped run left behind */
+    /* of frames that a stopped run left behind */
+    __asan_unpoison_memory_region(stack, STACK_BYTES);
 }
 #else
 static void leaving(struct fiber *from, struct fiber *to)
@@ -187,7 +189,8 @@ static struct fiber *anyone(void)
 
 static struct fiber *goes_on_for_a_while(void)
 {
-    bool goes_on = current != &outside && is_ready(current) && dice_below(&chooser.dice, chooser.burst) > 0;
+    bool goes_on = current != &outside && is_ready(current) &&
+                   dice_below(&chooser.dice, chooser.burst) > 0;
     return goes_on ? current : anyone();
 }
 
@@ -264,7 +267,8 @@ void fibers_begin(enum fibers_policy policy, uint64_t seed)
     chooser.rarity = 4u << dice_below(&chooser.dice, 4);
     chooser.lowest_rank = 1u << 30;
     chooser.changes = dice_below(&chooser.dice, 5);
-    for (unsigned i = 0; i < chooser.changes; i++) chooser.change_at[i] = dice_below(&chooser.dice, RUN_ESTIMATE);
+    for (unsigned i = 0; i < chooser.changes; i++)
+        chooser.change_at[i] = dice_below(&chooser.dice, RUN_ESTIMATE);
 }
 
 void fibers_set_idle(bool (*function)(void))

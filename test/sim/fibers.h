@@ -1,9 +1,9 @@
 /*
  * fibers.h - threads of a test as fibers on one thread, and a seed that decides who goes on.
  *
- * The library, built with LOCUS_FIBERS, calls locus_fiber_yield() at its narrow places. There the seed chooses the next
- * fiber, so a race is a matter of the seed, and the same seed finds it again. How the seed chooses differs from seed to
- * seed: races differ in what they need.
+ * The library, built with LOCUS_FIBERS, calls locus_fiber_yield() at its narrow places. There the
+ * seed chooses the next fiber, so a race is a matter of the seed, and the same seed finds it again.
+ * How the seed chooses differs from seed to seed: races differ in what they need.
  *
  * Callers   simulation programs, from their one thread
  * Memory    stacks, once for all runs
@@ -19,10 +19,11 @@
 enum { FIBERS_MAX = 320 };
 
 enum fibers_policy {
-    FIBERS_UNIFORM,    /* anyone at each step */
-    FIBERS_BURSTS,     /* goes on for a while, then anyone */
-    FIBERS_PRIORITIES, /* strictly by rank; at a few random steps the running one falls to the lowest rank */
-    FIBERS_STARVED,    /* one of them hardly ever runs */
+    FIBERS_UNIFORM, /* anyone at each step */
+    FIBERS_BURSTS,  /* goes on for a while, then anyone */
+    /* strictly by rank; at a few random steps the running one falls to the lowest rank */
+    FIBERS_PRIORITIES,
+    FIBERS_STARVED, /* one of them hardly ever runs */
     FIBERS_POLICIES
 };
 const char *fibers_policy_name(enum fibers_policy);
@@ -40,9 +41,10 @@ void fibers_begin(enum fibers_policy, uint64_t seed);
 void fibers_set_idle(bool (*idle)(void));
 /* Called at every step, before the next fiber is chosen. */
 void fibers_set_watch(void (*watch)(void));
-/* For a simulation that keeps time itself, on the stack of whoever waits: nobody is interrupted at a narrow place, and who
- * waits does so until `next` names him by his place in the order of fibers_add, when his condition holds; -1: all wait
- * for ever. Instead of policy, idle and watch, until fibers_begin. */
+/* For a simulation that keeps time itself, on the stack of whoever waits: nobody is interrupted at
+ * a narrow place, and who waits does so until `next` names him by his place in the order of
+ * fibers_add, when his condition holds; -1: all wait for ever. Instead of policy, idle and watch,
+ * until fibers_begin. */
 void fibers_set_director(int (*next)(void));
 void fibers_add(void (*run)(void *argument), void *argument);
 /* Can it go on? For the director. */
@@ -57,7 +59,8 @@ uint64_t fibers_steps(void);
 
 /* A narrow place. Outside a run it does nothing. */
 void locus_fiber_yield(void);
-/* Others run until the condition holds and the seed chooses the caller again. Outside a run it must hold. */
+/* Others run until the condition holds and the seed chooses the caller again. Outside a run it must
+ * hold. */
 void locus_fiber_wait(bool (*condition)(const void *), const void *);
 
 /* A small generator of random numbers, good enough for choices. */

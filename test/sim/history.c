@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The search (Wing and Gong): any operation that was called before the first of the others returned may be next. States
- * that led nowhere are remembered: what was done, and the value. */
+/* The search (Wing and Gong): any operation that was called before the first of the others returned
+ * may be next. States that led nowhere are remembered: what was done, and the value. */
 
 enum { DEAD_ENDS = 1 << 16, DEAD_ENDS_MAX = DEAD_ENDS / 2 };
 
@@ -29,7 +29,8 @@ void history_clear(struct history *h)
     h->count = 0;
 }
 
-bool history_add(struct history *h, enum history_kind kind, int64_t value, uint64_t called, uint64_t returned)
+bool history_add(struct history *h, enum history_kind kind, int64_t value, uint64_t called,
+                 uint64_t returned)
 {
     if (h->count == HISTORY_MAX) return false;
     h->operation[h->count++] = (struct history_operation){kind, value, called, returned};
@@ -38,7 +39,8 @@ bool history_add(struct history *h, enum history_kind kind, int64_t value, uint6
 
 static struct dead_end *dead_end_place(uint64_t done, int64_t value)
 {
-    uint64_t at = (done ^ (uint64_t)value * UINT64_C(0xD6E8FEB86659FD93)) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t at = (done ^ (uint64_t)value * UINT64_C(0xD6E8FEB86659FD93)) *
+                  UINT64_C(0x9E3779B97F4A7C15);
     for (at >>= 40;; at++) {
         struct dead_end *d = &dead_end[at % DEAD_ENDS];
         if (d->check != check_number || (d->done == done && d->value == value)) return d;
@@ -61,7 +63,8 @@ static uint64_t do_reads(const struct history *h, uint64_t done, int64_t value)
         found = false;
         for (unsigned i = 0; i < h->count; i++) {
             const struct history_operation *o = &h->operation[i];
-            if (done >> i & 1 || o->kind != HISTORY_READ || o->value != value || o->called > first) continue;
+            if (done >> i & 1 || o->kind != HISTORY_READ || o->value != value || o->called > first)
+                continue;
             done |= UINT64_C(1) << i;
             found = true;
         }
@@ -69,15 +72,18 @@ static uint64_t do_reads(const struct history *h, uint64_t done, int64_t value)
     return done;
 }
 
-/* Among operations that do the same and may all be next, the first to return goes first: the others can only wait
- * longer. */
+/* Among operations that do the same and may all be next, the first to return goes first: the others
+ * can only wait longer. */
 static bool has_earlier_twin(const struct history *h, uint64_t done, uint64_t first, unsigned which)
 {
     const struct history_operation *o = &h->operation[which];
     for (unsigned i = 0; i < h->count; i++) {
         const struct history_operation *twin = &h->operation[i];
-        if (done >> i & 1 || twin->kind != o->kind || twin->value != o->value || twin->called > first) continue;
-        if (twin->returned < o->returned || (twin->returned == o->returned && i < which)) return true;
+        if (done >> i & 1 || twin->kind != o->kind || twin->value != o->value ||
+            twin->called > first)
+            continue;
+        if (twin->returned < o->returned || (twin->returned == o->returned && i < which))
+            return true;
     }
     return false;
 }
@@ -105,7 +111,8 @@ static bool can_be_ordered(struct search *s, uint64_t done, int64_t value)
 
 enum history_verdict history_check(const struct history *h)
 {
-    struct search s = {.history = h, .all = h->count == 64 ? UINT64_MAX : (UINT64_C(1) << h->count) - 1};
+    struct search s = {.history = h,
+                       .all = h->count == 64 ? UINT64_MAX : (UINT64_C(1) << h->count) - 1};
     check_number++;
     if (can_be_ordered(&s, 0, 0)) return HISTORY_GOOD;
     return s.too_wide ? HISTORY_TOO_WIDE : HISTORY_BAD;
@@ -116,6 +123,7 @@ void history_print(const struct history *h)
     static const char *const name[] = {"read", "add ", "set "};
     for (unsigned i = 0; i < h->count; i++) {
         const struct history_operation *o = &h->operation[i];
-        printf("    %6" PRIu64 " .. %6" PRIu64 "  %s %" PRId64 "\n", o->called, o->returned, name[o->kind], o->value);
+        printf("    %6" PRIu64 " .. %6" PRIu64 "  %s %" PRId64 "\n", o->called, o->returned,
+               name[o->kind], o->value);
     }
 }

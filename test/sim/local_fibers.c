@@ -1,12 +1,14 @@
 /*
  * local_fibers.c - the store's rows under every interleaving that a seed can think of.
  *
- * Workers read, add, set and view a few short rows while each shard's mover takes rows out and puts them back, changed
- * meanwhile or not, as another node would. All are fibers; at each of the store's narrow places the seed decides who
- * goes on. Checked: every row read is whole and the key's own, every key's history has an order (history.h), a view
- * stays with its row until its section ends, -EAGAIN is answered only for a row that is away, and all memory comes back.
+ * Workers read, add, set and view a few short rows while each shard's mover takes rows out and puts
+ * them back, changed meanwhile or not, as another node would. All are fibers; at each of the
+ * store's narrow places the seed decides who goes on. Checked: every row read is whole and the
+ * key's own, every key's history has an order (history.h), a view stays with its row until its
+ * section ends, -EAGAIN is answered only for a row that is away, and all memory comes back.
  *
- *   local_fibers             seeds 1 ... 10000, then new ones until LOCUS_TEST_SECONDS seconds are over
+ *   local_fibers             seeds 1 ... 10000, then new ones until LOCUS_TEST_SECONDS seconds are
+ *                            over
  *   local_fibers --seeds N   seeds 1 ... N, or to the first failure
  *   local_fibers --seed N    one, with a trace
  */
@@ -26,16 +28,20 @@
 
 enum {
     LENGTH_MAX = 9,
-    ROOM = 40, /* floats for a row; the compiler does not know that they are short, and warns of its copies of 33 */
+    /* floats for a row; the compiler does not know that they are short, and warns of its copies of
+     * 33 */
+    ROOM = 40,
     KEYS_MAX = 4,
     TABLES_MAX = 3,
     SHARDS_MAX = 3,
     NODES_MAX = 3,
     WORKERS_MAX = 4,
     BATCH_MAX = 12,
-    VALUE_BITS = 6, /* the values of different keys lie in different ranges: who sees another key's row knows it */
+    /* the values of different keys lie in different ranges: who sees another key's row knows it */
+    VALUE_BITS = 6,
     VALUE_MAX = (1 << VALUE_BITS) - 1,
-    CROWDED_BYTES = 1 << 30, /* as if other rows had used up all home slots that may be touched: spare ones are taken */
+    /* as if other rows had used up all home slots that may be touched: spare ones are taken */
+    CROWDED_BYTES = 1 << 30,
     STEPS_MAX = 200000,
     UNDECIDED_MAX = 10, /* more, and this would judge nothing */
     SECONDS_MAX = 60,   /* a seed takes far below a millisecond */
@@ -125,13 +131,15 @@ static uint64_t tick(void)
 
 static void record(struct key *k, enum history_kind kind, unsigned value, uint64_t called)
 {
-    if (!history_add(&k->history, kind, value, called, tick())) fail("the history of key %u is full", (unsigned)k->key);
+    if (!history_add(&k->history, kind, value, called, tick()))
+        fail("the history of key %u is full", (unsigned)k->key);
 }
 
 /* Room for one more operation on the key; a history has its bound. */
 static bool plan(struct key *k)
 {
-    if (k->planned == HISTORY_MAX - 2) return false; /* the last two are for the end: read, and taken out */
+    /* the last two are for the end: read, and taken out */
+    if (k->planned == HISTORY_MAX - 2) return false;
     k->planned++;
     return true;
 }
@@ -155,7 +163,8 @@ static unsigned amount_of(const struct key *k, float element, const char *what)
 {
     unsigned amount = (unsigned)(element / k->unit);
     if (element < 0 || amount > VALUE_MAX || (float)amount * k->unit != element)
-        fail("%s of key %u found %g, which is not a value of this key", what, (unsigned)k->key, (double)element);
+        fail("%s of key %u found %g, which is not a value of this key", what, (unsigned)k->key,
+             (double)element);
     return amount;
 }
 
@@ -163,8 +172,8 @@ static unsigned row_amount(const struct key *k, const float *row, const char *wh
 {
     for (uint32_t i = 1; i < k->length; i++)
         if (row[i] != row[0])
-            fail("%s of key %u is torn: element 0 is %g, element %u is %g", what, (unsigned)k->key, (double)row[0], i,
-                 (double)row[i]);
+            fail("%s of key %u is torn: element 0 is %g, element %u is %g", what, (unsigned)k->key,
+                 (double)row[0], i, (double)row[i]);
     return amount_of(k, row[0], what);
 }
 
@@ -172,7 +181,8 @@ static unsigned row_amount(const struct key *k, const float *row, const char *wh
 static void check_refusal(const struct key *k, int rc, uint64_t called)
 {
     if (rc != -EAGAIN) fail("key %u: %s", (unsigned)k->key, strerror(-rc));
-    if (!k->away && k->away_until < called) fail("key %u: -EAGAIN although the row was here", (unsigned)k->key);
+    if (!k->away && k->away_until < called)
+        fail("key %u: -EAGAIN although the row was here", (unsigned)k->key);
     trace("key %u is away", (unsigned)k->key);
     locus_fiber_yield();
 }
@@ -190,7 +200,8 @@ static void read_one(struct key *k, uint64_t called)
     bool gone = is_gone(k, k->returns);
     unsigned returns = k->returns;
     memset(row, 0xff, sizeof row);
-    for (uint64_t attempt = called; (rc = row_read(k->spot, row)); attempt = tick()) check_refusal(k, rc, attempt);
+    for (uint64_t attempt = called; (rc = row_read(k->spot, row)); attempt = tick())
+        check_refusal(k, rc, attempt);
     if (gone && is_gone(k, returns)) fail("a read of key %u, which is away", (unsigned)k->key);
     unsigned amount = row_amount(k, row, "a read");
     trace("key %u: read %u", (unsigned)k->key, amount);
@@ -210,7 +221,8 @@ static void write_one(struct key *k, enum row_change change, unsigned amount, ui
     bool in_place = change == ROW_ADD && amount % 2;
     int rc;
     fill(k, row, amount);
-    for (uint64_t attempt = called; (rc = in_place ? row_edit(k->spot, &edit) : row_write(k->spot, row, change));
+    for (uint64_t attempt = called;
+         (rc = in_place ? row_edit(k->spot, &edit) : row_write(k->spot, row, change));
          attempt = tick())
         check_refusal(k, rc, attempt);
     trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
@@ -318,8 +330,10 @@ static void write_batch(struct worker *w)
         bool is_missed = m < missed && b.missed[m].position == i;
         if (is_missed) m++;
         if (is_missed) continue;
-        trace("key %u: %s %u among %zu", (unsigned)b.keys[i], change == ROW_ADD ? "added" : "set to", b.amount[i], b.n);
-        record(batch_key(&b, i), change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, b.amount[i], called);
+        trace("key %u: %s %u among %zu", (unsigned)b.keys[i],
+              change == ROW_ADD ? "added" : "set to", b.amount[i], b.n);
+        record(batch_key(&b, i), change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, b.amount[i],
+               called);
     }
     note_missed(&b, missed, called);
     for (size_t i = 0; i < b.n; i++)
@@ -343,10 +357,11 @@ static void look_again(struct look *l)
         now[i] = l->row[i];
         unsigned amount = amount_of(l->key, now[i], "a view");
         if (!l->key->has_sets && amount < amount_of(l->key, l->seen[i], "a view"))
-            fail("a view of key %u went back from %g to %g", (unsigned)l->key->key, (double)l->seen[i], (double)now[i]);
-        if (l->stands_still && now[i] != l->seen[i])
-            fail("a view of key %u went on from %g to %g after the row had left", (unsigned)l->key->key,
+            fail("a view of key %u went back from %g to %g", (unsigned)l->key->key,
                  (double)l->seen[i], (double)now[i]);
+        if (l->stands_still && now[i] != l->seen[i])
+            fail("a view of key %u went on from %g to %g after the row had left",
+                 (unsigned)l->key->key, (double)l->seen[i], (double)now[i]);
     }
     memcpy(l->seen, now, sizeof now);
     l->stands_still = had_left;
@@ -366,12 +381,17 @@ static void view_some(struct worker *w)
         unsigned returns = k->returns;
         bool gone = is_gone(k, returns);
         if (nested) reader_begin(&w->reader);
-        *l = (struct look){.key = k, .departures = k->departures, .row = row_view(&world.store, k->spot, &(int){0})};
+        *l = (struct look){.key = k,
+                           .departures = k->departures,
+                           .row = row_view(&world.store, k->spot, &(int){0})};
         if (nested) reader_end(&w->reader);
         trace("key %u: viewed, %s", (unsigned)k->key, l->row ? "here" : "away");
-        if (!l->row && !k->away && k->away_until < called) fail("no view of key %u, which is here", (unsigned)k->key);
-        if (l->row && gone && is_gone(k, returns)) fail("a view of key %u, which is away", (unsigned)k->key);
-        if (l->row && k->departures == l->departures) looks++; /* else unknown which stay of the row this is */
+        if (!l->row && !k->away && k->away_until < called)
+            fail("no view of key %u, which is here", (unsigned)k->key);
+        if (l->row && gone && is_gone(k, returns))
+            fail("a view of key %u, which is away", (unsigned)k->key);
+        /* else unknown which stay of the row this is */
+        if (l->row && k->departures == l->departures) looks++;
         for (unsigned j = 0; j < looks; j++) look_again(&look[j]);
     }
     for (unsigned i = 0, n = 2 + dice_below(&w->dice, 6); i < n; i++) {
@@ -414,8 +434,10 @@ static void take_out(struct moves *m, struct key *k)
     k->departures++;
     if (rc) fail("key %u cannot be taken out: %s", (unsigned)k->key, strerror(-rc));
     unsigned amount = row_amount(k, k->values, "taking out");
-    trace("key %u: taken out with %u%s", (unsigned)k->key, amount, written ? "" : ", never written");
-    if (!written && amount) fail("key %u was never written, but its row is not zero", (unsigned)k->key);
+    trace("key %u: taken out with %u%s", (unsigned)k->key, amount,
+          written ? "" : ", never written");
+    if (!written && amount)
+        fail("key %u was never written, but its row is not zero", (unsigned)k->key);
     k->written = written;
     record(k, HISTORY_READ, amount, called);
 }
@@ -426,7 +448,8 @@ static void change_elsewhere(struct moves *m, struct key *k)
     bool is_set = k->has_sets && dice_below(&m->dice, 2);
     unsigned amount = plan(k) ? spend(k, &m->dice) : 0;
     if (!amount) return;
-    for (uint32_t i = 0; i < k->length; i++) k->values[i] = (is_set ? 0 : k->values[i]) + (float)amount * k->unit;
+    for (uint32_t i = 0; i < k->length; i++)
+        k->values[i] = (is_set ? 0 : k->values[i]) + (float)amount * k->unit;
     trace("key %u: %s %u elsewhere", (unsigned)k->key, is_set ? "set to" : "added", amount);
     k->written = true;
     record(k, is_set ? HISTORY_SET : HISTORY_ADD, amount, tick());
@@ -435,7 +458,8 @@ static void change_elsewhere(struct moves *m, struct key *k)
 static void put_back(struct key *k)
 {
     k->returns++;
-    if (*spot_word(k->spot) != k->elsewhere) fail("the word of key %u, which is away, was changed", (unsigned)k->key);
+    if (*spot_word(k->spot) != k->elsewhere)
+        fail("the word of key %u, which is away, was changed", (unsigned)k->key);
     int rc = row_put(k->spot, k->written ? k->values : NULL);
     if (rc) fail("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
     k->away = false;
@@ -447,9 +471,11 @@ static void check_wrong_moves(struct moves *m, struct key *k)
 {
     float row[ROOM] = {0};
     bool written;
-    if (k->away && row_take(&m->mover, k->spot, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
+    if (k->away &&
+        row_take(&m->mover, k->spot, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
         fail("key %u was taken out twice", (unsigned)k->key);
-    if (!k->away && row_put(k->spot, row) != -EEXIST) fail("key %u was put in twice", (unsigned)k->key);
+    if (!k->away && row_put(k->spot, row) != -EEXIST)
+        fail("key %u was put in twice", (unsigned)k->key);
 }
 
 static void move_some(struct moves *m, struct key *k)
@@ -547,8 +573,9 @@ static void draw_world(struct dice *d)
     if (dice_below(d, 2)) world.store.density.touched_bytes = CROWDED_BYTES;
     draw_keys(d);
     draw_fibers(d);
-    trace("%u keys in %u tables, %u shards, %u workers, node %u of %u, policy %s", world.keys, tables, world.shards,
-          world.workers, rank, nodes, fibers_policy_name((enum fibers_policy)(seed % FIBERS_POLICIES)));
+    trace("%u keys in %u tables, %u shards, %u workers, node %u of %u, policy %s", world.keys,
+          tables, world.shards, world.workers, rank, nodes,
+          fibers_policy_name((enum fibers_policy)(seed % FIBERS_POLICIES)));
 }
 
 /* After the last step: nobody is inside the store. */
@@ -574,7 +601,8 @@ static void check_history(struct key *k)
 static uint64_t rows_here(void)
 {
     uint64_t rows = 0;
-    for (unsigned i = 0; i < world.keys; i++) rows += directory_state(*spot_word(world.key[i].spot)) == DIRECTORY_MAIN;
+    for (unsigned i = 0; i < world.keys; i++)
+        rows += directory_state(*spot_word(world.key[i].spot)) == DIRECTORY_MAIN;
     return rows;
 }
 
@@ -589,15 +617,19 @@ static void check_memory(void)
 {
     reclaim_all();
     if (store_held_rows(&world.store) != rows_here())
-        fail("%" PRIu64 " slots are in use for %" PRIu64 " rows", store_held_rows(&world.store), rows_here());
+        fail("%" PRIu64 " slots are in use for %" PRIu64 " rows", store_held_rows(&world.store),
+             rows_here());
     for (unsigned i = 0; i < world.keys; i++)
         take_out(&world.moves[keyspace_shard(&world.store.keyspace, i)], &world.key[i]);
     reclaim_all();
-    if (store_held_rows(&world.store)) fail("%" PRIu64 " slots were never given back", store_held_rows(&world.store));
-    if (world.store.density.held_bytes) fail("%" PRId64 " bytes of rows are left", world.store.density.held_bytes);
+    if (store_held_rows(&world.store))
+        fail("%" PRIu64 " slots were never given back", store_held_rows(&world.store));
+    if (world.store.density.held_bytes)
+        fail("%" PRId64 " bytes of rows are left", world.store.density.held_bytes);
     int64_t touched = world.store.density.touched_bytes % CROWDED_BYTES;
     if (touched != (int64_t)store_touched_bytes(&world.store))
-        fail("%" PRId64 " bytes are counted as touched, %" PRIu64 " are", touched, store_touched_bytes(&world.store));
+        fail("%" PRId64 " bytes are counted as touched, %" PRIu64 " are", touched,
+             store_touched_bytes(&world.store));
 }
 
 static void end_world(void)
@@ -615,17 +647,20 @@ static void check_end(enum fibers_end end)
         check_history(&world.key[i]);
     }
     if (!failed) check_memory();
-    if (!failed) end_world(); /* after a failure its fibers may be anywhere, with latches and sections */
+    /* after a failure its fibers may be anywhere, with latches and sections */
+    if (!failed) end_world();
 }
 
-/* A violated invariant, a hang or a wild access inside the store: says the seed before the process ends. */
+/* A violated invariant, a hang or a wild access inside the store: says the seed before the process
+ * ends. */
 
 static char seed_text[128]; /* written ahead: a handler may not */
 
 static void write_seed_text(void)
 {
     snprintf(seed_text, sizeof seed_text,
-             "seed %" PRIu64 " ended the process\nreplay: local_fibers --seed %" PRIu64 "\n", seed, seed);
+             "seed %" PRIu64 " ended the process\nreplay: local_fibers --seed %" PRIu64 "\n", seed,
+             seed);
 }
 
 static void say_seed(void)
@@ -704,8 +739,9 @@ static int closing_lines(void)
 {
     unsigned failures = failed_tests();
     for (unsigned p = 0; p < FIBERS_POLICIES; p++)
-        printf("%-7s rows under %s scheduling: %" PRIu64 " seeds\n", test[p].has_failed ? "FAILED" : "ok",
-               fibers_policy_name((enum fibers_policy)p), test[p].passed);
+        printf("%-7s rows under %s scheduling: %" PRIu64 " seeds\n",
+               test[p].has_failed ? "FAILED" : "ok", fibers_policy_name((enum fibers_policy)p),
+               test[p].passed);
     if (undecided) printf("%" PRIu64 " histories were too wide for a verdict\n", undecided);
     printf("%u passed, %u failed, 0 skipped\n", FIBERS_POLICIES - failures, failures);
     return failures > 0 || undecided > UNDECIDED_MAX;
@@ -715,7 +751,8 @@ static int closing_lines(void)
 static int run_seeds(uint64_t seeds, uint64_t seconds, unsigned failures_max)
 {
     uint64_t deadline = monotonic_ms() + 1000 * seconds;
-    for (uint64_t number = 1; number <= seeds && failed_tests() < failures_max; number++) run_seed_of_test(number);
+    for (uint64_t number = 1; number <= seeds && failed_tests() < failures_max; number++)
+        run_seed_of_test(number);
     /* Seeds that no earlier run had. */
     uint64_t number = (uint64_t)time(NULL) << 24;
     while (monotonic_ms() < deadline && failed_tests() < failures_max) run_seed_of_test(number++);
@@ -736,14 +773,16 @@ int main(int argc, char **argv)
     uint64_t number = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef LOCUS_TSAN
-    printf("skipped: local_fibers: fibers share one thread, which ThreadSanitizer cannot tell apart\n");
+    printf(
+        "skipped: local_fibers: fibers share one thread, which ThreadSanitizer cannot tell apart\n");
     printf("0 passed, 0 failed, %d skipped\n", FIBERS_POLICIES);
     return 0;
 #endif
     catch_signals();
     if (argc == 3 && strcmp(argv[1], "--seed") == 0) return run_with_trace(number);
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) return run_seeds(number, 0, 1);
-    if (argc == 1) return run_seeds(10000, seconds ? strtoull(seconds, NULL, 10) : 0, FIBERS_POLICIES);
+    if (argc == 1)
+        return run_seeds(10000, seconds ? strtoull(seconds, NULL, 10) : 0, FIBERS_POLICIES);
     fprintf(stderr, "usage: local_fibers [--seed N | --seeds N]\n");
     return 2;
 }

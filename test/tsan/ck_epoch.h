@@ -1,10 +1,11 @@
 /*
  * ck_epoch.h - shadows Concurrency Kit's header of this name in builds with ThreadSanitizer.
  *
- * A section's end is inlined and seen; that somebody waited for it happens inside libck and is not. So the order that a
- * grace period gives, everything in a section that has ended comes before what reclamation does, is told here: sections
- * release the epoch when they end, and whoever reclaims acquires it first. Code that uses ck_epoch needs to know nothing
- * of this. A reader that goes on after its section is still found.
+ * A section's end is inlined and seen; that somebody waited for it happens inside libck and is not.
+ * So the order that a grace period gives, everything in a section that has ended comes before what
+ * reclamation does, is told here: sections release the epoch when they end, and whoever reclaims
+ * acquires it first. Code that uses ck_epoch needs to know nothing of this. A reader that goes on
+ * after its section is still found.
  */
 #ifndef LOCUS_TSAN_CK_EPOCH_H
 #define LOCUS_TSAN_CK_EPOCH_H
@@ -20,7 +21,8 @@ static inline bool tsan_epoch_end(ck_epoch_record_t *record, ck_epoch_section_t 
     return ck_epoch_end(record, section);
 }
 
-static inline void tsan_epoch_call_strict(ck_epoch_record_t *record, ck_epoch_entry_t *entry, ck_epoch_cb_t *function)
+static inline void tsan_epoch_call_strict(ck_epoch_record_t *record, ck_epoch_entry_t *entry,
+                                          ck_epoch_cb_t *function)
 {
     __tsan_release(record->global);
     ck_epoch_call_strict(record, entry, function);

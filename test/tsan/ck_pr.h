@@ -1,9 +1,11 @@
 /*
- * ck_pr.h - shadows Concurrency Kit's header of this name in builds with ThreadSanitizer, which cannot see through its
- * inline assembly, and takes the volatile accesses of its portable version for races.
+ * ck_pr.h - shadows Concurrency Kit's header of this name in builds with ThreadSanitizer, which
+ * cannot see through its inline assembly, and takes the volatile accesses of its portable version
+ * for races.
  *
- * Loads become acquire, stores release, the rest compiler builtins. That orders more than ck promises: a missing fence
- * can hide here, and has to be argued for where it belongs. A missing hand-over does not hide.
+ * Loads become acquire, stores release, the rest compiler builtins. That orders more than ck
+ * promises: a missing fence can hide here, and has to be argued for where it belongs. A missing
+ * hand-over does not hide.
  */
 #ifndef LOCUS_TSAN_CK_PR_H
 #define LOCUS_TSAN_CK_PR_H

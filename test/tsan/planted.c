@@ -1,6 +1,7 @@
 /*
- * Wrong uses of Concurrency Kit: ThreadSanitizer must report every one. The flags between the threads are relaxed: they
- * bring the steps into the order that goes wrong quietly, and tell the sanitizer of no order at all.
+ * Wrong uses of Concurrency Kit: ThreadSanitizer must report every one. The flags between the
+ * threads are relaxed: they bring the steps into the order that goes wrong quietly, and tell the
+ * sanitizer of no order at all.
  */
 #include "test.h"
 

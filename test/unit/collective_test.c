@@ -239,7 +239,8 @@ TEST(collective, who_opens_between_the_two_holds_nobody_up)
     collective_fini(&shared);
 }
 
-/* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for the others. */
+/* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for
+ * the others. */
 struct late_quiesce {
     pthread_t thread;
     bool has_begun;
@@ -321,7 +322,8 @@ static void run_rounds(bool some_leave_early)
     locus *n = one_node(4, 1, THREADS);
     struct runner r[THREADS];
     memset(round_of, 0, sizeof round_of);
-    for (unsigned i = 0; i < THREADS; i++) r[i] = (struct runner){.worker = worker_of(n), .number = i};
+    for (unsigned i = 0; i < THREADS; i++)
+        r[i] = (struct runner){.worker = worker_of(n), .number = i};
     for (unsigned i = 0; i < THREADS; i++) {
         r[i].rounds = some_leave_early ? ROUNDS / (i + 1) : ROUNDS;
         CHECK_EQ(pthread_create(&r[i].thread, NULL, run, &r[i]), 0);
@@ -364,8 +366,10 @@ TEST(collective, writes_before_it_are_read_after_it)
 {
     locus *n = one_node(THREADS, 1, THREADS);
     struct runner r[THREADS];
-    for (unsigned i = 0; i < THREADS; i++) r[i] = (struct runner){.worker = worker_of(n), .number = i};
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&r[i].thread, NULL, write_meet_read, &r[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        r[i] = (struct runner){.worker = worker_of(n), .number = i};
+    for (unsigned i = 0; i < THREADS; i++)
+        CHECK_EQ(pthread_create(&r[i].thread, NULL, write_meet_read, &r[i]), 0);
     for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(r[i].thread, NULL), 0);
     CHECK_EQ(locus_close(n), 0);
 }

@@ -1,4 +1,5 @@
-/* What launchers say in environment variables: each with the variables that its documentation names. */
+/* What launchers say in environment variables: each with the variables that its documentation
+ * names. */
 #include "test.h"
 
 #include "environment.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only what the test sets is there: it may run under a launcher itself. "NAME=VALUE", a blank, "NAME=VALUE", ... */
+/* Only what the test sets is there: it may run under a launcher itself. "NAME=VALUE", a blank,
+ * "NAME=VALUE", ... */
 static void environment_is(const char *variables)
 {
     static char text[2048];
@@ -32,7 +34,8 @@ static void says(const char *variables, int rank, int size, const char *rendezvo
     }
     CHECK(e.rendezvous != NULL);
     if (strcmp(e.rendezvous, rendezvous) != 0)
-        test_fail(__FILE__, __LINE__, "%s: the rendezvous is %s, not %s", variables, e.rendezvous, rendezvous);
+        test_fail(__FILE__, __LINE__, "%s: the rendezvous is %s, not %s", variables, e.rendezvous,
+                  rendezvous);
 }
 
 /* The sentence contains both parts. */
@@ -104,10 +107,13 @@ TEST(environment, what_is_no_number_is_named_with_its_value)
     is_wrong("LOCUS_RANK=one LOCUS_SIZE=4", "LOCUS_RANK is \"one\"", "must be a number");
     is_wrong("LOCUS_RANK=-1 LOCUS_SIZE=4", "LOCUS_RANK is \"-1\"", "must be a number");
     is_wrong("LOCUS_RANK=0 LOCUS_SIZE=4x", "LOCUS_SIZE is \"4x\"", "must be a number");
-    is_wrong("LOCUS_RANK=0 LOCUS_SIZE=99999999999", "LOCUS_SIZE is \"99999999999\"", "must be a number");
-    is_wrong("OMPI_COMM_WORLD_RANK=x OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK is \"x\"", "must be a number");
+    is_wrong("LOCUS_RANK=0 LOCUS_SIZE=99999999999", "LOCUS_SIZE is \"99999999999\"",
+             "must be a number");
+    is_wrong("OMPI_COMM_WORLD_RANK=x OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK is \"x\"",
+             "must be a number");
     is_wrong("RANK=0 WORLD_SIZE=two", "WORLD_SIZE is \"two\"", "must be a number");
-    is_wrong("SLURM_STEP_ID=0 SLURM_PROCID=? SLURM_NTASKS=2", "SLURM_PROCID is \"?\"", "must be a number");
+    is_wrong("SLURM_STEP_ID=0 SLURM_PROCID=? SLURM_NTASKS=2", "SLURM_PROCID is \"?\"",
+             "must be a number");
 }
 
 TEST(environment, rank_and_size_must_fit)
@@ -135,14 +141,16 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* As many as there are ports: were the port all that tells them apart, a third of them would meet another. */
+/* As many as there are ports: were the port all that tells them apart, a third of them would meet
+ * another. */
 TEST(environment, no_two_jobs_of_one_host_meet)
 {
     enum { JOBS = ENVIRONMENT_PORT_COUNT };
     static char all[JOBS][ENVIRONMENT_RENDEZVOUS_MAX];
     for (unsigned i = 0; i < JOBS; i++) {
         char job[160];
-        snprintf(job, sizeof job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=%u", i * 65536 + 1);
+        snprintf(job, sizeof job, OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3 PMIX_NAMESPACE=%u",
+                 i * 65536 + 1);
         derive(job, all[i]);
     }
     qsort(all, JOBS, sizeof *all, by_text);
@@ -153,15 +161,18 @@ TEST(environment, open_mpi_on_several_hosts_needs_a_rendezvous)
 {
     is_wrong(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=7", "2 of 3 processes",
              "mpirun -x LOCUS_RENDEZVOUS=host:port");
-    is_wrong(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3", "PMIX_NAMESPACE", "mpirun -x LOCUS_RENDEZVOUS=host:port");
+    is_wrong(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3", "PMIX_NAMESPACE",
+             "mpirun -x LOCUS_RENDEZVOUS=host:port");
     is_wrong(OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", "is not set");
     says(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=2 LOCUS_RENDEZVOUS=a:7777", 1, 3, "a:7777");
 }
 
 TEST(environment, half_of_open_mpi_is_an_error)
 {
-    is_wrong("OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE is not", "OMPI_COMM_WORLD_RANK is set");
-    is_wrong("OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK is not", "OMPI_COMM_WORLD_SIZE is set");
+    is_wrong("OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE is not",
+             "OMPI_COMM_WORLD_RANK is set");
+    is_wrong("OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK is not",
+             "OMPI_COMM_WORLD_SIZE is set");
 }
 
 /* ---- torchrun ---- */
@@ -172,14 +183,17 @@ TEST(environment, half_of_open_mpi_is_an_error)
 TEST(environment, torchrun_leaves_its_port_to_torch)
 {
     says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=29500", 5, 8, "node1:29501");
-    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=fd00::1 MASTER_PORT=29500", 5, 8, "[fd00::1]:29501");
-    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=29500 LOCUS_RENDEZVOUS=a:1", 5, 8, "a:1");
+    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=fd00::1 MASTER_PORT=29500", 5, 8,
+         "[fd00::1]:29501");
+    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=29500 LOCUS_RENDEZVOUS=a:1", 5,
+         8, "a:1");
     says("RANK=0 WORLD_SIZE=1 MASTER_ADDR=node1 MASTER_PORT=29500", 0, 1, NULL);
 }
 
 TEST(environment, torchrun_on_one_host_meets_on_loopback)
 {
-    says(TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500", 5, 8, "127.0.0.1:29501");
+    says(TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500", 5, 8,
+         "127.0.0.1:29501");
 }
 
 TEST(environment, torch_variables_of_another_launcher_are_understood)
@@ -207,14 +221,17 @@ TEST(environment, a_rank_or_a_world_size_alone_says_nothing)
 
 /* ---- Slurm ---- */
 
-#define STEP "SLURM_JOB_ID=901593 SLURM_JOBID=901593 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=4 "
+#define STEP \
+    "SLURM_JOB_ID=901593 SLURM_JOBID=901593 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=4 "
 #define SEVERAL "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=2 SLURM_NNODES=2 "
 
 TEST(environment, slurm_meets_at_the_first_host_of_the_step)
 {
     int port = port_on("gnode10", STEP SEVERAL "SLURM_STEP_NODELIST=gnode[10,20,25,37]");
     CHECK_EQ(port_on("gnode10", STEP SEVERAL "SLURM_STEP_NODELIST=gnode[10-20]"), port);
-    CHECK_EQ(port_on("gpu-node001", STEP SEVERAL "SLURM_STEP_NODELIST=gpu-node[001-004,007],other-1"), port);
+    CHECK_EQ(
+        port_on("gpu-node001", STEP SEVERAL "SLURM_STEP_NODELIST=gpu-node[001-004,007],other-1"),
+        port);
     CHECK_EQ(port_on("rack0n00", STEP SEVERAL "SLURM_STEP_NODELIST=rack[0-1]n[00-15]"), port);
     CHECK_EQ(port_on("t-cn0117", STEP SEVERAL "SLURM_STEP_NODELIST=t-cn0117,t-cn0118"), port);
     CHECK_EQ(port_on("n1-3", STEP SEVERAL "SLURM_STEP_NODELIST=n1-[3,5-6]"), port);
@@ -224,8 +241,10 @@ TEST(environment, slurm_meets_at_the_first_host_of_the_step)
 
 TEST(environment, slurm_on_one_host_meets_on_loopback)
 {
-    static const char step[] = STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode10";
-    CHECK(meet(step, STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode11"));
+    static const char step[] = STEP
+        "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode10";
+    CHECK(meet(step,
+               STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NODELIST=gnode11"));
     CHECK(!meet(step, STEP "SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1 SLURM_STEP_ID=1"));
     says(STEP SEVERAL "LOCUS_RENDEZVOUS=a:7777", 2, 4, "a:7777");
 }
@@ -238,29 +257,37 @@ TEST(environment, the_size_is_the_step_s_not_the_job_s)
 
 TEST(environment, a_batch_script_or_a_shell_of_slurm_is_no_task)
 {
-    says("SLURM_JOB_ID=200505 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_NODELIST=gnode[10,20] SLURM_LOCALID=0", 0, 0, NULL);
+    says(
+        "SLURM_JOB_ID=200505 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_NODELIST=gnode[10,20] SLURM_LOCALID=0",
+        0, 0, NULL);
     says("SLURM_JOB_ID=5 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_ID=4294967291", 0, 0, NULL);
     says("SLURM_JOB_ID=5 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_ID=batch", 0, 0, NULL);
-    says("SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1", 0, 0, NULL);
+    says("SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1", 0, 0,
+         NULL);
     says("SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1", 0, 1, NULL);
 }
 
 TEST(environment, half_of_slurm_is_an_error)
 {
     is_wrong("SLURM_STEP_ID=0 SLURM_JOB_ID=1", "SLURM_PROCID is not", "srun");
-    is_wrong("SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_NTASKS=4", "SLURM_PROCID is not", "SLURM_NTASKS is set");
-    is_wrong("SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_PROCID=0", "SLURM_NTASKS is not", "SLURM_PROCID is set");
-    is_wrong("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4", "SLURM_JOB_ID is not", "LOCUS_RENDEZVOUS");
+    is_wrong("SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_NTASKS=4", "SLURM_PROCID is not",
+             "SLURM_NTASKS is set");
+    is_wrong("SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_PROCID=0", "SLURM_NTASKS is not",
+             "SLURM_PROCID is set");
+    is_wrong("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4", "SLURM_JOB_ID is not",
+             "LOCUS_RENDEZVOUS");
     is_wrong(STEP SEVERAL, "SLURM_STEP_NODELIST is not", "LOCUS_RENDEZVOUS");
-    is_wrong(STEP "SLURM_STEP_NUM_NODES=few", "SLURM_STEP_NUM_NODES is \"few\"", "must be a number");
+    is_wrong(STEP "SLURM_STEP_NUM_NODES=few", "SLURM_STEP_NUM_NODES is \"few\"",
+             "must be a number");
 }
 
 /* ---- one launcher inside another ---- */
 
 TEST(environment, the_innermost_launcher_is_believed)
 {
-    const char *all = STEP SEVERAL "SLURM_STEP_NODELIST=a,b RANK=1 WORLD_SIZE=6 MASTER_ADDR=m MASTER_PORT=1000 "
-                                   "OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2 ";
+    const char *all = STEP SEVERAL
+        "SLURM_STEP_NODELIST=a,b RANK=1 WORLD_SIZE=6 MASTER_ADDR=m MASTER_PORT=1000 "
+        "OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2 ";
     char text[1024];
     snprintf(text, sizeof text, "%sLOCUS_RANK=1 LOCUS_SIZE=2", all);
     says(text, 1, 2, NULL);
@@ -272,7 +299,8 @@ TEST(environment, the_innermost_launcher_is_believed)
 
 TEST(environment, torch_inside_a_step_of_slurm_is_believed)
 {
-    says(STEP SEVERAL "SLURM_STEP_NODELIST=a,b " TORCH "MASTER_ADDR=m MASTER_PORT=1000", 5, 8, "m:1001");
+    says(STEP SEVERAL "SLURM_STEP_NODELIST=a,b " TORCH "MASTER_ADDR=m MASTER_PORT=1000", 5, 8,
+         "m:1001");
 }
 
 TEST(environment, mpirun_inside_a_step_of_slurm_is_believed)

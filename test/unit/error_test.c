@@ -105,9 +105,11 @@ TEST(error, a_violated_invariant_ends_the_process_with_one_sentence)
     if (child == 0) violate(ends[1]);
     close(ends[1]);
     size_t n = 0;
-    for (ssize_t more; (more = read(ends[0], text + n, sizeof text - 1 - n)) > 0;) n += (size_t)more;
+    for (ssize_t more; (more = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
+        n += (size_t)more;
     CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0); /* a sanitizer may turn the signal into a status */
+    /* a sanitizer may turn the signal into a status */
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
     CHECK_STR(text, "one and one are not three");
     CHECK(strstr(text, "arithmetic holds") == NULL);
 }

@@ -20,7 +20,8 @@ TEST(histogram, counts_powers_of_two)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         struct locus_histogram h = {0};
         histogram_add(&h, all[i].ns);
-        for (unsigned b = 0; b < LOCUS_HISTOGRAM_BUCKETS; b++) CHECK_EQ(h.count[b], b == all[i].bucket);
+        for (unsigned b = 0; b < LOCUS_HISTOGRAM_BUCKETS; b++)
+            CHECK_EQ(h.count[b], b == all[i].bucket);
         CHECK(h.sum == all[i].ns);
     }
 }

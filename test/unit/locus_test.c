@@ -163,7 +163,8 @@ TEST(locus, tables_are_at_most_the_limit)
 {
     static struct locus_table many[LOCUS_TABLES_MAX + 1];
     struct locus_config c = three_tables();
-    for (size_t i = 0; i < LOCUS_TABLES_MAX + 1; i++) many[i] = (struct locus_table){.rows = 2, .length = 1};
+    for (size_t i = 0; i < LOCUS_TABLES_MAX + 1; i++)
+        many[i] = (struct locus_table){.rows = 2, .length = 1};
     c.tables = many;
     c.table_count = LOCUS_TABLES_MAX + 1;
     is_refused(&c, -EINVAL, "1025 tables");
@@ -177,7 +178,8 @@ TEST(locus, tables_are_at_most_the_limit)
 TEST(locus, a_table_has_rows_a_length_and_no_flags)
 {
     table_is_refused((struct locus_table){.rows = 0, .length = 1}, -EINVAL, "table 1 has no rows");
-    table_is_refused((struct locus_table){.rows = 1, .length = 0}, -EINVAL, "table 1 has rows of 0 floats");
+    table_is_refused((struct locus_table){.rows = 1, .length = 0}, -EINVAL,
+                     "table 1 has rows of 0 floats");
     table_is_refused((struct locus_table){.rows = 1, .length = LOCUS_LENGTH_MAX + 1}, -EINVAL,
                      "rows of 1048577 floats");
     table_is_refused((struct locus_table){.rows = 1, .length = 1, .flags = 0x40}, -EINVAL, "0x40");
@@ -185,11 +187,14 @@ TEST(locus, a_table_has_rows_a_length_and_no_flags)
 
 TEST(locus, keys_are_at_most_the_limit)
 {
-    table_is_refused((struct locus_table){.rows = LOCUS_KEYS_MAX, .length = 1}, -EINVAL, "1099511627776");
-    table_is_refused((struct locus_table){.rows = UINT64_MAX, .length = 1}, -EINVAL, "18446744073709551615");
+    table_is_refused((struct locus_table){.rows = LOCUS_KEYS_MAX, .length = 1}, -EINVAL,
+                     "1099511627776");
+    table_is_refused((struct locus_table){.rows = UINT64_MAX, .length = 1}, -EINVAL,
+                     "18446744073709551615");
 #ifndef LOCUS_TSAN /* under which the directory finds no address space before this is noticed */
     /* More than one shard's directory can number. */
-    table_is_refused((struct locus_table){.name = "huge", .rows = LOCUS_KEYS_MAX - 10, .length = 1}, -EINVAL, "shards");
+    table_is_refused((struct locus_table){.name = "huge", .rows = LOCUS_KEYS_MAX - 10, .length = 1},
+                     -EINVAL, "shards");
 #endif
 }
 
@@ -198,12 +203,14 @@ TEST(locus, a_refused_address_space_is_a_sentence)
 #if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
     SKIP("the sanitizer has its own idea of the address space");
 #endif
-    table_is_refused((struct locus_table){.name = "dense", .rows = UINT64_C(1) << 29, .length = LOCUS_LENGTH_MAX},
+    table_is_refused((struct locus_table){.name = "dense",
+                                          .rows = UINT64_C(1) << 29,
+                                          .length = LOCUS_LENGTH_MAX},
                      -ENOMEM, "dense");
 }
 
-/* With little address space left, at every amount of it: an open fails with a sentence or a node is there, and what was
- * taken for it comes back. */
+/* With little address space left, at every amount of it: an open fails with a sentence or a node is
+ * there, and what was taken for it comes back. */
 static void open_with_little(rlim_t bytes)
 {
     struct locus_table table = {.rows = 3, .length = LOCUS_LENGTH_MAX};
@@ -414,7 +421,8 @@ TEST(locus, large_rows_of_many_small_tables_need_no_more_address_space_than_thei
     SKIP("the sanitizer has its own idea of the address space");
 #endif
     static struct locus_table many[LOCUS_TABLES_MAX];
-    for (size_t i = 0; i < LOCUS_TABLES_MAX; i++) many[i] = (struct locus_table){.rows = 8, .length = LOCUS_LENGTH_MAX};
+    for (size_t i = 0; i < LOCUS_TABLES_MAX; i++)
+        many[i] = (struct locus_table){.rows = 8, .length = LOCUS_LENGTH_MAX};
     locus *n = node_of(many, LOCUS_TABLES_MAX, 1, 8);
     CHECK_EQ(locus_close(n), 0);
 }
@@ -441,7 +449,8 @@ TEST(locus, statistics_count_keys_of_all_workers)
     CHECK_EQ(locus_set(b, keys, 3, rows), 0);
     CHECK_EQ(locus_pull_local(b, 2, rows), 0);
     CHECK_EQ(locus_intent(b, keys, 3, 5, 6, LOCUS_READ), 0);
-    CHECK_EQ(locus_pull(a, (const locus_key[]){16}, 1, rows), -EINVAL); /* refused calls do not count */
+    /* refused calls do not count */
+    CHECK_EQ(locus_pull(a, (const locus_key[]){16}, 1, rows), -EINVAL);
     CHECK_EQ(locus_intent(a, (const locus_key[]){16}, 1, 5, 6, LOCUS_READ), -EINVAL);
     struct locus_stats s = stats_of(n);
     CHECK_EQ(s.pulled_local, 5);

@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static inline locus *node_of(const struct locus_table *tables, size_t count, unsigned workers, unsigned shards)
+static inline locus *node_of(const struct locus_table *tables, size_t count, unsigned workers,
+                             unsigned shards)
 {
     struct locus_config c;
     locus *n;

@@ -9,7 +9,8 @@ static void open_operations(struct operations *o, bool moves)
     CHECK_EQ(operations_init(o, &(struct operations_config){.shards = 1, .moves = moves}), 0);
 }
 
-static struct request *begin(struct operations *o, struct operation **op, const locus_key *keys, size_t n)
+static struct request *begin(struct operations *o, struct operation **op, const locus_key *keys,
+                             size_t n)
 {
     *op = operation_begin(o);
     for (size_t i = 0; i < n; i++) operation_add(o, *op, REQUEST_PUSH, 0, keys[i], NULL);

@@ -6,8 +6,17 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { FIRST = 20, KEYS = 100, ROWS = 200, LENGTH = 3, POOL = 250, USES = 16, PER_POOL = POOL * USES };
-static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOCUS_LONG_TERM, LOCUS_NON_CONFORM};
+enum {
+    FIRST = 20,
+    KEYS = 100,
+    ROWS = 200,
+    LENGTH = 3,
+    POOL = 250,
+    USES = 16,
+    PER_POOL = POOL * USES
+};
+static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOCUS_LONG_TERM,
+                                               LOCUS_NON_CONFORM};
 
 /* Zipf, the heaviest key in the middle; every tenth key never. */
 static double weight_of(int i)
@@ -73,7 +82,8 @@ static void pull(locus_worker *w, locus_sample s, size_t n, locus_key *keys)
 }
 
 /* `count` keys in samples of n. */
-static void sample_keys(locus_worker *w, locus_distribution *d, size_t n, locus_key *keys, size_t count)
+static void sample_keys(locus_worker *w, locus_distribution *d, size_t n, locus_key *keys,
+                        size_t count)
 {
     for (size_t i = 0; i < count; i += n) {
         size_t now = count - i < n ? count - i : n;
@@ -170,7 +180,9 @@ TEST(sampling, levels_and_flags_must_be_known)
 {
     locus *n = one_node(ROWS, LENGTH, 1);
     locus_distribution *d;
-    CHECK_EQ(locus_distribution_uniform(n, 0, 1, (enum locus_conformity)(LOCUS_NON_CONFORM + 1), 0, &d), -EINVAL);
+    CHECK_EQ(
+        locus_distribution_uniform(n, 0, 1, (enum locus_conformity)(LOCUS_NON_CONFORM + 1), 0, &d),
+        -EINVAL);
     CHECK_STR(locus_error(), "conformity is 4");
     CHECK_EQ(locus_distribution_uniform(n, 0, 1, (enum locus_conformity) - 1, 0, &d), -EINVAL);
     CHECK_EQ(locus_distribution_uniform(n, 0, 1, LOCUS_CONFORM, 2, &d), -EINVAL);
@@ -184,8 +196,8 @@ TEST(sampling, levels_and_flags_must_be_known)
     CHECK_EQ(locus_close(n), 0);
 }
 
-static void preparing_is_refused(locus_worker *w, locus_distribution *d, size_t n, locus_clock start, locus_clock end,
-                                 const char *part)
+static void preparing_is_refused(locus_worker *w, locus_distribution *d, size_t n,
+                                 locus_clock start, locus_clock end, const char *part)
 {
     locus_loader *l;
     locus_sample s = 99;
@@ -204,7 +216,8 @@ TEST(sampling, a_sample_that_cannot_be_is_refused)
 {
     struct scene s = scene();
     locus *other = one_node(ROWS, LENGTH, 1);
-    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0), *theirs = uniform(other, LOCUS_BOUNDED, 0);
+    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
+                       *theirs = uniform(other, LOCUS_BOUNDED, 0);
     locus_distribution *all = weighted(s.node, LOCUS_CONFORM, LOCUS_WITHOUT_REPLACEMENT);
     locus_sample sample;
     preparing_is_refused(s.worker, NULL, 1, 0, 1, "distribution is NULL");
@@ -352,7 +365,8 @@ TEST(sampling, a_worker_may_have_4096_samples_open)
         pull(s.worker, sample[17], 1, &key);
         CHECK_EQ(locus_finish_sample(s.worker, sample[17]), 0);
         sample[17] = prepared(s.worker, d, 1);
-        for (int i = 0; i < LOCUS_SAMPLES_MAX; i++) CHECK_EQ(locus_finish_sample(s.worker, sample[i]), 0);
+        for (int i = 0; i < LOCUS_SAMPLES_MAX; i++)
+            CHECK_EQ(locus_finish_sample(s.worker, sample[i]), 0);
     }
     locus_distribution_free(d);
     close_both(s.node, s.worker);
@@ -409,7 +423,8 @@ static void check_frequencies(const locus_key *keys, size_t count, unsigned ever
     CHECK_COUNTS(got, expected, KEYS);
 }
 
-/* Whole pools have each draw 16 times: as many independent draws remain as there are uses of one. */
+/* Whole pools have each draw 16 times: as many independent draws remain as there are uses of
+ * one. */
 static void check_level(enum locus_conformity level, bool is_weighted, size_t n, uint64_t seed)
 {
     struct scene s = scene();
@@ -543,7 +558,8 @@ TEST(sampling, conform_samples_are_independent_of_the_ones_before)
     free(keys);
 }
 
-/* NuPS, Section 4.4: pools of 250 independent draws, gone through 16 times. A pool begins at each multiple of 4000. */
+/* NuPS, Section 4.4: pools of 250 independent draws, gone through 16 times. A pool begins at each
+ * multiple of 4000. */
 static void check_traversals(const locus_key *pool)
 {
     unsigned first[KEYS] = {0};
@@ -556,9 +572,9 @@ static void check_traversals(const locus_key *pool)
     }
 }
 
-/* The dependency bound of 250 * 16 (Section 4.1, BOUNDED): keys of one traversal are independent draws, and pools are
- * independent of each other, and so each key of all that lie more than 4000 before it. Within the bound there must be
- * dependence, or the test could not see any. */
+/* The dependency bound of 250 * 16 (Section 4.1, BOUNDED): keys of one traversal are independent
+ * draws, and pools are independent of each other, and so each key of all that lie more than 4000
+ * before it. Within the bound there must be dependence, or the test could not see any. */
 TEST(sampling, bounded_samples_depend_on_fewer_than_4000_before_them)
 {
     enum { POOLS = 150 };
@@ -579,8 +595,8 @@ TEST(sampling, bounded_samples_depend_on_fewer_than_4000_before_them)
     free(keys);
 }
 
-/* A place has the same key in two traversals of a pool when it has the same one of the 250 draws, or two draws that are
- * equal. */
+/* A place has the same key in two traversals of a pool when it has the same one of the 250 draws,
+ * or two draws that are equal. */
 TEST(sampling, orders_of_a_pool_differ_from_traversal_to_traversal)
 {
     enum { POOLS = 150 };
@@ -588,10 +604,11 @@ TEST(sampling, orders_of_a_pool_differ_from_traversal_to_traversal)
     locus_key *keys = long_sequence(LOCUS_BOUNDED, 42, count);
     for (size_t i = 0; i < count; i += PER_POOL)
         for (size_t use = 1; use < USES; use++)
-            for (size_t j = 0; j < POOL; j++, pairs++) same += keys[i + j] == keys[i + use * POOL + j];
+            for (size_t j = 0; j < POOL; j++, pairs++)
+                same += keys[i + j] == keys[i + use * POOL + j];
     double p = 1.0 / POOL + (1 - 1.0 / POOL) / KEYS, mean = (double)pairs * p;
-    /* Comparisons with one first traversal have it in common: 15 times the variance at most. Five standard deviations of
-     * the normal distribution: false alarm below 1e-6. */
+    /* Comparisons with one first traversal have it in common: 15 times the variance at most. Five
+     * standard deviations of the normal distribution: false alarm below 1e-6. */
     CHECK(fabs((double)same - mean) < 5 * sqrt(15 * mean));
     free(keys);
 }
@@ -652,7 +669,8 @@ TEST(sampling, without_a_seed_two_distributions_differ_and_two_runs_do_not)
     locus_key keys[2][2][COUNT];
     for (int run = 0; run < 2; run++) {
         struct scene s = scene();
-        locus_distribution *a = uniform(s.node, LOCUS_CONFORM, 0), *b = uniform(s.node, LOCUS_CONFORM, 0);
+        locus_distribution *a = uniform(s.node, LOCUS_CONFORM, 0),
+                           *b = uniform(s.node, LOCUS_CONFORM, 0);
         sample_keys(s.worker, a, 10, keys[run][0], COUNT);
         sample_keys(s.worker, b, 10, keys[run][1], COUNT);
         locus_distribution_free(a);
@@ -714,7 +732,8 @@ TEST(sampling, the_next_pool_is_intended_before_its_turn)
     close_both(s.node, s.worker);
 }
 
-/* Intents end with their worker, and the next one's clock begins at 0: what was intended for the old one's is void. */
+/* Intents end with their worker, and the next one's clock begins at 0: what was intended for the
+ * old one's is void. */
 TEST(sampling, a_worker_that_opens_again_begins_with_new_pools)
 {
     struct scene s = scene();
@@ -758,7 +777,9 @@ TEST(sampling, any_clocks_are_served)
         for (int round = 0; round < 70; round++) {
             locus_clock start = starts[round % 7];
             locus_sample sample;
-            CHECK_EQ(locus_prepare_sample(s.worker, d, 1000, start, round % 3 ? start + 1 : INT64_MAX, &sample), 0);
+            CHECK_EQ(locus_prepare_sample(s.worker, d, 1000, start,
+                                          round % 3 ? start + 1 : INT64_MAX, &sample),
+                     0);
             pull(s.worker, sample, 1000, keys);
             CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
             locus_advance_clock(s.worker);
@@ -773,7 +794,8 @@ TEST(sampling, samples_are_served_when_too_many_intents_wait)
 {
     struct scene s = scene();
     locus_key *keys = keys_of(1000000);
-    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0), *c = uniform(s.node, LOCUS_CONFORM, 0);
+    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
+                       *c = uniform(s.node, LOCUS_CONFORM, 0);
     while (locus_intent(s.worker, keys, 1000000, 100, 200, LOCUS_READ) == 0) {
     }
     while (locus_intent(s.worker, keys, 1000, 100, 200, LOCUS_READ) == 0) {
@@ -877,7 +899,8 @@ TEST(sampling, workers_share_a_distribution)
     locus_worker *w = worker_of(c.node);
     set_rows(w);
     CHECK_EQ(locus_worker_close(w), 0);
-    for (int l = 0; l < 4; l++) c.d[l] = weighted(c.node, levels[l], l % 2 ? 0 : LOCUS_WITHOUT_REPLACEMENT);
+    for (int l = 0; l < 4; l++)
+        c.d[l] = weighted(c.node, levels[l], l % 2 ? 0 : LOCUS_WITHOUT_REPLACEMENT);
     for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&thread[i], NULL, sample_alone, &c), 0);
     for (int i = 0; i < 4; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
     for (int l = 0; l < 4; l++) locus_distribution_free(c.d[l]);

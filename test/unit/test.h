@@ -6,10 +6,11 @@
  *         CHECK_EQ(mailbox_put(&mb, &m), 0);
  *     }
  *
- * The same bodies run under two runners. Criterion runs them in the ordinary and the ASan build; the plain runner
- * (test/runner/plain.c) everywhere, and alone under ThreadSanitizer, where Criterion aborts. Both give each test a
- * process of its own and a time limit. A failed check prints where and what, and ends the test at once, from any thread
- * or fiber; SKIP() is for the test's own thread.
+ * The same bodies run under two runners. Criterion runs them in the ordinary and the ASan build;
+ * the plain runner (test/runner/plain.c) everywhere, and alone under ThreadSanitizer, where
+ * Criterion aborts. Both give each test a process of its own and a time limit. A failed check
+ * prints where and what, and ends the test at once, from any thread or fiber; SKIP() is for the
+ * test's own thread.
  */
 #ifndef TEST_H
 #define TEST_H
@@ -18,11 +19,13 @@
 
 enum { TEST_LIMIT_S = 60 };
 
-/* A test of at most TEST_LIMIT_S seconds, or of a limit of its own. Names are sentences_with_underscores. */
+/* A test of at most TEST_LIMIT_S seconds, or of a limit of its own. Names are
+ * sentences_with_underscores. */
 #define TEST(suite, name) TEST_TIMEOUT(suite, name, TEST_LIMIT_S)
 
 /* Ends the test as failed unless the condition holds. */
-#define CHECK(condition) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "CHECK(%s)", #condition))
+#define CHECK(condition) \
+    ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "CHECK(%s)", #condition))
 /* The same for two integers, and shows them. */
 #define CHECK_EQ(a, b) test_equal(__FILE__, __LINE__, #a, #b, (long long)(a), (long long)(b))
 /* The same for a text that must contain another. */
@@ -30,14 +33,17 @@ enum { TEST_LIMIT_S = 60 };
 /* Ends the test as skipped; the closing lines name it with this reason. */
 #define SKIP(reason) test_skip(reason)
 
-/* How long a test that repeats itself should go on: LOCUS_TEST_SECONDS, 5 unless told. `make soak` asks for minutes; a
- * test's time limit grows with it. */
+/* How long a test that repeats itself should go on: LOCUS_TEST_SECONDS, 5 unless told. `make soak`
+ * asks for minutes; a test's time limit grows with it. */
 int test_seconds(void);
 
-_Noreturn void test_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void test_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *reason);
-void test_equal(const char *file, int line, const char *a, const char *b, long long a_value, long long b_value);
-void test_contains(const char *file, int line, const char *name, const char *text, const char *part);
+void test_equal(const char *file, int line, const char *a, const char *b, long long a_value,
+                long long b_value);
+void test_contains(const char *file, int line, const char *name, const char *text,
+                   const char *part);
 
 #ifdef TEST_WITH_CRITERION
 

@@ -23,7 +23,8 @@ static int add(struct waiting *w, locus_clock now, locus_clock start, uint64_t k
     return waiting_add(w, &now, start, keys);
 }
 
-/* Keys that wait. What the node has granted for them is at least as much, and nothing when there are none any more. */
+/* Keys that wait. What the node has granted for them is at least as much, and nothing when there
+ * are none any more. */
 static uint64_t keys_at(struct waiting *w, locus_clock now)
 {
     waiting_give_up(w, &now, LOCUS_WAITING_KEYS_MAX);
@@ -64,7 +65,8 @@ TEST(waiting, a_start_that_has_come_does_not_wait)
 TEST(waiting, many_starts_pass_at_once)
 {
     struct waiting w = waiting_of_one();
-    for (locus_clock start = 1; start <= 1000; start++) CHECK_EQ(add(&w, 0, start * 7 % 1009, 1), 0);
+    for (locus_clock start = 1; start <= 1000; start++)
+        CHECK_EQ(add(&w, 0, start * 7 % 1009, 1), 0);
     CHECK_EQ(keys_at(&w, 0), 1000);
     CHECK_EQ(keys_at(&w, 2000), 0);
     CHECK_EQ(keys_at(&w, 3000), 0);
@@ -108,7 +110,8 @@ TEST(waiting, it_agrees_with_a_plain_table)
     CHECK_EQ(node_keys, 0); /* its end gives up what still waits */
 }
 
-/* Who only adds needs no more memory, and no more of the node's bound, than waits at once, about. */
+/* Who only adds needs no more memory, and no more of the node's bound, than waits at once,
+ * about. */
 TEST(waiting, what_has_started_makes_room_for_what_is_added)
 {
     enum { AHEAD = 100, KEYS = 9 };
@@ -126,7 +129,8 @@ TEST(waiting, a_call_takes_away_no_more_than_it_needs)
     enum { STARTS = 100000 };
     struct waiting w = waiting_of_one();
     uint64_t dice = 3;
-    for (int i = 0; i < STARTS; i++) CHECK_EQ(add(&w, 0, 1 + (locus_clock)(throw_dice(&dice) % STARTS), 1), 0);
+    for (int i = 0; i < STARTS; i++)
+        CHECK_EQ(add(&w, 0, 1 + (locus_clock)(throw_dice(&dice) % STARTS), 1), 0);
     size_t starts = w.starts.count;
     uint64_t keys = w.keys;
     for (int i = 0; i < 10; i++) {
@@ -172,7 +176,8 @@ TEST(waiting, the_bound_is_exact_and_a_refused_call_records_nothing)
     CHECK_EQ(node_keys, 0);
 }
 
-/* Small calls of several workers: never more than the bound, and close to it before one is refused. */
+/* Small calls of several workers: never more than the bound, and close to it before one is
+ * refused. */
 TEST(waiting, workers_share_one_bound)
 {
     enum { WORKERS = 5, EACH = 8000 };

@@ -180,7 +180,8 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths, ROWS = 5, KEYS = LENGTHS * RO
 static locus *node_of_all_lengths(unsigned shards)
 {
     struct locus_table tables[LENGTHS];
-    for (int i = 0; i < LENGTHS; i++) tables[i] = (struct locus_table){.rows = ROWS, .length = lengths[i]};
+    for (int i = 0; i < LENGTHS; i++)
+        tables[i] = (struct locus_table){.rows = ROWS, .length = lengths[i]};
     return node_of(tables, LENGTHS, 1, shards);
 }
 
@@ -589,7 +590,8 @@ TEST(worker, a_node_bounds_the_keys_that_wait_for_their_start)
     float row = 4;
     CHECK(keys != NULL);
     CHECK_EQ(locus_loader_open(w, &l), 0);
-    for (int i = 0; i < CALLS - 1; i++) CHECK_EQ(locus_intent(w, keys, CALL, 10 + i, 1000, LOCUS_READ), 0);
+    for (int i = 0; i < CALLS - 1; i++)
+        CHECK_EQ(locus_intent(w, keys, CALL, 10 + i, 1000, LOCUS_READ), 0);
     CHECK_EQ(locus_loader_intent(l, keys, CALL, 5, 6, LOCUS_READ), 0); /* exactly the limit */
     CHECK_EQ(locus_intent(w, keys, 1, 5, 6, LOCUS_READ), -ENOBUFS);
     CHECK_STR(locus_error(), "16000000 keys");
@@ -618,11 +620,13 @@ TEST(worker, the_bound_is_the_node_s_not_each_worker_s)
     locus_worker *w[2] = {worker_of(n), worker_of(n)};
     locus_key *keys = calloc(CALL, sizeof *keys);
     CHECK(keys != NULL);
-    for (int i = 0; i < CALLS; i++) CHECK_EQ(locus_intent(w[i % 2], keys, CALL, 10, 11, LOCUS_READ), 0);
+    for (int i = 0; i < CALLS; i++)
+        CHECK_EQ(locus_intent(w[i % 2], keys, CALL, 10, 11, LOCUS_READ), 0);
     CHECK_EQ(locus_intent(w[0], keys, 1, 10, 11, LOCUS_READ), -ENOBUFS);
     CHECK_EQ(locus_intent(w[1], keys, 1, 10, 11, LOCUS_READ), -ENOBUFS);
     CHECK_EQ(locus_worker_close(w[1]), 0);
-    for (int i = 0; i < CALLS / 2; i++) CHECK_EQ(locus_intent(w[0], keys, CALL, 10, 11, LOCUS_READ), 0);
+    for (int i = 0; i < CALLS / 2; i++)
+        CHECK_EQ(locus_intent(w[0], keys, CALL, 10, 11, LOCUS_READ), 0);
     CHECK_EQ(locus_intent(w[0], keys, 1, 10, 11, LOCUS_READ), -ENOBUFS);
     free(keys);
     close_both(n, w[0]);
@@ -635,11 +639,13 @@ TEST(worker, what_started_on_a_worker_that_signals_no_more_makes_room_for_anothe
     locus_worker *w[2] = {worker_of(n), worker_of(n)};
     locus_key *keys = calloc(CALL, sizeof *keys);
     CHECK(keys != NULL);
-    for (int i = 0; i < CALLS; i++) CHECK_EQ(locus_intent(w[0], keys, CALL, 1 + i % 2, 11, LOCUS_READ), 0);
+    for (int i = 0; i < CALLS; i++)
+        CHECK_EQ(locus_intent(w[0], keys, CALL, 1 + i % 2, 11, LOCUS_READ), 0);
     CHECK_EQ(locus_intent(w[1], keys, 1, 10, 11, LOCUS_READ), -ENOBUFS);
     locus_advance_clock(w[0]);
     /* Some thousand fewer than half: w[0] holds them in reserve. */
-    for (int i = 0; i < CALLS / 2 - 1; i++) CHECK_EQ(locus_intent(w[1], keys, CALL, 10, 11, LOCUS_READ), 0);
+    for (int i = 0; i < CALLS / 2 - 1; i++)
+        CHECK_EQ(locus_intent(w[1], keys, CALL, 10, 11, LOCUS_READ), 0);
     CHECK_EQ(locus_intent(w[1], keys, CALL, 10, 11, LOCUS_READ), -ENOBUFS);
     CHECK_EQ(locus_worker_close(w[0]), 0);
     free(keys);
@@ -696,7 +702,9 @@ static void *load(void *argument)
         locus_clock now = locus_current_clock(l->worker);
         CHECK(now >= last); /* a clock does not go back */
         last = now;
-        CHECK_EQ(locus_loader_intent(loader, keys, 2, now + 1 + batch % 5, now + 10, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(
+            locus_loader_intent(loader, keys, 2, now + 1 + batch % 5, now + 10, LOCUS_READ_WRITE),
+            0);
     }
     CHECK_EQ(locus_loader_close(loader), 0);
     return NULL;

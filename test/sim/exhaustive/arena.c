@@ -16,7 +16,8 @@ enum {
     RANGES_BYTES = 1 << 20
 };
 
-/* Blocks come in powers of two and are used again by size; the lists lie in the arena, too, so that a copy has them. */
+/* Blocks come in powers of two and are used again by size; the lists lie in the arena, too, so that
+ * a copy has them. */
 struct block {
     size_t size; /* number of the list */
     struct block *next;
@@ -148,7 +149,8 @@ void __wrap_free(void *p)
         __real_free(p);
 }
 
-/* memory.h. The large ranges are those of rows, nearly all of them never touched: they are not copied. */
+/* memory.h. The large ranges are those of rows, nearly all of them never touched: they are not
+ * copied. */
 
 static _Alignas(ALIGNMENT) char ranges[RANGES_BYTES];
 

@@ -1,9 +1,10 @@
 /*
- * arena.h - memory that can be put back to what it was: all that the library asks for lies in one place, so that a state
- * of the world is a copy of it.
+ * arena.h - memory that can be put back to what it was: all that the library asks for lies in one
+ * place, so that a state of the world is a copy of it.
  *
- * The program is linked so that malloc and its kind, as called by the library and by us, come here (mk/build.mk). While
- * the arena is closed, before and after an exploration, they are the C library's.
+ * The program is linked so that malloc and its kind, as called by the library and by us, come here
+ * (mk/build.mk). While the arena is closed, before and after an exploration, they are the C
+ * library's.
  *
  * Callers   world.c opens it, search.c saves and restores
  * Memory    static

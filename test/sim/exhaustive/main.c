@@ -1,14 +1,16 @@
 /*
- * exhaustive - the shards' code as it ships, one key, three nodes and a few operations: every order of messages and every
- * interleaving of workers and shards, the invariants of the protocol in each state.
+ * exhaustive - the shards' code as it ships, one key, three nodes and a few operations: every order
+ * of messages and every interleaving of workers and shards, the invariants of the protocol in each
+ * state.
  *
- *   exhaustive                    the scenarios below, then all of few operations, of every technique, then of more in
- *                                 no particular order until the time is over: 25 s, or LOCUS_TEST_SECONDS if longer
+ *   exhaustive                    the scenarios below, then all of few operations, of every
+ *                                 technique, then of more in no particular order until the time is
+ *                                 over: 25 s, or LOCUS_TEST_SECONDS if longer
  *   exhaustive --known            the scenarios below alone
  *   exhaustive [--technique NAME] --calls N
  *                                 all of N operations
- *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their nodes, and their
- *                                 operations; * is asynchronous
+ *   exhaustive --scenario TEXT    one, such as "0:localize,push* 1:pull": the workers with their
+ *                                 nodes, and their operations; * is asynchronous
  */
 #include "base/clock.h"
 #include "search.h"
@@ -25,32 +27,32 @@ enum { STATES_MAX = 8000000, SECONDS = 25, SECONDS_LONG = 60 };
 
 /* Courses that had to be thought of. */
 static const char *const known[] = {
-    "0:localize 1:localize 2:localize",                     /* all want it */
-    "0:localize,localize 1:localize,localize",              /* to and fro */
-    "0:localize 0:localize 1:localize 2:push",              /* two workers of a node */
-    "0:localize 1:push*,pull 2:push",                       /* requests race the hand-over */
-    "0:localize 1:localize,push 2:pull*,push",              /* forwarded to and fro, and overtaken */
-    "1:localize 2:localize,localize 0:pull*,push",          /* the same, by way of the home */
-    "0:localize,push 1:localize,push",                      /* the row must follow */
-    "0:localize* 0:push 1:localize 2:pull",                 /* who waits behind a localize */
-    "0:localize,push*,localize 1:localize 2:set",           /* again while something is under way */
-    "0:push,localize 1:set,localize 2:pull",                /* sets among updates */
-    "1:begin 0:begin 2:localize",                           /* under relocate: asked once for each intent */
-    "adaptive 0:begin 1:begin,push,pull",                   /* a replica on its way in which a push has to show */
-    "adaptive 0:begin 1:begin,set,pull",                    /* or a set */
-    "adaptive 0:begin 1:begin,push,push",                   /* one more while the first is under way */
-    "adaptive 0:begin 1:begin,push,set",                    /* a set takes along what the node added before */
-    "adaptive 0:begin 1:begin,push,end",                    /* the last updates leave with the replica */
-    "adaptive 0:begin,end 1:begin,push,push",               /* the row moves to a holder that goes on adding */
-    "adaptive 0:begin,push 1:begin,push,pull",              /* refreshes meet updates */
-    "adaptive 0:begin,push,end 1:begin,push,end",           /* replicas come and go with updates */
+    "0:localize 1:localize 2:localize",            /* all want it */
+    "0:localize,localize 1:localize,localize",     /* to and fro */
+    "0:localize 0:localize 1:localize 2:push",     /* two workers of a node */
+    "0:localize 1:push*,pull 2:push",              /* requests race the hand-over */
+    "0:localize 1:localize,push 2:pull*,push",     /* forwarded to and fro, and overtaken */
+    "1:localize 2:localize,localize 0:pull*,push", /* the same, by way of the home */
+    "0:localize,push 1:localize,push",             /* the row must follow */
+    "0:localize* 0:push 1:localize 2:pull",        /* who waits behind a localize */
+    "0:localize,push*,localize 1:localize 2:set",  /* again while something is under way */
+    "0:push,localize 1:set,localize 2:pull",       /* sets among updates */
+    "1:begin 0:begin 2:localize",                  /* under relocate: asked once for each intent */
+    "adaptive 0:begin 1:begin,push,pull",     /* a replica on its way in which a push has to show */
+    "adaptive 0:begin 1:begin,set,pull",      /* or a set */
+    "adaptive 0:begin 1:begin,push,push",     /* one more while the first is under way */
+    "adaptive 0:begin 1:begin,push,set",      /* a set takes along what the node added before */
+    "adaptive 0:begin 1:begin,push,end",      /* the last updates leave with the replica */
+    "adaptive 0:begin,end 1:begin,push,push", /* the row moves to a holder that goes on adding */
+    "adaptive 0:begin,push 1:begin,push,pull",    /* refreshes meet updates */
+    "adaptive 0:begin,push,end 1:begin,push,end", /* replicas come and go with updates */
     "adaptive 0:begin,end 1:begin,end,localize 2:localize", /* the row comes back before the answer to its end */
     "adaptive 1:begin,push*,end 2:push,pull",               /* remote accesses meanwhile */
-    "adaptive 1:begin,push,end 2:localize,push",            /* localize of a row that is wanted */
-    "adaptive 1:begin,set,pull 0:begin,push",               /* a set among updates */
-    "adaptive 0:begin 1:begin,push 2:localize",             /* localize of a row with holders */
-    "adaptive 1:begin,end,begin 0:begin",                   /* again at once */
-    "adaptive 1:begin 2:begin 0:push",                      /* shared by two that are not the home */
+    "adaptive 1:begin,push,end 2:localize,push", /* localize of a row that is wanted */
+    "adaptive 1:begin,set,pull 0:begin,push",    /* a set among updates */
+    "adaptive 0:begin 1:begin,push 2:localize",  /* localize of a row with holders */
+    "adaptive 1:begin,end,begin 0:begin",        /* again at once */
+    "adaptive 1:begin 2:begin 0:push",           /* shared by two that are not the home */
     "replicate 1:begin,push,end 0:push",
     "full 1:push,pull 0:push",
     "full 0:push 1:push,pull 1:set", /* a refresh meets a set of another worker that took an update along */
@@ -58,13 +60,21 @@ static const char *const known[] = {
 };
 /* The same, with so many states that there is time for them in long runs only. */
 static const char *const known_large[] = {
-    "0:localize 1:localize 2:localize 0:pull 1:pull",    "1:begin,localize 0:begin 2:begin",
-    "adaptive 0:begin,localize 1:begin,push 2:localize", "adaptive 1:begin,push,pull 2:begin,push",
-    "adaptive 1:begin,push,end 2:begin,push,end",        "adaptive 1:begin,set,pull 2:begin,push",
-    "adaptive 1:begin,end,begin 2:begin,push",           "adaptive 0:begin,end 1:begin,push,end 2:begin",
-    "replicate 1:begin,push,end 2:begin,push,pull",      "full 1:push,pull 2:push,set",
+    "0:localize 1:localize 2:localize 0:pull 1:pull",
+    "1:begin,localize 0:begin 2:begin",
+    "adaptive 0:begin,localize 1:begin,push 2:localize",
+    "adaptive 1:begin,push,pull 2:begin,push",
+    "adaptive 1:begin,push,end 2:begin,push,end",
+    "adaptive 1:begin,set,pull 2:begin,push",
+    "adaptive 1:begin,end,begin 2:begin,push",
+    "adaptive 0:begin,end 1:begin,push,end 2:begin",
+    "replicate 1:begin,push,end 2:begin,push,pull",
+    "full 1:push,pull 2:push,set",
 };
-enum { KNOWN = sizeof known / sizeof *known, KNOWN_LARGE = sizeof known_large / sizeof *known_large };
+enum {
+    KNOWN = sizeof known / sizeof *known,
+    KNOWN_LARGE = sizeof known_large / sizeof *known_large
+};
 
 static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
@@ -86,8 +96,9 @@ static bool explore(const struct scenario *s, bool talks)
     if (r.longest > sum.longest) sum.longest = r.longest;
     if (r.end == SEARCH_VIOLATION) sum.has_failed = true;
     if (talks)
-        printf("%-60s %9" PRIu64 " states, %8" PRIu64 " ends, %3u steps deep%s\n", scenario_text(s, text, sizeof text),
-               r.states, r.ends, r.longest, r.end == SEARCH_TOO_LARGE ? ", not to its end" : "");
+        printf("%-60s %9" PRIu64 " states, %8" PRIu64 " ends, %3u steps deep%s\n",
+               scenario_text(s, text, sizeof text), r.states, r.ends, r.longest,
+               r.end == SEARCH_TOO_LARGE ? ", not to its end" : "");
     return r.end != SEARCH_VIOLATION;
 }
 
@@ -106,7 +117,8 @@ static bool explore_these(const char *const text[], unsigned n)
 }
 
 /* All of so many calls, in an order that is none; to the deadline. */
-static bool explore_all(enum locus_technique t, unsigned calls, uint64_t deadline_ns, uint64_t *left)
+static bool explore_all(enum locus_technique t, unsigned calls, uint64_t deadline_ns,
+                        uint64_t *left)
 {
     uint64_t count = scenario_count(t, calls), stride = 7919 * 104729;
     *left = 0;
@@ -126,8 +138,10 @@ static int closing_lines(const char *what)
 {
     printf("%-7s %s: %" PRIu64 " scenarios, %" PRIu64 " states, %" PRIu64 " steps, %" PRIu64
            " ends, at most %u steps deep\n",
-           sum.has_failed ? "FAILED" : "ok", what, sum.scenarios, sum.states, sum.steps, sum.ends, sum.longest);
-    if (sum.too_large) printf("%" PRIu64 " scenarios were not explored to their end\n", sum.too_large);
+           sum.has_failed ? "FAILED" : "ok", what, sum.scenarios, sum.states, sum.steps, sum.ends,
+           sum.longest);
+    if (sum.too_large)
+        printf("%" PRIu64 " scenarios were not explored to their end\n", sum.too_large);
     printf("%d passed, %d failed, 0 skipped\n", !sum.has_failed, sum.has_failed);
     fflush(stdout);
     return sum.has_failed;
@@ -159,7 +173,8 @@ static int run_all(void)
     if (good && seconds() >= SECONDS_LONG) good = explore_these(known_large, KNOWN_LARGE);
     for (unsigned i = 0; i < sizeof program / sizeof *program && good; i++) {
         uint64_t now = clock_now_ns(), rest = end > now ? end - now : 0;
-        good = explore_all(program[i].technique, program[i].calls, now + rest / 100 * program[i].share, &left);
+        good = explore_all(program[i].technique, program[i].calls,
+                           now + rest / 100 * program[i].share, &left);
         printf("%s, %u operations: %s\n", technique_name[program[i].technique], program[i].calls,
                !good  ? "failed"
                : left ? "some"
@@ -173,7 +188,8 @@ static int watched(int (*run)(void))
 {
     int status;
     char text[200];
-    struct search_way *way = mmap(NULL, sizeof *way, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct search_way *way =
+        mmap(NULL, sizeof *way, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (way == MAP_FAILED) return 2;
     fflush(stdout);
     pid_t child = fork();
@@ -183,8 +199,8 @@ static int watched(int (*run)(void))
     }
     if (child < 0 || waitpid(child, &status, 0) != child) return 2;
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    printf("violation: the process ended by signal %d\n  replay: exhaustive --scenario \"%s\"\n", WTERMSIG(status),
-           scenario_text(&way->scenario, text, sizeof text));
+    printf("violation: the process ended by signal %d\n  replay: exhaustive --scenario \"%s\"\n",
+           WTERMSIG(status), scenario_text(&way->scenario, text, sizeof text));
     search_print_way(way);
     printf("0 passed, 1 failed, 0 skipped\n");
     fflush(stdout);
@@ -251,7 +267,8 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "--technique") == 0 && strcmp(argv[3], "--calls") == 0) {
         given_calls = (unsigned)strtoul(argv[4], NULL, 10);
         bool known_name = technique_of(argv[2], &given.technique);
-        if (known_name && given_calls >= 1 && given_calls <= SCENARIO_CALLS_MAX) return watched(run_calls);
+        if (known_name && given_calls >= 1 && given_calls <= SCENARIO_CALLS_MAX)
+            return watched(run_calls);
     }
     return usage();
 }

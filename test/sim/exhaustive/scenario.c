@@ -16,8 +16,8 @@ static bool parse_call(struct scenario *s, const char **at)
         *at += length;
         bool async = **at == '*';
         *at += async;
-        s->call[s->calls++] =
-            (struct scenario_call){.kind = (enum scenario_kind)k, .worker = s->workers - 1, .async = async};
+        s->call[s->calls++] = (struct scenario_call){
+            .kind = (enum scenario_kind)k, .worker = s->workers - 1, .async = async};
         return true;
     }
     return false;
@@ -34,10 +34,12 @@ bool scenario_parse(struct scenario *s, const char *text)
         break;
     }
     s->sparse = strncmp(text, SPARSE, strlen(SPARSE)) == 0;
-    if (s->sparse && s->technique != LOCUS_ADAPTIVE) return false; /* elsewhere nothing rides along */
+    /* elsewhere nothing rides along */
+    if (s->sparse && s->technique != LOCUS_ADAPTIVE) return false;
     if (s->sparse) text += strlen(SPARSE);
     for (const char *at = text; *at;) {
-        if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' || s->workers == SCENARIO_WORKERS_MAX)
+        if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' ||
+            s->workers == SCENARIO_WORKERS_MAX)
             return false;
         s->node[s->workers++] = (unsigned)(*at - '0');
         at += 2;
@@ -54,23 +56,24 @@ bool scenario_parse(struct scenario *s, const char *text)
 const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
 {
     bool is_usual = s->technique == LOCUS_RELOCATE;
-    size_t at = (size_t)snprintf(text, bytes, "%s%s%s", is_usual ? "" : technique_name[s->technique],
-                                 is_usual ? "" : " ", s->sparse ? SPARSE : "");
+    size_t at = (size_t)snprintf(text, bytes, "%s%s%s",
+                                 is_usual ? "" : technique_name[s->technique], is_usual ? "" : " ",
+                                 s->sparse ? SPARSE : "");
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);
         for (unsigned c = 0; c < s->calls; c++) {
             if (s->call[c].worker != w) continue;
-            at += (size_t)snprintf(text + at, bytes - at, "%c%s%s", before, kind_name[s->call[c].kind],
-                                   s->call[c].async ? "*" : "");
+            at += (size_t)snprintf(text + at, bytes - at, "%c%s%s", before,
+                                   kind_name[s->call[c].kind], s->call[c].async ? "*" : "");
             before = ',';
         }
     }
     return text;
 }
 
-/* A call is of some kind, at one of three nodes, and either the first of a worker of its own, or it follows the call
- * before it, which its worker does not (or does) wait for. */
+/* A call is of some kind, at one of three nodes, and either the first of a worker of its own, or it
+ * follows the call before it, which its worker does not (or does) wait for. */
 
 /* Kinds that say something new under a technique. */
 static unsigned kinds(enum locus_technique t)
@@ -112,10 +115,12 @@ static bool add_call(struct scenario *s, unsigned kind, unsigned where)
         struct scenario_call *before = &s->call[s->calls - 1];
         before->async = where == SCENARIO_NODES;
         if (before->async && is_instant(before->kind)) return false; /* nothing to wait for */
-        if (before->async && before->kind == CALL_LOCALIZE && kind == CALL_LOCALIZE) return false; /* like one */
+        /* like one */
+        if (before->async && before->kind == CALL_LOCALIZE && kind == CALL_LOCALIZE) return false;
     }
     if (kind == CALL_END && open_intents(s, s->workers - 1) == 0) return false;
-    s->call[s->calls++] = (struct scenario_call){.kind = (enum scenario_kind)kind, .worker = s->workers - 1};
+    s->call[s->calls++] =
+        (struct scenario_call){.kind = (enum scenario_kind)kind, .worker = s->workers - 1};
     return true;
 }
 
@@ -124,7 +129,8 @@ static uint64_t worker_rank(const struct scenario *s, unsigned worker)
 {
     uint64_t rank = s->node[worker];
     for (unsigned c = 0; c < s->calls; c++)
-        if (s->call[c].worker == worker) rank = rank * 16 + 1 + s->call[c].kind + (s->call[c].async ? CALL_KINDS : 0);
+        if (s->call[c].worker == worker)
+            rank = rank * 16 + 1 + s->call[c].kind + (s->call[c].async ? CALL_KINDS : 0);
     return rank;
 }
 
@@ -135,7 +141,8 @@ bool scenario_number(struct scenario *s, enum locus_technique t, unsigned calls,
     if (!add_call(s, (unsigned)(number % n), (unsigned)(number / n % SCENARIO_NODES))) return false;
     number /= (uint64_t)n * SCENARIO_NODES;
     for (unsigned i = 1; i < calls; i++, number /= (uint64_t)n * (SCENARIO_NODES + 2))
-        if (!add_call(s, (unsigned)(number % n), (unsigned)(number / n % (SCENARIO_NODES + 2)))) return false;
+        if (!add_call(s, (unsigned)(number % n), (unsigned)(number / n % (SCENARIO_NODES + 2))))
+            return false;
     for (unsigned w = 1; w < s->workers; w++)
         if (worker_rank(s, w - 1) > worker_rank(s, w)) return false;
     return true;

@@ -38,13 +38,15 @@ struct scenario {
     struct scenario_call call[SCENARIO_CALLS_MAX];
 };
 
-/* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before them the technique, if
- * it is not relocate: "adaptive 0:begin,push,end 1:begin,pull"; or "adaptive sparse ...". False: no such scenario. */
+/* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
+ * them the technique, if it is not relocate: "adaptive 0:begin,push,end 1:begin,pull"; or "adaptive
+ * sparse ...". False: no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);
 
-/* All scenarios of so many calls, each once: 0 ... scenario_count()-1. False: that one is like another. */
+/* All scenarios of so many calls, each once: 0 ... scenario_count()-1. False: that one is like
+ * another. */
 uint64_t scenario_count(enum locus_technique, unsigned calls);
 bool scenario_number(struct scenario *, enum locus_technique, unsigned calls, uint64_t number);
 

@@ -74,7 +74,8 @@ static void violated(const char *what, unsigned depth)
     world_print();
 }
 
-/* Now and then: does the same way from the beginning lead to the same state, or is a copy not all there is to it? */
+/* Now and then: does the same way from the beginning lead to the same state, or is a copy not all
+ * there is to it? */
 static bool is_reproduced(unsigned depth)
 {
     uint64_t hash = world_hash();
@@ -101,7 +102,8 @@ static void explore(unsigned depth)
     const char *wrong = world_check(choices == 0);
     if (depth > search.result.longest) search.result.longest = depth;
     if (depth == SEARCH_STEPS_MAX - 1 && !wrong) wrong = "no end";
-    if (!wrong && !is_reproduced(depth)) wrong = "the copy of a state lacks something of it: see world_save()";
+    if (!wrong && !is_reproduced(depth))
+        wrong = "the copy of a state lacks something of it: see world_save()";
     if (wrong) {
         violated(wrong, depth);
         return;

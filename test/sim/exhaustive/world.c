@@ -23,7 +23,8 @@ struct message {
     float values[ROOM];
 };
 
-/* From one node to another; entries one by one: that they came in one frame is the same as one after the other. */
+/* From one node to another; entries one by one: that they came in one frame is the same as one
+ * after the other. */
 struct lane {
     unsigned count;
     struct message message[MESSAGES_MAX];
@@ -49,7 +50,8 @@ struct node {
 static struct {
     struct node node[NODES];
     struct call call[SCENARIO_CALLS_MAX];
-    const char *wrong; /* what a shard said of a message, or what else went wrong in the last step */
+    /* what a shard said of a message, or what else went wrong in the last step */
+    const char *wrong;
 } world;
 
 static struct lane lane[NODES][NODES];
@@ -72,7 +74,8 @@ static bool is_here(unsigned node)
 
 /* ---- the port ---- */
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+                                     uint64_t until_ns)
 {
     (void)until_ns;
     const struct node *n = context;
@@ -174,9 +177,13 @@ void world_close(void)
 
 /* ---- saving: the arena, the world, and what changes in a store beside its parts ---- */
 
-enum { STORE_FROM = offsetof(struct store, density), STORE_BYTES = sizeof(struct store) - STORE_FROM };
+enum {
+    STORE_FROM = offsetof(struct store, density),
+    STORE_BYTES = sizeof(struct store) - STORE_FROM
+};
 
-/* The row that the node's word names, and with a replica the slot behind it: other slots have no content. */
+/* The row that the node's word names, and with a replica the slot behind it: other slots have no
+ * content. */
 static size_t row_bytes(unsigned node)
 {
     directory_word w = directory_load(spot_word(spot_at(node)));
@@ -205,7 +212,8 @@ size_t world_save(char *copy)
         memcpy(to, l, lane_bytes(l));
         to += lane_bytes(l);
     }
-    for (unsigned n = 0; n < NODES; n++, to += STORE_BYTES) memcpy(to, (char *)&store[n] + STORE_FROM, STORE_BYTES);
+    for (unsigned n = 0; n < NODES; n++, to += STORE_BYTES)
+        memcpy(to, (char *)&store[n] + STORE_FROM, STORE_BYTES);
     to += arena_save(to);
     for (unsigned n = 0; n < NODES; n++) {
         if (row_bytes(n)) memcpy(to, row_of(n), row_bytes(n));
@@ -224,7 +232,8 @@ void world_restore(const char *copy)
         memcpy(l, copy, lane_bytes(l));
         copy += lane_bytes(l);
     }
-    for (unsigned n = 0; n < NODES; n++, copy += STORE_BYTES) memcpy((char *)&store[n] + STORE_FROM, copy, STORE_BYTES);
+    for (unsigned n = 0; n < NODES; n++, copy += STORE_BYTES)
+        memcpy((char *)&store[n] + STORE_FROM, copy, STORE_BYTES);
     copy += arena_restore(copy);
     for (unsigned n = 0; n < NODES; n++) {
         if (row_bytes(n)) memcpy(row_of(n), copy, row_bytes(n));
@@ -255,14 +264,16 @@ static int first_posted(unsigned worker)
 static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world.node[node].shard;
-    return s->stalled || s->backlog->waiting || s->settles || (s->marks && !marks_are_empty(s->marks));
+    return s->stalled || s->backlog->waiting || s->settles ||
+           (s->marks && !marks_are_empty(s->marks));
 }
 
 static bool has_urgent(unsigned node)
 {
     const struct shard *s = &world.node[node].shard;
     for (unsigned peer = 0; peer < NODES; peer++)
-        if (s->backlog->peer[peer].urgent.count && !s->backlog->peer[peer].is_under_way) return true;
+        if (s->backlog->peer[peer].urgent.count && !s->backlog->peer[peer].is_under_way)
+            return true;
     return false;
 }
 
@@ -275,11 +286,13 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
     }
     for (unsigned from = 0; from < NODES; from++)
         for (unsigned to = 0; to < NODES; to++)
-            if (lane[from][to].count) choice[n++] = (struct world_choice){WORLD_ARRIVES, (uint8_t)from, (uint8_t)to};
+            if (lane[from][to].count)
+                choice[n++] = (struct world_choice){WORLD_ARRIVES, (uint8_t)from, (uint8_t)to};
     for (unsigned node = 0; node < NODES; node++) {
         if (!wants_turn(node)) continue;
         choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, true};
-        if (has_urgent(node)) choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, false};
+        if (has_urgent(node))
+            choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, false};
     }
     return n;
 }
@@ -287,7 +300,8 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
 static unsigned calls_done(void)
 {
     unsigned done = 0;
-    for (unsigned i = 0; i < scenario.calls; i++) done |= (unsigned)(world.call[i].state == CALL_DONE) << i;
+    for (unsigned i = 0; i < scenario.calls; i++)
+        done |= (unsigned)(world.call[i].state == CALL_DONE) << i;
     return done;
 }
 
@@ -326,7 +340,8 @@ static void shard_takes(unsigned worker)
 {
     struct call *c = &world.call[first_posted(worker)];
     c->state = CALL_TAKEN; /* it may be done at once */
-    if (!shard_serve(&world.node[scenario.node[worker]].shard, &c->request)) world.wrong = "a request was not taken on";
+    if (!shard_serve(&world.node[scenario.node[worker]].shard, &c->request))
+        world.wrong = "a request was not taken on";
 }
 
 static void message_arrives(unsigned from, unsigned to)
@@ -336,8 +351,9 @@ static void message_arrives(unsigned from, unsigned to)
     l->count--;
     memmove(&l->message[0], &l->message[1], l->count * sizeof m);
     memset(&l->message[l->count], 0, sizeof m);
-    const struct wire_frame f = {
-        .count = 1, .body_bytes = (uint32_t)wire_entry_bytes(m.entry.length), .view = store[to].home.view};
+    const struct wire_frame f = {.count = 1,
+                                 .body_bytes = (uint32_t)wire_entry_bytes(m.entry.length),
+                                 .view = store[to].home.view};
     const char *wrong = shard_frame(&world.node[to].shard, from, &f, &m);
     if (wrong) world.wrong = wrong;
 }
@@ -374,7 +390,8 @@ static bool read_row(unsigned node, float row[ROOM])
     directory_word w = directory_load(spot_word(spot));
     memset(row, 0, ROOM * sizeof *row);
     if (!spot_is_held(spot, w)) return false;
-    if (directory_has_row(w)) memcpy(row, part_row(spot.part, directory_slot(w)), LENGTH * sizeof *row);
+    if (directory_has_row(w))
+        memcpy(row, part_row(spot.part, directory_slot(w)), LENGTH * sizeof *row);
     return true;
 }
 
@@ -407,7 +424,8 @@ static bool is_about_a_key(const struct wire_entry *e)
     return e->operation != WIRE_ROUND && e->operation != WIRE_ROUND_DONE;
 }
 
-/* On its way to a replica that is as good: that is the main copy, but for what was added since, which look_at_replica() has. */
+/* On its way to a replica that is as good: that is the main copy, but for what was added since,
+ * which look_at_replica() has. */
 static void add_replica(struct sight *s, unsigned node)
 {
     struct spot spot = spot_at(node);
@@ -424,7 +442,8 @@ static void add_replica(struct sight *s, unsigned node)
 static void add_entry(struct sight *s, const struct wire_entry *e)
 {
     if (!is_about_a_key(e)) return;
-    bool is_update = e->operation == WIRE_PUSH || (e->operation == WIRE_ENTRY && e->flags & WIRE_UPDATE);
+    bool is_update = e->operation == WIRE_PUSH ||
+                     (e->operation == WIRE_ENTRY && e->flags & WIRE_UPDATE);
     add_claim(s, e->owner, e->epoch);
     if (e->operation == WIRE_ROW) s->rows++;
     if (e->length && (e->operation == WIRE_ROW || is_update)) add_row(s, wire_values_const(e));
@@ -464,7 +483,8 @@ static void look(struct sight *s)
     for (unsigned n = 0; n < NODES; n++) look_at_node(s, n);
     for (unsigned from = 0; from < NODES; from++)
         for (unsigned to = 0; to < NODES; to++)
-            for (unsigned i = 0; i < lane[from][to].count; i++) add_entry(s, &lane[from][to].message[i].entry);
+            for (unsigned i = 0; i < lane[from][to].count; i++)
+                add_entry(s, &lane[from][to].message[i].entry);
 }
 
 static bool has_sets(void)
@@ -480,21 +500,24 @@ static const char *check_updates(const struct sight *s)
     struct content c;
     if (has_sets()) return NULL;
     const char *wrong = content_read(s->sum, layout, &c);
-    if (wrong) return "main copy and updates under way: an update is there twice, or the row is damaged";
+    if (wrong)
+        return "main copy and updates under way: an update is there twice, or the row is damaged";
     for (unsigned i = 0; i < scenario.calls; i++)
-        if (scenario.call[i].kind == CALL_PUSH && world.call[i].state == CALL_DONE && !content_has(&c, i))
+        if (scenario.call[i].kind == CALL_PUSH && world.call[i].state == CALL_DONE &&
+            !content_has(&c, i))
             return "a completed update is lost";
     return NULL;
 }
 
-/* Must call j come before call i? With replicas: what another node had added when i was called may count as later, a
- * set not. */
+/* Must call j come before call i? With replicas: what another node had added when i was called may
+ * count as later, a set not. */
 static bool must_precede(unsigned j, unsigned i)
 {
     const struct scenario_call *a = &scenario.call[j], *b = &scenario.call[i];
     if (j < i && a->worker == b->worker) return true;
     if (!(world.call[i].done_before >> j & 1)) return false;
-    return !replicates() || a->kind == CALL_SET || scenario.node[a->worker] == scenario.node[b->worker];
+    return !replicates() || a->kind == CALL_SET ||
+           scenario.node[a->worker] == scenario.node[b->worker];
 }
 
 /* Does the read see what the order has before it? Replicas may be older: check_own() then. */
@@ -513,7 +536,8 @@ static bool can_be_ordered(unsigned placed, struct content now, const struct con
         const struct scenario_call *s = &scenario.call[i];
         struct content next = now;
         bool may = !(placed >> i & 1);
-        for (unsigned j = 0; j < scenario.calls && may; j++) may = placed >> j & 1 || j == i || !must_precede(j, i);
+        for (unsigned j = 0; j < scenario.calls && may; j++)
+            may = placed >> j & 1 || j == i || !must_precede(j, i);
         if (!may) continue;
         if (s->kind == CALL_PUSH) content_add(&next, i);
         if (s->kind == CALL_SET) next = (struct content){.set = i + 1};
@@ -529,7 +553,8 @@ static bool misses_own(unsigned pull, unsigned push)
     struct content seen;
     if (scenario.call[push].worker != scenario.call[pull].worker || push > pull) return false;
     if (!(world.call[pull].done_before >> push & 1)) return false;
-    if (content_read(world.call[pull].values, layout, &seen) || content_has(&seen, push)) return false;
+    if (content_read(world.call[pull].values, layout, &seen) || content_has(&seen, push))
+        return false;
     if (seen.set) return world.call[push].done_before >> (seen.set - 1) & 1;
     return true;
 }
@@ -541,7 +566,8 @@ static const char *check_own(void)
         if (scenario.call[i].kind != CALL_PULL || world.call[i].state != CALL_DONE) continue;
         if (content_read(world.call[i].values, layout, &seen)) return "a damaged row was read";
         for (unsigned j = 0; j < scenario.calls; j++)
-            if (scenario.call[j].kind == CALL_PUSH && misses_own(i, j)) return "a worker misses its own update";
+            if (scenario.call[j].kind == CALL_PUSH && misses_own(i, j))
+                return "a worker misses its own update";
     }
     return NULL;
 }
@@ -561,7 +587,8 @@ static const char *check_order(void)
         for (unsigned i = 0; i < scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
         read_row(n, row);
         if (content_read(row, layout, &last)) return "the row is damaged";
-        return can_be_ordered(others, (struct content){0}, &last) ? NULL : "what was done has no order";
+        return can_be_ordered(others, (struct content){0}, &last) ? NULL
+                                                                  : "what was done has no order";
     }
     return "nobody has the row";
 }
@@ -578,8 +605,8 @@ static unsigned wanted(unsigned node)
     return world.node[node].shard.records.standing[0].wanted;
 }
 
-/* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy; and if one node alone
- * wants it, and rows move, it is there. */
+/* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy;
+ * and if one node alone wants it, and rows move, it is there. */
 static const char *check_copies(void)
 {
     float main[ROOM] = {0}, row[ROOM];
@@ -595,7 +622,8 @@ static const char *check_copies(void)
             return "at rest an intent was forgotten";
         if (wanted(n) && who_want == 1 && !l.is_here && scenario.technique == LOCUS_ADAPTIVE)
             return "at rest the row is not with the only node that wants it";
-        if (l.is_replica && read_row(n, row) && !rows_are_equal(row, main)) return "at rest a replica differs";
+        if (l.is_replica && read_row(n, row) && !rows_are_equal(row, main))
+            return "at rest a replica differs";
     }
     return NULL;
 }
@@ -603,8 +631,9 @@ static const char *check_copies(void)
 static bool remembers(unsigned node)
 {
     const struct record *r = record_of(node);
-    bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
-                       r->set != REQUEST_NOWHERE || r->parked || r->is_out || r->is_later || r->queued);
+    bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE ||
+                       r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE ||
+                       r->parked || r->is_out || r->is_later || r->queued);
     return waits || (r && !replicates() && scenario.technique != LOCUS_RELOCATE);
 }
 
@@ -612,7 +641,8 @@ static const char *check_rest(const struct sight *s)
 {
     unsigned home = spot_home(spot_at(0));
     for (unsigned i = 0; i < scenario.calls; i++)
-        if (world.call[i].state != CALL_DONE) return "nothing more can happen, and a call is not done";
+        if (world.call[i].state != CALL_DONE)
+            return "nothing more can happen, and a call is not done";
     for (unsigned n = 0; n < NODES; n++) {
         if (remembers(n)) return "at rest a node remembers something of the key";
         if (world.node[n].shard.replicas->awaited || world.node[n].shard.backlog->waiting)
@@ -663,7 +693,8 @@ static void put_row(const float *row)
 
 static void put_entry(const struct wire_entry *e)
 {
-    put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 | (uint64_t)e->hops << 24);
+    put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
+        (uint64_t)e->hops << 24);
     if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
     put(e->owner | e->epoch << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
     put(e->tag);
@@ -676,18 +707,18 @@ static void put_rounds(const struct shard *s)
     for (unsigned peer = 0; peer < NODES; peer++) {
         const struct peer_backlog *p = &s->backlog->peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
-            (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 | (uint64_t)p->goes_on << 13 |
-            (uint64_t)s->rounds->peer[peer].refreshes << 14 | (uint64_t)p->owes << 15 |
-            s->replicas->source[peer].replicas << 16);
+            (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 |
+            (uint64_t)p->goes_on << 13 | (uint64_t)s->rounds->peer[peer].refreshes << 14 |
+            (uint64_t)p->owes << 15 | s->replicas->source[peer].replicas << 16);
     }
 }
 
 static void put_replication(const struct record *r, directory_word w)
 {
     bool has_holders = r->holders > 0;
-    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 | (uint64_t)r->has_set << 7 |
-        (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 | (uint64_t)r->is_poked << 10 |
-        (uint64_t)r->queued << 12 | r->version << 16);
+    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 |
+        (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
+        (uint64_t)r->is_poked << 10 | (uint64_t)r->queued << 12 | r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];
@@ -716,14 +747,17 @@ static void put_node(unsigned node)
     struct location l = location_of(&world.node[node].shard, spot_at(node));
     struct record *r = record_of(node);
     directory_word w = directory_load(spot_word(spot_at(node)));
-    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 | (uint64_t)wanted(node) << 56);
+    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 |
+        (uint64_t)wanted(node) << 56);
     if (read_row(node, row)) {
         put((uint64_t)(directory_has_row(w) && part_is_zeros(spot_at(node).part, w)) << 9 |
             (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
-    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED) put(w >> 37 & 1);
-    if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY) put_row(row_of(node) + LENGTH);
+    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED)
+        put(w >> 37 & 1);
+    if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
+        put_row(row_of(node) + LENGTH);
     put_rounds(&world.node[node].shard);
     if (!r) return;
     put_replication(r, w);
@@ -740,7 +774,8 @@ static void put_call(unsigned i)
 {
     const struct call *c = &world.call[i];
     put(c->state | c->done_before << 8);
-    if (c->state == CALL_TAKEN) put(c->item.state | (uint64_t)(c->item.state == ITEM_ASKED ? c->item.peer : 0) << 8);
+    if (c->state == CALL_TAKEN)
+        put(c->item.state | (uint64_t)(c->item.state == ITEM_ASKED ? c->item.peer : 0) << 8);
     if (c->state == CALL_DONE && scenario.call[i].kind == CALL_PULL) put_row(c->values);
 }
 
@@ -775,8 +810,8 @@ static void print_entry(const struct wire_entry *e)
                                        "PUSHED", "WAS_SET", "STAYS", "ROW",   "LOCATION",  "ENTRY",
                                        "ANSWER", "REFRESH", "POKE",  "ROUND", "ROUND_DONE"};
     printf("%s of node %u, owner %u epoch %" PRIu64 " hops %u",
-           e->operation < sizeof name / sizeof *name ? name[e->operation] : "?", e->origin, e->owner, e->epoch,
-           e->hops);
+           e->operation < sizeof name / sizeof *name ? name[e->operation] : "?", e->origin,
+           e->owner, e->epoch, e->hops);
     if (e->operation <= WIRE_ROW) printf(" call %u", request_tag_number(e->tag));
     if (e->operation == WIRE_ENTRY || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
         printf(" flags %x version %" PRIu64 "%s", e->flags, e->version, e->length ? ", a row" : "");
@@ -825,13 +860,15 @@ static void print_node(unsigned n)
            l.owner, l.epoch);
     if (read_row(n, row)) {
         const char *wrong = content_read(row, layout, &c);
-        printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "", wrong ? wrong : "");
+        printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "",
+               wrong ? wrong : "");
     }
     if (wanted(n)) printf("; wanted %u", wanted(n));
     if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "", r->is_out ? ", an entry is out" : "",
-               r->version, r->holders);
-    if (r && r->asked) printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
+               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+    if (r && r->asked)
+        printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked : NULL; p; p = p->next) {
         printf("; parked: ");
         print_entry(&p->entry);

@@ -1,18 +1,20 @@
 /*
- * world.h - three nodes' shards, one key, and a message at a time: everything that can happen next is a choice.
+ * world.h - three nodes' shards, one key, and a message at a time: everything that can happen next
+ * is a choice.
  *
  * Callers   search.c
  * Memory    its own and the arena's
  * Waiting   never
- * Life      world_open, world_choices / world_do / world_check, world_close; saving and restoring at will between
+ * Life      world_open, world_choices / world_do / world_check, world_close; saving and restoring
+ *           at will between
  */
 #ifndef LOCUS_EXHAUSTIVE_WORLD_H
 #define LOCUS_EXHAUSTIVE_WORLD_H
 
 #include "scenario.h"
 
-/* What may happen: a worker calls, a shard takes a request of a worker, a message arrives, a shard has its turn; a turn
- * in which the pacer lets it synchronize, or not. */
+/* What may happen: a worker calls, a shard takes a request of a worker, a message arrives, a shard
+ * has its turn; a turn in which the pacer lets it synchronize, or not. */
 enum world_event { WORLD_CALLS, WORLD_SERVES, WORLD_ARRIVES, WORLD_TURNS };
 struct world_choice {
     enum world_event event;

@@ -68,15 +68,18 @@ uint64_t invariants_relocations(void)
 }
 
 /* Who the owner of an epoch is, is said by the row that brings the epoch. */
-static void check_claim(locus_key key, unsigned owner, uint64_t epoch, const char *who, unsigned node)
+static void check_claim(locus_key key, unsigned owner, uint64_t epoch, const char *who,
+                        unsigned node)
 {
     struct key_state *k = &world.key[key];
     if (epoch > k->epoch)
-        report_fail(key, "%s %u knows epoch %" PRIu64 " of key %u, the last is %" PRIu64, who, node, epoch,
-                    (unsigned)key, k->epoch);
+        report_fail(key, "%s %u knows epoch %" PRIu64 " of key %u, the last is %" PRIu64, who, node,
+                    epoch, (unsigned)key, k->epoch);
     else if (owner != k->owner[epoch])
-        report_fail(key, "%s %u takes node %u for the owner of key %u in epoch %" PRIu64 ", which is node %u", who,
-                    node, owner, (unsigned)key, epoch, k->owner[epoch]);
+        report_fail(key,
+                    "%s %u takes node %u for the owner of key %u in epoch %" PRIu64
+                    ", which is node %u",
+                    who, node, owner, (unsigned)key, epoch, k->owner[epoch]);
 }
 
 /* ---- entries ---- */
@@ -85,7 +88,8 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
 {
     struct key_state *k = &world.key[e->key];
     if (e->epoch != k->epoch + 1)
-        report_fail(e->key, "node %u gives key %u away with epoch %" PRIu64 ", the last was %" PRIu64, from,
+        report_fail(e->key,
+                    "node %u gives key %u away with epoch %" PRIu64 ", the last was %" PRIu64, from,
                     (unsigned)e->key, e->epoch, k->epoch);
     if (from != k->owner[k->epoch])
         report_fail(e->key, "node %u gives key %u away, which is node %u's", from, (unsigned)e->key,
@@ -129,7 +133,8 @@ static void arrived(unsigned shard, unsigned from, unsigned to, const struct wir
 
 static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
 {
-    report_fail(REPORT_NO_KEY, "shard %u of node %u refuses a frame of node %u: %s", shard, to, from, why);
+    report_fail(REPORT_NO_KEY, "shard %u of node %u refuses a frame of node %u: %s", shard, to,
+                from, why);
 }
 
 /* ---- one key ---- */
@@ -153,15 +158,16 @@ static void add_row(float *sum, const float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
 }
 
-/* The row is on its way to a replica that is as good: that is the main copy, but for what was added since, which
- * look_at_replicas() has. */
+/* The row is on its way to a replica that is as good: that is the main copy, but for what was added
+ * since, which look_at_replicas() has. */
 static void add_replica(locus_key key, unsigned node, struct traffic *t)
 {
     uint32_t length = journal_key(key)->layout.length;
     struct spot spot = spot_at(node, key);
     directory_word w = directory_load(spot_word(spot));
     if (directory_state(w) != DIRECTORY_REPLICA)
-        report_fail(key, "key %u is on its way to node %u without values, which has no replica", (unsigned)key, node);
+        report_fail(key, "key %u is on its way to node %u without values, which has no replica",
+                    (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
     const float *row = part_row(spot.part, directory_slot(w));
     add_row(t->sum, row, length);
@@ -240,7 +246,9 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
         if (wrong) report_fail(key, "the row of key %u at node %d %s", (unsigned)key, owner, wrong);
         return;
     }
-    if (wrong) report_fail(key, "key %u: main copy and updates under way: the sum %s", (unsigned)key, wrong);
+    if (wrong)
+        report_fail(key, "key %u: main copy and updates under way: the sum %s", (unsigned)key,
+                    wrong);
     for (unsigned u = 0; u < j->updates; u++)
         if (content_has(&j->done, u) && !content_has(&c, u))
             report_fail(key, "update %u of key %u, which is complete, is lost", u, (unsigned)key);
@@ -248,7 +256,9 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
 
 static bool is_elsewhere(enum directory_state state, bool is_home)
 {
-    return state == DIRECTORY_UNTOUCHED ? !is_home : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
+    return state == DIRECTORY_UNTOUCHED
+               ? !is_home
+               : state == DIRECTORY_ELSEWHERE || state == DIRECTORY_REPLICA;
 }
 
 /* -1: nobody. */
@@ -260,7 +270,8 @@ static int find_owner(locus_key key)
         directory_word w = directory_load(k->word[n]);
         if (directory_state(w) == DIRECTORY_REPLICA) journal_key(key)->was_replicated = true;
         if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
-        if (owner >= 0) report_fail(key, "nodes %d and %u both own key %u", owner, n, (unsigned)key);
+        if (owner >= 0)
+            report_fail(key, "nodes %d and %u both own key %u", owner, n, (unsigned)key);
         owner = (int)n;
         k->seen[n] = ++world.moment;
     }
@@ -278,22 +289,27 @@ static struct record *record_of(unsigned node, locus_key key)
     return record_find(&platform_shard(node, shard_of(key))->records, spot_at(node, key).index);
 }
 
-/* A replica that has the owner's present version, and nothing of its own, is equal to the main copy. */
+/* A replica that has the owner's present version, and nothing of its own, is equal to the main
+ * copy. */
 static void check_replicas(locus_key key, unsigned owner)
 {
     float main[CONTENT_ROOM], row[CONTENT_ROOM];
     const struct record *o = record_of(owner, key);
     directory_word w = directory_load(spot_word(spot_at(owner, key)));
-    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word) return;
+    if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
+        return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
         const struct record *r = record_of(n, key);
         w = directory_load(spot_word(spot_at(n, key)));
-        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->is_out) continue;
+        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->is_out)
+            continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
         for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
             if (main[i] != row[i])
-                report_fail(key, "the replica of key %u at node %u has version %" PRIu64 ", and is not its main copy",
+                report_fail(key,
+                            "the replica of key %u at node %u has version %" PRIu64
+                            ", and is not its main copy",
                             (unsigned)key, n, r->version);
     }
 }
@@ -306,7 +322,8 @@ static void check_owner(locus_key key)
     look_at_parked(key, &t);
     look_at_replicas(key, &t);
     if ((owner >= 0) + t.rows != 1)
-        report_fail(key, "key %u has %d owners and %u rows under way", (unsigned)key, owner >= 0, t.rows);
+        report_fail(key, "key %u has %d owners and %u rows under way", (unsigned)key, owner >= 0,
+                    t.rows);
     check_updates(key, owner, &t);
     if (owner >= 0) check_replicas(key, (unsigned)owner);
 }
@@ -319,8 +336,8 @@ static void check_knowledge(locus_key key, unsigned node)
     const struct key_state *k = &world.key[key];
     check_claim(key, l.owner, l.epoch, "node", node);
     if (l.is_here && l.epoch != k->epoch)
-        report_fail(key, "node %u owns key %u in epoch %" PRIu64 ", the last one is %" PRIu64, node, (unsigned)key,
-                    l.epoch, k->epoch);
+        report_fail(key, "node %u owns key %u in epoch %" PRIu64 ", the last one is %" PRIu64, node,
+                    (unsigned)key, l.epoch, k->epoch);
 }
 
 static void returned(unsigned shard, unsigned node, bool settled)
@@ -334,7 +351,8 @@ static void returned(unsigned shard, unsigned node, bool settled)
 
 struct platform_hooks invariants_hooks(void)
 {
-    return (struct platform_hooks){.sent = sent, .arrived = arrived, .returned = returned, .refused = refused};
+    return (struct platform_hooks){
+        .sent = sent, .arrived = arrived, .returned = returned, .refused = refused};
 }
 
 bool invariants_is_here(unsigned node, locus_key key)
@@ -345,10 +363,12 @@ bool invariants_is_here(unsigned node, locus_key key)
 void invariants_localized(unsigned node, locus_key key, uint64_t began)
 {
     const struct key_state *k = &world.key[key];
-    if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken()) return;
+    if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken())
+        return;
     if (k->seen[node] >= began) return;
-    report_fail(key, "localize of key %u at node %u is complete, but the row has not been there since", (unsigned)key,
-                node);
+    report_fail(key,
+                "localize of key %u at node %u is complete, but the row has not been there since",
+                (unsigned)key, node);
 }
 
 /* ---- at rest ---- */
@@ -358,24 +378,31 @@ static bool is_full(void)
     return world.script->technique == LOCUS_FULL_REPLICATION;
 }
 
-/* Under full replication owners remember their holders, and these the version that they have; else nothing is left. */
+/* Under full replication owners remember their holders, and these the version that they have; else
+ * nothing is left. */
 static void check_record(unsigned node, unsigned shard, const struct record *r)
 {
     locus_key key = r->index * world.script->shards + shard;
-    bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE || r->unseen_first != REQUEST_NOWHERE ||
-                 r->set != REQUEST_NOWHERE || r->parked || r->is_out || r->is_later || r->queued;
-    if (waits || !is_full()) report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
+    bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE ||
+                 r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE || r->parked ||
+                 r->is_out || r->is_later || r->queued;
+    if (waits || !is_full())
+        report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
 
 static void check_shard(unsigned node, unsigned shard)
 {
     struct shard *s = platform_shard(node, shard);
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++)
-        if (s->active[i]) report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has an open request", shard, node);
+        if (s->active[i])
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has an open request", shard,
+                        node);
     for (uint64_t index = 0; index < s->records.keys; index++) {
         locus_key key = index * world.script->shards + shard;
-        if (record_find(&s->records, index)) check_record(node, shard, record_find(&s->records, index));
-        if (s->records.standing[index].wanted) report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
+        if (record_find(&s->records, index))
+            check_record(node, shard, record_find(&s->records, index));
+        if (s->records.standing[index].wanted)
+            report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
     }
     if (s->parked_bytes || s->backlog->waiting || s->replicas->awaited || s->settles || s->stalled)
         report_fail(REPORT_NO_KEY,
@@ -384,12 +411,15 @@ static void check_shard(unsigned node, unsigned shard)
                     shard, node, s->parked_bytes, s->backlog->waiting, s->replicas->awaited);
     for (unsigned peer = 0; peer < s->nodes; peer++) {
         if (s->asked_bytes[peer])
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard, node,
-                        s->asked_bytes[peer], peer);
+            report_fail(REPORT_NO_KEY,
+                        "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard,
+                        node, s->asked_bytes[peer], peer);
         if (s->backlog->peer[peer].is_under_way)
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u", shard, node, peer);
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u",
+                        shard, node, peer);
         if (s->replicas->source[peer].replicas && !is_full())
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u", shard, node, peer);
+            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u",
+                        shard, node, peer);
     }
 }
 
@@ -404,10 +434,13 @@ static void check_copies(locus_key key)
         directory_word w = directory_load(spot_word(spot));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
         if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
-        if (!is_full()) report_fail(key, "at rest: node %u has a replica of key %u without intent", n, (unsigned)key);
+        if (!is_full())
+            report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
+                        (unsigned)key);
         read_main(n, key, row);
         if (memcmp(main, row, spot.part->row_bytes) != 0)
-            report_fail(key, "at rest: the replica of key %u at node %u is not its main copy", (unsigned)key, n);
+            report_fail(key, "at rest: the replica of key %u at node %u is not its main copy",
+                        (unsigned)key, n);
     }
 }
 
@@ -418,13 +451,15 @@ static void check_memory(unsigned node)
     for (locus_key key = 0; key < world.script->keys; key++) {
         directory_word w = directory_load(spot_word(spot_at(node, key)));
         rows += row_word_is_written(spot_at(node, key), w);
-        if (directory_is_latched(w)) report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
+        if (directory_is_latched(w))
+            report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
-            report_fail(key, "at rest: the latch of key %u is wanted at node %u", (unsigned)key, node);
+            report_fail(key, "at rest: the latch of key %u is wanted at node %u", (unsigned)key,
+                        node);
     }
     if (store_held_rows(s->store) != rows)
-        report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows", node,
-                    store_held_rows(s->store), rows);
+        report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows",
+                    node, store_held_rows(s->store), rows);
 }
 
 static void read_last(locus_key key)
@@ -445,8 +480,10 @@ static void check_home(locus_key key)
     unsigned home = spot_home(spot_at(0, key));
     struct location l = location_of(platform_shard(home, shard_of(key)), spot_at(home, key));
     if (l.epoch != world.key[key].epoch)
-        report_fail(key, "at rest: node %u, the home of key %u, knows epoch %" PRIu64 ", the last is %" PRIu64, home,
-                    (unsigned)key, l.epoch, world.key[key].epoch);
+        report_fail(key,
+                    "at rest: node %u, the home of key %u, knows epoch %" PRIu64
+                    ", the last is %" PRIu64,
+                    home, (unsigned)key, l.epoch, world.key[key].epoch);
 }
 
 void invariants_at_rest(void)
@@ -467,7 +504,8 @@ void invariants_at_rest(void)
 
 static const char *kind_of_word(directory_word w)
 {
-    static const char *const name[] = {"untouched", "elsewhere", "main", "replica", "empty", "?", "shared", "?"};
+    static const char *const name[] = {"untouched", "elsewhere", "main",   "replica",
+                                       "empty",     "?",         "shared", "?"};
     return name[directory_state(w)];
 }
 
@@ -482,15 +520,18 @@ static void print_at(unsigned node, locus_key key)
     struct content c;
     char text[400];
     printf("  node %u: %s%s, owner %u, epoch %" PRIu64, node, kind_of_word(w),
-           directory_is_latched(w) && directory_state(w) != DIRECTORY_ELSEWHERE ? " (latched)" : "", l.owner, l.epoch);
+           directory_is_latched(w) && directory_state(w) != DIRECTORY_ELSEWHERE ? " (latched)" : "",
+           l.owner, l.epoch);
     if ((l.is_here || l.is_replica) && read_main(node, key, row)) {
         const char *wrong = content_read(row, journal_key(key)->layout, &c);
-        printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "", wrong ? wrong : "");
+        printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "",
+               wrong ? wrong : "");
     }
-    if (s->records.standing[spot.index].wanted) printf("; wanted %u", s->records.standing[spot.index].wanted);
+    if (s->records.standing[spot.index].wanted)
+        printf("; wanted %u", s->records.standing[spot.index].wanted);
     if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "", r->is_out ? ", an entry is out" : "",
-               r->version, r->holders);
+        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
+               r->is_out ? ", an entry is out" : "", r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
@@ -511,7 +552,8 @@ void invariants_print(locus_key key)
             struct platform_walk walk = platform_walk(platform_link(shard_of(key), from, to));
             for (const struct wire_entry *e; (e = platform_next(&walk));)
                 if (e->key == key)
-                    printf("  under way %u -> %u: operation %u, origin %u, owner %u, epoch %" PRIu64 ", hops %u\n",
+                    printf("  under way %u -> %u: operation %u, origin %u, owner %u, epoch %" PRIu64
+                           ", hops %u\n",
                            from, to, e->operation, e->origin, e->owner, e->epoch, e->hops);
         }
     printf("  what was done to it:\n");

@@ -1,10 +1,12 @@
 /*
- * invariants.h - what must hold after every step, whatever the order of things: the design's invariants of one key.
+ * invariants.h - what must hold after every step, whatever the order of things: the design's
+ * invariants of one key.
  *
- *   1  at most one node has the main copy; exactly one while no row travels. Epochs of ownership rise by one, and nobody
- *      knows another owner of an epoch than the one that it had
+ *   1  at most one node has the main copy; exactly one while no row travels. Epochs of ownership
+ *      rise by one, and nobody knows another owner of an epoch than the one that it had
  *   2  main copy + updates under way: every update once, a completed one not missing
- *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under way
+ *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
+ *      way
  *   8  at the end every slot in use holds a row
  * What workers saw (3, 4) is journal.h's.
  *

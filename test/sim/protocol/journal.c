@@ -62,7 +62,8 @@ static unsigned add_event(struct journal_key *k, struct journal_event e)
     return k->count++;
 }
 
-unsigned journal_issue(locus_key key, enum journal_kind kind, unsigned worker, uint64_t call, float *row)
+unsigned journal_issue(locus_key key, enum journal_kind kind, unsigned worker, uint64_t call,
+                       float *row)
 {
     struct journal_key *k = &journal.key[key];
     struct journal_event e = {.kind = kind,
@@ -113,8 +114,9 @@ const char *journal_saw(locus_key key, unsigned worker, uint64_t called, const f
     return look(k, &k->event[add_event(k, e)], row);
 }
 
-/* Keys that are only added to: which of two operations came first is told by the reads, by time and by the order of a
- * worker's calls; the history is good if these have no cycle, for any order along them explains every read. */
+/* Keys that are only added to: which of two operations came first is told by the reads, by time and
+ * by the order of a worker's calls; the history is good if these have no cycle, for any order along
+ * them explains every read. */
 
 static bool comes_before(const struct journal_event *a, const struct journal_event *b)
 {
@@ -126,12 +128,14 @@ static bool comes_before(const struct journal_event *a, const struct journal_eve
 
 static enum journal_verdict judge_adds(const struct journal_key *k)
 {
-    static uint16_t before[JOURNAL_EVENTS_MAX]; /* events that must come before, and are not yet in order */
+    /* events that must come before, and are not yet in order */
+    static uint16_t before[JOURNAL_EVENTS_MAX];
     static uint16_t queue[JOURNAL_EVENTS_MAX];
     unsigned first = 0, last = 0;
     for (unsigned i = 0; i < k->count; i++) {
         before[i] = 0;
-        for (unsigned j = 0; j < k->count; j++) before[i] += j != i && comes_before(&k->event[j], &k->event[i]);
+        for (unsigned j = 0; j < k->count; j++)
+            before[i] += j != i && comes_before(&k->event[j], &k->event[i]);
         if (before[i] == 0) queue[last++] = (uint16_t)i;
     }
     while (first < last) {
@@ -152,17 +156,21 @@ void journal_quiesce(unsigned worker, bool returned)
 
 static bool must_see(const struct journal_event *read, const struct journal_event *write)
 {
-    return (write->worker == read->worker && write->done < read->called) || write->quiesced < read->quiesced;
+    return (write->worker == read->worker && write->done < read->called) ||
+           write->quiesced < read->quiesced;
 }
 
-/* Sets are in an order of which a read knows the last only: it must not be one that was over before the other began. */
-static bool misses_set(const struct journal_key *k, const struct journal_event *read, const struct journal_event *set)
+/* Sets are in an order of which a read knows the last only: it must not be one that was over before
+ * the other began. */
+static bool misses_set(const struct journal_key *k, const struct journal_event *read,
+                       const struct journal_event *set)
 {
     if (!must_see(read, set)) return false;
     if (read->seen.set == 0) return true;
     for (unsigned i = 0; i < k->count; i++) {
         const struct journal_event *seen = &k->event[i];
-        if (seen->kind == JOURNAL_SET && seen->number == read->seen.set) return seen->done < set->called;
+        if (seen->kind == JOURNAL_SET && seen->number == read->seen.set)
+            return seen->done < set->called;
     }
     return false;
 }
@@ -174,7 +182,8 @@ static bool misses_update(const struct journal_key *k, const struct journal_even
     if (!must_see(read, add) || content_has(&read->seen, add->number)) return false;
     for (unsigned i = 0; i < k->count; i++) {
         const struct journal_event *set = &k->event[i];
-        if (set->kind == JOURNAL_SET && set->number == read->seen.set) return set->done < add->called;
+        if (set->kind == JOURNAL_SET && set->number == read->seen.set)
+            return set->done < add->called;
     }
     return true;
 }

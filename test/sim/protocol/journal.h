@@ -29,8 +29,9 @@ struct journal_event {
     uint64_t call;         /* number of the worker's call; 0: in no order with its other calls */
     unsigned number;       /* of the update or set */
     uint64_t called, done; /* JOURNAL_NEVER: not yet */
-    unsigned quiesced;     /* quiesces that its worker had behind it: a write when done, a read when called */
-    struct content seen;   /* by a read */
+    /* quiesces that its worker had behind it: a write when done, a read when called */
+    unsigned quiesced;
+    struct content seen; /* by a read */
 };
 
 struct journal_key {
@@ -52,7 +53,8 @@ uint64_t journal_tick(void); /* moments of the workers' calls and returns */
 
 /* Can one more event of this kind be taken down? */
 bool journal_has_room(locus_key, enum journal_kind);
-/* An operation on a key begins; the place of its event. For a write `row` gets what is to be written. */
+/* An operation on a key begins; the place of its event. For a write `row` gets what is to be
+ * written. */
 unsigned journal_issue(locus_key, enum journal_kind, unsigned worker, uint64_t call, float *row);
 /* It is complete. A read: `row` is what was seen. NULL, or what is wrong with that. */
 const char *journal_done(locus_key, unsigned event, const float *row);
@@ -63,9 +65,10 @@ const char *journal_saw(locus_key, unsigned worker, uint64_t called, const float
 void journal_quiesce(unsigned worker, bool returned);
 
 enum journal_verdict { JOURNAL_GOOD, JOURNAL_BAD, JOURNAL_UNDECIDED };
-/* Is there one order of all that was done to the key, in which every operation takes effect between its call and its
- * end, each worker's in the order of its calls, and every read sees what was done before it? For a key that was
- * replicated: does every read have what its worker had done before, and what was done before the last quiesce? */
+/* Is there one order of all that was done to the key, in which every operation takes effect between
+ * its call and its end, each worker's in the order of its calls, and every read sees what was done
+ * before it? For a key that was replicated: does every read have what its worker had done before,
+ * and what was done before the last quiesce? */
 enum journal_verdict journal_judge(locus_key);
 void journal_print(locus_key);
 

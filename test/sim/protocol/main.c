@@ -1,12 +1,15 @@
 /*
- * protocol - the whole library in a simulated cluster: production code on virtual time and a network of chance, workers
- * and shards interleaved at every narrow place, the invariants of the protocol checked after every step.
+ * protocol - the whole library in a simulated cluster: production code on virtual time and a
+ * network of chance, workers and shards interleaved at every narrow place, the invariants of the
+ * protocol checked after every step.
  *
- *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn; the number of nodes is drawn, or
- *                                LOCUS_SIM_NODES; then new seeds until LOCUS_TEST_SECONDS seconds are over
+ *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn; the number of
+ *                                nodes is drawn, or LOCUS_SIM_NODES; then new seeds until
+ *                                LOCUS_TEST_SECONDS seconds are over
  *   protocol --seeds N           seeds 1 ... N, or to the first failure
  *   protocol --seed N            one run, described by the other options:
- *            --nodes M --script NAME --technique NAME --schedule K --keep STEPS   as a failure prints them
+ *            --nodes M --script NAME --technique NAME --schedule K --keep STEPS
+ *                                as a failure prints them
  *            --trace             every event
  *            --print             the script
  *   protocol --list              the scripts
@@ -27,9 +30,9 @@
 
 enum { SEEDS = 2000, SECONDS_MAX = 120, SHRINK_SECONDS = 20, UNDECIDED_OF = 200 };
 
-static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE,  LOCUS_RELOCATE, LOCUS_ADAPTIVE,
-                                                  LOCUS_REPLICATE, LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION,
-                                                  LOCUS_RELOCATE,  LOCUS_STATIC};
+static const enum locus_technique techniques[] = {
+    LOCUS_ADAPTIVE, LOCUS_RELOCATE,         LOCUS_ADAPTIVE, LOCUS_REPLICATE,
+    LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION, LOCUS_RELOCATE, LOCUS_STATIC};
 enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
 
 struct test {
@@ -63,10 +66,11 @@ static unsigned script_number(const char *name)
 
 static struct run_options options_of(const struct plan *p, uint64_t seed)
 {
-    return (struct run_options){.seed = seed,
-                                .nodes = p->nodes,
-                                .script = p->script ? p->script : script_names[seed % SCRIPTS],
-                                .technique = p->technique ? *p->technique : techniques[seed / SCRIPTS % TECHNIQUES]};
+    return (struct run_options){
+        .seed = seed,
+        .nodes = p->nodes,
+        .script = p->script ? p->script : script_names[seed % SCRIPTS],
+        .technique = p->technique ? *p->technique : techniques[seed / SCRIPTS % TECHNIQUES]};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)
@@ -93,7 +97,8 @@ static bool is_over(const struct plan *p)
     return clock_now_ns() >= p->deadline_ns;
 }
 
-/* The seeds of the plan that are left, in a process of their own, to the end or the first failure. */
+/* The seeds of the plan that are left, in a process of their own, to the end or the first
+ * failure. */
 static bool run_in_child(const struct plan *p)
 {
     int status;
@@ -109,7 +114,8 @@ static bool run_in_child(const struct plan *p)
     }
     if (child < 0 || waitpid(child, &status, 0) != child) exit(2);
     if (WIFSIGNALED(status))
-        printf("violation: the process ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        printf("violation: the process ended by signal %d (%s)\n", WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
     return status == 0;
 }
 
@@ -144,14 +150,15 @@ static int closing_lines(bool stopped)
         failures += t->has_failed;
         printf("%-7s %-8s %6" PRIu64 " seeds, %8" PRIu64 " operations, %8" PRIu64 " keys, %7" PRIu64
                " relocations, %7" PRIu64 " replicas, %8" PRIu64 " messages, %9" PRIu64 " steps\n",
-               t->has_failed ? "FAILED" : "ok", script_names[i], t->seeds, t->operations, t->keys, t->relocations,
-               t->replicas, t->entries, t->steps);
+               t->has_failed ? "FAILED" : "ok", script_names[i], t->seeds, t->operations, t->keys,
+               t->relocations, t->replicas, t->entries, t->steps);
         sum.seeds += t->seeds;
         sum.operations += t->operations;
         sum.undecided += t->undecided;
     }
-    printf("%" PRIu64 " seeds, %" PRIu64 " operations, %" PRIu64 " histories undecided%s\n", sum.seeds, sum.operations,
-           sum.undecided, stopped ? "; stopped at the first failure" : "");
+    printf("%" PRIu64 " seeds, %" PRIu64 " operations, %" PRIu64 " histories undecided%s\n",
+           sum.seeds, sum.operations, sum.undecided,
+           stopped ? "; stopped at the first failure" : "");
     bool vague = sum.undecided > sum.seeds / UNDECIDED_OF;
     if (vague) printf("failed: protocol: too many histories were too wide for a verdict\n");
     printf("%u passed, %u failed, 0 skipped\n", SCRIPTS - failures, failures + vague);
@@ -193,12 +200,13 @@ static bool parse_kept(const char *text, bool is_dropped[SCRIPT_STEPS_MAX])
 static void print_script(const struct run_options *o)
 {
     const struct script *s = run_script(o);
-    printf("%u nodes, %u shards, %u workers each, %u keys\n", s->nodes, s->shards, s->workers, s->keys);
+    printf("%u nodes, %u shards, %u workers each, %u keys\n", s->nodes, s->shards, s->workers,
+           s->keys);
     for (unsigned i = 0; i < s->count; i++) {
         const struct script_step *step = &s->step[i];
         if (o->is_dropped && o->is_dropped[i]) continue;
-        printf("%4u  node %u worker %u  %s%s", i, step->worker / s->workers, step->worker, script_kind_name(step->kind),
-               step->async ? "_async" : "");
+        printf("%4u  node %u worker %u  %s%s", i, step->worker / s->workers, step->worker,
+               script_kind_name(step->kind), step->async ? "_async" : "");
         for (unsigned k = 0; k < step->n; k++) printf(" %u", step->key[k]);
         if (step->amount && !step->n) printf(" %u", step->amount);
         printf("\n");
@@ -207,8 +215,10 @@ static void print_script(const struct run_options *o)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: protocol [--seeds N | --seed N [--schedule K] [--keep STEPS] [--trace] [--print]]\n"
-                    "                [--nodes M] [--script NAME] [--technique NAME] | --list\n");
+    fprintf(
+        stderr,
+        "usage: protocol [--seeds N | --seed N [--schedule K] [--keep STEPS] [--trace] [--print]]\n"
+        "                [--nodes M] [--script NAME] [--technique NAME] | --list\n");
     return 2;
 }
 
@@ -227,8 +237,9 @@ static int run_one(const struct run_options *o)
     if (o->tracing) print_script(o);
     alarm(SECONDS_MAX);
     struct run_result r = run_once(o);
-    printf("%" PRIu64 " operations, %" PRIu64 " relocations, %" PRIu64 " messages, %" PRIu64 " steps\n", r.operations,
-           r.relocations, r.entries, r.fiber_steps);
+    printf("%" PRIu64 " operations, %" PRIu64 " relocations, %" PRIu64 " messages, %" PRIu64
+           " steps\n",
+           r.operations, r.relocations, r.entries, r.fiber_steps);
     printf("%d passed, %d failed, 0 skipped\n", r.is_good, !r.is_good);
     fflush(stdout);
     if (!r.is_good) _exit(1); /* its cluster is left as it was: no leak to report */
@@ -278,7 +289,8 @@ static bool parse(struct arguments *a, int argc, char **argv)
         else
             i++;
     }
-    return (!a->one.script || script_number(a->one.script) < SCRIPTS) && a->nodes <= 8 && a->nodes != 1;
+    return (!a->one.script || script_number(a->one.script) < SCRIPTS) && a->nodes <= 8 &&
+           a->nodes != 1;
 }
 
 /* What was not said is as in the run of all seeds. */
@@ -306,15 +318,17 @@ int main(int argc, char **argv)
     }
     a.nodes = (unsigned)number_of("LOCUS_SIM_NODES", 0);
     if (!parse(&a, argc, argv)) return usage();
-    progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    progress =
+        mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (progress == MAP_FAILED) return 2;
     if (!a.has_seed)
-        return run_all((struct plan){.technique = a.has_technique ? &a.one.technique : NULL,
-                                     .first = 1,
-                                     .seeds = a.seeds ? a.seeds : number_of("LOCUS_SIM_SEEDS", SEEDS),
-                                     .nodes = a.nodes,
-                                     .script = a.one.script},
-                       !a.seeds);
+        return run_all(
+            (struct plan){.technique = a.has_technique ? &a.one.technique : NULL,
+                          .first = 1,
+                          .seeds = a.seeds ? a.seeds : number_of("LOCUS_SIM_SEEDS", SEEDS),
+                          .nodes = a.nodes,
+                          .script = a.one.script},
+            !a.seeds);
     complete(&a);
     if (a.print) {
         print_script(&a.one);

@@ -1,9 +1,10 @@
 #include "order.h"
 
-/* A search (Wing and Gong): what was called before the first of the others returned may be next, if nothing of the same
- * worker must come before it. What makes it short: a read tells its last set and the updates since, so a state from
- * which some read can never come true is left at once; and what no read ever saw, an update or a set, can only lie right
- * before a set, where it changes nothing, and is put there as soon as it may. States that led nowhere are remembered. */
+/* A search (Wing and Gong): what was called before the first of the others returned may be next, if
+ * nothing of the same worker must come before it. What makes it short: a read tells its last set
+ * and the updates since, so a state from which some read can never come true is left at once; and
+ * what no read ever saw, an update or a set, can only lie right before a set, where it changes
+ * nothing, and is put there as soon as it may. States that led nowhere are remembered. */
 
 enum { DEAD_ENDS = 1 << 16, DEAD_ENDS_MAX = DEAD_ENDS / 2 };
 
@@ -40,7 +41,8 @@ static const struct journal_event *event(unsigned i)
 static bool sees(const struct journal_event *read, const struct journal_event *e)
 {
     if (read->kind != JOURNAL_READ) return false;
-    return e->kind == JOURNAL_ADD ? content_has(&read->seen, e->number) : read->seen.set == e->number;
+    return e->kind == JOURNAL_ADD ? content_has(&read->seen, e->number)
+                                  : read->seen.set == e->number;
 }
 
 static void note_seen(void)
@@ -61,7 +63,8 @@ static bool may_be_next(const struct state *s, unsigned i)
         const struct journal_event *other = event(j);
         if (j == i || is_done(s, j)) continue;
         if (other->done < e->called) return false;
-        if (other->worker == e->worker && other->call && e->call && other->call < e->call) return false;
+        if (other->worker == e->worker && other->call && e->call && other->call < e->call)
+            return false;
     }
     return true;
 }
@@ -73,7 +76,8 @@ static void do_reads(struct state *s)
         found = false;
         for (unsigned i = 0; i < search.key->count; i++) {
             const struct journal_event *e = event(i);
-            if (is_done(s, i) || e->kind != JOURNAL_READ || e->seen.set != s->set || e->seen.updates[0] != s->updates)
+            if (is_done(s, i) || e->kind != JOURNAL_READ || e->seen.set != s->set ||
+                e->seen.updates[0] != s->updates)
                 continue;
             if (!may_be_next(s, i)) continue;
             s->done |= UINT64_C(1) << i;
@@ -100,23 +104,27 @@ static bool is_hopeless(const struct state *s)
 {
     uint64_t sets_done = 0;
     for (unsigned i = 0; i < search.key->count; i++)
-        if (event(i)->kind == JOURNAL_SET && is_done(s, i)) sets_done |= UINT64_C(1) << event(i)->number;
+        if (event(i)->kind == JOURNAL_SET && is_done(s, i))
+            sets_done |= UINT64_C(1) << event(i)->number;
     for (unsigned i = 0; i < search.key->count; i++) {
         const struct journal_event *e = event(i);
         if (is_done(s, i) || e->kind != JOURNAL_READ) continue;
         if (e->seen.set == s->set && (s->updates & ~e->seen.updates[0])) return true;
-        if (e->seen.set != s->set && (e->seen.set == 0 || sets_done >> e->seen.set & 1)) return true;
+        if (e->seen.set != s->set && (e->seen.set == 0 || sets_done >> e->seen.set & 1))
+            return true;
     }
     return false;
 }
 
 static struct dead_end *dead_end_place(const struct state *s)
 {
-    uint64_t at = (s->done ^ (s->updates + s->set) * UINT64_C(0xD6E8FEB86659FD93)) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t at = (s->done ^ (s->updates + s->set) * UINT64_C(0xD6E8FEB86659FD93)) *
+                  UINT64_C(0x9E3779B97F4A7C15);
     for (at >>= 40;; at++) {
         struct dead_end *d = &search.dead_end[at % DEAD_ENDS];
         if (d->check != search.check) return d;
-        if (d->state.done == s->done && d->state.updates == s->updates && d->state.set == s->set) return d;
+        if (d->state.done == s->done && d->state.updates == s->updates && d->state.set == s->set)
+            return d;
     }
 }
 

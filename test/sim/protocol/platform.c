@@ -24,7 +24,8 @@ struct reactor {
     unsigned node, number;
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
-    struct wire_entry *filling; /* the entry that the shard got last: complete when it asks for the next, or returns */
+    /* the entry that the shard got last: complete when it asks for the next, or returns */
+    struct wire_entry *filling;
     unsigned filling_for;
     uint64_t turn_ns; /* when the shard wants its turn without news */
 };
@@ -124,7 +125,8 @@ static void draw_link(struct platform_link *l, unsigned from, unsigned to)
                                 .jitter_ns = n->jitter_ns * factor};
 }
 
-void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks *hooks, struct dice dice)
+void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks *hooks,
+                    struct dice dice)
 {
     memset(&sim, 0, sizeof sim);
     sim.nodes = nodes;
@@ -232,8 +234,9 @@ static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
     uint32_t room = sim.nature.frame_bytes < bytes ? bytes : sim.nature.frame_bytes;
     struct platform_frame *f = malloc(sizeof *f + room);
     if (!f) abort();
-    *f = (struct platform_frame){.room = room,
-                                 .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
+    *f = (struct platform_frame){
+        .room = room,
+        .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
     return f;
 }
 
@@ -241,11 +244,13 @@ static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
 
 static void entry_is_complete(struct reactor *r)
 {
-    if (r->filling && sim.hooks.sent) sim.hooks.sent(r->number, r->node, r->filling_for, r->filling);
+    if (r->filling && sim.hooks.sent)
+        sim.hooks.sent(r->number, r->node, r->filling_for, r->filling);
     r->filling = NULL;
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+                                     uint64_t until_ns)
 {
     struct reactor *r = context;
     struct platform_link *l = &sim.link[r->number][r->node][peer];
@@ -253,7 +258,8 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     entry_is_complete(r);
     if (l->dead) return NULL;
     if (peer == r->node) abort(); /* there is no link to oneself */
-    if (l->open && (l->open->header.body_bytes + bytes > l->open->room || one_in(sim.nature.cut_rarity)))
+    if (l->open &&
+        (l->open->header.body_bytes + bytes > l->open->room || one_in(sim.nature.cut_rarity)))
         seal(r->number, r->node, peer);
     if (!l->open) l->open = new_frame(r->shard.store, bytes);
     l->until_ns = min_ns(l->until_ns, until_ns);
@@ -295,7 +301,8 @@ void platform_break(unsigned a, unsigned b)
     sim.broken = true;
     for (unsigned s = 0; s < sim.shards; s++) {
         sim.link[s][a][b].dead = sim.link[s][b][a].dead = true;
-        drop_frames(&sim.link[s][a][b]); /* not those under construction: their shards may be at it */
+        /* not those under construction: their shards may be at it */
+        drop_frames(&sim.link[s][a][b]);
         drop_frames(&sim.link[s][b][a]);
     }
     for (unsigned n = 0; n < sim.nodes; n++) {
@@ -388,7 +395,8 @@ static void flush(struct reactor *r)
         if (l->until_ns > platform_now_ns())
             l->leaves_ns = l->until_ns;
         else if (one_in(sim.nature.linger_rarity))
-            l->leaves_ns = platform_now_ns() + some_ns(500); /* an earlier one is still being sent */
+            /* an earlier one is still being sent */
+            l->leaves_ns = platform_now_ns() + some_ns(500);
         else
             seal(r->number, r->node, to);
     }
@@ -397,7 +405,8 @@ static void flush(struct reactor *r)
 static void turn(struct reactor *r)
 {
     sim.counters.turns++;
-    if (sim.node[r->node]->loss_ns <= platform_now_ns()) note_loss(sim.node[r->node], sim.node[r->node]->lost_rank);
+    if (sim.node[r->node]->loss_ns <= platform_now_ns())
+        note_loss(sim.node[r->node], sim.node[r->node]->lost_rank);
     deliver_some(r);
     handle_loss(r);
     for (unsigned w = 0; w < sim.node[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
@@ -407,7 +416,8 @@ static void turn(struct reactor *r)
     flush(r);
 }
 
-/* Frames that lingered leave with time, whoever looks first; not while their shard is filling them. */
+/* Frames that lingered leave with time, whoever looks first; not while their shard is filling
+ * them. */
 static void let_leave(unsigned shard, unsigned from, unsigned to)
 {
     if (sim.link[shard][from][to].leaves_ns > platform_now_ns()) return;
@@ -419,7 +429,8 @@ static bool has_news(const void *reactor)
     const struct reactor *r = reactor;
     const struct cluster *c = sim.node[r->node];
     uint64_t now = platform_now_ns();
-    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now) return true;
+    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now)
+        return true;
     for (unsigned from = 0; from < sim.nodes; from++) {
         let_leave(r->number, from, r->node);
         if (has_arrived(r, from)) return true;
@@ -450,7 +461,8 @@ static uint64_t next_event_ns(void)
         if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
     for (unsigned n = 0; n < sim.nodes; n++) {
         next = min_ns(next, sim.node[n]->loss_ns);
-        for (unsigned s = 0; s < sim.shards; s++) next = min_ns(next, sim.node[n]->reactor[s]->turn_ns);
+        for (unsigned s = 0; s < sim.shards; s++)
+            next = min_ns(next, sim.node[n]->reactor[s]->turn_ns);
     }
     for (unsigned s = 0; s < sim.shards; s++)
         for (unsigned from = 0; from < sim.nodes; from++)
@@ -564,7 +576,8 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
 
 /* cluster.h. */
 
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context, struct cluster **out)
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = c;
@@ -674,7 +687,8 @@ struct shard_counters cluster_counters(const struct cluster *c)
     return sum;
 }
 
-void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind, struct locus_histogram *out)
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
+                       struct locus_histogram *out)
 {
     for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
 }

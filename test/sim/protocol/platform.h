@@ -1,15 +1,18 @@
 /*
- * platform.h - a cluster in one thread: what cluster.h and reactor.h promise, on virtual time and a network of chance.
+ * platform.h - a cluster in one thread: what cluster.h and reactor.h promise, on virtual time and a
+ * network of chance.
  *
- * The second platform of the library: nodes are opened with locus_open(), workers and reactors run as fibers, and
- * locus.c, access.c, operation.c, collective.c, the store and the shards are those that ship. A link keeps the order of
- * its frames and knows no other: latency, jitter, stalls, where frames are cut and how many arrive together differ from
- * seed to seed, from link to link and from frame to frame.
+ * The second platform of the library: nodes are opened with locus_open(), workers and reactors run
+ * as fibers, and locus.c, access.c, operation.c, collective.c, the store and the shards are those
+ * that ship. A link keeps the order of its frames and knows no other: latency, jitter, stalls,
+ * where frames are cut and how many arrive together differ from seed to seed, from link to link and
+ * from frame to frame.
  *
  * Callers   run.c, invariants.c
  * Memory    frames, from malloc, until they are delivered
  * Waiting   as fibers
- * Life      platform_begin, locus_open for each node, platform_add_reactors, fibers_run, locus_close, platform_end
+ * Life      platform_begin, locus_open for each node, platform_add_reactors, fibers_run,
+ *           locus_close, platform_end
  */
 #ifndef LOCUS_SIM_PLATFORM_H
 #define LOCUS_SIM_PLATFORM_H
@@ -32,8 +35,9 @@ struct platform_link {
     struct platform_frame *first, *last; /* on their way */
     struct platform_frame *open;         /* under construction */
     uint64_t until_ns;                   /* the open frame can wait, as far as its shard says */
-    uint64_t leaves_ns;                  /* when the open frame will, UINT64_MAX: nobody flushed it yet */
-    uint64_t latest_ns;                  /* arrival of the last frame */
+    /* when the open frame will, UINT64_MAX: nobody flushed it yet */
+    uint64_t leaves_ns;
+    uint64_t latest_ns; /* arrival of the last frame */
     uint64_t latency_ns, jitter_ns;
     bool dead;
 };
@@ -43,7 +47,8 @@ struct platform_hooks {
     /* An entry is complete, and will travel; it has arrived, and will be handled next. */
     void (*sent)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
     void (*arrived)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
-    /* A shard has returned to its reactor. `settled`: no shard of this number on any node is inside a call. */
+    /* A shard has returned to its reactor. `settled`: no shard of this number on any node is inside
+     * a call. */
     void (*returned)(unsigned shard, unsigned node, bool settled);
     /* A shard did not accept a frame. */
     void (*refused)(unsigned shard, unsigned from, unsigned to, const char *why);
@@ -54,7 +59,8 @@ void platform_begin(unsigned nodes, unsigned shards, const struct platform_hooks
 /* After the last locus_close(). */
 void platform_end(void);
 
-/* Adds a fiber for each reactor. They end when `workers` have called platform_worker_ended() and nothing is under way. */
+/* Adds a fiber for each reactor. They end when `workers` have called platform_worker_ended() and
+ * nothing is under way. */
 void platform_add_reactors(unsigned workers);
 void platform_worker_ended(void);
 

@@ -67,7 +67,8 @@ static enum journal_kind kind_of(const struct script_step *s)
 
 static void check(const struct worker *w, locus_key key, const char *wrong)
 {
-    if (wrong) report_fail(key, "worker %u saw a row of key %u that %s", w->number, (unsigned)key, wrong);
+    if (wrong)
+        report_fail(key, "worker %u saw a row of key %u that %s", w->number, (unsigned)key, wrong);
 }
 
 /* The only failure that may be is that a node was lost; and then nothing succeeds any more. */
@@ -77,8 +78,8 @@ static void check_result(struct worker *w, const struct script_step *s, int rc)
     if (rc == -ECONNRESET && platform_is_broken())
         w->is_lost = true;
     else if (rc)
-        report_fail(REPORT_NO_KEY, "worker %u: %s returned %d: %s", w->number, script_kind_name(s->kind), rc,
-                    locus_error());
+        report_fail(REPORT_NO_KEY, "worker %u: %s returned %d: %s", w->number,
+                    script_kind_name(s->kind), rc, locus_error());
 }
 
 /* Calls. */
@@ -141,13 +142,17 @@ static int make_call(struct worker *w, struct call *c)
     c->ticket = 0;
     switch (c->step->kind) {
     case STEP_PULL:
-        return async ? locus_pull_async(h, c->key, c->n, c->values, t) : locus_pull(h, c->key, c->n, c->values);
+        return async ? locus_pull_async(h, c->key, c->n, c->values, t)
+                     : locus_pull(h, c->key, c->n, c->values);
     case STEP_PUSH:
         if (!async && c->step->amount % 2) return change(w, c);
-        return async ? locus_push_async(h, c->key, c->n, c->values, t) : locus_push(h, c->key, c->n, c->values);
+        return async ? locus_push_async(h, c->key, c->n, c->values, t)
+                     : locus_push(h, c->key, c->n, c->values);
     case STEP_SET:
-        return async ? locus_set_async(h, c->key, c->n, c->values, t) : locus_set(h, c->key, c->n, c->values);
-    default: return async ? locus_localize_async(h, c->key, c->n, t) : locus_localize(h, c->key, c->n);
+        return async ? locus_set_async(h, c->key, c->n, c->values, t)
+                     : locus_set(h, c->key, c->n, c->values);
+    default:
+        return async ? locus_localize_async(h, c->key, c->n, t) : locus_localize(h, c->key, c->n);
     }
 }
 
@@ -157,7 +162,8 @@ static void call_is_done(struct worker *w, struct call *c, int rc)
     check_result(w, c->step, rc);
     if (w->is_lost) return; /* whoever waited for all was told the failure, not whose it was */
     for (unsigned i = 0; i < c->n; i++) {
-        if (c->step->kind == STEP_LOCALIZE && !c->was_here[i]) invariants_localized(node_of(w), c->key[i], c->began);
+        if (c->step->kind == STEP_LOCALIZE && !c->was_here[i])
+            invariants_localized(node_of(w), c->key[i], c->began);
         if (c->step->kind != STEP_LOCALIZE)
             check(w, c->key[i], journal_done(c->key[i], c->event[i], c->values + c->offset[i]));
     }
@@ -215,7 +221,8 @@ static void pull_local(struct worker *w, const struct script_step *s)
         check_result(w, s, rc);
 }
 
-/* A row in place; one that left stands still until the section ends, whoever gets its slot afterwards. */
+/* A row in place; one that left stands still until the section ends, whoever gets its slot
+ * afterwards. */
 struct look {
     locus_key key;
     const float *row;
@@ -251,7 +258,8 @@ static void pull_inside(struct worker *w, const struct script_step *s)
     int rc = locus_pull(w->handle, key, s->n, values);
     if (rc && rc != -EDEADLK) check_result(w, s, rc);
     if (w->handle->counters.pulled[COUNT_REMOTE] != remote)
-        report_fail(key[0], "worker %u asked another node for a row inside a read section", w->number);
+        report_fail(key[0], "worker %u asked another node for a row inside a read section",
+                    w->number);
     for (unsigned i = 0; i < s->n && rc == 0; row += journal_key(key[i])->layout.length, i++)
         check(w, key[i], journal_saw(key[i], w->number, called, row));
 }
@@ -273,7 +281,8 @@ static void view(struct worker *w, const struct script_step *s)
     locus_read_end(w->handle);
 }
 
-/* All workers have this meeting, or none: one that was taken out of the script for some is so for all. */
+/* All workers have this meeting, or none: one that was taken out of the script for some is so for
+ * all. */
 static bool takes_place(const struct script_step *meeting)
 {
     const struct script *s = player.script;
@@ -305,9 +314,12 @@ static void signal_intent(struct worker *w, const struct script_step *s)
     for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
     report_called(w->number, s);
     if (s->async)
-        check_result(w, s, locus_loader_intent(w->loader, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+        check_result(
+            w, s,
+            locus_loader_intent(w->loader, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
     else
-        check_result(w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+        check_result(
+            w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
 }
 
 static void must_be_local(struct worker *w, const struct script_step *s)
@@ -315,8 +327,9 @@ static void must_be_local(struct worker *w, const struct script_step *s)
     float row[CONTENT_ROOM];
     int rc = locus_pull_local(w->handle, s->key[0], row);
     if (rc && !platform_is_broken())
-        report_fail(s->key[0], "worker %u signaled its intent for key %u long before, and it is not here", w->number,
-                    s->key[0]);
+        report_fail(s->key[0],
+                    "worker %u signaled its intent for key %u long before, and it is not here",
+                    w->number, s->key[0]);
 }
 
 static void play(struct worker *w, const struct script_step *s)

@@ -1,5 +1,6 @@
 /*
- * player.h - workers that play their part of a script on the public interface, and take down what they see.
+ * player.h - workers that play their part of a script on the public interface, and take down what
+ * they see.
  *
  * Callers   run.c
  * Memory    buffers of each worker, static

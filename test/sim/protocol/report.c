@@ -53,15 +53,15 @@ static void print_entry(const struct event *v)
     const char *operation = e->operation < sizeof name / sizeof *name ? name[e->operation] : "?";
     printf("%s %u -> %u  %s key %" PRIu64 " owner %u epoch %" PRIu64
            " origin %u hops %u tag %x flags %x version %" PRIu64 " length %u",
-           v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner, e->epoch, e->origin,
-           e->hops, e->tag, e->flags, e->version, e->length);
+           v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner,
+           e->epoch, e->origin, e->hops, e->tag, e->flags, e->version, e->length);
 }
 
 static void print_call(const struct event *v)
 {
     const struct script_step *s = &v->call;
-    printf("worker %u %s %s%s", v->worker, v->kind == CALLED ? "calls" : "ended", script_kind_name(s->kind),
-           s->async ? "_async" : "");
+    printf("worker %u %s %s%s", v->worker, v->kind == CALLED ? "calls" : "ended",
+           script_kind_name(s->kind), s->async ? "_async" : "");
     for (unsigned i = 0; i < s->n; i++) printf("%s%u", i ? " " : " of ", s->key[i]);
     if (v->kind == DONE && v->rc) printf(": %d", v->rc);
 }
@@ -91,7 +91,8 @@ static void noted(const struct event *v)
     if (report.tracing) print_event(v);
 }
 
-static void note_entry(enum event_kind kind, unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
+static void note_entry(enum event_kind kind, unsigned shard, unsigned from, unsigned to,
+                       const struct wire_entry *e)
 {
     struct event *v = note(kind);
     v->shard = shard;

@@ -12,7 +12,8 @@
 #include "net/wire.h"
 #include "script.h"
 
-/* `replay`: how to run it again. `state`: prints what every node knows of a key. `tracing`: print every event. */
+/* `replay`: how to run it again. `state`: prints what every node knows of a key. `tracing`: print
+ * every event. */
 void report_begin(const char *replay, void (*state)(locus_key), bool tracing);
 
 void report_sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
@@ -22,8 +23,8 @@ void report_done(unsigned worker, const struct script_step *, int rc);
 void report_remark(const char *, unsigned worker);
 
 #define REPORT_NO_KEY UINT64_MAX
-/* The first failure of a run is printed, with the key's state and the last events, and ends the fibers' run; does not
- * return to a fiber. */
+/* The first failure of a run is printed, with the key's state and the last events, and ends the
+ * fibers' run; does not return to a fiber. */
 void report_fail(locus_key, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool report_has_failed(void);
 /* Failures say nothing: for trying out shorter scripts. */

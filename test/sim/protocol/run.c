@@ -47,7 +47,8 @@ static void append_kept(const struct run_options *o, unsigned count, char *text,
         unsigned first = i;
         if (o->is_dropped[i]) continue;
         while (i + 1 < count && !o->is_dropped[i + 1]) i++;
-        at += (size_t)snprintf(text + at, bytes - at, i > first ? "%s%u-%u" : "%s%u", before, first, i);
+        at += (size_t)snprintf(text + at, bytes - at, i > first ? "%s%u-%u" : "%s%u", before, first,
+                               i);
         before = ",";
     }
 }
@@ -55,7 +56,9 @@ static void append_kept(const struct run_options *o, unsigned count, char *text,
 const char *run_command(const struct run_options *o, char *text, size_t bytes)
 {
     const struct script *s = run_script(o);
-    snprintf(text, bytes, "protocol --seed %" PRIu64 " --nodes %u --script %s --technique %s --schedule %" PRIu64,
+    snprintf(text, bytes,
+             "protocol --seed %" PRIu64
+             " --nodes %u --script %s --technique %s --schedule %" PRIu64,
              o->seed, o->nodes, o->script, technique_name[o->technique], o->schedule);
     if (o->is_dropped) append_kept(o, s->count, text, bytes);
     return text;
@@ -70,9 +73,11 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
     journal_begin(s->keys);
     for (unsigned left = s->keys; left > 0; tables++) {
         unsigned rows = tables + 1 == TABLES_MAX ? left : 1 + dice_below(d, left);
-        uint32_t length = CONTENT_LENGTH_MIN + dice_below(d, CONTENT_LENGTH_MAX - CONTENT_LENGTH_MIN + 1);
+        uint32_t length = CONTENT_LENGTH_MIN +
+                          dice_below(d, CONTENT_LENGTH_MAX - CONTENT_LENGTH_MIN + 1);
         table[tables] = (struct locus_table){.rows = rows, .length = length};
-        for (unsigned i = 0; i < rows; i++) journal_key_init(key++, length, s->has_sets && dice_below(d, 2));
+        for (unsigned i = 0; i < rows; i++)
+            journal_key_init(key++, length, s->has_sets && dice_below(d, 2));
         left -= rows;
     }
     return tables;
@@ -116,7 +121,8 @@ static unsigned judge(void)
     for (locus_key key = 0; key < run.script.keys && !report_has_failed(); key++) {
         enum journal_verdict verdict = journal_judge(key);
         undecided += verdict == JOURNAL_UNDECIDED;
-        if (verdict == JOURNAL_BAD) report_fail(key, "what was done to key %u has no order", (unsigned)key);
+        if (verdict == JOURNAL_BAD)
+            report_fail(key, "what was done to key %u has no order", (unsigned)key);
     }
     return undecided;
 }
@@ -148,7 +154,8 @@ static void prepare(const struct run_options *o)
     report_begin(run_command(o, run.replay, sizeof run.replay), invariants_print, o->tracing);
     fibers_begin((enum fibers_policy)((o->seed + o->schedule) % FIBERS_POLICIES),
                  dice_of(o->seed, 3 + 8 * o->schedule).state);
-    platform_begin(run.script.nodes, run.script.shards, &hooks, dice_of(o->seed, 4 + 8 * o->schedule));
+    platform_begin(run.script.nodes, run.script.shards, &hooks,
+                   dice_of(o->seed, 4 + 8 * o->schedule));
     player_begin(&run.script, o->is_dropped, dice_of(o->seed, 5 + 8 * o->schedule));
     open_nodes(&d);
     invariants_begin(&run.script);

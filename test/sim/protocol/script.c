@@ -29,7 +29,8 @@ static struct script_step *add(struct script *s, unsigned worker, enum script_ki
     return step;
 }
 
-static struct script_step *add_key(struct script *s, unsigned worker, enum script_kind kind, unsigned key, bool async)
+static struct script_step *add_key(struct script *s, unsigned worker, enum script_kind kind,
+                                   unsigned key, bool async)
 {
     struct script_step *step = add(s, worker, kind);
     step->async = async;
@@ -83,8 +84,9 @@ static enum script_kind draw_kind(const struct weights *w, struct dice *d)
 {
     const unsigned weight[] = {w->pull, w->push, w->set,   w->localize, w->local, w->view,
                                w->wait, w->all,  w->sleep, w->intent,   w->clock};
-    static const enum script_kind kind[] = {STEP_PULL, STEP_PUSH, STEP_SET,   STEP_LOCALIZE, STEP_PULL_LOCAL, STEP_VIEW,
-                                            STEP_WAIT, STEP_ALL,  STEP_SLEEP, STEP_INTENT,   STEP_CLOCK};
+    static const enum script_kind kind[] = {STEP_PULL,       STEP_PUSH,   STEP_SET,  STEP_LOCALIZE,
+                                            STEP_PULL_LOCAL, STEP_VIEW,   STEP_WAIT, STEP_ALL,
+                                            STEP_SLEEP,      STEP_INTENT, STEP_CLOCK};
     unsigned sum = 0, i = 0;
     for (unsigned k = 0; k < sizeof weight / sizeof *weight; k++) sum += weight[k];
     unsigned at = dice_below(d, sum);
@@ -121,11 +123,13 @@ static void write_phases(struct script *s, struct dice *d)
         draw_weights(s, &w, d);
         unsigned operations = between(d, 1, 8);
         for (unsigned i = 0; i < operations; i++)
-            for (unsigned worker = 0; worker < all_workers(s); worker++) add_drawn(s, d, &w, worker);
+            for (unsigned worker = 0; worker < all_workers(s); worker++)
+                add_drawn(s, d, &w, worker);
         enum script_kind meeting = dice_below(d, 2) ? STEP_BARRIER : STEP_QUIESCE;
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             add(s, worker, meeting)->amount = phase;
-            for (unsigned key = 0; key < s->keys && dice_below(d, 2); key++) add_key(s, worker, STEP_PULL, key, false);
+            for (unsigned key = 0; key < s->keys && dice_below(d, 2); key++)
+                add_key(s, worker, STEP_PULL, key, false);
         }
     }
 }
@@ -176,7 +180,11 @@ static void write_race(struct script *s, struct dice *d)
                 add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             }
             for (unsigned i = 0, n = between(d, 1, 6); i < n; i++)
-                add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : dice_below(d, 2) ? STEP_PULL : STEP_SET, key, true);
+                add_key(s, worker,
+                        dice_below(d, 3)   ? STEP_PUSH
+                        : dice_below(d, 2) ? STEP_PULL
+                                           : STEP_SET,
+                        key, true);
             if (dice_below(d, 2)) add(s, worker, STEP_ALL);
         }
     }
@@ -198,22 +206,24 @@ static void write_twins(struct script *s, struct dice *d)
     }
 }
 
-static void add_intent(struct script *s, struct dice *d, unsigned worker, unsigned key, unsigned ahead, unsigned clocks)
+static void add_intent(struct script *s, struct dice *d, unsigned worker, unsigned key,
+                       unsigned ahead, unsigned clocks)
 {
     struct script_step *step = add_key(s, worker, STEP_INTENT, key, dice_below(d, 2));
     step->amount = ahead;
     step->clocks = (uint8_t)clocks;
 }
 
-/* Intents of all nodes on few keys begin and end all the time, with accesses in between: replicas are made, moved to
- * and dropped while updates are under way. */
+/* Intents of all nodes on few keys begin and end all the time, with accesses in between: replicas
+ * are made, moved to and dropped while updates are under way. */
 static void write_intents(struct script *s, struct dice *d)
 {
     for (unsigned i = 0, n = between(d, 3, 16); i < n; i++)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
             if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 3) == 0) add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+            if (dice_below(d, 3) == 0)
+                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
             for (unsigned k = 0, m = dice_below(d, 4); k < m; k++)
                 add_key(s, worker,
                         dice_below(d, 3)   ? STEP_PUSH
@@ -225,7 +235,8 @@ static void write_intents(struct script *s, struct dice *d)
         }
 }
 
-/* All hold replicas of few rows for long, and everybody adds all the time: rounds, refreshes and writes in place meet. */
+/* All hold replicas of few rows for long, and everybody adds all the time: rounds, refreshes and
+ * writes in place meet. */
 static void write_shared(struct script *s, struct dice *d)
 {
     for (unsigned worker = 0; worker < all_workers(s); worker++)
@@ -233,12 +244,18 @@ static void write_shared(struct script *s, struct dice *d)
     for (unsigned i = 0, n = between(d, 5, 40); i < n; i++)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
-            add_key(s, worker, dice_below(d, 6) ? STEP_PUSH : dice_below(d, 2) ? STEP_PULL : STEP_SET, key, false);
-            if (dice_below(d, 2)) add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 14));
+            add_key(s, worker,
+                    dice_below(d, 6)   ? STEP_PUSH
+                    : dice_below(d, 2) ? STEP_PULL
+                                       : STEP_SET,
+                    key, false);
+            if (dice_below(d, 2))
+                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 14));
         }
 }
 
-/* One after the other has intent: the row must go from node to node, or be shared where they overlap. */
+/* One after the other has intent: the row must go from node to node, or be shared where they
+ * overlap. */
 static void write_relay(struct script *s, struct dice *d)
 {
     unsigned workers = all_workers(s);
@@ -260,7 +277,8 @@ static void write_early(struct script *s, struct dice *d)
     bool replicates = heeds_intents(s) && s->technique != LOCUS_RELOCATE;
     for (unsigned i = 0, n = between(d, 2, 8); i < n; i++)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
-            unsigned keys[2] = {dice_below(d, s->keys), dice_below(d, s->keys)}, clocks = between(d, 1, 3);
+            unsigned keys[2] = {dice_below(d, s->keys), dice_below(d, s->keys)},
+                     clocks = between(d, 1, 3);
             for (unsigned k = 0; k < 2; k++) add_intent(s, d, worker, keys[k], 1, clocks);
             add(s, worker, STEP_SLEEP)->amount = LONG_NS;
             add(s, worker, STEP_CLOCK);
@@ -271,7 +289,8 @@ static void write_early(struct script *s, struct dice *d)
         }
 }
 
-/* Rows come and go, and their slots have other tenants, while some workers look at them in place. */
+/* Rows come and go, and their slots have other tenants, while some workers look at them in
+ * place. */
 static void write_views(struct script *s, struct dice *d)
 {
     unsigned workers = all_workers(s);
@@ -280,7 +299,8 @@ static void write_views(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < workers; worker++) {
             unsigned key = dice_below(d, s->keys);
             if (dice_below(d, 2)) add_key(s, worker, STEP_PUSH, key, dice_below(d, 2));
-            struct script_step *step = add_key(s, worker, dice_below(d, 3) ? STEP_LOCALIZE : STEP_VIEW, key, true);
+            struct script_step *step =
+                add_key(s, worker, dice_below(d, 3) ? STEP_LOCALIZE : STEP_VIEW, key, true);
             step->amount = dice_below(d, 256);
             for (; step->n < 3; step->n++) step->key[step->n] = (uint8_t)dice_below(d, s->keys);
         }
@@ -293,8 +313,9 @@ static void write_loss(struct script *s, struct dice *d)
     unsigned worker = dice_below(d, all_workers(s));
     struct script_step *victim = &s->step[dice_below(d, s->count)];
     unsigned node = worker / s->workers;
-    *victim = (struct script_step){
-        .kind = STEP_BREAK, .worker = (uint8_t)worker, .amount = (node + 1 + dice_below(d, s->nodes - 1)) % s->nodes};
+    *victim = (struct script_step){.kind = STEP_BREAK,
+                                   .worker = (uint8_t)worker,
+                                   .amount = (node + 1 + dice_below(d, s->nodes - 1)) % s->nodes};
 }
 
 static const struct {
@@ -302,15 +323,18 @@ static const struct {
     void (*write)(struct script *, struct dice *);
     unsigned keys_max;
 } scripts[] = {
-    {"storm", write_storm, 6},     {"phases", write_phases, 6}, {"circle", write_circle, 3}, {"chain", write_chain, 3},
-    {"intents", write_intents, 4}, {"shared", write_shared, 2}, {"relay", write_relay, 3},   {"early", write_early, 5},
-    {"race", write_race, 2},       {"twins", write_twins, 2},   {"views", write_views, 8},   {"loss", write_loss, 6},
+    {"storm", write_storm, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
+    {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
+    {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
+    {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
 };
 
-const char *const script_names[SCRIPTS] = {"storm",  "phases", "intents", "shared", "relay", "early",
-                                           "circle", "chain",  "race",    "twins",  "views", "loss"};
+const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared",
+                                           "relay", "early",  "circle",  "chain",
+                                           "race",  "twins",  "views",   "loss"};
 
-bool script_write(struct script *s, const char *name, unsigned nodes, enum locus_technique technique, struct dice d)
+bool script_write(struct script *s, const char *name, unsigned nodes,
+                  enum locus_technique technique, struct dice d)
 {
     for (unsigned i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         if (strcmp(scripts[i].name, name) != 0) continue;

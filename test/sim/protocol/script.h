@@ -1,5 +1,6 @@
 /*
- * script.h - what the workers of a run will do, written down before it begins: from a seed, or for a purpose.
+ * script.h - what the workers of a run will do, written down before it begins: from a seed, or for
+ * a purpose.
  *
  * Callers   run.c has it written, player.c plays it, shrink.c takes steps out
  * Memory    one script at a time, static
@@ -58,7 +59,8 @@ enum { SCRIPTS = 12 };
 extern const char *const script_names[SCRIPTS];
 
 /* nodes 0: drawn. False: there is no script of that name. */
-bool script_write(struct script *, const char *name, unsigned nodes, enum locus_technique, struct dice);
+bool script_write(struct script *, const char *name, unsigned nodes, enum locus_technique,
+                  struct dice);
 
 const char *script_kind_name(enum script_kind);
 

@@ -16,7 +16,8 @@ bool shrink_fails(const struct run_options *o, bool silently)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        if (silently && (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout))) _exit(2);
+        if (silently && (!freopen("/dev/null", "w", stderr) || !freopen("/dev/null", "w", stdout)))
+            _exit(2);
         alarm(ATTEMPT_SECONDS);
         report_silence(silently);
         bool good = run_once(o).is_good;

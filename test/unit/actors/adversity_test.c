@@ -1,4 +1,5 @@
-/* Nodes that are slow, peers that send what honest ones would not, and long times in which little happens. */
+/* Nodes that are slow, peers that send what honest ones would not, and long times in which little
+ * happens. */
 #include "protocol/location.h"
 #include "test.h"
 #include "world.h"
@@ -50,7 +51,8 @@ static void deliver(struct world *w, unsigned from, unsigned to)
     while (world_deliver(w, from, to, &why)) CHECK(!why);
 }
 
-/* The answer to the end of a replica may be on its way for longer than the row, which comes for a localize. */
+/* The answer to the end of a replica may be on its way for longer than the row, which comes for a
+ * localize. */
 TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
 {
     static struct request r[2];
@@ -82,7 +84,8 @@ TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
     world_free(w);
 }
 
-/* The owner answers the intent before the push: the replica comes without it, and its refresh may wait for long. */
+/* The owner answers the intent before the push: the replica comes without it, and its refresh may
+ * wait for long. */
 TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)
 {
     static struct request r;
@@ -120,8 +123,8 @@ TEST(adversity, a_replica_of_no_version_is_refused)
     world_free(w);
 }
 
-/* A holder says which version it has; what the only one has need not travel when the row goes there. Returns the row's length
- * on the wire. */
+/* A holder says which version it has; what the only one has need not travel when the row goes
+ * there. Returns the row's length on the wire. */
 static uint32_t length_of_the_row_to_its_holder(bool stale)
 {
     locus_key key;
@@ -138,7 +141,8 @@ static uint32_t length_of_the_row_to_its_holder(bool stale)
     if (stale) CHECK_EQ(row_add(spot_at(w, 1, key), ones), 0);
     deliver(w, 0, 1);
     const struct wire_entry *e = (const void *)l->frame[l->first].body;
-    while (e->operation != WIRE_ROW) e = (const void *)((const char *)e + wire_entry_bytes(e->length));
+    while (e->operation != WIRE_ROW)
+        e = (const void *)((const char *)e + wire_entry_bytes(e->length));
     uint32_t length = e->length;
     world_deliver_all(w);
     CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
@@ -159,7 +163,8 @@ static const char *row_instead_of_an_answer(uint64_t version, uint32_t length)
 {
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
-    CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_POKE, .owner = 1, .key = key}));
+    CHECK(!world_receive(w, 0, 1,
+                         (struct wire_entry){.operation = WIRE_POKE, .owner = 1, .key = key}));
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK(w->link[0][1].count > 0);
     struct wire_entry row = {.operation = WIRE_ROW,
@@ -193,7 +198,8 @@ TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
     /* Routed by what its sender believes: that is believed. */
     struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .epoch = 7};
     CHECK(!world_receive(w, 0, 2, pull));
-    CHECK(!world_receive(w, 0, 2, (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
+    CHECK(!world_receive(w, 0, 2,
+                         (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
     CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
     w->now_ns += 100 * MS;
     shard_turn(&w->node[0].shard, w->now_ns);
@@ -234,7 +240,8 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
     for (int turn = 0; turn < 2000; turn++) {
         const char *why;
         for (locus_key key = 0; key < ROWS; key += 1 + (locus_key)turn % 3)
-            if (spot_home(spot_at(w, 0, key)) == 0) shard_write(s, spot_at(w, 0, key), many, ROW_ADD);
+            if (spot_home(spot_at(w, 0, key)) == 0)
+                shard_write(s, spot_at(w, 0, key), many, ROW_ADD);
         w->now_ns += MS;
         shard_turn(s, w->now_ns);
         while (world_step(w, &why)) CHECK(!why);
@@ -262,7 +269,8 @@ static void settle(struct world *w, struct request *r, enum request_kind kind)
     for (unsigned n = 0; n < 2; n++) CHECK_EQ(r[n].busy, 0);
 }
 
-/* The owner adds the sum of a replica's updates: with floats that is not what the replica did one by one. */
+/* The owner adds the sum of a replica's updates: with floats that is not what the replica did one
+ * by one. */
 TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
 {
     static const float large[LENGTH] = {16777216, 16777216, 16777216, 16777216};
@@ -291,7 +299,8 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
     struct shard *s = &w->node[0].shard;
     s->replicas->source[1].replicas = 100000;
     w->now_ns = UINT64_C(30000) * MS;
-    CHECK(!world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
+    CHECK(!world_receive(w, 0, 1,
+                         (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
     double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
                     (double)s->counters.stale_us;
     CHECK(mean_s > 14.9 && mean_s < 15.1);
@@ -299,7 +308,8 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
     world_free(w);
 }
 
-/* Rows that nobody has written, and that two nodes want: no memory, until somebody writes one, and none of it stays. */
+/* Rows that nobody has written, and that two nodes want: no memory, until somebody writes one, and
+ * none of it stays. */
 TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
 {
     locus_key key;
@@ -329,7 +339,8 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
     world_free(w);
 }
 
-/* An owner that has nothing to say says so: what its replicas show is as old as its last heartbeat. */
+/* An owner that has nothing to say says so: what its replicas show is as old as its last
+ * heartbeat. */
 TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
@@ -346,7 +357,8 @@ TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
     world_free(w);
 }
 
-/* An intent for now, and the access right behind it, before the shard has had a turn: it is late. */
+/* An intent for now, and the access right behind it, before the shard has had a turn: it is
+ * late. */
 TEST(adversity, an_access_right_behind_its_intent_counts_it_as_late)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
@@ -395,7 +407,8 @@ TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
     w->node[0].shard.pacer->due_ns = w->now_ns + 50 * MS; /* as after a round to some other node */
     w->node[0].clock[0] = 100;
     shard_turn(&w->node[0].shard, w->now_ns); /* the intent has expired */
-    CHECK(!world_receive(w, 0, 2, (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
+    CHECK(!world_receive(w, 0, 2,
+                         (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
     for (int i = 0; i < 5; i++) {
         w->now_ns += 100 * MS;
         shard_turn(&w->node[0].shard, w->now_ns);

@@ -1,18 +1,19 @@
 /*
- * decisions_test.c - AdaPM's figures of what the manager decides, as timelines: intents in, owner and replicas out.
+ * decisions_test.c - AdaPM's figures of what the manager decides, as timelines: intents in, owner
+ * and replicas out.
  *
  * A column is a moment, a row a node. What workers do:
  *
  *     s  signals the next intent of its row      -  the action window: the shard acts from here on
- *     #  the intent is active                    p  as '.', and the worker pushes 1 (P: as '#', and pushes)
+ *     #  the intent is active                    p  as '.', the worker pushes 1 (P: as '#', pushes)
  *
  * What must result at that moment, when everything said has arrived:
  *
  *     O  the main copy is here      r  a replica is here      .  neither
  *
- * The key's home, where the main copy is at first, is node 0. A column is 20 clocks and the window of the first rounds 39
- * (timing.h), so that the action window is the one column before the start. "talk" names two nodes and marks the moments
- * at which any frame went from one to the other.
+ * The key's home, where the main copy is at first, is node 0. A column is 20 clocks and the window
+ * of the first rounds 39 (timing.h), so that the action window is the one column before the start.
+ * "talk" names two nodes and marks the moments at which any frame went from one to the other.
  */
 #include "world.h"
 
@@ -22,7 +23,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 4, COLUMNS_MAX = 64, CLOCKS_A_COLUMN = 20, KEYS = 64, LENGTH = 4, ROOM = 64, TALKS_MAX = 6 };
+enum {
+    NODES = 4,
+    COLUMNS_MAX = 64,
+    CLOCKS_A_COLUMN = 20,
+    KEYS = 64,
+    LENGTH = 4,
+    ROOM = 64,
+    TALKS_MAX = 6
+};
 
 struct timeline {
     enum locus_technique technique;
@@ -73,8 +82,8 @@ static void signal_next(struct stage *s, unsigned node, int column)
     struct world_node *n = &s->world->node[node];
     uint64_t index = keyspace_index(&n->store.keyspace, s->key);
     n->waiting_keys++;
-    CHECK_EQ(stream_add(s->stream[node], (locus_clock)start * CLOCKS_A_COLUMN, (locus_clock)end * CLOCKS_A_COLUMN, true,
-                        index),
+    CHECK_EQ(stream_add(s->stream[node], (locus_clock)start * CLOCKS_A_COLUMN,
+                        (locus_clock)end * CLOCKS_A_COLUMN, true, index),
              0);
     stream_publish(s->stream[node]);
 }
@@ -152,12 +161,12 @@ static void check_drawing(const struct timeline *t, const struct drawing *d)
 {
     for (unsigned node = 0; node < NODES; node++)
         if (strcmp(d->result[node], t->result[node]) != 0)
-            test_fail(__FILE__, __LINE__, "node %u\n  intent    %s\n  expected  %s\n  found     %s", node,
-                      t->intent[node], t->result[node], d->result[node]);
+            test_fail(__FILE__, __LINE__, "node %u\n  intent    %s\n  expected  %s\n  found     %s",
+                      node, t->intent[node], t->result[node], d->result[node]);
     for (int i = 0; i < TALKS_MAX && t->talk[i].when; i++)
         if (strcmp(d->talk[i], t->talk[i].when) != 0)
-            test_fail(__FILE__, __LINE__, "talk of nodes %u and %u\n  expected  %s\n  found     %s", t->talk[i].a,
-                      t->talk[i].b, t->talk[i].when, d->talk[i]);
+            test_fail(__FILE__, __LINE__, "talk of nodes %u and %u\n  expected  %s\n  found     %s",
+                      t->talk[i].a, t->talk[i].b, t->talk[i].when, d->talk[i]);
 }
 
 static void draw(const struct stage *s, struct drawing *d, int column)
@@ -170,7 +179,8 @@ static void draw(const struct stage *s, struct drawing *d, int column)
 static void check_counters(const struct stage *s)
 {
     struct shard_counters sum = {0};
-    for (unsigned node = 0; node < NODES; node++) shard_add_counters(&s->world->node[node].shard, &sum);
+    for (unsigned node = 0; node < NODES; node++)
+        shard_add_counters(&s->world->node[node].shard, &sum);
     CHECK_EQ(sum.relocated_in, s->t->relocations);
     CHECK_EQ(sum.relocated_out, s->t->relocations);
     CHECK_EQ(sum.replicas_created, s->t->replicas);
@@ -207,23 +217,26 @@ static void play(const struct timeline *t)
 
 /* ---- Figure 4: the decision, by example ---- */
 
-/* Two nodes, one after the other: the row goes to whoever wants it, and stays there until somebody else does. */
+/* Two nodes, one after the other: the row goes to whoever wants it, and stays there until somebody
+ * else does. */
 TEST(decisions, figure_4b_intents_that_do_not_overlap)
 {
-    play(&(struct timeline){
-        .intent = {"....................", "s.-###P.............", "....................", "s..........-####...."},
-        .result = {"OO..................", "..OOOOOOOOO.........", "....................", "...........OOOOOOOOO"},
-        .relocations = 2});
+    play(&(struct timeline){.intent = {"....................", "s.-###P.............",
+                                       "....................", "s..........-####...."},
+                            .result = {"OO..................", "..OOOOOOOOO.........",
+                                       "....................", "...........OOOOOOOOO"},
+                            .relocations = 2});
 }
 
 /* To the first, a replica at the second while both want it, then to the second. */
 TEST(decisions, figure_4c_intents_that_overlap_partially)
 {
-    play(&(struct timeline){
-        .intent = {"....................", "s.-###P###..........", "....................", "s.....-#P#####P#...."},
-        .result = {"OO..................", "..OOOOOOOO..........", "....................", "......rrrrOOOOOOOOOO"},
-        .relocations = 2,
-        .replicas = 1});
+    play(&(struct timeline){.intent = {"....................", "s.-###P###..........",
+                                       "....................", "s.....-#P#####P#...."},
+                            .result = {"OO..................", "..OOOOOOOO..........",
+                                       "....................", "......rrrrOOOOOOOOOO"},
+                            .relocations = 2,
+                            .replicas = 1});
 }
 
 static const char *const hot_spot[NODES] = {
@@ -233,7 +246,8 @@ static const char *const hot_spot[NODES] = {
     "..s-##.s.-##P#.........s-####.", /* 3 */
 };
 
-/* A hot spot: replicas exactly where and while there is intent; the row moves whenever one node alone has it. */
+/* A hot spot: replicas exactly where and while there is intent; the row moves whenever one node
+ * alone has it. */
 TEST(decisions, figure_4d_many_intents_at_a_time)
 {
     play(&(struct timeline){.intent = {hot_spot[0], hot_spot[1], hot_spot[2], hot_spot[3]},
@@ -250,26 +264,29 @@ TEST(decisions, figure_4d_many_intents_at_a_time)
 
 /* ---- Figure 10: who takes part ---- */
 
-/* Responsibility moves with the row. After it has come to node 2, its home is not asked any more: neither while node 2
- * signals again, nor when node 3, which has learned from its first request where the row is, comes and goes. */
+/* Responsibility moves with the row. After it has come to node 2, its home is not asked any more:
+ * neither while node 2 signals again, nor when node 3, which has learned from its first request
+ * where the row is, comes and goes. */
 TEST(decisions, figure_10b_the_home_is_not_involved)
 {
-    play(&(struct timeline){.intent = {"................................", "................................",
-                                       "s.-####..s.-###################.", ".............s.-#P##...s.-#P##.."},
-                            .result = {"OO..............................", "................................",
-                                       "..OOOOOOOOOOOOOOOOOOOOOOOOOOOOOO", "...............rrrrr.....rrrrr.."},
-                            .talk = {{0, 2, "..*............*................"},
-                                     {0, 3, "...............*................"},
-                                     {0, 1, "................................"},
-                                     {1, 2, "................................"},
-                                     {2, 3, "...............*.*..*....*.*..*."}},
-                            .relocations = 1,
-                            .replicas = 2});
+    play(&(struct timeline){
+        .intent = {"................................", "................................",
+                   "s.-####..s.-###################.", ".............s.-#P##...s.-#P##.."},
+        .result = {"OO..............................", "................................",
+                   "..OOOOOOOOOOOOOOOOOOOOOOOOOOOOOO", "...............rrrrr.....rrrrr.."},
+        .talk = {{0, 2, "..*............*................"},
+                 {0, 3, "...............*................"},
+                 {0, 1, "................................"},
+                 {1, 2, "................................"},
+                 {2, 3, "...............*.*..*....*.*..*."}},
+        .relocations = 1,
+        .replicas = 2});
 }
 
 /* ---- Figure 11: when the owner's intent ends ---- */
 
-/* While two others hold replicas the row stays with its owner, wanted there or not; it moves to the last one. */
+/* While two others hold replicas the row stays with its owner, wanted there or not; it moves to the
+ * last one. */
 TEST(decisions, figure_11a_relocated_only_to_the_only_one)
 {
     play(&(struct timeline){.intent = {"..........................", "s-####P...................",
@@ -285,28 +302,32 @@ TEST(decisions, figure_11a_relocated_only_to_the_only_one)
 /* The home itself has intent: the others replicate, and nothing moves. */
 TEST(decisions, the_owners_intent_counts_like_any)
 {
-    play(&(struct timeline){.intent = {"s-########....", "..s-#P#.......", "..............", "....s-#####..."},
-                            .result = {"OOOOOOOOOO....", "...rrrr.......", "..............", ".....rrrrrOOOO"},
-                            .relocations = 1,
-                            .replicas = 2});
+    play(&(struct timeline){
+        .intent = {"s-########....", "..s-#P#.......", "..............", "....s-#####..."},
+        .result = {"OOOOOOOOOO....", "...rrrr.......", "..............", ".....rrrrrOOOO"},
+        .relocations = 1,
+        .replicas = 2});
 }
 
 /* The owner wants the row again before it has left, and after. */
 TEST(decisions, an_owner_that_comes_back)
 {
-    play(&(struct timeline){
-        .intent = {"..................", "s-####s-####......", "..s-############..", ".................."},
-        .result = {"O.................", ".OOOOO.rrrrr......", "...rrrOOOOOOOOOOOO", ".................."},
-        .relocations = 2,
-        .replicas = 2});
+    play(&(struct timeline){.intent = {"..................", "s-####s-####......",
+                                       "..s-############..", ".................."},
+                            .result = {"O.................", ".OOOOO.rrrrr......",
+                                       "...rrrOOOOOOOOOOOO", ".................."},
+                            .relocations = 2,
+                            .replicas = 2});
 }
 
-/* Signaled when it is already time: acted on at once. Accesses without intent go to the owner, and change nothing. */
+/* Signaled when it is already time: acted on at once. Accesses without intent go to the owner, and
+ * change nothing. */
 TEST(decisions, late_signals_and_accesses_without_intent)
 {
-    play(&(struct timeline){.intent = {"..............", ".s##P#........", "...p...p.....p", ".....p........"},
-                            .result = {"O.............", ".OOOOOOOOOOOOO", "..............", ".............."},
-                            .relocations = 1});
+    play(&(struct timeline){
+        .intent = {"..............", ".s##P#........", "...p...p.....p", ".....p........"},
+        .result = {"O.............", ".OOOOOOOOOOOOO", "..............", ".............."},
+        .relocations = 1});
 }
 
 /* ---- the other techniques, on the hot spot ---- */

@@ -1,4 +1,5 @@
-/* What becomes of intents between the thread that signals and the shard's events: begin and end of each key. */
+/* What becomes of intents between the thread that signals and the shard's events: begin and end of
+ * each key. */
 #include "protocol/intents.h"
 
 #include "test.h"
@@ -82,13 +83,14 @@ static void set_clock(struct desk *d, unsigned worker, locus_clock now)
 }
 
 /* As signaling.c does it; true: the shard must be woken. */
-static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first, uint64_t count, locus_clock start,
-                         locus_clock end_clock)
+static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first, uint64_t count,
+                         locus_clock start, locus_clock end_clock)
 {
     locus_clock now = d->clock[s->worker];
     bool waits = start > now;
     if (waits) __atomic_fetch_add(&d->node_keys, count, __ATOMIC_RELAXED);
-    for (uint64_t i = first; i < first + count; i++) CHECK_EQ(stream_add(s, start, end_clock, waits, i), 0);
+    for (uint64_t i = first; i < first + count; i++)
+        CHECK_EQ(stream_add(s, start, end_clock, waits, i), 0);
     stream_publish(s);
     return intents_published(&d->intents, s->worker, start, now);
 }
@@ -101,7 +103,8 @@ static bool signal_key(struct desk *d, struct intent_stream *s, uint64_t index, 
 
 static void check_wanted(const struct desk *d, uint64_t first, uint64_t count, int times)
 {
-    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->wanted[i], i >= first && i < first + count ? times : 0);
+    for (uint64_t i = 0; i < KEYS; i++)
+        CHECK_EQ(d->wanted[i], i >= first && i < first + count ? times : 0);
 }
 
 /* The worker comes to `now`, and the shard looks. */
@@ -113,8 +116,9 @@ static void advance(struct desk *d, unsigned worker, locus_clock now)
 
 /* ---- from start to end ---- */
 
-/* Said again at each step, with another end, for some keys a nearer one than before: each ends when its last intent does, and what
- * is kept is bounded by the keys, not by how often they were said. */
+/* Said again at each step, with another end, for some keys a nearer one than before: each ends when
+ * its last intent does, and what is kept is bounded by the keys, not by how often they were
+ * said. */
 TEST(intents, an_intent_that_is_extended_again_and_again_is_kept_once)
 {
     enum { STEPS = 2000, HALF = KEYS / 2 };
@@ -291,7 +295,8 @@ TEST(intents, in_any_order)
     }
     for (locus_clock now = 0; now < 500; now++) {
         advance(&d, 0, now);
-        for (int i = 0; i < BATCHES; i++) CHECK_EQ(d.wanted[i], start[i] - now < WINDOW && now < stop[i]);
+        for (int i = 0; i < BATCHES; i++)
+            CHECK_EQ(d.wanted[i], start[i] - now < WINDOW && now < stop[i]);
     }
     CHECK_EQ(d.begun, BATCHES);
     CHECK_EQ(d.ended, BATCHES);
@@ -303,7 +308,8 @@ TEST(intents, in_any_order)
 
 /* ---- streams ---- */
 
-/* A chunk has about 500 words: calls of all sizes end before, at and behind its end, in every phase. */
+/* A chunk has about 500 words: calls of all sizes end before, at and behind its end, in every
+ * phase. */
 TEST(intents, of_calls_of_any_size_arrive_whole)
 {
     struct desk d;
@@ -330,7 +336,8 @@ TEST(intents, of_thousands_of_keys_a_call)
     struct desk d;
     open_desk(&d);
     struct intent_stream *s = stream_open(&d.intents, 1);
-    for (int i = 0; i < 3; i++) signal_range(&d, s, 0, KEYS, 20, 30); /* before the shard looks at any */
+    /* before the shard looks at any */
+    for (int i = 0; i < 3; i++) signal_range(&d, s, 0, KEYS, 20, 30);
     turn(&d);
     CHECK_EQ(d.begun, 0);
     CHECK_EQ(d.node_keys, 3 * KEYS);
@@ -516,7 +523,8 @@ TEST(intents, wake_the_shard_only_for_what_must_be_done_now)
     CHECK(!intents_advanced(&d.intents, 0, 1000000));
     CHECK(!signal_key(&d, s, 1, 100, 200)); /* far off: the worker's clock will wake it, */
     CHECK(!intents_advanced(&d.intents, 0, 90));
-    CHECK(intents_advanced(&d.intents, 0, 91)); /* although it has not looked: 100 < 91 + the window */
+    /* although it has not looked: 100 < 91 + the window */
+    CHECK(intents_advanced(&d.intents, 0, 91));
     CHECK(!intents_advanced(&d.intents, 1, 91));
     CHECK(!signal_key(&d, s, 1, 50, 60)); /* nearer: earlier */
     CHECK(!intents_advanced(&d.intents, 0, 40));
@@ -556,7 +564,8 @@ TEST(intents, are_in_time_for_a_shard_that_sleeps_in_between)
         }
         for (locus_clock key = now > 220 ? now - 220 : 1; key < now; key++) {
             if (d.wanted[key]) CHECK(key + 200 - now < WINDOW && now < key + 203);
-            if (d.intents.worker[0].waiting.count + d.intents.worker[0].active.count == 0) CHECK(!d.wanted[key]);
+            if (d.intents.worker[0].waiting.count + d.intents.worker[0].active.count == 0)
+                CHECK(!d.wanted[key]);
         }
     }
     CHECK(d.begun > 100);
@@ -614,7 +623,8 @@ static void *write_many(void *argument)
             loader = stream_open(&d->intents, w->worker);
         }
         struct intent_stream *s = call % 2 ? own : loader;
-        for (uint64_t i = 0; i < count; i++) CHECK_EQ(stream_add(s, now, now + 1000000, false, i), 0);
+        for (uint64_t i = 0; i < count; i++)
+            CHECK_EQ(stream_add(s, now, now + 1000000, false, i), 0);
         if (dice >> 62 == 0) {
             stream_undo(s);
             continue;
@@ -646,7 +656,8 @@ TEST(intents, of_threads_that_write_while_the_shard_reads)
     for (unsigned i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
     turn(&d);
     CHECK(d.begun <= w[0].keys + w[1].keys);
-    CHECK_EQ(d.intents.worker[0].active_keys, 0); /* the first one's have ended with it, read or not */
+    /* the first one's have ended with it, read or not */
+    CHECK_EQ(d.intents.worker[0].active_keys, 0);
     CHECK(d.begun > d.ended && d.begun - d.ended <= w[1].keys);
     CHECK_EQ(d.begun - d.ended, d.intents.worker[1].active_keys);
     set_clock(&d, 1, 1000000 + CALLS);

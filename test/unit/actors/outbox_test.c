@@ -86,7 +86,8 @@ TEST(outbox, what_waits_goes_along_with_what_cannot)
     outbox_fini(&o);
 }
 
-/* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first turn that it cannot wait for. */
+/* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first
+ * turn that it cannot wait for. */
 TEST(outbox, by_chance)
 {
     struct outbox o;
@@ -97,7 +98,9 @@ TEST(outbox, by_chance)
         for (int i = 0; i < 3; i++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             unsigned peer = random % NODES;
-            uint64_t at = random / NODES % 4 == 0 ? 0 : random / 64 % 4 == 0 ? now + random / 1024 % 50 : UINT64_MAX;
+            uint64_t at = random / NODES % 4 == 0 ? 0
+                          : random / 64 % 4 == 0  ? now + random / 1024 % 50
+                                                  : UINT64_MAX;
             if (at == UINT64_MAX) continue;
             outbox_say(&o, peer, at);
             if (at < until[peer]) until[peer] = at;

@@ -1,4 +1,5 @@
-/* pacer_test.c - how long to pause between two synchronizations, and how far ahead of the window to act with one. */
+/* pacer_test.c - how long to pause between two synchronizations, and how far ahead of the window to
+ * act with one. */
 #include "protocol/pacer.h"
 
 #include "test.h"
@@ -33,7 +34,8 @@ TEST(pacer, pauses_in_proportion_to_what_it_took)
     pacer_fini(&g);
 }
 
-/* Synchronizes as soon as it may, which costs next to nothing; returns how long it must wait then. */
+/* Synchronizes as soon as it may, which costs next to nothing; returns how long it must wait
+ * then. */
 static uint64_t pause_after(struct pacer *g, uint64_t now_ns)
 {
     pacer_pause(g, now_ns, clocks);
@@ -212,9 +214,11 @@ TEST(pacer, judges_by_many_rounds_whether_they_carry_few_intents)
 TEST(pacer, takes_a_round_for_the_several_that_it_stands_for)
 {
     struct pacer g = opened();
-    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++) pacer_carries(&g, 8 * PACER_FEW_INTENTS, 8);
+    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++)
+        pacer_carries(&g, 8 * PACER_FEW_INTENTS, 8);
     CHECK(g.rounds_are_sparse);
-    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++) pacer_carries(&g, 8 * PACER_FEW_INTENTS + 1, 8);
+    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++)
+        pacer_carries(&g, 8 * PACER_FEW_INTENTS + 1, 8);
     CHECK(!g.rounds_are_sparse);
     pacer_fini(&g);
 }

@@ -1,4 +1,5 @@
-/* Plans for machines that hwloc makes up, and what can be tried on the machine that runs the test. */
+/* Plans for machines that hwloc makes up, and what can be tried on the machine that runs the
+ * test. */
 #include "test.h"
 
 #include "actors/pinning.h"
@@ -16,7 +17,8 @@
 
 /* ---- machines ---- */
 
-/* The kernel numbers the second hyper-threads of all cores after the first ones: core 3 has the units 3 and 19. */
+/* The kernel numbers the second hyper-threads of all cores after the first ones: core 3 has the
+ * units 3 and 19. */
 #define TWO_SOCKETS "package:2 numa:1 l3:1 core:8 pu:1"
 #define TWO_SOCKETS_SMT "package:2 numa:1 l3:1 core:8 pu:2(indexes=2*16:1*2)"
 #define FOUR_NUMA "package:2 numa:2 core:4 pu:1"
@@ -34,7 +36,12 @@ static const char *const machines[] = {
     TWO_SOCKETS_SMT,
     FOUR_NUMA,
 };
-enum { MACHINES = sizeof machines / sizeof machines[0], NODES_MAX = 4, SHARDS_MAX = 16, WORKERS_MAX = 32 };
+enum {
+    MACHINES = sizeof machines / sizeof machines[0],
+    NODES_MAX = 4,
+    SHARDS_MAX = 16,
+    WORKERS_MAX = 32
+};
 
 static struct pinning_machine machine;
 static struct pinning_plan plans[NODES_MAX]; /* those of all nodes of a host */
@@ -74,23 +81,30 @@ static void add_place(struct text *t, struct pinning_place p)
 static const char *describe(const struct pinning_plan *p, struct text *t)
 {
     t->end = 0;
-    add(t, p->cores ? "cores %u-%u; shards" : "no cores; shards", p->first_core, p->first_core + p->cores - 1);
+    add(t, p->cores ? "cores %u-%u; shards" : "no cores; shards", p->first_core,
+        p->first_core + p->cores - 1);
     for (unsigned s = 0; s < p->shards; s++) add_place(t, p->shard[s]);
     add(t, "; workers");
     for (unsigned w = 0; w < p->workers; w++) add_place(t, p->worker[w]);
     add(t, "; near");
     for (unsigned w = 0; w < p->workers; w++) add(t, " %u", p->nearest_shard[w]);
-    add(t, "; %s", p->is_oversubscribed ? "oversubscribed" : p->has_own_core ? "own core" : "shared cores");
+    add(t, "; %s",
+        p->is_oversubscribed ? "oversubscribed"
+        : p->has_own_core    ? "own core"
+                             : "shared cores");
     return t->at;
 }
 
-#define EXPECT(nodes, index, shards, workers, text) expect(__LINE__, nodes, index, shards, workers, text)
-static void expect(int line, unsigned nodes, unsigned index, unsigned shards, unsigned workers, const char *wanted)
+#define EXPECT(nodes, index, shards, workers, text) \
+    expect(__LINE__, nodes, index, shards, workers, text)
+static void expect(int line, unsigned nodes, unsigned index, unsigned shards, unsigned workers,
+                   const char *wanted)
 {
     static struct text t;
     pinning_plan(&machine, nodes, index, shards, workers, &plans[0]);
     describe(&plans[0], &t);
-    if (strcmp(t.at, wanted) != 0) test_fail(__FILE__, line, "the plan is\n  %s\nand not\n  %s", t.at, wanted);
+    if (strcmp(t.at, wanted) != 0)
+        test_fail(__FILE__, line, "the plan is\n  %s\nand not\n  %s", t.at, wanted);
 }
 
 /* ---- plans in full ---- */
@@ -99,11 +113,14 @@ TEST(pinning, of_one_node_takes_all_numa_nodes)
 {
     load(TWO_SOCKETS, NULL);
     EXPECT(1, 0, 1, 1, "cores 0-15; shards 7@0; workers 0@0; near 0; own core");
-    EXPECT(1, 0, 2, 4, "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1; near 0 1 0 1; own core");
-    EXPECT(1, 0, 3, 3, "cores 0-15; shards 7@0 15@1 6@0; workers 0@0 8@1 1@0; near 0 1 2; own core");
-    EXPECT(1, 0, 2, 14,
-           "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1 2@0 10@1 3@0 11@1 4@0 12@1 5@0 13@1 6@0 14@1; "
-           "near 0 1 0 1 0 1 0 1 0 1 0 1 0 1; own core");
+    EXPECT(1, 0, 2, 4,
+           "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1; near 0 1 0 1; own core");
+    EXPECT(1, 0, 3, 3,
+           "cores 0-15; shards 7@0 15@1 6@0; workers 0@0 8@1 1@0; near 0 1 2; own core");
+    EXPECT(
+        1, 0, 2, 14,
+        "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1 2@0 10@1 3@0 11@1 4@0 12@1 5@0 13@1 6@0 14@1; "
+        "near 0 1 0 1 0 1 0 1 0 1 0 1 0 1; own core");
 }
 
 TEST(pinning, gives_two_nodes_a_socket_each)
@@ -142,8 +159,10 @@ TEST(pinning, sends_workers_to_a_shard_of_their_numa_node_then_of_their_socket)
 {
     load(FOUR_NUMA, NULL);
     EXPECT(1, 0, 1, 4, "cores 0-15; shards 3@0; workers 0@0 8@2 4@1 12@3; near 0 0 0 0; own core");
-    EXPECT(1, 0, 2, 4, "cores 0-15; shards 3@0 11@2; workers 0@0 8@2 4@1 12@3; near 0 1 0 1; own core");
-    EXPECT(1, 0, 3, 4, "cores 0-15; shards 3@0 11@2 7@1; workers 0@0 8@2 4@1 12@3; near 0 1 2 1; own core");
+    EXPECT(1, 0, 2, 4,
+           "cores 0-15; shards 3@0 11@2; workers 0@0 8@2 4@1 12@3; near 0 1 0 1; own core");
+    EXPECT(1, 0, 3, 4,
+           "cores 0-15; shards 3@0 11@2 7@1; workers 0@0 8@2 4@1 12@3; near 0 1 2 1; own core");
 }
 
 TEST(pinning, takes_different_cores_before_hyper_threads)
@@ -151,13 +170,16 @@ TEST(pinning, takes_different_cores_before_hyper_threads)
     load(TWO_SOCKETS_SMT, NULL);
     EXPECT(2, 0, 1, 4, "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0; near 0 0 0 0; own core");
     /* Nine threads on eight cores: workers share. */
-    EXPECT(2, 0, 1, 8,
-           "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0; near 0 0 0 0 0 0 0 0; own core");
+    EXPECT(
+        2, 0, 1, 8,
+        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0; near 0 0 0 0 0 0 0 0; own core");
     /* Sixteen: the last worker shares with the shard. */
-    EXPECT(2, 0, 1, 15,
-           "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0 17@0 18@0 19@0 20@0 21@0 22@0 23@0; "
-           "near 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; shared cores");
-    EXPECT(2, 0, 9, 0, "cores 0-7; shards 7@0 6@0 5@0 4@0 3@0 2@0 1@0 0@0 23@0; workers; near; shared cores");
+    EXPECT(
+        2, 0, 1, 15,
+        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0 17@0 18@0 19@0 20@0 21@0 22@0 23@0; "
+        "near 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; shared cores");
+    EXPECT(2, 0, 9, 0,
+           "cores 0-7; shards 7@0 6@0 5@0 4@0 3@0 2@0 1@0 0@0 23@0; workers; near; shared cores");
 }
 
 TEST(pinning, pins_nobody_where_threads_are_more_than_units)
@@ -168,7 +190,8 @@ TEST(pinning, pins_nobody_where_threads_are_more_than_units)
     EXPECT(2, 0, 1, 1, "cores 0-0; shards -; workers -; near 0; oversubscribed");
     EXPECT(3, 0, 2, 3, "no cores; shards - -; workers - - -; near 0 1 0; oversubscribed");
     load(TWO_SOCKETS_SMT, NULL);
-    EXPECT(4, 3, 2, 7, "cores 12-15; shards - -; workers - - - - - - -; near 0 1 0 1 0 1 0; oversubscribed");
+    EXPECT(4, 3, 2, 7,
+           "cores 12-15; shards - -; workers - - - - - - -; near 0 1 0 1 0 1 0; oversubscribed");
 }
 
 TEST(pinning, stays_within_the_units_that_the_process_may_use)
@@ -189,8 +212,11 @@ TEST(pinning, moves_a_border_of_slices_to_one_of_sockets_unless_threads_would_no
     load(TWO_SOCKETS, "0-5,8-15");
     EXPECT(2, 0, 1, 1, "cores 0-5; shards 5@0; workers 0@0; near 0; own core");
     EXPECT(2, 1, 1, 1, "cores 6-13; shards 15@1; workers 8@1; near 0; own core");
-    EXPECT(2, 0, 1, 6, "cores 0-6; shards 5@0; workers 0@0 8@1 1@0 2@0 3@0 4@0; near 0 0 0 0 0 0; own core");
-    EXPECT(2, 1, 1, 6, "cores 7-13; shards 15@1; workers 9@1 10@1 11@1 12@1 13@1 14@1; near 0 0 0 0 0 0; own core");
+    EXPECT(2, 0, 1, 6,
+           "cores 0-6; shards 5@0; workers 0@0 8@1 1@0 2@0 3@0 4@0; near 0 0 0 0 0 0; own core");
+    EXPECT(
+        2, 1, 1, 6,
+        "cores 7-13; shards 15@1; workers 9@1 10@1 11@1 12@1 13@1 14@1; near 0 0 0 0 0 0; own core");
     /* Too far away to move: 2 and 8 cores would be no halves. */
     load(TWO_SOCKETS, "6-15");
     EXPECT(2, 0, 1, 1, "cores 0-4; shards 7@0; workers 6@0; near 0; own core");
@@ -221,7 +247,8 @@ static unsigned slice_units(const struct pinning_machine *m, const struct pinnin
     return units;
 }
 
-/* Slices lie one after the other and are the machine; none is smaller by half than an equal share. */
+/* Slices lie one after the other and are the machine; none is smaller by half than an equal
+ * share. */
 static void check_slices(const struct pinning_machine *m, unsigned nodes)
 {
     unsigned next = 0;
@@ -255,8 +282,8 @@ struct load {
     unsigned on_unit[PINNING_UNITS_MAX], on_core[PINNING_UNITS_MAX];
 };
 
-static void check_place(const struct pinning_machine *m, const struct pinning_plan *p, struct pinning_place place,
-                        struct load *l)
+static void check_place(const struct pinning_machine *m, const struct pinning_plan *p,
+                        struct pinning_place place, struct load *l)
 {
     if (p->is_oversubscribed) {
         CHECK_EQ(place.unit, PINNING_NONE);
@@ -276,13 +303,16 @@ static void check_places(const struct pinning_machine *m, unsigned nodes, struct
 {
     memset(l, 0, sizeof *l);
     for (unsigned i = 0; i < nodes; i++) {
-        for (unsigned s = 0; s < plans[i].shards; s++) check_place(m, &plans[i], plans[i].shard[s], l);
-        for (unsigned w = 0; w < plans[i].workers; w++) check_place(m, &plans[i], plans[i].worker[w], l);
+        for (unsigned s = 0; s < plans[i].shards; s++)
+            check_place(m, &plans[i], plans[i].shard[s], l);
+        for (unsigned w = 0; w < plans[i].workers; w++)
+            check_place(m, &plans[i], plans[i].worker[w], l);
     }
 }
 
 /* No core is shared while another is free, and no shard's while the workers fit elsewhere. */
-static void check_cores(const struct pinning_machine *m, const struct pinning_plan *p, const struct load *l)
+static void check_cores(const struct pinning_machine *m, const struct pinning_plan *p,
+                        const struct load *l)
 {
     bool is_core_free = false, is_core_shared = false, own = true;
     unsigned elsewhere = slice_units(m, p);
@@ -313,9 +343,11 @@ static void check_spread(const struct pinning_machine *m, const struct pinning_p
             if (shards[a] + 1 < shards[b]) CHECK_EQ(shards[a], cores[a]);
 }
 
-static unsigned far(const struct pinning_machine *m, const struct pinning_plan *p, unsigned worker, unsigned shard)
+static unsigned far(const struct pinning_machine *m, const struct pinning_plan *p, unsigned worker,
+                    unsigned shard)
 {
-    const struct pinning_core *w = core_of(m, p->worker[worker].unit), *s = core_of(m, p->shard[shard].unit);
+    const struct pinning_core *w = core_of(m, p->worker[worker].unit),
+                              *s = core_of(m, p->shard[shard].unit);
     return p->is_oversubscribed ? 0 : w->numa == s->numa ? 0 : w->socket == s->socket ? 1 : 2;
 }
 
@@ -334,7 +366,8 @@ static void check_nearest(const struct pinning_machine *m, const struct pinning_
     }
 }
 
-static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards, unsigned workers)
+static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards,
+                        unsigned workers)
 {
     static struct load l;
     for (unsigned i = 0; i < nodes; i++) pinning_plan(m, nodes, i, shards, workers, &plans[i]);
@@ -447,7 +480,8 @@ TEST(pinning, prefers_the_ordinary_memory_of_a_socket)
 {
     load("[numa] package:2 [numa(memory=8589934592)] [numa(memory=1073741824)] core:2 pu:1", NULL);
     CHECK_EQ(machine.numa_nodes, 2);
-    CHECK_EQ(machine.numa_number[machine.core[0].numa], 0); /* hwloc numbers the fast ones 1 and 3, the common one 4 */
+    /* hwloc numbers the fast ones 1 and 3, the common one 4 */
+    CHECK_EQ(machine.numa_number[machine.core[0].numa], 0);
     CHECK_EQ(machine.numa_number[machine.core[2].numa], 2);
 }
 
@@ -535,7 +569,8 @@ TEST(pinning, loads_the_units_that_this_process_may_use)
     CHECK(machine.units >= 1 && machine.cores >= 1 && machine.numa_nodes >= 1);
     CHECK(machine.units <= (unsigned)CPU_COUNT(&set));
     for (unsigned c = 0; c < machine.cores; c++)
-        for (unsigned u = 0; u < machine.core[c].units; u++) CHECK(CPU_ISSET(machine.core[c].unit[u], &set));
+        for (unsigned u = 0; u < machine.core[c].units; u++)
+            CHECK(CPU_ISSET(machine.core[c].unit[u], &set));
     pinning_machine_fini(&machine);
     CHECK_EQ(machine.cores, 0);
 }
@@ -549,7 +584,8 @@ static void bind_process(int unit)
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks) SKIP("/proc does not show the threads of this process");
     for (struct dirent *e; (e = readdir(tasks));)
-        if (e->d_name[0] != '.') sched_setaffinity((int)strtol(e->d_name, NULL, 10), sizeof set, &set);
+        if (e->d_name[0] != '.')
+            sched_setaffinity((int)strtol(e->d_name, NULL, 10), sizeof set, &set);
     closedir(tasks);
 }
 
@@ -615,10 +651,12 @@ TEST(pinning, leaves_memory_usable_whether_bound_or_not)
     char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(p != MAP_FAILED);
     CHECK_EQ(pinning_machine_load(&machine), 0);
-    struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE}, first = {0, machine.numa_number[0]};
+    struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE},
+                         first = {0, machine.numa_number[0]};
     CHECK_EQ(pinning_bind_memory(&machine, p, BYTES, nowhere), 0);
     int rc = pinning_bind_memory(&machine, p, BYTES, first);
-    CHECK(rc == 0 || machine.numa_nodes > 1); /* a container may forbid it where it is not for nothing */
+    /* a container may forbid it where it is not for nothing */
+    CHECK(rc == 0 || machine.numa_nodes > 1);
     memset(p, 1, BYTES);
     /* hwloc does nothing for a machine that does not exist, but looks at what it is asked. */
     load(TWO_SOCKETS, NULL);

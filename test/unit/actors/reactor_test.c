@@ -1,4 +1,5 @@
-/* Two nodes of one shard each in one process, over TCP on loopback: reactors, links, a worker's operations. */
+/* Two nodes of one shard each in one process, over TCP on loopback: reactors, links, a worker's
+ * operations. */
 #include "actors/reactor.h"
 #include "operation.h"
 #include "test.h"
@@ -72,7 +73,8 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
                                      .context = n};
     CHECK_EQ(reactor_open(&c, &n->reactor), 0);
     for (unsigned w = 0; w < WORKERS; w++) {
-        const struct operations_config o = {.worker = w, .reactor = &n->reactor, .shards = 1, .yields = yields};
+        const struct operations_config o = {
+            .worker = w, .reactor = &n->reactor, .shards = 1, .yields = yields};
         CHECK_EQ(operations_init(&n->operations[w], &o), 0);
     }
 }
@@ -98,7 +100,8 @@ static void *stop(void *node)
 static void close_pair(struct pair *p)
 {
     pthread_t other;
-    CHECK_EQ(pthread_create(&other, NULL, stop, &p->node[1]), 0); /* each waits for the other's goodbye */
+    /* each waits for the other's goodbye */
+    CHECK_EQ(pthread_create(&other, NULL, stop, &p->node[1]), 0);
     stop(&p->node[0]);
     pthread_join(other, NULL);
     for (unsigned rank = 0; rank < 2; rank++) {
@@ -120,7 +123,8 @@ static rlim_t allow_descriptors(rlim_t most)
     return before;
 }
 
-/* The store knows the shard of one that could not open, and the other shards wait for whom the store knows. */
+/* The store knows the shard of one that could not open, and the other shards wait for whom the
+ * store knows. */
 TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
@@ -164,7 +168,8 @@ static locus_key remote_key(const struct node *n, unsigned i)
         if (spot_home(store_spot(&n->store, key)) != n->store.home.rank && i-- == 0) return key;
 }
 
-static int run(struct node *n, unsigned worker, enum request_kind kind, locus_key key, float *values)
+static int run(struct node *n, unsigned worker, enum request_kind kind, locus_key key,
+               float *values)
 {
     struct operations *o = &n->operations[worker];
     struct operation *op = operation_begin(o);

@@ -62,7 +62,8 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (uint64_t i = 0; i < AT_A_TIME; i++) {
             struct record *r = record_get(&all, index_of(round * AT_A_TIME + i));
-            CHECK(r->asked == 0 && r->localizing == 0 && !r->is_stalled && !r->stalled_next && !r->parked);
+            CHECK(r->asked == 0 && r->localizing == 0 && !r->is_stalled && !r->stalled_next &&
+                  !r->parked);
             CHECK(r->waiting_first == REQUEST_NOWHERE && r->waiting_last == REQUEST_NOWHERE);
             r->asked = r->localizing = 1;
             r->waiting_first = r->waiting_last = 7;
@@ -72,7 +73,8 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
         CHECK_EQ(records_in_use(&all), AT_A_TIME);
         /* In another order than they came. */
         for (uint64_t i = 0; i < AT_A_TIME; i++)
-            record_release(&all, record_find(&all, index_of(round * AT_A_TIME + i * 7 % AT_A_TIME)));
+            record_release(&all,
+                           record_find(&all, index_of(round * AT_A_TIME + i * 7 % AT_A_TIME)));
         CHECK_EQ(records_in_use(&all), 0);
     }
     CHECK(all.used <= AT_A_TIME);
@@ -80,7 +82,8 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     records_fini(&all);
 }
 
-/* At the end of a node whose cluster is lost, requests may still be parked; a leak checker looks on. */
+/* At the end of a node whose cluster is lost, requests may still be parked; a leak checker looks
+ * on. */
 TEST(record, with_parked_requests_gives_their_memory_back_at_the_end)
 {
     struct records all;

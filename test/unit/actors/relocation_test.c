@@ -1,5 +1,6 @@
-/* Rows that move between the shards of several nodes: who sends what to whom, in which order things take effect, and what
- * a peer may not send. Delivery is by hand; random storms are the simulator's (test/sim). */
+/* Rows that move between the shards of several nodes: who sends what to whom, in which order things
+ * take effect, and what a peer may not send. Delivery is by hand; random storms are the simulator's
+ * (test/sim). */
 #include "protocol/location.h"
 #include "test.h"
 #include "world.h"
@@ -43,19 +44,20 @@ static void ask(struct world *w, struct call *c, unsigned rank, unsigned worker,
     CHECK(shard_serve(&w->node[rank].shard, &c->request));
 }
 
-static void ask_localize(struct world *w, struct call *c, unsigned rank, unsigned worker, unsigned number,
-                         locus_key key)
+static void ask_localize(struct world *w, struct call *c, unsigned rank, unsigned worker,
+                         unsigned number, locus_key key)
 {
     ask(w, c, rank, worker, number, REQUEST_LOCALIZE, key, 0);
 }
 
-static void ask_pull(struct world *w, struct call *c, unsigned rank, unsigned worker, unsigned number, locus_key key)
+static void ask_pull(struct world *w, struct call *c, unsigned rank, unsigned worker,
+                     unsigned number, locus_key key)
 {
     ask(w, c, rank, worker, number, REQUEST_PULL, key, 0);
 }
 
-static void ask_push(struct world *w, struct call *c, unsigned rank, unsigned worker, unsigned number, locus_key key,
-                     float value)
+static void ask_push(struct world *w, struct call *c, unsigned rank, unsigned worker,
+                     unsigned number, locus_key key, float value)
 {
     ask(w, c, rank, worker, number, REQUEST_PUSH, key, value);
 }
@@ -92,14 +94,16 @@ static void deliver(struct world *w, unsigned from, unsigned to)
 /* Link by link: "120" is from 1 to 2, and from 2 to 0. */
 static void travel(struct world *w, const char *nodes)
 {
-    for (; nodes[1] != '\0'; nodes++) deliver(w, (unsigned)(nodes[0] - '0'), (unsigned)(nodes[1] - '0'));
+    for (; nodes[1] != '\0'; nodes++)
+        deliver(w, (unsigned)(nodes[0] - '0'), (unsigned)(nodes[1] - '0'));
 }
 
 static unsigned entries(const struct world *w, unsigned from, unsigned to)
 {
     const struct world_link *l = &w->link[from][to];
     unsigned n = 0;
-    for (unsigned i = 0; i < l->count; i++) n += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.count;
+    for (unsigned i = 0; i < l->count; i++)
+        n += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.count;
     return n;
 }
 
@@ -124,7 +128,8 @@ static void bring(struct world *w, unsigned rank, locus_key key)
     run(w, rank, REQUEST_LOCALIZE, key, 0);
 }
 
-/* At rest: one owner, whose epoch says how often the row moved; nothing is remembered of requests that are over. */
+/* At rest: one owner, whose epoch says how often the row moved; nothing is remembered of requests
+ * that are over. */
 static void check_rest(struct world *w, locus_key key, unsigned owner, uint64_t epoch)
 {
     for (unsigned rank = 0; rank < w->nodes; rank++) {
@@ -260,8 +265,9 @@ TEST(relocation, older_news_change_nothing)
     struct world *w = moving(3, 6);
     locus_key key = key_at_home(w, 2);
     struct call c = {0};
-    bring(w, 1, key);                  /* epoch 1 */
-    ask_localize(w, &c, 0, 0, 0, key); /* epoch 2: the news of it stay on their way from 1 to the home */
+    bring(w, 1, key); /* epoch 1 */
+    /* epoch 2: the news of it stay on their way from 1 to the home */
+    ask_localize(w, &c, 0, 0, 0, key);
     travel(w, "0210");
     CHECK(is_done(&c));
     CHECK_EQ(known(w, 2, key).owner, 1);
@@ -428,7 +434,8 @@ TEST(relocation, what_a_worker_asks_of_a_key_waits_for_what_it_asked_before)
     world_free(w);
 }
 
-/* A push is under way to the owner, and another worker's localize behind it: the row comes back with the push in it. */
+/* A push is under way to the owner, and another worker's localize behind it: the row comes back
+ * with the push in it. */
 TEST(relocation, a_row_that_comes_is_not_read_past_an_own_update_under_way)
 {
     struct world *w = moving(2, 13);
@@ -448,7 +455,8 @@ TEST(relocation, a_row_that_comes_is_not_read_past_an_own_update_under_way)
     world_free(w);
 }
 
-/* The row is here while an update of ours still runs after it: it must come before anybody here reads. */
+/* The row is here while an update of ours still runs after it: it must come before anybody here
+ * reads. */
 TEST(relocation, a_row_that_is_here_waits_for_own_updates_that_run_after_it)
 {
     struct world *w = moving(3, 23);
@@ -494,7 +502,8 @@ static void circle(unsigned nodes, uint64_t seed)
             ask_localize(w, &taker[rank][round], rank, 0, round, key);
             ask_push(w, &push[rank][round], rank, 1, round, key, 1);
             sum++;
-            for (unsigned i = (unsigned)world_random(w, 4); i > 0; i--) world_step(w, &why), CHECK(why == NULL);
+            for (unsigned i = (unsigned)world_random(w, 4); i > 0; i--)
+                world_step(w, &why), CHECK(why == NULL);
         }
     world_deliver_all(w);
     unsigned owner = nodes;
@@ -520,7 +529,8 @@ TEST(relocation, in_a_circle_ends_with_one_owner_and_every_update)
 
 TEST(relocation, who_waits_for_a_key_goes_on_when_the_window_has_room_again)
 {
-    struct world *w = world_new_moving(2, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 14);
+    struct world *w = world_new_moving(2, KEYS, LENGTH, WORKERS,
+                                       wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 14);
     locus_key key = key_at_home(w, 1), second = key + 1;
     while (spot_home(store_spot(&w->node[0].store, second)) != 1) second++;
     struct call push = {0}, pull = {0}, other = {0};
@@ -542,10 +552,12 @@ TEST(relocation, who_waits_for_a_key_goes_on_when_the_window_has_room_again)
     world_free(w);
 }
 
-/* An answer makes room in one window, and what waited is to go through another one, which is used up. */
+/* An answer makes room in one window, and what waited is to go through another one, which is used
+ * up. */
 TEST(relocation, who_waits_for_a_window_is_looked_at_every_turn)
 {
-    struct world *w = world_new_moving(3, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 15);
+    struct world *w = world_new_moving(3, KEYS, LENGTH, WORKERS,
+                                       wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 15);
     locus_key key = key_at_home(w, 1), second = key_at_home(w, 2);
     struct call taker = {0}, push = {0}, pull = {0}, other = {0}, late = {0};
     ask_push(w, &push, 0, 0, 0, key, 1);
@@ -662,9 +674,12 @@ TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
     for (unsigned rank = 2; rank > 0; rank--) bring(w, rank, key); /* epoch 2 */
     CHECK_EQ(value_at(w, 0, key), 0);                              /* and 0 knows it */
     ask_localize(w, &taker, 0, 0, 0, key);
-    struct wire_entry row = {
-        .operation = WIRE_ROW, .flags = WIRE_LOCALIZED, .tag = request_tag(&taker.request, 0), .key = key};
-    for (row.epoch = 1; row.epoch <= 2; row.epoch++) CHECK_STR(world_receive(w, 0, 1, row), "passed on");
+    struct wire_entry row = {.operation = WIRE_ROW,
+                             .flags = WIRE_LOCALIZED,
+                             .tag = request_tag(&taker.request, 0),
+                             .key = key};
+    for (row.epoch = 1; row.epoch <= 2; row.epoch++)
+        CHECK_STR(world_receive(w, 0, 1, row), "passed on");
     CHECK(world_receive(w, 0, 1, row) == NULL);
     world_free(w);
 }
@@ -728,13 +743,18 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
 {
     struct world *w = moving(3, 24);
     locus_key key = key_at_home(w, 1);
-    CHECK(world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_LOCATION, .owner = 2, .key = key, .epoch = 5}) ==
+    CHECK(world_receive(w, 0, 1,
+                        (struct wire_entry){
+                            .operation = WIRE_LOCATION, .owner = 2, .key = key, .epoch = 5}) ==
           NULL);
-    const struct wire_entry pull = {.operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .epoch = 5};
+    const struct wire_entry pull = {
+        .operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .epoch = 5};
     struct wire_entry other = pull;
     CHECK_STR(world_receive(w, 0, 1, pull), "another node has");
-    for (other.epoch = 4; other.epoch <= 6; other.epoch += 2) CHECK(world_receive(w, 0, 1, other) == NULL);
-    CHECK_EQ(entries(w, 0, 2), 1); /* the older one was sent on, the younger one waits for the row */
+    for (other.epoch = 4; other.epoch <= 6; other.epoch += 2)
+        CHECK(world_receive(w, 0, 1, other) == NULL);
+    /* the older one was sent on, the younger one waits for the row */
+    CHECK_EQ(entries(w, 0, 2), 1);
     CHECK_EQ(records_in_use(&w->node[0].shard.records), 1);
     world_free(w);
 }
@@ -756,9 +776,11 @@ TEST(relocation, where_rows_do_not_move_nobody_sends_one)
 {
     struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 22);
     locus_key key = key_at_home(w, 1);
-    CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .epoch = 1}),
-              "technique does not know");
-    CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_LOCATION, .key = key, .epoch = 1}),
+    CHECK_STR(
+        world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .epoch = 1}),
+        "technique does not know");
+    CHECK_STR(world_receive(
+                  w, 0, 1, (struct wire_entry){.operation = WIRE_LOCATION, .key = key, .epoch = 1}),
               "technique does not know");
     CHECK_EQ(run(w, 0, REQUEST_LOCALIZE, key, 0), 0); /* done, and nothing has moved */
     CHECK(known(w, 1, key).is_here);

@@ -1,4 +1,5 @@
-/* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let pass. */
+/* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let
+ * pass. */
 #include "protocol/location.h"
 #include "protocol/owner.h"
 #include "world.h"
@@ -69,7 +70,8 @@ enum { KEYS_A_NODE = 650 };
 static struct world *change_all(unsigned nodes)
 {
     static const float ones[LONG] = {1};
-    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
+    struct world *w =
+        world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
     w->node[0].shard.pacer->round_ns = ROUND_NS;
     for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
         struct spot spot = store_spot(&w->node[0].store, key);
@@ -83,7 +85,8 @@ static size_t bytes_between(const struct world *w, unsigned from, unsigned to)
 {
     const struct world_link *l = &w->link[from][to];
     size_t bytes = 0;
-    for (unsigned i = 0; i < l->count; i++) bytes += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.body_bytes;
+    for (unsigned i = 0; i < l->count; i++)
+        bytes += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.body_bytes;
     return bytes;
 }
 
@@ -97,7 +100,8 @@ TEST(rounds, are_the_smaller_the_more_nodes_there_are)
 {
     const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), room = ROUND_BYTES_MAX / 9;
     struct world *w = change_all(4);
-    CHECK(all > 1.4 * (double)room && all < 1.8 * (double)room); /* two rounds, wherever the homes are */
+    /* two rounds, wherever the homes are */
+    CHECK(all > 1.4 * (double)room && all < 1.8 * (double)room);
     for (unsigned peer = 1; peer < 4; peer++) {
         CHECK(bytes_to(w, peer) >= room);
         CHECK(bytes_to(w, peer) <= room + 2 * wire_entry_bytes(LONG));
@@ -144,7 +148,8 @@ TEST(rounds, between_two_nodes_are_large)
 
 enum { CLOCKS_A_PAUSE = 10 };
 
-/* Node 0 has a replica of a row of node 1's; `other` is another row there, which it is going to want. */
+/* Node 0 has a replica of a row of node 1's; `other` is another row there, which it is going to
+ * want. */
 struct ride {
     struct world *w;
     struct shard *s;
@@ -263,7 +268,9 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
     CHECK_EQ(r.s->counters.rounds, before + 1);
-    CHECK_EQ(bytes_to(r.w, 1), wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0)); /* and its end */
+    /* and its end */
+    CHECK_EQ(bytes_to(r.w, 1),
+             wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
     close_ride(&r);
 }
 
@@ -352,7 +359,8 @@ TEST(rounds, that_take_intents_along_say_how_long_these_can_wait)
 static locus_key ask_home(struct world *w, uint32_t patience_us)
 {
     locus_key key = key_of_home(w, 1);
-    struct wire_entry e = {.operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
+    struct wire_entry e = {
+        .operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
     shard_begin_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     shard_turn(&w->node[2].shard, w->now_ns);
     world_deliver_all(w);
@@ -383,7 +391,8 @@ TEST(rounds, what_rides_along_and_its_answer_wait_no_longer_than_its_patience)
     check_waits(UINT32_MAX, most, most); /* nobody believes that */
 }
 
-/* Node 2 does not want the row any more, and gives it away: until when the home need not hear of that. */
+/* Node 2 does not want the row any more, and gives it away: until when the home need not hear of
+ * that. */
 static uint64_t news_wait(enum locus_technique technique, uint32_t patience_us)
 {
     struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
@@ -432,7 +441,8 @@ TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
     change_main_copy(&r);
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(bytes_between(r.w, 1, 0), 0);
-    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 60000); /* it need not look again and again */
+    /* it need not look again and again */
+    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 60000);
     r.w->now_ns += 59999;
     CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
     CHECK_EQ(bytes_between(r.w, 1, 0), 0);
@@ -454,7 +464,8 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     CHECK(owner->backlog->peer[0].is_under_way);
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     change_main_copy(&r);
-    shard_end_intent(owner, r.shared.index); /* a poke waits for the end of that round, and for the pacer */
+    /* a poke waits for the end of that round, and for the pacer */
+    shard_end_intent(owner, r.shared.index);
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
     world_deliver_all(r.w);
@@ -482,7 +493,8 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
     close_ride(&r);
 }
 
-/* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins for that at once. */
+/* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins
+ * for that at once. */
 static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
 {
     struct shard *owner = &r->w->node[1].shard;
@@ -555,7 +567,8 @@ TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
     close_ride(&r);
 }
 
-/* The thread reads the clock, handles what has come, and then has its turn, with the time that it has read. */
+/* The thread reads the clock, handles what has come, and then has its turn, with the time that it
+ * has read. */
 TEST(rounds, that_end_after_the_clock_was_read_count_for_the_window)
 {
     struct ride r = open_ride();

@@ -16,7 +16,8 @@ static locus_key remote_key(struct world *w, unsigned rank)
 }
 
 /* One request of a node's worker, served to its end. */
-static void run_one(struct world *w, unsigned rank, enum request_kind kind, locus_key key, float *values)
+static void run_one(struct world *w, unsigned rank, enum request_kind kind, locus_key key,
+                    float *values)
 {
     struct request r = {0};
     struct request_item item = {.key = key, .values = values};
@@ -50,8 +51,10 @@ struct storm_worker {
     unsigned pushed[KEYS]; /* by this worker, posted */
 };
 
-/* Posts a request: pushes add 1 everywhere; a pull must later show at least this worker's own earlier pushes. */
-static void post(struct world *w, unsigned rank, unsigned worker, struct storm_worker *s, unsigned number)
+/* Posts a request: pushes add 1 everywhere; a pull must later show at least this worker's own
+ * earlier pushes. */
+static void post(struct world *w, unsigned rank, unsigned worker, struct storm_worker *s,
+                 unsigned number)
 {
     enum request_kind kind = world_random(w, 2) ? REQUEST_PUSH : REQUEST_PULL;
     uint32_t count = 1 + (uint32_t)world_random(w, ITEMS);
@@ -118,21 +121,25 @@ static void storm(unsigned nodes, size_t window, uint64_t seed)
         for (int f = 0; f < LENGTH; f++) CHECK_EQ((unsigned)row[f], sum);
     }
     for (unsigned rank = 0; rank < nodes; rank++)
-        for (unsigned peer = 0; peer < nodes; peer++) CHECK_EQ(w->node[rank].shard.asked_bytes[peer], 0);
+        for (unsigned peer = 0; peer < nodes; peer++)
+            CHECK_EQ(w->node[rank].shard.asked_bytes[peer], 0);
     world_free(w);
 }
 
 TEST(shard, no_update_is_lost_and_own_updates_are_seen_whatever_the_order_of_delivery)
 {
-    for (uint64_t seed = 1; seed <= 200; seed++) storm(2 + seed % 3, seed % 2 ? 1 << 20 : 400, seed);
+    for (uint64_t seed = 1; seed <= 200; seed++)
+        storm(2 + seed % 3, seed % 2 ? 1 << 20 : 400, seed);
 }
 
 TEST(shard, a_used_up_window_holds_a_request_back_until_answers_come)
 {
-    struct world *w = world_new(2, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 7);
+    struct world *w =
+        world_new(2, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 7);
     locus_key key = remote_key(w, 0);
     float values[2][LENGTH] = {{1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}};
-    struct request_item item[2] = {{.key = key, .values = values[0]}, {.key = key, .values = values[1]}};
+    struct request_item item[2] = {{.key = key, .values = values[0]},
+                                   {.key = key, .values = values[1]}};
     struct request r = {0};
     const char *why;
     world_request(&r, 1, 2, REQUEST_PUSH, item, 2);
@@ -148,11 +155,13 @@ TEST(shard, a_used_up_window_holds_a_request_back_until_answers_come)
 
 TEST(shard, the_loss_of_a_node_completes_every_request)
 {
-    struct world *w = world_new(3, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 9);
+    struct world *w =
+        world_new(3, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 9);
     float values[ITEMS][LENGTH] = {{0}};
     struct request_item item[ITEMS];
     struct request sent = {0}, held = {0}, later = {0};
-    for (int i = 0; i < ITEMS; i++) item[i] = (struct request_item){.key = remote_key(w, 0), .values = values[i]};
+    for (int i = 0; i < ITEMS; i++)
+        item[i] = (struct request_item){.key = remote_key(w, 0), .values = values[i]};
     world_request(&sent, 0, 0, REQUEST_PULL, item, 1);
     world_request(&held, 1, 0, REQUEST_PULL, item, ITEMS);
     CHECK(shard_serve(&w->node[0].shard, &sent));
@@ -176,20 +185,29 @@ TEST(shard, an_entry_that_cannot_be_fails_the_link_with_the_reason)
     float values[LENGTH];
     struct request_item item = {.key = key, .values = values};
     struct request r = {0};
-    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = KEYS}), "does not exist");
-    CHECK_STR(world_receive(w, third, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key}), "not here");
-    CHECK_STR(
-        world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .origin = (uint16_t)third}),
-        "name of another");
-    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key, .length = 2}),
+    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = KEYS}),
+              "does not exist");
+    CHECK_STR(world_receive(w, third, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key}),
+              "not here");
+    CHECK_STR(world_receive(w, owner, 0,
+                            (struct wire_entry){
+                                .operation = WIRE_PULL, .key = key, .origin = (uint16_t)third}),
+              "name of another");
+    CHECK_STR(world_receive(w, owner, 0,
+                            (struct wire_entry){.operation = WIRE_PULL, .key = key, .length = 2}),
               "a row of another length");
-    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
+    CHECK_STR(world_receive(
+                  w, owner, 0,
+                  (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
               "another length");
-    CHECK_STR(world_receive(w, 0, owner, (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
-              "never asked");
+    CHECK_STR(
+        world_receive(w, 0, owner,
+                      (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
+        "never asked");
     world_request(&r, 0, 0, REQUEST_PULL, &item, 1);
     CHECK(shard_serve(&w->node[0].shard, &r));
-    struct wire_entry answer = {.operation = WIRE_PULLED, .key = key, .tag = request_tag(&r, 0), .length = LENGTH};
+    struct wire_entry answer = {
+        .operation = WIRE_PULLED, .key = key, .tag = request_tag(&r, 0), .length = LENGTH};
     struct wire_entry wrong = answer;
     wrong.key = key ^ 1;
     CHECK_STR(world_receive(w, 0, owner, wrong), "something else");

@@ -39,7 +39,8 @@ TEST(timing, quantiles_that_are_known)
         double mean;
         locus_clock k;
     } known[] = {{0.1, 3}, {1, 6}, {4, 13}, {10, 24}, {20, 39}, {50, 78}, {100, 139}, {500, 585}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) CHECK_EQ(timing_quantile(known[i].mean), known[i].k);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK_EQ(timing_quantile(known[i].mean), known[i].k);
 }
 
 TEST(timing, no_rate_no_window)
@@ -115,7 +116,8 @@ TEST(timing, takes_the_last_round_where_it_was_longer_than_the_estimate)
     CHECK_EQ(t.window, timing_quantile(2 * 100));
 }
 
-/* D = 0: the worker evaluates, or waits at a barrier. Slow rounds later must not find the estimate gone. */
+/* D = 0: the worker evaluates, or waits at a barrier. Slow rounds later must not find the estimate
+ * gone. */
 TEST(timing, a_pause_leaves_the_estimate_alone)
 {
     struct timing t;

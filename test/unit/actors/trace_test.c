@@ -67,7 +67,8 @@ static void intend(struct stage *s, locus_clock end)
 static void add_ones(struct stage *s, unsigned node, int times)
 {
     static const float ones[LENGTH] = {1, 1, 1, 1};
-    for (int i = 0; i < times; i++) CHECK(row_add(store_spot(&s->world->node[node].store, s->key), ones) >= 0);
+    for (int i = 0; i < times; i++)
+        CHECK(row_add(store_spot(&s->world->node[node].store, s->key), ones) >= 0);
 }
 
 static void close_traces(struct stage *s)
@@ -81,7 +82,8 @@ static void close_traces(struct stage *s)
     world_free(s->world);
 }
 
-/* A node's file without its times: what stands behind `"k":key,` of each line of the key, in order. */
+/* A node's file without its times: what stands behind `"k":key,` of each line of the key, in
+ * order. */
 static void read_key(const struct stage *s, unsigned node, char *found, size_t room)
 {
     char name[32], mark[32];
@@ -105,7 +107,8 @@ static void check_key(const struct stage *s, unsigned node, const char *expected
     char found[4096];
     read_key(s, node, found, sizeof found);
     if (strcmp(found, expected) != 0)
-        test_fail(__FILE__, __LINE__, "node %u\n  expected  %s\n  found     %s", node, expected, found);
+        test_fail(__FILE__, __LINE__, "node %u\n  expected  %s\n  found     %s", node, expected,
+                  found);
 }
 
 TEST(trace, tells_a_keys_life_on_each_node)
@@ -172,7 +175,9 @@ TEST(trace, counts_what_goes_to_other_nodes)
         settle(&s);
     }
     close_traces(&s);
-    check_key(&s, 1, "\"s\":\".\",\"i\":0;\"w\":0,\"p\":1,\"q\":0;\"w\":0,\"p\":0,\"q\":1;\"w\":0,\"p\":0,\"q\":1;");
+    check_key(
+        &s, 1,
+        "\"s\":\".\",\"i\":0;\"w\":0,\"p\":1,\"q\":0;\"w\":0,\"p\":0,\"q\":1;\"w\":0,\"p\":0,\"q\":1;");
     check_key(&s, 0, "\"s\":\"O\",\"i\":0;"); /* they were not its own */
     folder_remove(s.folder);
 }
@@ -210,7 +215,8 @@ TEST(trace, of_the_keys_that_were_chosen)
 static int trace_of(const struct world *w, struct trace **out)
 {
     const struct shard *s = &w->node[0].shard;
-    const struct trace_config c = {.keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique};
+    const struct trace_config c = {
+        .keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique};
     return trace_open(&c, out);
 }
 

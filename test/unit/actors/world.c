@@ -14,12 +14,14 @@ static struct world_frame *new_frame(struct world_link *l, const struct store *s
     CHECK(l->count < WORLD_FRAMES_MAX);
     l->count++;
     struct world_frame *f = last_frame(l);
-    f->header = (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view};
+    f->header =
+        (struct wire_frame){.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view};
     return f;
 }
 
 /* Frames are small here, so that operations spread over many and interleave in many ways. */
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length, uint64_t until_ns)
+static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+                                     uint64_t until_ns)
 {
     struct world_node *n = context;
     struct world_link *l = &n->world->link[n->rank][peer];
@@ -51,8 +53,9 @@ static uint64_t port_now_ns(void *context)
     return n->world->now_ns;
 }
 
-static struct world *new_world(enum locus_technique technique, unsigned nodes, uint64_t keys, uint32_t length,
-                               unsigned workers, size_t window, uint64_t seed, bool has_intents)
+static struct world *new_world(enum locus_technique technique, unsigned nodes, uint64_t keys,
+                               uint32_t length, unsigned workers, size_t window, uint64_t seed,
+                               bool has_intents)
 {
     bool replicates = technique != LOCUS_STATIC && technique != LOCUS_RELOCATE;
     const struct locus_table table = {.rows = keys, .length = length};
@@ -76,31 +79,33 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         CHECK(workers <= WORLD_WORKERS_MAX);
         for (unsigned k = 0; k < workers; k++) n->clocks[k] = &n->clock[k];
         CHECK_EQ(store_open(&n->store, &store), 0);
-        CHECK_EQ(shard_init(&n->shard, &(struct shard_config){.store = &n->store,
-                                                              .platform = &n->port,
-                                                              .technique = technique,
-                                                              .workers = workers,
-                                                              .window_bytes = window,
-                                                              .clock = has_intents ? n->clocks : NULL,
-                                                              .node_keys = &n->waiting_keys}),
-                 0);
+        CHECK_EQ(
+            shard_init(&n->shard, &(struct shard_config){.store = &n->store,
+                                                         .platform = &n->port,
+                                                         .technique = technique,
+                                                         .workers = workers,
+                                                         .window_bytes = window,
+                                                         .clock = has_intents ? n->clocks : NULL,
+                                                         .node_keys = &n->waiting_keys}),
+            0);
     }
     return w;
 }
 
-struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers, size_t window, uint64_t seed)
+struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
+                        size_t window, uint64_t seed)
 {
     return new_world(LOCUS_STATIC, nodes, keys, length, workers, window, seed, false);
 }
 
-struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers, size_t window,
-                               uint64_t seed)
+struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
+                               size_t window, uint64_t seed)
 {
     return new_world(LOCUS_RELOCATE, nodes, keys, length, workers, window, seed, false);
 }
 
-struct world *world_new_managed(enum locus_technique technique, unsigned nodes, uint64_t keys, uint32_t length,
-                                unsigned workers, size_t window, uint64_t seed)
+struct world *world_new_managed(enum locus_technique technique, unsigned nodes, uint64_t keys,
+                                uint32_t length, unsigned workers, size_t window, uint64_t seed)
 {
     return new_world(technique, nodes, keys, length, workers, window, seed, true);
 }
@@ -166,7 +171,8 @@ bool world_step(struct world *w, const char **why)
     *why = NULL;
     if (world_is_quiet(w)) return false;
     for (;;) {
-        unsigned from = (unsigned)world_random(w, w->nodes), to = (unsigned)world_random(w, w->nodes);
+        unsigned from = (unsigned)world_random(w, w->nodes),
+                 to = (unsigned)world_random(w, w->nodes);
         if (world_deliver(w, from, to, why)) return true;
     }
 }

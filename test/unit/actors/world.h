@@ -1,13 +1,18 @@
 /*
- * world.h - several nodes' shards in one thread, on a port of our own: frames wait in queues, and the test decides which
- * link delivers next. Time and chance come from a seed.
+ * world.h - several nodes' shards in one thread, on a port of our own: frames wait in queues, and
+ * the test decides which link delivers next. Time and chance come from a seed.
  */
 #ifndef TEST_ACTORS_WORLD_H
 #define TEST_ACTORS_WORLD_H
 
 #include "sim/parts.h"
 
-enum { WORLD_NODES_MAX = 4, WORLD_WORKERS_MAX = 4, WORLD_FRAME_BYTES = 4096, WORLD_FRAMES_MAX = 256 };
+enum {
+    WORLD_NODES_MAX = 4,
+    WORLD_WORKERS_MAX = 4,
+    WORLD_FRAME_BYTES = 4096,
+    WORLD_FRAMES_MAX = 256
+};
 
 /* From one node to another: frames in order, the last one under construction. */
 struct world_link {
@@ -42,18 +47,19 @@ struct world {
     struct world_link link[WORLD_NODES_MAX][WORLD_NODES_MAX];
 };
 
-struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers, size_t window, uint64_t seed);
+struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
+                        size_t window, uint64_t seed);
 /* The same where rows move. */
-struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers, size_t window,
-                               uint64_t seed);
+struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
+                               size_t window, uint64_t seed);
 /* The same where rows may be replicated, too, and intents count; by this technique. */
-struct world *world_new_managed(enum locus_technique, unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                                size_t window, uint64_t seed);
+struct world *world_new_managed(enum locus_technique, unsigned nodes, uint64_t keys,
+                                uint32_t length, unsigned workers, size_t window, uint64_t seed);
 void world_free(struct world *);
 uint64_t world_random(struct world *, uint64_t below);
 
-/* Delivers one frame of a link that has one, chosen by chance. False: nothing was under way. *why: the receiver's
- * complaint, or NULL. */
+/* Delivers one frame of a link that has one, chosen by chance. False: nothing was under way. *why:
+ * the receiver's complaint, or NULL. */
 bool world_step(struct world *, const char **why);
 /* The same of this link. */
 bool world_deliver(struct world *, unsigned from, unsigned to, const char **why);
@@ -61,11 +67,12 @@ bool world_deliver(struct world *, unsigned from, unsigned to, const char **why)
 void world_deliver_all(struct world *);
 bool world_is_quiet(const struct world *);
 
-/* One frame with one entry, as a faulty or hostile peer might send it; its values are 0. Returns the complaint, or NULL. */
+/* One frame with one entry, as a faulty or hostile peer might send it; its values are 0. Returns
+ * the complaint, or NULL. */
 const char *world_receive(struct world *, unsigned to, unsigned from, struct wire_entry);
 
 /* A request of one worker, by hand. */
-void world_request(struct request *, unsigned worker, unsigned number, enum request_kind, struct request_item *,
-                   uint32_t count);
+void world_request(struct request *, unsigned worker, unsigned number, enum request_kind,
+                   struct request_item *, uint32_t count);
 
 #endif

@@ -29,8 +29,18 @@ static void parse(int argc, char **argv)
          .min = 1,
          .max = 1000,
          .help = "n"},
-        {.name = "--real", .argument = "X", .kind = ARGS_REAL, .target = &got.real, .min = -1, .max = 1, .help = "x"},
-        {.name = "--text", .argument = "T", .kind = ARGS_TEXT, .target = &got.text, .help = "first line\nsecond line"},
+        {.name = "--real",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &got.real,
+         .min = -1,
+         .max = 1,
+         .help = "x"},
+        {.name = "--text",
+         .argument = "T",
+         .kind = ARGS_TEXT,
+         .target = &got.text,
+         .help = "first line\nsecond line"},
         {.name = "--colour",
          .argument = "C",
          .kind = ARGS_CHOICE,
@@ -38,8 +48,10 @@ static void parse(int argc, char **argv)
          .choices = colours,
          .help = "c"},
     };
-    args_parse(&(struct args_program){.name = "thing", .about = "Does things.", .options = options, .option_count = 6},
-               argc, argv);
+    args_parse(
+        &(struct args_program){
+            .name = "thing", .about = "Does things.", .options = options, .option_count = 6},
+        argc, argv);
 }
 
 /* The words of a command line, one space between them. */
@@ -152,31 +164,38 @@ static void parse_settings(const void *line)
     int argc = 1;
     struct args_list list = {0};
     settings_init(&s);
-    const struct args_option own[] = {settings_data(&s, "data"),          settings_eval_every(&s, "evaluations"),
-                                      settings_seconds(&s, "seconds"),    settings_sampling(&s),
-                                      settings_batch(&batch, 8, "batch"), settings_rate(&rate, "rate")};
+    const struct args_option own[] = {
+        settings_data(&s, "data"),          settings_eval_every(&s, "evaluations"),
+        settings_seconds(&s, "seconds"),    settings_sampling(&s),
+        settings_batch(&batch, 8, "batch"), settings_rate(&rate, "rate")};
     args_add(&list, own, sizeof own / sizeof *own);
     settings_options(&s, &list);
     strncpy(text, line, sizeof text - 1);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     args_parse(
-        &(struct args_program){.name = "thing", .about = "", .options = list.options, .option_count = list.count}, argc,
-        argv);
-    printf("%s %d %d %d %g %s\n", s.data, (int)s.eval_every, (int)s.seconds, (int)batch, rate, s.out);
-    printf("%d %d %d %s %s %d %d\n", (int)s.epochs, (int)s.seed, (int)s.workers, settings_technique_name(s.technique),
-           settings_sampling_name(s.sampling), s.json, s.is_baseline);
+        &(struct args_program){
+            .name = "thing", .about = "", .options = list.options, .option_count = list.count},
+        argc, argv);
+    printf("%s %d %d %d %g %s\n", s.data, (int)s.eval_every, (int)s.seconds, (int)batch, rate,
+           s.out);
+    printf("%d %d %d %s %s %d %d\n", (int)s.epochs, (int)s.seed, (int)s.workers,
+           settings_technique_name(s.technique), settings_sampling_name(s.sampling), s.json,
+           s.is_baseline);
 }
 
 TEST(args, settings_have_the_options_of_all_programs)
 {
     char said[4096];
-    CHECK_EQ(ending_of(parse_settings,
-                       "--data d --eval-every 2 --seconds 3 --batch 8 --lr 0.5 --out o --epochs 4 --seed 5 --workers 6 "
-                       "--technique relocate --sampling long-term --json --baseline",
-                       said, sizeof said),
-             0);
+    CHECK_EQ(
+        ending_of(
+            parse_settings,
+            "--data d --eval-every 2 --seconds 3 --batch 8 --lr 0.5 --out o --epochs 4 --seed 5 --workers 6 "
+            "--technique relocate --sampling long-term --json --baseline",
+            said, sizeof said),
+        0);
     CHECK_STR(said, "d 2 3 8 0.5 o\n4 5 6 relocate long-term 1 1\n");
-    ends_with(parse_settings, "--batch 9", 2, "--batch takes a whole number from 1 to 8, not \"9\"");
+    ends_with(parse_settings, "--batch 9", 2,
+              "--batch takes a whole number from 1 to 8, not \"9\"");
     ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
 }
 

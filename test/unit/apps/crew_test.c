@@ -29,8 +29,10 @@ TEST(crew, shares_are_whole_and_even)
 static void open_crew(struct crew *crew, bool is_baseline, unsigned workers)
 {
     struct locus_table tables[] = {{.rows = 10, .length = 4}, {.rows = 3, .length = 2}};
-    crew_open(crew, &(struct crew_config){
-                        .tables = tables, .table_count = 2, .workers = workers, .is_baseline = is_baseline});
+    crew_open(crew, &(struct crew_config){.tables = tables,
+                                          .table_count = 2,
+                                          .workers = workers,
+                                          .is_baseline = is_baseline});
 }
 
 static const double large = 9007199254740991.0; /* 2^53 - 1 */
@@ -92,7 +94,8 @@ static void use_rows(struct crew_member *m, void *unused)
             uint32_t length = i == 1 ? 2 : 4;
             float *noted = NULL;
             if (round % 2) {
-                memcpy(params_note(u, keys[i], length), (float[]){1, 2, 3, 4}, length * sizeof(float));
+                memcpy(params_note(u, keys[i], length), (float[]){1, 2, 3, 4},
+                       length * sizeof(float));
             } else {
                 params_change(&p, u, keys[i], rows[i], add_ramp, &calls, &noted);
             }

@@ -4,8 +4,8 @@
 
 enum { ROWS = 60, LENGTH = 5, STEPS = 300, KEYS = 16, COPIED = 6 };
 
-/* What a step adds to the row of each of its keys, whole numbers: every sum is exact. Keys come again, within both halves
- * and across them. */
+/* What a step adds to the row of each of its keys, whole numbers: every sum is exact. Keys come
+ * again, within both halves and across them. */
 struct plan {
     size_t keys, copied;
     locus_key key[KEYS];
@@ -54,7 +54,8 @@ static void check_sums(const struct crew_member *m, const float *rows)
             for (size_t i = 0; i < p.keys; i++) expected[p.key[i]] += (double)p.gain[i];
         }
     }
-    for (size_t i = 0; i < (size_t)ROWS * LENGTH; i++) CHECK(rows[i] == (float)expected[i / LENGTH]);
+    for (size_t i = 0; i < (size_t)ROWS * LENGTH; i++)
+        CHECK(rows[i] == (float)expected[i / LENGTH]);
 }
 
 static void work(struct crew_member *m, void *unused)
@@ -85,7 +86,8 @@ TEST(draft, every_change_counts_once)
     struct locus_table table = {.rows = ROWS, .length = LENGTH};
     for (unsigned workers = 1; workers <= 3; workers++) {
         struct crew crew;
-        crew_open(&crew, &(struct crew_config){.tables = &table, .table_count = 1, .workers = workers});
+        crew_open(&crew,
+                  &(struct crew_config){.tables = &table, .table_count = 1, .workers = workers});
         crew_run(&crew, work, NULL);
         crew_close(&crew);
     }

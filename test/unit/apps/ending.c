@@ -28,7 +28,8 @@ int ending_of(void (*body)(const void *context), const void *context, char *said
     close(ends[1]);
     size_t have = 0;
     ssize_t n;
-    while (have < room - 1 && (n = read(ends[0], said + have, room - 1 - have)) > 0) have += (size_t)n;
+    while (have < room - 1 && (n = read(ends[0], said + have, room - 1 - have)) > 0)
+        have += (size_t)n;
     said[have] = '\0';
     close(ends[0]);
     CHECK_EQ(waitpid(child, &status, 0), child);

@@ -6,9 +6,11 @@
 
 #include <stddef.h>
 
-/* Runs `body`. Returns its exit status, 0 when it returned; `said` gets what it printed on stdout and stderr. */
+/* Runs `body`. Returns its exit status, 0 when it returned; `said` gets what it printed on stdout
+ * and stderr. */
 int ending_of(void (*body)(const void *context), const void *context, char *said, size_t room);
 /* The same, and fails the test unless the status is `status` and `part` was said. */
-void ends_with(void (*body)(const void *context), const void *context, int status, const char *part);
+void ends_with(void (*body)(const void *context), const void *context, int status,
+               const char *part);
 
 #endif

@@ -29,8 +29,8 @@ static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
     return false;
 }
 
-static void add_naive(const struct task *t, const float *entities, const float *relations, struct fact f,
-                      enum model_side side, struct quality_sums *sums)
+static void add_naive(const struct task *t, const float *entities, const float *relations,
+                      struct fact f, enum model_side side, struct quality_sums *sums)
 {
     size_t dim = t->model.dim, floats = model_relation_floats(&t->model), better = 0, equal = 0;
     const float *s = entities + f.subject * dim, *o = entities + f.object * dim;
@@ -56,8 +56,8 @@ static void add_naive(const struct task *t, const float *entities, const float *
     sums->questions++;
 }
 
-static void rank_both_ways(struct task *t, float *entities, float *relations, struct quality_sums *got,
-                           struct quality_sums *expected)
+static void rank_both_ways(struct task *t, float *entities, float *relations,
+                           struct quality_sums *got, struct quality_sums *expected)
 {
     struct evaluation e;
     *got = *expected = (struct quality_sums){0};
@@ -68,7 +68,8 @@ static void rank_both_ways(struct task *t, float *entities, float *relations, st
     evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
     for (int i = 0; i < TINY_HELD_BACK; i++) {
         for (int side = 0; side < MODEL_SIDES; side++)
-            add_naive(t, entities, relations, t->graph.splits[GRAPH_TEST].list[i], (enum model_side)side, expected);
+            add_naive(t, entities, relations, t->graph.splits[GRAPH_TEST].list[i],
+                      (enum model_side)side, expected);
     }
     evaluation_fini(&e);
 }
@@ -93,13 +94,16 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike)
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
-    size_t dim = t.model.dim, floats = model_relation_rows(&t.model) * model_relation_floats(&t.model);
+    size_t dim = t.model.dim,
+           floats = model_relation_rows(&t.model) * model_relation_floats(&t.model);
     float *entities = take_memory(TINY_ENTITIES * dim, sizeof *entities),
           *relations = take_memory(floats, sizeof *relations);
     rng_init(&rng, 8, alike);
-    for (size_t i = 0; i < TINY_ENTITIES * dim; i++) entities[i] = (float)rng_below(&rng, 9) / 4 - 1;
+    for (size_t i = 0; i < TINY_ENTITIES * dim; i++)
+        entities[i] = (float)rng_below(&rng, 9) / 4 - 1;
     for (size_t i = 0; i < floats; i++) relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
-    for (uint32_t e = 0; e < alike; e++) memcpy(entities + e * dim, entities, dim * sizeof *entities);
+    for (uint32_t e = 0; e < alike; e++)
+        memcpy(entities + e * dim, entities, dim * sizeof *entities);
     rank_both_ways(&t, entities, relations, &got, &expected);
     is_same(&got, &expected);
     free(entities);
@@ -117,7 +121,8 @@ TEST(evaluate, ranks_are_those_of_a_naive_ranking)
     }
 }
 
-/* The mean of the best and the worst rank among equals: nothing is gained by a model that cannot tell. */
+/* The mean of the best and the worst rank among equals: nothing is gained by a model that cannot
+ * tell. */
 TEST(evaluate, equal_scores_give_the_middle_rank)
 {
     struct task t;

@@ -26,7 +26,8 @@ static void check_places(const struct pass *p, const struct batch *b)
         uses[b->subject[i]] += 2;
         uses[b->object[i]] += 2;
         for (int side = 0; side < MODEL_SIDES; side++) {
-            CHECK(b->relation[side][i] >= b->entities && b->relation[side][i] < b->entities + b->relations);
+            CHECK(b->relation[side][i] >= b->entities &&
+                  b->relation[side][i] < b->entities + b->relations);
             uses[b->relation[side][i]]++;
         }
         CHECK_EQ(b->keys[b->relation[1][i]],

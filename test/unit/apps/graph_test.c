@@ -26,8 +26,8 @@ static void load(const void *unused)
     graph_fini(&g);
 }
 
-static void is_fact(const struct graph *g, enum graph_split split, size_t i, const char *s, const char *r,
-                    const char *o)
+static void is_fact(const struct graph *g, enum graph_split split, size_t i, const char *s,
+                    const char *r, const char *o)
 {
     CHECK(i < g->splits[split].count);
     struct fact f = g->splits[split].list[i];
@@ -55,7 +55,8 @@ TEST(graph, digests_tell_graphs_apart)
 {
     struct graph g;
     uint64_t digests[3];
-    static const char *const trains[] = {"a\tr\tb\nb\tr\tc\n", "a\tr\tb\nb\tr\tc\n", "a\tr\tb\nc\tr\tb\n"};
+    static const char *const trains[] = {"a\tr\tb\nb\tr\tc\n", "a\tr\tb\nb\tr\tc\n",
+                                         "a\tr\tb\nc\tr\tb\n"};
     for (int i = 0; i < 3; i++) {
         new_graph(trains[i], "a\tr\tc\n", "b\tr\ta\n");
         graph_load(&g, folder, 1);
@@ -77,8 +78,9 @@ static void is_refused(const char *train, const char *valid, const char *test, c
 TEST(graph, errors_name_file_and_line)
 {
     const char *good = "a\tr\tb\n";
-    is_refused("a\tr\tb\na\tr\n", good, good,
-               "/train.txt:2: has fewer than 3 fields, but must be: subject TAB relation TAB object: \"a\tr\"");
+    is_refused(
+        "a\tr\tb\na\tr\n", good, good,
+        "/train.txt:2: has fewer than 3 fields, but must be: subject TAB relation TAB object: \"a\tr\"");
     is_refused(good, "a\tr\tb\tc\n", good, "/valid.txt:1: has more than 3 fields");
     is_refused(good, good, "a r b\n", "/test.txt:1: has fewer than 3 fields");
     is_refused("a\tr\tb\n\nb\tr\ta\n", good, good, "/train.txt:2: has fewer than 3 fields");
@@ -103,7 +105,8 @@ TEST(graph, tells_the_files_that_it_reads)
     folder_new(folder);
     list[0] = '\0';
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
-    CHECK_STR(list, "/data.noun/data.verb/data.adj/data.adv/index.noun/index.verb/index.adj/index.adv");
+    CHECK_STR(list,
+              "/data.noun/data.verb/data.adj/data.adv/index.noun/index.verb/index.adj/index.adv");
     folder_remove(folder);
 }
 
@@ -129,15 +132,16 @@ TEST(graph, says_when_there_is_no_folder)
 
 /* ---- filter ---- */
 
-static size_t answers(const struct graph *g, enum filter_side side, const char *given, const char *relation,
-                      const char *expected)
+static size_t answers(const struct graph *g, enum filter_side side, const char *given,
+                      const char *relation, const char *expected)
 {
     struct filter f;
     size_t count;
     char text[256] = "";
     filter_init(&f, g);
-    const struct fact *known = filter_answers(&f, side, names_find(&g->entities, given, strlen(given)),
-                                              names_find(&g->relations, relation, strlen(relation)), &count);
+    const struct fact *known =
+        filter_answers(&f, side, names_find(&g->entities, given, strlen(given)),
+                       names_find(&g->relations, relation, strlen(relation)), &count);
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s", names_get(&g->entities, known[i].object));

@@ -25,15 +25,17 @@ static const float **rows_of(const float *m, size_t rows, size_t columns)
     return r;
 }
 
-static void is_product(const float *c, size_t m, size_t n, size_t k, const float *a, bool a_turned, const float *b,
-                       bool b_turned, double times)
+static void is_product(const float *c, size_t m, size_t n, size_t k, const float *a, bool a_turned,
+                       const float *b, bool b_turned, double times)
 {
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = 0;
             for (size_t l = 0; l < k; l++)
-                sum += (double)(a_turned ? a[l * m + i] : a[i * k + l]) * (b_turned ? b[j * k + l] : b[l * n + j]);
-            if (fabs(c[i * n + j] - times * sum) > 1e-4) test_fail(__FILE__, __LINE__, "(%zu, %zu) is wrong", i, j);
+                sum += (double)(a_turned ? a[l * m + i] : a[i * k + l]) *
+                       (b_turned ? b[j * k + l] : b[l * n + j]);
+            if (fabs(c[i * n + j] - times * sum) > 1e-4)
+                test_fail(__FILE__, __LINE__, "(%zu, %zu) is wrong", i, j);
         }
     }
 }
@@ -104,7 +106,8 @@ TEST(matrix, parts_are_those_of_the_whole)
     free(rows);
 }
 
-/* Ranking counts ties by comparing: equal columns must have equal products, in full panels, narrow ones and alone. */
+/* Ranking counts ties by comparing: equal columns must have equal products, in full panels, narrow
+ * ones and alone. */
 TEST(matrix, equal_columns_have_equal_products)
 {
     enum { M = 13, N = 75, K = 300 };

@@ -35,13 +35,14 @@ static void load(struct ratings *r, const char *text)
 
 TEST(mf, reads_user_item_rating)
 {
-    static const char *const texts[] = {"u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
-                                        "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
-                                        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n",
-                                        "u x 1\nv y 2\n\nu y -4.5",
-                                        "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
-                                        "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
-                                        "u;x;1\nv;y;2\nu;y;-4.5\n"};
+    static const char *const texts[] = {
+        "u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
+        "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
+        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n",
+        "u x 1\nv y 2\n\nu y -4.5",
+        "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
+        "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
+        "u;x;1\nv;y;2\nu;y;-4.5\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct ratings r;
         load(&r, texts[i]);
@@ -71,7 +72,9 @@ TEST(mf, one_separator_counts_in_a_file)
 TEST(mf, reads_matrix_market_and_writes_it)
 {
     struct ratings r, again;
-    load(&r, "\xEF\xBB\xBF%%matrixmarket Matrix coordinate real general\n% remark\n3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
+    load(
+        &r,
+        "\xEF\xBB\xBF%%matrixmarket Matrix coordinate real general\n% remark\n3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
     CHECK_EQ(r.rows, 3);
     CHECK_EQ(r.columns, 4);
     CHECK_EQ(r.train, 2);
@@ -118,16 +121,20 @@ TEST(mf, malformed_files_are_refused_with_their_line)
     is_refused(",2,3\n", "cells:1: has an empty user");
     is_refused("a\"b,2,3\n\"a,2,3\n", "cells:2: has a quotation mark");
     is_refused("%%MatrixMarket matrix coordinate real general\n", "ends before its size");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 2 3\n", "cells:3: has more than 3 numbers");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e39\n", "\"1e39\" is no value");
+    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 2 3\n",
+               "cells:3: has more than 3 numbers");
+    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e39\n",
+               "\"1e39\" is no value");
     is_refused("a b 1\na b\n", "cells:2: has 2 fields");
     is_refused("a b 1\na b much\n", "cells:2: \"much\" is no rating");
     is_refused("%%MatrixMarket matrix array real general\n", "cells:1: is \"matrix array\"");
-    is_refused("%%MatrixMarket matrix coordinate pattern general\n", "cells:1: has \"pattern\" values");
+    is_refused("%%MatrixMarket matrix coordinate pattern general\n",
+               "cells:1: has \"pattern\" values");
     is_refused("%%MatrixMarket matrix coordinate real symmetric\n", "cells:1: is \"symmetric\"");
     is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n",
                "cells:3: \"3\" is no row: must be a whole number from 1 to 2");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n", "the file ends after 1 of 2 cells");
+    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n",
+               "the file ends after 1 of 2 cells");
     is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n1 2 5\n",
                "cells:4: there are more cells than the 1 declared");
 }
@@ -226,7 +233,8 @@ TEST(mf, cuts_are_even)
 
 static void small_init(struct mf *f, enum mf_visit visit)
 {
-    *f = (struct mf){.options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
+    *f = (struct mf){
+        .options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
     f->options.common = (struct settings){.epochs = 3, .seed = 3, .is_baseline = true};
     struct zipf z = {.exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
     zipf_parse(&z, "60x40x600");
@@ -296,7 +304,13 @@ TEST(mf, every_epoch_visits_every_cell)
 
 /* ---- nodes that keep step ---- */
 
-enum { NODES_MAX = 4, COLUMNS_MAX = 400, CELLS_A_NODE = 60, BATCH = 12, STEPS_A_COLUMN = CELLS_A_NODE / BATCH };
+enum {
+    NODES_MAX = 4,
+    COLUMNS_MAX = 400,
+    CELLS_A_NODE = 60,
+    BATCH = 12,
+    STEPS_A_COLUMN = CELLS_A_NODE / BATCH
+};
 
 static struct walk {
     uint32_t steps, column[COLUMNS_MAX * STEPS_A_COLUMN]; /* of each step */
@@ -307,7 +321,8 @@ static struct walk {
 static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
 {
     struct crew crew = {.rank = rank, .size = nodes, .workers = workers};
-    struct crew_member m = {.crew = &crew, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
+    struct crew_member m = {
+        .crew = &crew, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
     struct walk *w = &walks[rank];
     struct visit v;
     *w = (struct walk){0};
@@ -329,14 +344,16 @@ static void compare_walks(int a, int b, uint32_t columns, uint32_t together_max,
     const struct walk *x = &walks[a], *y = &walks[b];
     uint32_t together = 0;
     for (uint32_t i = 0; i < x->steps; i++) together += x->column[i] == y->column[i];
-    if (together > together_max) test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->steps);
+    if (together > together_max)
+        test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->steps);
     for (uint32_t c = 0; c < columns; c++) {
         uint32_t apart = x->at[c] > y->at[c] ? x->at[c] - y->at[c] : y->at[c] - x->at[c];
         CHECK(apart <= apart_max);
     }
 }
 
-/* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for certain. */
+/* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for
+ * certain. */
 static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
 {
     uint32_t steps = columns / workers * STEPS_A_COLUMN;
@@ -358,8 +375,9 @@ static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t a
     ratings_fini(&f.ratings);
 }
 
-/* And yet all have a column before long: within the 25 of a lot, which chance makes some more at times; within the 25 that one of
- * two workers has in one of eight; of few columns within all of them. */
+/* And yet all have a column before long: within the 25 of a lot, which chance makes some more at
+ * times; within the 25 that one of two workers has in one of eight; of few columns within all of
+ * them. */
 TEST(mf, nodes_that_keep_step_have_different_columns)
 {
     keeps_step(400, 4, 1, STEPS_A_COLUMN * 60);
@@ -382,7 +400,8 @@ static double reference(const struct mf *f, const struct visit_batch *b, double 
     size_t rank = f->options.rank, n = mf_parameters(f);
     double squares = 0, weight = f->options.regularization, rate = f->options.rate;
     for (uint32_t i = 0; i < b->cells; i++) {
-        double *p = rows + b->keys[b->columns + i] * 2 * n, *q = rows + b->keys[b->column[i]] * 2 * n;
+        double *p = rows + b->keys[b->columns + i] * 2 * n,
+               *q = rows + b->keys[b->column[i]] * 2 * n;
         double error = f->ratings.mean - (double)b->values[i];
         for (size_t k = 0; k < rank; k++) error += p[k] * q[k];
         if (n > rank) error += p[rank] + q[rank];
@@ -422,7 +441,8 @@ static void copy_all(struct crew_member *m, const struct mf *f, struct copy *c)
     rows_visit(m, MF_COLS, 0, f->ratings.columns, copy_row, c);
 }
 
-/* Two cells of one row in a batch: with locus the second does not see what the first did to the row. */
+/* Two cells of one row in a batch: with locus the second does not see what the first did to the
+ * row. */
 static bool has_row_twice(const struct visit_batch *b)
 {
     for (uint32_t i = 0; i < b->cells; i++) {
@@ -492,7 +512,8 @@ static void rmse_work(struct crew_member *m, void *mf)
     copy_all(m, f, &all);
     for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
         const struct rating *x = &f->ratings.list[i];
-        const double *p = all.rows + x->row * all.length, *q = all.rows + (f->ratings.rows + x->column) * all.length;
+        const double *p = all.rows + x->row * all.length,
+                     *q = all.rows + (f->ratings.rows + x->column) * all.length;
         double error = f->ratings.mean - (double)x->value;
         for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
         squares += error * error;

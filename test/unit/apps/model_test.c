@@ -30,7 +30,8 @@ static double score_of(const struct model *m, const float *s, const float *r, co
         return sum;
     }
     for (int i = 0; i < half; i++) {
-        double sr = s[i], si = s[half + i], rr = r[i], ri = r[half + i], orr = o[i], oi = o[half + i];
+        double sr = s[i], si = s[half + i], rr = r[i], ri = r[half + i], orr = o[i],
+               oi = o[half + i];
         sum += (sr * rr - si * ri) * orr + (sr * ri + si * rr) * oi;
     }
     return sum;
@@ -60,8 +61,8 @@ static void check_scores(struct model m)
 }
 
 /* d(dot(query, answer)) by each parameter, in the middle of a small change of it. */
-static void check_gradient(const struct model *m, enum model_side side, float *given, float *r, const float *answer,
-                           float *changed, const float *gradient, size_t n)
+static void check_gradient(const struct model *m, enum model_side side, float *given, float *r,
+                           const float *answer, float *changed, const float *gradient, size_t n)
 {
     const float step = 1e-2f;
     for (size_t i = 0; i < n; i++) {
@@ -73,24 +74,28 @@ static void check_gradient(const struct model *m, enum model_side side, float *g
         changed[i] = kept;
         double slope = (above - below) / (2 * (double)step);
         if (fabs(slope - gradient[i]) > 1e-3)
-            test_fail(__FILE__, __LINE__, "%zu: %g, but the slope is %g", i, (double)gradient[i], slope);
+            test_fail(__FILE__, __LINE__, "%zu: %g, but the slope is %g", i, (double)gradient[i],
+                      slope);
     }
 }
 
 static void check_back(struct model m)
 {
-    float given[DIM], r[DIM * DIM], answer[DIM], given_gradient[DIM] = {0}, relation_gradient[DIM * DIM] = {0};
+    float given[DIM], r[DIM * DIM], answer[DIM], given_gradient[DIM] = {0},
+                                                 relation_gradient[DIM * DIM] = {0};
     for (int side = 0; side < MODEL_SIDES; side++) {
         draw(given, DIM);
         draw(r, DIM * DIM);
         draw(answer, DIM);
         /* They are added to what is there. */
         for (int times = 1; times <= 2; times++)
-            model_back(&m, (enum model_side)side, answer, given, r, given_gradient, relation_gradient);
+            model_back(&m, (enum model_side)side, answer, given, r, given_gradient,
+                       relation_gradient);
         for (int i = 0; i < DIM; i++) given_gradient[i] /= 2;
         for (int i = 0; i < DIM * DIM; i++) relation_gradient[i] /= 2;
         check_gradient(&m, (enum model_side)side, given, r, answer, given, given_gradient, DIM);
-        check_gradient(&m, (enum model_side)side, given, r, answer, r, relation_gradient, model_relation_floats(&m));
+        check_gradient(&m, (enum model_side)side, given, r, answer, r, relation_gradient,
+                       model_relation_floats(&m));
         memset(given_gradient, 0, sizeof given_gradient);
         memset(relation_gradient, 0, sizeof relation_gradient);
     }
@@ -101,7 +106,8 @@ static void for_all_models(void (*check)(struct model))
     for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
         for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
             for (int times = 0; times < 20; times++)
-                check((struct model){.kind = (enum model_kind)kind, .is_reciprocal = reciprocal, .dim = DIM});
+                check((struct model){
+                    .kind = (enum model_kind)kind, .is_reciprocal = reciprocal, .dim = DIM});
         }
     }
 }

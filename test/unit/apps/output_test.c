@@ -33,9 +33,12 @@ TEST(output, json_is_one_object_a_line)
 {
     char said[1024];
     CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
-    CHECK(strcmp(said, "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-                       "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n"
-                       "{\"event\":\"epoch\",\"epoch\":3,\"seconds\":0.5,\"examples_per_second\":1000}\n") == 0);
+    CHECK(strcmp(
+              said,
+              "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
+              "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n"
+              "{\"event\":\"epoch\",\"epoch\":3,\"seconds\":0.5,\"examples_per_second\":1000}\n") ==
+          0);
 }
 
 /* ---- models ---- */
@@ -119,7 +122,8 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
     struct chart c = {.title = "a <b> & c", .subtitle = "s", .panel_count = 2};
     c.panels[0] = (struct chart_panel){.title = "one", .x_label = "x", .series_count = 1};
     c.panels[0].series[0] = (struct chart_series){"y", x, y, 3};
-    c.panels[1] = (struct chart_panel){.title = "two", .x_label = "x", .series_count = 2, .y_max = 100};
+    c.panels[1] =
+        (struct chart_panel){.title = "two", .x_label = "x", .series_count = 2, .y_max = 100};
     c.panels[1].series[0] = (struct chart_series){"first", x, y, 3};
     c.panels[1].series[1] = (struct chart_series){"second", x, z, 0};
     folder_new(folder);
@@ -133,7 +137,8 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
     int points = 0;
     for (const char *at = text; (at = strstr(at, "<circle")) != NULL; at++) points++;
     CHECK_EQ(points, 4);
-    /* The largest value is at the top of the first panel, at a tenth of the height in the second. */
+    /* The largest value is at the top of the first panel, at a tenth of the height in the
+     * second. */
     CHECK_STR(text, "cx=\"308.0\" cy=\"110.0\"");
     CHECK_STR(text, "cx=\"638.0\" cy=\"281.0\"");
     free(text);

@@ -34,8 +34,8 @@ TEST(rng, is_xoshiro)
     for (int i = 0; i < 4; i++) CHECK_EQ(rng_next(&r), first[i]);
 }
 
-/* Each of 100 numbers 10000 times of a million, standard deviation 99.5: 7 of those are exceeded by chance once in
- * 10^10 runs; and the seed is fixed. */
+/* Each of 100 numbers 10000 times of a million, standard deviation 99.5: 7 of those are exceeded by
+ * chance once in 10^10 runs; and the seed is fixed. */
 TEST(rng, below_is_even)
 {
     enum { BOUND = 100, DRAWS = 1000000 };

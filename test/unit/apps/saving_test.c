@@ -237,11 +237,13 @@ TEST(saving, complains_before_the_work)
     snprintf(linked, sizeof linked, "%s/./file", folder);
     ends_with(check, (const char *[]){linked, NULL}, 1, "is read as well as written");
     ends_with(check, (const char *[]){other, other}, 1, "is to be written twice");
-    ends_with(check, (const char *[]){"/no/such/file", NULL}, 1, "/no/such/file: the folder /no/such: No such file");
+    ends_with(check, (const char *[]){"/no/such/file", NULL}, 1,
+              "/no/such/file: the folder /no/such: No such file");
     ends_with(check, (const char *[]){folder, NULL}, 1, "is a folder, not a file");
     snprintf(linked, sizeof linked, "%s/new/", folder);
     ends_with(check, (const char *[]){linked, NULL}, 1, "is the name of a folder, not of a file");
-    ends_with(check, (const char *[]){"/dev/null/file", NULL}, 1, "/dev/null/file: Not a directory");
+    ends_with(check, (const char *[]){"/dev/null/file", NULL}, 1,
+              "/dev/null/file: Not a directory");
     const char *good[] = {other, "/dev/null"};
     check(good);
     CHECK_EQ(files(), 1);

@@ -1,4 +1,5 @@
-/* A training step against its definition: the loss in double precision, and its slopes by finite differences. */
+/* A training step against its definition: the loss in double precision, and its slopes by finite
+ * differences. */
 #include "kge/step.h"
 #include "fail.h"
 #include "rng.h"
@@ -11,8 +12,9 @@
 
 enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = 16 };
 
-/* Three facts over five entities; the first entity is a subject twice, the third fact is about one entity alone. Entities
- * that are sampled are others, so that each key's squared gradient is that of one update. */
+/* Three facts over five entities; the first entity is a subject twice, the third fact is about one
+ * entity alone. Entities that are sampled are others, so that each key's squared gradient is that
+ * of one update. */
 static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
 static uint32_t relation[MODEL_SIDES][FACTS];
 static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES * FACTS];
@@ -40,7 +42,8 @@ static struct batch batch_of(const struct task *t)
         uses[5 + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
     }
     for (int side = 0; side < MODEL_SIDES; side++) {
-        for (int i = 0; i < FACTS; i++) relation[side][i] = 5 + rows[i] + (is_reciprocal && side ? 2 : 0);
+        for (int i = 0; i < FACTS; i++)
+            relation[side][i] = 5 + rows[i] + (is_reciprocal && side ? 2 : 0);
         b.relation[side] = relation[side];
     }
     b.negatives = (uint32_t)feed_negatives(t, FACTS);
@@ -56,8 +59,8 @@ static const float *row_of(const struct crew *crew, locus_key key)
     return t->values + (key - t->first) * t->length;
 }
 
-static double score_of(const struct task *t, const struct crew *crew, enum model_side side, locus_key given,
-                       locus_key r, locus_key answer)
+static double score_of(const struct task *t, const struct crew *crew, enum model_side side,
+                       locus_key given, locus_key r, locus_key answer)
 {
     float query[64];
     double sum = 0;
@@ -66,10 +69,11 @@ static double score_of(const struct task *t, const struct crew *crew, enum model
     return sum;
 }
 
-static double question_loss(const struct task *t, const struct crew *crew, const struct batch *b, enum model_side side,
-                            uint32_t fact)
+static double question_loss(const struct task *t, const struct crew *crew, const struct batch *b,
+                            enum model_side side, uint32_t fact)
 {
-    locus_key given = b->keys[side ? b->object[fact] : b->subject[fact]], r = b->keys[b->relation[side][fact]];
+    locus_key given = b->keys[side ? b->object[fact] : b->subject[fact]],
+              r = b->keys[b->relation[side][fact]];
     locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
     size_t n = t->options.negatives, first = side * n;
     if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
@@ -89,7 +93,8 @@ static double batch_loss(const struct task *t, const struct crew *crew, const st
 {
     double loss = 0;
     for (int side = 0; side < MODEL_SIDES; side++) {
-        for (uint32_t fact = 0; fact < FACTS; fact++) loss += question_loss(t, crew, b, (enum model_side)side, fact);
+        for (uint32_t fact = 0; fact < FACTS; fact++)
+            loss += question_loss(t, crew, b, (enum model_side)side, fact);
     }
     return loss;
 }
@@ -120,7 +125,8 @@ static double regularized_loss(const struct task *t, const struct crew *crew, co
 
 /* ---- the check ---- */
 
-static double slope_of(const struct task *t, const struct crew *crew, const struct batch *b, float *parameter)
+static double slope_of(const struct task *t, const struct crew *crew, const struct batch *b,
+                       float *parameter)
 {
     float kept = *parameter;
     *parameter = kept + 4e-3f;
@@ -144,7 +150,8 @@ static void fill_rows(const struct crew *crew)
     }
 }
 
-/* The slopes of all parameters first, then one step, which must have added their squares and moved against them. */
+/* The slopes of all parameters first, then one step, which must have added their squares and moved
+ * against them. */
 static void check_step(struct task *t)
 {
     struct crew crew;
@@ -162,7 +169,8 @@ static void check_step(struct task *t)
         slopes[table] = take_memory(count, sizeof(float));
         memcpy(values[table], c->values, count * sizeof(float));
         for (size_t i = 0; i < count; i++) {
-            if (i % c->length < c->length / 2) slopes[table][i] = (float)slope_of(t, &crew, &b, &c->values[i]);
+            if (i % c->length < c->length / 2)
+                slopes[table][i] = (float)slope_of(t, &crew, &b, &c->values[i]);
         }
     }
     double loss = batch_loss(t, &crew, &b);
@@ -177,7 +185,8 @@ static void check_step(struct task *t)
             double slope = slopes[table][i], square = c->values[i + half] - 0.25f;
             double moved = c->values[i] - values[table][i];
             if (fabs(square - slope * slope) > 2e-3 * (1 + slope * slope))
-                test_fail(__FILE__, __LINE__, "table %d, %zu: %g is not the square of %g", table, i, square, slope);
+                test_fail(__FILE__, __LINE__, "table %d, %zu: %g is not the square of %g", table, i,
+                          square, slope);
             CHECK(fabs(moved + t->options.rate * slope / sqrt(0.25 + slope * slope)) < 1e-3);
         }
         free(values[table]);
@@ -245,7 +254,9 @@ static void copy_rows(struct crew_member *m, struct crew *arrays, bool is_back)
         for (uint64_t i = 0; i < t->rows; i++) {
             locus_key key = t->first + i;
             float *row = t->values + i * t->length;
-            CHECK_EQ((is_back ? locus_pull(m->worker, &key, 1, row) : locus_set(m->worker, &key, 1, row)), 0);
+            CHECK_EQ((is_back ? locus_pull(m->worker, &key, 1, row)
+                              : locus_set(m->worker, &key, 1, row)),
+                     0);
         }
     }
 }
@@ -285,7 +296,8 @@ TEST(step, locus_and_the_baseline_do_the_same)
         crew_close(&node);
         for (int table = 0; table < 2; table++) {
             const struct crew_table *a = &p.arrays.tables[table], *b = &other.arrays.tables[table];
-            for (uint64_t i = 0; i < a->rows * a->length; i++) CHECK(fabsf(a->values[i] - b->values[i]) < 1e-4f);
+            for (uint64_t i = 0; i < a->rows * a->length; i++)
+                CHECK(fabsf(a->values[i] - b->values[i]) < 1e-4f);
         }
         crew_close(&p.arrays);
         crew_close(&other.arrays);

@@ -7,8 +7,10 @@
 
 TEST(tally, a_change_is_the_difference_of_every_counter)
 {
-    struct locus_stats before = {.pulled_local = 3, .intents_late = 5, .replica_staleness_mean_s = 1};
-    struct locus_stats after = {.pulled_local = 10, .intents_late = 6, .rounds = 2, .replica_staleness_mean_s = 4};
+    struct locus_stats before = {
+        .pulled_local = 3, .intents_late = 5, .replica_staleness_mean_s = 1};
+    struct locus_stats after = {
+        .pulled_local = 10, .intents_late = 6, .rounds = 2, .replica_staleness_mean_s = 4};
     struct locus_stats s = tally_change(&before, &after);
     CHECK_EQ(s.pulled_local, 7);
     CHECK_EQ(s.intents_late, 1);
@@ -22,7 +24,8 @@ TEST(tally, a_change_is_the_difference_of_every_counter)
 
 TEST(tally, the_local_share_counts_replicas)
 {
-    struct locus_stats s = {.pulled_local = 1, .pulled_replica = 2, .pushed_local = 3, .pushed_replica = 3};
+    struct locus_stats s = {
+        .pulled_local = 1, .pulled_replica = 2, .pushed_local = 3, .pushed_replica = 3};
     CHECK(tally_local_share(&s) == 1);
     s.pulled_remote = 2;
     s.pushed_remote = 1;
@@ -39,8 +42,11 @@ struct show {
 static void show(const void *how)
 {
     const struct show *h = how;
-    struct locus_stats s = {
-        .pulled_local = 3, .pulled_remote = 1, .relocated_in = 7, .bytes_sent = 2500000, .messages_sent = 9};
+    struct locus_stats s = {.pulled_local = 3,
+                            .pulled_remote = 1,
+                            .relocated_in = 7,
+                            .bytes_sent = 2500000,
+                            .messages_sent = 9};
     tally_show(&s, "accesses", h->nodes, h->json);
 }
 
@@ -48,12 +54,16 @@ TEST(tally, people_see_one_line_and_programs_all_counters)
 {
     char said[4096];
     CHECK_EQ(ending_of(show, &(struct show){.nodes = 2}, said, sizeof said), 0);
-    CHECK(strcmp(said, "accesses: 75.00 % without the network; 7 relocations, 0 replicas, 2.5 MB sent, 9 messages\n") ==
-          0);
+    CHECK(
+        strcmp(
+            said,
+            "accesses: 75.00 % without the network; 7 relocations, 0 replicas, 2.5 MB sent, 9 messages\n") ==
+        0);
     CHECK_EQ(ending_of(show, &(struct show){.nodes = 1}, said, sizeof said), 0);
     CHECK(strcmp(said, "") == 0);
     CHECK_EQ(ending_of(show, &(struct show){.nodes = 1, .json = true}, said, sizeof said), 0);
-    CHECK_STR(said, "{\"event\":\"stats\",\"pulled_local\":3,\"pulled_replica\":0,\"pulled_remote\":1,");
+    CHECK_STR(said,
+              "{\"event\":\"stats\",\"pulled_local\":3,\"pulled_replica\":0,\"pulled_remote\":1,");
     CHECK_STR(said, "\"relocated_in\":7,");
     CHECK_STR(said, "\"intents_late\":0,\"replica_staleness_mean_s\":0}\n");
 }

@@ -18,7 +18,8 @@ static void name_all(struct names *n, uint32_t count)
 {
     char name[16];
     names_init(n);
-    for (uint32_t i = 0; i < count; i++) names_add(n, name, (size_t)snprintf(name, sizeof name, "%u", i));
+    for (uint32_t i = 0; i < count; i++)
+        names_add(n, name, (size_t)snprintf(name, sizeof name, "%u", i));
 }
 
 void tiny_finish(struct task *t)
@@ -31,7 +32,8 @@ void tiny_finish(struct task *t)
     for (int split = 0; split < GRAPH_SPLITS; split++) {
         for (int i = 0; i < (split == GRAPH_TRAIN ? TINY_TRAIN : TINY_HELD_BACK); i++)
             facts_add(&t->graph.splits[split],
-                      (struct fact){(uint32_t)rng_below(&rng, TINY_ENTITIES), (uint32_t)rng_below(&rng, TINY_RELATIONS),
+                      (struct fact){(uint32_t)rng_below(&rng, TINY_ENTITIES),
+                                    (uint32_t)rng_below(&rng, TINY_RELATIONS),
                                     (uint32_t)rng_below(&rng, TINY_ENTITIES)});
     }
     filter_init(&t->filter, &t->graph);
@@ -52,8 +54,11 @@ void tiny_crew(struct crew *crew, const struct task *t, bool is_baseline, unsign
 {
     struct locus_table tables[] = {
         {.rows = t->model.entities, .length = (uint32_t)(2 * t->model.dim)},
-        {.rows = model_relation_rows(&t->model), .length = (uint32_t)(2 * model_relation_floats(&t->model))},
+        {.rows = model_relation_rows(&t->model),
+         .length = (uint32_t)(2 * model_relation_floats(&t->model))},
     };
-    crew_open(crew, &(struct crew_config){
-                        .tables = tables, .table_count = 2, .workers = workers, .is_baseline = is_baseline});
+    crew_open(crew, &(struct crew_config){.tables = tables,
+                                          .table_count = 2,
+                                          .workers = workers,
+                                          .is_baseline = is_baseline});
 }

@@ -34,7 +34,8 @@ static void draw(float *x, size_t n)
 
 static void is_near(double a, double b, double scale)
 {
-    if (!(fabs(a - b) <= 2e-6 * (scale + fabs(b)))) test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", a, b);
+    if (!(fabs(a - b) <= 2e-6 * (scale + fabs(b))))
+        test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", a, b);
 }
 
 typedef void check_width(const struct vec *, size_t n);
@@ -106,10 +107,12 @@ TEST(vec, products_of_complex_numbers)
 }
 
 /* What AdaGrad should have made of a row. */
-static void expect_step(const float *now, const float *row, size_t n, size_t i, double gradient, double rate)
+static void expect_step(const float *now, const float *row, size_t n, size_t i, double gradient,
+                        double rate)
 {
     is_near(now[n + i], row[n + i] + gradient * gradient, 2);
-    double root = sqrt(row[n + i] + gradient * gradient + 1e-10), expected = row[i] - rate * gradient / root;
+    double root = sqrt(row[n + i] + gradient * gradient + 1e-10),
+           expected = row[i] - rate * gradient / root;
     if (fabs((double)now[i] - expected) > 1e-4 * rate + 1e-6 * fabs(expected))
         test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)now[i], expected);
 }
@@ -127,8 +130,10 @@ static void check_adagrad(const struct vec *v, size_t n)
         v->adagrad(now, gradient, n, step);
         for (size_t i = 0; i < n; i++) {
             size_t partner = i < n / 2 ? i + n / 2 : i - n / 2;
-            double modulus = kind == 2 ? hypot((double)row[i], (double)row[partner]) : fabs((double)row[i]);
-            expect_step(now, row, n, i, gradient[i] + 3 * (double)step.weight * modulus * row[i], 0.1);
+            double modulus = kind == 2 ? hypot((double)row[i], (double)row[partner])
+                                       : fabs((double)row[i]);
+            expect_step(now, row, n, i, gradient[i] + 3 * (double)step.weight * modulus * row[i],
+                        0.1);
         }
     }
     memcpy(now, row, sizeof now);
@@ -218,7 +223,8 @@ TEST(vec, panels_of_a_matrix_product)
         CHECK(wide <= VEC_PANEL_MAX);
         for (size_t m = 1; m <= 30; m++) {
             enum { K = 7 };
-            float a[30 * K], panel[K * VEC_PANEL_MAX], c[30 * VEC_PANEL_MAX], before[30 * VEC_PANEL_MAX];
+            float a[30 * K], panel[K * VEC_PANEL_MAX], c[30 * VEC_PANEL_MAX],
+                before[30 * VEC_PANEL_MAX];
             size_t columns = m % 2 ? wide : 1 + m % wide;
             draw(a, 30 * K);
             draw(panel, K * wide);
@@ -228,7 +234,8 @@ TEST(vec, panels_of_a_matrix_product)
             for (size_t i = 0; i < 30; i++) {
                 for (size_t j = 0; j < wide; j++) {
                     double sum = m % 3 == 0 ? before[i * wide + j] : 0;
-                    for (size_t k = 0; k < K; k++) sum += (double)a[i * K + k] * panel[k * wide + j];
+                    for (size_t k = 0; k < K; k++)
+                        sum += (double)a[i * K + k] * panel[k * wide + j];
                     if (i >= m || j >= columns) sum = before[i * wide + j];
                     is_near(c[i * wide + j], sum, 10);
                 }

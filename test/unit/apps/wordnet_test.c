@@ -19,10 +19,13 @@ static const char nouns[] =
     "00000200 05 n 02 dog 0 hound 2 002 @ 00000100 n 0000 + 00000100 v 0101 | barks | loudly\n"
     "00000300 05 n 01 Dog 1 001 @i 00000100 n 0000 | a star\n"
     "00000400 05 n 0a wing 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 001 #p 00000100 n 0000 | flaps\n";
-static const char verbs[] = "00000100 29 v 01 dog 0 002 + 00000200 n 0101 ^ 00000200 v 0000 01 + 02 00 | follows\n"
-                            "00000200 29 v 01 chase 0 001 ^ 00000100 v 0000 01 + 02 00 | follows fast\n";
-static const char adjectives[] = "00000100 00 s 01 beastly(p) 0 001 + 00000100 n 0101 | like an animal\n";
-static const char adverbs[] = "00000100 02 r 01 wildly 0 001 \\ 00000100 a 0101 | in the manner of a beast\n";
+static const char verbs[] =
+    "00000100 29 v 01 dog 0 002 + 00000200 n 0101 ^ 00000200 v 0000 01 + 02 00 | follows\n"
+    "00000200 29 v 01 chase 0 001 ^ 00000100 v 0000 01 + 02 00 | follows fast\n";
+static const char adjectives[] =
+    "00000100 00 s 01 beastly(p) 0 001 + 00000100 n 0101 | like an animal\n";
+static const char adverbs[] =
+    "00000100 02 r 01 wildly 0 001 \\ 00000100 a 0101 | in the manner of a beast\n";
 
 static void write_wordnet(const char *data_noun)
 {
@@ -38,7 +41,8 @@ static void write_wordnet(const char *data_noun)
         "  header  \nanimal n 1 2 ~ %p 1 1 00000100  \ndog n 2 2 @ @i 2 1 00000200 00000300  \nhound n 1 1 @ 1 0 "
         "00000200  \nwing n 1 1 #p 1 0 00000400  \n",
         0);
-    folder_write(folder, "index.verb", "chase v 1 1 ^ 1 0 00000200  \ndog v 1 2 + ^ 1 1 00000100  \n", 0);
+    folder_write(folder, "index.verb",
+                 "chase v 1 1 ^ 1 0 00000200  \ndog v 1 2 + ^ 1 1 00000100  \n", 0);
     folder_write(folder, "index.adj", "beastly a 1 1 + 1 0 00000100  \n", 0);
     folder_write(folder, "index.adv", "wildly r 1 1 \\ 1 0 00000100  \n", 0);
 }
@@ -80,8 +84,9 @@ static void write_many(int count)
     data[0] = index[0] = '\0';
     for (int n = 0; n < count; n++) {
         int parent = n / 2, other = (n * 7 + 3) % count;
-        d += (size_t)sprintf(data + d, "%08d 03 n 01 w%d 0 002 @ %08d n 0000 = %08d n 0000 | gloss\n", n + 1, n,
-                             parent + 1, other + 1);
+        d += (size_t)sprintf(data + d,
+                             "%08d 03 n 01 w%d 0 002 @ %08d n 0000 = %08d n 0000 | gloss\n", n + 1,
+                             n, parent + 1, other + 1);
         i += (size_t)sprintf(index + i, "w%d n 1 1 @ 1 0 %08d  \n", n, n + 1);
     }
     folder_new(folder);
@@ -103,8 +108,10 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
     write_many(COUNT);
     graph_load(&g, folder, 5);
     all_facts(&g, first);
-    /* 999 hypernyms (the first is its own), and as many attributes less those that are the same pair the other way round. */
-    size_t total = g.splits[GRAPH_TRAIN].count + g.splits[GRAPH_VALID].count + g.splits[GRAPH_TEST].count;
+    /* 999 hypernyms (the first is its own), and as many attributes less those that are the same
+     * pair the other way round. */
+    size_t total = g.splits[GRAPH_TRAIN].count + g.splits[GRAPH_VALID].count +
+                   g.splits[GRAPH_TEST].count;
     CHECK(total > 1900 && total < 2000);
     CHECK_EQ(g.splits[GRAPH_TEST].count, total / WORDNET_PART);
     CHECK_EQ(g.splits[GRAPH_VALID].count, total / WORDNET_PART);
@@ -130,13 +137,16 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
 TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
 {
     struct graph g;
-    if (access("/usr/share/wordnet/data.noun", R_OK) != 0) SKIP("WordNet (wordnet-base) is not installed");
+    if (access("/usr/share/wordnet/data.noun", R_OK) != 0)
+        SKIP("WordNet (wordnet-base) is not installed");
     graph_load(&g, "/usr/share/wordnet", 1);
-    uint32_t attribute = names_find(&g.relations, "attribute", 9), hypernym = names_find(&g.relations, "hypernym", 8);
+    uint32_t attribute = names_find(&g.relations, "attribute", 9),
+             hypernym = names_find(&g.relations, "hypernym", 8);
     CHECK(attribute != NAMES_NONE && hypernym != NAMES_NONE);
     CHECK_EQ(names_find(&g.relations, "hyponym", 7), NAMES_NONE);
     CHECK(names_find(&g.entities, "dog.n.01", 8) != NAMES_NONE);
-    uint32_t dog = names_find(&g.entities, "dog.n.01", 8), canine = names_find(&g.entities, "canine.n.02", 11);
+    uint32_t dog = names_find(&g.entities, "dog.n.01", 8),
+             canine = names_find(&g.entities, "canine.n.02", 11);
     bool is_known = false;
     for (int split = 0; split < GRAPH_SPLITS; split++) {
         for (size_t i = 0; i < g.splits[split].count; i++) {
@@ -160,12 +170,15 @@ static void is_refused(const char *data_noun, const char *part)
 
 TEST(wordnet, errors_name_file_and_line)
 {
-    is_refused("00000100 03 n 01 animal 0 001 @ 00000200 n\n", "/data.noun:3: ends before the entry is complete");
+    is_refused("00000100 03 n 01 animal 0 001 @ 00000200 n\n",
+               "/data.noun:3: ends before the entry is complete");
     is_refused("00000100 03 n zz animal 0 000 | x\n", "/data.noun:3: \"zz\" is no number of words");
     is_refused("00000100 03 n 00 000 | x\n", "/data.noun:3: has no words");
-    is_refused("00000100 03 v 01 animal 0 000 | x\n", "/data.noun:3: is of another part of speech than the file");
+    is_refused("00000100 03 v 01 animal 0 000 | x\n",
+               "/data.noun:3: is of another part of speech than the file");
     is_refused("00000100 03 q 01 animal 0 000 | x\n", "/data.noun:3: \"q\" is no part of speech");
-    is_refused("00000100 03 n 01 animal 0 001 ? 00000100 n 0000 | x\n", "/data.noun:3: \"?\" is no kind of pointer");
+    is_refused("00000100 03 n 01 animal 0 001 ? 00000100 n 0000 | x\n",
+               "/data.noun:3: \"?\" is no kind of pointer");
     is_refused("00000100 03 n 01 animal 0 000 | x\n00000100 03 n 01 dog 0 000 | x\n",
                "/data.noun:4: the offset 00000100 is not greater than the one before");
     is_refused("00000100 03 n 01 animal 0 001 @ 00000999 n 0000 | x\n",

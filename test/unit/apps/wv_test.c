@@ -121,7 +121,8 @@ static void load_rare(const void *unused)
 TEST(wv, a_text_without_frequent_words_is_refused)
 {
     file_of("a b c", 0);
-    ends_with(load_rare, NULL, 1, "none of its 3 words occurs 5 times: choose a smaller --min-count");
+    ends_with(load_rare, NULL, 1,
+              "none of its 3 words occurs 5 times: choose a smaller --min-count");
     folder_remove(folder);
     file_of("\n \n", 0);
     ends_with(load_rare, NULL, 1, "has no words");
@@ -150,7 +151,8 @@ TEST(wv, negatives_come_in_proportion)
     rng_init(&rng, 7, 7);
     noise_init(&n, weights, 4);
     for (int i = 0; i < DRAWS; i++) counts[noise_draw(&n, &rng)]++;
-    /* More than 6 standard deviations: one failure in a thousand million seeds; this one is fixed. */
+    /* More than 6 standard deviations: one failure in a thousand million seeds; this one is
+     * fixed. */
     for (int i = 0; i < 4; i++) CHECK(fabs(counts[i] - weights[i] / 8 * DRAWS) < 1400);
     CHECK_EQ(counts[1], 0);
     noise_fini(&n);
@@ -161,7 +163,8 @@ TEST(wv, negatives_come_in_proportion)
 static void tiny_init(struct wv *w, const char *text)
 {
     *w = (struct wv){.options = {.dim = 6, .window = 2, .negatives = 3, .batch = 4, .rate = 0.1}};
-    w->options.common = (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
+    w->options.common =
+        (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
     w->options.common.data = file_of(text, 0);
     vocabulary_load(&w->vocabulary, path, 1);
     double *weights = vocabulary_weights(&w->vocabulary);
@@ -178,11 +181,13 @@ static void tiny_fini(struct wv *w)
 
 static void tiny_crew(struct crew *crew, const struct wv *w)
 {
-    struct locus_table tables[] = {{.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
-                                   {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)}};
-    crew_open(crew,
-              &(struct crew_config){
-                  .tables = tables, .table_count = 2, .workers = 1, .is_baseline = w->options.common.is_baseline});
+    struct locus_table tables[] = {
+        {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
+        {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)}};
+    crew_open(crew, &(struct crew_config){.tables = tables,
+                                          .table_count = 2,
+                                          .workers = 1,
+                                          .is_baseline = w->options.common.is_baseline});
 }
 
 static int number_of(const struct wv *w, locus_key key)
@@ -190,8 +195,8 @@ static int number_of(const struct wv *w, locus_key key)
     return atoi(names_get(&w->vocabulary.words, (uint32_t)(key % w->vocabulary.words.count)));
 }
 
-/* The words of a sentence are its numbers: neighbours are 1 or 2 apart, the middle is never its own neighbour, and sentences
- * do not mix. */
+/* The words of a sentence are its numbers: neighbours are 1 or 2 apart, the middle is never its own
+ * neighbour, and sentences do not mix. */
 static void check_batch(const struct wv *w, const struct window_batch *b, int *middles, int *far)
 {
     uint32_t words = w->vocabulary.words.count;
@@ -253,12 +258,14 @@ TEST(wv, windows_are_of_one_sentence_and_rates_fall)
 
 /* ---- the step ---- */
 
-static locus_key output_of(const struct window_batch *b, uint32_t middle, uint32_t pair, size_t j, size_t negatives)
+static locus_key output_of(const struct window_batch *b, uint32_t middle, uint32_t pair, size_t j,
+                           size_t negatives)
 {
     return j == 0 ? b->keys[b->middle[middle]] : b->negatives_drawn[pair * negatives + j - 1];
 }
 
-/* By the book, in double precision: of the pairs one after the other. The rows are those of both tables. */
+/* By the book, in double precision: of the pairs one after the other. The rows are those of both
+ * tables. */
 static double reference(const struct wv *w, const struct window_batch *b, double *rows)
 {
     size_t dim = w->options.dim, n = w->options.negatives;
@@ -272,7 +279,8 @@ static double reference(const struct wv *w, const struct window_batch *b, double
                 double score = 0, *output = rows + output_of(b, i, pair, j, n) * dim;
                 for (size_t k = 0; k < dim; k++) score += input[k] * output[k];
                 derivatives[j] = 1 / (1 + exp(-score)) - (j == 0);
-                if (j > 0 && output_of(b, i, pair, j, n) == b->keys[b->middle[i]]) derivatives[j] = 0;
+                if (j > 0 && output_of(b, i, pair, j, n) == b->keys[b->middle[i]])
+                    derivatives[j] = 0;
                 if (j == 0 || derivatives[j] > 0) loss += log1p(exp(j == 0 ? -score : score));
             }
             for (size_t j = 0; j <= n; j++) {
@@ -349,7 +357,8 @@ TEST(wv, steps_of_the_baseline_are_those_of_the_book)
     tiny_fini(&w);
 }
 
-/* With locus, the loss of a small step falls by the rate times the squared gradient; all optimizers lower it. */
+/* With locus, the loss of a small step falls by the rate times the squared gradient; all optimizers
+ * lower it. */
 static void descend(struct crew_member *m, void *wv)
 {
     const struct wv *w = wv;
@@ -392,8 +401,9 @@ TEST(wv, the_loss_falls_with_locus)
         w.options.is_shared = kind / 2;
         tiny_crew(&crew, &w);
         double *weights = vocabulary_weights(&w.vocabulary);
-        CHECK_EQ(locus_distribution_weighted(crew.node, wv_output_key(&w, 0), weights, w.vocabulary.words.count,
-                                             LOCUS_CONFORM, 0, &w.distribution),
+        CHECK_EQ(locus_distribution_weighted(crew.node, wv_output_key(&w, 0), weights,
+                                             w.vocabulary.words.count, LOCUS_CONFORM, 0,
+                                             &w.distribution),
                  0);
         free(weights);
         crew_run(&crew, descend, &w);
@@ -403,7 +413,8 @@ TEST(wv, the_loss_falls_with_locus)
     }
 }
 
-/* Pairs of a window that share their negatives see what the pairs before have made of them, the first time too. */
+/* Pairs of a window that share their negatives see what the pairs before have made of them, the
+ * first time too. */
 static void change_what_is_seen(struct crew_member *m, void *wv)
 {
     const struct wv *w = wv;
@@ -463,10 +474,12 @@ TEST(wv, analogies_are_counted_by_section)
 
 TEST(wv, the_nearest_word_answers)
 {
-    static const float vectors[] = {0, 1, 1, 1, 0, 3, 1, 3, 0.6F, 0.8F}; /* man woman king queen other */
+    /* man woman king queen other */
+    static const float vectors[] = {0, 1, 1, 1, 0, 3, 1, 3, 0.6F, 0.8F};
     float panels[1024];
     struct wv w = {.options.dim = 2};
-    struct judge j = {.wv = &w, .candidates = 5, .vectors = (float *)(uintptr_t)vectors, .panels = panels};
+    struct judge j = {
+        .wv = &w, .candidates = 5, .vectors = (float *)(uintptr_t)vectors, .panels = panels};
     const float *rows[5];
     for (int i = 0; i < 5; i++) rows[i] = vectors + 2 * i;
     CHECK(matrix_panels(2, 5) <= 1024);
@@ -513,8 +526,9 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
 
 TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
 {
-    static const char *const texts[] = {"a\tb\t0.25\nb,a 3\n", "Word 1,Word 2,Human (mean)\na,b,0.25\nb,a,3\n",
-                                        "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
+    static const char *const texts[] = {
+        "a\tb\t0.25\nb,a 3\n", "Word 1,Word 2,Human (mean)\na,b,0.25\nb,a,3\n",
+        "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct similarities s;
         struct vocabulary v;
@@ -533,7 +547,8 @@ TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
 
 TEST(wv, ranks_correlate)
 {
-    const double x[] = {1, 2, 3, 4, 5}, y[] = {5, 6, 7, 8, 7}, z[] = {3, 3, 3, 3, 3}, down[] = {9, 7, 4, 2, 0};
+    const double x[] = {1, 2, 3, 4, 5}, y[] = {5, 6, 7, 8, 7}, z[] = {3, 3, 3, 3, 3},
+                 down[] = {9, 7, 4, 2, 0};
     /* By hand: ranks 1 2 3.5 5 3.5 against 1 ... 5: 8 / sqrt(10 * 9.5). */
     CHECK(fabs(spearman(x, y, 5) - 8 / sqrt(95)) < 1e-12);
     CHECK(fabs(spearman(x, down, 5) + 1) < 1e-12);

@@ -163,8 +163,9 @@ TEST(rendezvous, a_rank_is_given_once_and_the_first_keeps_it)
     int fd = peer_join(&n[1]);
     node_join(&twin);
     CHECK_EQ(twin.rc, -EINVAL);
-    CHECK_STR(twin.error,
-              "rank 1 of 3 is taken: the node at 127.0.0.1:9001 joined with it, then the one at 127.0.0.1:9101");
+    CHECK_STR(
+        twin.error,
+        "rank 1 of 3 is taken: the node at 127.0.0.1:9001 joined with it, then the one at 127.0.0.1:9101");
     node_join(&n[2]);
     node_finish(&n[0]);
     nodes_check(n, 3, 0, "");
@@ -251,7 +252,8 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     node_finish(&n[0]);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 4: run the same version");
+    CHECK_STR(sentence,
+              "rank 1 speaks version 9 of the protocol, rank 0 speaks 4: run the same version");
     CHECK_STR(n[0].error, sentence);
     CHECK_EQ(n[0].rc, -EPROTO);
 }
@@ -259,7 +261,8 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
 TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
 {
     struct node n;
-    struct rendezvous_message *welcome = rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_WELCOME));
+    struct rendezvous_message *welcome =
+        rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_WELCOME));
     node_init(&n, 1, 2, nodes_address());
     struct impostor i = impostor_meet(&n);
     welcome->data[4] = 9;

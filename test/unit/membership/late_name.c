@@ -20,7 +20,8 @@ int late_name_questions(void)
     return __atomic_load_n(&questions, __ATOMIC_RELAXED);
 }
 
-int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **all)
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **all)
 {
     int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     /* A pointer to a function, as POSIX has it. */

@@ -1,5 +1,6 @@
 /*
- * late_name.h - a host name that the resolver does not know at first: "late.invalid", which then is 127.0.0.1.
+ * late_name.h - a host name that the resolver does not know at first: "late.invalid", which then is
+ * 127.0.0.1.
  *
  * It stands before the system's getaddrinfo(), which answers for all other names.
  */

@@ -14,16 +14,16 @@
 
 /* ---- children ---- */
 
-/* This program executed anew, because nng may have been used already: Criterion does. The constructor finds in the
- * environment which node it is to be. */
+/* This program executed anew, because nng may have been used already: Criterion does. The
+ * constructor finds in the environment which node it is to be. */
 static const char child_variable[] = "LOCUS_RENDEZVOUS_TEST_CHILD";
 
 static pid_t spawn(const char *body, const struct node *n)
 {
     char task[128], self[] = "/proc/self/exe", *arguments[] = {self, NULL};
     pid_t child;
-    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.rank, n->config.size,
-             n->config.peer_timeout_s, n->config.address);
+    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.rank,
+             n->config.size, n->config.peer_timeout_s, n->config.address);
     setenv(child_variable, task, 1);
     CHECK_EQ(posix_spawn(&child, self, NULL, NULL, arguments, environ), 0);
     unsetenv(child_variable);
@@ -65,7 +65,9 @@ __attribute__((constructor)) static void be_a_child(void)
     const char *task = getenv(child_variable);
     if (!task) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    CHECK_EQ(sscanf(task, "%d %31s %d %d %lf %63s", &parent, body, &rank, &size, &peer_timeout_s, address), 6);
+    CHECK_EQ(sscanf(task, "%d %31s %d %d %lf %63s", &parent, body, &rank, &size, &peer_timeout_s,
+                    address),
+             6);
     if (getppid() != parent) _exit(1);
     node_init(&n, rank, size, address);
     n.config.peer_timeout_s = peer_timeout_s;
@@ -170,7 +172,8 @@ TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
     stop_one(0);
 }
 
-/* All its stops together are shorter than the time-out: it may be that it does not get to run between them. */
+/* All its stops together are shorter than the time-out: it may be that it does not get to run
+ * between them. */
 static void stop_shortly(int rank)
 {
     struct node n[3];
@@ -210,7 +213,8 @@ TEST(rendezvous, all_are_told_of_a_reported_loss)
     rendezvous_report_lost(n[1].rendezvous, 3, "closed the connection");
     node_finish(&n[0]);
     CHECK_STR(n[0].error, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
-    for (int rank = 0; rank < 4; rank++) node_expect_loss(&n[rank], 2, "sent a frame larger than agreed");
+    for (int rank = 0; rank < 4; rank++)
+        node_expect_loss(&n[rank], 2, "sent a frame larger than agreed");
     nodes_do(n, 4, node_leave);
     nodes_check(n, 4, -ECONNRESET, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
 }

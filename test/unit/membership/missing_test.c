@@ -20,7 +20,8 @@ TEST(rendezvous, those_who_came_are_told_who_did_not)
     nodes_init(n, 4, nodes_address());
     for (int rank = 0; rank < 4; rank++) n[rank].config.join_timeout_s = 2;
     nodes_do(n, 3, node_join);
-    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 2 s; rendezvous %s", n[0].config.address);
+    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 2 s; rendezvous %s",
+             n[0].config.address);
     nodes_check(n, 3, -ETIMEDOUT, part);
 
     nodes_do(n, 2, node_join);
@@ -45,7 +46,8 @@ TEST(rendezvous, a_member_without_rank_0_says_that_nobody_answers)
     char part[TEXT_BYTES];
     node_init(&n, 1, 2, nodes_address());
     n.config.join_timeout_s = 0.4;
-    snprintf(part, sizeof part, "rank 1 of 2 could not join for 0.4 s; rendezvous %s: nobody answers there",
+    snprintf(part, sizeof part,
+             "rank 1 of 2 could not join for 0.4 s; rendezvous %s: nobody answers there",
              n.config.address);
     node_check_wrong(&n, -ETIMEDOUT, part);
 }
@@ -81,7 +83,8 @@ TEST(rendezvous, a_node_that_goes_while_others_wait_ends_their_waiting)
     node_start(&n[0], node_join);
     close(peer_join(&n[1]));
     node_finish(&n[0]);
-    nodes_check(n, 1, -ECONNRESET, "rank 1 of 3 closed the connection before all had joined; rendezvous 127.0.0.1:");
+    nodes_check(n, 1, -ECONNRESET,
+                "rank 1 of 3 closed the connection before all had joined; rendezvous 127.0.0.1:");
 }
 
 TEST(rendezvous, rank_0_that_goes_while_others_wait_ends_their_waiting)

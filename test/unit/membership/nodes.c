@@ -110,7 +110,8 @@ void nodes_check(struct node *n, int size, int rc, const char *part)
 {
     for (int rank = 0; rank < size; rank++) {
         if (n[rank].rc != rc)
-            test_fail(__FILE__, __LINE__, "rank %d: %d, not %d: %s", rank, n[rank].rc, rc, n[rank].error);
+            test_fail(__FILE__, __LINE__, "rank %d: %d, not %d: %s", rank, n[rank].rc, rc,
+                      n[rank].error);
         CHECK_STR(n[rank].error, part);
     }
 }

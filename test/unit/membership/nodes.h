@@ -1,5 +1,6 @@
 /*
- * nodes.h - the nodes of a rendezvous, each a thread of the test's process while it joins, meets or leaves.
+ * nodes.h - the nodes of a rendezvous, each a thread of the test's process while it joins, meets or
+ * leaves.
  */
 #ifndef TEST_NET_NODES_H
 #define TEST_NET_NODES_H
@@ -35,7 +36,8 @@ static inline double now_s(void)
 
 static inline void sleep_s(double seconds)
 {
-    struct timespec pause = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec pause = {.tv_sec = (time_t)seconds,
+                             .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&pause, NULL);
 }
 
@@ -45,7 +47,8 @@ const char *nodes_address(void);
 void node_init(struct node *, int rank, int size, const char *address);
 void nodes_init(struct node *, int size, const char *address);
 
-/* What a node does, on whatever thread, and what came of it is in the node. node_leave frees its rendezvous. */
+/* What a node does, on whatever thread, and what came of it is in the node. node_leave frees its
+ * rendezvous. */
 void *node_join(void *);
 void *node_meet(void *);
 void *node_leave(void *);

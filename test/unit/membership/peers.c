@@ -92,7 +92,8 @@ void peer_read_refusal(int fd, char *sentence, size_t room)
 {
     unsigned char data[TEXT_BYTES];
     size_t bytes = 0;
-    while (bytes < RENDEZVOUS_HEADER_BYTES || bytes < RENDEZVOUS_HEADER_BYTES + rendezvous_header(data).length) {
+    while (bytes < RENDEZVOUS_HEADER_BYTES ||
+           bytes < RENDEZVOUS_HEADER_BYTES + rendezvous_header(data).length) {
         ssize_t n = recv(fd, data + bytes, sizeof data - bytes, 0);
         CHECK(n > 0);
         bytes += (size_t)n;
@@ -122,7 +123,9 @@ size_t peer_hear(int fd, enum rendezvous_type type, unsigned char *data, size_t 
     struct rendezvous_header header = rendezvous_header(data);
     CHECK_EQ(header.type, type);
     CHECK(RENDEZVOUS_HEADER_BYTES + header.length <= room);
-    if (header.length) CHECK_EQ(recv(fd, data + RENDEZVOUS_HEADER_BYTES, header.length, MSG_WAITALL), header.length);
+    if (header.length)
+        CHECK_EQ(recv(fd, data + RENDEZVOUS_HEADER_BYTES, header.length, MSG_WAITALL),
+                 header.length);
     return RENDEZVOUS_HEADER_BYTES + header.length;
 }
 

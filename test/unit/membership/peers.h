@@ -1,5 +1,6 @@
 /*
- * peers.h - bare sockets that speak with a rendezvous: as somebody who comes to rank 0, or in place of rank 0.
+ * peers.h - bare sockets that speak with a rendezvous: as somebody who comes to rank 0, or in place
+ * of rank 0.
  */
 #ifndef TEST_NET_PEERS_H
 #define TEST_NET_PEERS_H

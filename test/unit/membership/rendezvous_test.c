@@ -10,7 +10,8 @@
 
 /* ---- time-outs ---- */
 
-/* Who has much patience speaks often enough for one who has little, and loses a node as early as that one. */
+/* Who has much patience speaks often enough for one who has little, and loses a node as early as
+ * that one. */
 TEST(rendezvous, the_shortest_time_out_is_that_of_all)
 {
     struct node n[3];
@@ -241,7 +242,8 @@ static int entries_of(const char *folder)
     return entries;
 }
 
-/* nng closes descriptors on a thread of its own: it may take a while until there are no more than `most`. */
+/* nng closes descriptors on a thread of its own: it may take a while until there are no more than
+ * `most`. */
 static void await_entries(const char *folder, int most)
 {
     double end_s = now_s() + 30;
@@ -258,7 +260,9 @@ static void *join_and_leave_often(void *argument)
     for (int i = 0; i < CYCLES; i++) {
         n->config.rank = (first + i) % n->config.size; /* rank 0 goes round */
         n->rc = rendezvous_join(&n->config, &n->rendezvous, &n->cluster);
-        if (n->rc) test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.rank, locus_error());
+        if (n->rc)
+            test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.rank,
+                      locus_error());
         CHECK_EQ(rendezvous_leave(n->rendezvous), 0);
         rendezvous_free(n->rendezvous);
     }

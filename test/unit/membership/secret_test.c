@@ -34,7 +34,8 @@ TEST(rendezvous, nodes_that_know_the_secret_join)
     nodes_leave(n, 4);
 }
 
-/* How often the key lies in what this process may write. `masked` is the key but for a mask, so that it is not found itself. */
+/* How often the key lies in what this process may write. `masked` is the key but for a mask, so
+ * that it is not found itself. */
 static unsigned count_keys(const unsigned char masked[SECRET_KEY_BYTES])
 {
     unsigned long from, to;
@@ -44,8 +45,10 @@ static unsigned count_keys(const unsigned char masked[SECRET_KEY_BYTES])
     CHECK(maps != NULL);
     while (fgets(line, sizeof line, maps)) {
         char mode[8];
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strncmp(mode, "rw", 2) != 0) continue;
-        for (const unsigned char *at = (void *)from; at + SECRET_KEY_BYTES <= (const unsigned char *)to; at++) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strncmp(mode, "rw", 2) != 0)
+            continue;
+        for (const unsigned char *at = (void *)from;
+             at + SECRET_KEY_BYTES <= (const unsigned char *)to; at++) {
             unsigned i = 0;
             while (i < SECRET_KEY_BYTES && (at[i] ^ MASK) == masked[i]) i++;
             found += i == SECRET_KEY_BYTES;
@@ -74,7 +77,8 @@ TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
     nodes_leave(n, 3);
 }
 
-/* `stranger` comes in place of rank 2 and is refused; the others go on waiting, and rank 2 joins in the end. */
+/* `stranger` comes in place of rank 2 and is refused; the others go on waiting, and rank 2 joins in
+ * the end. */
 static void check_turned_away(struct node n[3], struct node *stranger, int rc, const char *sentence)
 {
     char text[TEXT_BYTES];
@@ -103,7 +107,9 @@ TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
         node_init(&stranger, 2, 3, n[0].config.address);
         stranger.config.secret = i ? &wrong : NULL;
         check_turned_away(n, &stranger, -EACCES, "node 2 (127.0.0.1:");
-        CHECK_STR(stranger.error, ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
+        CHECK_STR(
+            stranger.error,
+            ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
     }
 }
 
@@ -165,7 +171,8 @@ TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
 }
 
 /* A stranger's RESPONSE as node `n`, which knows the secret. */
-static size_t make_response(const struct node *n, const unsigned char *challenge, unsigned char *data)
+static size_t make_response(const struct node *n, const unsigned char *challenge,
+                            unsigned char *data)
 {
     unsigned char nonce[SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
     unsigned char hello[TEXT_BYTES], *body = hello + RENDEZVOUS_HEADER_BYTES;
@@ -195,7 +202,8 @@ static int be_challenged(const struct node *n, unsigned char challenge[SECRET_NO
     unsigned char data[TEXT_BYTES];
     int fd = peer_connect(n->config.address);
     peer_say(fd, data, peer_hello(&n->config, data, sizeof data));
-    CHECK_EQ(peer_hear(fd, RENDEZVOUS_CHALLENGE, data, sizeof data), RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES);
+    CHECK_EQ(peer_hear(fd, RENDEZVOUS_CHALLENGE, data, sizeof data),
+             RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES);
     memcpy(challenge, data + RENDEZVOUS_HEADER_BYTES, SECRET_NONCE_BYTES);
     return fd;
 }
@@ -264,16 +272,19 @@ TEST(rendezvous, a_member_asks_rank_0_for_a_proof_too)
         if (is_asking == 1) {
             peer_hear(i.fd, RENDEZVOUS_RESPONSE, data, sizeof data);
             peer_say_message(i.fd,
-                             peer_welcome(data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES)); /* its own proof */
+                             /* its own proof */
+                             peer_welcome(data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES));
         } else if (!is_asking) {
             peer_say_message(i.fd, peer_welcome(zeros));
         }
         node_finish(&n);
         CHECK_EQ(n.rc, -EACCES);
         CHECK_STR(n.error, "rank 0, at the rendezvous 127.0.0.1:");
-        CHECK_STR(n.error, is_asking < 2
-                               ? "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"
-                               : "asks for the cluster's secret, which this node does not know; set");
+        CHECK_STR(
+            n.error,
+            is_asking < 2
+                ? "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"
+                : "asks for the cluster's secret, which this node does not know; set");
         impostor_close(&i);
     }
 }
@@ -298,12 +309,14 @@ TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
     struct node n[2];
     node_init(&n[0], 0, 2, "192.0.2.1:7777");
     n[0].config.loopback_only = true;
-    node_check_wrong(&n[0], -EACCES,
-                     "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET");
+    node_check_wrong(
+        &n[0], -EACCES,
+        "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET");
     node_init(&n[0], 0, 2, "0.0.0.0:7777");
     n[0].config.loopback_only = true;
-    node_check_wrong(&n[0], -EACCES,
-                     "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
+    node_check_wrong(
+        &n[0], -EACCES,
+        "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
     nodes_init(n, 2, nodes_address());
     n[0].config.loopback_only = n[1].config.loopback_only = true;
     nodes_join(n, 2);

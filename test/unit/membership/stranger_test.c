@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char garbage[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not a word of locus in this\r\n\r\n";
+static const char garbage[] =
+    "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not a word of locus in this\r\n\r\n";
 
 static void bother(const char *address)
 {
@@ -58,7 +59,8 @@ TEST(rendezvous, garbage_ends_its_own_connection_and_nothing_else)
     nodes_check_unharmed(n, 3);
 }
 
-/* Every hello that was cut or has a byte changed is refused or passes as one that differs; nothing breaks. */
+/* Every hello that was cut or has a byte changed is refused or passes as one that differs; nothing
+ * breaks. */
 TEST(rendezvous, a_spoilt_hello_breaks_nothing)
 {
     unsigned char hello[TEXT_BYTES];
@@ -86,8 +88,8 @@ TEST(rendezvous, a_spoilt_hello_breaks_nothing)
 /* More than rank 0 would keep until their time is over, if it cut off none before. */
 enum { SILENT = 150, HIGH_DESCRIPTOR = 512 };
 
-/* In the end rank 0 has accepted all who came before: else the system would have to keep more than it does, and would
- * let those who come wait for a second. */
+/* In the end rank 0 has accepted all who came before: else the system would have to keep more than
+ * it does, and would let those who come wait for a second. */
 static void knock(const char *address)
 {
     int fd = peer_connect(address);
@@ -95,8 +97,8 @@ static void knock(const char *address)
     CHECK(peer_is_cut_off(fd, 60000));
 }
 
-/* Out of the way: rank 0 takes many low descriptors for its own that wait to be closed, and pauses. Strangers are in
- * other processes. */
+/* Out of the way: rank 0 takes many low descriptors for its own that wait to be closed, and pauses.
+ * Strangers are in other processes. */
 static int connect_stranger(const char *address)
 {
     int low = peer_connect(address), fd = fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
@@ -105,7 +107,8 @@ static int connect_stranger(const char *address)
     return fd;
 }
 
-/* The nodes give up before a stranger's time is over: they come in because it loses its place, or not at all. */
+/* The nodes give up before a stranger's time is over: they come in because it loses its place, or
+ * not at all. */
 TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
 {
     struct node n[3];

@@ -40,7 +40,8 @@ TEST(verdict, counts_an_accuser_once)
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
     for (int i = 0; i < 5; i++) verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
-    for (unsigned accuser = 3; accuser < 5; accuser++) verdict_accuse(&v, accuser, 1, "was silent for 10 s", 100);
+    for (unsigned accuser = 3; accuser < 5; accuser++)
+        verdict_accuse(&v, accuser, 1, "was silent for 10 s", 100);
     CHECK_EQ(pick(&v, reason), 1);
     verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
     CHECK_EQ(pick(&v, reason), 0);
@@ -51,7 +52,8 @@ TEST(verdict, is_bounded)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
-    for (unsigned i = 0; i < 3 * VERDICT_MAX; i++) verdict_accuse(&v, i, 4000, "was silent for 10 s", 100);
+    for (unsigned i = 0; i < 3 * VERDICT_MAX; i++)
+        verdict_accuse(&v, i, 4000, "was silent for 10 s", 100);
     CHECK_EQ(v.count, VERDICT_MAX);
     CHECK_EQ(pick(&v, reason), 4000);
 }

@@ -46,7 +46,8 @@ bool ends_put(struct link *l, uint64_t tag, uint32_t length)
     struct wire_entry *x = link_entry(l, length);
     if (!x) return false;
     CHECK_EQ(x->length, length);
-    CHECK_EQ(x->operation + x->encoding + x->owner + x->origin + x->hops + x->epoch + x->version, 0);
+    CHECK_EQ(x->operation + x->encoding + x->owner + x->origin + x->hops + x->epoch + x->version,
+             0);
     x->operation = WIRE_PUSH;
     x->tag = (uint32_t)tag;
     x->key = tag;
@@ -95,7 +96,8 @@ void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s
 {
     *e = (struct end){0};
     const struct link_events events = {e, end_on_frame, end_on_failed, end_on_heartbeat};
-    if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup)) SKIP(locus_error());
+    if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup))
+        SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }
 
@@ -170,13 +172,15 @@ size_t ends_frame(void *out, uint64_t sequence, uint64_t tag, uint32_t count, ui
     memset(f + 1, 0, f->body_bytes);
     for (uint32_t k = 0; k < count; k++) {
         struct wire_entry *x = (void *)((char *)(f + 1) + k * wire_entry_bytes(length));
-        *x = (struct wire_entry){.operation = WIRE_PUSH, .length = length, .tag = (uint32_t)(tag + k), .key = tag + k};
+        *x = (struct wire_entry){
+            .operation = WIRE_PUSH, .length = length, .tag = (uint32_t)(tag + k), .key = tag + k};
         for (uint32_t i = 0; i < length; i++) wire_values(x)[i] = value_of(tag + k, i);
     }
     return sizeof *f + f->body_bytes;
 }
 
-size_t ends_notice(void *out, uint64_t sequence, enum wire_kind kind, unsigned lost, const char *text)
+size_t ends_notice(void *out, uint64_t sequence, enum wire_kind kind, unsigned lost,
+                   const char *text)
 {
     struct wire_frame *f = out;
     size_t bytes = (strlen(text) + 7) & ~(size_t)7;

@@ -1,6 +1,6 @@
 /*
- * ends.h - the ends of a link over TCP on loopback. Most tests drive both from one thread, turn by turn; where one end is
- * a bare socket it says what no link would.
+ * ends.h - the ends of a link over TCP on loopback. Most tests drive both from one thread, turn by
+ * turn; where one end is a bare socket it says what no link would.
  *
  * Entries are numbered from 0, and so are their floats: an end checks whatever comes.
  */

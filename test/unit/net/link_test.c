@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- order and sizes --------------------------------------------------------------------------------------------- */
+/* ---- order and sizes ------------------------------------------------------------------------- */
 
 /* Until each has so many, counted from the beginning. */
 static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
@@ -147,7 +147,7 @@ TEST(link, sends_nothing_that_was_not_flushed)
     ends_close(e);
 }
 
-/* ---- the test is the kernel -------------------------------------------------------------------------------------- */
+/* ---- the test is the kernel ------------------------------------------------------------------ */
 
 /* A link without a ring. */
 struct lone {
@@ -208,7 +208,8 @@ TEST(link, goes_on_where_a_short_send_ended)
     char *stream = malloc(LINK_WINDOW_BYTES);
     open_lone(&lone);
     struct link *l = lone.link;
-    while (link_queued_bytes(l) < LINK_WINDOW_BYTES - 10000) CHECK(ends_put(l, put++, (uint32_t)rand_r(&seed) % 2000));
+    while (link_queued_bytes(l) < LINK_WINDOW_BYTES - 10000)
+        CHECK(ends_put(l, put++, (uint32_t)rand_r(&seed) % 2000));
     link_flush(l);
     while ((pieces = link_gather(l)) > 0) {
         CHECK_EQ(link_gather(l), 0); /* one at a time */
@@ -255,7 +256,7 @@ TEST(link, says_why_sending_failed)
     close_lone(&lone);
 }
 
-/* ---- a bare socket as the peer ----------------------------------------------------------------------------------- */
+/* ---- a bare socket as the peer --------------------------------------------------------------- */
 
 TEST(link, takes_frames_that_come_byte_by_byte)
 {
@@ -274,7 +275,8 @@ TEST(link, takes_frames_that_come_byte_by_byte)
     end_close(&e, fd);
 }
 
-/* Cut in two at every place; each frame is handed up as soon as it is whole, the one behind it waits. */
+/* Cut in two at every place; each frame is handed up as soon as it is whole, the one behind it
+ * waits. */
 TEST(link, takes_frames_that_are_cut_anywhere)
 {
     struct end e;
@@ -297,7 +299,8 @@ TEST(link, takes_frames_that_are_cut_anywhere)
     end_close(&e, fd);
 }
 
-/* Frames of all sizes up to the largest, in pieces of all sizes: the buffer's end falls everywhere. */
+/* Frames of all sizes up to the largest, in pieces of all sizes: the buffer's end falls
+ * everywhere. */
 TEST(link, takes_large_frames_in_odd_pieces)
 {
     struct end e;
@@ -308,12 +311,14 @@ TEST(link, takes_large_frames_in_odd_pieces)
     uint64_t tag = 0;
     for (uint64_t sequence = 0; sequence < 300; sequence++) {
         uint32_t length = (uint32_t)rand_r(&seed) % 200;
-        uint32_t count = 1 + (uint32_t)rand_r(&seed) % (uint32_t)(LINK_FRAME_BYTES / wire_entry_bytes(length));
+        uint32_t count = 1 + (uint32_t)rand_r(&seed) %
+                                 (uint32_t)(LINK_FRAME_BYTES / wire_entry_bytes(length));
         size_t n = ends_frame(bytes, sequence, tag, count, length), sent = 0;
         tag += count;
         while (sent < n) {
             size_t piece = 1 + (size_t)rand_r(&seed) % 50000;
-            ssize_t went = send(fd, bytes + sent, piece < n - sent ? piece : n - sent, MSG_NOSIGNAL);
+            ssize_t went =
+                send(fd, bytes + sent, piece < n - sent ? piece : n - sent, MSG_NOSIGNAL);
             if (went > 0) sent += (size_t)went;
             end_turn(&e);
         }
@@ -324,7 +329,7 @@ TEST(link, takes_large_frames_in_odd_pieces)
     end_close(&e, fd);
 }
 
-/* ---- back-pressure ----------------------------------------------------------------------------------------------- */
+/* ---- back-pressure --------------------------------------------------------------------------- */
 
 TEST(link, keeps_what_a_peer_does_not_read_and_delivers_it_when_it_does)
 {

@@ -1,4 +1,5 @@
-/* Silence and heartbeats. Where time matters it is the test's own: a ring goes by the time that it is told. */
+/* Silence and heartbeats. Where time matters it is the test's own: a ring goes by the time that it
+ * is told. */
 #include "net/ends.h"
 #include "test.h"
 
@@ -72,7 +73,8 @@ TEST(link, fails_when_the_peer_is_silent)
     ends_say(fd, bytes, n - 1); /* any byte counts */
     TURN_UNTIL(&e, NULL, end_has_heard(&e, n - 1));
     for (int i = 0; i < 10; i++) go_on_to(&e, t += SECOND);
-    go_on_to(&e, t += 599 * SECOND / 1000); /* the moment that TCP may take to try again: silence.h */
+    /* the moment that TCP may take to try again: silence.h */
+    go_on_to(&e, t += 599 * SECOND / 1000);
     CHECK_EQ(e.failures, 0);
     go_on_to(&e, t + SECOND / 1000);
     CHECK_EQ(e.failures, 1);

@@ -1,4 +1,5 @@
-/* Meshes of several nodes, each a thread with sockets of its own, and of others who connect meanwhile. */
+/* Meshes of several nodes, each a thread with sockets of its own, and of others who connect
+ * meanwhile. */
 #include "test.h"
 
 #include "locus.h"
@@ -50,7 +51,7 @@ static int open_descriptors(void)
     return n;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct node {
     struct mesh_config config;
@@ -68,7 +69,8 @@ struct cluster {
     struct node node[NODES_MAX];
 };
 
-static int listen_at(const char *listen, const char *rendezvous, int *listener, char address[MESH_ADDRESS_MAX])
+static int listen_at(const char *listen, const char *rendezvous, int *listener,
+                     char address[MESH_ADDRESS_MAX])
 {
     const struct mesh_place p = {
         .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + UINT64_C(1000000000)};
@@ -165,7 +167,7 @@ static void close_mesh(struct cluster *c)
             if (c->node[i].fd[k] >= 0) close(c->node[i].fd[k]);
 }
 
-/* ---- others who connect ------------------------------------------------------------------------------------------ */
+/* ---- others who connect ---------------------------------------------------------------------- */
 
 static struct sockaddr_in place_of(const char *address)
 {
@@ -184,12 +186,16 @@ static int call(const char *address)
 
 static struct mesh_hello hello_of(unsigned rank, unsigned shard)
 {
-    return (struct mesh_hello){
-        .magic = MESH_MAGIC, .version = MESH_VERSION, .cluster = CLUSTER, .rank = rank, .shard = shard};
+    return (struct mesh_hello){.magic = MESH_MAGIC,
+                               .version = MESH_VERSION,
+                               .cluster = CLUSTER,
+                               .rank = rank,
+                               .shard = shard};
 }
 
 /* Says `hello` and returns the connection with the answer; an answer of no magic: it was closed. */
-static int call_and_say(const char *address, const struct mesh_hello *hello, struct mesh_hello *answer)
+static int call_and_say(const char *address, const struct mesh_hello *hello,
+                        struct mesh_hello *answer)
 {
     int fd = call(address);
     *answer = (struct mesh_hello){0};
@@ -198,7 +204,8 @@ static int call_and_say(const char *address, const struct mesh_hello *hello, str
     return fd;
 }
 
-static void check_refused(const char *address, const struct mesh_hello *hello, enum mesh_status status)
+static void check_refused(const char *address, const struct mesh_hello *hello,
+                          enum mesh_status status)
 {
     struct mesh_hello answer;
     char rest;
@@ -210,7 +217,7 @@ static void check_refused(const char *address, const struct mesh_hello *hello, e
     close(fd);
 }
 
-/* ---- meshes ------------------------------------------------------------------------------------------------------ */
+/* ---- meshes ---------------------------------------------------------------------------------- */
 
 TEST(mesh, connects_every_shard_of_every_node)
 {
@@ -273,7 +280,8 @@ static int open_listeners(void)
     return listeners;
 }
 
-/* (That nobody answers at the address would be too much to ask: its port may be another test's by now.) */
+/* (That nobody answers at the address would be too much to ask: its port may be another test's by
+ * now.) */
 TEST(mesh, lets_nobody_connect_later)
 {
     struct cluster c;
@@ -301,7 +309,7 @@ TEST(mesh, leaves_no_descriptor_open_in_200_cycles)
     CHECK_EQ(open_descriptors(), before);
 }
 
-/* ---- strangers --------------------------------------------------------------------------------------------------- */
+/* ---- strangers ------------------------------------------------------------------------------- */
 
 TEST(mesh, refuses_who_does_not_belong_and_says_so)
 {
@@ -414,7 +422,8 @@ static bool is_closed_within(int fd, int ms)
     return poll(&p, 1, ms) == 1 && recv(fd, &rest, 1, 0) <= 0;
 }
 
-/* Each gets its time and no more: who says nothing, who says half, who does not answer the challenge. */
+/* Each gets its time and no more: who says nothing, who says half, who does not answer the
+ * challenge. */
 TEST(mesh, gives_strangers_a_deadline)
 {
     struct cluster c;
@@ -441,7 +450,7 @@ TEST(mesh, gives_strangers_a_deadline)
     close_mesh(&c);
 }
 
-/* ---- who does not know the secret -------------------------------------------------------------------------------- */
+/* ---- who does not know the secret ------------------------------------------------------------ */
 
 /* What the node's thread and others print on stderr meanwhile. */
 static FILE *catch_stderr(int *before)
@@ -463,8 +472,8 @@ static void release_stderr(FILE *file, int before, char *text, size_t room)
 }
 
 /* A caller that makes its proof by the book, and then spoils it. */
-static enum mesh_status call_with_proof(const char *address, const struct secret *s, struct mesh_hello *proof,
-                                        bool is_sent)
+static enum mesh_status call_with_proof(const char *address, const struct secret *s,
+                                        struct mesh_hello *proof, bool is_sent)
 {
     struct mesh_hello hello = hello_of(1, 0), challenge, answer = {0};
     secret_nonce(hello.proof);
@@ -499,8 +508,10 @@ TEST(mesh, refuses_callers_that_do_not_know_the_secret)
     FILE *file = catch_stderr(&before);
     start_node(&c.node[0]);
     CHECK_EQ(call_with_proof(c.address[0], &wrong, &proof, true), MESH_UNPROVEN);
-    call_with_proof(c.address[0], &right, &proof, false);                       /* to another challenge than ... */
-    CHECK_EQ(call_with_proof(c.address[0], NULL, &proof, true), MESH_UNPROVEN); /* ... where it is played back */
+    /* to another challenge than ... */
+    call_with_proof(c.address[0], &right, &proof, false);
+    /* ... where it is played back */
+    CHECK_EQ(call_with_proof(c.address[0], NULL, &proof, true), MESH_UNPROVEN);
     int fd = call_and_say(c.address[0], &hello, &challenge);
     challenge.status = MESH_ACCEPTED; /* its own words, sent back */
     challenge.rank = 1;
@@ -515,12 +526,13 @@ TEST(mesh, refuses_callers_that_do_not_know_the_secret)
     await_all(&c);
     release_stderr(file, before, text, sizeof text);
     CHECK_STR(text, "locus: who connects as node 1 (127.0.0.1:");
-    CHECK_STR(text, "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes\n");
+    CHECK_STR(text,
+              "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes\n");
     check_mesh(&c);
     close_mesh(&c);
 }
 
-/* ---- who answers in place of a node ------------------------------------------------------------------------------ */
+/* ---- who answers in place of a node ---------------------------------------------------------- */
 
 static int accept_one(const struct node *n)
 {
@@ -567,7 +579,8 @@ static void hear_proof(int fd, struct mesh_hello *proof)
     CHECK_EQ(proof->rank, 1);
 }
 
-/* Somebody has node 0's port and does not know the secret: what it hears from the caller is of no use to it. */
+/* Somebody has node 0's port and does not know the secret: what it hears from the caller is of no
+ * use to it. */
 TEST(mesh, tries_again_until_who_answers_knows_the_secret)
 {
     struct cluster c;
@@ -603,8 +616,9 @@ TEST(mesh, says_that_the_secrets_differ)
         CHECK_EQ(c.node[0].rc, -ETIMEDOUT);
         CHECK_EQ(c.node[1].rc, has_secret ? -ETIMEDOUT : -EACCES);
         CHECK_STR(c.node[1].error, c.address[0]);
-        CHECK_STR(c.node[1].error, has_secret ? "does not know the same secret as this node; set LOCUS_SECRET"
-                                              : "asks for the cluster's secret, which this node does not know; set");
+        CHECK_STR(c.node[1].error,
+                  has_secret ? "does not know the same secret as this node; set LOCUS_SECRET"
+                             : "asks for the cluster's secret, which this node does not know; set");
     }
 }
 
@@ -626,12 +640,14 @@ static void check_ends(enum mesh_status status, unsigned version, const char *se
 
 TEST(mesh, ends_when_versions_or_clusters_differ)
 {
-    check_ends(MESH_ACCEPTED, 7, "by version 7 of the protocol, this node by 2: run the same version");
-    check_ends(MESH_OTHER_VERSION, 7, "by version 7 of the protocol, this node by 2: run the same version");
+    check_ends(MESH_ACCEPTED, 7,
+               "by version 7 of the protocol, this node by 2: run the same version");
+    check_ends(MESH_OTHER_VERSION, 7,
+               "by version 7 of the protocol, this node by 2: run the same version");
     check_ends(MESH_MISFIT, MESH_VERSION, "refuses shard 0 of node 1");
 }
 
-/* ---- those that end without a mesh ------------------------------------------------------------------------------- */
+/* ---- those that end without a mesh ----------------------------------------------------------- */
 
 static void check_timed_out(struct node *n, const char *sentence)
 {
@@ -644,13 +660,15 @@ static void check_timed_out(struct node *n, const char *sentence)
     for (unsigned i = 0; i < n->config.size * n->config.shards; i++) CHECK_EQ(n->fd[i], -1);
 }
 
-/* The node gets another address, where nobody listens; nobody else can come to, as long as the socket is open. */
+/* The node gets another address, where nobody listens; nobody else can come to, as long as the
+ * socket is open. */
 static int stop_listening(struct cluster *c, unsigned node)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(bind(fd, (struct sockaddr *)&a, bytes) == 0 && getsockname(fd, (struct sockaddr *)&a, &bytes) == 0);
+    CHECK(bind(fd, (struct sockaddr *)&a, bytes) == 0 &&
+          getsockname(fd, (struct sockaddr *)&a, &bytes) == 0);
     snprintf(c->address[node], sizeof c->address[node], "127.0.0.1:%u", ntohs(a.sin_port));
     close(c->node[node].config.listener);
     return fd;
@@ -696,7 +714,8 @@ TEST(mesh, says_now_and_then_whom_it_waits_for)
     run_node(&c.node[0]);
     release_stderr(file, before, text, sizeof text);
     CHECK_EQ(c.node[0].rc, -ETIMEDOUT);
-    snprintf(line, sizeof line, "locus: node 1 (%s) has not connected its links after ", c.address[1]);
+    snprintf(line, sizeof line, "locus: node 1 (%s) has not connected its links after ",
+             c.address[1]);
     CHECK_STR(text, line);
     CHECK_STR(strchr(text, '\n') + 1, line); /* again */
 }
@@ -731,13 +750,14 @@ TEST(mesh, says_how_many_descriptors_it_needs)
     for (unsigned i = 0; i < 3; i++) close(c.node[i].config.listener);
 }
 
-/* ---- addresses --------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void check_listens(const char *listen, const char *rendezvous, const char *host)
 {
     char address[MESH_ADDRESS_MAX];
     int listener;
-    if (listen_at(listen, rendezvous, &listener, address)) test_fail(__FILE__, __LINE__, "%s", locus_error());
+    if (listen_at(listen, rendezvous, &listener, address))
+        test_fail(__FILE__, __LINE__, "%s", locus_error());
     CHECK_STR(address, host);
     CHECK(atoi(strrchr(address, ':') + 1) > 0);
     close(listener);
@@ -805,9 +825,10 @@ static void check_loopback_only(const char *listen, const char *rendezvous, bool
     CHECK_EQ(rc, -EACCES);
     CHECK_EQ(listener, -1);
     CHECK_STR(locus_error(), rendezvous);
-    CHECK_STR(locus_error(),
-              "is not on loopback, and the cluster has no secret: set LOCUS_SECRET to the same on all nodes, "
-              "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
+    CHECK_STR(
+        locus_error(),
+        "is not on loopback, and the cluster has no secret: set LOCUS_SECRET to the same on all nodes, "
+        "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
 }
 
 TEST(mesh, without_a_secret_stays_on_loopback)
@@ -827,7 +848,8 @@ TEST(mesh, waits_for_a_name_that_is_not_known_yet)
     late_name_fails(2, EAI_AGAIN);
     char address[MESH_ADDRESS_MAX];
     int listener;
-    struct mesh_place p = {.rendezvous = LATE_NAME ":7777", .deadline_ns = now_ns() + UINT64_C(60000000000)};
+    struct mesh_place p = {.rendezvous = LATE_NAME ":7777",
+                           .deadline_ns = now_ns() + UINT64_C(60000000000)};
     CHECK_EQ(mesh_listen(&p, &listener, address), 0);
     close(listener);
     CHECK_EQ(late_name_questions(), 3);
@@ -842,7 +864,8 @@ TEST(mesh, waits_for_a_name_that_is_not_known_yet)
     CHECK(late_name_questions() > 1);
 }
 
-static void check_does_not_listen(const char *listen, const char *rendezvous, int rc, const char *sentence)
+static void check_does_not_listen(const char *listen, const char *rendezvous, int rc,
+                                  const char *sentence)
 {
     char address[MESH_ADDRESS_MAX];
     int listener;
@@ -858,13 +881,16 @@ TEST(mesh, says_why_it_cannot_listen)
     int listener;
     CHECK_EQ(listen_at("127.0.0.1", NULL, &listener, address), 0);
     check_does_not_listen(address, NULL, -EADDRINUSE, "is taken: choose another with LOCUS_LISTEN");
-    check_does_not_listen(strrchr(address, ':'), RENDEZVOUS, -EADDRINUSE, "is taken: choose another with LOCUS_LISTEN");
+    check_does_not_listen(strrchr(address, ':'), RENDEZVOUS, -EADDRINUSE,
+                          "is taken: choose another with LOCUS_LISTEN");
     close(listener);
-    check_does_not_listen("203.0.113.7:0", NULL, -EADDRNOTAVAIL,
-                          "no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
+    check_does_not_listen(
+        "203.0.113.7:0", NULL, -EADDRNOTAVAIL,
+        "no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
     check_does_not_listen("[::1", NULL, -EINVAL, "not of the form host:port");
     check_does_not_listen("[::1]x", NULL, -EINVAL, "not of the form host:port");
-    check_does_not_listen("127.0.0.1:http", NULL, -EINVAL, "not of the form host:port, with a port up to 65535");
+    check_does_not_listen("127.0.0.1:http", NULL, -EINVAL,
+                          "not of the form host:port, with a port up to 65535");
     check_does_not_listen("127.0.0.1:65536", NULL, -EINVAL, "not of the form host:port");
     check_does_not_listen(":http", RENDEZVOUS, -EINVAL, "not of the form host:port");
     check_does_not_listen("no-such-host.invalid:1", NULL, -EINVAL, "is not known");

@@ -92,7 +92,9 @@ TEST(secret, that_is_none_is_refused)
     char sentence[PATH_BYTES + 64];
     memset(long_text, 'x', sizeof long_text - 1);
     environment_is("", NULL);
-    is_refused(-EINVAL, "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`");
+    is_refused(
+        -EINVAL,
+        "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`");
     environment_is(" \n", NULL);
     is_refused(-EINVAL, "LOCUS_SECRET is empty");
     environment_is(long_text, NULL);
@@ -100,7 +102,9 @@ TEST(secret, that_is_none_is_refused)
     environment_is("text", "/file");
     is_refused(-EINVAL, "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one");
     environment_is(NULL, "/no/such/file");
-    is_refused(-ENOENT, "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
+    is_refused(
+        -ENOENT,
+        "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
     environment_is(NULL, "/dev/null");
     is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file");
     environment_is(NULL, "/");
@@ -153,7 +157,9 @@ TEST(secret, a_file_that_everybody_may_read_is_worth_a_line)
     CHECK_EQ(text[0], '\0');
     CHECK_EQ(chmod(path, 0644), 0);
     stderr_of_reading(text, sizeof text);
-    CHECK_STR(text, "locus: everybody on this machine may read the cluster's secret in \"/tmp/locus-secret-");
+    CHECK_STR(
+        text,
+        "locus: everybody on this machine may read the cluster's secret in \"/tmp/locus-secret-");
     CHECK_STR(text, "chmod o= it\n");
     unlink(path);
 }
@@ -235,7 +241,8 @@ TEST(secret, a_proof_fits_nothing_else)
     other[11].prover = 1;
     other[11].verifier = 3;
     for (int i = 0; i < 12; i++)
-        if (secret_check(&s, &other[i], proof)) test_fail(__FILE__, __LINE__, "the proof also fits claim %d", i);
+        if (secret_check(&s, &other[i], proof))
+            test_fail(__FILE__, __LINE__, "the proof also fits claim %d", i);
     t.body[39]++;
     CHECK(!secret_check(&s, &t.claim, proof));
 }

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- sleep and wake-up ------------------------------------------------------------------------------------------- */
+/* ---- sleep and wake-up ----------------------------------------------------------------------- */
 
 TEST(uring, sleeps_until_it_is_told)
 {
@@ -101,7 +101,7 @@ TEST(uring, loses_no_wake_up)
     end_close(&e, fd);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 3000 };
 
@@ -171,7 +171,7 @@ TEST(uring, serves_two_threads_that_sleep)
     run_halves(true);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int open_descriptors(void)
 {
@@ -187,13 +187,15 @@ static void *start_and_leave(void *context)
 {
     struct end *e = context;
     CHECK_EQ(uring_start(e->uring, now_ns()), 0);
-    for (uint64_t tag = 0; link_queued_bytes(e->link) < LINK_WINDOW_BYTES; tag++) CHECK(ends_put(e->link, tag, 1000));
+    for (uint64_t tag = 0; link_queued_bytes(e->link) < LINK_WINDOW_BYTES; tag++)
+        CHECK(ends_put(e->link, tag, 1000));
     end_turn(e);
     uring_wait(e->uring, now_ns() + SECOND / 1000);
     return NULL;
 }
 
-/* In the middle of everything, on the ring's own thread or when that has ended; the peer sees the end at once. */
+/* In the middle of everything, on the ring's own thread or when that has ended; the peer sees the
+ * end at once. */
 TEST(uring, closes_at_any_time)
 {
     int before = open_descriptors();

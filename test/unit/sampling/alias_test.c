@@ -59,7 +59,8 @@ TEST(alias, the_table_holds_the_weights)
     for (int round = 0; round < 50; round++) {
         uint64_t rest, count = 1 + random_below(&r, TABLE_MAX, &rest);
         for (uint64_t i = 0; i < count; i++)
-            weights[i] = random_below(&r, 4, &rest) == 0 ? 0 : exp(20 * random_exponential(&r) / 10);
+            weights[i] = random_below(&r, 4, &rest) == 0 ? 0
+                                                         : exp(20 * random_exponential(&r) / 10);
         weights[random_below(&r, count, &rest)] = 3;
         check_table(weights, count);
     }

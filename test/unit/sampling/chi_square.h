@@ -1,9 +1,9 @@
 /*
  * chi_square.h - are these counts what independent draws with these probabilities give?
  *
- * Pearson's statistic against the value that it exceeds with probability CHI_SQUARE_FALSE_ALARM when they are. Seeds in
- * the tests are fixed, so that a test that passes once passes always; the probability says how little it means that
- * it does not fail by chance.
+ * Pearson's statistic against the value that it exceeds with probability CHI_SQUARE_FALSE_ALARM
+ * when they are. Seeds in the tests are fixed, so that a test that passes once passes always; the
+ * probability says how little it means that it does not fail by chance.
  */
 #ifndef LOCUS_TEST_CHI_SQUARE_H
 #define LOCUS_TEST_CHI_SQUARE_H
@@ -23,8 +23,10 @@ static inline double chi_square_bound(double freedom)
     return freedom * b * b * b;
 }
 
-/* What `count` cells got, and should get on average: 5 or more each. Cells that should get nothing must have nothing. */
-static inline double chi_square(const uint64_t *got, const double *expected, size_t count, double *freedom)
+/* What `count` cells got, and should get on average: 5 or more each. Cells that should get nothing
+ * must have nothing. */
+static inline double chi_square(const uint64_t *got, const double *expected, size_t count,
+                                double *freedom)
 {
     double sum = 0, cells = 0;
     for (size_t i = 0; i < count; i++) {
@@ -42,7 +44,8 @@ static inline double chi_square(const uint64_t *got, const double *expected, siz
 }
 
 #define CHECK_COUNTS(got, expected, count) check_counts(__FILE__, __LINE__, got, expected, count)
-static inline void check_counts(const char *file, int line, const uint64_t *got, const double *expected, size_t count)
+static inline void check_counts(const char *file, int line, const uint64_t *got,
+                                const double *expected, size_t count)
 {
     double freedom, x = chi_square(got, expected, count, &freedom);
     if (x > chi_square_bound(freedom))

@@ -54,7 +54,8 @@ static void check_frequencies(struct fixture *f)
     double expected[KEYS], sum = 0;
     for (int i = 0; i < DRAWS; i++) got[draw(f)]++;
     for (locus_key k = 0; k < KEYS; k++) sum += local_has_row(&f->store, k) ? f->weights[k] : 0;
-    for (locus_key k = 0; k < KEYS; k++) expected[k] = local_has_row(&f->store, k) ? DRAWS * f->weights[k] / sum : 0;
+    for (locus_key k = 0; k < KEYS; k++)
+        expected[k] = local_has_row(&f->store, k) ? DRAWS * f->weights[k] / sum : 0;
     CHECK_COUNTS(got, expected, KEYS);
 }
 

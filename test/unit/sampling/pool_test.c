@@ -65,7 +65,8 @@ TEST(pool, taking_more_than_is_left_takes_what_is_left)
     pool_fini(&p);
 }
 
-/* Where does the pool's first key come in a traversal? Anywhere, and independently of where it came before. */
+/* Where does the pool's first key come in a traversal? Anywhere, and independently of where it came
+ * before. */
 TEST(pool, orders_are_random)
 {
     enum { SIZE = 8, POOLS = 20000 };
@@ -90,8 +91,9 @@ TEST(pool, orders_are_random)
     pool_fini(&p);
 }
 
-/* Samples without replacement from a pool whose keys are all different: none is twice in a sample that crosses from one
- * traversal to the next, and what is passed over there, at most the rest of a sample, is lost for that traversal. */
+/* Samples without replacement from a pool whose keys are all different: none is twice in a sample
+ * that crosses from one traversal to the next, and what is passed over there, at most the rest of a
+ * sample, is lost for that traversal. */
 TEST(pool, samples_without_replacement_use_every_key_about_as_often)
 {
     enum { SIZE = 100, SAMPLE = 64 };
@@ -121,8 +123,9 @@ TEST(pool, samples_without_replacement_use_every_key_about_as_often)
     pool_fini(&p);
 }
 
-/* Half of all weight is one key's, the rest is of a hundred others: it comes first in half of all samples, and second in half
- * of those where it has not been first; whichever sample of a pool that is. */
+/* Half of all weight is one key's, the rest is of a hundred others: it comes first in half of all
+ * samples, and second in half of those where it has not been first; whichever sample of a pool that
+ * is. */
 TEST(pool, a_heavy_key_of_samples_without_replacement_comes_where_independent_draws_have_it)
 {
     enum { OTHERS = 100, SAMPLE = 8, POOLS = 1000 };

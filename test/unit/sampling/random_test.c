@@ -1,4 +1,5 @@
-/* Random numbers: every number below a bound is as likely as the others, and streams have nothing in common. */
+/* Random numbers: every number below a bound is as likely as the others, and streams have nothing
+ * in common. */
 #include "sampling/chi_square.h"
 #include "sampling/random.h"
 
@@ -31,7 +32,8 @@ TEST(random, numbers_below_a_bound_are_equally_likely)
     check_below(UINT64_C(3) << 38, 60, 5);
 }
 
-/* Three quarters of the range of 64 bits: without drawing anew, every third number would be twice as likely. */
+/* Three quarters of the range of 64 bits: without drawing anew, every third number would be twice
+ * as likely. */
 TEST(random, a_bound_that_does_not_divide_the_range_is_no_bias)
 {
     struct random r;
@@ -58,7 +60,8 @@ TEST(random, streams_that_differ_in_seed_rank_or_worker_are_independent)
     for (int other = 1; other < 4; other++) {
         uint64_t got[64] = {0};
         struct random a = r[0], b = r[other];
-        for (int i = 0; i < DRAWS; i++) got[(random_next(&a) >> 61) * 8 + (random_next(&b) >> 61)]++;
+        for (int i = 0; i < DRAWS; i++)
+            got[(random_next(&a) >> 61) * 8 + (random_next(&b) >> 61)]++;
         CHECK_COUNTS(got, expected, 64);
     }
 }

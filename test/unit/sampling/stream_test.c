@@ -6,14 +6,16 @@
 #include <string.h>
 
 /* Clocks in the past, so that nothing is signaled. */
-static void draw(struct stream *s, const struct target *t, struct keyset *drawn, locus_key *keys, size_t n)
+static void draw(struct stream *s, const struct target *t, struct keyset *drawn, locus_key *keys,
+                 size_t n)
 {
     const struct drawing d = {.target = t, .drawn = drawn, .now = 1, .start = 1, .end = 1};
     if (drawn) CHECK_EQ(keyset_begin(drawn, n), 0);
     CHECK_EQ(stream_draw_reused(s, &d, keys, n), 0);
 }
 
-/* How many pools are filled ahead depends on which rows are here, and so on time. What is drawn must not. */
+/* How many pools are filled ahead depends on which rows are here, and so on time. What is drawn
+ * must not. */
 static void check_ahead(bool is_unique)
 {
     enum { COUNT = 5 * POOL_KEYS * POOL_USES / 50, SAMPLE = 50 };

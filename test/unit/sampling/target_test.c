@@ -72,8 +72,8 @@ TEST(target, without_replacement_keys_of_weight_zero_are_left_out)
     target_fini(&t);
 }
 
-/* Which of the four comes first, second, third, fourth: 24 orders, whose probabilities are products of shares of what
- * is left. */
+/* Which of the four comes first, second, third, fourth: 24 orders, whose probabilities are products
+ * of shares of what is left. */
 static double probability_of(const double *weights, const int *order)
 {
     double left = 0, p = 1;
@@ -90,8 +90,9 @@ static int code_of(const int *order)
     return order[0] * 64 + order[1] * 16 + order[2] * 4 + order[3];
 }
 
-/* The order in which the last four keys of a sample of all keys come; `before` others of great weight precede them, so
- * that they are drawn by the bounded number of draws (none), or found by the pass over all keys. */
+/* The order in which the last four keys of a sample of all keys come; `before` others of great
+ * weight precede them, so that they are drawn by the bounded number of draws (none), or found by
+ * the pass over all keys. */
 static void check_orders(const double *weights, unsigned before, int rounds, uint64_t seed)
 {
     double all[8], expected[256] = {0};

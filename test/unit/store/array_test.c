@@ -151,7 +151,8 @@ TEST(array, with_several_writers_for_views_only)
     end(f);
 }
 
-/* One of several who write all rows for the first time, and look at theirs while the part becomes an array. */
+/* One of several who write all rows for the first time, and look at theirs while the part becomes
+ * an array. */
 struct writer {
     struct fixture *f;
     locus_key first;
@@ -217,7 +218,8 @@ TEST(array, many_rows_at_once)
     end(f);
 }
 
-/* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for good. */
+/* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for
+ * good. */
 TEST(array, a_row_in_a_spare_slot_stays_there)
 {
     enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };

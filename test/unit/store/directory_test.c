@@ -120,7 +120,8 @@ TEST(directory, a_mark_that_comes_too_late_is_lost)
     word = directory_elsewhere(1, 2);
     directory_want(&word, latched);
     CHECK(word == directory_elsewhere(1, 2));
-    word = (before + DIRECTORY_VERSION_ONE) | DIRECTORY_LATCH; /* another holder: the next look will mark it */
+    /* another holder: the next look will mark it */
+    word = (before + DIRECTORY_VERSION_ONE) | DIRECTORY_LATCH;
     directory_want(&word, latched);
     CHECK(!directory_is_wanted(&word));
 }

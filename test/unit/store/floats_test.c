@@ -48,13 +48,15 @@ static void add_once(floats_add_fn *add, size_t n, size_t to_offset, size_t from
 TEST(floats, adding_adds_each_element_once_and_nothing_beside)
 {
     for (size_t n = 0; n <= 140; n++)
-        for (size_t offset = 0; offset < 16; offset += 5) add_once(floats_add_best(), n, offset, 15 - offset);
+        for (size_t offset = 0; offset < 16; offset += 5)
+            add_once(floats_add_best(), n, offset, 15 - offset);
     add_once(floats_add_best(), LENGTH_MAX, 1, 2);
 }
 
 static void gain_once(floats_gain_fn *gain, size_t n, size_t offset, bool adds)
 {
-    struct field to = field_of(n, offset, -1), was = field_of(n, 15 - offset, -2), now = field_of(n, offset / 2, -3);
+    struct field to = field_of(n, offset, -1), was = field_of(n, 15 - offset, -2),
+                 now = field_of(n, offset / 2, -3);
     for (size_t i = 0; i < n; i++) {
         bool is_infinite = i % 7 == 3;
         to.at[i] = (float)i * 1000;
@@ -107,7 +109,8 @@ TEST(floats, copying_copies_each_element_and_nothing_beside)
                 from.at[i] = (float)i + 0.5f;
             }
             floats_copy(to.at, from.at, n);
-            for (size_t i = 0; i < n; i++) CHECK(to.at[i] == (float)i + 0.5f && from.at[i] == (float)i + 0.5f);
+            for (size_t i = 0; i < n; i++)
+                CHECK(to.at[i] == (float)i + 0.5f && from.at[i] == (float)i + 0.5f);
             check_guards(to, n, offset, -1);
             check_guards(from, n, 15 - offset, -2);
         }

@@ -7,7 +7,8 @@
 
 enum { KEYS = 3 * HOME_BUCKETS + 77 };
 
-/* Every key has one home; there it has a slot of its own among those that have, at other nodes two among those that have not. */
+/* Every key has one home; there it has a slot of its own among those that have, at other nodes two
+ * among those that have not. */
 static void check_part(unsigned nodes, unsigned part)
 {
     static struct home h;
@@ -15,7 +16,8 @@ static void check_part(unsigned nodes, unsigned part)
     for (unsigned rank = 0; rank < nodes; rank++) {
         home_init(&h, nodes, rank);
         unsigned first = home_first_bucket(&h, part);
-        uint64_t below[2] = {home_slots(&h, first + KEYS, 0), home_slots(&h, first + KEYS, 1)}, own = 0;
+        uint64_t below[2] = {home_slots(&h, first + KEYS, 0), home_slots(&h, first + KEYS, 1)},
+                 own = 0;
         unsigned char *used[2] = {calloc(1, below[0] + 1), calloc(1, below[1] + 1)};
         CHECK(used[0] != NULL && used[1] != NULL);
         CHECK(first < HOME_BUCKETS);
@@ -53,7 +55,8 @@ TEST(home, every_node_knows_the_same_homes)
     home_init(&b, 7, 6);
     CHECK_EQ(memcmp(a.node, b.node, sizeof a.node), 0);
     CHECK_EQ(a.view, b.view);
-    for (unsigned part = 0; part < 100; part++) CHECK_EQ(home_first_bucket(&a, part), home_first_bucket(&b, part));
+    for (unsigned part = 0; part < 100; part++)
+        CHECK_EQ(home_first_bucket(&a, part), home_first_bucket(&b, part));
 }
 
 TEST(home, small_parts_do_not_all_begin_at_the_same_node)

@@ -121,7 +121,8 @@ TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
         for (size_t i = 0; i < count; i++) {
             CHECK_EQ(k.table[i].first, key);
             CHECK_EQ(k.table[i].length, i + 1);
-            for (uint64_t row = 0; row < t[i].rows; row++) CHECK_EQ(keyspace_table_of(&k, key++), i);
+            for (uint64_t row = 0; row < t[i].rows; row++)
+                CHECK_EQ(keyspace_table_of(&k, key++), i);
             CHECK_EQ(k.table[i].end, key);
         }
         CHECK_EQ(k.keys, key);
@@ -147,7 +148,8 @@ TEST(keyspace, tables_without_a_name_are_numbered)
 TEST(keyspace, wrong_descriptions_leave_nothing_behind)
 {
     struct keyspace k;
-    struct locus_table t[3] = {{.rows = 5, .length = 1}, {.rows = 5, .length = 1}, {.rows = 0, .length = 1}};
+    struct locus_table t[3] = {
+        {.rows = 5, .length = 1}, {.rows = 5, .length = 1}, {.rows = 0, .length = 1}};
     CHECK_EQ(keyspace_init(&k, t, 3, 1), -EINVAL);
     CHECK_STR(locus_error(), "table 2 has no rows");
     CHECK(k.table == NULL);
@@ -162,7 +164,8 @@ TEST(keyspace, wrong_descriptions_leave_nothing_behind)
 TEST(keyspace, the_last_key_that_is_allowed_is_allowed)
 {
     struct keyspace k;
-    struct locus_table t[2] = {{.rows = LOCUS_KEYS_MAX - 1, .length = 1}, {.rows = 1, .length = LOCUS_LENGTH_MAX}};
+    struct locus_table t[2] = {{.rows = LOCUS_KEYS_MAX - 1, .length = 1},
+                               {.rows = 1, .length = LOCUS_LENGTH_MAX}};
     CHECK_EQ(keyspace_init(&k, t, 2, 1), 0);
     CHECK_EQ(k.keys, LOCUS_KEYS_MAX);
     CHECK_EQ(keyspace_table_of(&k, LOCUS_KEYS_MAX - 1), 1);

@@ -55,7 +55,8 @@ TEST(marks, what_is_set_is_taken_once_in_ascending_order)
 /* Bounds at which a level is added, or its last word filled. */
 TEST(marks, of_any_number_of_keys)
 {
-    static const uint64_t bound[] = {0, 1, 2, 63, 64, 65, 4095, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
+    static const uint64_t bound[] = {0,    1,    2,    63,     64,     65,
+                                     4095, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
     for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
         struct marks m;
         CHECK(marks_init(&m, bound[i]));

@@ -1,9 +1,9 @@
 /*
  * memory_cost_test.c - what a node's rows cost in memory that is really used.
  *
- * Resident memory is compared with what the headers promise: 8 bytes for a key that is not held, up to 24 for one that
- * is, the values of the rows that are held and nothing for others, SLAB_SLACK_BYTES at most for rows that lie apart; and
- * rows that left give theirs back.
+ * Resident memory is compared with what the headers promise: 8 bytes for a key that is not held, up
+ * to 24 for one that is, the values of the rows that are held and nothing for others,
+ * SLAB_SLACK_BYTES at most for rows that lie apart; and rows that left give theirs back.
  */
 #include "one_node.h"
 #include "store/memory.h"
@@ -50,7 +50,8 @@ static uint64_t throw_dice(uint64_t *state)
 }
 
 /* `count` rows of random keys, CALL a call. */
-static void touch_random_rows(locus_worker *w, uint64_t keys, uint64_t count, bool write, uint64_t seed)
+static void touch_random_rows(locus_worker *w, uint64_t keys, uint64_t count, bool write,
+                              uint64_t seed)
 {
     static locus_key key[CALL];
     static float rows[CALL * LENGTH];
@@ -70,7 +71,8 @@ static void few_of_many(uint64_t held)
     CHECK(resident() - before < NOISE_BYTES); /* opened, it costs nothing */
     touch_random_rows(w, keys, held, true, 1);
     int64_t values = (int64_t)held * ROW_BYTES;
-    CHECK(resident() - before <= (int64_t)(keys * 17 / 2) + 2 * values + SLAB_SLACK_BYTES + NOISE_BYTES);
+    CHECK(resident() - before <=
+          (int64_t)(keys * 17 / 2) + 2 * values + SLAB_SLACK_BYTES + NOISE_BYTES);
     close_both(n, w);
     CHECK(resident() - before < NOISE_BYTES);
 }
@@ -94,15 +96,16 @@ TEST(memory_cost, the_slack_does_not_multiply)
     enum { TABLES = 20, SHARDS = 4 };
     struct locus_table tables[TABLES];
     const uint64_t keys = 20 * MILLION, held = 20000;
-    for (int i = 0; i < TABLES; i++) tables[i] = (struct locus_table){.rows = keys / TABLES, .length = LENGTH};
+    for (int i = 0; i < TABLES; i++)
+        tables[i] = (struct locus_table){.rows = keys / TABLES, .length = LENGTH};
     int64_t before = resident();
     locus *n = node_of(tables, TABLES, 1, SHARDS);
     locus_worker *w = worker_of(n);
     touch_random_rows(w, keys, held, true, 2);
     /* Of each part one chunk of spare rows, and its lists. */
     int64_t parts = TABLES * SHARDS * (int64_t)(MEMORY_CHUNK_BYTES + MEMORY_CHUNK_BYTES / 8);
-    CHECK(resident() - before <=
-          (int64_t)keys * 17 / 2 + 2 * (int64_t)held * ROW_BYTES + SLAB_SLACK_BYTES + parts + NOISE_BYTES);
+    CHECK(resident() - before <= (int64_t)keys * 17 / 2 + 2 * (int64_t)held * ROW_BYTES +
+                                     SLAB_SLACK_BYTES + parts + NOISE_BYTES);
     close_both(n, w);
 }
 
@@ -132,7 +135,8 @@ TEST(memory_cost, a_held_row_costs_at_most_24_bytes_beside_its_values)
         locus *n = one_node(rows, LENGTH, 1);
         locus_worker *w = worker_of(n);
         for (uint64_t done = 0; done < rows; done += CALL) {
-            for (uint64_t i = 0; i < CALL; i++) key[i] = in_order ? done + i : (done + i) * 386117 % rows;
+            for (uint64_t i = 0; i < CALL; i++)
+                key[i] = in_order ? done + i : (done + i) * 386117 % rows;
             CHECK_EQ(locus_push(w, key, CALL, values), 0);
         }
         CHECK(resident() - before <= (int64_t)rows * (ROW_BYTES + 24));

@@ -47,7 +47,8 @@ TEST(memory, large_reservations_begin_at_a_chunk)
         CHECK(p[i] != NULL);
         CHECK_EQ((uintptr_t)p[i] % MEMORY_CHUNK_BYTES, 0);
     }
-    for (int i = 0; i < 8; i++) memory_release(p[i], MEMORY_CHUNK_BYTES * (size_t)(i + 1) + 4096 * (size_t)i);
+    for (int i = 0; i < 8; i++)
+        memory_release(p[i], MEMORY_CHUNK_BYTES * (size_t)(i + 1) + 4096 * (size_t)i);
 }
 
 TEST(memory, nothing_is_used_before_it_is_written)

@@ -1,4 +1,5 @@
-/* Replicas, and main copies that have them: row.h's calls of the shard, and workers that read and add meanwhile. */
+/* Replicas, and main copies that have them: row.h's calls of the shard, and workers that read and
+ * add meanwhile. */
 #include "store/row.h"
 
 #include "test.h"
@@ -10,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 64, LENGTH = 24, ROOM = 64 /* for a row: the compiler does not know its length */, POLLS = 16 };
+enum {
+    KEYS = 64,
+    LENGTH = 24,
+    ROOM = 64 /* for a row: the compiler does not know its length */,
+    POLLS = 16
+};
 
 struct fixture {
     struct store store;
@@ -22,8 +28,13 @@ struct fixture {
 static struct fixture *open_store(bool is_full)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-    const struct store_config c = {
-        .tables = &table, .table_count = 1, .shards = 1, .nodes = 2, .rank = 0, .replicates = true, .is_full = is_full};
+    const struct store_config c = {.tables = &table,
+                                   .table_count = 1,
+                                   .shards = 1,
+                                   .nodes = 2,
+                                   .rank = 0,
+                                   .replicates = true,
+                                   .is_full = is_full};
     struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
     CHECK(f != NULL);
     CHECK_EQ(store_open(&f->store, &c), 0);
@@ -261,7 +272,9 @@ TEST(replica, of_zeros_becomes_a_row_of_zeros)
     struct fixture *f = open_store(false);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-        CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL) : row_promote_as_it_is(&f->mover, theirs(f)), 0);
+        CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL)
+                   : row_promote_as_it_is(&f->mover, theirs(f)),
+                 0);
         CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
         row_share(theirs(f));
         row_unshare(theirs(f));
@@ -396,8 +409,8 @@ static void check_alone(struct fixture *f, float first, float last)
     check_row(row, first, last);
 }
 
-/* So that a reader of one key need not wait for the word to tell where the replica is. While somebody may still look at
- * the last one there, it lies elsewhere. */
+/* So that a reader of one key need not wait for the word to tell where the replica is. While
+ * somebody may still look at the last one there, it lies elsewhere. */
 TEST(replica, lies_where_readers_expect_it)
 {
     struct fixture *f = open_store(false);
@@ -564,7 +577,8 @@ static void *add_ones(void *argument)
     for (bool in_place = false; !is_over(t->storm); in_place = !in_place) {
         struct spot s = theirs(t->storm->f);
         if ((in_place ? row_edit(s, &edit) : row_add(s, ones)) >= 0) t->storm->added[t->number]++;
-        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit) : row_add(ours(t->storm->f), ones), 0);
+        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit) : row_add(ours(t->storm->f), ones),
+                 0);
         sched_yield();
     }
     return NULL;
@@ -598,7 +612,8 @@ static void start(struct storm *s, struct thread *thread)
     for (int i = 0; i < THREADS; i++) {
         bool adds = i < ADDERS;
         thread[i] = (struct thread){.storm = s, .number = adds ? i : i - ADDERS};
-        CHECK_EQ(pthread_create(&thread[i].thread, NULL, adds ? add_ones : read_rows, &thread[i]), 0);
+        CHECK_EQ(pthread_create(&thread[i].thread, NULL, adds ? add_ones : read_rows, &thread[i]),
+                 0);
     }
     while (__atomic_load_n(&s->begun, __ATOMIC_RELAXED) < THREADS) sched_yield();
 }
@@ -609,7 +624,8 @@ static void stop(struct storm *s, const struct thread *thread)
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i].thread, NULL);
 }
 
-/* One life of the replica, as the shard leads it. `owner` is the main copy elsewhere; returns what it has then. */
+/* One life of the replica, as the shard leads it. `owner` is the main copy elsewhere; returns what
+ * it has then. */
 static float live(struct fixture *f, float owner, int round)
 {
     float row[ROOM];
@@ -650,7 +666,8 @@ TEST(replica, loses_no_update_and_tears_no_row_while_it_comes_and_goes)
     end(f, 1);
 }
 
-/* The row comes and leaves again and again: what was added to the replica is in the main copy then. */
+/* The row comes and leaves again and again: what was added to the replica is in the main copy
+ * then. */
 TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
 {
     struct fixture *f = open_store(false);

@@ -14,14 +14,16 @@ enum {
     POLLS = 16,
 };
 
-/* A store with a reader and a mover. Its memory outlives them: the epoch knows their records until the store ends. */
+/* A store with a reader and a mover. Its memory outlives them: the epoch knows their records until
+ * the store ends. */
 struct fixture {
     struct store store;
     struct mover mover;
     struct reader reader;
 };
 
-static struct fixture *open_tables(const struct locus_table *t, size_t count, unsigned shards, unsigned nodes)
+static struct fixture *open_tables(const struct locus_table *t, size_t count, unsigned shards,
+                                   unsigned nodes)
 {
     struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
     CHECK(f != NULL);
@@ -263,8 +265,8 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     end(f);
 }
 
-/* Which word a reader saw before it was interrupted for long must not come again, or it would take a copy of two rows
- * for one. */
+/* Which word a reader saw before it was interrupted for long must not come again, or it would take
+ * a copy of two rows for one. */
 TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
 {
     enum { STAYS = 200, WRITES = 20 };
@@ -326,7 +328,8 @@ TEST(row, a_view_shows_the_row_in_place)
 
 TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
 {
-    struct locus_table t[] = {{.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
+    struct locus_table t[] = {
+        {.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
     struct fixture *f = open_tables(t, 3, 2, 1);
     reader_begin(&f->reader);
     for (locus_key k = 0; k < 9; k++) {
@@ -477,7 +480,8 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
     while (!spot_is_home(spot_of(f, at_home))) at_home++;
     while (spot_is_home(spot_of(f, other))) other++;
     CHECK_EQ(row_set(spot_of(f, at_home), pattern(row, 16, 1)), 0);
-    CHECK_EQ(row_put(spot_of(f, other), NULL), 0); /* here now, never written, and without a home slot */
+    /* here now, never written, and without a home slot */
+    CHECK_EQ(row_put(spot_of(f, other), NULL), 0);
     reader_begin(&f->reader);
     use_up_slots(f, at_home);
     CHECK_EQ(row_add(spot_of(f, other), row), -ENOMEM);
@@ -519,7 +523,8 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
         }
         CHECK_EQ(row_read(spot_of(f, k), row), -EAGAIN);
         CHECK_EQ(row_set(spot_of(f, k), row), -EAGAIN);
-        CHECK_EQ(row_take(&f->mover, spot_of(f, k), row, &written, directory_elsewhere(1, 1)), -EAGAIN);
+        CHECK_EQ(row_take(&f->mover, spot_of(f, k), row, &written, directory_elsewhere(1, 1)),
+                 -EAGAIN);
         check_pattern(row, 16, 4);
         CHECK_EQ(word_of(f, k), 0);
         CHECK_EQ(row_put(spot_of(f, k), row), 0);
@@ -542,7 +547,8 @@ static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
 /* n keys of tables of different lengths, some of them more than once. */
 static void many_at_once(size_t n, unsigned shards)
 {
-    struct locus_table t[] = {{.rows = 5, .length = 1}, {.rows = 5, .length = 33}, {.rows = 5, .length = 16}};
+    struct locus_table t[] = {
+        {.rows = 5, .length = 1}, {.rows = 5, .length = 33}, {.rows = 5, .length = 16}};
     struct fixture *f = open_tables(t, 3, shards, 1);
     locus_key keys[64];
     float *values = calloc(64 * 33 + ROOM, sizeof *values), expected[15] = {0};
@@ -611,7 +617,8 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
     CHECK_EQ(rows_read(&f->store, keys, 40, values, missed, NULL), away);
     for (size_t i = 0; i < 40; i++)
         for (uint32_t k = 0; k < spot_of(f, keys[i]).part->length; k++)
-            CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1)); /* what was missed is untouched */
+            /* what was missed is untouched */
+            CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1));
     CHECK_EQ(rows_read(&f->store, keys, 40, values, NULL, NULL), away);
     end(f);
 }

@@ -139,7 +139,8 @@ TEST(slab, memory_of_rows_that_left_comes_back)
     for (uint64_t k = 0; k < keys; k++) memset(slab_row(&s, slab_take(&s, k)), 1, 400);
     CHECK(resident(s.rows, keys * 400) >= keys * 400);
     CHECK(slab_touched_bytes(&s) >= keys * 400);
-    for (uint64_t k = 0; k < keys; k++) slab_give(&s, k * 7919 % keys); /* in no order: keys is no multiple of it */
+    /* in no order: keys is no multiple of it */
+    for (uint64_t k = 0; k < keys; k++) slab_give(&s, k * 7919 % keys);
     CHECK_EQ(s.held, 0);
     CHECK_EQ(d.held_bytes, 0);
     CHECK_EQ(slab_touched_bytes(&s), MEMORY_CHUNK_BYTES); /* one is kept for the next row */
@@ -176,8 +177,8 @@ TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
     slab_fini(&s);
 }
 
-/* What the header promises: the touched chunks of home slots stay below twice their rows and the slack. The last of
- * these chunks is touched by spare slots too. */
+/* What the header promises: the touched chunks of home slots stay below twice their rows and the
+ * slack. The last of these chunks is touched by spare slots too. */
 TEST(slab, few_random_rows_of_a_large_table_lie_close_together)
 {
     struct slab_density d = {0};
@@ -204,7 +205,8 @@ TEST(slab, the_slack_is_one_for_all)
     uint64_t dice = 2;
     const uint64_t keys = 10 * 1000 * 1000;
     for (int i = 0; i < 4; i++) CHECK(slab_init(&s[i], 16, keys, keys, &d));
-    for (int i = 0; i < 20000; i++) CHECK(slab_take(&s[i % 4], throw_dice(&dice) % keys) != SLAB_NONE);
+    for (int i = 0; i < 20000; i++)
+        CHECK(slab_take(&s[i % 4], throw_dice(&dice) % keys) != SLAB_NONE);
     CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + 4 * MEMORY_CHUNK_BYTES);
     for (int i = 0; i < 4; i++) slab_fini(&s[i]);
 }
@@ -234,7 +236,8 @@ static void recount(struct model *m)
         all += is_touched ? end - begin : 0;
         touched += is_touched && chunk <= last_home ? (int64_t)(end - begin) : 0;
     }
-    for (size_t i = 0; i < m->count; i++) held += m->slot[i] < s->home_slots ? (int64_t)s->row_bytes : 0;
+    for (size_t i = 0; i < m->count; i++)
+        held += m->slot[i] < s->home_slots ? (int64_t)s->row_bytes : 0;
     CHECK_EQ(m->density.held_bytes, held);
     CHECK_EQ(m->density.touched_bytes, touched);
     CHECK_EQ(slab_touched_bytes(s), all);
@@ -334,7 +337,8 @@ static void *take_and_give(void *argument)
     size_t count = 0;
     for (int i = 0; i < ROUNDS; i++) {
         if (count < OWN && throw_dice(&dice) % 2) {
-            uint64_t got = slab_take(u->slab, throw_dice(&dice) % 2 ? throw_dice(&dice) % 40 : SLAB_NONE);
+            uint64_t got =
+                slab_take(u->slab, throw_dice(&dice) % 2 ? throw_dice(&dice) % 40 : SLAB_NONE);
             CHECK(got != SLAB_NONE);
             *slab_row(u->slab, got) = (float)u->id;
             slot[count++] = got;

@@ -141,7 +141,8 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
         for (unsigned shard = 0; shard < 3; shard++) {
             bool ours = keyspace_shard(&s.keyspace, k) == shard;
             CHECK_EQ(is_within(&r[shard], spot_word(spot), sizeof *spot_word(spot)), ours);
-            CHECK_EQ(is_within(&r[shard], part_row(spot.part, directory_slot(directory_load(spot_word(spot)))),
+            CHECK_EQ(is_within(&r[shard],
+                               part_row(spot.part, directory_slot(directory_load(spot_word(spot)))),
                                spot.part->row_bytes),
                      ours);
         }
@@ -149,7 +150,8 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
     store_fini(&s);
 }
 
-/* Replicas of keys whose home is here have no place of their own; whoever finds none waits for those that left. */
+/* Replicas of keys whose home is here have no place of their own; whoever finds none waits for
+ * those that left. */
 TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_waits)
 {
     const struct {
@@ -160,14 +162,19 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
         const struct locus_table table[] = {{.rows = 1, .length = 1},
                                             {.rows = shape[i].rows, .length = shape[i].length}};
         for (unsigned nodes = 2; nodes <= 256; nodes *= 4) {
-            const struct store_config c = {
-                .tables = table, .table_count = 2, .shards = 1, .nodes = nodes, .rank = 1, .replicates = true};
+            const struct store_config c = {.tables = table,
+                                           .table_count = 2,
+                                           .shards = 1,
+                                           .nodes = nodes,
+                                           .rank = 1,
+                                           .replicates = true};
             struct store s;
             CHECK_EQ(store_open(&s, &c), 0);
             struct slab *pairs = &s.part[1].pairs;
             CHECK_EQ(s.part[1].foresees, pairs->home_slots > 0);
             CHECK(!s.part[0].foresees);
-            for (uint64_t k = 0; k < 2 * shape[i].rows; k++) CHECK(slab_take(pairs, SLAB_NONE) >= pairs->home_slots);
+            for (uint64_t k = 0; k < 2 * shape[i].rows; k++)
+                CHECK(slab_take(pairs, SLAB_NONE) >= pairs->home_slots);
             CHECK(slab_held(pairs) == 2 * shape[i].rows);
             store_fini(&s);
         }
@@ -219,8 +226,8 @@ TEST(store, wrong_descriptions_are_refused)
     CHECK_STR(locus_error(), "no rows");
 }
 
-/* Memory of the heap that was used before: as if the parts of an earlier store had been there, whose pages are now
- * somebody else's. */
+/* Memory of the heap that was used before: as if the parts of an earlier store had been there,
+ * whose pages are now somebody else's. */
 static void fail_on_used_heap(void)
 {
     enum { TABLES = 64, SHARDS = 8 };
@@ -229,11 +236,16 @@ static void fail_on_used_heap(void)
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct rlimit limit = {0, 0};
     size_t bytes = TABLES * SHARDS * sizeof(struct part);
-    for (int i = 0; i < TABLES; i++) table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
+    for (int i = 0; i < TABLES; i++)
+        table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
     struct part *old = aligned_alloc(_Alignof(struct part), bytes);
     if (!old || page == MAP_FAILED) _exit(3);
-    for (int i = 0; i < TABLES * SHARDS; i++) old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
-    __asm__ volatile("" : : "r"(old) : "memory"); /* these stores count, though the memory goes back at once */
+    for (int i = 0; i < TABLES * SHARDS; i++)
+        old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
+    __asm__ volatile(""
+                     :
+                     : "r"(old)
+                     : "memory"); /* these stores count, though the memory goes back at once */
     free(old);
     if (setrlimit(RLIMIT_AS, &limit)) _exit(4);
     if (store_init(&s, table, TABLES, SHARDS, 1, 0) != -ENOMEM) _exit(5);
@@ -257,7 +269,8 @@ TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
 
 enum {
     POLLS = 16,
-    ROOM = 40, /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
+    /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
+    ROOM = 40,
 };
 
 struct moving {
@@ -299,7 +312,9 @@ static void take_row(struct moving *m, locus_key key)
 {
     float row[ROOM];
     bool written;
-    CHECK_EQ(row_take(&m->mover, store_spot(&m->store, key), row, &written, directory_elsewhere(1, 1)), 0);
+    CHECK_EQ(
+        row_take(&m->mover, store_spot(&m->store, key), row, &written, directory_elsewhere(1, 1)),
+        0);
 }
 
 static void poll(struct moving *m)
@@ -448,14 +463,16 @@ TEST(store, the_end_of_a_mover_gives_everything_back)
 TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
 {
     struct moving *m = moving_store(4, 16);
-    static struct mover other; /* outlives its registration: the epoch knows its record until the store ends */
+    /* outlives its registration: the epoch knows its record until the store ends */
+    static struct mover other;
     float row[ROOM];
     bool written;
     mover_init(&other, &m->store);
     write_row(m, 0, 1);
     write_row(m, 1, 1);
     take_row(m, 0);
-    CHECK_EQ(row_take(&other, store_spot(&m->store, 1), row, &written, directory_elsewhere(1, 1)), 0);
+    CHECK_EQ(row_take(&other, store_spot(&m->store, 1), row, &written, directory_elsewhere(1, 1)),
+             0);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 1);
     for (int i = 0; i < POLLS; i++) mover_reclaim(&other);

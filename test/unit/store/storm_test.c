@@ -1,8 +1,9 @@
 /*
  * storm_test.c - many threads at the same few rows, while movers take them out and put them back.
  *
- * No row may be torn, no update lost, no view may see another row, and in the end all memory must be back. Under the
- * sanitizers also: nothing is used after it was given back, and nothing is touched by two threads without an order.
+ * No row may be torn, no update lost, no view may see another row, and in the end all memory must
+ * be back. Under the sanitizers also: nothing is used after it was given back, and nothing is
+ * touched by two threads without an order.
  */
 #include "one_node.h"
 #include "store/row.h"
@@ -14,7 +15,8 @@
 
 /* ---- the store's rows ---- */
 
-/* A row's first element names the key and never changes. What its other elements are, all the same: */
+/* A row's first element names the key and never changes. What its other elements are, all the
+ * same: */
 enum role {
     COUNTER,  /* the sum of what all threads added */
     REGISTER, /* what the setter set last */
@@ -133,12 +135,14 @@ static void add_many(struct thread *t)
         keys[i] = any_key(t, COUNTER);
         amount[i] = amount_to_add(t, keys[i]);
         values[offset] = 0;
-        for (uint32_t k = 1; k < spot_of(t, keys[i]).part->length; k++) values[offset + k] = (float)amount[i];
+        for (uint32_t k = 1; k < spot_of(t, keys[i]).part->length; k++)
+            values[offset + k] = (float)amount[i];
         offset += spot_of(t, keys[i]).part->length;
     }
     size_t count = rows_write(&t->storm->store, keys, n, values, ROW_ADD, missed, NULL, &rc);
     CHECK_EQ(rc, 0);
-    for (size_t i = 0; i < count; i++) write_row(t, keys[missed[i].position], ROW_ADD, amount[missed[i].position]);
+    for (size_t i = 0; i < count; i++)
+        write_row(t, keys[missed[i].position], ROW_ADD, amount[missed[i].position]);
 }
 
 static void *add(void *argument)
@@ -202,7 +206,8 @@ static void check_view(locus_key key, const float *view, uint32_t length)
     if (!view) return;
     CHECK(look(&view[0]) == name_of(key));
     if (role_of(key) != CONSTANT) return;
-    for (uint32_t i = 1; i < length; i++) CHECK(view[i] == name_of(key)); /* plain: who writes it must come after us */
+    /* plain: who writes it must come after us */
+    for (uint32_t i = 1; i < length; i++) CHECK(view[i] == name_of(key));
 }
 
 static void *view(void *argument)
@@ -218,7 +223,8 @@ static void *view(void *argument)
             views[i] = row_view(&t->storm->store, spot_of(t, keys[i]), &(int){0});
         }
         for (unsigned again = throw_dice(t, 20); again > 0; again--) {
-            for (unsigned i = 0; i < n; i++) check_view(keys[i], views[i], spot_of(t, keys[i]).part->length);
+            for (unsigned i = 0; i < n; i++)
+                check_view(keys[i], views[i], spot_of(t, keys[i]).part->length);
             if (throw_dice(t, 4) == 0) sched_yield();
         }
         reader_end(&t->reader);
@@ -245,11 +251,13 @@ static void take_out(struct thread *t, struct parcel *p)
 static void put_back(struct thread *t, struct parcel *p)
 {
     int rc;
-    if (role_of(p->key) == COUNTER && throw_dice(t, 4) == 0) { /* as if it were written where it was */
+    /* as if it were written where it was */
+    if (role_of(p->key) == COUNTER && throw_dice(t, 4) == 0) {
         int amount = amount_to_add(t, p->key);
         for (int i = 1; i < LENGTH_MAX; i++) p->row[i] += (float)amount;
     }
-    while ((rc = row_put(spot_of(t, p->key), p->row)) == -ENOMEM) { /* too many wait for a grace period */
+    /* too many wait for a grace period */
+    while ((rc = row_put(spot_of(t, p->key), p->row)) == -ENOMEM) {
         mover_reclaim(&t->mover);
         sched_yield();
     }
@@ -295,8 +303,9 @@ static const struct {
 
 static struct storm *open_storm(void)
 {
-    static const struct locus_table tables[] = {
-        {.rows = KEYS / 2, .length = 16}, {.rows = KEYS / 4, .length = 2}, {.rows = KEYS / 4, .length = LENGTH_MAX}};
+    static const struct locus_table tables[] = {{.rows = KEYS / 2, .length = 16},
+                                                {.rows = KEYS / 4, .length = 2},
+                                                {.rows = KEYS / 4, .length = LENGTH_MAX}};
     struct storm *s = aligned_alloc(128, (sizeof *s + 127) / 128 * 128);
     CHECK(s != NULL);
     memset(s, 0, sizeof *s);
@@ -310,7 +319,8 @@ static struct storm *open_storm(void)
         mover_init(&t->mover, &s->store);
     }
     for (locus_key key = 0; key < KEYS; key++) {
-        if (!spot_is_home(store_spot(&s->store, key))) CHECK_EQ(row_put(store_spot(&s->store, key), NULL), 0);
+        if (!spot_is_home(store_spot(&s->store, key)))
+            CHECK_EQ(row_put(store_spot(&s->store, key), NULL), 0);
         write_row(&s->thread[0], key, ROW_SET, role_of(key) == CONSTANT ? (int)name_of(key) : 0);
     }
     return s;
@@ -412,7 +422,8 @@ static void check_counter(const float *row, uint32_t length, unsigned passes)
     CHECK(row[0] <= WORKERS * PASSES);
 }
 
-static void pull_and_check(locus *n, locus_worker *w, const locus_key *keys, size_t count, unsigned passes)
+static void pull_and_check(locus *n, locus_worker *w, const locus_key *keys, size_t count,
+                           unsigned passes)
 {
     float values[CALL_MAX * LONG];
     size_t offset = 0;
@@ -479,7 +490,8 @@ static void *train(void *argument)
     CHECK_EQ(locus_quiesce(w), 0);
     for (locus_key k = 0; k < COUNTERS; k++) keys[k] = k;
     for (size_t k = 0; k < COUNTERS; k += CALL_MAX)
-        pull_and_check(t->node, w, keys + k, COUNTERS - k < CALL_MAX ? COUNTERS - k : CALL_MAX, WORKERS * PASSES);
+        pull_and_check(t->node, w, keys + k, COUNTERS - k < CALL_MAX ? COUNTERS - k : CALL_MAX,
+                       WORKERS * PASSES);
     CHECK_EQ(locus_worker_close(w), 0);
     return NULL;
 }
