@@ -76,8 +76,8 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
     size_t misses = 0;
     if (!w->missed) return 0; /* without other nodes */
     for (size_t i = 0; i < n; i++) {
-        struct spot spot = store_spot(w->store, keys[i]);
-        if (!spot_is_held(spot, directory_load(spot_word(spot))))
+        struct row_ref ref = store_row_ref(w->store, keys[i]);
+        if (!row_ref_is_held(ref, directory_load(row_ref_word(ref))))
             w->missed[misses++] = (struct missed_row){i, 0};
     }
     return misses;
@@ -134,7 +134,7 @@ static float *values_of(const locus_worker *w, struct operation *op, locus_key k
                         bool keeps)
 {
     if (!keeps) return values;
-    uint32_t length = store_spot(w->store, key).part->length;
+    uint32_t length = store_row_ref(w->store, key).partition->length;
     return memcpy(operation_keep(op, length), values, length * sizeof(float));
 }
 
@@ -186,9 +186,9 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
     bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
     if (operations_hold(&w->operations, keys, n)) return false;
     for (size_t i = 0; i < n; i++) {
-        struct spot spot = store_spot(w->store, keys[i]);
-        directory_word word = directory_load(spot_word(spot));
-        if (!(needs_owner ? spot_is_here(spot, word) : spot_is_held(spot, word))) return false;
+        struct row_ref ref = store_row_ref(w->store, keys[i]);
+        directory_word word = directory_load(row_ref_word(ref));
+        if (!(needs_owner ? row_ref_is_here(ref, word) : row_ref_is_held(ref, word))) return false;
     }
     return true;
 }
@@ -285,9 +285,9 @@ static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w
 
 static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
 {
-    struct spot s = store_spot(w->store, key);
+    struct row_ref s = store_row_ref(w->store, key);
     if (kind == REQUEST_PULL) return row_read_alone(s, values);
-    if (!w->only && s.part->home) row_fetch_to_write(s);
+    if (!w->only && s.partition->home) row_fetch_to_write(s);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
@@ -303,7 +303,7 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
 static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
                                                             float *values, uint32_t length)
 {
-    int done = row_try_read(part_spot(w->only, keys[0]), values, length, true);
+    int done = row_try_read(partition_row_ref(w->only, keys[0]), values, length, true);
     if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
     count_read(w, done);
     return 0;
@@ -331,8 +331,8 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
                                                               enum row_change change)
 {
     if (!is_usual(w, keys, n, values)) return false;
-    struct spot s = part_spot(w->only, keys[0]);
-    if (s.part->home) row_fetch_to_write(s);
+    struct row_ref s = partition_row_ref(w->only, keys[0]);
+    if (s.partition->home) row_fetch_to_write(s);
     return row_write_own(s, values, change);
 }
 
@@ -396,7 +396,7 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
     rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN
-                                                  : row_read(store_spot(w->store, key), value);
+                                                  : row_read(store_row_ref(w->store, key), value);
     if (rc < 0)
         return error_set(
             rc,

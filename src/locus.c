@@ -85,13 +85,13 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
-    w->only = n->store.has_one_part ? n->store.part : NULL;
+    w->only = n->store.has_one_part ? n->store.partition : NULL;
     w->id = (int)id;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
-    w->room = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->room);
-    if (!w->room || samples_init(&w->samples, id))
+    w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
+    if (!w->scratch || samples_init(&w->samples, id))
         return error_set(-ENOMEM, "no memory for worker %u", id);
     if (!n->cluster) return 0;
     w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
@@ -111,7 +111,7 @@ static void fini_workers(locus *n)
         if (!w->node) continue;
         operations_fini(&w->operations);
         free(w->missed);
-        free(w->room);
+        free(w->scratch);
         samples_fini(&w->samples);
         waiting_fini(&w->waiting);
         reader_fini(&w->reader);

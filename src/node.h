@@ -35,13 +35,13 @@ enum { CALL_CHUNK = 1024 };
  * worker for them. */
 struct locus_worker {
     /* Nobody, but for `bound`. */
-    struct store *store; /* the node's */
-    struct part *only;   /* its only part, or NULL: it has several */
-    uint64_t bound;      /* keys below it may be accessed: all; none once a node was lost */
+    struct store *store;    /* the node's */
+    struct partition *only; /* its only part, or NULL: it has several */
+    uint64_t bound;         /* keys below it may be accessed: all; none once a node was lost */
     locus *node;
     int id;
     struct missed_row *missed;     /* [CALL_CHUNK] */
-    float *room;                   /* for two of the longest rows, while one is changed */
+    float *scratch;                /* for two of the longest rows, while one is changed */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));

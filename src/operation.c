@@ -283,7 +283,7 @@ locus_ticket operation_submit(struct operations *o, struct operation *op)
     return op->rc ? ticket : 0;
 }
 
-int operations_settle(struct operations *o, enum request_kind kind)
+int operations_flush(struct operations *o, enum request_kind kind)
 {
     struct operation *op = operation_begin(o);
     for (unsigned shard = 0; shard < o->shards; shard++) {

@@ -89,7 +89,7 @@ float *operation_keep(struct operation *, size_t floats);
 locus_ticket operation_submit(struct operations *, struct operation *);
 
 /* Asks all shards for what quiesce needs (request.h), and waits for it. */
-int operations_settle(struct operations *, enum request_kind);
+int operations_flush(struct operations *, enum request_kind);
 
 /* Could an operation with `keys` remote keys be submitted without waiting? */
 bool operations_would_wait(const struct operations *, size_t keys);

@@ -22,7 +22,7 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 {
     int done = -EAGAIN;
     if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = row_edit(store_spot(w->store, key), edit);
+        done = row_edit(store_row_ref(w->store, key), edit);
     if (done < 0) return no_change(w, key, edit->change, done);
     counter_add(&w->counters.pushed[done], 1);
     return 0;
@@ -31,10 +31,11 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key key,
                                                     locus_change *change, void *context)
 {
-    const struct row_edit edit = {.change = change, .context = context, .room = w ? w->room : NULL};
+    const struct row_edit edit = {
+        .change = change, .context = context, .scratch = w ? w->scratch : NULL};
     bool is_easy = w && w->only && change && key < call_key_bound(w) &&
                    w->operations.keys_under_way == 0;
-    if (__builtin_expect(!is_easy || !row_edit_own(part_spot(w->only, key), &edit), 0))
+    if (__builtin_expect(!is_easy || !row_edit_own(partition_row_ref(w->only, key), &edit), 0))
         return change_slowly(w, key, &edit);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
@@ -44,9 +45,11 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
  * without a struct in memory. Of a plain part nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
-    bool is_plain = w && w->only && change && key < call_key_bound(w) && part_is_plain(w->only);
+    bool is_plain = w && w->only && change && key < call_key_bound(w) &&
+                    partition_is_plain(w->only);
     if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
-    row_edit_at(spot_array_row(part_spot(w->only, key)), w->only->length, change, context, w->room);
+    row_edit_at(row_ref_array_row(partition_row_ref(w->only, key)), w->only->length, change,
+                context, w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
@@ -68,7 +71,7 @@ void locus_read_begin(locus_worker *w)
     if (w) reader_begin(&w->reader);
 }
 
-static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct spot s)
+static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
     const float *row = row_view(w->store, s, &replica);
@@ -78,13 +81,13 @@ static inline __attribute__((always_inline)) const float *view_at(locus_worker *
 
 static __attribute__((noinline)) const float *view_among_parts(locus_worker *w, locus_key key)
 {
-    return view_at(w, store_spot(w->store, key));
+    return view_at(w, store_row_ref(w->store, key));
 }
 
 const float *locus_view(locus_worker *w, locus_key key)
 {
     if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
-    return w->only ? view_at(w, part_spot(w->only, key)) : view_among_parts(w, key);
+    return w->only ? view_at(w, partition_row_ref(w->only, key)) : view_among_parts(w, key);
 }
 
 void locus_read_end(locus_worker *w)

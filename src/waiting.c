@@ -102,7 +102,7 @@ static int keep(struct waiting *w, locus_clock start, uint64_t n)
 
 static bool has_room(const struct waiting *w, uint64_t n)
 {
-    return w->starts.count < w->starts.room && n <= w->granted - w->keys;
+    return w->starts.count < w->starts.capacity && n <= w->granted - w->keys;
 }
 
 /* No more than that, so that a call costs what it brings, whatever has started since the last

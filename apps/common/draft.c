@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void draft_open(struct draft *d, struct crew_member *m, size_t keys_max, size_t copied_max,
+void draft_open(struct draft *d, struct pool_member *m, size_t keys_max, size_t copied_max,
                 size_t length)
 {
     *d = (struct draft){.length = length};

@@ -39,7 +39,7 @@ struct draft {
     struct params_update *update;
 };
 
-void draft_open(struct draft *, struct crew_member *, size_t keys_max, size_t copied_max,
+void draft_open(struct draft *, struct pool_member *, size_t keys_max, size_t copied_max,
                 size_t length);
 void draft_begin(struct draft *, const locus_key *keys, size_t n, size_t copied);
 void draft_extend(struct draft *, size_t n);

@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t longest_row(const struct crew *crew)
+static uint32_t longest_row(const struct pool *pool)
 {
     uint32_t longest = 0;
-    for (size_t i = 0; i < crew->table_count; i++)
-        if (crew->tables[i].length > longest) longest = crew->tables[i].length;
+    for (size_t i = 0; i < pool->table_count; i++)
+        if (pool->tables[i].length > longest) longest = pool->tables[i].length;
     return longest;
 }
 
-void params_open(struct params *p, struct crew_member *member, size_t keys_max, size_t floats_max)
+void params_open(struct params *p, struct pool_member *member, size_t keys_max, size_t floats_max)
 {
     *p = (struct params){.member = member, .keys_max = keys_max, .floats_max = floats_max};
     if (!member->worker) return;
     p->copies = take_memory(floats_max, sizeof *p->copies);
     places_init(&p->places, keys_max);
-    p->room = take_memory(2 * (size_t)longest_row(member->crew), sizeof *p->room);
+    p->room = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->room);
 }
 
 void params_close(struct params *p)
@@ -37,12 +37,12 @@ void params_close(struct params *p)
 
 /* ---- the baseline's arrays ---- */
 
-static const struct crew_table *table_of(const struct params *p, locus_key key)
+static const struct pool_table *table_of(const struct params *p, locus_key key)
 {
-    return crew_table_of(p->member->crew, key);
+    return pool_table_of(p->member->pool, key);
 }
 
-static float *row_in(const struct crew_table *t, locus_key key)
+static float *row_in(const struct pool_table *t, locus_key key)
 {
     return t->values + (key - t->first) * t->length;
 }
@@ -51,7 +51,7 @@ static void prefetch_plain(const struct params *p, const locus_key *keys, size_t
 {
     enum { LINE = 16, LINES_MAX = 16 }; /* floats; the processor goes on by itself */
     for (size_t i = 0; i < n; i++) {
-        const struct crew_table *t = table_of(p, keys[i]);
+        const struct pool_table *t = table_of(p, keys[i]);
         const float *row = row_in(t, keys[i]);
         for (uint32_t j = 0; j < t->length && j < LINE * LINES_MAX; j += LINE)
             __builtin_prefetch(row + j, 0, 2);
@@ -187,7 +187,7 @@ static void add_plain(const struct params *p, const struct params_update *u)
     const struct vec *v = vec_best();
     const float *update = u->values;
     for (size_t i = 0; i < u->count; i++) {
-        const struct crew_table *t = table_of(p, u->keys[i]);
+        const struct pool_table *t = table_of(p, u->keys[i]);
         v->add(row_in(t, u->keys[i]), update, t->length);
         update += t->length;
     }

@@ -13,7 +13,7 @@
 #ifndef APPS_PARAMS_H
 #define APPS_PARAMS_H
 
-#include "crew.h"
+#include "pool.h"
 #include "fail.h"
 #include "places.h"
 
@@ -30,7 +30,7 @@ struct params_update {
 };
 
 struct params {
-    struct crew_member *member;
+    struct pool_member *member;
     float *copies;        /* of rows that are not all here */
     float *room;          /* for two rows */
     struct places places; /* finds keys that come again in what is fetched */
@@ -41,7 +41,7 @@ struct params {
 };
 
 /* At most `keys_max` keys and `floats_max` floats of their rows in a call. */
-void params_open(struct params *, struct crew_member *, size_t keys_max, size_t floats_max);
+void params_open(struct params *, struct pool_member *, size_t keys_max, size_t floats_max);
 void params_close(struct params *);
 
 /* Starts fetching rows toward the processor's cache. A hint. */
@@ -94,7 +94,7 @@ static inline void params_change(struct params *p, struct params_update *u, locu
                                  float **noted)
 {
     if (params_is_plain(p)) {
-        change(context, (float *)(uintptr_t)row, crew_table_of(p->member->crew, key)->length);
+        change(context, (float *)(uintptr_t)row, pool_table_of(p->member->pool, key)->length);
     } else if (!p->is_reading || !params_change_here(p, key, change, context)) {
         params_change_copy(p, u, key, row, change, context, noted);
     }

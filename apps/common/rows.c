@@ -13,12 +13,12 @@ struct block {
     float *values;
 };
 
-static size_t usual_rows(const struct crew_table *t)
+static size_t usual_rows(const struct pool_table *t)
 {
     return BLOCK_FLOATS / t->length ? BLOCK_FLOATS / t->length : 1;
 }
 
-static void block_open(struct block *b, const struct crew_table *t, size_t rows)
+static void block_open(struct block *b, const struct pool_table *t, size_t rows)
 {
     b->rows = rows;
     b->keys = take_memory(b->rows, sizeof *b->keys);
@@ -31,20 +31,20 @@ static void block_close(struct block *b)
     free(b->values);
 }
 
-static size_t block_at(struct block *b, const struct crew_table *t, uint64_t at, uint64_t end)
+static size_t block_at(struct block *b, const struct pool_table *t, uint64_t at, uint64_t end)
 {
     size_t count = end - at < b->rows ? (size_t)(end - at) : b->rows;
     for (size_t i = 0; i < count; i++) b->keys[i] = t->first + at + i;
     return count;
 }
 
-void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void *context)
+void rows_init(struct pool_member *m, size_t table, rows_draw *draw, const void *context)
 {
-    const struct crew_table *t = &m->crew->tables[table];
+    const struct pool_table *t = &m->pool->tables[table];
     struct block b;
     uint64_t first, end;
     block_open(&b, t, usual_rows(t));
-    crew_share(t->rows, m->place, m->total, &first, &end);
+    pool_share(t->rows, m->place, m->total, &first, &end);
     for (uint64_t at = first; at < end; at += b.rows) {
         size_t count = block_at(&b, t, at, end);
         float *to = m->worker ? b.values : t->values + at * t->length;
@@ -55,10 +55,10 @@ void rows_init(struct crew_member *m, size_t table, rows_draw *draw, const void 
     block_close(&b);
 }
 
-void rows_visit_blocks(struct crew_member *m, size_t table, uint64_t first, uint64_t end,
+void rows_visit_blocks(struct pool_member *m, size_t table, uint64_t first, uint64_t end,
                        size_t block, rows_use_block *use, void *context)
 {
-    const struct crew_table *t = &m->crew->tables[table];
+    const struct pool_table *t = &m->pool->tables[table];
     struct block b;
     block_open(&b, t, block);
     for (uint64_t at = first; at < end; at += b.rows) {
@@ -81,10 +81,10 @@ static void use_rows(void *one_by_one, uint64_t row, size_t count, const float *
     for (size_t i = 0; i < count; i++) o->use(o->context, row + i, values + i * o->length);
 }
 
-void rows_visit(struct crew_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use,
+void rows_visit(struct pool_member *m, size_t table, uint64_t first, uint64_t end, rows_use *use,
                 void *context)
 {
-    const struct crew_table *t = &m->crew->tables[table];
+    const struct pool_table *t = &m->pool->tables[table];
     struct one_by_one o = {.use = use, .context = context, .length = t->length};
     rows_visit_blocks(m, table, first, end, usual_rows(t), use_rows, &o);
 }
@@ -101,9 +101,9 @@ static void write_part(void *part, uint64_t row, const float *values)
     tensors_write(p->tensors, values + p->at, p->count * sizeof *values);
 }
 
-void rows_save(struct crew_member *m, size_t table, size_t at, size_t count,
+void rows_save(struct pool_member *m, size_t table, size_t at, size_t count,
                struct tensors *tensors)
 {
     struct part p = {.tensors = tensors, .at = at, .count = count};
-    rows_visit(m, table, 0, m->crew->tables[table].rows, write_part, &p);
+    rows_visit(m, table, 0, m->pool->tables[table].rows, write_part, &p);
 }

@@ -153,28 +153,28 @@ const char *settings_sampling_name(int sampling)
     return samplings[sampling];
 }
 
-void settings_open_crew(const struct settings *s, struct crew *crew,
+void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
                         (double)s->workers, s->sampling,           (double)s->seconds};
-    struct crew_config c = {.tables = tables,
+    struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
                             .technique = (enum locus_technique)s->technique,
                             .is_baseline = s->is_baseline,
                             .fingerprint = digest_add(digest, numbers, sizeof numbers)};
-    crew_open(crew, &c);
+    pool_open(pool, &c);
 }
 
-void settings_show_crew(const struct settings *s, const struct crew *crew, bool has_samples)
+void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)
 {
-    const char *plural = crew->workers == 1 ? "" : "s";
+    const char *plural = pool->workers == 1 ? "" : "s";
     if (s->is_baseline) {
-        printf("baseline: plain arrays, %u thread%s\n", crew->workers, plural);
+        printf("baseline: plain arrays, %u thread%s\n", pool->workers, plural);
     } else {
-        printf("%d node%s of %u worker%s, %s", crew->size, crew->size == 1 ? "" : "s",
-               crew->workers, plural, techniques[s->technique]);
+        printf("%d node%s of %u worker%s, %s", pool->size, pool->size == 1 ? "" : "s",
+               pool->workers, plural, techniques[s->technique]);
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

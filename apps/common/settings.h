@@ -1,5 +1,5 @@
 /*
- * settings.h - the options that all training programs have, and the crew that they ask for.
+ * settings.h - the options that all training programs have, and the pool that they ask for.
  *
  * Some have a place of their own among a program's options, or words and a range of its own: those
  * are made one by one, for the program to put into its table.
@@ -12,7 +12,7 @@
 #define APPS_SETTINGS_H
 
 #include "args.h"
-#include "crew.h"
+#include "pool.h"
 
 struct settings {
     uint64_t workers, seed, epochs;
@@ -45,9 +45,9 @@ const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
 /* `digest` is of the data and of the program's own options: what must be equal on all nodes. */
-void settings_open_crew(const struct settings *, struct crew *, const struct locus_table *tables,
+void settings_open_pool(const struct settings *, struct pool *, const struct locus_table *tables,
                         size_t table_count, uint64_t digest);
 /* A line for people: nodes, workers and technique, or that it is the baseline. */
-void settings_show_crew(const struct settings *, const struct crew *, bool has_samples);
+void settings_show_pool(const struct settings *, const struct pool *, bool has_samples);
 
 #endif

@@ -75,17 +75,17 @@ static void keep_relations(void *evaluation, uint64_t row, size_t count, const f
 }
 
 /* Rows of one table, `block` at a time; this worker takes its part of the node's blocks. */
-static void pull_table(struct evaluation *e, struct crew_member *m, size_t table, size_t block,
+static void pull_table(struct evaluation *e, struct pool_member *m, size_t table, size_t block,
                        rows_use_block *keep)
 {
-    const struct crew_table *t = &m->crew->tables[table];
+    const struct pool_table *t = &m->pool->tables[table];
     uint64_t first, end;
-    crew_share((t->rows + block - 1) / block, m->index, m->crew->workers, &first, &end);
+    pool_share((t->rows + block - 1) / block, m->index, m->pool->workers, &first, &end);
     rows_visit_blocks(m, table, first * block, end * block < t->rows ? end * block : t->rows, block,
                       keep, e);
 }
 
-static void pull_model(struct evaluation *e, struct crew_member *m)
+static void pull_model(struct evaluation *e, struct pool_member *m)
 {
     size_t relations = PULL_FLOATS / (2 * model_relation_floats(&e->task->model));
     pull_table(e, m, 0, PULL_ROWS, keep_entities);
@@ -194,18 +194,18 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
 
 /* ---- together ---- */
 
-struct quality evaluate(struct evaluation *e, struct crew_member *m, enum graph_split split)
+struct quality evaluate(struct evaluation *e, struct pool_member *m, enum graph_split split)
 {
     double began = meter_now();
     uint64_t first, end;
     struct quality_sums sums = {0};
-    crew_settle(m);
+    pool_settle(m);
     pull_model(e, m);
-    crew_meet_here(m);
-    crew_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);
+    pool_meet_here(m);
+    pool_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);
     evaluation_rank(e, split, first, end, &sums);
     double all[] = {sums.reciprocal, sums.hits1, sums.hits3, sums.hits10, sums.questions};
-    crew_sum(m, all, sizeof all / sizeof *all);
+    pool_sum(m, all, sizeof all / sizeof *all);
     return (struct quality){.mrr = all[0] / all[4],
                             .hits1 = all[1] / all[4],
                             .hits3 = all[2] / all[4],

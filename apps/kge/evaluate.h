@@ -38,9 +38,9 @@ struct quality {
 void evaluation_init(struct evaluation *, const struct task *);
 void evaluation_fini(struct evaluation *);
 /* Returns the same on all workers. */
-struct quality evaluate(struct evaluation *, struct crew_member *, enum graph_split);
+struct quality evaluate(struct evaluation *, struct pool_member *, enum graph_split);
 
-/* The two halves of it, for use without a crew: ranking a part of a split against rows that are
+/* The two halves of it, for use without a pool: ranking a part of a split against rows that are
  * there already. */
 struct quality_sums {
     double reciprocal, hits1, hits3, hits10, questions;

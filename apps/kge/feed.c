@@ -191,7 +191,7 @@ static int by_subject(const void *a, const void *b)
 /* The facts of a subject go to one worker, but for those at the borders: its row need not move
  * between nodes, which is half of what the positive facts take. The same order on all nodes: each
  * takes another part of it. */
-static void take_share(struct feed *f, const struct crew_member *m)
+static void take_share(struct feed *f, const struct pool_member *m)
 {
     const struct task *t = f->task;
     const struct fact *facts = t->graph.splits[GRAPH_TRAIN].list;
@@ -201,7 +201,7 @@ static void take_share(struct feed *f, const struct crew_member *m)
     for (size_t i = 0; i < total; i++)
         all[i] = (struct turn){rng_mix(salt ^ facts[i].subject), (uint32_t)i};
     qsort(all, total, sizeof *all, by_subject);
-    crew_share(total, m->place, m->total, &first, &end);
+    pool_share(total, m->place, m->total, &first, &end);
     f->count = (size_t)(end - first);
     f->order = take_memory(f->count, sizeof *f->order);
     for (size_t i = 0; i < f->count; i++) f->order[i] = all[first + i].fact;
@@ -213,7 +213,7 @@ static size_t round_up(size_t n, size_t by)
     return (n + by - 1) / by;
 }
 
-void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
+void feed_open(struct feed *f, const struct task *t, struct pool_member *m)
 {
     *f = (struct feed){.task = t};
     take_share(f, m);
@@ -232,17 +232,17 @@ void feed_open(struct feed *f, const struct task *t, struct crew_member *m)
         p->batches = take_memory(f->portion_batches, sizeof *p->batches);
         for (size_t j = 0; j < f->portion_batches; j++) batch_init(&p->batches[j], t, !m->worker);
     }
-    feeder_open(&f->feeder, m->worker, (void **)f->portions, f->portion_count, fill, f);
+    batch_loader_open(&f->batch_loader, m->worker, (void **)f->portions, f->portion_count, fill, f);
 }
 
 const struct batch *feed_next(struct feed *f)
 {
     if (f->taken && f->taken_at == f->taken->count) {
-        feeder_give(&f->feeder);
+        batch_loader_give(&f->batch_loader);
         f->taken = NULL;
     }
     if (!f->taken) {
-        f->taken = feeder_take(&f->feeder);
+        f->taken = batch_loader_take(&f->batch_loader);
         f->taken_at = 0;
     }
     return f->taken ? &f->taken->batches[f->taken_at++] : NULL;
@@ -250,7 +250,7 @@ const struct batch *feed_next(struct feed *f)
 
 void feed_close(struct feed *f)
 {
-    feeder_close(&f->feeder);
+    batch_loader_close(&f->batch_loader);
     for (size_t i = 0; i < f->portion_count; i++) {
         for (size_t j = 0; j < f->portion_batches; j++) batch_fini(&f->portions[i]->batches[j]);
         free(f->portions[i]->batches);

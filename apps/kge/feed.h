@@ -1,6 +1,7 @@
 /*
  * feed.h - batches of a worker's facts, in a new random order each epoch, prepared ahead by its
- * loader (feeder.h), which signals intent for their rows and has their negative samples prepared.
+ * loader (batch_loader.h), which signals intent for their rows and has their negative samples
+ * prepared.
  *
  * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so
  * that small ones are handed over together; the last of an epoch may be shorter.
@@ -13,7 +14,7 @@
 #ifndef KGE_FEED_H
 #define KGE_FEED_H
 
-#include "feeder.h"
+#include "batch_loader.h"
 #include "places.h"
 #include "rng.h"
 #include "task.h"
@@ -35,7 +36,7 @@ struct batch {
 
 struct feed {
     const struct task *task;
-    struct feeder feeder;
+    struct batch_loader batch_loader;
     struct rng rng;
     uint32_t *order; /* of the worker's facts */
     size_t count, at;
@@ -48,7 +49,7 @@ struct feed {
     locus_key *announced; /* the keys of a portion */
 };
 
-void feed_open(struct feed *, const struct task *, struct crew_member *);
+void feed_open(struct feed *, const struct task *, struct pool_member *);
 /* Valid until the next call. NULL: all epochs are over. A worker without facts has no batches at
  * all. */
 const struct batch *feed_next(struct feed *);

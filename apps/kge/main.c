@@ -44,7 +44,7 @@ static uint64_t digest(const struct task *t)
     return digest_add(graph_digest(&t->graph), numbers, sizeof numbers);
 }
 
-static void open_crew(struct crew *crew, const struct task *t)
+static void open_pool(struct pool *pool, const struct task *t)
 {
     const struct options *o = &t->options;
     struct locus_table tables[] = {
@@ -53,14 +53,14 @@ static void open_crew(struct crew *crew, const struct task *t)
          .rows = model_relation_rows(&t->model),
          .length = (uint32_t)(2 * model_relation_floats(&t->model))},
     };
-    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(t));
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(t));
 }
 
 /* Negative samples are drawn among all entities alike. */
-static void open_distribution(struct task *t, const struct crew *crew)
+static void open_distribution(struct task *t, const struct pool *pool)
 {
-    if (!crew->node) return;
-    must(locus_distribution_uniform(crew->node, 0, t->model.entities,
+    if (!pool->node) return;
+    must(locus_distribution_uniform(pool->node, 0, t->model.entities,
                                     (enum locus_conformity)t->options.common.sampling, 0,
                                     &t->distribution),
          "registering the negative samples");
@@ -83,20 +83,20 @@ static void check_files(const struct options *o)
 int main(int argc, char **argv)
 {
     static struct task task;
-    struct crew crew;
+    struct pool pool;
     struct training training;
     fail_set_program("kge");
     kge_options(&task.options, argc, argv);
     load(&task);
-    open_crew(&crew, &task);
-    if (crew.rank == 0) check_files(&task.options);
-    if (crew.rank == 0) report_start(&task, &crew);
-    open_distribution(&task, &crew);
-    training_init(&training, &task, &crew);
-    crew_run(&crew, train_work, &training);
+    open_pool(&pool, &task);
+    if (pool.rank == 0) check_files(&task.options);
+    if (pool.rank == 0) report_start(&task, &pool);
+    open_distribution(&task, &pool);
+    training_init(&training, &task, &pool);
+    pool_run(&pool, train_work, &training);
     training_fini(&training);
     locus_distribution_free(task.distribution);
-    crew_close(&crew);
+    pool_close(&pool);
     filter_fini(&task.filter);
     graph_fini(&task.graph);
     return fail_unless_printed();

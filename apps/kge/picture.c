@@ -2,7 +2,7 @@
 
 #include "chart.h"
 #include "fail.h"
-#include "tally.h"
+#include "counters.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static void take_lines(const struct training *t, double *lines[LINES])
         lines[TIME][i] = e->ended_s;
         lines[LOSS][i] = e->loss;
         lines[MRR][i] = e->valid_mrr < 0 ? NAN : e->valid_mrr;
-        lines[LOCAL][i] = 100 * tally_local_share(&e->stats);
+        lines[LOCAL][i] = 100 * counters_local_share(&e->stats);
         lines[RELOCATIONS][i] = (double)e->stats.relocated_in / e->seconds;
         lines[REPLICAS][i] = (double)e->stats.replicas_created / e->seconds;
     }

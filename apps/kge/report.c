@@ -1,7 +1,7 @@
 #include "report.h"
 
 #include "json.h"
-#include "tally.h"
+#include "counters.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static const char *model_name(const struct task *t)
     return t->model.kind == MODEL_COMPLEX ? "ComplEx" : "RESCAL";
 }
 
-void report_start(const struct task *t, const struct crew *crew)
+void report_start(const struct task *t, const struct pool *pool)
 {
     const struct options *o = &t->options;
     if (o->common.json) return;
@@ -23,7 +23,7 @@ void report_start(const struct task *t, const struct crew *crew)
            " negatives of each side %s; batches of %" PRIu64 "\n",
            model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",
            o->negatives, o->has_own_negatives ? "a fact" : "a batch", o->batch);
-    settings_show_crew(&o->common, crew, true);
+    settings_show_pool(&o->common, pool, true);
 }
 
 void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
@@ -64,7 +64,7 @@ void report_quality(const struct task *t, enum graph_split split, const struct q
 static struct locus_stats training_stats(const struct training *t)
 {
     struct locus_stats sum = {0};
-    for (size_t i = 0; i < t->epoch_count; i++) tally_add(&sum, &t->epochs[i].stats);
+    for (size_t i = 0; i < t->epoch_count; i++) counters_add(&sum, &t->epochs[i].stats);
     return sum;
 }
 
@@ -72,5 +72,5 @@ void report_stats(const struct training *t, int nodes, const struct locus_stats 
 {
     bool json = t->task->options.common.json;
     struct locus_stats s = json ? *all : training_stats(t);
-    tally_show(&s, "accesses in training", nodes, json);
+    counters_show(&s, "accesses in training", nodes, json);
 }

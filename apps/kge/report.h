@@ -10,7 +10,7 @@
 
 #include "train.h"
 
-void report_start(const struct task *, const struct crew *);
+void report_start(const struct task *, const struct pool *);
 void report_epoch(const struct task *, uint64_t number, const struct epoch *);
 void report_quality(const struct task *, enum graph_split, const struct quality *);
 /* `all`: of all nodes since the start, evaluations included, as JSON has them; people are shown

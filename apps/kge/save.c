@@ -12,7 +12,7 @@
 
 enum { NEIGHBOURS = 5 };
 
-void save_model(const struct task *task, struct crew_member *m)
+void save_model(const struct task *task, struct pool_member *m)
 {
     const struct model *model = &task->model;
     struct tensors t;
@@ -88,7 +88,7 @@ static uint32_t entity_of(const struct names *n, const char *word, size_t length
     return NAMES_NONE;
 }
 
-void save_show_neighbours(const struct task *task, struct crew_member *m)
+void save_show_neighbours(const struct task *task, struct pool_member *m)
 {
     struct directions d = {.dim = task->model.dim};
     d.values = take_memory(task->model.entities * d.dim, sizeof(float));

@@ -13,8 +13,8 @@
 /* Writes --out: tensors "entities" and "relations" (with reciprocal relations, the second rows
  * follow all the first), "entity_names" and "relation_names" as bytes, one name a line, in the
  * order of the rows. */
-void save_model(const struct task *, struct crew_member *);
+void save_model(const struct task *, struct pool_member *);
 /* Shows the nearest neighbours, by the cosine, of each of the words of --near. */
-void save_show_neighbours(const struct task *, struct crew_member *);
+void save_show_neighbours(const struct task *, struct pool_member *);
 
 #endif

@@ -34,7 +34,7 @@ static void open_shared(struct step *s, size_t facts, size_t negatives)
     for (size_t i = 0; i < facts; i++) s->query_rows[i] = s->queries + i * dim;
 }
 
-void step_open(struct step *s, const struct task *t, struct crew_member *m)
+void step_open(struct step *s, const struct task *t, struct pool_member *m)
 {
     const struct options *o = &t->options;
     *s = (struct step){.task = t,

@@ -14,7 +14,7 @@
 
 struct step {
     const struct task *task;
-    struct crew_member *member;
+    struct pool_member *member;
     struct params params;
     const struct vec *vec;
     size_t dim, relation_floats;
@@ -38,7 +38,7 @@ struct step {
     struct params_update *update;
 };
 
-void step_open(struct step *, const struct task *, struct crew_member *);
+void step_open(struct step *, const struct task *, struct pool_member *);
 /* Returns the sum of the losses of the batch's facts. */
 double step_train(struct step *, const struct batch *);
 void step_close(struct step *);

@@ -9,7 +9,7 @@
 #ifndef KGE_TASK_H
 #define KGE_TASK_H
 
-#include "crew.h"
+#include "pool.h"
 #include "filter.h"
 #include "graph.h"
 #include "loss.h"

@@ -5,7 +5,7 @@
 #include "report.h"
 #include "rows.h"
 #include "save.h"
-#include "tally.h"
+#include "counters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 
 enum { EPOCHS_AT_FIRST = 64 };
 
-void training_init(struct training *t, const struct task *task, const struct crew *crew)
+void training_init(struct training *t, const struct task *task, const struct pool *pool)
 {
     *t = (struct training){.task = task};
     evaluation_init(&t->evaluation, task);
-    meter_init(&t->meter, crew->rank == 0);
+    meter_init(&t->meter, pool->rank == 0);
 }
 
 void training_fini(struct training *t)
@@ -30,7 +30,7 @@ void training_fini(struct training *t)
 
 struct first_values {
     const struct options *options;
-    const struct crew_table *table;
+    const struct pool_table *table;
 };
 
 /* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of
@@ -45,15 +45,15 @@ static void draw_row(const void *first_values, uint64_t row, float *values)
         values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
-static void init_table(struct crew_member *m, const struct options *o, size_t table)
+static void init_table(struct pool_member *m, const struct options *o, size_t table)
 {
     rows_init(m, table, draw_row,
-              &(struct first_values){.options = o, .table = &m->crew->tables[table]});
+              &(struct first_values){.options = o, .table = &m->pool->tables[table]});
 }
 
 /* ---- epochs ---- */
 
-static bool is_first(const struct crew_member *m)
+static bool is_first(const struct pool_member *m)
 {
     return m->place == 0;
 }
@@ -66,7 +66,7 @@ static bool is_over(const struct training *t)
 
 /* The batches of this worker's epoch, or as many as there is time for; sets how many facts they
  * had. Returns the sum of the losses. */
-static double run_epoch(struct training *t, struct crew_member *m, struct feed *feed,
+static double run_epoch(struct training *t, struct pool_member *m, struct feed *feed,
                         struct step *step, uint64_t *facts)
 {
     double loss = 0;
@@ -83,7 +83,7 @@ static double run_epoch(struct training *t, struct crew_member *m, struct feed *
     return loss;
 }
 
-static void evaluate_and_report(struct training *t, struct crew_member *m, enum graph_split split,
+static void evaluate_and_report(struct training *t, struct pool_member *m, enum graph_split split,
                                 struct quality *q)
 {
     struct quality quality = evaluate(&t->evaluation, m, split);
@@ -104,22 +104,22 @@ static struct epoch *add_epoch(struct training *t)
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct training *t, struct crew_member *m, struct feed *feed,
+static bool train_epoch(struct training *t, struct pool_member *m, struct feed *feed,
                         struct step *step, uint64_t number)
 {
     uint64_t facts;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
-    struct locus_stats before = tally_take(m);
+    struct locus_stats before = counters_take(m);
     if (is_first(m))
         meter_begin(&t->meter, task, "facts", t->task->graph.splits[GRAPH_TRAIN].count);
     double began = meter_now();
     double loss = run_epoch(t, m, feed, step, &facts);
     double sums[] = {loss, (double)facts, is_over(t)};
-    crew_sum(m, sums, sizeof sums / sizeof *sums);
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
     double seconds = meter_now() - began;
     bool has_time = sums[2] == 0;
-    struct locus_stats after = tally_take(m);
+    struct locus_stats after = counters_take(m);
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
     if (sums[1] == 0 && !has_time) return false; /* it has not begun */
@@ -133,12 +133,12 @@ static bool train_epoch(struct training *t, struct crew_member *m, struct feed *
                         .examples_per_second = sums[1] / seconds,
                         .loss = sums[1] > 0 ? sums[0] / sums[1] : 0,
                         .valid_mrr = -1,
-                        .stats = tally_change(&before, &after)};
+                        .stats = counters_change(&before, &after)};
     report_epoch(t->task, number, e);
     return has_time;
 }
 
-static void train_all(struct training *t, struct crew_member *m)
+static void train_all(struct training *t, struct pool_member *m)
 {
     const struct options *o = &t->task->options;
     struct quality valid;
@@ -157,24 +157,24 @@ static void train_all(struct training *t, struct crew_member *m)
     feed_close(&feed);
 }
 
-void train_work(struct crew_member *m, void *training)
+void train_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
     init_table(m, &t->task->options, 0);
     init_table(m, &t->task->options, 1);
-    crew_settle(m);
+    pool_settle(m);
     if (m->index == 0) t->began_s = meter_now();
-    crew_meet_here(m);
+    pool_meet_here(m);
     train_all(t, m);
     evaluate_and_report(t, m, GRAPH_VALID, &t->valid);
     evaluate_and_report(t, m, GRAPH_TEST, &t->test);
-    struct locus_stats stats = tally_take(m);
+    struct locus_stats stats = counters_take(m);
     if (is_first(m)) {
         if (t->epoch_count) t->epochs[t->epoch_count - 1].valid_mrr = t->valid.mrr;
-        if (m->worker) report_stats(t, m->crew->size, &stats);
+        if (m->worker) report_stats(t, m->pool->size, &stats);
     }
     if (is_first(m) && t->task->options.common.out) save_model(t->task, m);
-    if (is_first(m) && t->task->options.chart) picture_write(t, m->crew->size);
+    if (is_first(m) && t->task->options.chart) picture_write(t, m->pool->size);
     if (is_first(m) && t->task->options.near && !t->task->options.common.json)
         save_show_neighbours(t->task, m);
 }

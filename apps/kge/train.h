@@ -31,9 +31,9 @@ struct training {
     struct quality valid, test; /* at the end */
 };
 
-void training_init(struct training *, const struct task *, const struct crew *);
+void training_init(struct training *, const struct task *, const struct pool *);
 void training_fini(struct training *);
 /* A crew_work; the context is the struct training. */
-void train_work(struct crew_member *, void *training);
+void train_work(struct pool_member *, void *training);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { LOCALIZE_KEYS = 4096 };
 
-void factors_open(struct factors *s, const struct mf *f, struct crew_member *m)
+void factors_open(struct factors *s, const struct mf *f, struct pool_member *m)
 {
     size_t batch = f->options.batch;
     *s = (struct factors){.mf = f, .member = m};
@@ -114,7 +114,7 @@ double factors_train(struct factors *s, const struct visit *v, const struct visi
     if (s->member->worker) locus_advance_clock(s->member->worker);
     if (has_blocks(s) && b->ends_block) {
         draft_flush(&s->draft);
-        crew_meet(s->member);
+        pool_meet(s->member);
     }
     return squares;
 }

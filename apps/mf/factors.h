@@ -17,11 +17,11 @@
 
 struct factors {
     const struct mf *mf;
-    struct crew_member *member;
+    struct pool_member *member;
     struct draft draft;
 };
 
-void factors_open(struct factors *, const struct mf *, struct crew_member *);
+void factors_open(struct factors *, const struct mf *, struct pool_member *);
 /* Returns the sum of the squared errors, each before its cell was trained with. */
 double factors_train(struct factors *, const struct visit *, const struct visit_batch *);
 void factors_close(struct factors *);

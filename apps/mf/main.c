@@ -39,7 +39,7 @@ static uint64_t digest(const struct mf *f)
     return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 
-static void open_crew(struct crew *crew, const struct mf *f)
+static void open_pool(struct pool *pool, const struct mf *f)
 {
     const struct mf_options *o = &f->options;
     uint32_t length = (uint32_t)(2 * mf_parameters(f));
@@ -47,7 +47,7 @@ static void open_crew(struct crew *crew, const struct mf *f)
         [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
         [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
     };
-    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(f));
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(f));
 }
 
 static void check_files(const struct mf_options *o)
@@ -60,18 +60,18 @@ int main(int argc, char **argv)
 {
     static struct mf mf;
     static struct mf_training training;
-    struct crew crew;
+    struct pool pool;
     fail_set_program("mf");
     mf_options(&mf.options, argc, argv);
     load(&mf);
-    open_crew(&crew, &mf);
-    if (crew.rank == 0) check_files(&mf.options);
-    if (crew.rank == 0) mf_report_start(&mf, &crew);
-    if (crew.rank == 0 && mf.options.write) ratings_write(&mf.ratings, mf.options.write);
+    open_pool(&pool, &mf);
+    if (pool.rank == 0) check_files(&mf.options);
+    if (pool.rank == 0) mf_report_start(&mf, &pool);
+    if (pool.rank == 0 && mf.options.write) ratings_write(&mf.ratings, mf.options.write);
     training.mf = &mf;
-    meter_init(&training.meter, crew.rank == 0);
-    crew_run(&crew, mf_work, &training);
-    crew_close(&crew);
+    meter_init(&training.meter, pool.rank == 0);
+    pool_run(&pool, mf_work, &training);
+    pool_close(&pool);
     ratings_fini(&mf.ratings);
     return fail_unless_printed();
 }

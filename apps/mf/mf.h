@@ -12,7 +12,7 @@
 #ifndef MF_MF_H
 #define MF_MF_H
 
-#include "crew.h"
+#include "pool.h"
 #include "ratings.h"
 #include "settings.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-void mf_report_start(const struct mf *f, const struct crew *crew)
+void mf_report_start(const struct mf *f, const struct pool *pool)
 {
     const struct mf_options *o = &f->options;
     if (o->common.json) return;
@@ -16,7 +16,7 @@ void mf_report_start(const struct mf *f, const struct crew *crew)
     printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank,
            o->has_bias ? " and biases" : "", o->rate, o->regularization,
            o->visit == MF_BLOCKS ? "blocks of columns from worker to worker" : "column by column");
-    settings_show_crew(&o->common, crew, false);
+    settings_show_pool(&o->common, pool, false);
 }
 
 void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch *e)

@@ -15,7 +15,7 @@ struct mf_epoch {
     double cells, squares, seconds;
 };
 
-void mf_report_start(const struct mf *, const struct crew *);
+void mf_report_start(const struct mf *, const struct pool *);
 void mf_report_epoch(const struct mf *, uint64_t number, const struct mf_epoch *);
 void mf_report_test(const struct mf *, const struct rmse *);
 

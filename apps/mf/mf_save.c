@@ -15,7 +15,7 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note(t, "data", mf_source(mf));
 }
 
-void mf_save(const struct mf *mf, struct crew_member *m)
+void mf_save(const struct mf *mf, struct pool_member *m)
 {
     const struct ratings *r = &mf->ratings;
     bool has_names = r->row_names.count > 0, has_bias = mf->options.has_bias;

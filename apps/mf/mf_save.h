@@ -11,6 +11,6 @@
 
 #include "mf.h"
 
-void mf_save(const struct mf *, struct crew_member *);
+void mf_save(const struct mf *, struct pool_member *);
 
 #endif

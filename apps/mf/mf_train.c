@@ -5,7 +5,7 @@
 #include "mf_save.h"
 #include "rmse.h"
 #include "rows.h"
-#include "tally.h"
+#include "counters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void draw_factor(const void *first_values, uint64_t row, float *values)
         values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
-static bool is_first(const struct crew_member *m)
+static bool is_first(const struct pool_member *m)
 {
     return m->place == 0;
 }
@@ -45,7 +45,7 @@ static bool ends_here(const struct mf_training *t)
     return t->mf->options.visit != MF_BLOCKS && is_over(t);
 }
 
-static struct mf_epoch run_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit,
+static struct mf_epoch run_epoch(struct mf_training *t, struct pool_member *m, struct visit *visit,
                                  struct factors *step)
 {
     struct mf_epoch e = {0};
@@ -61,7 +61,7 @@ static struct mf_epoch run_epoch(struct mf_training *t, struct crew_member *m, s
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct mf_training *t, struct crew_member *m, struct visit *visit,
+static bool train_epoch(struct mf_training *t, struct pool_member *m, struct visit *visit,
                         struct factors *step, uint64_t number)
 {
     char task[32];
@@ -70,7 +70,7 @@ static bool train_epoch(struct mf_training *t, struct crew_member *m, struct vis
     double began = meter_now();
     struct mf_epoch e = run_epoch(t, m, visit, step);
     double sums[] = {e.cells, e.squares, is_over(t)};
-    crew_sum(m, sums, sizeof sums / sizeof *sums);
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[2] == 0;
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
@@ -83,14 +83,14 @@ static bool train_epoch(struct mf_training *t, struct crew_member *m, struct vis
     return has_time;
 }
 
-static void test_and_report(struct mf_training *t, struct crew_member *m)
+static void test_and_report(struct mf_training *t, struct pool_member *m)
 {
     if (t->mf->ratings.test == 0) return;
     struct rmse r = rmse_of_test(t->mf, m);
     if (is_first(m)) mf_report_test(t->mf, &r);
 }
 
-static void train_all(struct mf_training *t, struct crew_member *m)
+static void train_all(struct mf_training *t, struct pool_member *m)
 {
     const struct mf_options *o = &t->mf->options;
     struct visit visit;
@@ -98,9 +98,9 @@ static void train_all(struct mf_training *t, struct crew_member *m)
     visit_open(&visit, t->mf, m);
     factors_open(&step, t->mf, m);
     /* Sorting out the cells is not part of the first epoch. */
-    crew_settle(m);
+    pool_settle(m);
     if (m->index == 0) t->began_s = meter_now();
-    crew_meet_here(m);
+    pool_meet_here(m);
     bool has_time = true;
     for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
         has_time = train_epoch(t, m, &visit, &step, epoch);
@@ -110,17 +110,17 @@ static void train_all(struct mf_training *t, struct crew_member *m)
     visit_close(&visit);
 }
 
-void mf_work(struct crew_member *m, void *training)
+void mf_work(struct pool_member *m, void *training)
 {
     struct mf_training *t = training;
     rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
     rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
-    crew_settle(m);
+    pool_settle(m);
     train_all(t, m);
-    crew_settle(m);
+    pool_settle(m);
     test_and_report(t, m);
-    struct locus_stats stats = tally_take(m);
+    struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)
-        tally_show(&stats, "accesses", m->crew->size, t->mf->options.common.json);
+        counters_show(&stats, "accesses", m->pool->size, t->mf->options.common.json);
     if (is_first(m) && t->mf->options.common.out) mf_save(t->mf, m);
 }

@@ -19,6 +19,6 @@ struct mf_training {
 };
 
 /* A crew_work; the context is the struct mf_training. */
-void mf_work(struct crew_member *, void *training);
+void mf_work(struct pool_member *, void *training);
 
 #endif

@@ -29,20 +29,20 @@ static double squares_of(const struct mf *f, struct params *p, const struct rati
     return squares;
 }
 
-struct rmse rmse_of_test(const struct mf *f, struct crew_member *m)
+struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
 {
     double began = meter_now(), sums[1] = {0};
     const struct rating *test = f->ratings.list + f->ratings.train;
     struct params p;
     uint64_t first, end;
-    crew_settle(m);
-    crew_share(f->ratings.test, m->place, m->total, &first, &end);
+    pool_settle(m);
+    pool_share(f->ratings.test, m->place, m->total, &first, &end);
     params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * 2 * mf_parameters(f));
     for (uint64_t at = first; at < end; at += TOGETHER)
         sums[0] +=
             squares_of(f, &p, test + at, end - at < TOGETHER ? (size_t)(end - at) : TOGETHER);
     params_close(&p);
-    crew_sum(m, sums, 1);
+    pool_sum(m, sums, 1);
     return (struct rmse){.rmse = sqrt(sums[0] / (double)f->ratings.test),
                          .seconds = meter_now() - began};
 }

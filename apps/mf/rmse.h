@@ -14,6 +14,6 @@ struct rmse {
     double rmse, seconds;
 };
 
-struct rmse rmse_of_test(const struct mf *, struct crew_member *);
+struct rmse rmse_of_test(const struct mf *, struct pool_member *);
 
 #endif

@@ -75,23 +75,23 @@ struct share {
 };
 
 /* The same lots on all nodes. */
-static void cut_lots(struct visit *v, const struct crew_member *m)
+static void cut_lots(struct visit *v, const struct pool_member *m)
 {
-    uint64_t nodes = (uint64_t)m->crew->size, lots = LOTS;
-    uint64_t columns = v->mf->ratings.columns / m->crew->workers;
+    uint64_t nodes = (uint64_t)m->pool->size, lots = LOTS;
+    uint64_t columns = v->mf->ratings.columns / m->pool->workers;
     uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
     while (lots > 1 && (columns < BETWEEN * nodes * lots || batches < BETWEEN * nodes * lots))
         lots /= 2;
     v->lot = UINT64_MAX / lots;
-    v->offset = v->lot / nodes * (uint64_t)m->crew->rank;
+    v->offset = v->lot / nodes * (uint64_t)m->pool->rank;
 }
 
-static struct share share_of(struct visit *v, const struct crew_member *m)
+static struct share share_of(struct visit *v, const struct pool_member *m)
 {
     const struct ratings *r = &v->mf->ratings;
     bool has_blocks = v->mf->options.visit == MF_BLOCKS;
-    uint32_t parts = has_blocks ? m->total : (uint32_t)m->crew->size;
-    uint32_t own = has_blocks ? m->place : (uint32_t)m->crew->rank;
+    uint32_t parts = has_blocks ? m->total : (uint32_t)m->pool->size;
+    uint32_t own = has_blocks ? m->place : (uint32_t)m->pool->rank;
     uint32_t *rows = take_memory(parts + 1, sizeof *rows),
              *columns = take_memory(m->total + 1, sizeof *columns);
     cut_rows(r, parts, rows);
@@ -103,7 +103,7 @@ static struct share share_of(struct visit *v, const struct crew_member *m)
     if (has_blocks) {
         cut_columns(r, 0, r->rows, m->total, v->block_column);
     } else {
-        cut_columns(r, s.first_row, s.end_row, m->crew->workers, columns);
+        cut_columns(r, s.first_row, s.end_row, m->pool->workers, columns);
         s.first_column = columns[m->index];
         s.end_column = columns[m->index + 1];
         v->block_column[1] = r->columns;
@@ -147,7 +147,7 @@ static void take_cells(struct visit *v, const struct share *s)
     free(at);
 }
 
-static void announce_rows(const struct visit *v, const struct crew_member *m, const struct share *s)
+static void announce_rows(const struct visit *v, const struct pool_member *m, const struct share *s)
 {
     if (!m->worker) return;
     bool *is_used = take_memory(v->mf->ratings.rows, sizeof *is_used);
@@ -289,7 +289,7 @@ static struct visit_batch *batch_new(size_t cells)
     return b;
 }
 
-void visit_open(struct visit *v, const struct mf *f, struct crew_member *m)
+void visit_open(struct visit *v, const struct mf *f, struct pool_member *m)
 {
     size_t batch = f->options.batch;
     *v = (struct visit){.mf = f};
@@ -297,24 +297,24 @@ void visit_open(struct visit *v, const struct mf *f, struct crew_member *m)
     take_cells(v, &s);
     announce_rows(v, m, &s);
     rng_init(&v->rng, f->options.common.seed, 2 + m->place);
-    size_t ahead = (m->crew->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
+    size_t ahead = (m->pool->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
     v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
     v->list = take_memory(v->list_count, sizeof *v->list);
     for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
-    feeder_open(&v->feeder, m->worker, (void **)v->list, v->list_count, fill, v);
+    batch_loader_open(&v->batch_loader, m->worker, (void **)v->list, v->list_count, fill, v);
 }
 
 const struct visit_batch *visit_next(struct visit *v)
 {
-    if (v->has_taken) feeder_give(&v->feeder);
-    const struct visit_batch *b = feeder_take(&v->feeder);
+    if (v->has_taken) batch_loader_give(&v->batch_loader);
+    const struct visit_batch *b = batch_loader_take(&v->batch_loader);
     v->has_taken = b != NULL;
     return b;
 }
 
 void visit_close(struct visit *v)
 {
-    feeder_close(&v->feeder);
+    batch_loader_close(&v->batch_loader);
     for (size_t i = 0; i < v->list_count; i++) {
         free(v->list[i]->keys);
         free(v->list[i]->column);

@@ -1,6 +1,6 @@
 /*
- * visit.h - a worker's cells as training batches, prepared ahead by its loader (feeder.h), which
- * signals intent for the columns; the intent for its rows the worker has from the start.
+ * visit.h - a worker's cells as training batches, prepared ahead by its loader (batch_loader.h),
+ * which signals intent for the columns; the intent for its rows the worker has from the start.
  *
  * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each
  * about as many. An epoch takes the columns in a random order, and the cells of each in a random
@@ -24,7 +24,7 @@
 #ifndef MF_VISIT_H
 #define MF_VISIT_H
 
-#include "feeder.h"
+#include "batch_loader.h"
 #include "mf.h"
 #include "rng.h"
 
@@ -47,7 +47,7 @@ struct visit_group {
 
 struct visit {
     const struct mf *mf;
-    struct feeder feeder;
+    struct batch_loader batch_loader;
     struct rng rng;
     struct rating *cells; /* column by column, block by block */
     size_t count;
@@ -66,7 +66,7 @@ struct visit {
     bool has_taken;
 };
 
-void visit_open(struct visit *, const struct mf *, struct crew_member *);
+void visit_open(struct visit *, const struct mf *, struct pool_member *);
 /* Valid until the next call. */
 const struct visit_batch *visit_next(struct visit *);
 void visit_close(struct visit *);

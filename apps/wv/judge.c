@@ -63,16 +63,16 @@ static void pack(struct judge *j, uint32_t first)
 }
 
 /* Each worker takes its part of the node's copy. */
-static void take_vectors(struct judge *j, struct crew_member *m)
+static void take_vectors(struct judge *j, struct pool_member *m)
 {
     uint64_t first, end;
-    crew_share(j->wv->vocabulary.words.count, m->index, m->crew->workers, &first, &end);
+    pool_share(j->wv->vocabulary.words.count, m->index, m->pool->workers, &first, &end);
     rows_visit(m, WV_INPUTS, first, end, keep_direction, j);
-    crew_meet_here(m);
+    pool_meet_here(m);
     if (m->index == 0) {
         for (uint32_t at = 0; at < j->candidates; at += PANEL_ROWS) pack(j, at);
     }
-    crew_meet_here(m);
+    pool_meet_here(m);
 }
 
 /* ---- answers ---- */
@@ -130,17 +130,17 @@ void judge_answer(const struct judge *j, const struct analogy *list, size_t coun
     free(scores);
 }
 
-static void answer_together(struct judge *j, struct crew_member *m, uint64_t *correct)
+static void answer_together(struct judge *j, struct pool_member *m, uint64_t *correct)
 {
     uint64_t first, end;
     uint32_t sections = j->analogies.sections.count;
-    crew_share(j->analogies.count, m->place, m->total, &first, &end);
+    pool_share(j->analogies.count, m->place, m->total, &first, &end);
     judge_answer(j, j->analogies.list + first, (size_t)(end - first), correct);
-    for (uint32_t at = 0; at < sections; at += CREW_FIGURES_MAX) {
-        double figures[CREW_FIGURES_MAX];
-        uint32_t count = sections - at < CREW_FIGURES_MAX ? sections - at : CREW_FIGURES_MAX;
+    for (uint32_t at = 0; at < sections; at += POOL_FIGURES_MAX) {
+        double figures[POOL_FIGURES_MAX];
+        uint32_t count = sections - at < POOL_FIGURES_MAX ? sections - at : POOL_FIGURES_MAX;
         for (uint32_t i = 0; i < count; i++) figures[i] = (double)correct[at + i];
-        crew_sum(m, figures, count);
+        pool_sum(m, figures, count);
         for (uint32_t i = 0; i < count; i++) correct[at + i] = (uint64_t)figures[i];
     }
 }
@@ -160,16 +160,16 @@ static double similarity(const struct judge *j)
     return rho;
 }
 
-struct verdict judge_all(struct judge *j, struct crew_member *m)
+struct verdict judge_all(struct judge *j, struct pool_member *m)
 {
     double began = meter_now();
     struct verdict v = {0};
-    crew_settle(m);
+    pool_settle(m);
     take_vectors(j, m);
     v.correct = take_memory(j->analogies.sections.count + 1, sizeof *v.correct);
     if (j->analogies.count > 0) answer_together(j, m, v.correct);
     if (m->place == 0 && j->wv->options.similarity) v.similarity = similarity(j);
-    crew_meet(m);
+    pool_meet(m);
     v.seconds = meter_now() - began;
     return v;
 }

@@ -31,7 +31,7 @@ struct verdict {
 void judge_init(struct judge *, const struct wv *);
 void judge_fini(struct judge *);
 bool judge_has_work(const struct judge *);
-struct verdict judge_all(struct judge *, struct crew_member *);
+struct verdict judge_all(struct judge *, struct pool_member *);
 
 /* The answers to a list of analogies: adds to `correct` of each section. */
 void judge_answer(const struct judge *, const struct analogy *, size_t count, uint64_t *correct);

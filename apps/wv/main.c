@@ -29,7 +29,7 @@ static uint64_t digest(const struct wv *w)
     return all;
 }
 
-static void open_crew(struct crew *crew, const struct wv *w)
+static void open_pool(struct pool *pool, const struct wv *w)
 {
     const struct wv_options *o = &w->options;
     struct locus_table tables[] = {
@@ -40,15 +40,15 @@ static void open_crew(struct crew *crew, const struct wv *w)
                         .rows = w->vocabulary.words.count,
                         .length = (uint32_t)wv_length(w)},
     };
-    settings_open_crew(&o->common, crew, tables, sizeof tables / sizeof *tables, digest(w));
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(w));
 }
 
-static void open_negatives(struct wv *w, const struct crew *crew)
+static void open_negatives(struct wv *w, const struct pool *pool)
 {
     uint32_t words = w->vocabulary.words.count;
     double *weights = vocabulary_weights(&w->vocabulary);
-    if (crew->node) {
-        must(locus_distribution_weighted(crew->node, wv_output_key(w, 0), weights, words,
+    if (pool->node) {
+        must(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights, words,
                                          (enum locus_conformity)w->options.common.sampling, 0,
                                          &w->distribution),
              "registering the negative samples");
@@ -71,20 +71,20 @@ int main(int argc, char **argv)
 {
     static struct wv wv;
     static struct wv_training training;
-    struct crew crew;
+    struct pool pool;
     fail_set_program("wv");
     wv_options(&wv.options, argc, argv);
     vocabulary_load(&wv.vocabulary, wv.options.common.data, wv.options.min_count);
-    open_crew(&crew, &wv);
-    if (crew.rank == 0) check_files(&wv.options);
-    if (crew.rank == 0) wv_report_start(&wv, &crew);
-    open_negatives(&wv, &crew);
-    wv_training_init(&training, &wv, &crew);
-    crew_run(&crew, wv_work, &training);
+    open_pool(&pool, &wv);
+    if (pool.rank == 0) check_files(&wv.options);
+    if (pool.rank == 0) wv_report_start(&wv, &pool);
+    open_negatives(&wv, &pool);
+    wv_training_init(&training, &wv, &pool);
+    pool_run(&pool, wv_work, &training);
     wv_training_fini(&training);
     locus_distribution_free(wv.distribution);
     noise_fini(&wv.noise);
-    crew_close(&crew);
+    pool_close(&pool);
     vocabulary_fini(&wv.vocabulary);
     return fail_unless_printed();
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void skipgram_open(struct skipgram *s, const struct wv *w, struct crew_member *m)
+void skipgram_open(struct skipgram *s, const struct wv *w, struct pool_member *m)
 {
     size_t keys = windows_keys_max(w), all = keys + windows_negatives_max(w), length = wv_length(w);
     *s = (struct skipgram){.wv = w, .member = m};

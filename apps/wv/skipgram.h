@@ -17,7 +17,7 @@
 
 struct skipgram {
     const struct wv *wv;
-    struct crew_member *member;
+    struct pool_member *member;
     struct draft draft;
     locus_key *keys; /* of the batch, then its negatives, */
     size_t drawn;    /*   so many by now */
@@ -25,7 +25,7 @@ struct skipgram {
     float *gradient; /* of a pair's input row */
 };
 
-void skipgram_open(struct skipgram *, const struct wv *, struct crew_member *);
+void skipgram_open(struct skipgram *, const struct wv *, struct pool_member *);
 /* Returns the sum of the losses of the batch's pairs. */
 double skipgram_train(struct skipgram *, const struct window_batch *);
 void skipgram_close(struct skipgram *);

@@ -9,7 +9,7 @@
 
 /* ---- safetensors ---- */
 
-void vectors_write_tensors(const struct wv *w, struct crew_member *m, const char *path)
+void vectors_write_tensors(const struct wv *w, struct pool_member *m, const char *path)
 {
     const struct names *n = &w->vocabulary.words;
     size_t dim = w->options.dim;
@@ -52,7 +52,7 @@ static void add_binary(void *file, uint64_t row, const float *values)
     fputc('\n', f->file);
 }
 
-static void write_words(const struct wv *w, struct crew_member *m, const char *path, rows_use *add)
+static void write_words(const struct wv *w, struct pool_member *m, const char *path, rows_use *add)
 {
     uint32_t words = w->vocabulary.words.count;
     struct saving saving;
@@ -63,12 +63,12 @@ static void write_words(const struct wv *w, struct crew_member *m, const char *p
     saving_close(&saving);
 }
 
-void vectors_write_text(const struct wv *w, struct crew_member *m, const char *path)
+void vectors_write_text(const struct wv *w, struct pool_member *m, const char *path)
 {
     write_words(w, m, path, add_text);
 }
 
-void vectors_write_binary(const struct wv *w, struct crew_member *m, const char *path)
+void vectors_write_binary(const struct wv *w, struct pool_member *m, const char *path)
 {
     write_words(w, m, path, add_binary);
 }

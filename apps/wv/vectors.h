@@ -12,8 +12,8 @@
 
 #include "wv.h"
 
-void vectors_write_tensors(const struct wv *, struct crew_member *, const char *path);
-void vectors_write_text(const struct wv *, struct crew_member *, const char *path);
-void vectors_write_binary(const struct wv *, struct crew_member *, const char *path);
+void vectors_write_tensors(const struct wv *, struct pool_member *, const char *path);
+void vectors_write_text(const struct wv *, struct pool_member *, const char *path);
+void vectors_write_binary(const struct wv *, struct pool_member *, const char *path);
 
 #endif

@@ -161,7 +161,7 @@ static void batch_free(struct window_batch *b)
     free(b);
 }
 
-void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
+void windows_open(struct windows *s, const struct wv *w, struct pool_member *m)
 {
     *s = (struct windows){.wv = w, .is_over = true};
     text_open(&s->text, w->options.common.data, m->place, m->total);
@@ -175,20 +175,20 @@ void windows_open(struct windows *s, const struct wv *w, struct crew_member *m)
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
     s->list = take_memory(s->count, sizeof *s->list);
     for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !m->worker);
-    feeder_open(&s->feeder, m->worker, (void **)s->list, s->count, fill, s);
+    batch_loader_open(&s->batch_loader, m->worker, (void **)s->list, s->count, fill, s);
 }
 
 const struct window_batch *windows_next(struct windows *s)
 {
-    if (s->has_taken) feeder_give(&s->feeder);
-    const struct window_batch *b = feeder_take(&s->feeder);
+    if (s->has_taken) batch_loader_give(&s->batch_loader);
+    const struct window_batch *b = batch_loader_take(&s->batch_loader);
     s->has_taken = b != NULL;
     return b;
 }
 
 void windows_close(struct windows *s)
 {
-    feeder_close(&s->feeder);
+    batch_loader_close(&s->batch_loader);
     for (size_t i = 0; i < s->count; i++) batch_free(s->list[i]);
     free(s->list);
     places_fini(&s->places);

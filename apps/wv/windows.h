@@ -1,8 +1,8 @@
 /*
  * windows.h - a worker's share of the text as training batches, prepared ahead by its loader
- * (feeder.h): sentences without rare words, frequent ones thinned out, and for each word the words
- * around it in a window of random width, as the original program does it. The loader signals intent
- * and has the negative samples prepared.
+ * (batch_loader.h): sentences without rare words, frequent ones thinned out, and for each word the
+ * words around it in a window of random width, as the original program does it. The loader signals
+ * intent and has the negative samples prepared.
  *
  * A batch is some words in the middle, and takes one clock.
  *
@@ -14,7 +14,7 @@
 #ifndef WV_WINDOWS_H
 #define WV_WINDOWS_H
 
-#include "feeder.h"
+#include "batch_loader.h"
 #include "places.h"
 #include "rng.h"
 #include "text.h"
@@ -38,7 +38,7 @@ enum { WINDOWS_SENTENCE_MAX = 1000 };
 
 struct windows {
     const struct wv *wv;
-    struct feeder feeder;
+    struct batch_loader batch_loader;
     struct text text;
     struct rng rng;
     double *keep; /* of each word */
@@ -53,7 +53,7 @@ struct windows {
     struct places places; /* finds keys that come again in a batch */
 };
 
-void windows_open(struct windows *, const struct wv *, struct crew_member *);
+void windows_open(struct windows *, const struct wv *, struct pool_member *);
 /* Valid until the next call. */
 const struct window_batch *windows_next(struct windows *);
 void windows_close(struct windows *);

@@ -12,7 +12,7 @@
 #define WV_WV_H
 
 #include "noise.h"
-#include "crew.h"
+#include "pool.h"
 #include "settings.h"
 #include "vocabulary.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-void wv_report_start(const struct wv *w, const struct crew *crew)
+void wv_report_start(const struct wv *w, const struct pool *pool)
 {
     const struct wv_options *o = &w->options;
     if (o->common.json) return;
@@ -19,7 +19,7 @@ void wv_report_start(const struct wv *w, const struct crew *crew)
            "rate %g\n",
            o->dim, o->window, o->negatives, o->is_shared ? "window" : "pair", o->subsample,
            o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
-    settings_show_crew(&o->common, crew, true);
+    settings_show_pool(&o->common, pool, true);
 }
 
 void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch *e)

@@ -15,7 +15,7 @@ struct wv_epoch {
     double words, pairs, loss, seconds;
 };
 
-void wv_report_start(const struct wv *, const struct crew *);
+void wv_report_start(const struct wv *, const struct pool *);
 void wv_report_epoch(const struct wv *, uint64_t number, const struct wv_epoch *);
 void wv_report_verdict(const struct judge *, const struct verdict *);
 

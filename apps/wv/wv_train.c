@@ -2,7 +2,7 @@
 
 #include "fail.h"
 #include "rows.h"
-#include "tally.h"
+#include "counters.h"
 #include "vectors.h"
 #include "wv_report.h"
 
@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void wv_training_init(struct wv_training *t, const struct wv *w, const struct crew *crew)
+void wv_training_init(struct wv_training *t, const struct wv *w, const struct pool *pool)
 {
     *t = (struct wv_training){.wv = w};
     judge_init(&t->judge, w);
-    meter_init(&t->meter, crew->rank == 0);
+    meter_init(&t->meter, pool->rank == 0);
 }
 
 void wv_training_fini(struct wv_training *t)
@@ -33,7 +33,7 @@ static void draw_input(const void *wv, uint64_t row, float *values)
         values[i] = (float)((rng_real(&rng) - 0.5) / (double)w->options.dim);
 }
 
-void wv_first_rows(struct crew_member *m, const struct wv *w)
+void wv_first_rows(struct pool_member *m, const struct wv *w)
 {
     rows_init(m, WV_INPUTS, draw_input, w);
     /* Zeros, and written: a view of a row that never was goes on to show zeros when the row is
@@ -41,7 +41,7 @@ void wv_first_rows(struct crew_member *m, const struct wv *w)
     rows_init(m, WV_OUTPUTS, NULL, NULL);
 }
 
-static bool is_first(const struct crew_member *m)
+static bool is_first(const struct pool_member *m)
 {
     return m->place == 0;
 }
@@ -52,7 +52,7 @@ static bool is_over(const struct wv_training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m,
+static struct wv_epoch run_epoch(struct wv_training *t, struct pool_member *m,
                                  struct windows *windows, struct skipgram *step)
 {
     struct wv_epoch e = {0};
@@ -69,7 +69,7 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct crew_member *m,
 }
 
 /* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct wv_training *t, struct crew_member *m, struct windows *windows,
+static bool train_epoch(struct wv_training *t, struct pool_member *m, struct windows *windows,
                         struct skipgram *step, uint64_t number)
 {
     char task[32];
@@ -78,7 +78,7 @@ static bool train_epoch(struct wv_training *t, struct crew_member *m, struct win
     double began = meter_now();
     struct wv_epoch e = run_epoch(t, m, windows, step);
     double sums[] = {e.words, e.pairs, e.loss, is_over(t)};
-    crew_sum(m, sums, sizeof sums / sizeof *sums);
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[3] == 0;
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
@@ -96,7 +96,7 @@ static bool train_epoch(struct wv_training *t, struct crew_member *m, struct win
     return has_time;
 }
 
-static void judge_and_report(struct wv_training *t, struct crew_member *m)
+static void judge_and_report(struct wv_training *t, struct pool_member *m)
 {
     if (!judge_has_work(&t->judge)) return;
     struct verdict v = judge_all(&t->judge, m);
@@ -104,7 +104,7 @@ static void judge_and_report(struct wv_training *t, struct crew_member *m)
     free(v.correct);
 }
 
-static void train_all(struct wv_training *t, struct crew_member *m)
+static void train_all(struct wv_training *t, struct pool_member *m)
 {
     const struct wv_options *o = &t->wv->options;
     struct windows *windows = take_memory(1, sizeof *windows);
@@ -121,7 +121,7 @@ static void train_all(struct wv_training *t, struct crew_member *m)
     free(windows);
 }
 
-static void write_vectors(const struct wv_training *t, struct crew_member *m)
+static void write_vectors(const struct wv_training *t, struct pool_member *m)
 {
     const struct wv_options *o = &t->wv->options;
     if (o->common.out) vectors_write_tensors(t->wv, m, o->common.out);
@@ -129,18 +129,18 @@ static void write_vectors(const struct wv_training *t, struct crew_member *m)
     if (o->binary) vectors_write_binary(t->wv, m, o->binary);
 }
 
-void wv_work(struct crew_member *m, void *training)
+void wv_work(struct pool_member *m, void *training)
 {
     struct wv_training *t = training;
     wv_first_rows(m, t->wv);
-    crew_settle(m);
+    pool_settle(m);
     if (m->index == 0) t->began_s = meter_now();
-    crew_meet_here(m);
+    pool_meet_here(m);
     train_all(t, m);
-    crew_settle(m);
+    pool_settle(m);
     judge_and_report(t, m);
-    struct locus_stats stats = tally_take(m);
+    struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)
-        tally_show(&stats, "accesses", m->crew->size, t->wv->options.common.json);
+        counters_show(&stats, "accesses", m->pool->size, t->wv->options.common.json);
     if (is_first(m)) write_vectors(t, m);
 }

@@ -30,7 +30,8 @@ enum { NODES_MAX = 4, BATCH_KEYS = 100, CALL_KEYS = 64 };
 /* ---- Cells (select.c) ---- */
 
 enum workload {
-    /* all nodes draw from the same Zipf distribution: hot spots that all share, and a long tail */
+    /* all nodes draw from the same Zipf distribution: hot row references that all share, and a long
+     * tail */
     SKEWED,
     OWN,    /* each node draws from rows of its own */
     TURNS,  /* the same rows, one node after the other */

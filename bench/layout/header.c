@@ -28,19 +28,19 @@ struct headed {
     uint32_t length;    /* floats */
 };
 
-static inline struct spot spot_of(const struct headed *h, uint64_t key)
+static inline struct row_ref row_ref_of(const struct headed *h, uint64_t key)
 {
-    return store_spot(&h->store, key);
+    return store_row_ref(&h->store, key);
 }
 
 /* Words that nobody writes may share a cache line. */
-static inline directory_word *word_of(struct spot s)
+static inline directory_word *word_of(struct row_ref s)
 {
-    return &s.part->words[s.index];
+    return &s.partition->words[s.index];
 }
 
 /* At the address computed from the key, ahead of the directory word's arrival, as in row.h. */
-static inline struct headed_row *headed_at(struct spot s, directory_word w)
+static inline struct headed_row *headed_at(struct row_ref s, directory_word w)
 {
     return (struct headed_row *)(void *)row_at(s, w);
 }
@@ -55,7 +55,7 @@ static inline bool try_latch(struct headed_row *row, uint64_t header)
 }
 
 /* First the directory, then the header; the acquire keeps this order. */
-static inline bool is_unchanged(struct spot s, directory_word w, const struct headed_row *row,
+static inline bool is_unchanged(struct row_ref s, directory_word w, const struct headed_row *row,
                                 uint64_t header)
 {
     FENCE(__ATOMIC_ACQUIRE);
@@ -65,7 +65,7 @@ static inline bool is_unchanged(struct spot s, directory_word w, const struct he
 
 enum outcome { DONE, DISTURBED, ELSEWHERE };
 
-static inline enum outcome read_once(const struct headed *h, struct spot s, float *values)
+static inline enum outcome read_once(const struct headed *h, struct row_ref s, float *values)
 {
     directory_word w = directory_load(word_of(s));
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return ELSEWHERE;
@@ -76,7 +76,7 @@ static inline enum outcome read_once(const struct headed *h, struct spot s, floa
     return __builtin_expect(is_unchanged(s, w, row, header), 1) ? DONE : DISTURBED;
 }
 
-static inline enum outcome latch_once(struct spot s, directory_word w, struct headed_row *row,
+static inline enum outcome latch_once(struct row_ref s, directory_word w, struct headed_row *row,
                                       uint64_t *header)
 {
     *header = __atomic_load_n(&row->header, __ATOMIC_RELAXED);
@@ -86,7 +86,7 @@ static inline enum outcome latch_once(struct spot s, directory_word w, struct he
     return DISTURBED;
 }
 
-static inline enum outcome add_once(const struct headed *h, struct spot s, const float *updates)
+static inline enum outcome add_once(const struct headed *h, struct row_ref s, const float *updates)
 {
     directory_word w = __atomic_load_n(word_of(s), __ATOMIC_RELAXED);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return ELSEWHERE;
@@ -94,12 +94,12 @@ static inline enum outcome add_once(const struct headed *h, struct spot s, const
     uint64_t header;
     enum outcome outcome = latch_once(s, w, row, &header);
     if (__builtin_expect(outcome != DONE, 0)) return outcome;
-    s.part->add(row->values, updates, h->length);
+    s.partition->add(row->values, updates, h->length);
     __atomic_store_n(&row->header, header + VERSION_ONE, __ATOMIC_RELEASE);
     return DONE;
 }
 
-static enum outcome read_latched_once(const struct headed *h, struct spot s, float *values)
+static enum outcome read_latched_once(const struct headed *h, struct row_ref s, float *values)
 {
     directory_word w = directory_load(word_of(s));
     if (directory_state(w) != DIRECTORY_MAIN) return ELSEWHERE;
@@ -116,7 +116,7 @@ static enum outcome read_latched_once(const struct headed *h, struct spot s, flo
 static __attribute__((noinline)) enum outcome read_slowly(const struct headed *h, uint64_t key,
                                                           float *values)
 {
-    struct spot s = spot_of(h, key);
+    struct row_ref s = row_ref_of(h, key);
     enum outcome outcome = DISTURBED;
     for (int i = 0; i < READ_ATTEMPTS && outcome == DISTURBED; i++) {
         outcome = read_once(h, s, values);
@@ -133,7 +133,7 @@ static __attribute__((noinline)) enum outcome read_slowly(const struct headed *h
 static __attribute__((noinline)) enum outcome add_slowly(const struct headed *h, uint64_t key,
                                                          const float *updates)
 {
-    struct spot s = spot_of(h, key);
+    struct row_ref s = row_ref_of(h, key);
     unsigned spins = 0;
     enum outcome outcome;
     while ((outcome = add_once(h, s, updates)) == DISTURBED) spin_wait(&spins);
@@ -143,14 +143,14 @@ static __attribute__((noinline)) enum outcome add_slowly(const struct headed *h,
 /* Whether the key was a miss. */
 static inline bool read_row(const struct headed *h, uint64_t key, float *values)
 {
-    enum outcome outcome = read_once(h, spot_of(h, key), values);
+    enum outcome outcome = read_once(h, row_ref_of(h, key), values);
     if (__builtin_expect(outcome == DISTURBED, 0)) outcome = read_slowly(h, key, values);
     return outcome != DONE;
 }
 
 static inline bool add_row(const struct headed *h, uint64_t key, const float *updates)
 {
-    enum outcome outcome = add_once(h, spot_of(h, key), updates);
+    enum outcome outcome = add_once(h, row_ref_of(h, key), updates);
     if (__builtin_expect(outcome == DISTURBED, 0)) outcome = add_slowly(h, key, updates);
     return outcome != DONE;
 }
@@ -159,7 +159,8 @@ static inline bool add_row(const struct headed *h, uint64_t key, const float *up
 
 /* A compiler may drop the call of a function that only fetches ahead: it has no result. Hence
  * always_inline. */
-static inline __attribute__((always_inline)) void fetch_slot(const struct part *p, uint64_t slot)
+static inline __attribute__((always_inline)) void fetch_slot(const struct partition *p,
+                                                             uint64_t slot)
 {
     const char *row = p->rows + slot * p->row_bytes;
     uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
@@ -170,17 +171,17 @@ static inline __attribute__((always_inline)) void fetch_slot(const struct part *
 
 static inline __attribute__((always_inline)) void fetch_row(const struct headed *h, uint64_t key)
 {
-    struct spot spot = spot_of(h, key);
-    __builtin_prefetch(word_of(spot), 0, 3);
-    fetch_slot(spot.part, spot_usual_slot(spot));
+    struct row_ref ref = row_ref_of(h, key);
+    __builtin_prefetch(word_of(ref), 0, 3);
+    fetch_slot(ref.partition, row_ref_usual_slot(ref));
 }
 
 static inline __attribute__((always_inline)) void fetch_moved(const struct headed *h, uint64_t key)
 {
-    struct spot spot = spot_of(h, key);
-    directory_word w = __atomic_load_n(word_of(spot), __ATOMIC_RELAXED);
-    if (directory_state(w) == DIRECTORY_MAIN && directory_slot(w) != spot_usual_slot(spot))
-        fetch_slot(spot.part, directory_slot(w));
+    struct row_ref ref = row_ref_of(h, key);
+    directory_word w = __atomic_load_n(word_of(ref), __ATOMIC_RELAXED);
+    if (directory_state(w) == DIRECTORY_MAIN && directory_slot(w) != row_ref_usual_slot(ref))
+        fetch_slot(ref.partition, directory_slot(w));
 }
 
 static inline __attribute__((always_inline)) size_t access_batch(const struct headed *h,
@@ -231,15 +232,15 @@ static void push_64(void *rows, const uint64_t *keys, size_t n, float *batch)
 
 static void write_all(struct headed *h, uint64_t rows)
 {
-    struct part *p = h->store.part;
+    struct partition *p = h->store.partition;
     for (uint64_t key = 0; key < rows; key++) {
-        struct spot spot = spot_of(h, key);
-        uint64_t slot = slab_take(&p->slab, spot_usual_slot(spot));
+        struct row_ref ref = row_ref_of(h, key);
+        uint64_t slot = slab_take(&p->slab, row_ref_usual_slot(ref));
         expect_no_misses(slot == SLAB_NONE);
-        struct headed_row *row = (struct headed_row *)(void *)part_row(p, slot);
+        struct headed_row *row = (struct headed_row *)(void *)partition_row(p, slot);
         row->header = 0;
         for (uint32_t i = 0; i < h->length; i++) row->values[i] = 1;
-        directory_publish(word_of(spot), directory_main(slot, 0));
+        directory_publish(word_of(ref), directory_main(slot, 0));
     }
 }
 

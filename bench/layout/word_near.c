@@ -1,11 +1,11 @@
 /* The library's rows once more, compiled so that word i of the directory lies at place i. */
-#define spot_word spread_spot_word
+#define row_ref_word spread_row_ref_word
 #include "store/store.h"
-#undef spot_word
+#undef row_ref_word
 
-static inline directory_word *spot_word(struct spot s)
+static inline directory_word *row_ref_word(struct row_ref s)
 {
-    return &s.part->words[s.index];
+    return &s.partition->words[s.index];
 }
 
 /* Other names, because the library's are linked as well. */

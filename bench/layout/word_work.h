@@ -22,7 +22,7 @@ static inline void word_write_all(struct store *s, uint64_t rows, uint32_t lengt
     if (ones == NULL) abort();
     for (uint32_t i = 0; i < length; i++) ones[i] = 1;
     for (uint64_t key = 0; key < rows; key++)
-        expect_no_misses(row_set(store_spot(s, key), ones) != 0);
+        expect_no_misses(row_set(store_row_ref(s, key), ones) != 0);
     free(ones);
 }
 
@@ -48,18 +48,18 @@ static inline void word_close(void *rows)
 static inline void word_pull_1(void *rows, const uint64_t *keys, size_t n, float *batch)
 {
     struct store *s = rows;
-    size_t misses = 0, length = s->part->length;
+    size_t misses = 0, length = s->partition->length;
     for (size_t i = 0; i < n; i++)
-        misses += row_read(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
+        misses += row_read(store_row_ref(s, keys[i]), batch + i % BATCH * length) != 0;
     expect_no_misses(misses);
 }
 
 static inline void word_push_1(void *rows, const uint64_t *keys, size_t n, float *batch)
 {
     struct store *s = rows;
-    size_t misses = 0, length = s->part->length;
+    size_t misses = 0, length = s->partition->length;
     for (size_t i = 0; i < n; i++)
-        misses += row_add(store_spot(s, keys[i]), batch + i % BATCH * length) != 0;
+        misses += row_add(store_row_ref(s, keys[i]), batch + i % BATCH * length) != 0;
     expect_no_misses(misses);
 }
 

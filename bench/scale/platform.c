@@ -439,7 +439,7 @@ void reactor_wake(struct reactor *r)
     stir(r);
 }
 
-static void wake_for_marks(void *reactor)
+static void wake_for_dirty(void *reactor)
 {
     stir(reactor);
 }
@@ -471,9 +471,9 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
     if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) ||
         !mailbox_init(&r->mailbox))
         return -ENOMEM;
-    if (start->store->marks) {
-        start->store->marks[0].context = r;
-        start->store->marks[0].notify = wake_for_marks;
+    if (start->store->dirty) {
+        start->store->dirty[0].context = r;
+        start->store->dirty[0].notify = wake_for_dirty;
     }
     const struct shard_config shard = {
         .store = start->store,
@@ -486,7 +486,7 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
         .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
         .clock = start->clock,
         .node_keys = start->node_keys,
-        .window_bytes = LINK_WINDOW_BYTES};
+        .credit_bytes = LINK_CREDIT_BYTES};
     return shard_init(&r->shard, &shard);
 }
 

@@ -23,7 +23,7 @@ static double rate(const struct node *n, double after, double before)
 static void add_entries(const struct node *n, double *v)
 {
     for (unsigned o = 0; o < WIRE_OPERATIONS; o++) {
-        enum metric m = o == WIRE_ENTRY     ? UPDATES
+        enum metric m = o == WIRE_SYNC      ? UPDATES
                         : o == WIRE_ANSWER  ? ANSWERS
                         : o == WIRE_REFRESH ? REFRESHES
                         : o == WIRE_ROW     ? ROWS

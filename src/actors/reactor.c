@@ -19,7 +19,7 @@ enum { REASON_BYTES = 200 };
 
 struct inbox {
     struct mailbox mailbox;
-    struct request *current; /* taken out, and waiting for a window */
+    struct request *current; /* taken out, and waiting for credit */
 };
 
 struct reactor {
@@ -118,7 +118,7 @@ static int add_links(struct reactor *r, const struct reactor_config *c)
     return 0;
 }
 
-static void wake_for_marks(void *reactor);
+static void wake_for_dirty(void *reactor);
 
 static int open_parts(struct reactor *r, const struct reactor_config *c)
 {
@@ -131,7 +131,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .technique = c->technique,
                                        .number = c->shard,
                                        .workers = c->workers,
-                                       .window_bytes = LINK_WINDOW_BYTES,
+                                       .credit_bytes = LINK_CREDIT_BYTES,
                                        .acts_immediately = c->acts_immediately,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .round_ns = REACTOR_ROUND_NS,
@@ -146,9 +146,9 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                     c->peer_timeout_s);
     if (rc) return rc;
     uring_set_view(r->uring, c->store->home.view);
-    if (c->store->marks) {
-        c->store->marks[c->shard].context = r;
-        c->store->marks[c->shard].notify = wake_for_marks;
+    if (c->store->dirty) {
+        c->store->dirty[c->shard].context = r;
+        c->store->dirty[c->shard].notify = wake_for_dirty;
     }
     return add_links(r, c);
 }
@@ -205,7 +205,7 @@ void reactor_free(struct reactor *r)
 
 /* Turns. */
 
-/* Requests of one worker, in order. A request that waits for a window holds back those behind
+/* Requests of one worker, in order. A request that waits for credit holds back those behind
  * it. */
 static unsigned serve_inbox(struct reactor *r, struct inbox *in)
 {
@@ -220,7 +220,7 @@ static unsigned serve_inbox(struct reactor *r, struct inbox *in)
     }
 }
 
-/* Each turn begins with another worker: the first one takes what room there is in a window. */
+/* Each turn begins with another worker: the first one takes what room there is in credit. */
 static unsigned serve_inboxes(struct reactor *r)
 {
     unsigned served = 0, w = r->first_inbox;
@@ -294,7 +294,7 @@ static bool is_finished(struct reactor *r, uint64_t now)
 
 static bool has_news(struct reactor *r)
 {
-    /* Behind a request that waits for a window nothing is news: an answer will end the wait, and
+    /* Behind a request that waits for credit nothing is news: an answer will end the wait, and
      * the sleep. */
     for (unsigned w = 0; w < r->workers; w++)
         if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
@@ -392,7 +392,7 @@ void reactor_wake(struct reactor *r)
     wake_if_sleeping(r);
 }
 
-static void wake_for_marks(void *reactor)
+static void wake_for_dirty(void *reactor)
 {
     reactor_wake(reactor);
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_CAPACITY = 16 };
 
 static void sift_up(struct clock_heap *h, size_t i)
 {
@@ -28,12 +28,12 @@ static void sift_down(struct clock_heap *h)
 
 static bool add(struct clock_heap *h, struct clock_due due)
 {
-    if (h->count == h->room) {
-        size_t room = h->room ? 2 * h->room : FIRST_ROOM;
-        struct clock_due *larger = realloc(h->due, room * sizeof *larger);
+    if (h->count == h->capacity) {
+        size_t capacity = h->capacity ? 2 * h->capacity : FIRST_CAPACITY;
+        struct clock_due *larger = realloc(h->due, capacity * sizeof *larger);
         if (!larger) return false;
         h->due = larger;
-        h->room = room;
+        h->capacity = capacity;
     }
     h->due[h->count] = due;
     sift_up(h, h->count++);

@@ -23,7 +23,7 @@ struct clock_due {
 
 struct clock_heap {
     struct clock_due *due; /* due[0] is the earliest */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* false: no memory, and nothing was done. */

@@ -8,12 +8,12 @@ int keyset_begin(struct keyset *s, size_t n)
 {
     size_t places = 16;
     while (places < 2 * n) places *= 2;
-    if (places > s->room) {
+    if (places > s->capacity) {
         uint64_t *larger = malloc(places * sizeof *larger);
         if (!larger) return -ENOMEM;
         free(s->place);
         s->place = larger;
-        s->room = places;
+        s->capacity = places;
     }
     memset(s->place, 0, places * sizeof *s->place);
     s->mask = places - 1;

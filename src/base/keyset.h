@@ -18,7 +18,7 @@
 struct keyset {
     uint64_t *place; /* key + 1; 0: free */
     size_t mask;     /* places in use for this set, less one */
-    size_t room;
+    size_t capacity;
 };
 
 /* Empties it and makes room for n keys. 0 or -ENOMEM. */

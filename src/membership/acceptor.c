@@ -22,21 +22,22 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* Makes room for one more: who has been silent for longest must go, before those that have said
  * something. */
-static void limit_strangers(struct rendezvous_door *d)
+static void limit_unauthenticated(struct rendezvous_acceptor *d)
 {
     struct rendezvous_channel *oldest = NULL;
-    unsigned strangers = 0;
+    unsigned unauthenticated_count = 0;
     for (struct rendezvous_channel *c = d->hub->last; c; c = c->previous) {
         if (c->rank >= 0 || c->is_closed) continue;
-        strangers++;
+        unauthenticated_count++;
         if (!oldest || !c->is_challenged || oldest->is_challenged) oldest = c;
     }
-    if (strangers >= RENDEZVOUS_STRANGERS_MAX + d->members) rendezvous_channel_close(oldest);
+    if (unauthenticated_count >= RENDEZVOUS_UNAUTHENTICATED_MAX + d->members)
+        rendezvous_channel_close(oldest);
 }
 
-static unsigned channels_max(const struct rendezvous_door *d)
+static unsigned channels_max(const struct rendezvous_acceptor *d)
 {
-    return 2 * (RENDEZVOUS_STRANGERS_MAX + d->members);
+    return 2 * (RENDEZVOUS_UNAUTHENTICATED_MAX + d->members);
 }
 
 /* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
@@ -48,9 +49,9 @@ static int lowest_descriptor(void)
 }
 
 /* nng closes a descriptor some time after the connection was freed, one by one, and on a busy
- * machine falls behind strangers that come and go: they would use up the descriptors of the
- * process. When it does not get better, the descriptors are the application's. */
-static bool is_behind(struct rendezvous_door *d, uint64_t now_ns)
+ * machine falls behind unauthenticated peers that come and go: they would use up the descriptors of
+ * the process. When it does not get better, the descriptors are the application's. */
+static bool is_behind(struct rendezvous_acceptor *d, uint64_t now_ns)
 {
     int fd = lowest_descriptor();
     bool is_high = fd > d->usual_descriptor + (int)d->hub->channels + BEHIND_DESCRIPTORS;
@@ -65,9 +66,9 @@ static bool is_behind(struct rendezvous_door *d, uint64_t now_ns)
     return false;
 }
 
-/* Not before those that end have ended: else a flood of strangers would fill the memory faster than
- * it is freed. */
-static void accept_next(struct rendezvous_door *d)
+/* Not before those that end have ended: else a flood of unauthenticated peers would fill the memory
+ * faster than it is freed. */
+static void accept_next(struct rendezvous_acceptor *d)
 {
     uint64_t now_ns = clock_now_ns();
     d->accept_ns = 0;
@@ -80,9 +81,9 @@ static void accept_next(struct rendezvous_door *d)
     nng_stream_listener_accept(d->listener, d->accepting);
 }
 
-static void take_stranger(struct rendezvous_door *d, nng_stream *stream)
+static void take_unauthenticated(struct rendezvous_acceptor *d, nng_stream *stream)
 {
-    if (d->listener) limit_strangers(d);
+    if (d->listener) limit_unauthenticated(d);
     if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_PATIENCE_NS))
         return;
     nng_stream_close(stream);
@@ -91,11 +92,11 @@ static void take_stranger(struct rendezvous_door *d, nng_stream *stream)
 
 static void on_accepted(void *context)
 {
-    struct rendezvous_door *d = context;
+    struct rendezvous_acceptor *d = context;
     rendezvous_hub_lock(d->hub);
     d->is_accepting = false;
     int result = nng_aio_result(d->accepting);
-    if (result == 0) take_stranger(d, nng_aio_get_output(d->accepting, 0));
+    if (result == 0) take_unauthenticated(d, nng_aio_get_output(d->accepting, 0));
     if (result == NNG_ENOFILES) d->lacks_descriptors = true;
     if (result == 0)
         accept_next(d);
@@ -105,7 +106,7 @@ static void on_accepted(void *context)
     rendezvous_hub_unlock(d->hub);
 }
 
-uint64_t rendezvous_door_tick(struct rendezvous_door *d, uint64_t now_ns)
+uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *d, uint64_t now_ns)
 {
     if (now_ns >= d->accept_ns) accept_next(d);
     return d->accept_ns ? d->accept_ns : RENDEZVOUS_NEVER;
@@ -147,7 +148,7 @@ static int not_on_loopback(const char *shown)
         shown);
 }
 
-static int listen_at(struct rendezvous_door *d, const char *url)
+static int listen_at(struct rendezvous_acceptor *d, const char *url)
 {
     nng_stream_listener *l;
     int result = nng_stream_listener_alloc(&l, url);
@@ -163,7 +164,7 @@ static int listen_at(struct rendezvous_door *d, const char *url)
     return result;
 }
 
-static int listen_at_any(struct rendezvous_door *d, const struct rendezvous_address *a)
+static int listen_at_any(struct rendezvous_acceptor *d, const struct rendezvous_address *a)
 {
     int result = NNG_EADDRINVAL;
     for (unsigned i = 0; i < a->urls; i++) {
@@ -173,7 +174,7 @@ static int listen_at_any(struct rendezvous_door *d, const struct rendezvous_addr
     return result;
 }
 
-static int start_listening(struct rendezvous_door *d, const struct rendezvous_address *a,
+static int start_listening(struct rendezvous_acceptor *d, const struct rendezvous_address *a,
                            uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
@@ -189,15 +190,16 @@ static int start_listening(struct rendezvous_door *d, const struct rendezvous_ad
 
 /* ---- life ---- */
 
-int rendezvous_door_init(struct rendezvous_door *d, struct rendezvous_hub *hub, unsigned members)
+int rendezvous_acceptor_init(struct rendezvous_acceptor *d, struct rendezvous_hub *hub,
+                             unsigned members)
 {
     d->hub = hub;
     d->members = members;
     return nng_aio_alloc(&d->accepting, on_accepted, d) ? -ENOMEM : 0;
 }
 
-int rendezvous_door_open(struct rendezvous_door *d, const struct rendezvous_address *a,
-                         bool loopback_only, uint64_t deadline_ns)
+int rendezvous_acceptor_open(struct rendezvous_acceptor *d, const struct rendezvous_address *a,
+                             bool loopback_only, uint64_t deadline_ns)
 {
     struct rendezvous_address allowed = *a;
     if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
@@ -207,7 +209,7 @@ int rendezvous_door_open(struct rendezvous_door *d, const struct rendezvous_addr
     return rc;
 }
 
-void rendezvous_door_close(struct rendezvous_door *d)
+void rendezvous_acceptor_close(struct rendezvous_acceptor *d)
 {
     if (!d->listener) return;
     nng_stream_listener_close(d->listener);
@@ -215,12 +217,12 @@ void rendezvous_door_close(struct rendezvous_door *d)
     d->listener = NULL;
 }
 
-void rendezvous_door_stop(struct rendezvous_door *d)
+void rendezvous_acceptor_stop(struct rendezvous_acceptor *d)
 {
     nng_aio_stop(d->accepting);
 }
 
-void rendezvous_door_fini(struct rendezvous_door *d)
+void rendezvous_acceptor_fini(struct rendezvous_acceptor *d)
 {
     nng_aio_free(d->accepting);
 }

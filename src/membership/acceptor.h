@@ -1,6 +1,6 @@
 /*
- * acceptor.h - where rank 0 listens and strangers come in: a connection that is accepted becomes a
- * channel of the hub, which has no rank before it has said who it is.
+ * acceptor.h - where rank 0 listens and unauthenticated peers come in: a connection that is
+ * accepted becomes a channel of the hub, which has no rank before it has said who it is.
  *
  * Callers   server.c; rendezvous_door_tick and _close with the lock of the hub, once that has
  *           started
@@ -18,12 +18,12 @@
 #include "membership/hub.h"
 
 /* Beside one for each member. When one more comes, the one that has been silent for longest must
- * go: a member says who it is at once, so that strangers cannot keep it out. */
-enum { RENDEZVOUS_STRANGERS_MAX = 64 };
-/* For a stranger to say who it is. */
+ * go: a member says who it is at once, so that unauthenticated peers cannot keep it out. */
+enum { RENDEZVOUS_UNAUTHENTICATED_MAX = 64 };
+/* For a unauthenticated peer to say who it is. */
 enum { RENDEZVOUS_HELLO_PATIENCE_S = 5 };
 
-struct rendezvous_door {
+struct rendezvous_acceptor {
     struct rendezvous_hub *hub;
     unsigned members;
     nng_stream_listener *listener; /* NULL: nobody can come any more */
@@ -36,18 +36,19 @@ struct rendezvous_door {
 };
 
 /* 0 or -ENOMEM. The hub need not have started. */
-int rendezvous_door_init(struct rendezvous_door *, struct rendezvous_hub *, unsigned members);
+int rendezvous_acceptor_init(struct rendezvous_acceptor *, struct rendezvous_hub *,
+                             unsigned members);
 /* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0,
  * -EADDRINUSE, or another negative errno, with the sentence in locus_error(). */
-int rendezvous_door_open(struct rendezvous_door *, const struct rendezvous_address *,
-                         bool loopback_only, uint64_t deadline_ns);
+int rendezvous_acceptor_open(struct rendezvous_acceptor *, const struct rendezvous_address *,
+                             bool loopback_only, uint64_t deadline_ns);
 /* Accepts the next one if it is time to. Returns when to call again; RENDEZVOUS_NEVER: there is no
  * need to. */
-uint64_t rendezvous_door_tick(struct rendezvous_door *, uint64_t now_ns);
+uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *, uint64_t now_ns);
 /* Gives the port back; who has come stays. May be called twice. */
-void rendezvous_door_close(struct rendezvous_door *);
+void rendezvous_acceptor_close(struct rendezvous_acceptor *);
 /* Without the lock. No callback comes after it has returned. */
-void rendezvous_door_stop(struct rendezvous_door *);
-void rendezvous_door_fini(struct rendezvous_door *);
+void rendezvous_acceptor_stop(struct rendezvous_acceptor *);
+void rendezvous_acceptor_fini(struct rendezvous_acceptor *);
 
 #endif

@@ -62,7 +62,8 @@ static void describe_missing(const struct rendezvous_admission *a, double second
     int n = snprintf(
         sentence, RENDEZVOUS_TEXT_MAX, "%s of %u %s not joined after %g s; rendezvous %.100s%s",
         list, a->members->size, are_many ? "have" : "has", seconds, a->shown,
-        a->door->lacks_descriptors ? "; rank 0 has no descriptors left: raise `ulimit -n`" : "");
+        a->acceptor->lacks_descriptors ? "; rank 0 has no descriptors left: raise `ulimit -n`"
+                                       : "");
     if (a->turned_away_why[0])
         snprintf(sentence + n, RENDEZVOUS_TEXT_MAX - (size_t)n, "; refused was: %s",
                  a->turned_away_why);
@@ -388,6 +389,6 @@ void rendezvous_admission_begin(struct rendezvous_admission *a)
 {
     /* A hello that differs from ours may be longer, but not as long as a message of a member. */
     size_t hello_max = 2 * a->hello->bytes + HELLO_ROOM;
-    a->hub->stranger_bytes_max = hello_max < RENDEZVOUS_MESSAGE_MAX ? hello_max
-                                                                    : RENDEZVOUS_MESSAGE_MAX;
+    a->hub->unauthenticated_bytes_max = hello_max < RENDEZVOUS_MESSAGE_MAX ? hello_max
+                                                                           : RENDEZVOUS_MESSAGE_MAX;
 }

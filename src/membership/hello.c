@@ -109,7 +109,7 @@ bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t 
 struct difference {
     unsigned rank;
     char *sentence;
-    size_t room;
+    size_t capacity;
     bool found;
 };
 
@@ -119,8 +119,8 @@ static void compare(struct difference *d, const char *what, uint64_t theirs, uin
 {
     if (d->found || theirs == ours) return;
     d->found = true;
-    snprintf(d->sentence, d->room, "rank %u has %s %llu%s, rank 0 has %llu" ALIKE, d->rank, what,
-             (unsigned long long)theirs, where, (unsigned long long)ours);
+    snprintf(d->sentence, d->capacity, "rank %u has %s %llu%s, rank 0 has %llu" ALIKE, d->rank,
+             what, (unsigned long long)theirs, where, (unsigned long long)ours);
 }
 
 static void compare_words(struct difference *d, const char *what, const char *theirs,
@@ -128,8 +128,8 @@ static void compare_words(struct difference *d, const char *what, const char *th
 {
     if (d->found || strcmp(theirs, ours) == 0) return;
     d->found = true;
-    snprintf(d->sentence, d->room, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what, theirs,
-             ours);
+    snprintf(d->sentence, d->capacity, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what,
+             theirs, ours);
 }
 
 static const char *technique_name(unsigned technique)
@@ -148,7 +148,7 @@ static void compare_names(struct difference *d, unsigned i, struct rendezvous_sl
     d->found = true;
     rendezvous_show(theirs, their_name, sizeof their_name);
     rendezvous_show(ours, our_name, sizeof our_name);
-    snprintf(d->sentence, d->room,
+    snprintf(d->sentence, d->capacity,
              "rank %u has table %u named \"%s\", rank 0 has it named \"%s\"" ALIKE, d->rank, i,
              their_name, our_name);
 }
@@ -167,9 +167,9 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
 
 bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
                               const struct rendezvous_hello *ours, unsigned shards, char *sentence,
-                              size_t room)
+                              size_t capacity)
 {
-    struct difference d = {.rank = theirs->rank, .sentence = sentence, .room = room};
+    struct difference d = {.rank = theirs->rank, .sentence = sentence, .capacity = capacity};
     compare(&d, "size", theirs->size, ours->size, "");
     compare_words(&d, "technique", technique_name(theirs->technique),
                   technique_name(ours->technique));

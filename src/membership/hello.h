@@ -41,6 +41,6 @@ bool rendezvous_hello_read(struct rendezvous_hello *, const void *body, size_t b
  * thing. `shards`: what rank 0 has decided. */
 bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
                               const struct rendezvous_hello *ours, unsigned shards, char *sentence,
-                              size_t room);
+                              size_t capacity);
 
 #endif

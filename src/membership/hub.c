@@ -155,25 +155,26 @@ static bool free_what_is_over(struct rendezvous_hub *h)
 
 static void receive(struct rendezvous_channel *c)
 {
-    nng_iov rest = {.iov_buf = c->received + c->have, .iov_len = c->room - c->have};
+    nng_iov rest = {.iov_buf = c->received + c->have, .iov_len = c->capacity - c->have};
     nng_aio_set_iov(c->receiving, 1, &rest); /* cannot fail with one piece */
     c->is_receiving = true;
     nng_stream_recv(c->stream, c->receiving);
 }
 
-static bool resize(struct rendezvous_channel *c, size_t room)
+static bool resize(struct rendezvous_channel *c, size_t capacity)
 {
-    unsigned char *received = realloc(c->received, room);
+    unsigned char *received = realloc(c->received, capacity);
     if (!received) return false;
     c->received = received;
-    c->room = room;
+    c->capacity = capacity;
     return true;
 }
 
 /* Room for the rest of a long message; back to little when it is done. */
 static void adapt_room(struct rendezvous_channel *c, size_t wanted)
 {
-    if (c->is_closed || (wanted <= c->room && (c->room == RECEIVE_BYTES || c->have > 0))) return;
+    if (c->is_closed || (wanted <= c->capacity && (c->capacity == RECEIVE_BYTES || c->have > 0)))
+        return;
     if (!resize(c, wanted > RECEIVE_BYTES ? wanted : RECEIVE_BYTES))
         fail(c, -ENOMEM, "sent more than there is memory for");
 }
@@ -183,8 +184,8 @@ static bool is_heartbeat(const struct rendezvous_header *h)
     return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
 }
 
-/* Before heartbeats are expected they are a message like any other: a stranger has no time to win
- * by them. */
+/* Before heartbeats are expected they are a message like any other: a unauthenticated peer has no
+ * time to win by them. */
 static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header,
                     const void *body)
 {
@@ -194,7 +195,7 @@ static void deliver(struct rendezvous_channel *c, const struct rendezvous_header
 
 static size_t message_max(const struct rendezvous_channel *c)
 {
-    return c->rank < 0 ? c->hub->stranger_bytes_max : RENDEZVOUS_MESSAGE_MAX;
+    return c->rank < 0 ? c->hub->unauthenticated_bytes_max : RENDEZVOUS_MESSAGE_MAX;
 }
 
 /* Hands up the messages that are whole. Returns the bytes of the next one, as far as known. */
@@ -523,7 +524,7 @@ int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s,
 {
     *h = (struct rendezvous_hub){.events = events, .context = context, .due_ns = RENDEZVOUS_NEVER};
     h->timeout_ns = (uint64_t)(peer_timeout_s * 1e9);
-    h->stranger_bytes_max = RENDEZVOUS_MESSAGE_MAX;
+    h->unauthenticated_bytes_max = RENDEZVOUS_MESSAGE_MAX;
     pthread_mutex_init(&h->mutex, NULL);
     init_condition(&h->changed);
     init_condition(&h->wake);

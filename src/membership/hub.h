@@ -4,9 +4,9 @@
  *
  * nng's byte streams carry the messages; nng's message protocols would not do: they drop messages
  * when a peer is slow, keep a connection's end from us or reconnect behind our back, and accept any
- * number of strangers. All state of a hub and of its owner is under the hub's one lock: nng's
- * threads take it to hand in what was received, the owner's callers to change something, and the
- * hub's thread to look after time: heartbeats, silence, deadlines.
+ * number of unauthenticated peers. All state of a hub and of its owner is under the hub's one lock:
+ * nng's threads take it to hand in what was received, the owner's callers to change something, and
+ * the hub's thread to look after time: heartbeats, silence, deadlines.
  *
  * Silence is judged only by time in which this process ran. When the thread wakes much later than
  * it meant to, the process was stopped or the machine asleep, and silence is counted anew.
@@ -65,7 +65,7 @@ struct rendezvous_hub {
     bool is_noted;       /* the thread must look once more before it sleeps */
     uint64_t timeout_ns; /* of silence */
     /* of a message of who has no rank; the owner may lower it */
-    size_t stranger_bytes_max;
+    size_t unauthenticated_bytes_max;
     uint64_t due_ns;                     /* when the thread means to wake */
     uint64_t absence_ns, absence_end_ns; /* the last long time in which this process did not run */
 };
@@ -87,7 +87,7 @@ struct rendezvous_channel {
     struct silence silence;
     uint64_t beat_ns;     /* how often to say something; 0: no heartbeats, and silence is allowed */
     uint64_t deadline_ns; /* when to end it; 0: never */
-    size_t have, room;
+    size_t have, capacity;
     unsigned char *received;
     size_t sent; /* bytes of the first message in the queue */
     unsigned queue_first, queued;

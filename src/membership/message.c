@@ -23,13 +23,13 @@ static uint64_t load(const unsigned char *at, unsigned bytes)
 
 static bool make_room(struct rendezvous_message *m, size_t more)
 {
-    size_t room = m->room;
-    while (room < m->bytes + more) room *= 2;
-    if (room == m->room) return true;
-    unsigned char *larger = realloc(m->data, room);
+    size_t capacity = m->capacity;
+    while (capacity < m->bytes + more) capacity *= 2;
+    if (capacity == m->capacity) return true;
+    unsigned char *larger = realloc(m->data, capacity);
     if (!larger) return false;
     m->data = larger;
-    m->room = room;
+    m->capacity = capacity;
     return true;
 }
 
@@ -52,7 +52,7 @@ struct rendezvous_message *rendezvous_message_new(enum rendezvous_type type)
         free(m);
         return NULL;
     }
-    *m = (struct rendezvous_message){.references = 1, .room = ROOM_FIRST, .data = data};
+    *m = (struct rendezvous_message){.references = 1, .capacity = ROOM_FIRST, .data = data};
     store(header, RENDEZVOUS_MAGIC, 4);
     store(header + 4, RENDEZVOUS_VERSION, 2);
     store(header + 6, type, 2);
@@ -161,9 +161,9 @@ struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *r)
     return (struct rendezvous_slice){(const char *)at, bytes};
 }
 
-void rendezvous_show(struct rendezvous_slice slice, char *text, size_t room)
+void rendezvous_show(struct rendezvous_slice slice, char *text, size_t capacity)
 {
-    size_t bytes = slice.bytes < room ? slice.bytes : room - 1;
+    size_t bytes = slice.bytes < capacity ? slice.bytes : capacity - 1;
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)slice.at[i];
         text[i] = (char)(c < ' ' || c == 127 ? '?' : c);
@@ -171,9 +171,9 @@ void rendezvous_show(struct rendezvous_slice slice, char *text, size_t room)
     text[bytes] = '\0';
 }
 
-void rendezvous_get_text(struct rendezvous_reader *r, char *text, size_t room)
+void rendezvous_get_text(struct rendezvous_reader *r, char *text, size_t capacity)
 {
-    rendezvous_show(rendezvous_get_slice(r), text, room);
+    rendezvous_show(rendezvous_get_slice(r), text, capacity);
 }
 
 bool rendezvous_read_all(const struct rendezvous_reader *r)

@@ -83,7 +83,7 @@ enum rendezvous_type {
 struct rendezvous_message {
     unsigned references;
     bool failed;
-    size_t bytes, room;
+    size_t bytes, capacity;
     unsigned char *data;
 };
 
@@ -126,8 +126,8 @@ struct rendezvous_slice {
 };
 struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *);
 /* A text fit to be shown: cut to `room`, control characters replaced. */
-void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t room);
-void rendezvous_show(struct rendezvous_slice, char *text, size_t room);
+void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t capacity);
+void rendezvous_show(struct rendezvous_slice, char *text, size_t capacity);
 /* Everything was there, and nothing more. */
 bool rendezvous_read_all(const struct rendezvous_reader *);
 

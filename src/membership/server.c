@@ -24,7 +24,7 @@ enum state { RUNNING, LOST, LEFT };
 struct rendezvous_server {
     struct rendezvous_hub hub; /* its lock is ours */
     struct rendezvous_members members;
-    struct rendezvous_door door;
+    struct rendezvous_acceptor acceptor;
     struct rendezvous_admission admission;
     struct verdict verdict;
     enum state state; /* once the admission is complete */
@@ -172,7 +172,7 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
  * free. Who has come for it already is cut off, and tries again. */
 static void let_all_leave(struct rendezvous_server *s)
 {
-    rendezvous_door_close(&s->door);
+    rendezvous_acceptor_close(&s->acceptor);
     for (struct rendezvous_channel *c = s->hub.first; c; c = c->next)
         if (c->rank < 0) rendezvous_channel_close(c);
     s->state = LEFT;
@@ -310,7 +310,7 @@ static void report_leave(struct rendezvous_server *s, uint64_t now_ns, uint64_t 
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
     struct rendezvous_server *s = context;
-    uint64_t due_ns = rendezvous_door_tick(&s->door, now_ns);
+    uint64_t due_ns = rendezvous_acceptor_tick(&s->acceptor, now_ns);
     rendezvous_admission_tick(&s->admission, now_ns, &due_ns);
     if (is_running(s)) {
         report_barrier(s, now_ns, &due_ns);
@@ -327,7 +327,7 @@ static const struct rendezvous_events events = {
 
 static void free_server(struct rendezvous_server *s)
 {
-    rendezvous_door_fini(&s->door);
+    rendezvous_acceptor_fini(&s->acceptor);
     rendezvous_admission_fini(&s->admission);
     rendezvous_members_fini(&s->members);
     free(s);
@@ -342,9 +342,9 @@ static struct rendezvous_server *new_server(const struct rendezvous_config *c,
     if (!s) return NULL;
     s->admission.hub = &s->hub;
     s->admission.members = &s->members;
-    s->admission.door = &s->door;
+    s->admission.acceptor = &s->acceptor;
     int rc = rendezvous_members_init(&s->members, size);
-    if (rc == 0) rc = rendezvous_door_init(&s->door, &s->hub, size);
+    if (rc == 0) rc = rendezvous_acceptor_init(&s->acceptor, &s->hub, size);
     if (rc == 0) rc = rendezvous_admission_init(&s->admission, c, a, deadline_ns);
     if (rc == 0) return s;
     free_server(s);
@@ -356,10 +356,10 @@ int rendezvous_server_start(struct rendezvous_server **out, const struct rendezv
 {
     struct rendezvous_server *s = new_server(c, a, deadline_ns);
     if (!s) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->size);
-    int rc = rendezvous_door_open(&s->door, a, c->loopback_only, deadline_ns);
+    int rc = rendezvous_acceptor_open(&s->acceptor, a, c->loopback_only, deadline_ns);
     if (rc == 0) rc = rendezvous_hub_start(&s->hub, c->peer_timeout_s, &events, s);
     if (rc) {
-        rendezvous_door_close(&s->door);
+        rendezvous_acceptor_close(&s->acceptor);
         free_server(s);
         return rc;
     }
@@ -373,10 +373,10 @@ int rendezvous_server_start(struct rendezvous_server **out, const struct rendezv
 void rendezvous_server_stop(struct rendezvous_server *s)
 {
     rendezvous_hub_lock(&s->hub);
-    rendezvous_door_close(&s->door);
+    rendezvous_acceptor_close(&s->acceptor);
     rendezvous_hub_unlock(&s->hub);
     rendezvous_hub_drain(&s->hub);
-    rendezvous_door_stop(&s->door);
+    rendezvous_acceptor_stop(&s->acceptor);
     rendezvous_hub_stop(&s->hub);
     rendezvous_hub_fini(&s->hub);
     free_server(s);

@@ -10,7 +10,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
     int *fd;
-    size_t count, room;
+    size_t count, capacity;
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void before_fork(void)
@@ -39,15 +39,15 @@ int forked_close(int fd)
 {
     pthread_once(&all.once, listen_for_forks);
     pthread_mutex_lock(&all.mutex);
-    if (all.count == all.room) {
-        size_t room = all.room ? 2 * all.room : 64;
-        int *larger = realloc(all.fd, room * sizeof *larger);
+    if (all.count == all.capacity) {
+        size_t capacity = all.capacity ? 2 * all.capacity : 64;
+        int *larger = realloc(all.fd, capacity * sizeof *larger);
         if (!larger) {
             pthread_mutex_unlock(&all.mutex);
             return -ENOMEM;
         }
         all.fd = larger;
-        all.room = room;
+        all.capacity = capacity;
     }
     all.fd[all.count++] = fd;
     pthread_mutex_unlock(&all.mutex);
@@ -65,7 +65,7 @@ void forked_keep(int fd)
     if (all.count == 0) { /* nothing is left behind */
         free(all.fd);
         all.fd = NULL;
-        all.room = 0;
+        all.capacity = 0;
     }
     pthread_mutex_unlock(&all.mutex);
 }

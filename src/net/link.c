@@ -235,10 +235,10 @@ static bool is_speaking(const struct link *l)
 size_t link_queued_max(const struct link *l)
 {
     /* Requests, and answers to what every node asked, here or by way of others; the same for
-     * rounds. A single entry may be larger than a window. */
-    size_t window = LINK_WINDOW_BYTES > l->all->frame_bytes ? LINK_WINDOW_BYTES
+     * rounds. A single entry may be larger than credit. */
+    size_t credit = LINK_CREDIT_BYTES > l->all->frame_bytes ? LINK_CREDIT_BYTES
                                                             : l->all->frame_bytes;
-    return 2 * (1 + 2 * (size_t)l->all->nodes) * window + l->all->frame_bytes;
+    return 2 * (1 + 2 * (size_t)l->all->nodes) * credit + l->all->frame_bytes;
 }
 
 static bool start_building(struct link *l)

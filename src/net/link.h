@@ -31,7 +31,7 @@ enum {
     /* More would let frames leave the processor's cache before they are sent (measured on loopback:
      * 1 MiB costs a fifth less time a call than 4 MiB); less would not fill a fast network's round
      * trip. */
-    LINK_WINDOW_BYTES = 1 << 20,
+    LINK_CREDIT_BYTES = 1 << 20,
 };
 
 struct link;
@@ -63,7 +63,7 @@ struct wire_entry *link_entry(struct link *, uint32_t length);
 void link_flush(struct link *);
 
 /* Bytes that wait to be sent, the frame under construction included; and how many may: for our own
- * requests, and for every node what it has under way in all its windows at worst, if its requests
+ * requests, and for every node what it has under way in all its credits at worst, if its requests
  * or the answers to them go by us. */
 size_t link_queued_bytes(const struct link *);
 size_t link_queued_max(const struct link *);

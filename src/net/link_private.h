@@ -102,7 +102,7 @@ unsigned link_gather(struct link *);
 void link_sent(struct link *, int result);
 
 /* Where the next bytes go; never empty. */
-static inline struct iovec link_room(const struct link *l)
+static inline struct iovec link_space(const struct link *l)
 {
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }

@@ -17,8 +17,8 @@
 enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, too */
 #define RETRY_NS UINT64_C(100000000)
 #define CANCEL_NS UINT64_C(100000000) /* how often `cancel` is looked at */
-#define STRANGER_NS (MESH_STRANGER_S * UINT64_C(1000000000))
-#define REPORT_NS UINT64_C(1000000000) /* how often strangers are worth a line */
+#define UNAUTHENTICATED_NS (MESH_UNAUTHENTICATED_S * UINT64_C(1000000000))
+#define REPORT_NS UINT64_C(1000000000) /* how often unauthenticated peers are worth a line */
 
 /* ---- what a mesh is made of ------------------------------------------------------------------ */
 
@@ -33,9 +33,9 @@ enum step {
 struct contact {
     int fd;
     enum step step;
-    unsigned peer, shard; /* of a stranger not known before it has said hello */
+    unsigned peer, shard; /* of a unauthenticated peer not known before it has said hello */
     uint64_t retry_ns;
-    uint64_t since_ns; /* of a stranger: when it came */
+    uint64_t since_ns; /* of a unauthenticated peer: when it came */
     int error;         /* of the last try, as errno value */
     size_t heard;
     struct mesh_hello message;
@@ -51,12 +51,12 @@ struct mesh {
     unsigned missing;
     struct contact *ours; /* to the nodes of lower rank, shard by shard */
     unsigned ours_count;
-    struct contact *stranger; /* the oldest first */
-    unsigned strangers;
+    struct contact *unauthenticated; /* the oldest first */
+    unsigned unauthenticated_count;
     unsigned proving_max; /* of them, that have said hello: a link each */
     struct pollfd *polled;
     uint64_t report_ns;   /* when to say who is missing */
-    uint64_t reported_ns; /* when a stranger was last named on stderr */
+    uint64_t reported_ns; /* when a unauthenticated peer was last named on stderr */
 };
 
 static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)
@@ -278,7 +278,7 @@ static void place(struct mesh *m, const struct contact *k)
 }
 
 /* Somebody may knock without end: a line a second says enough. */
-static void report_stranger(struct mesh *m, const struct contact *k, uint64_t now_ns)
+static void report_unauthenticated(struct mesh *m, const struct contact *k, uint64_t now_ns)
 {
     char from[MESH_ADDRESS_MAX] = "unknown address";
     struct mesh_address a = {.bytes = sizeof a.as};
@@ -321,7 +321,7 @@ static enum verdict take_proof(struct mesh *m, const struct contact *k, uint64_t
     enum mesh_status status = is_same ? judge(m, hello) : MESH_MISFIT;
     if (status == MESH_ACCEPTED && !has_proved(m, k, SECRET_CALLER)) {
         status = MESH_UNPROVEN;
-        report_stranger(m, k, now_ns);
+        report_unauthenticated(m, k, now_ns);
     }
     if (status != MESH_ACCEPTED) {
         say(k->fd, m->config, status, k->shard, NULL);
@@ -332,54 +332,59 @@ static enum verdict take_proof(struct mesh *m, const struct contact *k, uint64_t
     return IS_PLACED;
 }
 
-static void forget_stranger(struct mesh *m, unsigned i)
+static void forget_unauthenticated(struct mesh *m, unsigned i)
 {
-    m->strangers--;
-    memmove(&m->stranger[i], &m->stranger[i + 1], (m->strangers - i) * sizeof *m->stranger);
+    m->unauthenticated_count--;
+    memmove(&m->unauthenticated[i], &m->unauthenticated[i + 1],
+            (m->unauthenticated_count - i) * sizeof *m->unauthenticated);
 }
 
-static void drop_stranger(struct mesh *m, unsigned i)
+static void drop_unauthenticated(struct mesh *m, unsigned i)
 {
-    close(m->stranger[i].fd);
-    forget_stranger(m, i);
+    close(m->unauthenticated[i].fd);
+    forget_unauthenticated(m, i);
 }
 
 /* When there are more than `most` at that step, the one that has been there for longest must go:
  * nobody who belongs here takes his time. */
-static void limit_strangers(struct mesh *m, enum step step, unsigned most)
+static void limit_unauthenticated(struct mesh *m, enum step step, unsigned most)
 {
     unsigned count = 0, oldest = 0;
-    for (unsigned i = m->strangers; i-- > 0;) {
-        if (m->stranger[i].step != step) continue;
+    for (unsigned i = m->unauthenticated_count; i-- > 0;) {
+        if (m->unauthenticated[i].step != step) continue;
         count++;
         oldest = i;
     }
-    if (count > most) drop_stranger(m, oldest);
+    if (count > most) drop_unauthenticated(m, oldest);
 }
 
-static void listen_to_stranger(struct mesh *m, unsigned i, uint64_t now_ns)
+static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_ns)
 {
-    struct contact *k = &m->stranger[i];
+    struct contact *k = &m->unauthenticated[i];
     int heard = hear(k);
     if (heard == 0) return;
     bool is_first = k->step == HEARING;
     enum verdict verdict = heard < 0 ? MUST_GO : is_first ? admit(m, k) : take_proof(m, k, now_ns);
     if (verdict == MUST_GO) close(k->fd);
-    if (verdict != STAYS) forget_stranger(m, i);
-    if (verdict == STAYS && is_first) limit_strangers(m, PROVING, m->proving_max);
+    if (verdict != STAYS) forget_unauthenticated(m, i);
+    if (verdict == STAYS && is_first) limit_unauthenticated(m, PROVING, m->proving_max);
 }
 
-static void drop_late_strangers(struct mesh *m, uint64_t now_ns)
+static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 {
-    while (m->strangers > 0 && now_ns >= m->stranger[0].since_ns + STRANGER_NS) drop_stranger(m, 0);
+    while (m->unauthenticated_count > 0 &&
+           now_ns >= m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS)
+        drop_unauthenticated(m, 0);
 }
 
-/* Most say hello at once, and without a secret are no strangers any more when this returns. */
+/* Most say hello at once, and without a secret are no unauthenticated peers any more when this
+ * returns. */
 static void welcome(struct mesh *m, int fd, uint64_t now_ns)
 {
-    limit_strangers(m, HEARING, MESH_STRANGERS_MAX - 1);
-    m->stranger[m->strangers++] = (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
-    listen_to_stranger(m, m->strangers - 1, now_ns);
+    limit_unauthenticated(m, HEARING, MESH_UNAUTHENTICATED_MAX - 1);
+    m->unauthenticated[m->unauthenticated_count++] =
+        (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
+    listen_to_unauthenticated(m, m->unauthenticated_count - 1, now_ns);
 }
 
 static int accept_all(struct mesh *m, uint64_t now_ns)
@@ -387,9 +392,9 @@ static int accept_all(struct mesh *m, uint64_t now_ns)
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
         int fd = accept4(m->config->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         bool is_out = fd < 0 && (errno == EMFILE || errno == ENFILE);
-        if (is_out && m->strangers == 0) return out_of_descriptors(m, errno);
+        if (is_out && m->unauthenticated_count == 0) return out_of_descriptors(m, errno);
         if (is_out)
-            drop_stranger(m, 0);
+            drop_unauthenticated(m, 0);
         else if (fd >= 0)
             welcome(m, fd, now_ns);
         else if (errno == EAGAIN)
@@ -472,7 +477,8 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
 {
     int rc = 0;
     *until_ns = min_ns(m->config->deadline_ns, m->report_ns);
-    if (m->strangers > 0) *until_ns = min_ns(*until_ns, m->stranger[0].since_ns + STRANGER_NS);
+    if (m->unauthenticated_count > 0)
+        *until_ns = min_ns(*until_ns, m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS);
     if (m->config->cancel) *until_ns = min_ns(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
@@ -482,8 +488,8 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     return rc;
 }
 
-/* [0]: the listener; then ours; then strangers. Whoever has nothing to wait for is left out by a
- * negative descriptor. */
+/* [0]: the listener; then ours; then unauthenticated peers. Whoever has nothing to wait for is left
+ * out by a negative descriptor. */
 static unsigned fill_polled(struct mesh *m)
 {
     unsigned n = 0;
@@ -494,19 +500,19 @@ static unsigned fill_polled(struct mesh *m)
         m->polled[n++] = (struct pollfd){.fd = is_active ? k->fd : -1,
                                          .events = k->step == CONNECTING ? POLLOUT : POLLIN};
     }
-    for (unsigned i = 0; i < m->strangers; i++)
-        m->polled[n++] = (struct pollfd){.fd = m->stranger[i].fd, .events = POLLIN};
+    for (unsigned i = 0; i < m->unauthenticated_count; i++)
+        m->polled[n++] = (struct pollfd){.fd = m->unauthenticated[i].fd, .events = POLLIN};
     return n;
 }
 
 static int handle_polled(struct mesh *m, uint64_t now_ns)
 {
     int rc = 0;
-    const struct pollfd *ours = m->polled + 1, *strangers = ours + m->ours_count;
+    const struct pollfd *ours = m->polled + 1, *unauthenticated_count = ours + m->ours_count;
     /* From the last to the first, for those that leave make those behind them move up. */
-    for (unsigned i = m->strangers; i-- > 0;)
-        if (strangers[i].revents) listen_to_stranger(m, i, now_ns);
-    drop_late_strangers(m, now_ns);
+    for (unsigned i = m->unauthenticated_count; i-- > 0;)
+        if (unauthenticated_count[i].revents) listen_to_unauthenticated(m, i, now_ns);
+    drop_late_unauthenticated(m, now_ns);
     for (unsigned i = 0; i < m->ours_count && !rc; i++)
         if (ours[i].revents) rc = go_on(m, &m->ours[i], now_ns);
     if (!rc && m->polled[0].revents) rc = accept_all(m, now_ns);
@@ -551,19 +557,20 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     m->ours_count = c->rank * c->shards;
     m->proving_max = (c->size - 1 - c->rank) * c->shards;
     m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
-    m->stranger = calloc((size_t)m->proving_max + 1 + MESH_STRANGERS_MAX, sizeof *m->stranger);
-    m->polled =
-        calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_STRANGERS_MAX, sizeof *m->polled);
-    if (!m->ours || !m->stranger || !m->polled)
+    m->unauthenticated =
+        calloc((size_t)m->proving_max + 1 + MESH_UNAUTHENTICATED_MAX, sizeof *m->unauthenticated);
+    m->polled = calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_UNAUTHENTICATED_MAX,
+                       sizeof *m->polled);
+    if (!m->ours || !m->unauthenticated || !m->polled)
         return error_set(-ENOMEM, "no memory for %u links", m->missing);
     for (unsigned i = 0; i < m->ours_count; i++)
         m->ours[i] = (struct contact){.fd = -1, .peer = i / c->shards, .shard = i % c->shards};
     return 0;
 }
 
-static void close_strangers(struct mesh *m)
+static void close_unauthenticated(struct mesh *m)
 {
-    while (m->strangers > 0) drop_stranger(m, m->strangers - 1);
+    while (m->unauthenticated_count > 0) drop_unauthenticated(m, m->unauthenticated_count - 1);
 }
 
 /* All but those that have become links. */
@@ -580,10 +587,10 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     int rc = init_mesh(&m, c, fd);
     if (!rc) rc = connect_all(&m);
     close(c->listener);
-    close_strangers(&m);
+    close_unauthenticated(&m);
     close_contacts(&m);
     free(m.ours);
-    free(m.stranger);
+    free(m.unauthenticated);
     free(m.polled);
     return rc;
 }

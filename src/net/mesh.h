@@ -28,8 +28,8 @@
 struct secret;
 
 enum {
-    MESH_STRANGERS_MAX = 64,
-    MESH_STRANGER_S = 5,
+    MESH_UNAUTHENTICATED_MAX = 64,
+    MESH_UNAUTHENTICATED_S = 5,
 };
 
 struct mesh_config {

@@ -53,11 +53,11 @@ int secret_from_text(struct secret *s, const char *what, const char *text, size_
 }
 
 /* Bytes read, at most `room`; or a negative errno. */
-static ssize_t read_all(int fd, char *text, size_t room)
+static ssize_t read_all(int fd, char *text, size_t capacity)
 {
     size_t have = 0;
-    while (have < room) {
-        ssize_t n = read(fd, text + have, room - have);
+    while (have < capacity) {
+        ssize_t n = read(fd, text + have, capacity - have);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return -errno;
         if (n == 0) break;

@@ -5,8 +5,8 @@
  * Each side sends a random challenge; each answers with a code (BLAKE2b with a key, of libsodium)
  * over its role, both challenges, both ranks and what else identifies the connection. A proof fits
  * no other connection, direction or moment, so that recording or reflecting one is of no use. The
- * side that was connected to gives its proof last, to one that has proved itself: strangers get
- * nothing out of it. What passes behind the proofs is neither encrypted nor protected.
+ * side that was connected to gives its proof last, to one that has proved itself: unauthenticated
+ * peers get nothing out of it. What passes behind the proofs is neither encrypted nor protected.
  *
  * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
  * Memory    the key's, a few pages; secret_forget() wipes it and gives it back

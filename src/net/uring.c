@@ -265,9 +265,9 @@ static void send_on(struct uring *u, struct link *l)
 static void receive_on(struct uring *u, struct link *l)
 {
     if (l->receiving || l->state != LINK_OPEN) return;
-    struct iovec room = link_room(l);
+    struct iovec space = link_space(l);
     struct io_uring_sqe *sqe = next_operation(u);
-    io_uring_prep_recv(sqe, l->fd, room.iov_base, room.iov_len, 0);
+    io_uring_prep_recv(sqe, l->fd, space.iov_base, space.iov_len, 0);
     if (!l->more && (u->flags & IORING_SETUP_TASKRUN_FLAG))
         sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
     io_uring_sqe_set_data64(sqe, (uintptr_t)l | RECEIVE);

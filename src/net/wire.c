@@ -42,10 +42,12 @@ const struct wire_entry *wire_next(struct wire_cursor *c, const char **why)
         *why = "an entry beyond the end of its frame";
     else if (e->operation == 0 || e->operation >= WIRE_OPERATIONS)
         *why = "an entry of no known operation";
-    else if (e->encoding > WIRE_ZEROS)
+    else if (e->encoding >= WIRE_ENCODINGS)
         *why = "an entry of no known encoding";
     else if (e->encoding == WIRE_ZEROS && (e->length > 0 || e->operation != WIRE_ANSWER))
         *why = "zeros with values";
+    else if (e->encoding == WIRE_AS_REPLICA && (e->length > 0 || e->operation != WIRE_ROW))
+        *why = "a replica's row with values";
     else if (e->flags > WIRE_FLAGS)
         *why = "an entry with unknown flags";
     else if (e->length > LOCUS_LENGTH_MAX || wire_entry_bytes(e->length) > rest)

@@ -1,8 +1,8 @@
 /*
  * wire.h - what travels between the same shard of two nodes: frames of entries.
  *
- *   frame = header (40 bytes) + entries, end to end
- *   entry = header (40 bytes) + `length` binary32 values, padded with zeros to a multiple of 8 bytes
+ *   frame = header (40 bytes) + entries, end to end entry = header (40 bytes) + `length` binary32
+ *   values, padded with zeros to a multiple of 8 bytes
  *
  * All little-endian, every field at the offset that the structs below give it; no I/O here. What
  * arrives is believed only after wire_check_frame() and, entry by entry, wire_next(): every length
@@ -26,7 +26,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 5 };
+enum { WIRE_VERSION = 6 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -66,13 +66,13 @@ enum wire_operation {
     WIRE_ROW,
     /* News of where a row is, to its home. */
     WIRE_LOCATION,
-    /* Rounds (rounds.h, entries.h): from a node that wants a row, or holds a replica, to the owner;
+    /* Rounds (round.h, replica.h): from a node that wants a row, or holds a replica, to the owner;
      * and back. */
-    WIRE_ENTRY,   /* WIRE_BEGIN, WIRE_END; the update or the new row, if its flag says so */
+    WIRE_SYNC,    /* WIRE_BEGIN, WIRE_END; the update or the new row, if its flag says so */
     WIRE_ANSWER,  /* to an entry: WIRE_HOLDER or not; the row, unless the replica is fresh */
     WIRE_REFRESH, /* the row */
-    WIRE_POKE,    /* nobody else holds it: send an entry, and the row will come */
-    WIRE_ROUND,   /* the end of a round's entries; tag: its number */
+    WIRE_RECALL,  /* nobody else holds it: send an entry, and the row will come */
+    WIRE_ROUND,   /* the end of a round's entries */
     WIRE_ROUND_DONE,
     WIRE_OPERATIONS
 };
@@ -84,34 +84,39 @@ enum wire_flag {
     WIRE_END = 8,       /* of an entry: the last one expired, the replica is gone */
     WIRE_UPDATE = 16,   /* of an entry: the values are what was added to the replica */
     WIRE_VALUE = 32,    /* of an entry: the values are what the row is set to */
-    /* of an answer: you are counted as a holder; of a row: your replica of this version is it */
-    WIRE_HOLDER = 64,
-    WIRE_FLAGS = 127, /* all there are */
+    WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder */
+    WIRE_FLAGS = 127,   /* all there are */
 };
 
-/* The tag of WIRE_BEGIN is its patience: microseconds that may pass until its answer leaves, so
- * that both can wait for frames that go there anyhow. Who passes it on takes half of them. */
-enum { WIRE_PATIENCE_US_MAX = 100000 };
+enum { WIRE_SLACK_US_MAX = 100000 };
 
 enum wire_encoding {
     WIRE_BINARY32,
-    WIRE_ZEROS, /* no values: of an answer, that the row was never written */
+    WIRE_ZEROS,      /* no values: of an answer, that the row was never written */
+    WIRE_AS_REPLICA, /* no values: of a row, that your replica of this version is it */
+    WIRE_ENCODINGS
 };
 
 struct wire_entry {
     uint8_t operation; /* enum wire_operation */
     uint8_t encoding;  /* enum wire_encoding, of the values */
-    /* with epoch: by which knowledge of the owner this was routed, or what the sender knows */
+    /* with term: by which knowledge of the owner this was routed, or what the sender knows */
     uint16_t owner;
     uint16_t origin; /* the node whose worker asked */
     uint8_t hops;    /* how often it was forwarded; stays at 255 */
     uint8_t flags;   /* enum wire_flag */
     uint32_t length; /* floats that follow */
-    /* names the operation at its origin; an answer carries the request's. Of WIRE_BEGIN: its
-     * patience */
-    uint32_t tag;
-    uint64_t key;
-    uint64_t epoch;
+    union {
+        /* of requests and their answers: names the operation at its origin */
+        uint32_t tag;
+        /* of WIRE_BEGIN: microseconds that may pass until its answer leaves, so that both can wait
+         * for frames that go there anyhow. Who passes it on takes half of them. */
+        uint32_t slack_us;
+        /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
+        uint32_t round;
+    };
+    uint64_t key; /* of WIRE_ROUND and WIRE_ROUND_DONE: any of the shard's */
+    uint64_t term;
     uint64_t version;
 };
 static_assert(sizeof(struct wire_entry) == 40, "peers read this by offset");

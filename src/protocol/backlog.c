@@ -11,14 +11,14 @@
 
 static void list_push(struct backlog *b, struct index_list *l, uint64_t index)
 {
-    if (l->count == l->room && l->first > l->room / 2) {
+    if (l->count == l->capacity && l->first > l->capacity / 2) {
         l->count -= l->first;
         memmove(l->index, l->index + l->first, l->count * sizeof *l->index);
         l->first = 0;
     }
-    if (l->count == l->room) {
-        l->room = l->room ? 2 * l->room : 64;
-        l->index = realloc(l->index, l->room * sizeof *l->index);
+    if (l->count == l->capacity) {
+        l->capacity = l->capacity ? 2 * l->capacity : 64;
+        l->index = realloc(l->index, l->capacity * sizeof *l->index);
         INVARIANT(l->index != NULL, "no memory for the keys of the next round");
     }
     l->index[l->count++] = index;
@@ -44,12 +44,12 @@ static void set_bit(uint64_t *bits, unsigned peer, bool value)
 bool backlog_is_urgent(const struct shard *s, const struct peer_backlog *p)
 {
     return list_length(&p->urgent) > 0 ||
-           (list_length(&p->poke) > 0 && !pacer_takes_along(s->pacer));
+           (list_length(&p->recall) > 0 && !pacer_piggybacks(s->pacer));
 }
 
 bool backlog_waits(const struct peer_backlog *p)
 {
-    return list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0 || list_length(&p->poke) > 0;
+    return list_length(&p->lazy) > 0 || list_length(&p->refresh) > 0 || list_length(&p->recall) > 0;
 }
 
 void backlog_note(struct shard *s, unsigned peer)
@@ -80,15 +80,15 @@ void backlog_add_refresh(struct shard *s, unsigned node, uint64_t index)
 
 void backlog_put_off(struct shard *s, uint64_t index)
 {
-    marks_set(s->marks, index);
+    dirty_set_add(s->dirty, index);
     s->backlog->puts_off = true;
 }
 
-void backlog_add_poke(struct shard *s, struct record *r, unsigned node)
+void backlog_add_recall(struct shard *s, struct record *r, unsigned node)
 {
-    if (r->queued & BACKLOG_POKE) return;
-    r->queued |= BACKLOG_POKE;
-    list_push(s->backlog, &s->backlog->peer[node].poke, r->index);
+    if (r->queued & BACKLOG_RECALL) return;
+    r->queued |= BACKLOG_RECALL;
+    list_push(s->backlog, &s->backlog->peer[node].recall, r->index);
     backlog_note(s, node);
 }
 
@@ -117,7 +117,7 @@ void backlog_fini(struct shard *s)
     for (unsigned peer = 0; b->peer && peer < s->nodes; peer++) {
         struct peer_backlog *p = &b->peer[peer];
         free(p->urgent.index);
-        free(p->poke.index);
+        free(p->recall.index);
         free(p->lazy.index);
         free(p->refresh.index);
     }

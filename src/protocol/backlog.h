@@ -1,15 +1,15 @@
 /*
  * backlog.h - what waits for the next round to each peer: keys of which its owner must hear,
- * refreshes of replicas that it holds, pokes. Roles queue; rounds (round.h) take out and say it.
+ * refreshes of replicas that it holds, recalls. Roles queue; rounds (round.h) take out and say it.
  *
  * Three classes of news wait for a round:
  *
- *   urgent    an intent became active; a set of a replica; a poke to give or to answer: as soon as
- *             the peer's round is over
- *   lazy      updates of replicas, expired intents; pokes to give, too, where rounds carry so
- *             little that they ride along (pacer.h)
+ *   urgent    an intent became active; a set of a replica; a recall to give or to answer: as soon
+ *             as the peer's round is over
+ *   lazy      updates of replicas, expired intents; recalls to give, too, where rounds carry so
+ *             little that they piggyback (pacer.h)
  *   refresh   rows of ours that changed, for their holders; but for those who got the row just now,
- *             where intents ride along: the next time
+ *             where intents piggyback: the next time
  *
  * Callers   replica.c, owner.c, handover.c queue; round.c takes
  * Memory    8 bytes for each key that waits for a round and peer
@@ -21,11 +21,11 @@
 
 #include "protocol/state.h"
 
-enum backlog_class { BACKLOG_URGENT = 1, BACKLOG_LAZY = 2, BACKLOG_POKE = 4 };
+enum backlog_class { BACKLOG_URGENT = 1, BACKLOG_LAZY = 2, BACKLOG_RECALL = 4 };
 
 struct index_list {
     uint64_t *index;
-    size_t first, count, room; /* index[first … count-1] wait */
+    size_t first, count, capacity; /* index[first … count-1] wait */
 };
 
 /* Of one peer. */
@@ -33,7 +33,7 @@ struct peer_backlog {
     bool is_under_way; /* a round of ours: what is queued meanwhile waits for its end */
     bool goes_on;      /* the last one was full; what is left need not wait for the pacer */
     bool owes;         /* a row went there as an answer, and no round has followed it yet */
-    struct index_list urgent, poke, lazy, refresh;
+    struct index_list urgent, recall, lazy, refresh;
 };
 
 struct backlog {
@@ -49,10 +49,10 @@ int backlog_init(struct shard *); /* 0 or -ENOMEM */
 void backlog_fini(struct shard *);
 
 /* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a
- * poke to give. */
+ * recall to give. */
 void backlog_add_entry(struct shard *, struct record *, unsigned node, enum backlog_class);
 void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
-void backlog_add_poke(struct shard *, struct record *, unsigned node);
+void backlog_add_recall(struct shard *, struct record *, unsigned node);
 /* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is
  * there. */
 void backlog_owes(struct shard *, unsigned node);

@@ -22,31 +22,31 @@ static const char *pass_on(struct shard *s, unsigned peer, const struct wire_ent
 /* ---- requests ---- */
 
 static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e,
-                                 struct spot spot)
+                                 struct row_ref ref)
 {
     bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
-    if (e->length != (has_values ? spot.part->length : 0))
+    if (e->length != (has_values ? ref.partition->length : 0))
         return "a row of another length than its table's";
     if (e->origin >= s->nodes || e->owner >= s->nodes)
         return "a request of a node that does not exist";
     if (s->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
     if (e->origin != peer) return "a request in the name of another node";
-    return spot_is_home(spot) ? NULL : "a request for a row that is not here";
+    return row_ref_is_home(ref) ? NULL : "a request for a row that is not here";
 }
 
 static const char *serve_request(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    const char *wrong = check_request(s, peer, e, spot);
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    const char *wrong = check_request(s, peer, e, ref);
     if (wrong) return wrong;
-    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
-    struct location l = location_of(s, spot);
+    if (s->moves) location_learn(s, ref, e->owner, e->term);
+    struct location l = location_of(s, ref);
     if (!l.is_here) return pass_on(s, peer, e, l);
     shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
     if (e->origin == s->rank)
-        origin_came_back(s, e, spot);
+        origin_came_back(s, e, ref);
     else
-        owner_serve(s, e, spot);
+        owner_serve(s, e, ref);
     return NULL;
 }
 
@@ -54,17 +54,17 @@ static const char *serve_request(struct shard *s, unsigned peer, const struct wi
 
 static const char *serve_sync(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    const char *wrong = owner_check(s, e, spot);
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    const char *wrong = owner_check(s, e, ref);
     if (wrong) return wrong;
     bool begins = e->flags == WIRE_BEGIN;
-    location_learn(s, spot, e->owner, e->epoch);
-    struct location l = location_of(s, spot);
-    struct record *r = record_find(&s->records, spot.index);
-    if (e->origin == s->rank && (!begins || !r || !r->is_out)) return "an entry in our own name";
+    location_learn(s, ref, e->owner, e->term);
+    struct location l = location_of(s, ref);
+    struct record *r = record_find(&s->records, ref.index);
+    if (e->origin == s->rank && (!begins || !r || !r->in_flight)) return "an entry in our own name";
     if (!l.is_here)
         return begins ? pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
-    if (e->origin != s->rank) return owner_sync(s, e, spot);
+    if (e->origin != s->rank) return owner_sync(s, e, ref);
     replica_came_back(s, r); /* the row has come here by another way */
     return NULL;
 }
@@ -80,8 +80,8 @@ static const char *check_row(const struct shard *s, const struct wire_entry *e)
 
 static void serve_parked(struct shard *s, struct parked *p)
 {
-    if (p->entry.operation == WIRE_ENTRY) {
-        p->entry.tag = 0; /* it has waited */
+    if (p->entry.operation == WIRE_SYNC) {
+        p->entry.slack_us = 0; /* it has waited */
         serve_sync(s, p->peer, &p->entry);
     } else {
         serve_request(s, p->peer, &p->entry);
@@ -105,15 +105,15 @@ static void serve_all_parked(struct shard *s, struct record *r)
 
 static const char *arrive(struct shard *s, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
+    struct row_ref ref = store_row_ref(s->store, e->key);
     const char *wrong = check_row(s, e);
     if (wrong) return wrong;
-    handover_put(s, spot, e);
-    struct record *r = record_find(&s->records, spot.index);
+    handover_put(s, ref, e);
+    struct record *r = record_find(&s->records, ref.index);
     if (r) replica_row_is_here(s, r, e->flags & WIRE_ANSWERS);
     if (e->flags & WIRE_LOCALIZED) origin_row_is_here(s, e);
     step(s);
-    r = record_find(&s->records, spot.index);
+    r = record_find(&s->records, ref.index);
     if (r) serve_all_parked(s, r);
     return NULL;
 }
@@ -133,10 +133,10 @@ static const char *serve(struct shard *s, unsigned peer, const struct wire_entry
     case WIRE_STAYS: return origin_answer(s, peer, e);
     case WIRE_ROW: return s->moves ? arrive(s, e) : unheard_of;
     case WIRE_LOCATION: return s->moves ? location_news(s, e) : unheard_of;
-    case WIRE_ENTRY: return s->moves ? serve_sync(s, peer, e) : unheard_of;
-    case WIRE_ANSWER: return s->marks ? replica_answer(s, e) : unheard_of;
-    case WIRE_REFRESH: return s->marks ? replica_refresh(s, peer, e) : unheard_of;
-    case WIRE_POKE: return s->marks ? replica_poke(s, e) : unheard_of;
+    case WIRE_SYNC: return s->moves ? serve_sync(s, peer, e) : unheard_of;
+    case WIRE_ANSWER: return s->dirty ? replica_answer(s, e) : unheard_of;
+    case WIRE_REFRESH: return s->dirty ? replica_refresh(s, peer, e) : unheard_of;
+    case WIRE_RECALL: return s->dirty ? replica_recall(s, e) : unheard_of;
     case WIRE_ROUND:
     case WIRE_ROUND_DONE: return s->moves ? round_end(s, peer, e) : unheard_of;
     case WIRE_OPERATIONS: break;

@@ -12,7 +12,7 @@
 /* ---- rows that leave ---- */
 
 static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request,
-                                    uint64_t epoch, uint32_t length)
+                                    uint64_t term, uint32_t length)
 {
     unsigned to = request->origin;
     struct wire_entry *e = s->platform->entry(s->platform->context, to, length, 0);
@@ -24,57 +24,57 @@ static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *re
     e->length = length;
     if (request->operation == WIRE_LOCALIZE) e->tag = request->tag;
     e->key = request->key;
-    e->epoch = epoch;
+    e->term = term;
     return e;
 }
 
 /* The space in the frame comes before the latch: getting it may take long. */
-static void take_into_frame(struct shard *s, struct spot spot, const struct wire_entry *request,
-                            uint64_t epoch, directory_word next)
+static void take_into_frame(struct shard *s, struct row_ref ref, const struct wire_entry *request,
+                            uint64_t term, directory_word next)
 {
     unsigned spins = 0;
-    while (!row_word_is_written(spot, directory_load(spot_word(spot)))) {
-        if (!row_take_empty(spot, next)) { /* somebody writes it for the first time just now */
+    while (!row_word_is_written(ref, directory_load(row_ref_word(ref)))) {
+        if (!row_take_empty(ref, next)) { /* somebody writes it for the first time just now */
             spin_wait(&spins);
             continue;
         }
-        row_entry(s, request, epoch, 0);
+        row_entry(s, request, term, 0);
         return;
     }
     bool written;
-    struct wire_entry *e = row_entry(s, request, epoch, spot.part->length);
+    struct wire_entry *e = row_entry(s, request, term, ref.partition->length);
     /* Without a link the row is lost, as is the cluster; but no worker may find it here any
      * more. */
-    row_take(&s->mover, spot, e ? wire_values(e) : NULL, &written, next);
+    row_take(&s->mover, ref, e ? wire_values(e) : NULL, &written, next);
 }
 
 /* The holder's replica is the row, if nobody here has written to it since. */
-static bool leave_to_holder(struct shard *s, struct spot spot, const struct wire_entry *request,
-                            uint64_t epoch, directory_word then, directory_word next)
+static bool leave_to_holder(struct shard *s, struct row_ref ref, const struct wire_entry *request,
+                            uint64_t term, directory_word then, directory_word next)
 {
-    if (!row_take_unchanged(&s->mover, spot, then, next)) return false;
-    struct wire_entry *e = row_entry(s, request, epoch, 0);
+    if (!row_take_unchanged(&s->mover, ref, then, next)) return false;
+    struct wire_entry *e = row_entry(s, request, term, 0);
     if (!e) return true;
-    e->flags |= WIRE_HOLDER;
+    e->encoding = WIRE_AS_REPLICA;
     e->version = request->version;
     return true;
 }
 
-void handover_give(struct shard *s, struct spot spot, const struct wire_entry *request,
+void handover_give(struct shard *s, struct row_ref ref, const struct wire_entry *request,
                    const directory_word *then)
 {
-    struct standing *standing = &s->records.standing[spot.index];
-    uint64_t epoch = standing->epoch + 1;
-    standing->epoch = 0;
-    directory_word next = directory_elsewhere(request->origin, epoch);
-    if (!then || !leave_to_holder(s, spot, request, epoch, *then, next))
-        take_into_frame(s, spot, request, epoch, next);
+    struct key_state *state = &s->records.state[ref.index];
+    uint64_t term = state->term + 1;
+    state->term = 0;
+    directory_word next = directory_elsewhere(request->origin, term);
+    if (!then || !leave_to_holder(s, ref, request, term, *then, next))
+        take_into_frame(s, ref, request, term, next);
     /* which may hold an older replica */
-    if (request->operation == WIRE_ENTRY) backlog_owes(s, request->origin);
+    if (request->operation == WIRE_SYNC) backlog_owes(s, request->origin);
     shard_count(&s->counters.relocated_out, 1);
-    location_announce(s, spot, request);
-    struct record *r = standing->wanted ? record_get(&s->records, spot.index)
-                                        : record_find(&s->records, spot.index);
+    location_announce(s, ref, request);
+    struct record *r = state->wanted ? record_get(&s->records, ref.index)
+                                     : record_find(&s->records, ref.index);
     if (!r) return; /* nor does anybody here want it back */
     r->holders = 0; /* the new owner was the only one, if any */
     r->version = 0;
@@ -85,47 +85,47 @@ void handover_give(struct shard *s, struct spot spot, const struct wire_entry *r
 
 const char *handover_check(const struct shard *s, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    struct location known = location_of(s, spot);
-    if (e->length != 0 && e->length != spot.part->length)
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    struct location known = location_of(s, ref);
+    if (e->length != 0 && e->length != ref.partition->length)
         return "a row of another length than its table's";
     if (e->owner != s->rank) return "a row for another node";
     if (known.is_here) return "a row that is here already";
-    if (e->epoch < known.epoch || (e->epoch == known.epoch && known.owner != s->rank))
+    if (e->term < known.term || (e->term == known.term && known.owner != s->rank))
         return "a row whose ownership has passed on";
-    if (e->epoch == 0 || e->epoch >> DIRECTORY_EPOCH_BITS) return "a row of no possible epoch";
+    if (e->term == 0 || e->term >> DIRECTORY_TERM_BITS) return "a row of no possible term";
     return NULL;
 }
 
-static int put_row(struct shard *s, struct spot spot, const struct wire_entry *e)
+static int put_row(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
     const float *values = e->length ? wire_values_const(e) : NULL;
-    if (e->flags & WIRE_HOLDER) return row_promote_as_it_is(&s->mover, spot);
-    return location_of(s, spot).is_replica ? row_promote(&s->mover, spot, values)
-                                           : row_put(spot, values);
+    if (e->encoding == WIRE_AS_REPLICA) return row_promote_as_it_is(&s->mover, ref);
+    return location_of(s, ref).is_replica ? row_promote(&s->mover, ref, values)
+                                          : row_put(ref, values);
 }
 
-void handover_put(struct shard *s, struct spot spot, const struct wire_entry *e)
+void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
-    while (put_row(s, spot, e) == -ENOMEM) mover_wait(&s->mover);
-    s->records.standing[spot.index].epoch = e->epoch;
+    while (put_row(s, ref, e) == -ENOMEM) mover_wait(&s->mover);
+    s->records.state[ref.index].term = e->term;
     shard_count(&s->counters.relocated_in, 1);
 }
 
 /* ---- who comes before the row ---- */
 
-/* What all nodes have under way at most, in all their windows; a single entry may be larger than
+/* What all nodes have under way at most, in all their credit; a single entry may be larger than
  * one. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store);
-    return (size_t)s->nodes * s->nodes * (s->window_bytes > entry ? s->window_bytes : entry);
+    return (size_t)s->nodes * s->nodes * (s->credit_bytes > entry ? s->credit_bytes : entry);
 }
 
 const char *handover_park(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
     if (s->parked_bytes + wire_entry_bytes(e->length) > parked_max(s))
-        return "more requests for rows on their way than the windows of all nodes hold";
+        return "more requests for rows on their way than the credit of all nodes allows";
     struct record *r = record_get(&s->records, keyspace_index(&s->store->keyspace, e->key));
     size_t bytes = wire_entry_bytes(e->length);
     struct parked *p = malloc(offsetof(struct parked, entry) + bytes);

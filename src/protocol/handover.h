@@ -5,8 +5,8 @@
  *   origin                      owner                       home
  *   LOCALIZE {tag}  --->  (home or a hint forwards it)
  *                         takes the row out
- *   ROW {row, epoch+1}  <---
- *   puts it in                  LOCATION {epoch+1}  --->
+ *   ROW {row, term+1}  <---
+ *   puts it in                  LOCATION {term+1}  --->
  *
  * Three messages at most until the row is usable at the origin; two when the origin knew the owner.
  * From the row's departure to its arrival nobody serves the key, for the time of one message:
@@ -15,7 +15,7 @@
  *
  * Callers   owner.c gives; dispatch.c puts and parks
  * Memory    the row is copied into the frame, and from the frame into a slot; or from a replica
- *           that is as good. Parked entries of at most what all nodes' windows hold
+ *           that is as good. Parked entries of at most what all nodes' credit holds
  * Waiting   never; but an arriving row that finds no slot, because more rows left during one read
  *           section than the table has keys, waits for that section's end
  * Life      none of its own
@@ -29,12 +29,12 @@
  * WIRE_LOCALIZE or WIRE_ENTRY. What we remember of the key as its owner is over. `then`: the node's
  * replica is as good as the row was when its word was this one, and need not get the values; NULL:
  * it is not, or there is none. */
-void handover_give(struct shard *, struct spot, const struct wire_entry *request,
+void handover_give(struct shard *, struct row_ref, const struct wire_entry *request,
                    const directory_word *then);
 
 /* A row arrives: NULL, or what is wrong with it; puts it in. */
 const char *handover_check(const struct shard *, const struct wire_entry *);
-void handover_put(struct shard *, struct spot, const struct wire_entry *);
+void handover_put(struct shard *, struct row_ref, const struct wire_entry *);
 
 /* An entry from `peer` waits for its row, which is on its way here. NULL, or why it cannot. */
 const char *handover_park(struct shard *, unsigned peer, const struct wire_entry *);

@@ -19,19 +19,19 @@ void holders_fetch(const struct shard *s, uint64_t index)
 
 static void make_room(struct record *r)
 {
-    if (r->holders < r->holder_room) return;
-    r->holder_room = r->holder_room ? (uint16_t)(2 * r->holder_room) : 4;
-    r->holder = realloc(r->holder, r->holder_room * sizeof *r->holder);
+    if (r->holders < r->holder_capacity) return;
+    r->holder_capacity = r->holder_capacity ? (uint16_t)(2 * r->holder_capacity) : 4;
+    r->holder = realloc(r->holder, r->holder_capacity * sizeof *r->holder);
     INVARIANT(r->holder != NULL, "no memory for the holders of a replica");
 }
 
-struct holder *holders_add(struct record *r, struct spot spot, unsigned node)
+struct holder *holders_add(struct record *r, struct row_ref ref, unsigned node)
 {
     struct holder *h = holder_find(r, node);
     if (h) return h;
     if (r->holders == 0) {
-        row_share(spot);
-        r->seen_word = directory_version(row_word(spot));
+        row_share(ref);
+        r->seen_word = directory_version(row_word(ref));
         r->version++;
     }
     make_room(r);
@@ -39,21 +39,21 @@ struct holder *holders_add(struct record *r, struct spot spot, unsigned node)
     return &r->holder[r->holders++];
 }
 
-void holders_remove(struct record *r, struct spot spot, unsigned node)
+void holders_remove(struct record *r, struct row_ref ref, unsigned node)
 {
     struct holder *h = holder_find(r, node);
     if (!h) return;
     *h = r->holder[--r->holders];
     if (r->holders > 0) return;
-    row_unshare(spot);
+    row_unshare(ref);
     r->version = 0; /* nobody has any: there is nothing to remember */
 }
 
-void holders_add_all(struct shard *s, struct record *r, struct spot spot)
+void holders_add_all(struct shard *s, struct record *r, struct row_ref ref)
 {
     if (!shard_is_full(s) || r->holders > 0) return;
     for (unsigned node = 0; node < s->nodes; node++)
-        if (node != s->rank) holders_add(r, spot, node);
+        if (node != s->rank) holders_add(r, ref, node);
 }
 
 void holders_note_word(struct record *r, directory_word w)
@@ -63,8 +63,8 @@ void holders_note_word(struct record *r, directory_word w)
     r->version++;
 }
 
-uint64_t holders_version(struct record *r, struct spot spot)
+uint64_t holders_version(struct record *r, struct row_ref ref)
 {
-    holders_note_word(r, row_word(spot));
+    holders_note_word(r, row_word(ref));
     return r->version;
 }

@@ -19,16 +19,16 @@
 /* NULL: it holds none. */
 struct holder *holder_find(const struct record *, unsigned node);
 /* The one that is there, or a new one, which has seen nothing. */
-struct holder *holders_add(struct record *, struct spot, unsigned node);
-void holders_remove(struct record *, struct spot, unsigned node);
+struct holder *holders_add(struct record *, struct row_ref, unsigned node);
+void holders_remove(struct record *, struct row_ref, unsigned node);
 /* Full replication: everybody is a holder from the start, of zeros with version 0. */
-void holders_add_all(struct shard *, struct record *, struct spot);
+void holders_add_all(struct shard *, struct record *, struct row_ref);
 /* Fetches them for a look soon; the record has arrived. */
 void holders_fetch(const struct shard *, uint64_t index);
 
 /* The word is that of the main copy: has it changed since the last look? */
 void holders_note_word(struct record *, directory_word);
 /* The version of the main copy. */
-uint64_t holders_version(struct record *, struct spot);
+uint64_t holders_version(struct record *, struct row_ref);
 
 #endif

@@ -35,7 +35,7 @@ struct intent_chunk {
 /* The keys of one call that belong to this shard. */
 struct intent_batch {
     locus_clock start, end;
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint32_t waiting; /* of them counted in the node's bound */
     uint64_t index[];
 };
@@ -186,9 +186,9 @@ bool intents_published(struct intents *all, unsigned worker, locus_clock start, 
     struct intent_note *note = &all->note[worker];
     /* An exchange, so that the record is visible before we look at what the shard has announced: it
      * looks at the streams once more after having announced that it sleeps. */
-    locus_clock window = __atomic_fetch_add(&note->window, 0, __ATOMIC_SEQ_CST);
-    if (start - now < window) return true;
-    locus_clock at = start - window + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
+    locus_clock lookahead = __atomic_fetch_add(&note->lookahead, 0, __ATOMIC_SEQ_CST);
+    if (start - now < lookahead) return true;
+    locus_clock at = start - lookahead + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
     while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST,
                                                     __ATOMIC_RELAXED)) {
     }
@@ -223,11 +223,11 @@ static struct intent_batch *pop(struct clock_heap *h)
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */
 
-static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32_t room)
+static struct intent_batch *new_batch(locus_clock start, locus_clock end, uint32_t capacity)
 {
-    struct intent_batch *b = malloc(sizeof *b + room * sizeof b->index[0]);
+    struct intent_batch *b = malloc(sizeof *b + capacity * sizeof b->index[0]);
     INVARIANT(b != NULL, "no memory for intents");
-    *b = (struct intent_batch){.start = start, .end = end, .room = room};
+    *b = (struct intent_batch){.start = start, .end = end, .capacity = capacity};
     return b;
 }
 
@@ -310,8 +310,9 @@ static void merge_with(struct worker_intents *w, struct keyset *seen,
             free(b);
             continue;
         }
-        smaller = b->count < b->room ? realloc(b, sizeof *b + b->count * sizeof b->index[0]) : b;
-        if (smaller) smaller->room = smaller->count;
+        smaller = b->count < b->capacity ? realloc(b, sizeof *b + b->count * sizeof b->index[0])
+                                         : b;
+        if (smaller) smaller->capacity = smaller->count;
         due[kept++] = (struct clock_due){.at = due[i].at, .what = smaller ? smaller : b};
     }
     w->active.count = kept;
@@ -486,13 +487,13 @@ static locus_clock clock_of(const struct intents *all, unsigned worker)
     return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
-static void begin_due(struct intents *all, unsigned worker, locus_clock window,
+static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead,
                       const struct intent_events *events)
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
     struct together begins = {.events = events, .event = events->begin, .count = 0};
-    while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < window) {
+    while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
         if (b->end <= now) {
@@ -514,21 +515,21 @@ static void publish(locus_clock *to, locus_clock clock)
         __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
-/* What is due, of all workers; then what rides along, the sooner the earlier: a key that several
+/* What is due, of all workers; then what piggybacks, the sooner the earlier: a key that several
  * want is wanted by the first. */
 static void begin_all(struct intents *all, const struct intent_events *events)
 {
-    bool some_ride = false;
+    bool piggybacks = false;
     for (unsigned worker = 0; worker < all->workers; worker++) {
-        begin_due(all, worker, events->window(events->context, worker), events);
-        some_ride |= events->ahead(events->context, worker) > 0;
+        begin_due(all, worker, events->lookahead(events->context, worker), events);
+        piggybacks |= events->ahead(events->context, worker) > 0;
     }
-    for (; some_ride && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
+    for (; piggybacks && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
         for (unsigned worker = 0; worker < all->workers; worker++) {
             locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) /
                                 INTENTS_EIGHTHS;
             if (ahead > 0)
-                begin_due(all, worker, events->window(events->context, worker) + ahead, events);
+                begin_due(all, worker, events->lookahead(events->context, worker) + ahead, events);
         }
     }
     all->eighths = 0;
@@ -538,11 +539,11 @@ static void look_at(struct intents *all, unsigned worker, const struct intent_ev
 {
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
-    locus_clock window = events->window(events->context, worker);
+    locus_clock lookahead = events->lookahead(events->context, worker);
     end_until(w, clock_of(all, worker), events);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
-    if (start != INT64_MAX && start - window + 1 < due) due = start - window + 1;
-    publish(&note->window, window);
+    if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
+    publish(&note->lookahead, lookahead);
     publish(&note->due, due);
 }
 

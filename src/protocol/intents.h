@@ -68,7 +68,7 @@ enum { INTENTS_EIGHTHS = 8 };
 
 struct intents {
     unsigned workers;
-    /* of `ahead`: so far beyond the window starts what begins just now */
+    /* of `ahead`: so far beyond the lookahead starts what begins just now */
     uint32_t eighths;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys that wait, of the whole node */
@@ -76,10 +76,10 @@ struct intents {
     struct intent_stream *stream;    /* the shard's list, in the order in which they were opened */
     struct worker_intents *worker;   /* [workers] */
     struct intent_note {
-        locus_clock due;    /* atomic: look again when the worker's clock is there */
-        locus_clock window; /* atomic: of the last turn */
-        uint32_t life;      /* atomic: of streams that open now */
-    } * note;               /* [workers] */
+        locus_clock due;       /* atomic: look again when the worker's clock is there */
+        locus_clock lookahead; /* atomic: of the last turn */
+        uint32_t life;         /* atomic: of streams that open now */
+    } * note;                  /* [workers] */
 };
 
 /* 0 or -ENOMEM. */
@@ -116,7 +116,7 @@ struct intent_events {
     void (*begin)(void *context, uint64_t index);
     void (*end)(void *context, uint64_t index);
     /* How many clocks ahead of the present one to act. */
-    locus_clock (*window)(void *context, unsigned worker);
+    locus_clock (*lookahead)(void *context, unsigned worker);
     /* How many more in this turn, which costs little: nobody is woken for them. */
     locus_clock (*ahead)(void *context, unsigned worker);
 };

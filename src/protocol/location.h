@@ -2,8 +2,8 @@
  * location.h - where a key's main copy is, as far as this node knows; requests that must go on to
  * there.
  *
- * What is known of an owner carries the epoch of its ownership, which every relocation raises by
- * one; so of two pieces of knowledge the later one is told by its epoch, whichever way and whenever
+ * What is known of an owner carries the term of its ownership, which every relocation raises by
+ * one; so of two pieces of knowledge the later one is told by its term, whichever way and whenever
  * it came (README.md). It lies in the directory word while the row is elsewhere. Knowing ourselves
  * as the owner while the row is not here means: it is on its way to us; requests for it are parked
  * until then (handover.h).
@@ -21,7 +21,7 @@
 #include "protocol/state.h"
 
 /* News of where a row is waits so long for a frame to its home, or as long as the request has
- * patience. (mf on four nodes sends 22,000 frames in three epochs instead of 30,000; whoever asks
+ * slack. (mf on four nodes sends 22,000 frames in three epochs instead of 30,000; whoever asks
  * the home meanwhile is sent on once more.) */
 #define LOCATION_WAIT_NS UINT64_C(500000)
 
@@ -29,39 +29,40 @@ struct location {
     unsigned owner;
     bool is_here;    /* the main copy, not only its ownership */
     bool is_replica; /* a replica is here */
-    uint64_t epoch;
+    uint64_t term;
 };
 
 /* Inlined: it is done for every entry. */
-static inline struct location location_of(const struct shard *s, struct spot spot)
+static inline struct location location_of(const struct shard *s, struct row_ref ref)
 {
-    directory_word w = directory_load(spot_word(spot));
+    directory_word w = directory_load(row_ref_word(ref));
     switch (directory_state(w)) {
     case DIRECTORY_UNTOUCHED: {
-        unsigned home = spot_home(spot);
-        return (struct location){home, home == s->rank, home != s->rank && spot.part->is_full, 0};
+        unsigned home = row_ref_home(ref);
+        return (struct location){home, home == s->rank, home != s->rank && ref.partition->is_full,
+                                 0};
     }
     case DIRECTORY_ELSEWHERE:
-        return (struct location){directory_owner(w), false, false, directory_epoch(w)};
+        return (struct location){directory_owner(w), false, false, directory_term(w)};
     case DIRECTORY_REPLICA: {
-        const struct record *r = record_find(&s->records, spot.index);
-        if (spot.part->is_full) return (struct location){spot_home(spot), false, true, 0};
+        const struct record *r = record_find(&s->records, ref.index);
+        if (ref.partition->is_full) return (struct location){row_ref_home(ref), false, true, 0};
         INVARIANT(r != NULL, "a replica that nobody remembers");
-        return (struct location){r->owner, false, true, r->epoch};
+        return (struct location){r->owner, false, true, r->term};
     }
-    default: return (struct location){s->rank, true, false, s->records.standing[spot.index].epoch};
+    default: return (struct location){s->rank, true, false, s->records.state[ref.index].term};
     }
 }
 
-/* Somebody says that `owner` got the row with this epoch. */
-void location_learn(struct shard *, struct spot, unsigned owner, uint64_t epoch);
+/* Somebody says that `owner` got the row with this term. */
+void location_learn(struct shard *, struct row_ref, unsigned owner, uint64_t term);
 
 /* Sends an entry on to the owner, another node. NULL, or why it cannot be. */
 const char *location_forward(struct shard *, const struct wire_entry *, struct location);
 
 /* We gave the row away, for this request: its home must know, at once unless the row went to the
  * only one who wants it. And at the home: NULL, or what is wrong with the news. */
-void location_announce(struct shard *, struct spot, const struct wire_entry *request);
+void location_announce(struct shard *, struct row_ref, const struct wire_entry *request);
 const char *location_news(struct shard *, const struct wire_entry *);
 
 #endif

@@ -16,7 +16,7 @@ static locus_clock exact(double mean)
     /* The sum may stop short by rounding alone; the quantile is never 10 deviations and 20 clocks
      * above the mean. */
     locus_clock end = (locus_clock)(mean + 10 * sqrt(mean) + 20);
-    while (sum < TIMING_QUANTILE && k < end) {
+    while (sum < LOOKAHEAD_QUANTILE && k < end) {
         k++;
         term *= mean / (double)k;
         sum += term;
@@ -33,24 +33,24 @@ static locus_clock expanded(double mean)
                              (z - z * z * z) / (72 * deviation) - 0.5);
 }
 
-locus_clock timing_quantile(double mean)
+locus_clock lookahead_quantile(double mean)
 {
     if (!(mean > 0)) return 0;
     return mean <= EXACT_MEAN_MAX ? exact(mean) : expanded(mean);
 }
 
-void timing_init(struct timing *t)
+void lookahead_init(struct lookahead *t)
 {
-    *t = (struct timing){.rate = TIMING_FIRST_RATE,
-                         .window = timing_quantile(2 * TIMING_FIRST_RATE)};
+    *t = (struct lookahead){.rate = LOOKAHEAD_FIRST_RATE,
+                            .lookahead = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE)};
 }
 
-void timing_begin(struct timing *t, locus_clock now)
+void lookahead_begin(struct lookahead *t, locus_clock now)
 {
     t->at_start = now;
 }
 
-void timing_end(struct timing *t, locus_clock now)
+void lookahead_end(struct lookahead *t, locus_clock now)
 {
     /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
     if (now <= t->at_start) {
@@ -59,7 +59,7 @@ void timing_end(struct timing *t, locus_clock now)
     }
     double passed = (double)(now - t->at_start) / (1 + (double)t->rounds_of_clock);
     t->rounds_of_clock = 0;
-    t->rate = (1 - TIMING_SMOOTHING) * t->rate + TIMING_SMOOTHING * passed;
-    t->window = timing_quantile(2 * (t->rate > passed ? t->rate : passed));
-    if (t->window < TIMING_WINDOW_MIN) t->window = TIMING_WINDOW_MIN;
+    t->rate = (1 - LOOKAHEAD_SMOOTHING) * t->rate + LOOKAHEAD_SMOOTHING * passed;
+    t->lookahead = lookahead_quantile(2 * (t->rate > passed ? t->rate : passed));
+    if (t->lookahead < LOOKAHEAD_MIN) t->lookahead = LOOKAHEAD_MIN;
 }

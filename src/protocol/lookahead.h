@@ -1,5 +1,5 @@
 /*
- * timing.h - when to act on an intent: AdaPM, Section 4.2 and Algorithm 1.
+ * lookahead.h - when to act on an intent: AdaPM, Section 4.2 and Algorithm 1.
  *
  * Acting takes a round of communication; whatever a worker could reach before the round after this
  * one completes must be acted on now. How many clocks that is follows a Poisson distribution whose
@@ -13,13 +13,13 @@
  * So the rounds that passed without a clock are counted, and divide the next D: a pause, however
  * long, weighs as one observation.
  *
- * (Where rounds carry few intents, more of them ride along with rounds that synchronize: pacer.h.)
+ * (Where rounds carry few intents, more of them piggyback with rounds that synchronize: pacer.h.)
  *
- * A worker's window towards one peer is estimated by the rounds with that peer. Acting late costs
- * more than acting early, so the widest window counts of all peers that had a round within the last
- * second.
+ * A worker's lookahead towards one peer is estimated by the rounds with that peer. Acting late
+ * costs more than acting early, so the widest lookahead counts of all peers that had a round within
+ * the last second.
  *
- * Callers   rounds.c: start and end of rounds, windows
+ * Callers   round.c: start and end of rounds, lookaheads
  * Memory    the caller's
  * Waiting   never
  * Life      timing_init, any use
@@ -29,28 +29,28 @@
 
 #include "locus.h"
 
-#define TIMING_SMOOTHING 0.1 /* Section 4.2.3: these three need no tuning */
-#define TIMING_QUANTILE 0.9999
-#define TIMING_FIRST_RATE 10.0
+#define LOOKAHEAD_SMOOTHING 0.1 /* Section 4.2.3: these three need no tuning */
+#define LOOKAHEAD_QUANTILE 0.9999
+#define LOOKAHEAD_FIRST_RATE 10.0
 /* However long a clock is, what starts with the next one must be here when it comes. */
-#define TIMING_WINDOW_MIN 2
-#define TIMING_MEMORY_NS UINT64_C(1000000000)
+#define LOOKAHEAD_MIN 2
+#define LOOKAHEAD_MEMORY_NS UINT64_C(1000000000)
 
 /* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100;
  * above it may be one more or less. */
-locus_clock timing_quantile(double mean);
+locus_clock lookahead_quantile(double mean);
 
 /* One worker and one peer. */
-struct timing {
+struct lookahead {
     double rate;              /* L: clocks a round */
     locus_clock at_start;     /* of the round under way */
     uint64_t rounds_of_clock; /* that ended since the last one in which a clock passed */
-    locus_clock window;       /* of the last completed round */
+    locus_clock lookahead;    /* of the last completed round */
 };
 
-void timing_init(struct timing *);
-void timing_begin(struct timing *, locus_clock now);
+void lookahead_init(struct lookahead *);
+void lookahead_begin(struct lookahead *, locus_clock now);
 /* A round is complete that began with timing_begin. */
-void timing_end(struct timing *, locus_clock now);
+void lookahead_end(struct lookahead *, locus_clock now);
 
 #endif

@@ -14,15 +14,15 @@ static const uint8_t answered[] = {[REQUEST_PULL] = WIRE_PULLED,
 
 /* ---- requests ---- */
 
-/* What an item takes from the window: one direction carries the row, the other only a header. */
+/* What an item takes from the credit: one direction carries the row, the other only a header. */
 static size_t cost(uint32_t length)
 {
     return wire_entry_bytes(length) + wire_entry_bytes(0);
 }
 
-static bool fits_window(const struct shard *s, unsigned peer, size_t bytes)
+static bool fits_credit(const struct shard *s, unsigned peer, size_t bytes)
 {
-    return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->window_bytes;
+    return s->asked_bytes[peer] == 0 || s->asked_bytes[peer] + bytes <= s->credit_bytes;
 }
 
 static void item_done(struct shard *s, struct request *r, uint32_t i)
@@ -36,12 +36,12 @@ static void item_done(struct shard *s, struct request *r, uint32_t i)
 }
 
 /* The row is here: does what the item asks. */
-static void serve_item(struct shard *s, struct request *r, uint32_t i, struct spot spot)
+static void serve_item(struct shard *s, struct request *r, uint32_t i, struct row_ref ref)
 {
     float *values = r->item[i].values;
-    if (r->kind == REQUEST_PULL) shard_read(spot, values);
-    if (r->kind == REQUEST_PUSH) shard_write(s, spot, values, ROW_ADD);
-    if (r->kind == REQUEST_SET) shard_write(s, spot, values, ROW_SET);
+    if (r->kind == REQUEST_PULL) shard_read(ref, values);
+    if (r->kind == REQUEST_PUSH) shard_write(s, ref, values, ROW_ADD);
+    if (r->kind == REQUEST_SET) shard_write(s, ref, values, ROW_SET);
     item_done(s, r, i);
 }
 
@@ -50,24 +50,24 @@ static uint64_t asker_bit(const struct request *r)
     return UINT64_C(1) << r->worker % 64;
 }
 
-static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spot spot,
+static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row_ref ref,
                       struct location to)
 {
     struct request_item *item = &r->item[i];
-    size_t bytes = cost(spot.part->length);
+    size_t bytes = cost(ref.partition->length);
     bool has_values = r->kind == REQUEST_PUSH || r->kind == REQUEST_SET;
-    uint32_t length = has_values ? spot.part->length : 0;
-    if (!fits_window(s, to.owner, bytes)) return false;
+    uint32_t length = has_values ? ref.partition->length : 0;
+    if (!fits_credit(s, to.owner, bytes)) return false;
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
     s->asked_bytes[to.owner] += bytes;
-    if (s->trace) trace_sent(s->trace, spot.index, r->kind);
+    if (s->trace) trace_sent(s->trace, ref.index, r->kind);
     if (s->moves) {
-        struct record *record = record_get(&s->records, spot.index);
+        struct record *record = record_get(&s->records, ref.index);
         record->asked++;
         record->route = item->peer;
         record->localizing += r->kind == REQUEST_LOCALIZE;
-        if (s->records.standing[spot.index].wanted && r->kind != REQUEST_LOCALIZE)
+        if (s->records.state[ref.index].wanted && r->kind != REQUEST_LOCALIZE)
             shard_count(&s->counters.intents_late, 1);
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
@@ -80,7 +80,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct spo
     e->length = length;
     e->tag = request_tag(r, i);
     e->key = item->key;
-    e->epoch = to.epoch;
+    e->term = to.term;
     if (has_values) memcpy(wire_values(e), item->values, length * sizeof(float));
     return true;
 }
@@ -143,16 +143,16 @@ static void set_replica(struct shard *s, struct record *record, struct request *
 
 bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
 {
-    struct spot spot = store_spot(s->store, r->item[i].key);
-    struct location l = location_of(s, spot);
-    struct record *record = s->moves ? record_find(&s->records, spot.index) : NULL;
+    struct row_ref ref = store_row_ref(s->store, r->item[i].key);
+    struct location l = location_of(s, ref);
+    struct record *record = s->moves ? record_find(&s->records, ref.index) : NULL;
     enum course course = course_of(s, record, r, l);
     if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
     switch (course) {
-    case COURSE_HERE: serve_item(s, r, i, spot); return true;
-    case COURSE_SEND: return send_item(s, r, i, spot, l);
-    case COURSE_SET: set_replica(s, record_get(&s->records, spot.index), r, i); return true;
-    case COURSE_WAIT: wait_in(s, record_get(&s->records, spot.index), r, i); return true;
+    case COURSE_HERE: serve_item(s, r, i, ref); return true;
+    case COURSE_SEND: return send_item(s, r, i, ref, l);
+    case COURSE_SET: set_replica(s, record_get(&s->records, ref.index), r, i); return true;
+    case COURSE_WAIT: wait_in(s, record_get(&s->records, ref.index), r, i); return true;
     }
     return true;
 }
@@ -166,30 +166,30 @@ static void stall(struct shard *s, struct record *record)
 }
 
 /* False: the first that waits cannot go on yet. */
-static bool first_goes_on(struct shard *s, struct record *record, struct spot spot)
+static bool first_goes_on(struct shard *s, struct record *record, struct row_ref ref)
 {
     struct request *r;
     struct request_item *item = item_at(s, record->waiting_first, &r);
     uint32_t i = request_tag_item(record->waiting_first);
-    struct location l = location_of(s, spot);
+    struct location l = location_of(s, ref);
     enum course course = course_of(s, record, r, l);
     request_place next = item->next; /* once served, the item is its worker's */
     if (course == COURSE_WAIT) return false;
-    if (course == COURSE_SEND && !send_item(s, r, i, spot, l)) {
+    if (course == COURSE_SEND && !send_item(s, r, i, ref, l)) {
         stall(s, record);
         return false;
     }
     record->waiting_first = next;
-    if (course == COURSE_HERE) serve_item(s, r, i, spot);
+    if (course == COURSE_HERE) serve_item(s, r, i, ref);
     if (course == COURSE_SET) set_replica(s, record, r, i);
     return true;
 }
 
 void origin_go_on(struct shard *s, struct record *record)
 {
-    struct spot spot = shard_spot(s, record->index);
+    struct row_ref ref = shard_row_ref(s, record->index);
     while (record->waiting_first != REQUEST_NOWHERE)
-        if (!first_goes_on(s, record, spot)) return;
+        if (!first_goes_on(s, record, ref)) return;
 }
 
 void origin_wake_stalled(struct shard *s)
@@ -230,10 +230,10 @@ static const char *check_item(const struct shard *s, const struct wire_entry *e,
 }
 
 /* What was written at the owner has version `version` there: is it in our replica? */
-static bool is_seen(const struct shard *s, const struct record *record, struct spot spot,
+static bool is_seen(const struct shard *s, const struct record *record, struct row_ref ref,
                     uint64_t version)
 {
-    return version == 0 || !location_of(s, spot).is_replica || record->version >= version;
+    return version == 0 || !location_of(s, ref).is_replica || record->version >= version;
 }
 
 static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i, uint64_t version)
@@ -259,7 +259,7 @@ void origin_set_value(const struct shard *s, const struct record *record, float 
 {
     struct request *r;
     const struct request_item *item = item_at(s, record->set, &r);
-    memcpy(values, item->values, shard_spot(s, record->index).part->row_bytes);
+    memcpy(values, item->values, shard_row_ref(s, record->index).partition->row_bytes);
 }
 
 void origin_set_done(struct shard *s, struct record *record)
@@ -277,18 +277,18 @@ void origin_set_here(struct shard *s, struct record *record)
     request_place place = record->set;
     item_at(s, place, &r);
     record->set = REQUEST_NOWHERE;
-    serve_item(s, r, request_tag_item(place), shard_spot(s, record->index));
+    serve_item(s, r, request_tag_item(place), shard_row_ref(s, record->index));
 }
 
 /* An item of ours was answered; a write got this version at the owner, 0: none. */
-static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_t version)
+static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint64_t version)
 {
     struct request *r = find(s, tag);
     uint32_t i = request_tag_item(tag);
     bool localizes = r->kind == REQUEST_LOCALIZE;
-    struct record *record = s->moves ? record_find(&s->records, spot.index) : NULL;
-    s->asked_bytes[r->item[i].peer] -= cost(spot.part->length);
-    bool waits = record && !is_seen(s, record, spot, version);
+    struct record *record = s->moves ? record_find(&s->records, ref.index) : NULL;
+    s->asked_bytes[r->item[i].peer] -= cost(ref.partition->length);
+    bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);
     else
@@ -301,28 +301,28 @@ static void settle_item(struct shard *s, uint32_t tag, struct spot spot, uint64_
 }
 
 /* A request of ours has come back: the row has come here meanwhile. */
-void origin_came_back(struct shard *s, const struct wire_entry *e, struct spot spot)
+void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
-    if (e->operation == WIRE_PULL) shard_read(spot, values);
-    if (e->operation == WIRE_PUSH) shard_write(s, spot, wire_values_const(e), ROW_ADD);
-    if (e->operation == WIRE_SET) shard_write(s, spot, wire_values_const(e), ROW_SET);
-    settle_item(s, e->tag, spot, 0);
+    if (e->operation == WIRE_PULL) shard_read(ref, values);
+    if (e->operation == WIRE_PUSH) shard_write(s, ref, wire_values_const(e), ROW_ADD);
+    if (e->operation == WIRE_SET) shard_write(s, ref, wire_values_const(e), ROW_SET);
+    finish_item(s, e->tag, ref, 0);
 }
 
 const char *origin_answer(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
+    struct row_ref ref = store_row_ref(s->store, e->key);
     const char *wrong = check_item(s, e, answered);
     if (wrong) return wrong;
     struct request_item *item = &find(s, e->tag)->item[request_tag_item(e->tag)];
     if (e->origin != s->rank || e->owner >= s->nodes || (!s->moves && item->peer != peer))
         return "an answer that another node was asked for";
-    if (e->length != (e->operation == WIRE_PULLED ? spot.part->length : 0))
+    if (e->length != (e->operation == WIRE_PULLED ? ref.partition->length : 0))
         return "an answer of another length than its table's rows";
-    if (s->moves) location_learn(s, spot, e->owner, e->epoch);
+    if (s->moves) location_learn(s, ref, e->owner, e->term);
     if (e->length) memcpy(item->values, wire_values_const(e), e->length * sizeof(float));
-    settle_item(s, e->tag, spot, e->version);
+    finish_item(s, e->tag, ref, e->version);
     return NULL;
 }
 
@@ -330,13 +330,14 @@ const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
         [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
-    return e->flags == WIRE_LOCALIZED ? check_item(s, e, row)
-                                      : "a row for a localize and an entry at once";
+    return e->flags == WIRE_LOCALIZED && e->encoding == WIRE_BINARY32
+               ? check_item(s, e, row)
+               : "a row for a localize and an entry at once";
 }
 
 void origin_row_is_here(struct shard *s, const struct wire_entry *e)
 {
-    settle_item(s, e->tag, store_spot(s->store, e->key), 0);
+    finish_item(s, e->tag, store_row_ref(s->store, e->key), 0);
 }
 
 const char *origin_check_own(const struct shard *s, const struct wire_entry *e)

@@ -30,12 +30,12 @@
 #include "protocol/state.h"
 
 /* Takes item `i` on: serves it here, sends it, or lets it wait for others of its key. False: the
- * window is used up. */
+ * credit is used up. */
 bool origin_take_on(struct shard *, struct request *, uint32_t i);
 
 /* Lets go on what waits for the key, as far as it can. */
 void origin_go_on(struct shard *, struct record *);
-/* The records that waited for a window may go on. */
+/* The records that waited for credit may go on. */
 void origin_wake_stalled(struct shard *);
 
 /* The owner's answer. NULL, or what is wrong with it. */
@@ -44,7 +44,7 @@ const char *origin_answer(struct shard *, unsigned peer, const struct wire_entry
 /* A request in our own name has come back: is it one of ours? NULL, or what is wrong with it; and
  * then, the row is here, serves it. */
 const char *origin_check_own(const struct shard *, const struct wire_entry *);
-void origin_came_back(struct shard *, const struct wire_entry *, struct spot);
+void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* A row that answers a localize: is that what we asked? NULL, or what is wrong with it; and then,
  * when it is here. */

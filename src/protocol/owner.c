@@ -21,18 +21,18 @@ static struct wire_entry *say(struct shard *s, const struct record *r, unsigned 
     e->origin = (uint16_t)node;
     e->length = length;
     e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-    e->epoch = s->records.standing[r->index].epoch;
+    e->term = s->records.state[r->index].term;
     e->version = r->version;
     return e;
 }
 
 /* The answer with a row that nobody has written, for a holder that has none: it brings no values.
  * False: it was written. */
-static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struct holder *h,
+static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
                       uint64_t until_ns)
 {
-    directory_word w = row_word(spot);
-    if (row_word_is_written(spot, w)) return false;
+    directory_word w = row_word(ref);
+    if (row_word_is_written(ref, w)) return false;
     struct wire_entry *e = say(s, r, h->node, WIRE_ANSWER, 0, until_ns);
     if (!e) return true;
     holders_note_word(r, w);
@@ -44,13 +44,13 @@ static bool say_zeros(struct shard *s, struct record *r, struct spot spot, struc
     return true;
 }
 
-static void say_row(struct shard *s, struct record *r, struct spot spot, struct holder *h,
+static void say_row(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
                     uint8_t operation, uint8_t flags, uint64_t until_ns)
 {
-    struct wire_entry *e = say(s, r, h->node, operation, spot.part->length, until_ns);
+    struct wire_entry *e = say(s, r, h->node, operation, ref.partition->length, until_ns);
     directory_word w;
     if (!e) return;
-    row_read_version(spot, wire_values(e), &w);
+    row_read_version(ref, wire_values(e), &w);
     holders_note_word(r, w);
     e->flags = flags;
     e->version = h->seen = r->version;
@@ -60,32 +60,32 @@ static void say_row(struct shard *s, struct record *r, struct spot spot, struct 
 
 size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
 {
-    struct spot spot = shard_spot(s, r->index);
+    struct row_ref ref = shard_row_ref(s, r->index);
     struct holder *h = holder_find(r, node);
     if (!h) return 0;
     h->is_queued = false;
-    if (!location_of(s, spot).is_here || h->seen >= holders_version(r, spot)) return 0;
-    say_row(s, r, spot, h, WIRE_REFRESH, 0, 0);
-    return wire_entry_bytes(spot.part->length);
+    if (!location_of(s, ref).is_here || h->seen >= holders_version(r, ref)) return 0;
+    say_row(s, r, ref, h, WIRE_REFRESH, 0, 0);
+    return wire_entry_bytes(ref.partition->length);
 }
 
-/* Where intents ride along, a replica is there for a pause or two before it is used, mostly once.
+/* Where intents piggyback, a replica is there for a pause or two before it is used, mostly once.
  * If it was brought less than three quarters of a pause ago, the next refresh is soon enough.
  * (`scale`, 256 nodes: 49 MB a node and second instead of 56.) */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
-    return pacer_takes_along(g) && s->settles == 0 &&
+    return pacer_piggybacks(g) && s->quiescing == 0 &&
            pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)
 {
-    struct spot spot = shard_spot(s, r->index);
+    struct row_ref ref = shard_row_ref(s, r->index);
     bool once_more = false;
-    row_clean(spot);
-    holders_add_all(s, r, spot);
-    uint64_t version = holders_version(r, spot);
+    row_clean(ref);
+    holders_add_all(s, r, ref);
+    uint64_t version = holders_version(r, ref);
     for (unsigned i = 0; i < r->holders; i++) {
         struct holder *h = &r->holder[i];
         if (h->seen >= version || h->is_queued) continue;
@@ -100,7 +100,7 @@ void owner_changed(struct shard *s, struct record *r)
 
 static bool is_wanted(const struct shard *s, uint64_t index)
 {
-    return s->records.standing[index].wanted > 0;
+    return s->records.state[index].wanted > 0;
 }
 
 /* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the
@@ -115,19 +115,19 @@ static struct holder *only_one_who_wants(const struct shard *s, const struct rec
 void owner_consider(struct shard *s, struct record *r)
 {
     const struct holder *h = only_one_who_wants(s, r);
-    if (h && !h->is_poked) backlog_add_poke(s, r, h->node);
+    if (h && !h->is_recalled) backlog_add_recall(s, r, h->node);
 }
 
-bool owner_poke(struct shard *s, struct record *r, unsigned node)
+bool owner_recall(struct shard *s, struct record *r, unsigned node)
 {
     struct holder *h = only_one_who_wants(s, r);
-    if (!h || h->is_poked) return false;
+    if (!h || h->is_recalled) return false;
     if (h->node != node) { /* it is another one by now */
-        backlog_add_poke(s, r, h->node);
+        backlog_add_recall(s, r, h->node);
         return false;
     }
-    h->is_poked = true;
-    say(s, r, node, WIRE_POKE, 0, 0);
+    h->is_recalled = true;
+    say(s, r, node, WIRE_RECALL, 0, 0);
     return true;
 }
 
@@ -141,8 +141,8 @@ static bool lets_go(const struct shard *s, uint64_t index)
 
 /* ---- what holders and those who intend say ---- */
 
-static void answer(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e,
-                   bool fresh)
+static void answer(struct shard *s, struct record *r, struct row_ref ref,
+                   const struct wire_entry *e, bool fresh)
 {
     struct holder *h = holder_find(r, e->origin);
     uint64_t until_ns = shard_can_wait_until(s, e);
@@ -152,61 +152,61 @@ static void answer(struct shard *s, struct record *r, struct spot spot, const st
         h->seen = r->version;
         struct wire_entry *a = say(s, r, e->origin, WIRE_ANSWER, 0, until_ns);
         if (a) a->flags = WIRE_HOLDER;
-    } else if (!say_zeros(s, r, spot, h, until_ns)) {
-        say_row(s, r, spot, h, WIRE_ANSWER, WIRE_HOLDER, until_ns);
+    } else if (!say_zeros(s, r, ref, h, until_ns)) {
+        say_row(s, r, ref, h, WIRE_ANSWER, WIRE_HOLDER, until_ns);
     }
 }
 
-static void merge(struct shard *s, struct record *r, struct spot spot, const struct wire_entry *e)
+static void merge(struct shard *s, struct record *r, struct row_ref ref, const struct wire_entry *e)
 {
-    if (e->flags & WIRE_UPDATE) shard_write(s, spot, wire_values_const(e), ROW_ADD);
-    if (e->flags & WIRE_VALUE) shard_write(s, spot, wire_values_const(e), ROW_SET);
-    if (e->flags & WIRE_END) holders_remove(r, spot, e->origin);
-    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, spot, e->origin)
+    if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_ADD);
+    if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET);
+    if (e->flags & WIRE_END) holders_remove(r, ref, e->origin);
+    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, ref, e->origin)
                                              : holder_find(r, e->origin);
-    if (h) h->is_poked = false;
+    if (h) h->is_recalled = false;
 }
 
 /* A replica that had our version has this one, too, when only its own update came on top; not when
  * a worker of ours has written in between. Every write counts one in the word. One look: what is
  * written after it is a later version. As floats the two may differ: the replica has added one by
  * one what we add at once. Where it becomes the row, its sum counts. */
-static bool is_still_fresh(struct record *r, struct spot spot, const struct wire_entry *e,
+static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wire_entry *e,
                            directory_word *w)
 {
     /* the last one left with this entry, and its version with it */
     if (r->holders == 0) return false;
     uint64_t writes = e->flags & WIRE_UPDATE ? 1 : 0;
     directory_word expected = (r->seen_word + writes) << DIRECTORY_VERSION_SHIFT;
-    *w = row_word(spot);
+    *w = row_word(ref);
     holders_note_word(r, *w);
     return directory_version(*w) == directory_version(expected);
 }
 
-static void serve_entry(struct shard *s, struct spot spot, const struct wire_entry *e)
+static void serve_entry(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
-    struct record *r = record_get(&s->records, spot.index);
-    holders_add_all(s, r, spot);
-    bool fresh = r->holders > 0 && e->version == holders_version(r, spot) &&
+    struct record *r = record_get(&s->records, ref.index);
+    holders_add_all(s, r, ref);
+    bool fresh = r->holders > 0 && e->version == holders_version(r, ref) &&
                  !(e->flags & (WIRE_BEGIN | WIRE_VALUE));
     directory_word then;
-    merge(s, r, spot, e);
-    fresh = fresh && is_still_fresh(r, spot, e, &then);
+    merge(s, r, ref, e);
+    fresh = fresh && is_still_fresh(r, ref, e, &then);
     struct holder *only = only_one_who_wants(s, r);
     if (only && only->node == e->origin) {
-        handover_give(s, spot, e, fresh ? &then : NULL);
+        handover_give(s, ref, e, fresh ? &then : NULL);
         return;
     }
-    answer(s, r, spot, e, fresh);
+    answer(s, r, ref, e, fresh);
     shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
 }
 
-const char *owner_check(const struct shard *s, const struct wire_entry *e, struct spot spot)
+const char *owner_check(const struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     bool has_values = e->flags & (WIRE_UPDATE | WIRE_VALUE);
     if (e->origin >= s->nodes || e->owner >= s->nodes)
         return "an entry of a node that does not exist";
-    if (e->length != (has_values ? spot.part->length : 0))
+    if (e->length != (has_values ? ref.partition->length : 0))
         return "a row of another length than its table's";
     if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER))
         return "an entry with flags of something else";
@@ -216,25 +216,25 @@ const char *owner_check(const struct shard *s, const struct wire_entry *e, struc
     return NULL;
 }
 
-const char *owner_sync(struct shard *s, const struct wire_entry *e, struct spot spot)
+const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    const struct record *r = record_find(&s->records, spot.index);
+    const struct record *r = record_find(&s->records, ref.index);
     bool begins = e->flags == WIRE_BEGIN;
-    if (begins && lets_go(s, spot.index)) {
-        handover_give(s, spot, e, NULL);
+    if (begins && lets_go(s, ref.index)) {
+        handover_give(s, ref, e, NULL);
         return NULL;
     }
     if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";
     if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))
         return "an update of a replica that nobody holds";
-    serve_entry(s, spot, e);
+    serve_entry(s, ref, e);
     return NULL;
 }
 
 /* ---- requests ---- */
 
 /* The answer's header; values follow by the caller. NULL: the link has failed. */
-static struct wire_entry *reply(struct shard *s, struct spot spot, const struct wire_entry *to,
+static struct wire_entry *reply(struct shard *s, struct row_ref ref, const struct wire_entry *to,
                                 uint8_t operation, uint32_t length)
 {
     struct wire_entry *e = s->platform->entry(s->platform->context, to->origin, length, 0);
@@ -246,43 +246,43 @@ static struct wire_entry *reply(struct shard *s, struct spot spot, const struct 
     e->length = length;
     e->tag = to->tag;
     e->key = to->key;
-    e->epoch = s->records.standing[spot.index].epoch;
+    e->term = s->records.state[ref.index].term;
     return e;
 }
 
-static void serve_pull(struct shard *s, const struct wire_entry *e, struct spot spot)
+static void serve_pull(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    struct wire_entry *a = reply(s, spot, e, WIRE_PULLED, spot.part->length);
+    struct wire_entry *a = reply(s, ref, e, WIRE_PULLED, ref.partition->length);
     shard_count(&s->counters.served_pulls, 1);
-    if (a) shard_read(spot, wire_values(a));
+    if (a) shard_read(ref, wire_values(a));
 }
 
-static void serve_write(struct shard *s, const struct wire_entry *e, struct spot spot)
+static void serve_write(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     bool add = e->operation == WIRE_PUSH;
-    shard_write(s, spot, wire_values_const(e), add ? ROW_ADD : ROW_SET);
+    shard_write(s, ref, wire_values_const(e), add ? ROW_ADD : ROW_SET);
     shard_count(&s->counters.served_pushes, 1);
-    struct wire_entry *a = reply(s, spot, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
-    struct record *r = s->marks ? record_find(&s->records, spot.index) : NULL;
+    struct wire_entry *a = reply(s, ref, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
+    struct record *r = s->dirty ? record_find(&s->records, ref.index) : NULL;
     /* A replica of the origin's may be on its way that does not have this yet: then it waits for
      * one that has. */
-    if (a && r && holder_find(r, e->origin)) a->version = holders_version(r, spot);
+    if (a && r && holder_find(r, e->origin)) a->version = holders_version(r, ref);
 }
 
-static void serve_localize(struct shard *s, const struct wire_entry *e, struct spot spot)
+static void serve_localize(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    if (lets_go(s, spot.index))
-        handover_give(s, spot, e, NULL);
+    if (lets_go(s, ref.index))
+        handover_give(s, ref, e, NULL);
     else
-        reply(s, spot, e, WIRE_STAYS, 0);
+        reply(s, ref, e, WIRE_STAYS, 0);
 }
 
-void owner_serve(struct shard *s, const struct wire_entry *e, struct spot spot)
+void owner_serve(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     if (e->operation == WIRE_PULL)
-        serve_pull(s, e, spot);
+        serve_pull(s, e, ref);
     else if (e->operation == WIRE_LOCALIZE)
-        serve_localize(s, e, spot);
+        serve_localize(s, e, ref);
     else
-        serve_write(s, e, spot);
+        serve_write(s, e, ref);
 }

@@ -8,7 +8,7 @@
  *   the last intent ends              the row stays where it is
  *
  * The owner's own intent counts like any node's. The row never leaves while another node holds a
- * replica: when one last holder is left, and nobody here wants the row, the holder is poked, and
+ * replica: when one last holder is left, and nobody here wants the row, the holder is recalled, and
  * the row goes to it as the answer to its next entry, which carries what the holder has added. The
  * holder's own updates meanwhile stay on top of what arrives; a replica that is as good as the row
  * becomes the row.
@@ -27,17 +27,17 @@
 
 /* An entry about a replica or an intent (WIRE_ENTRY), maybe on behalf of another node: NULL, or
  * what is wrong with it; and then, the row is here, NULL or what is. */
-const char *owner_check(const struct shard *, const struct wire_entry *, struct spot);
-const char *owner_sync(struct shard *, const struct wire_entry *, struct spot);
+const char *owner_check(const struct shard *, const struct wire_entry *, struct row_ref);
+const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* A request of another node, to access or to localize a row that is here. */
-void owner_serve(struct shard *, const struct wire_entry *, struct spot);
+void owner_serve(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
 void owner_consider(struct shard *, struct record *);
 /* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and
  * rounds bound what a link has to queue. */
-bool owner_poke(struct shard *, struct record *, unsigned node);
+bool owner_recall(struct shard *, struct record *, unsigned node);
 
 /* The main copy's key was marked: queues a refresh for whoever has not got the last version. */
 void owner_changed(struct shard *, struct record *);

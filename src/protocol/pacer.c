@@ -95,7 +95,7 @@ void pacer_carries(struct pacer *g, uint64_t intents, unsigned rounds)
     g->intents = g->rounds = 0;
 }
 
-/* Intents ride along that begin as many clocks ahead as pass in two pauses like the one that
+/* Intents piggyback that begin as many clocks ahead as pass in two pauses like the one that
  * begins, going by those that passed since the last one; but never more than twice these. */
 void pacer_pause(struct pacer *g, uint64_t now_ns, const locus_clock *const *clock)
 {

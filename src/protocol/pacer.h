@@ -15,20 +15,20 @@
  * than PACER_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is
  * there any; where clocks take microseconds, or none has passed yet, it says nothing.
  *
- * Also: what rides along. Among many nodes the keys of a clock have almost as many owners as there
+ * Also: what piggybacks. Among many nodes the keys of a clock have almost as many owners as there
  * are keys, and each intent that becomes active would have a round of its own. To most of these
  * owners a round goes anyhow when we synchronize; intents that would become active before the
  * synchronization after the next one are acted on with this one. (Algorithm 1 of AdaPM, Section
  * 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the
- * next, which is over one later.) A replica may be refreshed once or twice more for that. Pokes
+ * next, which is over one later.) A replica may be refreshed once or twice more for that. Recalls
  * wait for such rounds, too. Where rounds carry many intents as it is, that would buy nothing, and
- * nothing rides along; where a clock is longer than a pause, next to nothing does. A round that
- * takes intents along counts as the several that it stands for: it carries many because of that.
+ * nothing piggybacks; where a clock is longer than a pause, next to nothing does. A round that
+ * piggybacks intents counts as the several that it stands for: it carries many because of that.
  *
  * And there a pause is so long that the rounds of the last time, of which each took a frame out and
  * one in here and there, take at most one part in PACER_ROUNDS_FACTOR of it, but no longer than
  * PACER_ROUNDS_NS_MAX for their sake: among hundreds of nodes that is most of what synchronizing
- * takes, and the longer the pause the more rides along. (Measured, `skewed` of bench/scale: 300
+ * takes, and the longer the pause the more piggybacks. (Measured, `skewed` of bench/scale: 300
  * clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of
  * 21.)
  *
@@ -49,13 +49,13 @@ enum {
     PACER_FACTOR = 4,
     PACER_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
-    PACER_AHEAD_PAUSES = 2,         /* what begins so soon rides along */
+    PACER_AHEAD_PAUSES = 2,         /* what begins so soon piggybacks */
     PACER_ROUNDS_FACTOR = 24,       /* where rounds carry few intents, */
     PACER_ROUNDS_NS_MAX = 64000000, /*   but no longer than that */
     /* of serving others, beyond what our own rounds took, that is waited for */
     PACER_SERVED_NS_MAX = 25000000,
     PACER_FEW_INTENTS = 4,    /* in a round that carries any, on average of */
-    PACER_JUDGED_ROUNDS = 64, /*   so many: more can ride along */
+    PACER_JUDGED_ROUNDS = 64, /*   so many: more can piggyback */
 };
 
 struct pacer {
@@ -74,9 +74,9 @@ struct pacer {
     uint64_t clocked_ns;      /* the last time before which one had passed */
     uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
     bool rounds_are_sparse;   /*   they carry few */
-    bool takes_along;         /* in this turn intents may ride along */
+    bool piggybacks;          /* in this turn intents may piggyback */
     unsigned workers;
-    /* [workers] clocks the last time; how many to look ahead of the window the next time */
+    /* [workers] clocks the last time; how many to look beyond the lookahead the next time */
     locus_clock *then, *ahead;
 };
 
@@ -91,8 +91,8 @@ static inline bool pacer_is_limited(const struct pacer *g)
     return g->pause_ns > 0;
 }
 
-/* May intents and pokes wait for a round that synchronizes, or begin with it? */
-static inline bool pacer_takes_along(const struct pacer *g)
+/* May intents and recalls wait for a round that synchronizes, or begin with it? */
+static inline bool pacer_piggybacks(const struct pacer *g)
 {
     return g->rounds_are_sparse || pacer_is_limited(g);
 }
@@ -114,7 +114,7 @@ void pacer_carries(struct pacer *, uint64_t intents, unsigned rounds);
  * NULL: there are no intents. */
 void pacer_pause(struct pacer *, uint64_t now_ns, const locus_clock *const *clock);
 
-/* How far beyond the worker's window intents ride along, now that we synchronize and its clock is
+/* How far beyond the worker's lookahead intents piggyback, now that we synchronize and its clock is
  * `now`. What was expected of a worker that then paused, or was opened again, does not count. */
 static inline locus_clock pacer_ahead(const struct pacer *g, unsigned worker, locus_clock now)
 {
@@ -142,11 +142,11 @@ static inline uint64_t pacer_eighths_us(const struct pacer *g, unsigned eighths)
     return eighths * g->ahead_ns / 8000;
 }
 
-/* How long the answer to an intent can wait that rides along in this turn and starts so many
- * eighths beyond the window. */
-static inline uint64_t pacer_patience_us(const struct pacer *g, unsigned eighths)
+/* How long the answer to an intent can wait that piggybacks in this turn and starts so many
+ * eighths beyond the lookahead. */
+static inline uint64_t pacer_slack_us(const struct pacer *g, unsigned eighths)
 {
-    return g->takes_along ? pacer_eighths_us(g, eighths) : 0;
+    return g->piggybacks ? pacer_eighths_us(g, eighths) : 0;
 }
 
 #endif

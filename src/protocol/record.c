@@ -16,8 +16,8 @@ _Static_assert(offsetof(struct record, route) <= RECORD_LINE,
 int records_init(struct records *all, uint64_t keys)
 {
     *all = (struct records){.keys = keys};
-    all->standing = memory_reserve(keys * sizeof *all->standing);
-    return all->standing ? 0 : -ENOMEM;
+    all->state = memory_reserve(keys * sizeof *all->state);
+    return all->state ? 0 : -ENOMEM;
 }
 
 static void free_lists(struct record *r)
@@ -36,7 +36,7 @@ void records_fini(struct records *all)
     for (uint32_t i = 0; i < all->chunks; i++) free(all->chunk[i]);
     free(all->chunk);
     free(all->free);
-    memory_release(all->standing, all->keys * sizeof *all->standing);
+    memory_release(all->state, all->keys * sizeof *all->state);
     *all = (struct records){0};
 }
 
@@ -57,8 +57,8 @@ static void add_chunk(struct records *all)
 
 struct record *record_get(struct records *all, uint64_t index)
 {
-    struct standing *standing = &all->standing[index];
-    if (standing->number) return record_at(all, standing->number);
+    struct key_state *state = &all->state[index];
+    if (state->number) return record_at(all, state->number);
     uint32_t number;
     if (all->free_count > 0) {
         number = all->free[--all->free_count];
@@ -69,19 +69,19 @@ struct record *record_get(struct records *all, uint64_t index)
     struct record *r = record_at(all, number);
     *r = (struct record){.index = index,
                          .holder = r->holder, /* its room is used again */
-                         .holder_room = r->holder_room,
+                         .holder_capacity = r->holder_capacity,
                          .number = number,
                          .waiting_first = REQUEST_NOWHERE,
                          .waiting_last = REQUEST_NOWHERE,
                          .unseen_first = REQUEST_NOWHERE,
                          .set = REQUEST_NOWHERE};
-    standing->number = number;
+    state->number = number;
     return r;
 }
 
 void record_release(struct records *all, struct record *r)
 {
-    all->standing[r->index].number = 0;
+    all->state[r->index].number = 0;
     all->free[all->free_count++] = r->number;
 }
 

@@ -10,7 +10,7 @@
  * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row
  *           from another node; the records themselves, which are used again, with their room for
  *           holders; a parked entry is a copy, from malloc. What others can park here is bounded by
- *           their windows (shard.h)
+ *           their credit (shard.h)
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */
@@ -40,30 +40,30 @@ struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
     uint32_t asked;  /* entries of ours that are not yet answered */
-    /* As a node that wants the row, or holds a replica (entries.h). `told`, `version`:
+    /* As a node that wants the row, or holds a replica (replica.h). `registered`, `version`:
      * README.md. */
-    bool told;       /* the owner counts us as a holder, by its last answer */
-    bool is_out;     /* our entry is not yet answered; */
+    bool registered; /* the owner counts us as a holder, by its last answer */
+    bool in_flight;  /* our entry is not yet answered; */
     bool has_update; /* it carries an update of ours, or a set that took one along; */
     bool has_set;    /* it carries what the item sets; */
     bool is_awaited; /* quiesce must wait for its answer */
     bool is_later;   /* changed since it left */
-    bool is_poked : 1;
+    bool is_recalled : 1;
     uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
-    /* its intent rides along, and starts so far beyond the window: intents.h */
+    /* its intent piggybacks, and starts so far beyond the lookahead: intents.h */
     uint8_t eighths : 3;
     uint8_t queued;  /* enum backlog_class bits: among what the next rounds send */
     uint16_t source; /* who gave us the replica */
     uint16_t owner;  /* of the row that we hold a replica of, as far as known; */
-    uint16_t holders, holder_room;
-    uint64_t epoch; /* of that ownership */
+    uint16_t holders, holder_capacity;
+    uint64_t term; /* of that ownership */
     uint64_t version;
     /* As the owner (owner.h); `version` is the main copy's. */
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
     /* As the origin of requests. */
     uint16_t route; /* where those that were asked were all sent */
-    /* what waits could go on, but the window is used up */
+    /* what waits could go on, but the credit is used up */
     bool is_stalled;
     /* of a replica: the next entry asks for it, whatever we have */
     bool wants_row;
@@ -84,7 +84,7 @@ struct record {
 /* A node that holds a replica of a row that is here. */
 struct holder {
     uint16_t node;
-    bool is_poked;
+    bool is_recalled;
     bool is_queued;      /* for a refresh */
     uint32_t brought_us; /* when it last got the row, modulo 2^32; */
     uint64_t seen;       /* the version that it has */
@@ -95,20 +95,20 @@ static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
            r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked &&
-           !r->told && !r->is_out && !r->is_later && !r->queued && r->version == 0 &&
+           !r->registered && !r->in_flight && !r->is_later && !r->queued && r->version == 0 &&
            r->holders == 0;
 }
 
 /* What a shard knows of every key. Most keys that are wanted are here, and need no record. */
-struct standing {
-    uint64_t epoch;  /* of our ownership, of a row that is here */
+struct key_state {
+    uint64_t term;   /* of our ownership, of a row that is here */
     uint32_t number; /* of the record, 0: none */
     uint32_t wanted; /* active intents of this node */
 };
 
 struct records {
-    uint64_t keys;             /* of the shard */
-    struct standing *standing; /* [keys] */
+    uint64_t keys;           /* of the shard */
+    struct key_state *state; /* [keys] */
     struct record **chunk;
     uint32_t chunks, used, free_count; /* records are numbered from 1 */
     uint32_t *free;                    /* numbers that can be used again */
@@ -132,14 +132,14 @@ static inline struct record *record_at(const struct records *all, uint32_t numbe
 /* NULL: there is none. */
 static inline struct record *record_find(const struct records *all, uint64_t index)
 {
-    uint32_t number = all->standing[index].number;
+    uint32_t number = all->state[index].number;
     return number ? record_at(all, number) : NULL;
 }
 
 /* Fetches what stands about the key into the cache, for a look soon. */
 static inline void record_fetch(const struct records *all, uint64_t index)
 {
-    __builtin_prefetch(&all->standing[index], 1, 3);
+    __builtin_prefetch(&all->state[index], 1, 3);
 }
 
 /* A moment later: its record. */

@@ -13,12 +13,12 @@
 
 /* ---- replicas come and go ---- */
 
-static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t epoch)
+static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t term)
 {
     struct source *source = &s->replicas->source[owner];
     if (source->replicas++ == 0) source->heard_ns = s->now_ns;
     r->source = r->owner = (uint16_t)owner;
-    r->epoch = epoch;
+    r->term = term;
     shard_count(&s->counters.replicas_created, 1);
 }
 
@@ -30,7 +30,7 @@ static void want_row(struct shard *s, struct record *r, bool wants)
 
 static void not_rounded(struct shard *s, uint64_t index)
 {
-    if (s->marks && bitset_has(&s->replicas->rounded, index))
+    if (s->dirty && bitset_has(&s->replicas->rounded, index))
         bitset_remove(&s->replicas->rounded, index);
 }
 
@@ -52,53 +52,53 @@ static void not_awaited(struct shard *s, struct record *r)
 /* ---- what must be said of a key ---- */
 
 /* The flags of the entry that the key's owner should get now. */
-static uint8_t entry_flags(const struct shard *s, const struct record *r, struct spot spot,
+static uint8_t entry_flags(const struct shard *s, const struct record *r, struct row_ref ref,
                            struct location l)
 {
     uint8_t flags = 0;
-    bool wanted = s->records.standing[r->index].wanted > 0;
-    if (l.is_here || l.owner == s->rank || r->is_out) return 0;
-    if (wanted && !r->told && !shard_is_full(s)) return WIRE_BEGIN;
-    if (r->told && !wanted && !shard_is_full(s) && s->technique != LOCUS_RELOCATE)
+    bool wanted = s->records.state[r->index].wanted > 0;
+    if (l.is_here || l.owner == s->rank || r->in_flight) return 0;
+    if (wanted && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
+    if (r->registered && !wanted && !shard_is_full(s) && s->technique != LOCUS_RELOCATE)
         flags |= WIRE_END;
     if (!l.is_replica) return flags;
     if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
-    if (row_is_dirty(spot)) flags |= WIRE_UPDATE;
+    if (row_is_dirty(ref)) flags |= WIRE_UPDATE;
     return flags;
 }
 
-static void queue_what_must_be_said(struct shard *s, struct record *r, struct spot spot)
+static void queue_what_must_be_said(struct shard *s, struct record *r, struct row_ref ref)
 {
-    struct location l = location_of(s, spot);
-    uint8_t flags = entry_flags(s, r, spot, l);
+    struct location l = location_of(s, ref);
+    uint8_t flags = entry_flags(s, r, ref, l);
     bool was_later = r->is_later;
-    if (r->is_poked && !l.is_replica) r->is_poked = false;
-    if (r->is_out) return;
+    if (r->is_recalled && !l.is_replica) r->is_recalled = false;
+    if (r->in_flight) return;
     s->replicas->awaited -= was_later;
     r->is_later = false;
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     bool may_wait = pacer_is_limited(s->pacer);
-    if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_poked) && !may_wait))
+    if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_recalled) && !may_wait))
         backlog_add_entry(s, r, l.owner, BACKLOG_URGENT);
-    else if (flags & (WIRE_BEGIN | WIRE_END) || r->is_poked || (was_later && flags))
+    else if (flags & (WIRE_BEGIN | WIRE_END) || r->is_recalled || (was_later && flags))
         backlog_add_entry(s, r, l.owner, BACKLOG_LAZY);
 }
 
 void replica_consider(struct shard *s, struct record *r)
 {
-    struct spot spot = shard_spot(s, r->index);
+    struct row_ref ref = shard_row_ref(s, r->index);
     if (r->unseen_first != REQUEST_NOWHERE) {
-        if (!location_of(s, spot).is_replica || r->version >= r->unseen_version)
+        if (!location_of(s, ref).is_replica || r->version >= r->unseen_version)
             origin_seen(s, r);
-        else if (!r->is_out)
+        else if (!r->in_flight)
             want_row(s, r, true); /* the refresh that brings it waits for the owner's pacer */
     }
-    queue_what_must_be_said(s, r, spot);
+    queue_what_must_be_said(s, r, ref);
 }
 
 void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
-    if (!r->is_out && owner != s->rank) {
+    if (!r->in_flight && owner != s->rank) {
         backlog_add_entry(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
@@ -111,11 +111,11 @@ void replica_changed(struct shard *s, struct record *r, unsigned owner)
 /* The row came here, or others hold replicas of it, or its owner counts us as a holder. The
  * directory's word would tell as well, but a look at it takes its line away from the worker that
  * writes the row. */
-static bool is_known_to_be_held(const struct shard *s, const struct standing *standing)
+static bool is_known_to_be_held(const struct shard *s, const struct key_state *state)
 {
-    if (!standing->number) return standing->epoch > 0;
-    const struct record *r = record_at(&s->records, standing->number);
-    return r->holders > 0 || (r->told && s->technique != LOCUS_RELOCATE);
+    if (!state->number) return state->term > 0;
+    const struct record *r = record_at(&s->records, state->number);
+    return r->holders > 0 || (r->registered && s->technique != LOCUS_RELOCATE);
 }
 
 void replica_fetch(const struct shard *s, uint64_t index)
@@ -125,49 +125,49 @@ void replica_fetch(const struct shard *s, uint64_t index)
 
 void replica_fetch_found(const struct shard *s, uint64_t index)
 {
-    const struct standing *standing = &s->records.standing[index];
-    if (standing->wanted > 1) return; /* it will be counted, and no more */
+    const struct key_state *state = &s->records.state[index];
+    if (state->wanted > 1) return; /* it will be counted, and no more */
     record_fetch_found(&s->records, index);
-    if (standing->epoch == 0) word_fetch(shard_spot(s, index));
+    if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
 /* In this turn, that is, or the round was full: what waits for the end of one has less time left
  * than it had. */
-static bool is_said_soon(const struct shard *s, struct spot spot)
+static bool is_said_soon(const struct shard *s, struct row_ref ref)
 {
-    struct location l = location_of(s, spot);
+    struct location l = location_of(s, ref);
     return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
 }
 
 void replica_want(struct shard *s, uint64_t index)
 {
-    struct standing *standing = &s->records.standing[index];
-    if (standing->wanted++ > 0 || is_known_to_be_held(s, standing)) return;
-    struct spot spot = shard_spot(s, index);
+    struct key_state *state = &s->records.state[index];
+    if (state->wanted++ > 0 || is_known_to_be_held(s, state)) return;
+    struct row_ref ref = shard_row_ref(s, index);
     struct record *r = record_find(&s->records, index);
-    if (!r && location_of(s, spot).is_here) return;
+    if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    bool has_patience = s->intents->eighths > 0 && is_said_soon(s, spot);
-    r->eighths = has_patience ? s->intents->eighths & (INTENTS_EIGHTHS - 1) : 0;
-    queue_what_must_be_said(s, r, spot);
+    bool has_slack = s->intents->eighths > 0 && is_said_soon(s, ref);
+    r->eighths = has_slack ? s->intents->eighths & (INTENTS_EIGHTHS - 1) : 0;
+    queue_what_must_be_said(s, r, ref);
 }
 
 /* A replica of which nothing must be said but that its intent has expired. As above, without a look
  * at the word. */
 static bool is_idle_replica(const struct shard *s, const struct record *r)
 {
-    return r->told && r->version > 0 && !r->is_out && !r->is_poked && !r->wants_row &&
+    return r->registered && r->version > 0 && !r->in_flight && !r->is_recalled && !r->wants_row &&
            r->set == REQUEST_NOWHERE && r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank &&
            !shard_is_full(s);
 }
 
 void replica_unwant(struct shard *s, uint64_t index)
 {
-    if (--s->records.standing[index].wanted > 0) return;
+    if (--s->records.state[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
     if (!r) return; /* the row is here, and nobody holds a replica */
     /* it asks for what nobody wants any more, and must give back */
-    if (r->is_out && !r->is_awaited) {
+    if (r->in_flight && !r->is_awaited) {
         r->is_awaited = true;
         s->replicas->awaited++;
     }
@@ -175,7 +175,7 @@ void replica_unwant(struct shard *s, uint64_t index)
         shard_wake(s, r, WOKEN_OWNER);
         return;
     }
-    if (s->technique == LOCUS_RELOCATE) r->told = false; /* nobody counts holders */
+    if (s->technique == LOCUS_RELOCATE) r->registered = false; /* nobody counts holders */
     if (is_idle_replica(s, r))
         backlog_add_entry(s, r, r->owner, BACKLOG_LAZY);
     else
@@ -185,12 +185,12 @@ void replica_unwant(struct shard *s, uint64_t index)
 /* ---- the entry ---- */
 
 /* The replica leaves with its entry; *flags learns of an update that came at the last moment. */
-static bool forget_clean(struct shard *s, struct spot spot, directory_word next, uint8_t *flags)
+static bool forget_clean(struct shard *s, struct row_ref ref, directory_word next, uint8_t *flags)
 {
     unsigned spins = 0;
     while (!(*flags & (WIRE_UPDATE | WIRE_VALUE))) {
-        if (row_forget_clean(&s->mover, spot, next)) return true;
-        if (row_is_dirty(spot))
+        if (row_forget_clean(&s->mover, ref, next)) return true;
+        if (row_is_dirty(ref))
             *flags |= WIRE_UPDATE;
         else
             spin_wait(&spins);
@@ -198,7 +198,7 @@ static bool forget_clean(struct shard *s, struct spot spot, directory_word next,
     return false;
 }
 
-static void take_values(struct shard *s, struct record *r, struct spot spot, struct location l,
+static void take_values(struct shard *s, struct record *r, struct row_ref ref, struct location l,
                         uint8_t flags, float *values)
 {
     /* getting the space in the frame may have taken long */
@@ -207,16 +207,16 @@ static void take_values(struct shard *s, struct record *r, struct spot spot, str
     float *updates = flags & WIRE_UPDATE ? values : NULL;
     if (flags & WIRE_VALUE && values) origin_set_value(s, r, values);
     if (flags & WIRE_END)
-        row_forget(&s->mover, spot, updates, directory_elsewhere(l.owner, l.epoch));
-    else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(spot)))
+        row_forget(&s->mover, ref, updates, directory_elsewhere(l.owner, l.term));
+    else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(ref)))
         /* an update that came since the flags were chosen waits for the next entry */
-        row_collect(spot, updates);
+        row_collect(ref, updates);
 }
 
 static void note_entry(struct shard *s, struct record *r, uint8_t flags)
 {
-    r->is_out = true;
-    r->is_poked = false;
+    r->in_flight = true;
+    r->is_recalled = false;
     /* a set takes updates along, and hides them */
     r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE);
     r->has_set = flags & WIRE_VALUE;
@@ -225,14 +225,14 @@ static void note_entry(struct shard *s, struct record *r, uint8_t flags)
     r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
     want_row(s, r, false);
     s->replicas->awaited += r->is_awaited;
-    if (s->technique == LOCUS_RELOCATE) r->told = true; /* asked once for each intent */
+    if (s->technique == LOCUS_RELOCATE) r->registered = true; /* asked once for each intent */
 }
 
 /* How long the owner's answer can wait. */
-static uint32_t patience_us(const struct shard *s, const struct record *r)
+static uint32_t slack_us(const struct shard *s, const struct record *r)
 {
-    uint64_t us = pacer_patience_us(s->pacer, r->eighths);
-    return (uint32_t)(us < WIRE_PATIENCE_US_MAX ? us : WIRE_PATIENCE_US_MAX);
+    uint64_t us = pacer_slack_us(s->pacer, r->eighths);
+    return (uint32_t)(us < WIRE_SLACK_US_MAX ? us : WIRE_SLACK_US_MAX);
 }
 
 size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
@@ -242,45 +242,45 @@ size_t replica_exchange_bytes(uint32_t length, uint32_t row_length)
 
 size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backlog_class class)
 {
-    struct spot spot = shard_spot(s, r->index);
-    struct location l = location_of(s, spot);
-    uint8_t flags = entry_flags(s, r, spot, l);
-    uint32_t patience = patience_us(s, r);
+    struct row_ref ref = shard_row_ref(s, r->index);
+    struct location l = location_of(s, ref);
+    uint8_t flags = entry_flags(s, r, ref, l);
+    uint32_t slack = slack_us(s, r);
     r->eighths = 0;
-    if (l.is_here || r->is_out || (!flags && !r->is_poked && !r->wants_row)) return 0;
+    if (l.is_here || r->in_flight || (!flags && !r->is_recalled && !r->wants_row)) return 0;
     if (l.owner != peer) {
         if (l.owner != s->rank) backlog_add_entry(s, r, l.owner, class);
         return 0;
     }
     bool had_replica = l.is_replica;
     bool is_gone = flags & WIRE_END && had_replica &&
-                   forget_clean(s, spot, directory_elsewhere(l.owner, l.epoch), &flags);
-    uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? spot.part->length : 0;
+                   forget_clean(s, ref, directory_elsewhere(l.owner, l.term), &flags);
+    uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? ref.partition->length : 0;
     struct wire_entry *e = s->platform->entry(s->platform->context, peer, length, 0);
     if (e) {
-        e->operation = WIRE_ENTRY;
+        e->operation = WIRE_SYNC;
         e->owner = (uint16_t)l.owner;
         e->origin = (uint16_t)s->rank;
         e->flags = flags;
         e->length = length;
         e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-        if (flags == WIRE_BEGIN) e->tag = patience;
-        e->epoch = l.epoch;
+        if (flags == WIRE_BEGIN) e->slack_us = slack;
+        e->term = l.term;
         e->version = had_replica && !r->wants_row ? r->version : 0;
     }
     if (had_replica && !is_gone)
-        take_values(s, r, spot, l, flags, e && length ? wire_values(e) : NULL);
+        take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
     s->backlog->intents += flags == WIRE_BEGIN;
-    return replica_exchange_bytes(length, spot.part->length);
+    return replica_exchange_bytes(length, ref.partition->length);
 }
 
 /* ---- what the owner says ---- */
 
 static void entry_is_answered(struct shard *s, struct record *r)
 {
-    r->is_out = r->has_update = false;
+    r->in_flight = r->has_update = false;
     not_awaited(s, r);
     if (!r->has_set) return;
     r->has_set = false;
@@ -294,29 +294,29 @@ void replica_came_back(struct shard *s, struct record *r)
 }
 
 /* Where there was none, or none with memory. */
-static void install(struct shard *s, struct record *r, struct spot spot, struct location l,
+static void install(struct shard *s, struct record *r, struct row_ref ref, struct location l,
                     const struct wire_entry *e)
 {
     const float *values = e->length ? wire_values_const(e) : NULL; /* NULL: nobody has written it */
-    not_rounded(s, spot.index);
+    not_rounded(s, ref.index);
     if (l.is_replica && !values) return; /* it has our own updates, if anything */
-    if (s->trace && l.is_replica) trace_wrote(s->trace, spot.index);
+    if (s->trace && l.is_replica) trace_wrote(s->trace, ref.index);
     if (l.is_replica) {
-        while (row_ensure_replica(spot)) mover_wait(&s->mover);
-        row_refresh(spot, values);
+        while (row_ensure_replica(ref)) mover_wait(&s->mover);
+        row_refresh(ref, values);
     } else {
-        while (row_replicate(spot, values)) mover_wait(&s->mover);
-        replica_begins(s, r, e->owner, e->epoch);
+        while (row_replicate(ref, values)) mover_wait(&s->mover);
+        replica_begins(s, r, e->owner, e->term);
     }
 }
 
 const char *replica_answer(struct shard *s, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    struct record *r = record_find(&s->records, spot.index);
-    struct location l = location_of(s, spot);
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    struct record *r = record_find(&s->records, ref.index);
+    struct location l = location_of(s, ref);
     bool holder = e->flags & WIRE_HOLDER;
-    if (!r || !r->is_out || e->origin != s->rank || e->owner >= s->nodes)
+    if (!r || !r->in_flight || e->origin != s->rank || e->owner >= s->nodes)
         return "an answer to no entry of ours";
     if (l.is_here) {
         /* The replica had ended, and the row has come back another way, for a localize, before we
@@ -326,20 +326,20 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
         return NULL;
     }
     if (holder && e->version == 0 && !shard_is_full(s)) return "a replica of no version";
-    if (e->length != 0 && (!holder || e->length != spot.part->length))
+    if (e->length != 0 && (!holder || e->length != ref.partition->length))
         return "an answer of no possible length";
     bool is_zeros = e->encoding == WIRE_ZEROS;
     if (is_zeros && !holder) return "zeros for who holds no replica";
     if (holder && e->length == 0 && !is_zeros && !l.is_replica)
         return "an answer that makes a replica of nothing";
     if (l.is_replica && e->version < r->version) return "an answer older than the replica";
-    location_learn(s, spot, e->owner, e->epoch);
+    location_learn(s, ref, e->owner, e->term);
     if (e->length || is_zeros)
-        install(s, r, spot, l, e);
+        install(s, r, ref, l, e);
     else if (holder && r->has_update)
-        bitset_add(&s->replicas->rounded, spot.index);
+        bitset_add(&s->replicas->rounded, ref.index);
     if (holder) r->version = e->version;
-    r->told = holder;
+    r->registered = holder;
     entry_is_answered(s, r);
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
@@ -347,29 +347,30 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
 
 const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    struct location l = location_of(s, spot);
-    if (e->length != spot.part->length || e->owner != peer) return "a refresh of no possible row";
-    location_learn(s, spot, e->owner, e->epoch);
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    struct location l = location_of(s, ref);
+    if (e->length != ref.partition->length || e->owner != peer)
+        return "a refresh of no possible row";
+    location_learn(s, ref, e->owner, e->term);
     if (!l.is_replica) return NULL;
-    struct record *r = shard_is_full(s) ? record_get(&s->records, spot.index)
-                                        : record_find(&s->records, spot.index);
+    struct record *r = shard_is_full(s) ? record_get(&s->records, ref.index)
+                                        : record_find(&s->records, ref.index);
     /* Over an update that is under way it would hide our own writes; the answer brings what it
      * has. */
     if (r->has_update || e->version <= r->version) return NULL;
-    install(s, r, spot, l, e);
+    install(s, r, ref, l, e);
     r->version = e->version;
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
 
-const char *replica_poke(struct shard *s, const struct wire_entry *e)
+const char *replica_recall(struct shard *s, const struct wire_entry *e)
 {
-    struct spot spot = store_spot(s->store, e->key);
-    struct record *r = record_find(&s->records, spot.index);
-    if (e->length) return "a poke with values";
-    if (!r || r->is_out || !location_of(s, spot).is_replica) return NULL;
-    r->is_poked = true;
+    struct row_ref ref = store_row_ref(s->store, e->key);
+    struct record *r = record_find(&s->records, ref.index);
+    if (e->length) return "a recall with values";
+    if (!r || r->in_flight || !location_of(s, ref).is_replica) return NULL;
+    r->is_recalled = true;
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
@@ -377,11 +378,10 @@ const char *replica_poke(struct shard *s, const struct wire_entry *e)
 const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 {
     const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
-    bool holder = e->flags & WIRE_HOLDER;
-    if ((e->flags & ~WIRE_HOLDER) != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE ||
-        shard_is_full(s) || !r || !r->is_out)
+    if (e->flags != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || shard_is_full(s) || !r ||
+        !r->in_flight)
         return "a row that nobody asked for";
-    if (holder && (e->length || r->version == 0 || e->version != r->version))
+    if (e->encoding == WIRE_AS_REPLICA && (r->version == 0 || e->version != r->version))
         return "a row that is not our replica";
     return NULL;
 }
@@ -389,8 +389,8 @@ const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
-    r->told = s->technique == LOCUS_RELOCATE && s->records.standing[r->index].wanted;
-    r->is_poked = false;
+    r->registered = s->technique == LOCUS_RELOCATE && s->records.state[r->index].wanted;
+    r->is_recalled = false;
     if (answers) entry_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
 }
@@ -418,19 +418,19 @@ bool replica_are_answered(const struct shard *s)
 bool replica_replicas_are_exact(const struct shard *s)
 {
     return s->replicas->rows_wanted == 0 &&
-           !(s->marks && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
+           !(s->dirty && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);
 }
 
 void replica_ask_for_rounded(struct shard *s)
 {
     for (uint64_t index;
-         s->marks && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
+         s->dirty && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
-        if (r && r->is_out) return;
+        if (r && r->in_flight) return;
         bitset_remove(&s->replicas->rounded, index);
-        if (!r || !location_of(s, shard_spot(s, index)).is_replica) continue;
+        if (!r || !location_of(s, shard_row_ref(s, index)).is_replica) continue;
         want_row(s, r, true);
-        queue_what_must_be_said(s, r, shard_spot(s, index));
+        queue_what_must_be_said(s, r, shard_row_ref(s, index));
     }
 }
 
@@ -443,7 +443,7 @@ int replica_init(struct shard *s)
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
     all->source = calloc(s->nodes, sizeof *all->source);
     if (!all->source) return -ENOMEM;
-    return s->marks && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
+    return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
 
 void replica_fini(struct shard *s)

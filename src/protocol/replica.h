@@ -3,9 +3,9 @@
  * side of the node that wants a row or holds a replica. The owner's is owner.h; when something is
  * said, round.h (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one entry under way (its `is_out`); whatever happens meanwhile is aggregated
+ * A key has at most one entry under way (its `in_flight`); whatever happens meanwhile is aggregated
  * into the next one. What is to be said is mostly not remembered but seen: in the count of intents,
- * the replica's updates, and what the owner was told (`told`). Remembered are a poke, a set, and
+ * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a set, and
  * that the row itself is wanted (record.h).
  *
  * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks
@@ -73,7 +73,7 @@ void replica_row_is_here(struct shard *, struct record *, bool answers);
 /* From owners. NULL, or what is wrong with it. */
 const char *replica_answer(struct shard *, const struct wire_entry *);
 const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
-const char *replica_poke(struct shard *, const struct wire_entry *);
+const char *replica_recall(struct shard *, const struct wire_entry *);
 
 /* A frame arrived from the peer, a heartbeat maybe: how old had its replicas become? */
 void replica_heard(struct shard *, unsigned peer);

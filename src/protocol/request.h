@@ -35,8 +35,8 @@ enum request_kind {
     REQUEST_LOCALIZE,
     /* Of no items, for quiesce: complete when this node's updates are in the main copies; when what
      * the node owns is in all replicas. */
-    REQUEST_SETTLE_UPDATES,
-    REQUEST_SETTLE_REPLICAS,
+    REQUEST_FLUSH_UPDATES,
+    REQUEST_FLUSH_REPLICAS,
 };
 
 /* Which item of which request of which worker, in one number: a tag without its generation. */

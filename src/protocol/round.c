@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The windows of all workers are looked at again this often at most. */
-#define WINDOWS_PAUSE_NS UINT64_C(100000)
+/* The lookaheads of all workers are looked at again this often at most. */
+#define LOOKAHEADS_PAUSE_NS UINT64_C(100000)
 
 /* timing_quantile(2 * 1) */
-enum { WINDOW_OF_A_CLOCK = 9 };
+enum { LOOKAHEAD_OF_A_CLOCK = 9 };
 
 /* ---- rounds ---- */
 
@@ -25,7 +25,7 @@ enum { FETCHED_TOGETHER = 32 };
 static void fetch_key(const struct shard *s, uint64_t index)
 {
     record_fetch(&s->records, index);
-    word_fetch(shard_spot(s, index));
+    word_fetch(shard_row_ref(s, index));
 }
 
 /* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy
@@ -36,7 +36,7 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
     for (size_t i = l->first; i < end; i++) fetch_key(s, l->index[i]);
     for (size_t i = l->first; i < end; i++) {
         record_fetch_found(&s->records, l->index[i]);
-        if (rows) row_fetch_found(shard_spot(s, l->index[i]));
+        if (rows) row_fetch_found(shard_row_ref(s, l->index[i]));
     }
     for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
 }
@@ -45,7 +45,7 @@ static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l,
                            enum backlog_class class, size_t bytes)
 {
     size_t all = list_length(l);
-    for (size_t i = 0; i < all && bytes < s->rounds->room; i++) {
+    for (size_t i = 0; i < all && bytes < s->rounds->capacity; i++) {
         if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, class == BACKLOG_LAZY);
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         if (!r || !(r->queued & class)) continue;
@@ -62,7 +62,7 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
 {
     struct index_list *l = &s->backlog->peer[peer].refresh;
     size_t before = bytes;
-    for (size_t i = 0; list_length(l) > 0 && bytes < s->rounds->room; i++) {
+    for (size_t i = 0; list_length(l) > 0 && bytes < s->rounds->capacity; i++) {
         if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, true);
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         if (r) bytes += owner_refresh(s, r, peer);
@@ -71,14 +71,14 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
     return bytes;
 }
 
-static size_t emit_pokes(struct shard *s, unsigned peer, size_t bytes)
+static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
 {
-    struct index_list *l = &s->backlog->peer[peer].poke;
-    for (size_t n = list_length(l); n > 0 && bytes < s->rounds->room; n--) {
+    struct index_list *l = &s->backlog->peer[peer].recall;
+    for (size_t n = list_length(l); n > 0 && bytes < s->rounds->capacity; n--) {
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
-        r->queued &= (uint8_t)~BACKLOG_POKE;
-        if (owner_poke(s, r, peer))
-            bytes += replica_exchange_bytes(0, shard_spot(s, r->index).part->length);
+        r->queued &= (uint8_t)~BACKLOG_RECALL;
+        if (owner_recall(s, r, peer))
+            bytes += replica_exchange_bytes(0, shard_row_ref(s, r->index).partition->length);
         shard_wake(s, r, WOKEN_REPLICA);
         step(s);
     }
@@ -91,14 +91,14 @@ static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_
     if (!e) return;
     e->operation = operation;
     e->owner = e->origin = (uint16_t)s->rank;
-    e->tag = number;
-    e->key = s->number; /* some key of the shard */
+    e->round = number;
+    e->key = s->number;
 }
 
 static bool wants_round(const struct shard *s, const struct peer_backlog *p, bool sync)
 {
     if (p->is_under_way) return false;
-    if (p->owes && s->settles > 0) return true; /* one that only follows the rows */
+    if (p->owes && s->quiescing > 0) return true; /* one that only follows the rows */
     return backlog_is_urgent(s, p) || ((sync || p->goes_on) && backlog_waits(p));
 }
 
@@ -107,7 +107,7 @@ static size_t emit(struct shard *s, unsigned peer, bool all)
 {
     struct peer_backlog *b = &s->backlog->peer[peer];
     size_t bytes = emit_entries(s, peer, &b->urgent, BACKLOG_URGENT, 0);
-    bytes = emit_pokes(s, peer, bytes);
+    bytes = emit_recalls(s, peer, bytes);
     s->rounds->peer[peer].refreshes = false;
     if (!all) return bytes;
     bytes = emit_entries(s, peer, &b->lazy, BACKLOG_LAZY, bytes);
@@ -124,7 +124,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds->going_on -= b->goes_on;
     b->goes_on = all && backlog_waits(b);
     s->rounds->going_on += b->goes_on;
-    if (bytes == 0 && !(b->owes && s->settles > 0)) return;
+    if (bytes == 0 && !(b->owes && s->quiescing > 0)) return;
     if (all) s->rounds->sync_bytes += bytes;
     if (s->backlog->intents && !s->acts_immediately)
         pacer_carries(s->pacer, s->backlog->intents, s->rounds->instead_of);
@@ -132,7 +132,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     p->refreshes |= b->owes;
     b->owes = false;
     say_round(s, peer, WIRE_ROUND, ++p->number);
-    for (unsigned w = 0; w < s->workers; w++) timing_begin(&p->timing[w], shard_clock(s, w));
+    for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
     shard_count(&s->counters.rounds, 1);
 }
 
@@ -142,17 +142,17 @@ const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e
     if (e->length) return "the end of a round with values";
     if (e->operation == WIRE_ROUND) {
         s->rounds->ended_one = true;
-        say_round(s, peer, WIRE_ROUND_DONE, e->tag);
+        say_round(s, peer, WIRE_ROUND_DONE, e->round);
         return NULL;
     }
-    if (!s->backlog->peer[peer].is_under_way || e->tag != p->number)
+    if (!s->backlog->peer[peer].is_under_way || e->round != p->number)
         return "the acknowledgement of a round that is not under way";
     s->backlog->peer[peer].is_under_way = false;
     p->refreshes = false;
     p->ended_ns = s->now_ns;
     backlog_note(s, peer);
-    for (unsigned w = 0; w < s->workers; w++) timing_end(&p->timing[w], shard_clock(s, w));
-    s->rounds->windows_changed = true;
+    for (unsigned w = 0; w < s->workers; w++) lookahead_end(&p->lookahead[w], shard_clock(s, w));
+    s->rounds->lookaheads_changed = true;
     return NULL;
 }
 
@@ -161,8 +161,8 @@ const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e
 /* A marked key: a replica that has updates, or a main copy that its holders have not got. */
 static void note_change(struct shard *s, uint64_t index)
 {
-    struct spot spot = shard_spot(s, index);
-    struct location l = location_of(s, spot);
+    struct row_ref ref = shard_row_ref(s, index);
+    struct location l = location_of(s, ref);
     struct record *r = shard_is_full(s) ? record_get(&s->records, index)
                                         : record_find(&s->records, index);
     if (!r) return; /* it is a replica, or has some, no longer */
@@ -195,44 +195,44 @@ static void add_change(void *changes, uint64_t index)
     fetch_key(c->shard, index);
 }
 
-static void take_marks(struct shard *s)
+static void take_dirty(struct shard *s)
 {
     struct changes c = {.shard = s, .count = 0};
-    marks_take(s->marks, add_change, &c);
+    dirty_set_take(s->dirty, add_change, &c);
     note_changes(&c);
 }
 
-static void look_at_windows(struct shard *s)
+static void update_lookaheads(struct shard *s)
 {
     struct rounds *all = s->rounds;
-    if (!all->windows_changed || s->now_ns - all->windows_ns < WINDOWS_PAUSE_NS) return;
-    all->windows_changed = false;
-    all->windows_ns = s->now_ns;
+    if (!all->lookaheads_changed || s->now_ns - all->lookaheads_ns < LOOKAHEADS_PAUSE_NS) return;
+    all->lookaheads_changed = false;
+    all->lookaheads_ns = s->now_ns;
     for (unsigned w = 0; w < s->workers; w++) {
         locus_clock widest = 0;
         for (unsigned peer = 0; peer < s->nodes; peer++) {
             const struct peer_round *p = &all->peer[peer];
-            if (!p->ended_ns || s->now_ns - p->ended_ns > TIMING_MEMORY_NS) continue;
-            if (p->timing[w].window > widest) widest = p->timing[w].window;
+            if (!p->ended_ns || s->now_ns - p->ended_ns > LOOKAHEAD_MEMORY_NS) continue;
+            if (p->lookahead[w].lookahead > widest) widest = p->lookahead[w].lookahead;
         }
-        if (widest) all->window[w] = widest; /* after a pause the last one stands */
+        if (widest) all->lookahead[w] = widest; /* after a pause the last one stands */
     }
 }
 
-static bool marks_wait(const struct shard *s)
+static bool dirty_rows_wait(const struct shard *s)
 {
-    return s->marks && !marks_are_empty(s->marks);
+    return s->dirty && !dirty_set_is_empty(s->dirty);
 }
 
-static bool marks_are_due(const struct shard *s)
+static bool dirty_is_due(const struct shard *s)
 {
-    return marks_wait(s) && (s->now_ns >= s->rounds->marks_ns || s->settles > 0);
+    return dirty_rows_wait(s) && (s->now_ns >= s->rounds->dirty_ns || s->quiescing > 0);
 }
 
 static bool has_no_lazy(const struct shard *s, unsigned peer)
 {
     const struct peer_backlog *b = &s->backlog->peer[peer];
-    return list_length(&b->lazy) == 0 && list_length(&b->poke) == 0;
+    return list_length(&b->lazy) == 0 && list_length(&b->recall) == 0;
 }
 
 static bool has_no_refresh(const struct shard *s, unsigned peer)
@@ -251,29 +251,29 @@ static bool all_peers(const struct shard *s, bool (*holds)(const struct shard *,
 
 /* README.md, Quiesce: first our updates are in the main copies, then our rows are in all
  * replicas. */
-static bool is_settled(const struct shard *s, enum request_kind kind)
+static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
-    if (marks_wait(s)) return false;
+    if (dirty_rows_wait(s)) return false;
     if (!replica_are_answered(s)) return false;
-    if (kind == REQUEST_SETTLE_UPDATES) return all_peers(s, has_no_lazy);
+    if (kind == REQUEST_FLUSH_UPDATES) return all_peers(s, has_no_lazy);
     return replica_replicas_are_exact(s) && all_peers(s, has_no_refresh);
 }
 
-static bool settles_replicas(const struct shard *s)
+static bool flushes_replicas(const struct shard *s)
 {
     for (unsigned w = 0; w < s->workers; w++)
-        if (s->rounds->settle[w] && s->rounds->settle[w]->kind == REQUEST_SETTLE_REPLICAS)
+        if (s->rounds->quiesce[w] && s->rounds->quiesce[w]->kind == REQUEST_FLUSH_REPLICAS)
             return true;
     return false;
 }
 
-static void complete_settled(struct shard *s)
+static void complete_flushed(struct shard *s)
 {
-    for (unsigned w = 0; w < s->workers && s->settles > 0; w++) {
-        struct request *r = s->rounds->settle[w];
-        if (!r || !is_settled(s, r->kind)) continue;
-        s->rounds->settle[w] = NULL;
-        s->settles--;
+    for (unsigned w = 0; w < s->workers && s->quiescing > 0; w++) {
+        struct request *r = s->rounds->quiesce[w];
+        if (!r || !is_flushed(s, r->kind)) continue;
+        s->rounds->quiesce[w] = NULL;
+        s->quiescing--;
         shard_complete(s, r);
     }
 }
@@ -281,7 +281,7 @@ static void complete_settled(struct shard *s)
 /* Costs what there is to say, not what peers there are. */
 static void begin_rounds(struct shard *s, bool sync)
 {
-    if (sync && marks_wait(s)) take_marks(s);
+    if (sync && dirty_rows_wait(s)) take_dirty(s);
     for (unsigned word = 0; word < backlog_words(s); word++) {
         uint64_t bits = s->backlog->soon[word] | (sync ? s->backlog->later[word] : 0);
         for (; bits; bits &= bits - 1) {
@@ -314,7 +314,7 @@ static void say_what_waits(struct shard *s, bool sync)
     if (rounds > 0) s->rounds->sync_bytes = 0;
     if (!sync) return;
     if (rounds > 0) pacer_pause(g, s->platform->now_ns(s->platform->context), s->clock);
-    s->rounds->marks_ns = s->backlog->puts_off ? s->now_ns + pacer_recent_ns(g) : 0;
+    s->rounds->dirty_ns = s->backlog->puts_off ? s->now_ns + pacer_recent_ns(g) : 0;
     s->backlog->puts_off = false;
 }
 
@@ -322,7 +322,7 @@ static void say_what_waits(struct shard *s, bool sync)
 static bool will_synchronize(const struct shard *s)
 {
     if (!pacer_allows(s->pacer, s->now_ns)) return false;
-    if (marks_are_due(s)) return true;
+    if (dirty_is_due(s)) return true;
     if (s->backlog->waiting == 0) return false; /* peers may be owed rounds all the same */
     for (unsigned word = 0; word < backlog_words(s); word++) {
         for (uint64_t bits = s->backlog->later[word]; bits; bits &= bits - 1) {
@@ -333,30 +333,30 @@ static bool will_synchronize(const struct shard *s)
     return false;
 }
 
-void round_settle(struct shard *s, struct request *r)
+void round_quiesce(struct shard *s, struct request *r)
 {
-    INVARIANT(!s->rounds->settle[r->worker], "a worker quiesces twice at once");
-    s->rounds->settle[r->worker] = r;
-    s->settles++;
+    INVARIANT(!s->rounds->quiesce[r->worker], "a worker quiesces twice at once");
+    s->rounds->quiesce[r->worker] = r;
+    s->quiescing++;
 }
 
 uint64_t round_turn(struct shard *s)
 {
     struct rounds *all = s->rounds;
-    look_at_windows(s);
-    if (s->settles > 0 && settles_replicas(s)) replica_ask_for_rounded(s);
-    bool waits = s->backlog->waiting > 0 || s->settles > 0 || marks_are_due(s);
-    bool sync = pacer_allows(s->pacer, s->now_ns) || s->settles > 0;
+    update_lookaheads(s);
+    if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_rounded(s);
+    bool waits = s->backlog->waiting > 0 || s->quiescing > 0 || dirty_is_due(s);
+    bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0;
     if (waits) say_what_waits(s, sync);
-    if (s->settles > 0) complete_settled(s);
+    if (s->quiescing > 0) complete_flushed(s);
     /* What was marked, or queued for another peer, during this turn is looked at in the next:
      * nobody else wakes us for it. */
-    s->marks_seen = marks_wait(s);
+    s->dirty_seen = dirty_rows_wait(s);
     if (peers_wait(s)) return s->now_ns;
-    if (s->backlog->waiting == 0 && !s->marks_seen) return UINT64_MAX;
+    if (s->backlog->waiting == 0 && !s->dirty_seen) return UINT64_MAX;
     if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;
-    return s->marks_seen ? all->marks_ns : UINT64_MAX;
+    return s->dirty_seen ? all->dirty_ns : UINT64_MAX;
 }
 
 void round_frame_begins(struct shard *s)
@@ -369,24 +369,24 @@ void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
     pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
-locus_clock round_window(const struct shard *s, unsigned worker)
+locus_clock round_lookahead(const struct shard *s, unsigned worker)
 {
-    return s->acts_immediately ? INT64_MAX : s->rounds->window[worker];
+    return s->acts_immediately ? INT64_MAX : s->rounds->lookahead[worker];
 }
 
 locus_clock round_ahead(const struct shard *s, unsigned worker)
 {
-    return s->pacer->takes_along ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
+    return s->pacer->piggybacks ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 
-/* For how many rounds does one stand that takes intents along? Without that, one would have begun
- * with each clock, or when the one before was over; where that takes a clock a window is
+/* For how many rounds does one stand that piggybacks intents? Without that, one would have begun
+ * with each clock, or when the one before was over; where that takes a clock a lookahead is
  * WINDOW_OF_A_CLOCK wide. */
 static unsigned round_in_a_pause(const struct shard *s)
 {
     locus_clock most = 1;
     for (unsigned w = 0; w < s->workers; w++) {
-        locus_clock a_round = s->rounds->window[w] / WINDOW_OF_A_CLOCK;
+        locus_clock a_round = s->rounds->lookahead[w] / LOOKAHEAD_OF_A_CLOCK;
         locus_clock pause = pacer_ahead(s->pacer, w, shard_clock(s, w)) / PACER_AHEAD_PAUSES;
         locus_clock rounds = pause / (a_round > 1 ? a_round : 1);
         if (rounds > most) most = rounds;
@@ -396,8 +396,8 @@ static unsigned round_in_a_pause(const struct shard *s)
 
 void round_look(struct shard *s)
 {
-    s->pacer->takes_along = pacer_takes_along(s->pacer) && will_synchronize(s);
-    s->rounds->instead_of = s->pacer->takes_along ? round_in_a_pause(s) : 1;
+    s->pacer->piggybacks = pacer_piggybacks(s->pacer) && will_synchronize(s);
+    s->rounds->instead_of = s->pacer->piggybacks ? round_in_a_pause(s) : 1;
 }
 
 /* ---- life ---- */
@@ -407,28 +407,28 @@ void round_look(struct shard *s)
  * wait for a processor, not for others. */
 static size_t room_of_round(unsigned nodes)
 {
-    size_t others = nodes > 1 ? nodes - 1 : 1, room = ROUND_BYTES_MAX / (others * others);
-    return room > ROUND_BYTES_MIN ? room : ROUND_BYTES_MIN;
+    size_t others = nodes > 1 ? nodes - 1 : 1, capacity = ROUND_BYTES_MAX / (others * others);
+    return capacity > ROUND_BYTES_MIN ? capacity : ROUND_BYTES_MIN;
 }
 
 static int init_peer(struct shard *s, struct peer_round *p)
 {
-    p->timing = calloc(s->workers, sizeof *p->timing);
-    if (!p->timing) return -ENOMEM;
-    for (unsigned w = 0; w < s->workers; w++) timing_init(&p->timing[w]);
+    p->lookahead = calloc(s->workers, sizeof *p->lookahead);
+    if (!p->lookahead) return -ENOMEM;
+    for (unsigned w = 0; w < s->workers; w++) lookahead_init(&p->lookahead[w]);
     return 0;
 }
 
 static int init_parts(struct shard *s, struct rounds *all)
 {
-    all->room = room_of_round(s->nodes);
+    all->capacity = room_of_round(s->nodes);
     all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
-    all->window = calloc(s->workers, sizeof *all->window);
-    all->settle = calloc(s->workers, sizeof(struct request *));
-    if (!all->peer || !all->window || !all->settle) return -ENOMEM;
+    all->lookahead = calloc(s->workers, sizeof *all->lookahead);
+    all->quiesce = calloc(s->workers, sizeof(struct request *));
+    if (!all->peer || !all->lookahead || !all->quiesce) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++)
-        all->window[w] = timing_quantile(2 * TIMING_FIRST_RATE);
+        all->lookahead[w] = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE);
     int rc = 0;
     for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
     return rc;
@@ -444,10 +444,10 @@ void round_fini(struct shard *s)
 {
     struct rounds *all = s->rounds;
     if (!all) return;
-    for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) free(all->peer[peer].timing);
+    for (unsigned peer = 0; all->peer && peer < s->nodes; peer++) free(all->peer[peer].lookahead);
     free(all->peer);
-    free(all->window);
-    free(all->settle);
+    free(all->lookahead);
+    free(all->quiesce);
     free(all);
     s->rounds = NULL;
 }

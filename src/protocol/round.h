@@ -11,8 +11,8 @@
  * Lazy and refreshes only synchronize, and wait for the pacer (pacer.h), which counts what they
  * take in processor time of this thread: where cores are shared the clock counts what others had,
  * and replicas got several times as old. A round that leaves something behind is followed by the
- * next at once, which counts as well. What changed is known by marks (store/marks.h): a round costs
- * what changed, not what is replicated.
+ * next at once, which counts as well. What changed is known by the dirty set (store/dirty_set.h): a round
+ * costs what changed, not what is replicated.
  *
  * Callers   shard.c, dispatch.c; by way of shard.c intents.c
  * Memory    32 bytes a peer and worker
@@ -34,24 +34,24 @@ enum {
 struct peer_round {
     /* the one under way carries refreshes, or follows rows that went there */
     bool refreshes;
-    uint32_t number;       /* of the last one */
-    uint64_t ended_ns;     /* when the last one was acknowledged; 0: never */
-    struct timing *timing; /* [workers] */
+    uint32_t number;             /* of the last one */
+    uint64_t ended_ns;           /* when the last one was acknowledged; 0: never */
+    struct lookahead *lookahead; /* [workers] */
 };
 
 struct rounds {
     struct peer_round *peer; /* [nodes] */
-    locus_clock *window;     /* [workers] how far ahead to act on intents */
-    size_t room;             /* bytes that a round may carry, with its answers */
-    uint64_t windows_ns;     /* when they were last looked at */
-    bool windows_changed;
+    locus_clock *lookahead;  /* [workers] how far ahead to act on intents */
+    size_t capacity;         /* bytes that a round may carry, with its answers */
+    uint64_t lookaheads_ns;  /* when they were last looked at */
+    bool lookaheads_changed;
     uint64_t sync_bytes; /* that our rounds and their answers carried in this turn */
     /* so many rounds, as far as intents go, are those that begin in this turn */
     unsigned instead_of;
-    uint64_t marks_ns;       /* marks alone are no reason to synchronize before that */
-    unsigned going_on;       /* peers whose last round was full of what synchronizes */
-    bool ended_one;          /* the frame that is served ends a round of the peer's */
-    struct request **settle; /* [workers] quiesce requests under way */
+    uint64_t dirty_ns;        /* dirty rows alone are no reason to synchronize before that */
+    unsigned going_on;        /* peers whose last round was full of what synchronizes */
+    bool ended_one;           /* the frame that is served ends a round of the peer's */
+    struct request **quiesce; /* [workers] quiesce requests under way */
 };
 
 int round_init(struct shard *); /* 0 or -ENOMEM */
@@ -62,14 +62,14 @@ uint64_t round_turn(struct shard *);
 
 /* For intents.h: how far ahead to act on those of a worker, and how much further on those that ride
  * along. */
-locus_clock round_window(const struct shard *, unsigned worker);
+locus_clock round_lookahead(const struct shard *, unsigned worker);
 locus_clock round_ahead(const struct shard *, unsigned worker);
-/* Before a turn looks at intents: can some ride along? */
+/* Before a turn looks at intents: can some piggyback? */
 void round_look(struct shard *);
 
 /* A worker quiesces: its request is completed when that is reached which its kind names
  * (request.h). */
-void round_settle(struct shard *, struct request *);
+void round_quiesce(struct shard *, struct request *);
 
 /* A peer's round ends, or one of ours is acknowledged. NULL, or what is wrong with it. */
 const char *round_end(struct shard *, unsigned peer, const struct wire_entry *);

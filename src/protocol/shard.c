@@ -64,9 +64,9 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .nodes = c->store->home.nodes,
                         .rank = c->store->home.rank,
                         .workers = c->workers,
-                        .window_bytes = c->window_bytes,
+                        .credit_bytes = c->credit_bytes,
                         .acts_immediately = c->acts_immediately,
-                        .marks = c->store->marks ? &c->store->marks[c->number] : NULL,
+                        .dirty = c->store->dirty ? &c->store->dirty[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     mover_init(&s->mover, s->store);
     if (heeds_intents(s)) s->clock = c->clock;
@@ -110,7 +110,7 @@ static uint64_t now_ns(const struct shard *s)
 static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
 {
     for (uint32_t i = first; i < r->count && i < first + SERVE_AHEAD; i++) {
-        word_fetch(store_spot(s->store, r->item[i].key));
+        word_fetch(store_row_ref(s->store, r->item[i].key));
         if (s->moves)
             record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
     }
@@ -134,7 +134,7 @@ bool shard_serve(struct shard *s, struct request *r)
     *shard_active(s, r->worker, r->number) = r;
     if (r->sent == 0) begin_request(s, r);
     if (r->count == 0) {
-        round_settle(s, r);
+        round_quiesce(s, r);
         return true;
     }
     if (s->stalled) return false; /* those came first, and would starve */
@@ -202,9 +202,9 @@ static void fetch_key_found(void *shard, uint64_t index)
     replica_fetch_found(shard, index);
 }
 
-static locus_clock window(void *shard, unsigned worker)
+static locus_clock lookahead(void *shard, unsigned worker)
 {
-    return round_window(shard, worker);
+    return round_lookahead(shard, worker);
 }
 
 static locus_clock ahead(void *shard, unsigned worker)
@@ -215,7 +215,7 @@ static locus_clock ahead(void *shard, unsigned worker)
 static void turn_intents(struct shard *s)
 {
     const struct intent_events events = {
-        s, fetch_key, fetch_key_found, begin_intent, end_intent, window, ahead};
+        s, fetch_key, fetch_key_found, begin_intent, end_intent, lookahead, ahead};
     round_look(s);
     intents_turn(s->intents, &events);
 }
@@ -223,15 +223,15 @@ static void turn_intents(struct shard *s)
 static struct trace_view view(const void *shard, uint64_t index)
 {
     const struct shard *s = shard;
-    struct spot spot = shard_spot(s, index);
-    struct location l = location_of(s, spot);
-    const struct standing *standing = &s->records.standing[index];
+    struct row_ref ref = shard_row_ref(s, index);
+    struct location l = location_of(s, ref);
+    const struct key_state *state = &s->records.state[index];
     return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
                                         : l.is_replica ? TRACE_REPLICA
                                                        : TRACE_ELSEWHERE,
-                               .intends = standing->wanted > 0,
-                               .word = directory_load(spot_word(spot)),
-                               .epoch = standing->epoch};
+                               .intends = state->wanted > 0,
+                               .word = directory_load(row_ref_word(ref)),
+                               .term = state->term};
 }
 
 uint64_t shard_turn(struct shard *s, uint64_t now_ns)
@@ -256,7 +256,7 @@ bool shard_has_news(const struct shard *s)
 {
     if (s->failure) return false;
     if (s->intents->workers && intents_have_news(s->intents)) return true;
-    return s->marks && !s->marks_seen && !marks_are_empty(s->marks);
+    return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
 static const char *check_entry(const struct shard *s, const struct wire_entry *e)
@@ -273,14 +273,14 @@ static bool is_request(const struct wire_entry *e)
 
 static bool touches_row(const struct wire_entry *e)
 {
-    bool has_row = e->length > 0 || (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER);
-    return is_request(e) || e->operation == WIRE_ENTRY || (has_row && e->operation >= WIRE_ROW);
+    bool has_row = e->length > 0 || e->encoding == WIRE_AS_REPLICA;
+    return is_request(e) || e->operation == WIRE_SYNC || (has_row && e->operation >= WIRE_ROW);
 }
 
 /* What serving it will look at is on its way into the cache. */
 static void fetch(const struct shard *s, const struct wire_entry *e)
 {
-    word_fetch(store_spot(s->store, e->key));
+    word_fetch(store_row_ref(s->store, e->key));
     if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
 
@@ -304,15 +304,14 @@ static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire
     }
     for (unsigned i = 0; i < n; i++) fetch_found(s, entry[i]);
     for (unsigned i = 0; i < n; i++)
-        if (entry[i]->operation == WIRE_ENTRY)
+        if (entry[i]->operation == WIRE_SYNC)
             holders_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
     return n;
 }
 
 static bool synchronizes(const struct wire_entry *e)
 {
-    return e->operation == WIRE_REFRESH ||
-           (e->operation != WIRE_ROW && e->flags & (WIRE_UPDATE | WIRE_HOLDER));
+    return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
 }
 
 static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
@@ -343,12 +342,12 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
                                const void *body)
 {
     struct wire_cursor cursor = wire_cursor(f, body);
-    bool is_sync = false, is_large = s->marks && f->body_bytes > SMALL_FRAME_BYTES;
+    bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
     uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
     round_frame_begins(s);
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
-    if (is_sync && s->marks) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    if (s->marks) replica_heard(s, peer);
+    if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
+    if (s->dirty) replica_heard(s, peer);
     return why;
 }
 
@@ -363,7 +362,7 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
 
 void shard_heartbeat(struct shard *s, unsigned peer)
 {
-    if (s->failure || !s->marks) return;
+    if (s->failure || !s->dirty) return;
     s->now_ns = now_ns(s);
     replica_heard(s, peer);
 }
@@ -374,7 +373,7 @@ void shard_fail(struct shard *s, int rc)
     s->failure = rc;
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++) {
         struct request *r = s->active[i];
-        /* one that waits for the window comes back to shard_serve */
+        /* one that waits for credit comes back to shard_serve */
         if (!r || r->sent < r->count) continue;
         shard_complete(s, r);
     }

@@ -5,12 +5,12 @@
  * Two sides meet in it. As origin it sends the requests of this node's workers to the owners of the
  * keys and brings the answers back; as owner it serves what the shards of other nodes ask, and
  * decides where rows are (owner.h). For every peer it keeps what it has asked, and what the answers
- * will need, below a window, so that a slow peer slows its askers and no queue grows: whatever is
- * forwarded or parked on the way counts in its origin's window.
+ * will need, below credit, so that a slow peer slows its askers and no queue grows: whatever is
+ * forwarded or parked on the way counts in its origin's credit.
  *
  * Callers   one thread: the reactor's, or the simulation's
  * Memory    its own; 8 bytes a possible request of each worker; record.h
- * Waiting   never: shard_serve says that the window is used up (handover.h names the exception)
+ * Waiting   never: shard_serve says that the credit is used up (handover.h names the exception)
  * Life      shard_init, turns, shard_fail when a peer was lost (then every request fails),
  *           shard_fini
  */
@@ -24,7 +24,7 @@ struct shard_config {
     const struct platform *platform;
     enum locus_technique technique;
     unsigned number, workers;
-    size_t window_bytes;
+    size_t credit_bytes;
     bool acts_immediately;
     unsigned max_rounds_per_second; /* 0: the pacer alone decides */
     /* processor time of the platform for a round, at each end: a frame out, one in */
@@ -46,7 +46,7 @@ int shard_open_trace(struct shard *);
  * asked, UINT64_MAX: never. */
 uint64_t shard_turn(struct shard *, uint64_t now_ns);
 
-/* Takes a request on, or goes on with it: sends what the windows allow. True: all of it was taken
+/* Takes a request on, or goes on with it: sends what the credit allows. True: all of it was taken
  * on (it will be completed, or has been); false: call again with the same request after the next
  * frame, and with no other of that worker before. */
 bool shard_serve(struct shard *, struct request *);

@@ -29,13 +29,13 @@ static void check_held(int rc)
     INVARIANT(rc >= 0 || rc == -ENOMEM, "a row that is here was not found");
 }
 
-void shard_read(struct spot spot, float *values)
+void shard_read(struct row_ref ref, float *values)
 {
-    check_held(row_read(spot, values));
+    check_held(row_read(ref, values));
 }
 
-void shard_write(struct shard *s, struct spot spot, const float *values, enum row_change change)
+void shard_write(struct shard *s, struct row_ref ref, const float *values, enum row_change change)
 {
-    for (int rc; (rc = row_write(spot, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
-    if (s->trace) trace_wrote(s->trace, spot.index);
+    for (int rc; (rc = row_write(ref, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
+    if (s->trace) trace_wrote(s->trace, ref.index);
 }

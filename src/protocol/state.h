@@ -63,15 +63,15 @@ struct shard {
     /* records to be considered, in order: their numbers, 0: none */
     uint32_t woken_first, woken_last;
     struct mover mover;
-    struct marks *marks; /* NULL: nothing is replicated */
-    bool marks_seen;     /* the last turn left marks for a later one */
+    struct dirty_set *dirty; /* NULL: nothing is replicated */
+    bool dirty_seen;         /* the last turn left dirty rows for a later one */
     /* The requests of our workers (origin.h). */
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
-    size_t window_bytes;
+    size_t credit_bytes;
     size_t *asked_bytes; /* [nodes] requests and their answers under way */
-    /* records with items that wait for a window: the first one's number, 0: none */
+    /* records with items that wait for credit: the first one's number, 0: none */
     uint32_t stalled;
-    unsigned settles;    /* quiesce requests under way (round.h) */
+    unsigned quiescing;  /* quiesce requests under way (round.h) */
     size_t parked_bytes; /* entries that wait for rows on their way here (handover.h) */
     struct trace *trace; /* NULL: nothing is traced. The reactor's */
     /* when to look again for memory that no reader sees any more */
@@ -94,9 +94,9 @@ static inline struct request **shard_active(const struct shard *s, unsigned work
     return &s->active[(size_t)worker * REQUEST_NUMBERS_MAX + number];
 }
 
-static inline struct spot shard_spot(const struct shard *s, uint64_t index)
+static inline struct row_ref shard_row_ref(const struct shard *s, uint64_t index)
 {
-    return store_spot(s->store, keyspace_key(&s->store->keyspace, s->number, index));
+    return store_row_ref(s->store, keyspace_key(&s->store->keyspace, s->number, index));
 }
 
 /* Every node holds a replica of every row. */
@@ -115,10 +115,10 @@ static inline size_t shard_entry_bytes_max(const struct store *s)
  * it cannot. */
 static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
 {
-    if (e->operation != WIRE_ENTRY || e->flags != WIRE_BEGIN || e->tag == 0 || s->settles > 0)
+    if (e->operation != WIRE_SYNC || e->flags != WIRE_BEGIN || e->slack_us == 0 || s->quiescing > 0)
         return 0;
     return s->now_ns +
-           UINT64_C(1000) * (e->tag < WIRE_PATIENCE_US_MAX ? e->tag : WIRE_PATIENCE_US_MAX);
+           UINT64_C(1000) * (e->slack_us < WIRE_SLACK_US_MAX ? e->slack_us : WIRE_SLACK_US_MAX);
 }
 
 /* The present clock of a worker; 0 where there are no intents. */
@@ -137,7 +137,7 @@ static inline void shard_count(uint64_t *counter, uint64_t n)
 }
 
 /* Reads or writes a row that is here; waits for memory as handover.h says. */
-void shard_read(struct spot, float *values);
-void shard_write(struct shard *, struct spot, const float *values, enum row_change);
+void shard_read(struct row_ref, float *values);
+void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
 
 #endif

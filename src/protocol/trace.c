@@ -18,7 +18,7 @@ struct traced {
     char place; /* enum trace_place, 0: not yet looked at */
     bool intends;
     directory_word word;
-    uint64_t epoch;
+    uint64_t term;
     uint32_t wrote; /* versions that are the shard's doing, since the last look */
     /* local, and by way of other nodes; since they were last noted */
     uint32_t writes, pulled, written;
@@ -185,10 +185,10 @@ static void note_counts(struct trace *t, struct traced *k, uint64_t ns)
 }
 
 /* The same stay of the row: then its versions tell how often it was changed. */
-static bool is_same_stay(const struct traced *k, char place, directory_word word, uint64_t epoch)
+static bool is_same_stay(const struct traced *k, char place, directory_word word, uint64_t term)
 {
     if (place == TRACE_ELSEWHERE || place != k->place) return false;
-    if (place == TRACE_OWNER) return epoch == k->epoch;
+    if (place == TRACE_OWNER) return term == k->term;
     return directory_slot(word) == directory_slot(k->word);
 }
 
@@ -201,10 +201,10 @@ static void count_writes(struct traced *k, directory_word word)
 
 static void look_at(struct trace *t, struct traced *k, const struct trace_view *v, uint64_t now_ns)
 {
-    if (is_same_stay(k, v->place, v->word, v->epoch)) count_writes(k, v->word);
+    if (is_same_stay(k, v->place, v->word, v->term)) count_writes(k, v->word);
     k->wrote = 0;
     k->word = v->word;
-    k->epoch = v->epoch;
+    k->term = v->term;
     if (v->place == k->place && v->intends == k->intends) return;
     k->place = v->place;
     k->intends = v->intends;

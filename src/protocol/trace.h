@@ -34,7 +34,7 @@ struct trace_view {
     char place; /* enum trace_place */
     bool intends;
     directory_word word;
-    uint64_t epoch; /* of our ownership */
+    uint64_t term; /* of our ownership */
 };
 
 typedef struct trace_view trace_viewer(const void *context, uint64_t index);

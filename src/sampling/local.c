@@ -48,7 +48,7 @@ static locus_key draw_ahead(struct local *l, unsigned place, const struct store 
 {
     locus_key key = target_key(t, l->chosen[place]);
     l->chosen[place] = target_choose(t, r);
-    word_fetch(store_spot(s, key));
+    word_fetch(store_row_ref(s, key));
     return key;
 }
 

@@ -38,8 +38,8 @@ struct local {
 /* Can the row of `key` be read without the network? */
 static inline bool local_has_row(const struct store *s, locus_key key)
 {
-    struct spot spot = store_spot(s, key);
-    return spot_is_held(spot, directory_load(spot_word(spot)));
+    struct row_ref ref = store_row_ref(s, key);
+    return row_ref_is_held(ref, directory_load(row_ref_word(ref)));
 }
 
 /* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it

@@ -5,12 +5,12 @@
 
 int pool_fill(struct pool *p, const struct target *t, struct random *r, size_t size)
 {
-    if (size > p->room) {
+    if (size > p->capacity) {
         locus_key *larger = malloc(size * sizeof *larger);
         if (!larger) return -ENOMEM;
         free(p->key);
         p->key = larger;
-        p->room = size;
+        p->capacity = size;
     }
     target_draw_many(t, r, p->key, size);
     p->size = size;

@@ -20,7 +20,7 @@ enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
 
 struct pool {
     locus_key *key; /* [size]; of the present traversal, [next ...] are still to come */
-    size_t size, room, next;
+    size_t size, capacity, next;
     unsigned uses; /* traversals left, the present one included; 0: used up */
 };
 

@@ -27,7 +27,7 @@ static void give_back_keys(struct sample *s)
 {
     free(s->key);
     s->key = NULL;
-    s->room = 0;
+    s->capacity = 0;
     keyset_fini(&s->drawn);
 }
 
@@ -106,7 +106,7 @@ struct sample *samples_find(struct samples *s, locus_sample handle)
 
 void samples_finish(struct samples *s, struct sample *sample)
 {
-    if (sample->room > SAMPLE_KEPT_KEYS) give_back_keys(sample);
+    if (sample->capacity > SAMPLE_KEPT_KEYS) give_back_keys(sample);
     latch_take(&s->latch);
     __atomic_store_n(&sample->generation, sample->generation + 1, __ATOMIC_RELAXED);
     sample->next = s->free;
@@ -116,12 +116,12 @@ void samples_finish(struct samples *s, struct sample *sample)
 
 int sample_reserve(struct sample *s, size_t n, bool unique)
 {
-    if (n > s->room) {
+    if (n > s->capacity) {
         locus_key *larger = malloc(n * sizeof *larger);
         if (!larger) return -ENOMEM;
         free(s->key);
         s->key = larger;
-        s->room = n;
+        s->capacity = n;
     }
     s->size = n;
     return unique ? keyset_begin(&s->drawn, n) : 0;

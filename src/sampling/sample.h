@@ -41,7 +41,7 @@ struct sample {
     size_t waiting;   /*   how many they are, */
     size_t fresh;     /*   and how many of them, the first ones, were not yet put off */
     locus_key *key;   /* [size], of room for `room` */
-    size_t room;
+    size_t capacity;
     struct keyset drawn; /* without replacement */
     struct sample *next; /* that is free */
 };

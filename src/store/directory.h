@@ -6,7 +6,7 @@
  *   bits 1-3   state
  *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty;
  *              bits 38-63 the version, which every change of the row raises
- *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership epoch of that
+ *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership term of that
  *   knowledge (src/protocol/README.md)
  *
  *                 first write              row_take
@@ -53,14 +53,15 @@ enum directory_state {
 #define DIRECTORY_STATE_MASK UINT64_C(14)
 #define DIRECTORY_HAS_ROW UINT64_C(4) /* of the states: those that have a slot */
 #define DIRECTORY_WANTED (UINT64_C(1) << 36)
-/* Of REPLICA and SHARED: changed here since the shard last looked; the key is marked (marks.h). */
+/* Of REPLICA and SHARED: changed here since the shard last looked; the key is marked
+ * (dirty_set.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
 #define DIRECTORY_VERSION_SHIFT 38
 #define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
 #define DIRECTORY_SLOT_BITS 32
 #define DIRECTORY_SLOTS_MAX (UINT64_C(1) << DIRECTORY_SLOT_BITS)
 #define DIRECTORY_NODE_BITS 16
-#define DIRECTORY_EPOCH_BITS 44
+#define DIRECTORY_TERM_BITS 44
 
 static inline enum directory_state directory_state(directory_word w)
 {
@@ -122,9 +123,9 @@ static inline directory_word directory_empty(void)
     return DIRECTORY_EMPTY << 1;
 }
 
-static inline directory_word directory_elsewhere(unsigned owner, uint64_t epoch)
+static inline directory_word directory_elsewhere(unsigned owner, uint64_t term)
 {
-    return epoch << 20 | (uint64_t)owner << 4 | DIRECTORY_ELSEWHERE << 1;
+    return term << 20 | (uint64_t)owner << 4 | DIRECTORY_ELSEWHERE << 1;
 }
 
 static inline unsigned directory_owner(directory_word w)
@@ -132,7 +133,7 @@ static inline unsigned directory_owner(directory_word w)
     return w >> 4 & ((1u << DIRECTORY_NODE_BITS) - 1);
 }
 
-static inline uint64_t directory_epoch(directory_word w)
+static inline uint64_t directory_term(directory_word w)
 {
     return w >> 20;
 }

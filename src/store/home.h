@@ -35,9 +35,9 @@ void home_init(struct home *, unsigned nodes, unsigned rank);
 
 /* The bucket at which part `part` begins. 0 in a cluster of one, where every key is at home and its
  * slot its number. */
-static inline unsigned home_first_bucket(const struct home *h, unsigned part)
+static inline unsigned home_first_bucket(const struct home *h, unsigned partition)
 {
-    return h->nodes == 1 ? 0 : part * 2654435761u % HOME_BUCKETS;
+    return h->nodes == 1 ? 0 : partition * 2654435761u % HOME_BUCKETS;
 }
 
 /* `at`: a key's number in its part plus the part's first bucket. */

@@ -38,35 +38,37 @@ typedef void row_change_fn(void *context, float *row, uint32_t length);
 struct row_edit {
     row_change_fn *change;
     void *context;
-    float *room; /* for two rows */
+    float *scratch; /* for two rows */
 };
 
 /* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
-int row_read_slowly(struct spot, float *values);
-int row_write_slowly(struct spot, const float *values, enum row_change);
-int row_edit_slowly(struct spot, const struct row_edit *);
+int row_read_slowly(struct row_ref, float *values);
+int row_write_slowly(struct row_ref, const float *values, enum row_change);
+int row_edit_slowly(struct row_ref, const struct row_edit *);
 /* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
-int row_write_shared(struct spot, directory_word w, const float *values, enum row_change);
-int row_edit_shared(struct spot, directory_word w, const struct row_edit *);
+int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
+int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
 
 /* The row that the word names. That is nearly always the slot that is known from the key, and the
  * processor goes on with that address, ahead of the word's arrival: the asm hides from the compiler
  * that the two are equal then. */
-static inline float *row_at_foreseen(struct spot s, directory_word w)
+static inline float *row_at_foreseen(struct row_ref s, directory_word w)
 {
-    uint64_t usual = spot_usual_slot(s);
-    float *row = part_row(s.part, usual);
+    uint64_t usual = row_ref_usual_slot(s);
+    float *row = partition_row(s.partition, usual);
     __asm__("" : "+r"(row));
-    return __builtin_expect(directory_slot(w) == usual, 1) ? row
-                                                           : part_row(s.part, directory_slot(w));
+    return __builtin_expect(directory_slot(w) == usual, 1)
+               ? row
+               : partition_row(s.partition, directory_slot(w));
 }
 
 /* The same. On a node among others it takes longer to foresee than to look where words and rows are
  * fetched ahead, and where the latch comes first. */
-static inline float *row_at(struct spot s, directory_word w)
+static inline float *row_at(struct row_ref s, directory_word w)
 {
-    return __builtin_expect(s.part->home != NULL, 0) ? part_row(s.part, directory_slot(w))
-                                                     : row_at_foreseen(s, w);
+    return __builtin_expect(s.partition->home != NULL, 0)
+               ? partition_row(s.partition, directory_slot(w))
+               : row_at_foreseen(s, w);
 }
 
 /* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no
@@ -74,14 +76,14 @@ static inline float *row_at(struct spot s, directory_word w)
 
 /* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the
  * part's; `alone`: the key is not one of many. */
-static inline __attribute__((always_inline)) int row_try_read(struct spot s, float *values,
+static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, float *values,
                                                               uint32_t length, bool alone)
 {
-    if (part_is_plain(s.part)) {
-        floats_copy(values, spot_array_row(s), length);
+    if (partition_is_plain(s.partition)) {
+        floats_copy(values, row_ref_array_row(s), length);
         return 0;
     }
-    const directory_word *word = spot_word(s);
+    const directory_word *word = row_ref_word(s);
     directory_word w = directory_load(word);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w), 0)) return -EAGAIN;
@@ -90,16 +92,16 @@ static inline __attribute__((always_inline)) int row_try_read(struct spot s, flo
     return __builtin_expect(directory_is_unchanged(word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
 
-static inline __attribute__((always_inline)) int row_read(struct spot s, float *values)
+static inline __attribute__((always_inline)) int row_read(struct row_ref s, float *values)
 {
-    int done = row_try_read(s, values, s.part->length, false);
+    int done = row_try_read(s, values, s.partition->length, false);
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
 /* One key alone, whose word nobody has fetched. */
-static inline __attribute__((always_inline)) int row_read_alone(struct spot s, float *values)
+static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values)
 {
-    int done = row_try_read(s, values, s.part->length, true);
+    int done = row_try_read(s, values, s.partition->length, true);
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
@@ -116,18 +118,18 @@ static inline void row_publish(directory_word *word, directory_word w)
     if (__builtin_expect(wanted, 0)) row_give_way(word);
 }
 
-static inline __attribute__((always_inline)) void row_write_at(struct spot s, float *row,
+static inline __attribute__((always_inline)) void row_write_at(struct row_ref s, float *row,
                                                                const float *values,
                                                                enum row_change change)
 {
     if (change == ROW_ADD)
-        s.part->add(row, values, s.part->length);
+        s.partition->add(row, values, s.partition->length);
     else
-        floats_copy(row, values, s.part->length);
+        floats_copy(row, values, s.partition->length);
 }
 
 /* The key is latched, w its word before. */
-static inline void row_write_latched(struct spot s, directory_word *word, directory_word w,
+static inline void row_write_latched(struct row_ref s, directory_word *word, directory_word w,
                                      const float *values, enum row_change change)
 {
     float *row = row_at(s, w);
@@ -138,9 +140,9 @@ static inline void row_write_latched(struct spot s, directory_word *word, direct
 
 /* For who has found it without a latch. Locked instructions wait for all that was written
  * before. */
-static inline bool row_try_latch(struct spot s, directory_word *word, directory_word w)
+static inline bool row_try_latch(struct row_ref s, directory_word *word, directory_word w)
 {
-    return s.part->has_one_writer || directory_try_latch(word, w);
+    return s.partition->has_one_writer || directory_try_latch(word, w);
 }
 
 /* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen.
@@ -148,29 +150,30 @@ static inline bool row_try_latch(struct spot s, directory_word *word, directory_
  * without this word and row come one after the other. (Measured, replicas among a million rows:
  * pushes of 16 floats 8.3 times a plain array instead of 11.4, of 128 3.9 instead of 5.1. The word
  * alone, or the row after the word: nothing.) */
-void row_fetch_to_write(struct spot);
+void row_fetch_to_write(struct row_ref);
 
 /* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was
  * done. */
-static inline __attribute__((always_inline)) bool row_write_own(struct spot s, const float *values,
+static inline __attribute__((always_inline)) bool row_write_own(struct row_ref s,
+                                                                const float *values,
                                                                 enum row_change change)
 {
-    if (part_is_plain(s.part)) {
-        row_write_at(s, spot_array_row(s), values, change);
+    if (partition_is_plain(s.partition)) {
+        row_write_at(s, row_ref_array_row(s), values, change);
         return true;
     }
-    directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
+    directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, word, w), 0)) return false;
     row_write_latched(s, word, w, values, change);
     return true;
 }
 
-static inline __attribute__((always_inline)) int row_write(struct spot s, const float *values,
+static inline __attribute__((always_inline)) int row_write(struct row_ref s, const float *values,
                                                            enum row_change change)
 {
-    if (part_is_plain(s.part)) return row_write_own(s, values, change), 0;
-    directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (partition_is_plain(s.partition)) return row_write_own(s, values, change), 0;
+    directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_write_slowly(s, values, change);
@@ -180,12 +183,12 @@ static inline __attribute__((always_inline)) int row_write(struct spot s, const 
     return 0;
 }
 
-static inline int row_add(struct spot s, const float *updates)
+static inline int row_add(struct row_ref s, const float *updates)
 {
     return row_write(s, updates, ROW_ADD);
 }
 
-static inline int row_set(struct spot s, const float *values)
+static inline int row_set(struct row_ref s, const float *values)
 {
     return row_write(s, values, ROW_SET);
 }
@@ -193,87 +196,88 @@ static inline int row_set(struct spot s, const float *values)
 /* Nobody else writes the row: the key is latched, or its part is plain. `room` is for two rows. */
 static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length,
                                                               row_change_fn *change, void *context,
-                                                              float *room)
+                                                              float *scratch)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
     /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does
      * (floats.h). */
-    float *copy = room + length;
+    float *copy = scratch + length;
     floats_copy(copy, row, length);
     change(context, copy, length);
     floats_copy(row, copy, length);
 #else
-    (void)room;
+    (void)scratch;
     change(context, row, length);
 #endif
 }
 
 static inline void row_edit_latched(float *row, uint32_t length, const struct row_edit *e)
 {
-    row_edit_at(row, length, e->change, e->context, e->room);
+    row_edit_at(row, length, e->change, e->context, e->scratch);
 }
 
 /* As row_write_own(). */
-static inline __attribute__((always_inline)) bool row_edit_own(struct spot s,
+static inline __attribute__((always_inline)) bool row_edit_own(struct row_ref s,
                                                                const struct row_edit *e)
 {
-    if (part_is_plain(s.part)) {
-        row_edit_latched(spot_array_row(s), s.part->length, e);
+    if (partition_is_plain(s.partition)) {
+        row_edit_latched(row_ref_array_row(s), s.partition->length, e);
         return true;
     }
-    directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
+    directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, word, w), 0)) return false;
     LOCUS_YIELD();
-    row_edit_latched(row_at(s, w), s.part->length, e);
+    row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
     return true;
 }
 
 /* The function is called once, unless the row is not here. */
-static inline __attribute__((always_inline)) int row_edit(struct spot s, const struct row_edit *e)
+static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
+                                                          const struct row_edit *e)
 {
-    if (part_is_plain(s.part)) return row_edit_own(s, e), 0;
-    directory_word *word = spot_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (partition_is_plain(s.partition)) return row_edit_own(s, e), 0;
+    directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_edit_slowly(s, e);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s, w, e);
     LOCUS_YIELD();
-    row_edit_latched(row_at(s, w), s.part->length, e);
+    row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
     return 0;
 }
 
 /* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and
  * slot stand. *is_replica: 0 or 1. */
-static inline const float *row_view(const struct store *st, struct spot s, int *is_replica)
+static inline const float *row_view(const struct store *st, struct row_ref s, int *is_replica)
 {
-    if (part_is_array(s.part)) {
+    if (partition_is_array(s.partition)) {
         *is_replica = 0;
-        return spot_array_row(s);
+        return row_ref_array_row(s);
     }
-    directory_word w = directory_load(spot_word(s));
+    directory_word w = directory_load(row_ref_word(s));
     LOCUS_YIELD();
     *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
     if (__builtin_expect(directory_has_row(w), 1)) return row_at(s, w);
-    return spot_is_held(s, w) ? st->zeros : NULL;
+    return row_ref_is_held(s, w) ? st->zeros : NULL;
 }
 
 /* Takes the row out: copies it to `values` (zeros when never written; NULL: to nowhere), makes the
  * word `next` (not a held state) and frees the slot when no reader can see it any more. *written:
  * whether it had values. */
-int row_take(struct mover *, struct spot, float *values, bool *written, directory_word next);
+int row_take(struct mover *, struct row_ref, float *values, bool *written, directory_word next);
 /* The same for a row that is here and never written, if nobody is about to; false: nothing was
  * done. */
-bool row_take_empty(struct spot, directory_word next);
+bool row_take_empty(struct row_ref, directory_word next);
 /* The same for a row that is here, without its values, if the word is still `then`; false: nothing
  * was done. */
-bool row_take_unchanged(struct mover *, struct spot, directory_word then, directory_word next);
+bool row_take_unchanged(struct mover *, struct row_ref, directory_word then, directory_word next);
 
 /* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is
  * here already. */
-int row_put(struct spot, const float *values);
+int row_put(struct row_ref, const float *values);
 
 /*
  * Replicas, and main copies that have them: all by the shard's mover alone. 0 or -ENOMEM where an
@@ -281,46 +285,46 @@ int row_put(struct spot, const float *values);
  */
 
 /* Reads a row that is here as row_read does; *w: the word whose version the copy has. */
-void row_read_version(struct spot, float *values, directory_word *w);
+void row_read_version(struct row_ref, float *values, directory_word *w);
 /* The word when no writer is at work. */
-directory_word row_word(struct spot);
+directory_word row_word(struct row_ref);
 
 /* By this word of a row that is held here: has it memory of its own? */
-static inline bool row_word_is_written(struct spot s, directory_word w)
+static inline bool row_word_is_written(struct row_ref s, directory_word w)
 {
-    return directory_has_row(w) && !part_is_zeros(s.part, w);
+    return directory_has_row(w) && !partition_is_zeros(s.partition, w);
 }
 
 /* The main copy: from now on a change marks its key; and no longer. */
-void row_share(struct spot);
-void row_unshare(struct spot);
+void row_share(struct row_ref);
+void row_unshare(struct row_ref);
 /* Before the marks' taker looks at a shared row: the next change marks again. */
-void row_clean(struct spot);
+void row_clean(struct row_ref);
 
 /* A replica where there was none; NULL: zeros, without memory. */
-int row_replicate(struct spot, const float *values);
+int row_replicate(struct row_ref, const float *values);
 /* A replica that may still have no memory gets some. */
-int row_ensure_replica(struct spot);
+int row_ensure_replica(struct row_ref);
 /* New values of the main copy, in a replica with memory; our own updates that it has not got stay
  * on top of them. */
-void row_refresh(struct spot, const float *values);
+void row_refresh(struct row_ref, const float *values);
 /* Are there updates that the owner has not got? */
-static inline bool row_is_dirty(struct spot s)
+static inline bool row_is_dirty(struct row_ref s)
 {
-    return __atomic_load_n(spot_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
+    return __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
 }
 /* Takes them out, and leaves none. */
-void row_collect(struct spot, float *updates);
+void row_collect(struct row_ref, float *updates);
 /* Ends a replica without such updates; false: it has some, or a writer is at work; nothing was
  * done. */
-bool row_forget_clean(struct mover *, struct spot, directory_word next);
+bool row_forget_clean(struct mover *, struct row_ref, directory_word next);
 /* Ends a replica and takes its updates out. */
-void row_forget(struct mover *, struct spot, float *updates, directory_word next);
+void row_forget(struct mover *, struct row_ref, float *updates, directory_word next);
 /* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never
  * written. */
-int row_promote(struct mover *, struct spot, const float *values);
+int row_promote(struct mover *, struct row_ref, const float *values);
 /* The replica becomes the main copy as it is. */
-int row_promote_as_it_is(struct mover *, struct spot);
+int row_promote_as_it_is(struct mover *, struct row_ref);
 
 /* Fetches the word into the cache, for an access soon; on one node the row as well, from its home
  * slot. */
@@ -328,11 +332,11 @@ void rows_fetch(const struct store *, const locus_key *keys, size_t n);
 /* A moment later, when the word has arrived: the row from where the word says; of a replica also
  * its updates. */
 void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
-void row_fetch_found(struct spot);
+void row_fetch_found(struct row_ref);
 /* The word alone. */
-static inline void word_fetch(struct spot s)
+static inline void word_fetch(struct row_ref s)
 {
-    __builtin_prefetch(spot_word(s), 0, 3);
+    __builtin_prefetch(row_ref_word(s), 0, 3);
 }
 
 /*

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static size_t part_count(const struct store *s)
+static size_t partition_count(const struct store *s)
 {
-    return s->part ? (size_t)s->keyspace.shards * s->keyspace.ranges : 0;
+    return s->partition ? (size_t)s->keyspace.shards * s->keyspace.ranges : 0;
 }
 
 static size_t words_bytes(const struct keyspace *k, unsigned shard)
@@ -21,7 +21,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
-    struct part *p = &s->part[(size_t)shard * k->ranges + range];
+    struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
     p->home = s->home.nodes > 1 ? &s->home : NULL;
@@ -32,7 +32,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
-    if (!(s->marks
+    if (!(s->dirty
               ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
               : slab_init(&p->slab, t->length, keys, home, &s->density)))
         return error_set(
@@ -42,11 +42,11 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
             t->name, (unsigned long long)keys, t->length);
     p->words = s->words[shard];
     p->rows = p->slab.rows;
-    p->first_pair = s->marks ? slab_first_pair(&p->slab) : SLAB_NONE;
-    p->zero_slot = s->marks ? slab_zero_slot(&p->slab) : SLAB_NONE;
-    p->first_usual[1] = s->marks ? p->first_pair : 0;
-    p->foresees = s->home.nodes == 1 || (s->marks && named > 0);
-    p->marks = s->marks ? &s->marks[shard] : NULL;
+    p->first_pair = s->dirty ? slab_first_pair(&p->slab) : SLAB_NONE;
+    p->zero_slot = s->dirty ? slab_zero_slot(&p->slab) : SLAB_NONE;
+    p->first_usual[1] = s->dirty ? p->first_pair : 0;
+    p->foresees = s->home.nodes == 1 || (s->dirty && named > 0);
+    p->dirty = s->dirty ? &s->dirty[shard] : NULL;
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
@@ -64,8 +64,9 @@ static int init_shard(struct store *s, unsigned shard)
 {
     const struct keyspace *k = &s->keyspace;
     s->words[shard] = memory_reserve(words_bytes(k, shard));
-    bool ok = s->words[shard] &&
-              (!s->marks || marks_init(&s->marks[shard], keyspace_count_below(k, k->keys, shard)));
+    bool ok =
+        s->words[shard] &&
+        (!s->dirty || dirty_set_init(&s->dirty[shard], keyspace_count_below(k, k->keys, shard)));
     if (!ok)
         return error_set(-ENOMEM,
                          "no address space for the directory of %llu keys: raise `ulimit -v`",
@@ -95,17 +96,17 @@ static int check_parts(const struct keyspace *k)
 static int init_all(struct store *s, bool replicates)
 {
     const struct keyspace *k = &s->keyspace;
-    size_t parts = (size_t)k->shards * k->ranges;
+    size_t partitions = (size_t)k->shards * k->ranges;
     s->zeros_bytes = keyspace_longest(k) * sizeof(float);
     s->zeros = memory_reserve(s->zeros_bytes);
     s->words = calloc(k->shards, sizeof *s->words);
-    if (replicates) s->marks = calloc(k->shards, sizeof *s->marks);
-    s->part = aligned_alloc(_Alignof(struct part), parts * sizeof *s->part);
+    if (replicates) s->dirty = calloc(k->shards, sizeof *s->dirty);
+    s->partition = aligned_alloc(_Alignof(struct partition), partitions * sizeof *s->partition);
     /* before any failure: store_fini() looks at them */
-    if (s->part) memset(s->part, 0, parts * sizeof *s->part);
-    if (!s->zeros || !s->words || !s->part || (replicates && !s->marks))
-        return error_set(-ENOMEM, "no memory for %zu parts", parts);
-    s->has_one_part = parts == 1;
+    if (s->partition) memset(s->partition, 0, partitions * sizeof *s->partition);
+    if (!s->zeros || !s->words || !s->partition || (replicates && !s->dirty))
+        return error_set(-ENOMEM, "no memory for %zu parts", partitions);
+    s->has_one_part = partitions == 1;
     for (unsigned shard = 0; shard < k->shards; shard++) {
         int rc = init_shard(s, shard);
         if (rc) return rc;
@@ -140,47 +141,48 @@ void store_ranges(const struct store *s, unsigned shard,
 {
     const struct keyspace *k = &s->keyspace;
     range(context, s->words[shard], words_bytes(k, shard));
-    if (s->marks) range(context, s->marks[shard].memory, s->marks[shard].bytes);
+    if (s->dirty) range(context, s->dirty[shard].memory, s->dirty[shard].bytes);
     for (unsigned i = 0; i < k->ranges; i++) {
-        const struct slab *slab = &s->part[(size_t)shard * k->ranges + i].slab;
+        const struct slab *slab = &s->partition[(size_t)shard * k->ranges + i].slab;
         range(context, slab->memory, slab->memory_bytes);
     }
 }
 
 void store_fini(struct store *s)
 {
-    for (size_t i = 0; i < part_count(s); i++) {
-        slab_fini(&s->part[i].pairs);
-        slab_fini(&s->part[i].slab);
+    for (size_t i = 0; i < partition_count(s); i++) {
+        slab_fini(&s->partition[i].pairs);
+        slab_fini(&s->partition[i].slab);
     }
-    for (unsigned shard = 0; s->marks && shard < s->keyspace.shards; shard++)
-        marks_fini(&s->marks[shard]);
-    free(s->marks);
+    for (unsigned shard = 0; s->dirty && shard < s->keyspace.shards; shard++)
+        dirty_set_fini(&s->dirty[shard]);
+    free(s->dirty);
     for (unsigned shard = 0; s->words && shard < s->keyspace.shards; shard++)
         memory_release(s->words[shard], words_bytes(&s->keyspace, shard));
     memory_release((void *)s->zeros, s->zeros_bytes);
     free(s->words);
-    free(s->part);
+    free(s->partition);
     keyspace_fini(&s->keyspace);
 }
 
 uint64_t store_touched_bytes(struct store *s)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < part_count(s); i++)
-        bytes += slab_touched_bytes(&s->part[i].slab) + slab_touched_bytes(&s->part[i].pairs);
+    for (size_t i = 0; i < partition_count(s); i++)
+        bytes += slab_touched_bytes(&s->partition[i].slab) +
+                 slab_touched_bytes(&s->partition[i].pairs);
     return bytes;
 }
 
 uint64_t store_held_rows(const struct store *s)
 {
     uint64_t rows = 0;
-    for (size_t i = 0; i < part_count(s); i++)
-        rows += slab_held(&s->part[i].slab) + slab_held(&s->part[i].pairs);
+    for (size_t i = 0; i < partition_count(s); i++)
+        rows += slab_held(&s->partition[i].slab) + slab_held(&s->partition[i].pairs);
     return rows;
 }
 
-static uint64_t part_home_keys(const struct part *p, const struct home *h)
+static uint64_t partition_home_keys(const struct partition *p, const struct home *h)
 {
     uint64_t first = p->first_bucket, end = first + p->keys, keys = 0;
     for (unsigned b = 0; b < HOME_BUCKETS; b++) {
@@ -196,7 +198,8 @@ uint64_t store_home_keys(const struct store *s)
 {
     uint64_t keys = 0;
     if (s->home.nodes == 1) return s->keyspace.keys;
-    for (size_t i = 0; i < part_count(s); i++) keys += part_home_keys(&s->part[i], &s->home);
+    for (size_t i = 0; i < partition_count(s); i++)
+        keys += partition_home_keys(&s->partition[i], &s->home);
     return keys;
 }
 
@@ -204,8 +207,8 @@ size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_
 {
     size_t found = 0;
     for (locus_key key = from; key < s->keyspace.keys && found < max; key++) {
-        struct spot spot = store_spot(s, key);
-        if (spot_is_here(spot, __atomic_load_n(spot_word(spot), __ATOMIC_RELAXED)))
+        struct row_ref ref = store_row_ref(s, key);
+        if (row_ref_is_here(ref, __atomic_load_n(row_ref_word(ref), __ATOMIC_RELAXED)))
             keys[found++] = key;
     }
     return found;
@@ -230,7 +233,7 @@ void mover_init(struct mover *m, struct store *s)
     ck_epoch_register(&s->epoch, &m->record, NULL);
 }
 
-static void give_slot(struct part *p, uint64_t slot)
+static void give_slot(struct partition *p, uint64_t slot)
 {
     if (slot >= p->first_pair)
         slab_give(&p->pairs, (slot - p->first_pair) / 2);
@@ -240,7 +243,7 @@ static void give_slot(struct part *p, uint64_t slot)
 
 static void give_back(struct freed_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) give_slot(list->slot[i].part, list->slot[i].slot);
+    for (size_t i = 0; i < list->count; i++) give_slot(list->slot[i].partition, list->slot[i].slot);
     list->count = 0;
 }
 
@@ -271,16 +274,16 @@ void mover_wait(struct mover *m)
 
 static bool make_room(struct freed_list *list)
 {
-    if (list->count < list->room) return true;
-    size_t room = list->room ? 2 * list->room : 64;
-    struct freed_slot *larger = realloc(list->slot, room * sizeof *larger);
+    if (list->count < list->capacity) return true;
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    struct freed_slot *larger = realloc(list->slot, capacity * sizeof *larger);
     if (!larger) return false;
     list->slot = larger;
-    list->room = room;
+    list->capacity = capacity;
     return true;
 }
 
-void mover_free(struct mover *m, struct part *p, uint64_t slot)
+void mover_free(struct mover *m, struct partition *p, uint64_t slot)
 {
     if (slot == p->zero_slot) return; /* nobody's */
     /* no memory for the list: its bound is reached here and now */

@@ -18,12 +18,12 @@
 #include "store/floats.h"
 #include "store/home.h"
 #include "store/keyspace.h"
-#include "store/marks.h"
+#include "store/dirty_set.h"
 #include "store/slab.h"
 
 #include <ck_epoch.h>
 
-struct part {
+struct partition {
     /* What a pull needs, in one cache line. */
     directory_word *words; /* of the whole shard, by index */
     char *rows;
@@ -46,8 +46,8 @@ struct part {
     bool is_full;
     bool is_alone; /* no row ever leaves */
     floats_gain_fn *gain;
-    struct marks *marks; /* of the whole shard, by index; NULL: nothing is replicated */
-    uint64_t first_pair; /* slots from here on are replicas' */
+    struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
+    uint64_t first_pair;     /* slots from here on are replicas' */
     uint64_t
         /* of replicas of what was never written, and of that; nobody writes there. SLAB_NONE: there
          * are none */
@@ -59,13 +59,13 @@ struct part {
 
 struct store {
     struct keyspace keyspace;
-    bool is_full;           /* every node holds every row */
-    bool is_alone;          /* no row ever leaves */
-    bool has_one_writer;    /* of rows, who is also their only reader */
-    bool has_one_part;      /* one length and one shard: no need to look for it */
-    struct part *part;      /* [shard * ranges + range] */
-    directory_word **words; /* [shard] */
-    struct marks *marks;    /* [shard]; NULL: nothing is replicated */
+    bool is_full;                /* every node holds every row */
+    bool is_alone;               /* no row ever leaves */
+    bool has_one_writer;         /* of rows, who is also their only reader */
+    bool has_one_part;           /* one length and one shard: no need to look for it */
+    struct partition *partition; /* [shard * ranges + range] */
+    directory_word **words;      /* [shard] */
+    struct dirty_set *dirty;     /* [shard]; NULL: nothing is replicated */
     /* a row of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
@@ -78,8 +78,8 @@ struct store {
  * struct, which the compiler writes to the stack in two pieces and reads back in one, waits until
  * every earlier store has reached the cache, those of rows that are still being fetched included
  * (measured: 145 ns instead of 38). So its word is computed where it is needed. */
-struct spot {
-    struct part *part;
+struct row_ref {
+    struct partition *partition;
     uint64_t index; /* of the key in its shard */
 };
 
@@ -127,94 +127,95 @@ static inline uint64_t word_place(uint64_t index)
     return index ^ differ * 9;
 }
 
-static inline struct spot part_spot(struct part *part, uint64_t index)
+static inline struct row_ref partition_row_ref(struct partition *partition, uint64_t index)
 {
-    return (struct spot){part, index};
+    return (struct row_ref){partition, index};
 }
 
-static inline directory_word *spot_word(struct spot s)
+static inline directory_word *row_ref_word(struct row_ref s)
 {
-    return &s.part->words[word_place(s.index)];
+    return &s.partition->words[word_place(s.index)];
 }
 
-static inline struct spot store_spot(const struct store *s, locus_key key)
+static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
-    if (s->has_one_part) return part_spot(s->part, key);
+    if (s->has_one_part) return partition_row_ref(s->partition, key);
     uint64_t index = keyspace_index(k, key);
     unsigned shard = (unsigned)(key - index * k->shards);
     unsigned range = k->ranges == 1 ? 0 : keyspace_range_of(k, key);
-    return part_spot(&s->part[(size_t)shard * k->ranges + range], index);
+    return partition_row_ref(&s->partition[(size_t)shard * k->ranges + range], index);
 }
 
 /* The key's number in its part, from the part's first bucket on. */
-static inline uint64_t spot_number(struct spot s)
+static inline uint64_t row_ref_number(struct row_ref s)
 {
-    return s.index - s.part->first_number;
+    return s.index - s.partition->first_number;
 }
 
 /* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere:
  * known from the key, in a part that foresees; in others, of a key at home here. (Who compares it
  * with the word's slot need not know which.) */
-static inline uint64_t spot_usual_slot(struct spot s)
+static inline uint64_t row_ref_usual_slot(struct row_ref s)
 {
     uint64_t elsewhere;
-    if (!s.part->home) return spot_number(s);
-    uint64_t slot = home_slot(s.part->home, spot_number(s), &elsewhere);
-    return slot + s.part->first_usual[elsewhere];
+    if (!s.partition->home) return row_ref_number(s);
+    uint64_t slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
+    return slot + s.partition->first_usual[elsewhere];
 }
 
-static inline unsigned spot_home(struct spot s)
+static inline unsigned row_ref_home(struct row_ref s)
 {
-    return s.part->home ? home_node(s.part->home, spot_number(s)) : 0;
+    return s.partition->home ? home_node(s.partition->home, row_ref_number(s)) : 0;
 }
 
-static inline bool spot_is_home(struct spot s)
+static inline bool row_ref_is_home(struct row_ref s)
 {
-    return !s.part->home || spot_home(s) == s.part->home->rank;
+    return !s.partition->home || row_ref_home(s) == s.partition->home->rank;
 }
 
-/* Is the main copy here, by this word of the spot? A word never touched says: at its home. */
-static inline bool spot_is_here(struct spot s, directory_word w)
+/* Is the main copy here, by this word of the row reference? A word never touched says: at its
+ * home. */
+static inline bool row_ref_is_here(struct row_ref s, directory_word w)
 {
     enum directory_state state = directory_state(w);
-    if (state == DIRECTORY_UNTOUCHED) return spot_is_home(s);
+    if (state == DIRECTORY_UNTOUCHED) return row_ref_is_home(s);
     return state != DIRECTORY_ELSEWHERE && state != DIRECTORY_REPLICA;
 }
 
 /* Is the main copy or a replica here? */
-static inline bool spot_is_held(struct spot s, directory_word w)
+static inline bool row_ref_is_held(struct row_ref s, directory_word w)
 {
     enum directory_state state = directory_state(w);
-    return state == DIRECTORY_UNTOUCHED ? s.part->is_full || spot_is_home(s)
+    return state == DIRECTORY_UNTOUCHED ? s.partition->is_full || row_ref_is_home(s)
                                         : state != DIRECTORY_ELSEWHERE;
 }
 
-static inline float *part_row(const struct part *p, uint64_t slot)
+static inline float *partition_row(const struct partition *p, uint64_t slot)
 {
     return (float *)(void *)(p->rows + slot * p->row_bytes);
 }
 
 /* Of a word that has a row: is it one that was never written? */
-static inline bool part_is_zeros(const struct part *p, directory_word w)
+static inline bool partition_is_zeros(const struct partition *p, directory_word w)
 {
     return directory_slot(w) == p->zero_slot;
 }
 
-static inline bool part_is_array(const struct part *p)
+static inline bool partition_is_array(const struct partition *p)
 {
     return __atomic_load_n(&p->is_array, __ATOMIC_ACQUIRE);
 }
 
-static inline bool part_is_plain(const struct part *p)
+static inline bool partition_is_plain(const struct partition *p)
 {
     return __atomic_load_n(&p->is_plain, __ATOMIC_ACQUIRE);
 }
 
 /* The row of a key when its part is an array. */
-static inline float *spot_array_row(struct spot s)
+static inline float *row_ref_array_row(struct row_ref s)
 {
-    return part_row(s.part, spot_number(s));
+    return partition_row(s.partition, row_ref_number(s));
 }
 
 /*
@@ -239,13 +240,13 @@ static inline void reader_end(struct reader *);
  * bytes each.
  */
 struct freed_slot {
-    struct part *part;
+    struct partition *partition;
     uint64_t slot;
 };
 
 struct freed_list {
     struct freed_slot *slot;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct mover {
@@ -258,7 +259,7 @@ void mover_init(struct mover *, struct store *);
 /* Needs all sections ended; gives every slot back. */
 void mover_fini(struct mover *);
 /* Puts a slot on the open list. */
-void mover_free(struct mover *, struct part *, uint64_t slot);
+void mover_free(struct mover *, struct partition *, uint64_t slot);
 /* Gives back what no reader sees any more. Cheap; now and then by the mover's thread. */
 void mover_reclaim(struct mover *);
 /* Waits until every section has ended that is open now, and gives back what left before. */

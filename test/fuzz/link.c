@@ -101,7 +101,7 @@ static void append_bytes(struct peer *p)
 static void receive(struct peer *p, size_t max)
 {
     if (p->link->state != LINK_OPEN) return;
-    struct iovec room = link_room(p->link);
+    struct iovec room = link_space(p->link);
     MUST(room.iov_len > 0);
     size_t n = p->have < max ? p->have : max;
     if (n > room.iov_len) n = room.iov_len;

@@ -1,8 +1,8 @@
 /*
- * The making of data connections, with and without a secret: strangers say anything to the port of
- * a node while it connects, and something answers anything at the address of another. Both can also
- * say what is right, and prove it, so that the mesh becomes complete; nothing may keep it beyond
- * its deadline or leave a descriptor open.
+ * The making of data connections, with and without a secret: unauthenticated peers say anything to
+ * the port of a node while it connects, and something answers anything at the address of another.
+ * Both can also say what is right, and prove it, so that the mesh becomes complete; nothing may
+ * keep it beyond its deadline or leave a descriptor open.
  */
 #include "input.h"
 

@@ -186,8 +186,8 @@ static locus_key choose_key(struct node *n, bool is_elsewhere)
              first = input_byte(&n->all->in) % indices;
     for (uint64_t i = 0; i < indices && is_elsewhere; i++) {
         locus_key key = keyspace_key(k, NUMBER, (first + i) % indices);
-        struct spot s = store_spot(&n->store, key);
-        if (!spot_is_held(s, *spot_word(s))) return key;
+        struct row_ref s = store_row_ref(&n->store, key);
+        if (!row_ref_is_held(s, *row_ref_word(s))) return key;
     }
     return keyspace_key(k, NUMBER, first);
 }
@@ -197,7 +197,7 @@ static void add_item(struct node *n, struct own *o, bool is_elsewhere)
     locus_key key = choose_key(n, is_elsewhere);
     float *values = NULL;
     if (o->request.kind != REQUEST_LOCALIZE)
-        values = fuzz_room(store_spot(&n->store, key).part->length * sizeof(float));
+        values = fuzz_room(store_row_ref(&n->store, key).partition->length * sizeof(float));
     o->values[o->request.count] = values;
     o->item[o->request.count++] = (struct request_item){.key = key, .values = values};
 }
@@ -243,10 +243,10 @@ static void signal_intent(struct node *n, unsigned worker)
 static void write_locally(struct node *n)
 {
     locus_key key = choose_key(n, false);
-    struct spot s = store_spot(&n->store, key);
-    float *values = fuzz_room(s.part->row_bytes);
+    struct row_ref s = store_row_ref(&n->store, key);
+    float *values = fuzz_room(s.partition->row_bytes);
     values[0] = 1;
-    if (spot_is_held(s, *spot_word(s))) row_write(s, values, ROW_ADD);
+    if (row_ref_is_held(s, *row_ref_word(s))) row_write(s, values, ROW_ADD);
     free(values);
 }
 
@@ -258,8 +258,8 @@ static void work(struct nodes *all)
         begin_request(n, (enum request_kind)input_below(&all->in, REQUEST_LOCALIZE + 1),
                       1 + input_below(&all->in, ITEMS_MAX));
     else if (what == 6)
-        begin_request(
-            n, input_below(&all->in, 2) ? REQUEST_SETTLE_UPDATES : REQUEST_SETTLE_REPLICAS, 0);
+        begin_request(n, input_below(&all->in, 2) ? REQUEST_FLUSH_UPDATES : REQUEST_FLUSH_REPLICAS,
+                      0);
     else if (what < 10)
         write_locally(n);
     else if (what < 13)
@@ -312,7 +312,7 @@ static void change_field(struct nodes *all, struct wire_entry *e)
     case 3: e->flags ^= (uint8_t)(1u << input_below(in, 8)); break;
     case 4: e->tag = (uint32_t)input_number(in, 4); break;
     case 5: e->key = input_byte(in); break;
-    case 6: e->epoch += (uint64_t)input_below(in, 5) - 2; break;
+    case 6: e->term += (uint64_t)input_below(in, 5) - 2; break;
     case 7: e->version += (uint64_t)input_below(in, 5) - 2; break;
     case 8: e->length = (uint32_t)input_number(in, 2) >> input_below(in, 16); break;
     default: ((uint8_t *)e)[input_below(in, sizeof *e)] = input_byte(in);
@@ -335,7 +335,7 @@ static struct wire_entry *choose_entry(struct nodes *all, struct frame *f)
 static uint32_t length_of(const struct nodes *all, locus_key key)
 {
     const struct store *s = &all->node[0].store;
-    return key < s->keyspace.keys ? store_spot(s, key).part->length : 0;
+    return key < s->keyspace.keys ? store_row_ref(s, key).partition->length : 0;
 }
 
 /* Out of nothing, or like something that was said. */
@@ -497,7 +497,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
         .technique = technique,
         .number = NUMBER,
         .workers = WORKERS,
-        .window_bytes = WINDOW_BYTES,
+        .credit_bytes = WINDOW_BYTES,
         .acts_immediately = acts_immediately,
         .clock = n->clocks,
         .node_keys = &n->waiting_keys,

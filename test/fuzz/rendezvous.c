@@ -179,7 +179,7 @@ static void send_bytes(struct crowd *c, int peer)
     peer_send(peer, at, bytes);
 }
 
-/* So many that the oldest strangers must go. */
+/* So many that the oldest unauthenticated peers must go. */
 static void burst(struct crowd *c)
 {
     for (unsigned n = input_below(&c->in, BURST_MAX); n > 0; n--) peer_connect();

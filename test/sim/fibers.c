@@ -16,7 +16,7 @@
 enum {
     STACK_BYTES = 128 << 10,
     RUN_ESTIMATE = 512, /* steps within which the changes of rank fall */
-    PATIENCE = 64,      /* steps after which the highest rank is taken to wait for a lower one */
+    SLACK = 64,         /* steps after which the highest rank is taken to wait for a lower one */
     STARVED_OF = 64,    /* the place of the starved one is drawn from so many */
 };
 
@@ -99,7 +99,7 @@ static struct {
     struct dice dice;
     unsigned lowest_rank, changes;
     uint64_t change_at[4];
-    unsigned patience;
+    unsigned slack;
     unsigned burst;   /* goes on with probability 1 - 1/burst */
     unsigned starved; /* who */
     unsigned rarity;  /* runs with probability 1/rarity */
@@ -208,10 +208,10 @@ static struct fiber *by_rank(void)
     for (unsigned i = 0; i < chooser.changes; i++) change |= steps == chooser.change_at[i];
     struct fiber *best = highest_rank();
     if (!best) return NULL;
-    if (best != current) chooser.patience = PATIENCE;
-    if (!change && chooser.patience-- > 0) return best;
+    if (best != current) chooser.slack = SLACK;
+    if (!change && chooser.slack-- > 0) return best;
     best->rank = --chooser.lowest_rank;
-    chooser.patience = PATIENCE;
+    chooser.slack = SLACK;
     return highest_rank();
 }
 

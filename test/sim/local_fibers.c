@@ -49,7 +49,7 @@ enum {
 
 struct key {
     locus_key key;
-    struct spot spot;
+    struct row_ref ref;
     uint32_t length;
     float unit; /* its values are multiples of it: 0 ... VALUE_MAX times */
     bool has_sets;
@@ -200,7 +200,7 @@ static void read_one(struct key *k, uint64_t called)
     bool gone = is_gone(k, k->returns);
     unsigned returns = k->returns;
     memset(row, 0xff, sizeof row);
-    for (uint64_t attempt = called; (rc = row_read(k->spot, row)); attempt = tick())
+    for (uint64_t attempt = called; (rc = row_read(k->ref, row)); attempt = tick())
         check_refusal(k, rc, attempt);
     if (gone && is_gone(k, returns)) fail("a read of key %u, which is away", (unsigned)k->key);
     unsigned amount = row_amount(k, row, "a read");
@@ -217,12 +217,12 @@ static void add_to_row(void *update, float *row, uint32_t length)
 static void write_one(struct key *k, enum row_change change, unsigned amount, uint64_t called)
 {
     float row[ROOM], room[2 * ROOM];
-    const struct row_edit edit = {.change = add_to_row, .context = row, .room = room};
+    const struct row_edit edit = {.change = add_to_row, .context = row, .scratch = room};
     bool in_place = change == ROW_ADD && amount % 2;
     int rc;
     fill(k, row, amount);
     for (uint64_t attempt = called;
-         (rc = in_place ? row_edit(k->spot, &edit) : row_write(k->spot, row, change));
+         (rc = in_place ? row_edit(k->ref, &edit) : row_write(k->ref, row, change));
          attempt = tick())
         check_refusal(k, rc, attempt);
     trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
@@ -383,7 +383,7 @@ static void view_some(struct worker *w)
         if (nested) reader_begin(&w->reader);
         *l = (struct look){.key = k,
                            .departures = k->departures,
-                           .row = row_view(&world.store, k->spot, &(int){0})};
+                           .row = row_view(&world.store, k->ref, &(int){0})};
         if (nested) reader_end(&w->reader);
         trace("key %u: viewed, %s", (unsigned)k->key, l->row ? "here" : "away");
         if (!l->row && !k->away && k->away_until < called)
@@ -430,7 +430,7 @@ static void take_out(struct moves *m, struct key *k)
     k->away = true; /* from some moment of the call on */
     memset(k->values, 0xff, sizeof k->values);
     k->elsewhere = directory_elsewhere(1 + dice_below(&m->dice, 3), dice_below(&m->dice, 100));
-    int rc = row_take(&m->mover, k->spot, k->values, &written, k->elsewhere);
+    int rc = row_take(&m->mover, k->ref, k->values, &written, k->elsewhere);
     k->departures++;
     if (rc) fail("key %u cannot be taken out: %s", (unsigned)k->key, strerror(-rc));
     unsigned amount = row_amount(k, k->values, "taking out");
@@ -458,9 +458,9 @@ static void change_elsewhere(struct moves *m, struct key *k)
 static void put_back(struct key *k)
 {
     k->returns++;
-    if (*spot_word(k->spot) != k->elsewhere)
+    if (*row_ref_word(k->ref) != k->elsewhere)
         fail("the word of key %u, which is away, was changed", (unsigned)k->key);
-    int rc = row_put(k->spot, k->written ? k->values : NULL);
+    int rc = row_put(k->ref, k->written ? k->values : NULL);
     if (rc) fail("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
     k->away = false;
     k->away_until = tick();
@@ -471,10 +471,9 @@ static void check_wrong_moves(struct moves *m, struct key *k)
 {
     float row[ROOM] = {0};
     bool written;
-    if (k->away &&
-        row_take(&m->mover, k->spot, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
+    if (k->away && row_take(&m->mover, k->ref, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
         fail("key %u was taken out twice", (unsigned)k->key);
-    if (!k->away && row_put(k->spot, row) != -EEXIST)
+    if (!k->away && row_put(k->ref, row) != -EEXIST)
         fail("key %u was put in twice", (unsigned)k->key);
 }
 
@@ -530,11 +529,11 @@ static void draw_keys(struct dice *d)
         struct key *k = &world.key[i];
         memset(k, 0, sizeof *k);
         k->key = i;
-        k->spot = store_spot(&world.store, i);
-        k->length = k->spot.part->length;
+        k->ref = store_row_ref(&world.store, i);
+        k->length = k->ref.partition->length;
         k->unit = (float)(1u << i * VALUE_BITS);
         k->has_sets = sets == 2 || (sets == 1 && dice_below(d, 2));
-        k->away = !spot_is_home(k->spot);
+        k->away = !row_ref_is_home(k->ref);
         k->departures = k->away;
     }
 }
@@ -582,7 +581,7 @@ static void draw_world(struct dice *d)
 
 static void check_word(const struct key *k)
 {
-    directory_word w = *spot_word(k->spot);
+    directory_word w = *row_ref_word(k->ref);
     if (directory_is_latched(w)) fail("key %u is still latched", (unsigned)k->key);
     if (w & DIRECTORY_WANTED) fail("the latch of key %u is still wanted", (unsigned)k->key);
 }
@@ -602,7 +601,7 @@ static uint64_t rows_here(void)
 {
     uint64_t rows = 0;
     for (unsigned i = 0; i < world.keys; i++)
-        rows += directory_state(*spot_word(world.key[i].spot)) == DIRECTORY_MAIN;
+        rows += directory_state(*row_ref_word(world.key[i].ref)) == DIRECTORY_MAIN;
     return rows;
 }
 

@@ -117,7 +117,7 @@ TEST(waiting, what_has_started_makes_room_for_what_is_added)
     enum { AHEAD = 100, KEYS = 9 };
     struct waiting w = waiting_of_one();
     for (locus_clock now = 0; now < 100000; now++) CHECK_EQ(add(&w, now, now + AHEAD, KEYS), 0);
-    CHECK(w.starts.room <= 4 * AHEAD);
+    CHECK(w.starts.capacity <= 4 * AHEAD);
     CHECK(node_keys <= 3 * 4000);
     CHECK_EQ(keys_at(&w, 100000), (AHEAD - 1) * KEYS);
     waiting_fini(&w);
@@ -134,7 +134,7 @@ TEST(waiting, a_call_takes_away_no_more_than_it_needs)
     size_t starts = w.starts.count;
     uint64_t keys = w.keys;
     for (int i = 0; i < 10; i++) {
-        w.starts.room = w.starts.count; /* there is no room */
+        w.starts.capacity = w.starts.count; /* there is no room */
         CHECK_EQ(add(&w, STARTS, STARTS + 5 + i, 1000), 0);
         CHECK(starts - w.starts.count <= 1000 + 100);
         starts = w.starts.count;

@@ -102,7 +102,7 @@ static bool explore(const struct scenario *s, bool talks)
     return r.end != SEARCH_VIOLATION;
 }
 
-/* Adaptive ones twice: pokes go at once, or ride along. */
+/* Adaptive ones twice: recalls go at once, or piggyback. */
 static bool explore_these(const char *const text[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {

@@ -34,7 +34,7 @@ bool scenario_parse(struct scenario *s, const char *text)
         break;
     }
     s->sparse = strncmp(text, SPARSE, strlen(SPARSE)) == 0;
-    /* elsewhere nothing rides along */
+    /* elsewhere nothing piggybacks */
     if (s->sparse && s->technique != LOCUS_ADAPTIVE) return false;
     if (s->sparse) text += strlen(SPARSE);
     for (const char *at = text; *at;) {

@@ -31,7 +31,7 @@ struct scenario_call {
 
 struct scenario {
     enum locus_technique technique;
-    bool sparse; /* the pacer lets pokes ride along */
+    bool sparse; /* the pacer lets recalls piggyback */
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
     unsigned calls;

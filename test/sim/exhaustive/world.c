@@ -61,15 +61,15 @@ static struct store store[NODES];
 static struct scenario scenario;
 static unsigned local_worker[SCENARIO_WORKERS_MAX]; /* a worker's number at its node */
 
-static struct spot spot_at(unsigned node)
+static struct row_ref row_ref_at(unsigned node)
 {
-    return store_spot(&store[node], 0);
+    return store_row_ref(&store[node], 0);
 }
 
 static bool is_here(unsigned node)
 {
-    struct spot spot = spot_at(node);
-    return spot_is_here(spot, directory_load(spot_word(spot)));
+    struct row_ref ref = row_ref_at(node);
+    return row_ref_is_here(ref, directory_load(row_ref_word(ref)));
 }
 
 /* ---- the port ---- */
@@ -132,7 +132,7 @@ static void open_node(unsigned rank)
                                    .platform = &n->port,
                                    .technique = scenario.technique,
                                    .workers = n->workers ? n->workers : 1,
-                                   .window_bytes = 1 << 20};
+                                   .credit_bytes = 1 << 20};
     if (store_open(&store[rank], &config) || shard_init(&n->shard, &c)) abort();
     n->shard.pacer->rounds_are_sparse = scenario.sparse;
 }
@@ -186,15 +186,15 @@ enum {
  * content. */
 static size_t row_bytes(unsigned node)
 {
-    directory_word w = directory_load(spot_word(spot_at(node)));
+    directory_word w = directory_load(row_ref_word(row_ref_at(node)));
     if (!directory_has_row(w)) return 0;
-    return (directory_is_replica(w) ? 2 : 1) * (size_t)spot_at(node).part->row_bytes;
+    return (directory_is_replica(w) ? 2 : 1) * (size_t)row_ref_at(node).partition->row_bytes;
 }
 
 static float *row_of(unsigned node)
 {
-    struct spot spot = spot_at(node);
-    return part_row(spot.part, directory_slot(directory_load(spot_word(spot))));
+    struct row_ref ref = row_ref_at(node);
+    return partition_row(ref.partition, directory_slot(directory_load(row_ref_word(ref))));
 }
 
 static size_t lane_bytes(const struct lane *l)
@@ -264,8 +264,8 @@ static int first_posted(unsigned worker)
 static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world.node[node].shard;
-    return s->stalled || s->backlog->waiting || s->settles ||
-           (s->marks && !marks_are_empty(s->marks));
+    return s->stalled || s->backlog->waiting || s->quiescing ||
+           (s->dirty && !dirty_set_is_empty(s->dirty));
 }
 
 static bool has_urgent(unsigned node)
@@ -317,15 +317,15 @@ static bool has_open_call(unsigned worker)
 /* As access.c does: in place if nothing of the worker is under way and the row is here. */
 static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
 {
-    struct spot spot = spot_at(scenario.node[worker]);
+    struct row_ref ref = row_ref_at(scenario.node[worker]);
     struct shard *shard = &world.node[scenario.node[worker]].shard;
     if (kind == CALL_BEGIN) return shard_begin_intent(shard, 0), true;
     if (kind == CALL_END) return shard_end_intent(shard, 0), true;
     if (kind == CALL_LOCALIZE && replicates() && scenario.technique != LOCUS_ADAPTIVE) return true;
     if (kind == CALL_LOCALIZE) return is_here(scenario.node[worker]);
     if (has_open_call(worker)) return false;
-    if (kind == CALL_PULL) return row_read(spot, values) >= 0;
-    return row_write(spot, values, kind == CALL_PUSH ? ROW_ADD : ROW_SET) >= 0;
+    if (kind == CALL_PULL) return row_read(ref, values) >= 0;
+    return row_write(ref, values, kind == CALL_PUSH ? ROW_ADD : ROW_SET) >= 0;
 }
 
 static void worker_calls(unsigned worker)
@@ -386,12 +386,12 @@ static struct record *record_of(unsigned node)
 
 static bool read_row(unsigned node, float row[ROOM])
 {
-    struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot_word(spot));
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
     memset(row, 0, ROOM * sizeof *row);
-    if (!spot_is_held(spot, w)) return false;
+    if (!row_ref_is_held(ref, w)) return false;
     if (directory_has_row(w))
-        memcpy(row, part_row(spot.part, directory_slot(w)), LENGTH * sizeof *row);
+        memcpy(row, partition_row(ref.partition, directory_slot(w)), LENGTH * sizeof *row);
     return true;
 }
 
@@ -401,7 +401,7 @@ struct sight {
     unsigned owners, rows;
     float sum[ROOM];       /* main copy and updates under way */
     int owner[EPOCHS_MAX]; /* by whatever knows one, -1: nobody does */
-    uint64_t epoch;        /* the highest */
+    uint64_t term;         /* the highest */
     unsigned hops;
     const char *wrong;
 };
@@ -411,12 +411,12 @@ static void add_row(struct sight *s, const float *row)
     for (unsigned i = 0; i < LENGTH; i++) s->sum[i] += row[i];
 }
 
-static void add_claim(struct sight *s, unsigned owner, uint64_t epoch)
+static void add_claim(struct sight *s, unsigned owner, uint64_t term)
 {
-    if (epoch >= EPOCHS_MAX) abort();
-    if (s->owner[epoch] >= 0 && s->owner[epoch] != (int)owner) s->wrong = "an epoch has two owners";
-    s->owner[epoch] = (int)owner;
-    if (epoch > s->epoch) s->epoch = epoch;
+    if (term >= EPOCHS_MAX) abort();
+    if (s->owner[term] >= 0 && s->owner[term] != (int)owner) s->wrong = "an epoch has two owners";
+    s->owner[term] = (int)owner;
+    if (term > s->term) s->term = term;
 }
 
 static bool is_about_a_key(const struct wire_entry *e)
@@ -428,13 +428,13 @@ static bool is_about_a_key(const struct wire_entry *e)
  * which look_at_replica() has. */
 static void add_replica(struct sight *s, unsigned node)
 {
-    struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot_word(spot));
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
     if (directory_state(w) != DIRECTORY_REPLICA) {
         s->wrong = "a row without values is on its way to no replica";
         return;
     }
-    const float *row = part_row(spot.part, directory_slot(w));
+    const float *row = partition_row(ref.partition, directory_slot(w));
     add_row(s, row);
     for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++) s->sum[i] -= row[LENGTH + i];
 }
@@ -443,21 +443,21 @@ static void add_entry(struct sight *s, const struct wire_entry *e)
 {
     if (!is_about_a_key(e)) return;
     bool is_update = e->operation == WIRE_PUSH ||
-                     (e->operation == WIRE_ENTRY && e->flags & WIRE_UPDATE);
-    add_claim(s, e->owner, e->epoch);
+                     (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
+    add_claim(s, e->owner, e->term);
     if (e->operation == WIRE_ROW) s->rows++;
     if (e->length && (e->operation == WIRE_ROW || is_update)) add_row(s, wire_values_const(e));
-    if (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER) add_replica(s, e->owner);
+    if (e->encoding == WIRE_AS_REPLICA) add_replica(s, e->owner);
     if (e->hops > s->hops) s->hops = e->hops;
 }
 
 static void look_at_replica(struct sight *s, unsigned node)
 {
-    struct spot spot = spot_at(node);
-    directory_word w = directory_load(spot_word(spot));
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
     struct content c;
     if (directory_state(w) != DIRECTORY_REPLICA) return;
-    const float *row = part_row(spot.part, directory_slot(w));
+    const float *row = partition_row(ref.partition, directory_slot(w));
     if (w & DIRECTORY_DIRTY) add_row(s, row + LENGTH);
     if (content_read(row, layout, &c)) s->wrong = "a replica holds an update twice, or is damaged";
 }
@@ -465,9 +465,9 @@ static void look_at_replica(struct sight *s, unsigned node)
 static void look_at_node(struct sight *s, unsigned node)
 {
     float row[ROOM];
-    struct location l = location_of(&world.node[node].shard, spot_at(node));
+    struct location l = location_of(&world.node[node].shard, row_ref_at(node));
     struct record *r = record_of(node);
-    add_claim(s, l.owner, l.epoch);
+    add_claim(s, l.owner, l.term);
     if (is_here(node) && read_row(node, row)) {
         s->owners++;
         add_row(s, row);
@@ -602,7 +602,7 @@ static bool rows_are_equal(const float *a, const float *b)
 
 static unsigned wanted(unsigned node)
 {
-    return world.node[node].shard.records.standing[0].wanted;
+    return world.node[node].shard.records.state[0].wanted;
 }
 
 /* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy;
@@ -616,7 +616,7 @@ static const char *check_copies(void)
     for (unsigned n = 0; n < NODES; n++)
         if (is_here(n)) read_row(n, main);
     for (unsigned n = 0; n < NODES; n++) {
-        struct location l = location_of(&world.node[n].shard, spot_at(n));
+        struct location l = location_of(&world.node[n].shard, row_ref_at(n));
         if (l.is_replica && !is_full && !wanted(n)) return "at rest a replica without intent";
         if (!l.is_replica && !l.is_here && wanted(n) && replicates() && !is_full)
             return "at rest an intent was forgotten";
@@ -633,13 +633,13 @@ static bool remembers(unsigned node)
     const struct record *r = record_of(node);
     bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE ||
                        r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE ||
-                       r->parked || r->is_out || r->is_later || r->queued);
+                       r->parked || r->in_flight || r->is_later || r->queued);
     return waits || (r && !replicates() && scenario.technique != LOCUS_RELOCATE);
 }
 
 static const char *check_rest(const struct sight *s)
 {
-    unsigned home = spot_home(spot_at(0));
+    unsigned home = row_ref_home(row_ref_at(0));
     for (unsigned i = 0; i < scenario.calls; i++)
         if (world.call[i].state != CALL_DONE)
             return "nothing more can happen, and a call is not done";
@@ -650,10 +650,10 @@ static const char *check_rest(const struct sight *s)
         if (world.node[n].shard.asked_bytes[(n + 1) % NODES]) return "at rest a window is in use";
         const struct mover *m = &world.node[n].shard.mover;
         if (store_held_rows(&store[n]) - m->open.count - m->waiting.count !=
-            row_word_is_written(spot_at(n), directory_load(spot_word(spot_at(n)))))
+            row_word_is_written(row_ref_at(n), directory_load(row_ref_word(row_ref_at(n)))))
             return "at rest a slot is in use that has no row";
     }
-    if (location_of(&world.node[home].shard, spot_at(home)).epoch != s->epoch)
+    if (location_of(&world.node[home].shard, row_ref_at(home)).term != s->term)
         return "at rest the home does not know the owner";
     const char *wrong = check_copies();
     return wrong ? wrong : check_order();
@@ -667,7 +667,7 @@ const char *world_check(bool at_rest)
     if (s.wrong) return s.wrong;
     if (s.owners > 1) return "two owners";
     if (s.owners + s.rows != 1) return "not one owner, or one row under way";
-    if (s.hops > NODES + s.epoch) return "a request goes round";
+    if (s.hops > NODES + s.term) return "a request goes round";
     const char *wrong = check_updates(&s);
     if (!wrong) wrong = check_own();
     return wrong || !at_rest ? wrong : check_rest(&s);
@@ -696,14 +696,14 @@ static void put_entry(const struct wire_entry *e)
     put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
         (uint64_t)e->hops << 24);
     if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
-    put(e->owner | e->epoch << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
+    put(e->owner | e->term << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
     put(e->tag);
     if (e->length) put_row(wire_values_const(e));
 }
 
 static void put_rounds(const struct shard *s)
 {
-    put((uint64_t)(s->marks && !marks_are_empty(s->marks)) << 8 | s->settles);
+    put((uint64_t)(s->dirty && !dirty_set_is_empty(s->dirty)) << 8 | s->quiescing);
     for (unsigned peer = 0; peer < NODES; peer++) {
         const struct peer_backlog *p = &s->backlog->peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
@@ -716,13 +716,13 @@ static void put_rounds(const struct shard *s)
 static void put_replication(const struct record *r, directory_word w)
 {
     bool has_holders = r->holders > 0;
-    put((uint64_t)r->told << 4 | (uint64_t)r->is_out << 5 | (uint64_t)r->has_update << 6 |
+    put((uint64_t)r->registered << 4 | (uint64_t)r->in_flight << 5 | (uint64_t)r->has_update << 6 |
         (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
-        (uint64_t)r->is_poked << 10 | (uint64_t)r->queued << 12 | r->version << 16);
+        (uint64_t)r->is_recalled << 10 | (uint64_t)r->queued << 12 | r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];
-        put(h->node | (uint64_t)h->is_poked << 8 | (uint64_t)h->is_queued << 9 | h->seen << 12);
+        put(h->node | (uint64_t)h->is_recalled << 8 | (uint64_t)h->is_queued << 9 | h->seen << 12);
     }
     if (r->set != REQUEST_NOWHERE) put(UINT64_C(1) << 30 | request_tag_number(r->set));
     if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
@@ -744,13 +744,14 @@ static void put_waiting(struct record *r)
 static void put_node(unsigned node)
 {
     float row[ROOM];
-    struct location l = location_of(&world.node[node].shard, spot_at(node));
+    struct location l = location_of(&world.node[node].shard, row_ref_at(node));
     struct record *r = record_of(node);
-    directory_word w = directory_load(spot_word(spot_at(node)));
-    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.epoch << 8 |
+    directory_word w = directory_load(row_ref_word(row_ref_at(node)));
+    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.term << 8 |
         (uint64_t)wanted(node) << 56);
     if (read_row(node, row)) {
-        put((uint64_t)(directory_has_row(w) && part_is_zeros(spot_at(node).part, w)) << 9 |
+        put((uint64_t)(directory_has_row(w) && partition_is_zeros(row_ref_at(node).partition, w))
+                << 9 |
             (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
         put_row(row);
     }
@@ -811,9 +812,9 @@ static void print_entry(const struct wire_entry *e)
                                        "ANSWER", "REFRESH", "POKE",  "ROUND", "ROUND_DONE"};
     printf("%s of node %u, owner %u epoch %" PRIu64 " hops %u",
            e->operation < sizeof name / sizeof *name ? name[e->operation] : "?", e->origin,
-           e->owner, e->epoch, e->hops);
+           e->owner, e->term, e->hops);
     if (e->operation <= WIRE_ROW) printf(" call %u", request_tag_number(e->tag));
-    if (e->operation == WIRE_ENTRY || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
+    if (e->operation == WIRE_SYNC || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
         printf(" flags %x version %" PRIu64 "%s", e->flags, e->version, e->length ? ", a row" : "");
 }
 
@@ -851,22 +852,22 @@ static void print_node(unsigned n)
     float row[ROOM];
     char text[200];
     struct content c;
-    struct location l = location_of(&world.node[n].shard, spot_at(n));
+    struct location l = location_of(&world.node[n].shard, row_ref_at(n));
     struct record *r = record_of(n);
     printf("    node %u: %s, owner %u, epoch %" PRIu64, n,
            l.is_here      ? "here"
            : l.is_replica ? "replica"
                           : "elsewhere",
-           l.owner, l.epoch);
+           l.owner, l.term);
     if (read_row(n, row)) {
         const char *wrong = content_read(row, layout, &c);
         printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "",
                wrong ? wrong : "");
     }
     if (wanted(n)) printf("; wanted %u", wanted(n));
-    if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
-               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+    if (r && (r->registered || r->in_flight || r->version || r->holders))
+        printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", told" : "",
+               r->in_flight ? ", an entry is out" : "", r->version, r->holders);
     if (r && r->asked)
         printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked : NULL; p; p = p->next) {

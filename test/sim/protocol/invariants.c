@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCHS_MAX = 8192 };
+enum { TERMS_MAX = 8192 };
 
-struct key_state {
-    uint64_t epoch;             /* of the ownership that was given away last */
-    uint16_t owner[EPOCHS_MAX]; /* of every epoch */
+struct key_history {
+    uint64_t term;             /* of the ownership that was given away last */
+    uint16_t owner[TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
 };
@@ -21,13 +21,13 @@ struct key_state {
 static struct {
     const struct script *script;
     uint64_t moment, relocations;
-    struct key_state key[JOURNAL_KEYS_MAX];
+    struct key_history key[JOURNAL_KEYS_MAX];
 } world;
 
-static struct spot spot_at(unsigned node, locus_key key)
+static struct row_ref row_ref_at(unsigned node, locus_key key)
 {
     struct shard *s = platform_shard(node, 0);
-    return store_spot(s->store, key);
+    return store_row_ref(s->store, key);
 }
 
 static unsigned shard_of(locus_key key)
@@ -37,8 +37,8 @@ static unsigned shard_of(locus_key key)
 
 static bool is_here(unsigned node, locus_key key)
 {
-    struct spot spot = spot_at(node, key);
-    return spot_is_here(spot, directory_load(spot_word(spot)));
+    struct row_ref ref = row_ref_at(node, key);
+    return row_ref_is_here(ref, directory_load(row_ref_word(ref)));
 }
 
 void invariants_begin(const struct script *s)
@@ -47,13 +47,13 @@ void invariants_begin(const struct script *s)
     world.moment = 1;
     world.relocations = 0;
     for (locus_key key = 0; key < s->keys; key++) {
-        struct key_state *k = &world.key[key];
-        unsigned home = spot_home(spot_at(0, key));
-        memset(k, 0, offsetof(struct key_state, owner));
-        memset(k->seen, 0, sizeof *k - offsetof(struct key_state, seen));
+        struct key_history *k = &world.key[key];
+        unsigned home = row_ref_home(row_ref_at(0, key));
+        memset(k, 0, offsetof(struct key_history, owner));
+        memset(k->seen, 0, sizeof *k - offsetof(struct key_history, seen));
         k->owner[0] = (uint16_t)home;
         journal_key(key)->was_replicated = s->technique == LOCUS_FULL_REPLICATION;
-        for (unsigned n = 0; n < s->nodes; n++) k->word[n] = spot_word(spot_at(n, key));
+        for (unsigned n = 0; n < s->nodes; n++) k->word[n] = row_ref_word(row_ref_at(n, key));
     }
 }
 
@@ -67,47 +67,47 @@ uint64_t invariants_relocations(void)
     return world.relocations;
 }
 
-/* Who the owner of an epoch is, is said by the row that brings the epoch. */
-static void check_claim(locus_key key, unsigned owner, uint64_t epoch, const char *who,
+/* Who the owner of an term is, is said by the row that brings the term. */
+static void check_claim(locus_key key, unsigned owner, uint64_t term, const char *who,
                         unsigned node)
 {
-    struct key_state *k = &world.key[key];
-    if (epoch > k->epoch)
+    struct key_history *k = &world.key[key];
+    if (term > k->term)
         report_fail(key, "%s %u knows epoch %" PRIu64 " of key %u, the last is %" PRIu64, who, node,
-                    epoch, (unsigned)key, k->epoch);
-    else if (owner != k->owner[epoch])
+                    term, (unsigned)key, k->term);
+    else if (owner != k->owner[term])
         report_fail(key,
                     "%s %u takes node %u for the owner of key %u in epoch %" PRIu64
                     ", which is node %u",
-                    who, node, owner, (unsigned)key, epoch, k->owner[epoch]);
+                    who, node, owner, (unsigned)key, term, k->owner[term]);
 }
 
 /* ---- entries ---- */
 
 static void row_leaves(unsigned from, const struct wire_entry *e)
 {
-    struct key_state *k = &world.key[e->key];
-    if (e->epoch != k->epoch + 1)
+    struct key_history *k = &world.key[e->key];
+    if (e->term != k->term + 1)
         report_fail(e->key,
                     "node %u gives key %u away with epoch %" PRIu64 ", the last was %" PRIu64, from,
-                    (unsigned)e->key, e->epoch, k->epoch);
-    if (from != k->owner[k->epoch])
+                    (unsigned)e->key, e->term, k->term);
+    if (from != k->owner[k->term])
         report_fail(e->key, "node %u gives key %u away, which is node %u's", from, (unsigned)e->key,
-                    k->owner[k->epoch]);
-    if (e->epoch >= EPOCHS_MAX) abort();
-    k->epoch = e->epoch;
-    k->owner[e->epoch] = e->owner;
+                    k->owner[k->term]);
+    if (e->term >= TERMS_MAX) abort();
+    k->term = e->term;
+    k->owner[e->term] = e->owner;
     world.relocations++;
 }
 
 static void check_hops(const struct wire_entry *e, unsigned node)
 {
-    uint64_t bound = world.script->nodes + world.key[e->key].epoch;
+    uint64_t bound = world.script->nodes + world.key[e->key].term;
     if (e->hops > bound)
         report_fail(e->key,
                     "a request for key %u was forwarded %u times by %u nodes and %" PRIu64
                     " relocations, lately by node %u",
-                    (unsigned)e->key, e->hops, world.script->nodes, world.key[e->key].epoch, node);
+                    (unsigned)e->key, e->hops, world.script->nodes, world.key[e->key].term, node);
 }
 
 static bool is_about_a_key(const struct wire_entry *e)
@@ -122,8 +122,8 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (e->operation == WIRE_ROW)
         row_leaves(from, e);
     else
-        check_claim(e->key, e->owner, e->epoch, "a message of node", from);
-    if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_ENTRY) check_hops(e, from);
+        check_claim(e->key, e->owner, e->term, "a message of node", from);
+    if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
 
 static void arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
@@ -150,7 +150,7 @@ struct traffic {
 static bool counts(const struct wire_entry *e)
 {
     return e->operation == WIRE_ROW || e->operation == WIRE_PUSH ||
-           (e->operation == WIRE_ENTRY && e->flags & WIRE_UPDATE);
+           (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
 }
 
 static void add_row(float *sum, const float *row, uint32_t length)
@@ -163,13 +163,13 @@ static void add_row(float *sum, const float *row, uint32_t length)
 static void add_replica(locus_key key, unsigned node, struct traffic *t)
 {
     uint32_t length = journal_key(key)->layout.length;
-    struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot_word(spot));
+    struct row_ref ref = row_ref_at(node, key);
+    directory_word w = directory_load(row_ref_word(ref));
     if (directory_state(w) != DIRECTORY_REPLICA)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica",
                     (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    const float *row = part_row(spot.part, directory_slot(w));
+    const float *row = partition_row(ref.partition, directory_slot(w));
     add_row(t->sum, row, length);
     for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < length; i++) t->sum[i] -= row[length + i];
 }
@@ -184,7 +184,7 @@ static void look_at_links(locus_key key, struct traffic *t)
                 if (e->key != key || !is_about_a_key(e)) continue;
                 t->rows += e->operation == WIRE_ROW;
                 if (counts(e)) add_row(t->sum, wire_values_const(e), e->length);
-                if (e->operation == WIRE_ROW && e->flags & WIRE_HOLDER) add_replica(key, to, t);
+                if (e->encoding == WIRE_AS_REPLICA) add_replica(key, to, t);
             }
         }
 }
@@ -193,7 +193,7 @@ static void look_at_parked(locus_key key, struct traffic *t)
 {
     for (unsigned n = 0; n < world.script->nodes; n++) {
         struct shard *s = platform_shard(n, shard_of(key));
-        struct record *r = record_find(&s->records, spot_at(n, key).index);
+        struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
             if (counts(&p->entry)) add_row(t->sum, wire_values_const(&p->entry), p->entry.length);
     }
@@ -202,13 +202,13 @@ static void look_at_parked(locus_key key, struct traffic *t)
 /* The main copy, unless somebody writes it just now. */
 static bool read_main(unsigned node, locus_key key, float *row)
 {
-    struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot_word(spot));
+    struct row_ref ref = row_ref_at(node, key);
+    directory_word w = directory_load(row_ref_word(ref));
     if (directory_is_latched(w)) return false;
     if (directory_has_row(w))
-        memcpy(row, part_row(spot.part, directory_slot(w)), spot.part->row_bytes);
+        memcpy(row, partition_row(ref.partition, directory_slot(w)), ref.partition->row_bytes);
     else
-        memset(row, 0, spot.part->row_bytes);
+        memset(row, 0, ref.partition->row_bytes);
     return true;
 }
 
@@ -218,15 +218,15 @@ static void look_at_replicas(locus_key key, struct traffic *t)
     struct journal_key *j = journal_key(key);
     struct content c;
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        struct spot spot = spot_at(n, key);
-        directory_word w = directory_load(spot_word(spot));
+        struct row_ref ref = row_ref_at(n, key);
+        directory_word w = directory_load(row_ref_word(ref));
         if (directory_state(w) != DIRECTORY_REPLICA) continue;
         j->was_replicated = true;
         if (directory_is_latched(w)) {
             t->is_disturbed = true;
             continue;
         }
-        const float *row = part_row(spot.part, directory_slot(w));
+        const float *row = partition_row(ref.partition, directory_slot(w));
         const char *wrong = content_read(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
         if (w & DIRECTORY_DIRTY) add_row(t->sum, row + j->layout.length, j->layout.length);
@@ -265,7 +265,7 @@ static bool is_elsewhere(enum directory_state state, bool is_home)
 static int find_owner(locus_key key)
 {
     int owner = -1;
-    struct key_state *k = &world.key[key];
+    struct key_history *k = &world.key[key];
     for (unsigned n = 0; n < world.script->nodes; n++) {
         directory_word w = directory_load(k->word[n]);
         if (directory_state(w) == DIRECTORY_REPLICA) journal_key(key)->was_replicated = true;
@@ -286,7 +286,7 @@ void invariants_watch(void)
 
 static struct record *record_of(unsigned node, locus_key key)
 {
-    return record_find(&platform_shard(node, shard_of(key))->records, spot_at(node, key).index);
+    return record_find(&platform_shard(node, shard_of(key))->records, row_ref_at(node, key).index);
 }
 
 /* A replica that has the owner's present version, and nothing of its own, is equal to the main
@@ -295,14 +295,14 @@ static void check_replicas(locus_key key, unsigned owner)
 {
     float main[CONTENT_ROOM], row[CONTENT_ROOM];
     const struct record *o = record_of(owner, key);
-    directory_word w = directory_load(spot_word(spot_at(owner, key)));
+    directory_word w = directory_load(row_ref_word(row_ref_at(owner, key)));
     if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
         return;
     if (!read_main(owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
         const struct record *r = record_of(n, key);
-        w = directory_load(spot_word(spot_at(n, key)));
-        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->is_out)
+        w = directory_load(row_ref_word(row_ref_at(n, key)));
+        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->in_flight)
             continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
         for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
@@ -332,12 +332,12 @@ static void check_owner(locus_key key)
 static void check_knowledge(locus_key key, unsigned node)
 {
     struct shard *s = platform_shard(node, shard_of(key));
-    struct location l = location_of(s, spot_at(node, key));
-    const struct key_state *k = &world.key[key];
-    check_claim(key, l.owner, l.epoch, "node", node);
-    if (l.is_here && l.epoch != k->epoch)
+    struct location l = location_of(s, row_ref_at(node, key));
+    const struct key_history *k = &world.key[key];
+    check_claim(key, l.owner, l.term, "node", node);
+    if (l.is_here && l.term != k->term)
         report_fail(key, "node %u owns key %u in epoch %" PRIu64 ", the last one is %" PRIu64, node,
-                    (unsigned)key, l.epoch, k->epoch);
+                    (unsigned)key, l.term, k->term);
 }
 
 static void returned(unsigned shard, unsigned node, bool settled)
@@ -362,7 +362,7 @@ bool invariants_is_here(unsigned node, locus_key key)
 
 void invariants_localized(unsigned node, locus_key key, uint64_t began)
 {
-    const struct key_state *k = &world.key[key];
+    const struct key_history *k = &world.key[key];
     if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken())
         return;
     if (k->seen[node] >= began) return;
@@ -385,7 +385,7 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
     locus_key key = r->index * world.script->shards + shard;
     bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE ||
                  r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE || r->parked ||
-                 r->is_out || r->is_later || r->queued;
+                 r->in_flight || r->is_later || r->queued;
     if (waits || !is_full())
         report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
@@ -401,10 +401,11 @@ static void check_shard(unsigned node, unsigned shard)
         locus_key key = index * world.script->shards + shard;
         if (record_find(&s->records, index))
             check_record(node, shard, record_find(&s->records, index));
-        if (s->records.standing[index].wanted)
+        if (s->records.state[index].wanted)
             report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
     }
-    if (s->parked_bytes || s->backlog->waiting || s->replicas->awaited || s->settles || s->stalled)
+    if (s->parked_bytes || s->backlog->waiting || s->replicas->awaited || s->quiescing ||
+        s->stalled)
         report_fail(REPORT_NO_KEY,
                     "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
                     " keys that wait for a round, %" PRIu64 " awaited",
@@ -430,15 +431,15 @@ static void check_copies(locus_key key)
     int owner = find_owner(key);
     if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
-        struct spot spot = spot_at(n, key);
-        directory_word w = directory_load(spot_word(spot));
+        struct row_ref ref = row_ref_at(n, key);
+        directory_word w = directory_load(row_ref_word(ref));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
         if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
         if (!is_full())
             report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
                         (unsigned)key);
         read_main(n, key, row);
-        if (memcmp(main, row, spot.part->row_bytes) != 0)
+        if (memcmp(main, row, ref.partition->row_bytes) != 0)
             report_fail(key, "at rest: the replica of key %u at node %u is not its main copy",
                         (unsigned)key, n);
     }
@@ -449,8 +450,8 @@ static void check_memory(unsigned node)
     struct shard *s = platform_shard(node, 0);
     uint64_t rows = 0;
     for (locus_key key = 0; key < world.script->keys; key++) {
-        directory_word w = directory_load(spot_word(spot_at(node, key)));
-        rows += row_word_is_written(spot_at(node, key), w);
+        directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
+        rows += row_word_is_written(row_ref_at(node, key), w);
         if (directory_is_latched(w))
             report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
@@ -477,13 +478,13 @@ static void read_last(locus_key key)
 /* The home must know the owner when all news has arrived. */
 static void check_home(locus_key key)
 {
-    unsigned home = spot_home(spot_at(0, key));
-    struct location l = location_of(platform_shard(home, shard_of(key)), spot_at(home, key));
-    if (l.epoch != world.key[key].epoch)
+    unsigned home = row_ref_home(row_ref_at(0, key));
+    struct location l = location_of(platform_shard(home, shard_of(key)), row_ref_at(home, key));
+    if (l.term != world.key[key].term)
         report_fail(key,
                     "at rest: node %u, the home of key %u, knows epoch %" PRIu64
                     ", the last is %" PRIu64,
-                    home, (unsigned)key, l.epoch, world.key[key].epoch);
+                    home, (unsigned)key, l.term, world.key[key].term);
 }
 
 void invariants_at_rest(void)
@@ -512,26 +513,26 @@ static const char *kind_of_word(directory_word w)
 static void print_at(unsigned node, locus_key key)
 {
     struct shard *s = platform_shard(node, shard_of(key));
-    struct spot spot = spot_at(node, key);
-    directory_word w = directory_load(spot_word(spot));
-    struct location l = location_of(s, spot);
-    struct record *r = record_find(&s->records, spot.index);
+    struct row_ref ref = row_ref_at(node, key);
+    directory_word w = directory_load(row_ref_word(ref));
+    struct location l = location_of(s, ref);
+    struct record *r = record_find(&s->records, ref.index);
     float row[CONTENT_ROOM] = {0};
     struct content c;
     char text[400];
     printf("  node %u: %s%s, owner %u, epoch %" PRIu64, node, kind_of_word(w),
            directory_is_latched(w) && directory_state(w) != DIRECTORY_ELSEWHERE ? " (latched)" : "",
-           l.owner, l.epoch);
+           l.owner, l.term);
     if ((l.is_here || l.is_replica) && read_main(node, key, row)) {
         const char *wrong = content_read(row, journal_key(key)->layout, &c);
         printf(", row: %s%s%s", content_text(&c, text, sizeof text), wrong ? ", " : "",
                wrong ? wrong : "");
     }
-    if (s->records.standing[spot.index].wanted)
-        printf("; wanted %u", s->records.standing[spot.index].wanted);
-    if (r && (r->told || r->is_out || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->told ? ", told" : "",
-               r->is_out ? ", an entry is out" : "", r->version, r->holders);
+    if (s->records.state[ref.index].wanted)
+        printf("; wanted %u", s->records.state[ref.index].wanted);
+    if (r && (r->registered || r->in_flight || r->version || r->holders))
+        printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", told" : "",
+               r->in_flight ? ", an entry is out" : "", r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
@@ -542,10 +543,10 @@ static void print_at(unsigned node, locus_key key)
 
 void invariants_print(locus_key key)
 {
-    const struct key_state *k = &world.key[key];
+    const struct key_history *k = &world.key[key];
     unsigned nodes = world.script->nodes;
     printf("  key %u: home %u, %" PRIu64 " relocations, owner by the last row: %u\n", (unsigned)key,
-           spot_home(spot_at(0, key)), k->epoch, k->owner[k->epoch]);
+           row_ref_home(row_ref_at(0, key)), k->term, k->owner[k->term]);
     for (unsigned n = 0; n < nodes; n++) print_at(n, key);
     for (unsigned from = 0; from < nodes; from++)
         for (unsigned to = 0; to < nodes; to++) {
@@ -554,7 +555,7 @@ void invariants_print(locus_key key)
                 if (e->key == key)
                     printf("  under way %u -> %u: operation %u, origin %u, owner %u, epoch %" PRIu64
                            ", hops %u\n",
-                           from, to, e->operation, e->origin, e->owner, e->epoch, e->hops);
+                           from, to, e->operation, e->origin, e->owner, e->term, e->hops);
         }
     printf("  what was done to it:\n");
     journal_print(key);

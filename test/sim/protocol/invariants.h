@@ -3,7 +3,7 @@
  * invariants of one key.
  *
  *   1  at most one node has the main copy; exactly one while no row travels. Epochs of ownership
- *      rise by one, and nobody knows another owner of an epoch than the one that it had
+ *      rise by one, and nobody knows another owner of an term than the one that it had
  *   2  main copy + updates under way: every update once, a completed one not missing
  *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
  *      way

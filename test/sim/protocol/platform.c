@@ -50,8 +50,8 @@ struct nature {
     uint64_t stall_ns;
     uint32_t frame_bytes;
     unsigned cut_rarity, linger_rarity;
-    size_t window_bytes;
-    bool rides;        /* until enough rounds have been counted, intents ride along */
+    size_t credit_bytes;
+    bool rides;        /* until enough rounds have been counted, intents piggyback */
     uint64_t round_ns; /* what a round takes, as the pacer has it */
 };
 
@@ -110,7 +110,7 @@ static void draw_nature(struct nature *n)
     n->frame_bytes = bytes[dice_below(d, 4)];
     n->cut_rarity = dice_below(d, 2) ? 1 + dice_below(d, 6) : 0;
     n->linger_rarity = dice_below(d, 2) ? 1 + dice_below(d, 5) : 0;
-    n->window_bytes = one_in(4) ? WINDOW_SMALL_BYTES : 1 << 20;
+    n->credit_bytes = one_in(4) ? WINDOW_SMALL_BYTES : 1 << 20;
     n->rides = dice_below(d, 2);
     n->round_ns = latency[dice_below(d, 5)];
 }
@@ -566,7 +566,7 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
                                        .clock = start->clock,
                                        .node_keys = start->node_keys,
                                        .round_ns = sim.nature.round_ns,
-                                       .window_bytes = sim.nature.window_bytes};
+                                       .credit_bytes = sim.nature.credit_bytes};
     int rc = shard_init(&r->shard, &shard);
     bool can_ride = shard.technique != LOCUS_STATIC && shard.technique != LOCUS_FULL_REPLICATION &&
                     !shard.acts_immediately;

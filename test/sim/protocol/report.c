@@ -54,7 +54,7 @@ static void print_entry(const struct event *v)
     printf("%s %u -> %u  %s key %" PRIu64 " owner %u epoch %" PRIu64
            " origin %u hops %u tag %x flags %x version %" PRIu64 " length %u",
            v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner,
-           e->epoch, e->origin, e->hops, e->tag, e->flags, e->version, e->length);
+           e->term, e->origin, e->hops, e->tag, e->flags, e->version, e->length);
 }
 
 static void print_call(const struct event *v)

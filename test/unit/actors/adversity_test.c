@@ -12,18 +12,18 @@ static const float ones[LENGTH] = {1, 1, 1, 1};
 static locus_key key_of(struct world *w, unsigned home)
 {
     locus_key key = 0;
-    while (spot_home(store_spot(&w->node[0].store, key)) != home) key++;
+    while (row_ref_home(store_row_ref(&w->node[0].store, key)) != home) key++;
     return key;
 }
 
-static struct spot spot_at(struct world *w, unsigned node, locus_key key)
+static struct row_ref row_ref_at(struct world *w, unsigned node, locus_key key)
 {
-    return store_spot(&w->node[node].store, key);
+    return store_row_ref(&w->node[node].store, key);
 }
 
 static bool is_replica_at(struct world *w, unsigned node, locus_key key)
 {
-    return directory_state(*spot_word(spot_at(w, node, key))) == DIRECTORY_REPLICA;
+    return directory_state(*row_ref_word(row_ref_at(w, node, key))) == DIRECTORY_REPLICA;
 }
 
 static void intend(struct world *w, unsigned node, locus_key key, locus_clock end)
@@ -77,9 +77,9 @@ TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
     deliver(w, 1, 2);
     deliver(w, 2, 0);
     CHECK_EQ(r[1].busy, 0);
-    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
+    CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
     deliver(w, 1, 0); /* the answer */
-    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
+    CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
     world_deliver_all(w);
     world_free(w);
 }
@@ -106,8 +106,8 @@ TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)
     deliver(w, 0, 1);
     deliver(w, 1, 0);
     CHECK_EQ(r.busy, 0);
-    struct spot replica = spot_at(w, 0, key);
-    CHECK(*part_row(replica.part, directory_slot(*spot_word(replica))) == 1);
+    struct row_ref replica = row_ref_at(w, 0, key);
+    CHECK(*partition_row(replica.partition, directory_slot(*row_ref_word(replica))) == 1);
     world_deliver_all(w);
     world_free(w);
 }
@@ -131,22 +131,22 @@ static uint32_t length_of_the_row_to_its_holder(bool stale)
     float row[LENGTH];
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     const struct world_link *l = &w->link[1][0];
-    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), 1);
     w->node[1].clock[0] = 1000;
-    shard_turn(&w->node[1].shard, w->now_ns); /* its intent has expired: a poke */
+    shard_turn(&w->node[1].shard, w->now_ns); /* its intent has expired: a recall */
     deliver(w, 1, 0);
-    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), 1);
     shard_turn(&w->node[0].shard, w->now_ns);
-    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
-    if (stale) CHECK_EQ(row_add(spot_at(w, 1, key), ones), 0);
+    CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), 1);
+    if (stale) CHECK_EQ(row_add(row_ref_at(w, 1, key), ones), 0);
     deliver(w, 0, 1);
     const struct wire_entry *e = (const void *)l->frame[l->first].body;
     while (e->operation != WIRE_ROW)
         e = (const void *)((const char *)e + wire_entry_bytes(e->length));
     uint32_t length = e->length;
     world_deliver_all(w);
-    CHECK(location_of(&w->node[0].shard, spot_at(w, 0, key)).is_here);
-    shard_read(spot_at(w, 0, key), row);
+    CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
+    shard_read(row_ref_at(w, 0, key), row);
     CHECK(row[0] == 3.0F + (float)stale && row[LENGTH - 1] == row[0]);
     world_free(w);
     return length;
@@ -158,21 +158,21 @@ TEST(adversity, a_row_goes_to_a_replica_as_good_without_its_values)
     CHECK_EQ(length_of_the_row_to_its_holder(true), LENGTH);
 }
 
-/* With its entry under way, as after a poke. */
-static const char *row_instead_of_an_answer(uint64_t version, uint32_t length)
+/* With its entry under way, as after a recall. */
+static const char *row_instead_of_an_answer(uint64_t version)
 {
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     CHECK(!world_receive(w, 0, 1,
-                         (struct wire_entry){.operation = WIRE_POKE, .owner = 1, .key = key}));
+                         (struct wire_entry){.operation = WIRE_RECALL, .owner = 1, .key = key}));
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK(w->link[0][1].count > 0);
     struct wire_entry row = {.operation = WIRE_ROW,
-                             .flags = WIRE_ANSWERS | WIRE_HOLDER,
+                             .flags = WIRE_ANSWERS,
+                             .encoding = WIRE_AS_REPLICA,
                              .origin = 1,
-                             .length = length,
                              .key = key,
-                             .epoch = 1,
+                             .term = 1,
                              .version = version};
     const char *why = world_receive(w, 0, 1, row);
     world_free(w);
@@ -182,10 +182,9 @@ static const char *row_instead_of_an_answer(uint64_t version, uint32_t length)
 TEST(adversity, a_row_without_values_is_for_the_replica_of_that_version)
 {
     static const char no[] = "a row that is not our replica";
-    CHECK(!row_instead_of_an_answer(1, 0));
-    CHECK_STR(row_instead_of_an_answer(2, 0), no);
-    CHECK_STR(row_instead_of_an_answer(0, 0), no);
-    CHECK_STR(row_instead_of_an_answer(1, LENGTH), no);
+    CHECK(!row_instead_of_an_answer(1));
+    CHECK_STR(row_instead_of_an_answer(2), no);
+    CHECK_STR(row_instead_of_an_answer(0), no);
 }
 
 /* Else the holder of a replica could be made to take itself for the one to send its updates to. */
@@ -193,14 +192,14 @@ TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
 {
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
-    struct wire_entry news = {.operation = WIRE_LOCATION, .origin = 2, .key = key, .epoch = 7};
+    struct wire_entry news = {.operation = WIRE_LOCATION, .origin = 2, .key = key, .term = 7};
     CHECK_STR(world_receive(w, 0, 2, news), "news of a row that is ours");
     /* Routed by what its sender believes: that is believed. */
-    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .epoch = 7};
+    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .term = 7};
     CHECK(!world_receive(w, 0, 2, pull));
     CHECK(!world_receive(w, 0, 2,
-                         (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
-    CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+                         (struct wire_entry){.operation = WIRE_RECALL, .owner = 2, .key = key}));
+    CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), 1);
     w->now_ns += 100 * MS;
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK_EQ(w->link[0][0].count, 0);
@@ -217,12 +216,12 @@ TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
     for (int i = 0; i < 100000; i++) {
         const char *why;
         w->now_ns += MS / 10;
-        shard_write(&w->node[1].shard, spot_at(w, 1, theirs), ones, ROW_ADD);
+        shard_write(&w->node[1].shard, row_ref_at(w, 1, theirs), ones, ROW_ADD);
         shard_turn(&w->node[1].shard, w->now_ns);
         while (world_step(w, &why)) CHECK(!why);
         shard_turn(s, w->now_ns);
     }
-    shard_write(s, spot_at(w, 0, ours), ones, ROW_ADD);
+    shard_write(s, row_ref_at(w, 0, ours), ones, ROW_ADD);
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
     CHECK_EQ(s->counters.rounds, 1);
@@ -240,13 +239,13 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
     for (int turn = 0; turn < 2000; turn++) {
         const char *why;
         for (locus_key key = 0; key < ROWS; key += 1 + (locus_key)turn % 3)
-            if (spot_home(spot_at(w, 0, key)) == 0)
-                shard_write(s, spot_at(w, 0, key), many, ROW_ADD);
+            if (row_ref_home(row_ref_at(w, 0, key)) == 0)
+                shard_write(s, row_ref_at(w, 0, key), many, ROW_ADD);
         w->now_ns += MS;
         shard_turn(s, w->now_ns);
         while (world_step(w, &why)) CHECK(!why);
     }
-    CHECK(s->backlog->peer[1].refresh.room <= 4 * ROWS);
+    CHECK(s->backlog->peer[1].refresh.capacity <= 4 * ROWS);
     world_free(w);
 }
 
@@ -259,7 +258,7 @@ static void turns(struct world *w)
         }
 }
 
-static void settle(struct world *w, struct request *r, enum request_kind kind)
+static void quiesce(struct world *w, struct request *r, enum request_kind kind)
 {
     for (unsigned n = 0; n < 2; n++) {
         world_request(&r[n], 0, 0, kind, NULL, 0);
@@ -278,16 +277,16 @@ TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
     float at_replica[LENGTH], at_owner[LENGTH];
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
-    shard_write(&w->node[1].shard, spot_at(w, 1, key), large, ROW_SET);
+    shard_write(&w->node[1].shard, row_ref_at(w, 1, key), large, ROW_SET);
     turns(w);
-    for (int i = 0; i < 100; i++) CHECK_EQ(row_add(spot_at(w, 0, key), ones), 1);
+    for (int i = 0; i < 100; i++) CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), 1);
     w->now_ns += 100 * MS;
     turns(w);
-    settle(w, r, REQUEST_SETTLE_UPDATES);
-    settle(w, r, REQUEST_SETTLE_REPLICAS);
+    quiesce(w, r, REQUEST_FLUSH_UPDATES);
+    quiesce(w, r, REQUEST_FLUSH_REPLICAS);
     CHECK(is_replica_at(w, 0, key));
-    shard_read(spot_at(w, 0, key), at_replica);
-    shard_read(spot_at(w, 1, key), at_owner);
+    shard_read(row_ref_at(w, 0, key), at_replica);
+    shard_read(row_ref_at(w, 1, key), at_owner);
     CHECK(at_owner[0] == 16777316.0F);
     CHECK(at_replica[0] == at_owner[0]);
     world_free(w);
@@ -316,7 +315,7 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     float row[LENGTH];
     for (int n = 0; n < 2; n++) CHECK_EQ(store_held_rows(&w->node[n].store), 0);
-    CHECK_EQ(row_add(spot_at(w, 0, key), ones), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), ROW_ON_REPLICA);
     CHECK_EQ(store_held_rows(&w->node[0].store), 1);
     for (int i = 0; i < 4; i++) {
         w->now_ns += 1000 * MS;
@@ -324,7 +323,7 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
         world_deliver_all(w);
     }
     CHECK_EQ(store_held_rows(&w->node[1].store), 1);
-    shard_read(spot_at(w, 1, key), row);
+    shard_read(row_ref_at(w, 1, key), row);
     CHECK(row[0] == 1);
     world_free(w);
     w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
@@ -395,12 +394,12 @@ TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
     world_free(w);
 }
 
-/* The same of a replica whose intent expires before the poke comes. */
+/* The same of a replica whose intent expires before the recall comes. */
 TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
 {
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
-    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .epoch = 7};
+    struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .term = 7};
     CHECK(!world_receive(w, 0, 2, pull));
     w->now_ns += 100 * MS;
     shard_turn(&w->node[0].shard, w->now_ns);
@@ -408,7 +407,7 @@ TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
     w->node[0].clock[0] = 100;
     shard_turn(&w->node[0].shard, w->now_ns); /* the intent has expired */
     CHECK(!world_receive(w, 0, 2,
-                         (struct wire_entry){.operation = WIRE_POKE, .owner = 2, .key = key}));
+                         (struct wire_entry){.operation = WIRE_RECALL, .owner = 2, .key = key}));
     for (int i = 0; i < 5; i++) {
         w->now_ns += 100 * MS;
         shard_turn(&w->node[0].shard, w->now_ns);

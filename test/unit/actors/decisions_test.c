@@ -4,16 +4,17 @@
  *
  * A column is a moment, a row a node. What workers do:
  *
- *     s  signals the next intent of its row      -  the action window: the shard acts from here on
+ *     s  signals the next intent of its row      -  the lookahead: the shard acts from here on
  *     #  the intent is active                    p  as '.', the worker pushes 1 (P: as '#', pushes)
  *
  * What must result at that moment, when everything said has arrived:
  *
  *     O  the main copy is here      r  a replica is here      .  neither
  *
- * The key's home, where the main copy is at first, is node 0. A column is 20 clocks and the window
- * of the first rounds 39 (timing.h), so that the action window is the one column before the start.
- * "talk" names two nodes and marks the moments at which any frame went from one to the other.
+ * The key's home, where the main copy is at first, is node 0. A column is 20 clocks and the
+ * lookahead of the first rounds 39 (lookahead.h), so that the action lookahead is the one column
+ * before the start. "talk" names two nodes and marks the moments at which any frame went from one
+ * to the other.
  */
 #include "world.h"
 
@@ -59,7 +60,7 @@ struct stage {
 static locus_key key_of_home_0(struct world *w)
 {
     locus_key key = 0;
-    while (spot_home(store_spot(&w->node[0].store, key)) != 0) key++;
+    while (row_ref_home(store_row_ref(&w->node[0].store, key)) != 0) key++;
     return key;
 }
 
@@ -93,7 +94,7 @@ static void push_one(struct stage *s, unsigned node)
     static float ones[LENGTH] = {1, 1, 1, 1};
     struct world_node *n = &s->world->node[node];
     s->sum++;
-    if (row_add(store_spot(&n->store, s->key), ones) >= 0) return;
+    if (row_add(store_row_ref(&n->store, s->key), ones) >= 0) return;
     s->item[node] = (struct request_item){.key = s->key, .values = ones};
     world_request(&s->request[node], 0, node, REQUEST_PUSH, &s->item[node], 1);
     CHECK(shard_serve(&n->shard, &s->request[node]));
@@ -119,7 +120,7 @@ static void note_talk(struct stage *s)
             if (s->world->link[a][b].count > 0) s->talked[a][b] = s->talked[b][a] = true;
 }
 
-static void settle(struct stage *s)
+static void quiesce(struct stage *s)
 {
     memset(s->talked, 0, sizeof s->talked);
     for (int quiet = 0; quiet < 3; quiet++) {
@@ -136,7 +137,7 @@ static void settle(struct stage *s)
 static char place(const struct stage *s, unsigned node)
 {
     const struct world_node *n = &s->world->node[node];
-    struct location l = location_of(&n->shard, store_spot(&n->store, s->key));
+    struct location l = location_of(&n->shard, store_row_ref(&n->store, s->key));
     return l.is_here ? 'O' : l.is_replica ? 'r' : '.';
 }
 
@@ -146,7 +147,7 @@ static void check_copies(const struct stage *s)
     float row[ROOM] = {0}; /* the compiler cannot know that it is enough */
     for (unsigned node = 0; node < NODES; node++) {
         if (place(s, node) == '.') continue;
-        CHECK(row_read(store_spot(&s->world->node[node].store, s->key), row) >= 0);
+        CHECK(row_read(store_row_ref(&s->world->node[node].store, s->key), row) >= 0);
         CHECK(row[0] == s->sum && row[LENGTH - 1] == s->sum);
     }
 }
@@ -204,14 +205,14 @@ static void play(const struct timeline *t)
     }
     for (int column = 0; column < columns; column++) {
         act(&s, column);
-        settle(&s);
+        quiesce(&s);
         draw(&s, &d, column);
         check_copies(&s);
     }
     check_drawing(t, &d);
     check_counters(&s);
     for (unsigned node = 0; node < NODES; node++) stream_close(s.stream[node], true);
-    settle(&s);
+    quiesce(&s);
     world_free(s.world);
 }
 
@@ -246,8 +247,8 @@ static const char *const hot_spot[NODES] = {
     "..s-##.s.-##P#.........s-####.", /* 3 */
 };
 
-/* A hot spot: replicas exactly where and while there is intent; the row moves whenever one node
- * alone has it. */
+/* A hot row reference: replicas exactly where and while there is intent; the row moves whenever one
+ * node alone has it. */
 TEST(decisions, figure_4d_many_intents_at_a_time)
 {
     play(&(struct timeline){.intent = {hot_spot[0], hot_spot[1], hot_spot[2], hot_spot[3]},
@@ -330,7 +331,7 @@ TEST(decisions, late_signals_and_accesses_without_intent)
         .relocations = 1});
 }
 
-/* ---- the other techniques, on the hot spot ---- */
+/* ---- the other techniques, on the hot row reference ---- */
 
 TEST(decisions, with_replication_alone_the_row_stays_at_home)
 {

@@ -16,7 +16,7 @@ struct desk {
     locus_clock clock[WORKERS];
     const locus_clock *clocks[WORKERS];
     uint64_t node_keys;
-    locus_clock window, ahead;
+    locus_clock lookahead, ahead;
     int wanted[KEYS];
     long begun, ended;
     unsigned eighths; /* ahead, of the last that began */
@@ -45,10 +45,10 @@ static void end(void *context, uint64_t index)
     d->ended++;
 }
 
-static locus_clock window(void *context, unsigned worker)
+static locus_clock lookahead(void *context, unsigned worker)
 {
     (void)worker;
-    return ((struct desk *)context)->window;
+    return ((struct desk *)context)->lookahead;
 }
 
 static locus_clock ahead(void *context, unsigned worker)
@@ -59,14 +59,14 @@ static locus_clock ahead(void *context, unsigned worker)
 
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, look, look, begin, end, window, ahead};
+    const struct intent_events events = {d, look, look, begin, end, lookahead, ahead};
     intents_turn(&d->intents, &events);
 }
 
 static void open_desk(struct desk *d)
 {
     memset(d, 0, sizeof *d);
-    d->window = WINDOW;
+    d->lookahead = WINDOW;
     for (int w = 0; w < WORKERS; w++) d->clocks[w] = &d->clock[w];
     CHECK_EQ(intents_init(&d->intents, WORKERS, d->clocks, &d->node_keys), 0);
     turn(d);
@@ -167,7 +167,7 @@ TEST(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often)
     close_desk(&d);
 }
 
-TEST(intents, what_rides_along_begins_early_and_wakes_nobody)
+TEST(intents, what_piggybacks_begins_early_and_wakes_nobody)
 {
     struct desk d;
     open_desk(&d);
@@ -197,7 +197,7 @@ TEST(intents, what_rides_along_begins_early_and_wakes_nobody)
     close_desk(&d);
 }
 
-TEST(intents, what_rides_along_tells_how_far_ahead_it_begins)
+TEST(intents, what_piggybacks_tells_how_far_ahead_it_begins)
 {
     struct desk d;
     open_desk(&d);
@@ -217,7 +217,7 @@ TEST(intents, what_rides_along_tells_how_far_ahead_it_begins)
     close_desk(&d);
 }
 
-TEST(intents, a_key_is_wanted_from_the_window_before_its_start_to_its_end)
+TEST(intents, a_key_is_wanted_from_the_lookahead_before_its_start_to_its_end)
 {
     struct desk d;
     open_desk(&d);
@@ -578,11 +578,11 @@ TEST(intents, are_in_time_for_a_shard_that_sleeps_in_between)
     close_desk(&d);
 }
 
-TEST(intents, of_an_unlimited_window_begin_at_once)
+TEST(intents, of_an_unlimited_lookahead_begin_at_once)
 {
     struct desk d;
     open_desk(&d);
-    d.window = INT64_MAX;
+    d.lookahead = INT64_MAX;
     turn(&d);
     struct intent_stream *s = stream_open(&d.intents, 0);
     CHECK(signal_key(&d, s, 1, INT64_MAX - 2, INT64_MAX - 1));

@@ -165,7 +165,8 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
 static locus_key remote_key(const struct node *n, unsigned i)
 {
     for (locus_key key = 0;; key = (key + 1) % KEYS)
-        if (spot_home(store_spot(&n->store, key)) != n->store.home.rank && i-- == 0) return key;
+        if (row_ref_home(store_row_ref(&n->store, key)) != n->store.home.rank && i-- == 0)
+            return key;
 }
 
 static int run(struct node *n, unsigned worker, enum request_kind kind, locus_key key,

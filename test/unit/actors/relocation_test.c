@@ -26,12 +26,12 @@ static struct world *moving(unsigned nodes, uint64_t seed)
 static locus_key key_at_home(struct world *w, unsigned home)
 {
     for (locus_key key = 0;; key++)
-        if (spot_home(store_spot(&w->node[0].store, key)) == home) return key;
+        if (row_ref_home(store_row_ref(&w->node[0].store, key)) == home) return key;
 }
 
 static struct location known(struct world *w, unsigned rank, locus_key key)
 {
-    return location_of(&w->node[rank].shard, store_spot(&w->node[rank].store, key));
+    return location_of(&w->node[rank].shard, store_row_ref(&w->node[rank].store, key));
 }
 
 /* `value` in all floats: what is pushed or set. */
@@ -128,22 +128,22 @@ static void bring(struct world *w, unsigned rank, locus_key key)
     run(w, rank, REQUEST_LOCALIZE, key, 0);
 }
 
-/* At rest: one owner, whose epoch says how often the row moved; nothing is remembered of requests
+/* At rest: one owner, whose term says how often the row moved; nothing is remembered of requests
  * that are over. */
-static void check_rest(struct world *w, locus_key key, unsigned owner, uint64_t epoch)
+static void check_rest(struct world *w, locus_key key, unsigned owner, uint64_t term)
 {
     for (unsigned rank = 0; rank < w->nodes; rank++) {
         struct shard *s = &w->node[rank].shard;
         CHECK_EQ(known(w, rank, key).is_here, rank == owner);
-        CHECK(known(w, rank, key).epoch <= epoch);
+        CHECK(known(w, rank, key).term <= term);
         CHECK_EQ(records_in_use(&s->records), 0);
         CHECK_EQ(s->parked_bytes, 0);
         for (unsigned peer = 0; peer < w->nodes; peer++) CHECK_EQ(s->asked_bytes[peer], 0);
     }
-    CHECK_EQ(known(w, owner, key).epoch, epoch);
-    unsigned home = spot_home(store_spot(&w->node[0].store, key));
+    CHECK_EQ(known(w, owner, key).term, term);
+    unsigned home = row_ref_home(store_row_ref(&w->node[0].store, key));
     CHECK_EQ(known(w, home, key).owner, owner);
-    CHECK_EQ(known(w, home, key).epoch, epoch);
+    CHECK_EQ(known(w, home, key).term, term);
 }
 
 /* ---- messages ---- */
@@ -265,17 +265,17 @@ TEST(relocation, older_news_change_nothing)
     struct world *w = moving(3, 6);
     locus_key key = key_at_home(w, 2);
     struct call c = {0};
-    bring(w, 1, key); /* epoch 1 */
-    /* epoch 2: the news of it stay on their way from 1 to the home */
+    bring(w, 1, key); /* term 1 */
+    /* term 2: the news of it stay on their way from 1 to the home */
     ask_localize(w, &c, 0, 0, 0, key);
     travel(w, "0210");
     CHECK(is_done(&c));
     CHECK_EQ(known(w, 2, key).owner, 1);
-    ask_localize(w, &c, 1, 0, 0, key); /* epoch 3, and its news from 0 come first */
+    ask_localize(w, &c, 1, 0, 0, key); /* term 3, and its news from 0 come first */
     travel(w, "101");
     deliver(w, 0, 2);
     CHECK_EQ(known(w, 2, key).owner, 1);
-    CHECK_EQ(known(w, 2, key).epoch, 3);
+    CHECK_EQ(known(w, 2, key).term, 3);
     deliver(w, 1, 2); /* what is older, at last */
     CHECK_EQ(known(w, 2, key).owner, 1);
     check_rest(w, key, 1, 3);
@@ -527,17 +527,17 @@ TEST(relocation, in_a_circle_ends_with_one_owner_and_every_update)
 
 /* ---- bounds and losses ---- */
 
-TEST(relocation, who_waits_for_a_key_goes_on_when_the_window_has_room_again)
+TEST(relocation, who_waits_for_a_key_goes_on_when_there_is_credit_again)
 {
     struct world *w = world_new_moving(2, KEYS, LENGTH, WORKERS,
                                        wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 14);
     locus_key key = key_at_home(w, 1), second = key + 1;
-    while (spot_home(store_spot(&w->node[0].store, second)) != 1) second++;
+    while (row_ref_home(store_row_ref(&w->node[0].store, second)) != 1) second++;
     struct call push = {0}, pull = {0}, other = {0};
     ask_push(w, &push, 0, 0, 0, key, 1);
     ask_pull(w, &pull, 0, 0, 1, key); /* waits for the push */
     deliver(w, 0, 1);
-    CHECK_EQ(w->node[0].shard.asked_bytes[1], w->node[0].shard.window_bytes);
+    CHECK_EQ(w->node[0].shard.asked_bytes[1], w->node[0].shard.credit_bytes);
     prepare(&other, 1, REQUEST_PULL, second);
     CHECK(!shard_serve(&w->node[0].shard, &other.request)); /* no room */
     deliver(w, 1, 0);                                       /* room, and the pull takes it */
@@ -554,7 +554,7 @@ TEST(relocation, who_waits_for_a_key_goes_on_when_the_window_has_room_again)
 
 /* An answer makes room in one window, and what waited is to go through another one, which is used
  * up. */
-TEST(relocation, who_waits_for_a_window_is_looked_at_every_turn)
+TEST(relocation, who_waits_for_credit_is_looked_at_every_turn)
 {
     struct world *w = world_new_moving(3, KEYS, LENGTH, WORKERS,
                                        wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 15);
@@ -616,7 +616,7 @@ TEST(relocation, to_a_node_whose_link_has_failed_takes_the_row_away_all_the_same
     w->link[1][0].cut = true;
     deliver(w, 0, 1);
     CHECK(!known(w, 1, key).is_here);
-    CHECK_EQ(row_read(store_spot(&w->node[1].store, key), row), -EAGAIN);
+    CHECK_EQ(row_read(store_row_ref(&w->node[1].store, key), row), -EAGAIN);
     world_free(w);
 }
 
@@ -634,7 +634,7 @@ TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
                                    .length = LENGTH,
                                    .tag = request_tag(&taker.request, 0),
                                    .key = key,
-                                   .epoch = 1};
+                                   .term = 1};
     struct wire_entry wrong = row;
     wrong.tag ^= 1 << REQUEST_ITEM_BITS;
     CHECK_STR(world_receive(w, 0, 1, wrong), "never asked");
@@ -650,10 +650,14 @@ TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
     wrong.owner = 2;
     CHECK_STR(world_receive(w, 0, 1, wrong), "another node");
     wrong = row;
-    wrong.epoch = 0;
+    wrong.term = 0;
     CHECK_STR(world_receive(w, 0, 1, wrong), "passed on");
-    wrong.epoch = UINT64_C(1) << DIRECTORY_EPOCH_BITS;
-    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible epoch");
+    wrong.term = UINT64_C(1) << DIRECTORY_TERM_BITS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible term");
+    wrong = row;
+    wrong.encoding = WIRE_AS_REPLICA;
+    wrong.length = 0;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
     wrong = row;
     wrong.flags |= WIRE_HOLDER;
     CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
@@ -671,14 +675,14 @@ TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
     struct world *w = moving(3, 19);
     locus_key key = key_at_home(w, 1);
     struct call taker = {0};
-    for (unsigned rank = 2; rank > 0; rank--) bring(w, rank, key); /* epoch 2 */
+    for (unsigned rank = 2; rank > 0; rank--) bring(w, rank, key); /* term 2 */
     CHECK_EQ(value_at(w, 0, key), 0);                              /* and 0 knows it */
     ask_localize(w, &taker, 0, 0, 0, key);
     struct wire_entry row = {.operation = WIRE_ROW,
                              .flags = WIRE_LOCALIZED,
                              .tag = request_tag(&taker.request, 0),
                              .key = key};
-    for (row.epoch = 1; row.epoch <= 2; row.epoch++)
+    for (row.term = 1; row.term <= 2; row.term++)
         CHECK_STR(world_receive(w, 0, 1, row), "passed on");
     CHECK(world_receive(w, 0, 1, row) == NULL);
     world_free(w);
@@ -688,7 +692,7 @@ TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
 {
     struct world *w = moving(3, 20);
     locus_key here = key_at_home(w, 0), key = key_at_home(w, 1);
-    const struct wire_entry news = {.operation = WIRE_LOCATION, .owner = 2, .key = key, .epoch = 5};
+    const struct wire_entry news = {.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5};
     struct wire_entry wrong = news;
     wrong.owner = 3;
     CHECK_STR(world_receive(w, 0, 1, wrong), "does not exist");
@@ -696,8 +700,8 @@ TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
     wrong.length = 1;
     CHECK(world_receive(w, 0, 1, wrong) != NULL);
     wrong = news;
-    wrong.epoch = UINT64_C(1) << DIRECTORY_EPOCH_BITS;
-    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible epoch");
+    wrong.term = UINT64_C(1) << DIRECTORY_TERM_BITS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible term");
     wrong = news;
     wrong.key = KEYS;
     CHECK_STR(world_receive(w, 0, 1, wrong), "does not exist");
@@ -743,15 +747,15 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
 {
     struct world *w = moving(3, 24);
     locus_key key = key_at_home(w, 1);
-    CHECK(world_receive(w, 0, 1,
-                        (struct wire_entry){
-                            .operation = WIRE_LOCATION, .owner = 2, .key = key, .epoch = 5}) ==
+    CHECK(world_receive(
+              w, 0, 1,
+              (struct wire_entry){.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5}) ==
           NULL);
     const struct wire_entry pull = {
-        .operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .epoch = 5};
+        .operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .term = 5};
     struct wire_entry other = pull;
     CHECK_STR(world_receive(w, 0, 1, pull), "another node has");
-    for (other.epoch = 4; other.epoch <= 6; other.epoch += 2)
+    for (other.term = 4; other.term <= 6; other.term += 2)
         CHECK(world_receive(w, 0, 1, other) == NULL);
     /* the older one was sent on, the younger one waits for the row */
     CHECK_EQ(entries(w, 0, 2), 1);
@@ -759,16 +763,16 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
     world_free(w);
 }
 
-TEST(relocation, more_parked_than_all_windows_hold_fails_the_link)
+TEST(relocation, more_parked_than_all_credit_allows_fails_the_link)
 {
     enum { WINDOW = 1000, NODES_HERE = 3 };
     struct world *w = world_new_moving(NODES_HERE, KEYS, LENGTH, WORKERS, WINDOW, 25);
     locus_key key = key_at_home(w, 1);
     const struct wire_entry push = {
-        .operation = WIRE_PUSH, .owner = 0, .origin = 1, .key = key, .epoch = 5, .length = LENGTH};
+        .operation = WIRE_PUSH, .owner = 0, .origin = 1, .key = key, .term = 5, .length = LENGTH};
     size_t fit = NODES_HERE * NODES_HERE * WINDOW / wire_entry_bytes(LENGTH);
     for (size_t i = 0; i < fit; i++) CHECK(world_receive(w, 0, 1, push) == NULL);
-    CHECK_STR(world_receive(w, 0, 1, push), "windows of all nodes");
+    CHECK_STR(world_receive(w, 0, 1, push), "credit of all nodes");
     world_free(w);
 }
 
@@ -777,10 +781,10 @@ TEST(relocation, where_rows_do_not_move_nobody_sends_one)
     struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 22);
     locus_key key = key_at_home(w, 1);
     CHECK_STR(
-        world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .epoch = 1}),
+        world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .term = 1}),
         "technique does not know");
-    CHECK_STR(world_receive(
-                  w, 0, 1, (struct wire_entry){.operation = WIRE_LOCATION, .key = key, .epoch = 1}),
+    CHECK_STR(world_receive(w, 0, 1,
+                            (struct wire_entry){.operation = WIRE_LOCATION, .key = key, .term = 1}),
               "technique does not know");
     CHECK_EQ(run(w, 0, REQUEST_LOCALIZE, key, 0), 0); /* done, and nothing has moved */
     CHECK(known(w, 1, key).is_here);

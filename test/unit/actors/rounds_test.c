@@ -19,7 +19,7 @@ static struct world *open_world(void)
 static locus_key key_of_home(struct world *w, unsigned home)
 {
     locus_key key = 0;
-    while (spot_home(store_spot(&w->node[0].store, key)) != home) key++;
+    while (row_ref_home(store_row_ref(&w->node[0].store, key)) != home) key++;
     return key;
 }
 
@@ -29,7 +29,7 @@ static uint64_t change(struct world *w, unsigned node)
     static const float one[LONG] = {1};
     struct shard *s = &w->node[node].shard;
     uint64_t before = s->counters.rounds;
-    shard_write(s, store_spot(&w->node[node].store, key_of_home(w, node)), one, ROW_ADD);
+    shard_write(s, store_row_ref(&w->node[node].store, key_of_home(w, node)), one, ROW_ADD);
     shard_turn(s, w->now_ns);
     return s->counters.rounds - before;
 }
@@ -74,8 +74,8 @@ static struct world *change_all(unsigned nodes)
         world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
     w->node[0].shard.pacer->round_ns = ROUND_NS;
     for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
-        struct spot spot = store_spot(&w->node[0].store, key);
-        if (spot_home(spot) == 0) shard_write(&w->node[0].shard, spot, ones, ROW_ADD);
+        struct row_ref ref = store_row_ref(&w->node[0].store, key);
+        if (row_ref_home(ref) == 0) shard_write(&w->node[0].shard, ref, ones, ROW_ADD);
     }
     shard_turn(&w->node[0].shard, w->now_ns);
     return w;
@@ -144,7 +144,7 @@ TEST(rounds, between_two_nodes_are_large)
     world_free(w);
 }
 
-/* ---- what rides along ---- */
+/* ---- what piggybacks ---- */
 
 enum { CLOCKS_A_PAUSE = 10 };
 
@@ -153,7 +153,7 @@ enum { CLOCKS_A_PAUSE = 10 };
 struct ride {
     struct world *w;
     struct shard *s;
-    struct spot shared;
+    struct row_ref shared;
     uint64_t other;
     struct intent_stream *stream;
 };
@@ -186,8 +186,8 @@ static struct ride open_ride(void)
     locus_key key = key_of_home(r.w, 1), other = key + 1;
     r.s = &r.w->node[0].shard;
     r.s->pacer->round_ns = ROUND_NS;
-    r.shared = store_spot(&r.w->node[0].store, key);
-    while (spot_home(store_spot(&r.w->node[0].store, other)) != 1) other++;
+    r.shared = store_row_ref(&r.w->node[0].store, key);
+    while (row_ref_home(store_row_ref(&r.w->node[0].store, other)) != 1) other++;
     r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
     for (unsigned n = NODES; n-- > 0;) shard_begin_intent(&r.w->node[n].shard, r.shared.index);
     all_turn(r.w);
@@ -212,14 +212,14 @@ static void close_ride(struct ride *r)
 /* An intent that is `ahead` clocks beyond the window. */
 static void intend(struct ride *r, locus_clock ahead)
 {
-    locus_clock start = r->w->node[0].clock[0] + r->s->rounds->window[0] + ahead;
+    locus_clock start = r->w->node[0].clock[0] + r->s->rounds->lookahead[0] + ahead;
     CHECK_EQ(stream_add(r->stream, start, start + 1, false, r->other), 0);
     stream_publish(r->stream);
 }
 
 static int wanted(const struct ride *r)
 {
-    return (int)r->s->records.standing[r->other].wanted;
+    return (int)r->s->records.state[r->other].wanted;
 }
 
 TEST(rounds, that_synchronize_wait_for_some_clocks)
@@ -309,7 +309,7 @@ TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_the
     struct ride r = open_ride();
     const struct pacer *g = r.s->pacer;
     uint64_t rounds = g->rounds, intents = g->intents;
-    r.s->rounds->window[0] = 2 * timing_quantile(2);
+    r.s->rounds->lookahead[0] = 2 * lookahead_quantile(2);
     intend(&r, CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
@@ -329,62 +329,62 @@ static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigne
         const struct world_frame *f = &l->frame[(l->first + i) % WORLD_FRAMES_MAX];
         struct wire_cursor c = wire_cursor(&f->header, f->body);
         while ((e = wire_next(&c, &why)))
-            if (e->operation == WIRE_ENTRY && e->flags == WIRE_BEGIN) last = e;
+            if (e->operation == WIRE_SYNC && e->flags == WIRE_BEGIN) last = e;
     }
     return last;
 }
 
-/* Of an intent that rides along, or, with -1, of one that is due; in eighths of what lies ahead. */
-static void check_patience(locus_clock ahead, unsigned eighths)
+/* Of an intent that piggybacks, or, with -1, of one that is due; in eighths of what lies ahead. */
+static void check_slack(locus_clock ahead, unsigned eighths)
 {
     struct ride r = open_ride();
-    uint64_t patience = pacer_eighths_us(r.s->pacer, eighths);
+    uint64_t slack = pacer_eighths_us(r.s->pacer, eighths);
     change_and_pause(&r);
     intend(&r, ahead);
     shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(begin_to(r.w, 0, 1)->tag, patience);
-    CHECK_EQ(patience > 0, eighths > 0);
+    CHECK_EQ(begin_to(r.w, 0, 1)->slack_us, slack);
+    CHECK_EQ(slack > 0, eighths > 0);
     close_ride(&r);
 }
 
 TEST(rounds, that_take_intents_along_say_how_long_these_can_wait)
 {
-    check_patience(-1, 0);
-    check_patience(1, 0);
-    check_patience(CLOCKS_A_PAUSE, 4);
-    check_patience(2 * CLOCKS_A_PAUSE - 1, 7);
+    check_slack(-1, 0);
+    check_slack(1, 0);
+    check_slack(CLOCKS_A_PAUSE, 4);
+    check_slack(2 * CLOCKS_A_PAUSE - 1, 7);
 }
 
 /* Node 0 asks the home, node 1, for the row, which node 2 owns. Returns the key. */
-static locus_key ask_home(struct world *w, uint32_t patience_us)
+static locus_key ask_home(struct world *w, uint32_t slack_us)
 {
     locus_key key = key_of_home(w, 1);
     struct wire_entry e = {
-        .operation = WIRE_ENTRY, .owner = 1, .flags = WIRE_BEGIN, .tag = patience_us, .key = key};
+        .operation = WIRE_SYNC, .owner = 1, .flags = WIRE_BEGIN, .slack_us = slack_us, .key = key};
     shard_begin_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     shard_turn(&w->node[2].shard, w->now_ns);
     world_deliver_all(w);
-    CHECK(location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
+    CHECK(location_of(&w->node[2].shard, store_row_ref(&w->node[2].store, key)).is_here);
     w->link[1][2].until_ns = w->link[2][0].until_ns = w->link[2][1].until_ns = 7;
     CHECK(world_receive(w, 1, 0, e) == NULL);
     return key;
 }
 
 /* For how long that waits, and its answer. */
-static void check_waits(uint32_t patience_us, uint64_t on_ns, uint64_t answer_ns)
+static void check_waits(uint32_t slack_us, uint64_t on_ns, uint64_t answer_ns)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     const char *why;
-    ask_home(w, patience_us);
+    ask_home(w, slack_us);
     CHECK_EQ(w->link[1][2].until_ns, on_ns);
     CHECK(world_deliver(w, 1, 2, &why));
     CHECK_EQ(w->link[2][0].until_ns, answer_ns);
     world_free(w);
 }
 
-TEST(rounds, what_rides_along_and_its_answer_wait_no_longer_than_its_patience)
+TEST(rounds, what_piggybacks_and_its_answer_wait_no_longer_than_its_slack)
 {
-    const uint64_t most = UINT64_C(1000) * WIRE_PATIENCE_US_MAX;
+    const uint64_t most = UINT64_C(1000) * WIRE_SLACK_US_MAX;
     check_waits(0, 0, 0);
     check_waits(1, 0, 0);
     check_waits(1000, 500000, 500000);
@@ -393,14 +393,14 @@ TEST(rounds, what_rides_along_and_its_answer_wait_no_longer_than_its_patience)
 
 /* Node 2 does not want the row any more, and gives it away: until when the home need not hear of
  * that. */
-static uint64_t news_wait(enum locus_technique technique, uint32_t patience_us)
+static uint64_t news_wait(enum locus_technique technique, uint32_t slack_us)
 {
     struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     const char *why;
-    locus_key key = ask_home(w, patience_us);
+    locus_key key = ask_home(w, slack_us);
     shard_end_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
     CHECK(world_deliver(w, 1, 2, &why));
-    CHECK(!location_of(&w->node[2].shard, store_spot(&w->node[2].store, key)).is_here);
+    CHECK(!location_of(&w->node[2].shard, store_row_ref(&w->node[2].store, key)).is_here);
     uint64_t row = w->link[2][0].until_ns, news = w->link[2][1].until_ns;
     CHECK_EQ(row, 0); /* others may want it */
     world_free(w);
@@ -427,7 +427,7 @@ static void change_main_copy(struct ride *r)
 {
     static const float one[LENGTH] = {1};
     struct shard *owner = &r->w->node[1].shard;
-    shard_write(owner, shard_spot(owner, r->shared.index), one, ROW_ADD);
+    shard_write(owner, shard_row_ref(owner, r->shared.index), one, ROW_ADD);
 }
 
 TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
@@ -464,7 +464,7 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     CHECK(owner->backlog->peer[0].is_under_way);
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     change_main_copy(&r);
-    /* a poke waits for the end of that round, and for the pacer */
+    /* a recall waits for the end of that round, and for the pacer */
     shard_end_intent(owner, r.shared.index);
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
@@ -489,7 +489,7 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
     CHECK_EQ(r.s->replicas->awaited, 1);
     world_deliver_all(r.w);
     CHECK_EQ(r.s->replicas->awaited, 0);
-    CHECK(r.s->backlog->waiting > 0 || !location_of(r.s, shard_spot(r.s, r.other)).is_replica);
+    CHECK(r.s->backlog->waiting > 0 || !location_of(r.s, shard_row_ref(r.s, r.other)).is_replica);
     close_ride(&r);
 }
 
@@ -506,7 +506,7 @@ static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
     return owner->counters.rounds - before;
 }
 
-TEST(rounds, that_synchronize_take_along_pokes_where_rounds_carry_few_intents)
+TEST(rounds, that_synchronize_take_along_recalls_where_rounds_carry_few_intents)
 {
     struct ride r = open_ride();
     struct shard *owner = &r.w->node[1].shard;
@@ -533,11 +533,11 @@ static void say_intent(struct world *w, unsigned node, uint64_t index, bool begi
 }
 
 /* It waits in the list of a holder that leaves; by then it is for another, whose turn is over. */
-TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
+TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *owner = &w->node[1].shard;
-    struct spot shared = store_spot(&w->node[0].store, key_of_home(w, 1));
+    struct row_ref shared = store_row_ref(&w->node[0].store, key_of_home(w, 1));
     w->now_ns = 1;
     shard_begin_intent(owner, shared.index);
     say_intent(w, 0, shared.index, true);
@@ -545,7 +545,7 @@ TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
     for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, 1, 1);
     owner->pacer->due_ns = 1000;
     shard_end_intent(owner, shared.index);
-    say_intent(w, 0, shared.index, false); /* a poke for node 2 */
+    say_intent(w, 0, shared.index, false); /* a recall for node 2 */
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, false);
     CHECK_EQ(shard_turn(owner, w->now_ns), 1000);
@@ -558,7 +558,7 @@ TEST(rounds, a_poke_for_another_holder_than_first_is_not_forgotten)
     world_free(w);
 }
 
-TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
+TEST(rounds, that_carry_a_recall_do_not_wait_where_others_carry_many_intents)
 {
     struct ride r = open_ride();
     CHECK_EQ(expire_at_owner(&r, 100), 1);
@@ -569,17 +569,17 @@ TEST(rounds, that_carry_a_poke_do_not_wait_where_others_carry_many_intents)
 
 /* The thread reads the clock, handles what has come, and then has its turn, with the time that it
  * has read. */
-TEST(rounds, that_end_after_the_clock_was_read_count_for_the_window)
+TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
 {
     struct ride r = open_ride();
-    locus_clock first = r.s->rounds->window[0];
+    locus_clock first = r.s->rounds->lookahead[0];
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     r.w->node[0].clock[0] += 1000;
     r.w->now_ns += 1000000;
     world_deliver_all(r.w);
     shard_turn(r.s, r.w->now_ns - 1000);
-    CHECK(r.s->rounds->window[0] > 2 * first);
+    CHECK(r.s->rounds->lookahead[0] > 2 * first);
     close_ride(&r);
 }
 

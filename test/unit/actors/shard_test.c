@@ -11,7 +11,7 @@ static locus_key remote_key(struct world *w, unsigned rank)
 {
     for (;;) {
         locus_key key = world_random(w, KEYS);
-        if (spot_home(store_spot(&w->node[rank].store, key)) != rank) return key;
+        if (row_ref_home(store_row_ref(&w->node[rank].store, key)) != rank) return key;
     }
 }
 
@@ -79,11 +79,11 @@ static void check_pulled(const struct storm_worker *s, unsigned number, const un
         }
 }
 
-static void storm(unsigned nodes, size_t window, uint64_t seed)
+static void storm(unsigned nodes, size_t lookahead, uint64_t seed)
 {
     static struct storm_worker worker[WORLD_NODES_MAX][WORKERS];
     static unsigned own_before[WORLD_NODES_MAX][WORKERS][NUMBERS][KEYS];
-    struct world *w = world_new(nodes, KEYS, LENGTH, WORKERS, window, seed);
+    struct world *w = world_new(nodes, KEYS, LENGTH, WORKERS, lookahead, seed);
     memset(worker, 0, sizeof worker);
     for (unsigned step = 0; step < 600; step++) {
         unsigned rank = (unsigned)world_random(w, nodes), id = (unsigned)world_random(w, WORKERS);
@@ -113,11 +113,11 @@ static void storm(unsigned nodes, size_t window, uint64_t seed)
             }
     }
     for (locus_key key = 0; key < KEYS; key++) {
-        unsigned sum = 0, home = spot_home(store_spot(&w->node[0].store, key));
+        unsigned sum = 0, home = row_ref_home(store_row_ref(&w->node[0].store, key));
         float row[64]; /* the compiler looks at longer copies, too */
         for (unsigned rank = 0; rank < nodes; rank++)
             for (unsigned id = 0; id < WORKERS; id++) sum += worker[rank][id].pushed[key];
-        CHECK_EQ(row_read(store_spot(&w->node[home].store, key), row), 0);
+        CHECK_EQ(row_read(store_row_ref(&w->node[home].store, key), row), 0);
         for (int f = 0; f < LENGTH; f++) CHECK_EQ((unsigned)row[f], sum);
     }
     for (unsigned rank = 0; rank < nodes; rank++)
@@ -132,7 +132,7 @@ TEST(shard, no_update_is_lost_and_own_updates_are_seen_whatever_the_order_of_del
         storm(2 + seed % 3, seed % 2 ? 1 << 20 : 400, seed);
 }
 
-TEST(shard, a_used_up_window_holds_a_request_back_until_answers_come)
+TEST(shard, used_up_credit_holds_a_request_back_until_answers_come)
 {
     struct world *w =
         world_new(2, KEYS, LENGTH, WORKERS, wire_entry_bytes(LENGTH) + wire_entry_bytes(0), 7);
@@ -181,7 +181,7 @@ TEST(shard, an_entry_that_cannot_be_fails_the_link_with_the_reason)
 {
     struct world *w = world_new(3, KEYS, LENGTH, WORKERS, 1 << 20, 11);
     locus_key key = remote_key(w, 0);
-    unsigned owner = spot_home(store_spot(&w->node[0].store, key)), third = 3 - owner;
+    unsigned owner = row_ref_home(store_row_ref(&w->node[0].store, key)), third = 3 - owner;
     float values[LENGTH];
     struct request_item item = {.key = key, .values = values};
     struct request r = {0};

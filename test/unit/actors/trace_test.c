@@ -37,7 +37,7 @@ static void open_stage(struct stage *s, const char *keys)
     say_where(s, keys);
     s->world = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     s->key = 0;
-    while (!spot_is_home(store_spot(&s->world->node[0].store, s->key))) s->key++;
+    while (!row_ref_is_home(store_row_ref(&s->world->node[0].store, s->key))) s->key++;
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
         CHECK_EQ(shard_open_trace(shard), 0);
@@ -47,7 +47,7 @@ static void open_stage(struct stage *s, const char *keys)
 }
 
 /* A millisecond passes, and everything arrives. */
-static void settle(struct stage *s)
+static void quiesce(struct stage *s)
 {
     for (int turn = 0; turn < 10; turn++) {
         const char *why;
@@ -61,14 +61,14 @@ static void intend(struct stage *s, locus_clock end)
 {
     CHECK_EQ(stream_add(s->stream, 0, end, false, s->key), 0);
     stream_publish(s->stream);
-    settle(s);
+    quiesce(s);
 }
 
 static void add_ones(struct stage *s, unsigned node, int times)
 {
     static const float ones[LENGTH] = {1, 1, 1, 1};
     for (int i = 0; i < times; i++)
-        CHECK(row_add(store_spot(&s->world->node[node].store, s->key), ones) >= 0);
+        CHECK(row_add(store_row_ref(&s->world->node[node].store, s->key), ones) >= 0);
 }
 
 static void close_traces(struct stage *s)
@@ -78,7 +78,7 @@ static void close_traces(struct stage *s)
         s->world->node[i].shard.trace = NULL;
     }
     stream_close(s->stream, true);
-    settle(s);
+    quiesce(s);
     world_free(s->world);
 }
 
@@ -115,14 +115,14 @@ TEST(trace, tells_a_keys_life_on_each_node)
 {
     struct stage s;
     open_stage(&s, "0-99");
-    settle(&s);
+    quiesce(&s);
     add_ones(&s, 0, 2);
-    settle(&s);
+    quiesce(&s);
     intend(&s, 10); /* to node 1 */
     add_ones(&s, 1, 3);
-    settle(&s);
+    quiesce(&s);
     s.world->node[1].clock[0] = 10;
-    settle(&s);
+    quiesce(&s);
     close_traces(&s);
     check_key(&s, 0, "\"s\":\"O\",\"i\":0;\"w\":2,\"p\":0,\"q\":0;\"s\":\".\",\"i\":0;");
     check_key(
@@ -143,9 +143,9 @@ TEST(trace, counts_what_this_node_does_and_nobody_elses)
     stream_publish(own);
     intend(&s, 10);
     add_ones(&s, 0, 5);
-    settle(&s);
+    quiesce(&s);
     add_ones(&s, 1, 7);
-    settle(&s);
+    quiesce(&s);
     close_traces(&s);
     char found[4096];
     read_key(&s, 0, found, sizeof found);
@@ -164,7 +164,7 @@ TEST(trace, counts_what_goes_to_other_nodes)
     struct stage s;
     float values[64] = {0};
     open_stage(&s, "0-99");
-    settle(&s);
+    quiesce(&s);
     static struct request r[3];
     static struct request_item item[3];
     static const enum request_kind kind[3] = {REQUEST_PULL, REQUEST_PUSH, REQUEST_SET};
@@ -172,7 +172,7 @@ TEST(trace, counts_what_goes_to_other_nodes)
         item[i] = (struct request_item){.key = s.key, .values = values};
         world_request(&r[i], 0, i, kind[i], &item[i], 1);
         CHECK(shard_serve(&s.world->node[1].shard, &r[i]));
-        settle(&s);
+        quiesce(&s);
     }
     close_traces(&s);
     check_key(
@@ -191,7 +191,7 @@ static int keys_traced(const char *choice)
     int lines = 0;
     size_t length;
     open_stage(&s, choice);
-    settle(&s);
+    quiesce(&s);
     close_traces(&s);
     char *text = folder_read(s.folder, "run.1.jsonl", &length);
     for (char *at = text; (at = strstr(at, "\"k\":")); at++) lines++;

@@ -1,5 +1,5 @@
-#include "crew.h"
-#include "feeder.h"
+#include "pool.h"
+#include "batch_loader.h"
 #include "params.h"
 #include "rng.h"
 #include "test.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-TEST(crew, shares_are_whole_and_even)
+TEST(pool, shares_are_whole_and_even)
 {
     for (uint64_t total = 0; total < 40; total++) {
         for (unsigned places = 1; places < 9; places++) {
             uint64_t next = 0;
             for (unsigned place = 0; place < places; place++) {
                 uint64_t first, end;
-                crew_share(total, place, places, &first, &end);
+                pool_share(total, place, places, &first, &end);
                 CHECK_EQ(first, next);
                 CHECK(end - first == total / places || end - first == total / places + 1);
                 next = end;
@@ -26,10 +26,10 @@ TEST(crew, shares_are_whole_and_even)
     }
 }
 
-static void open_crew(struct crew *crew, bool is_baseline, unsigned workers)
+static void open_pool(struct pool *pool, bool is_baseline, unsigned workers)
 {
     struct locus_table tables[] = {{.rows = 10, .length = 4}, {.rows = 3, .length = 2}};
-    crew_open(crew, &(struct crew_config){.tables = tables,
+    pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
                                           .workers = workers,
                                           .is_baseline = is_baseline});
@@ -37,13 +37,13 @@ static void open_crew(struct crew *crew, bool is_baseline, unsigned workers)
 
 static const double large = 9007199254740991.0; /* 2^53 - 1 */
 
-static void sum(struct crew_member *m, void *unused)
+static void sum(struct pool_member *m, void *unused)
 {
     (void)unused;
     for (int round = 0; round < 20; round++) {
         double figures[] = {1,        m->index,   m->index == 0 ? large : 0,   0.1,
                             0x1p1000, -0x1p-1000, m->index == 0 ? INFINITY : 0};
-        crew_sum(m, figures, 7);
+        pool_sum(m, figures, 7);
         CHECK_EQ(figures[0], m->total);
         CHECK_EQ(figures[1], m->total * (m->total - 1) / 2);
         CHECK(figures[2] == large);
@@ -53,14 +53,14 @@ static void sum(struct crew_member *m, void *unused)
     }
 }
 
-TEST(crew, sums_are_exact)
+TEST(pool, sums_are_exact)
 {
     for (int baseline = 0; baseline < 2; baseline++) {
         for (unsigned workers = 1; workers <= 4; workers++) {
-            struct crew crew;
-            open_crew(&crew, baseline, workers);
-            crew_run(&crew, sum, NULL);
-            crew_close(&crew);
+            struct pool pool;
+            open_pool(&pool, baseline, workers);
+            pool_run(&pool, sum, NULL);
+            pool_close(&pool);
         }
     }
 }
@@ -75,7 +75,7 @@ static void add_ramp(void *calls, float *row, uint32_t length)
 }
 
 /* Odd rounds note what is to be added, even ones change rows in place. */
-static void use_rows(struct crew_member *m, void *unused)
+static void use_rows(struct pool_member *m, void *unused)
 {
     const locus_key keys[] = {9, 12, 0};
     const float *rows[3];
@@ -107,17 +107,17 @@ static void use_rows(struct crew_member *m, void *unused)
     params_close(&p);
 }
 
-TEST(crew, rows_of_locus_and_of_the_baseline)
+TEST(pool, rows_of_locus_and_of_the_baseline)
 {
     for (int baseline = 0; baseline < 2; baseline++) {
-        struct crew crew;
-        open_crew(&crew, baseline, 1);
-        crew_run(&crew, use_rows, NULL);
-        crew_close(&crew);
+        struct pool pool;
+        open_pool(&pool, baseline, 1);
+        pool_run(&pool, use_rows, NULL);
+        pool_close(&pool);
     }
 }
 
-/* ---- feeder ---- */
+/* ---- batch loader ---- */
 
 enum { PORTIONS = 1000, DEPTH = 4 };
 
@@ -138,38 +138,38 @@ static bool count_up(void *context, locus_loader *loader, void *portion)
     return true;
 }
 
-TEST(feeder, gives_portions_in_order_and_is_bounded)
+TEST(batch_loader, gives_portions_in_order_and_is_bounded)
 {
     int numbers[DEPTH];
     void *portions[DEPTH];
-    struct feeder f;
+    struct batch_loader f;
     struct counted c = {.limit = PORTIONS};
     for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
-    feeder_open(&f, NULL, portions, DEPTH, count_up, &c);
+    batch_loader_open(&f, NULL, portions, DEPTH, count_up, &c);
     for (int i = 0; i < PORTIONS; i++) {
-        int *number = feeder_take(&f);
+        int *number = batch_loader_take(&f);
         CHECK(number != NULL);
         CHECK_EQ(*number, i);
         atomic_fetch_add(&c.given, 1);
-        feeder_give(&f);
+        batch_loader_give(&f);
     }
-    CHECK(feeder_take(&f) == NULL);
-    CHECK(feeder_take(&f) == NULL);
-    feeder_close(&f);
+    CHECK(batch_loader_take(&f) == NULL);
+    CHECK(batch_loader_take(&f) == NULL);
+    batch_loader_close(&f);
     CHECK(!c.is_ahead_too_far);
 }
 
-TEST(feeder, closes_while_the_loader_waits_for_room)
+TEST(batch_loader, closes_while_the_loader_waits_for_room)
 {
     int numbers[DEPTH];
     void *portions[DEPTH];
     for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
     for (int taken = 0; taken < 3; taken++) {
-        struct feeder f;
+        struct batch_loader f;
         struct counted c = {.limit = PORTIONS};
-        feeder_open(&f, NULL, portions, DEPTH, count_up, &c);
-        for (int i = 0; i < taken; i++) CHECK(feeder_take(&f) != NULL);
+        batch_loader_open(&f, NULL, portions, DEPTH, count_up, &c);
+        for (int i = 0; i < taken; i++) CHECK(batch_loader_take(&f) != NULL);
         if (taken == 2) usleep(10000);
-        feeder_close(&f);
+        batch_loader_close(&f);
     }
 }

@@ -42,7 +42,7 @@ static void train(struct draft *d, struct plan *p, bool late)
     draft_end(d);
 }
 
-static void check_sums(const struct crew_member *m, const float *rows)
+static void check_sums(const struct pool_member *m, const float *rows)
 {
     double expected[ROWS] = {0};
     struct plan p;
@@ -58,7 +58,7 @@ static void check_sums(const struct crew_member *m, const float *rows)
         CHECK(rows[i] == (float)expected[i / LENGTH]);
 }
 
-static void work(struct crew_member *m, void *unused)
+static void work(struct pool_member *m, void *unused)
 {
     struct draft d;
     struct rng rng;
@@ -73,11 +73,11 @@ static void work(struct crew_member *m, void *unused)
         train(&d, &p, step % 2);
     }
     draft_flush(&d);
-    crew_settle(m);
+    pool_settle(m);
     for (locus_key k = 0; k < ROWS; k++) key[k] = k;
     CHECK_EQ(locus_pull(m->worker, key, ROWS, rows), 0);
     check_sums(m, rows);
-    crew_settle(m);
+    pool_settle(m);
     draft_close(&d);
 }
 
@@ -85,10 +85,10 @@ TEST(draft, every_change_counts_once)
 {
     struct locus_table table = {.rows = ROWS, .length = LENGTH};
     for (unsigned workers = 1; workers <= 3; workers++) {
-        struct crew crew;
-        crew_open(&crew,
-                  &(struct crew_config){.tables = &table, .table_count = 1, .workers = workers});
-        crew_run(&crew, work, NULL);
-        crew_close(&crew);
+        struct pool pool;
+        pool_open(&pool,
+                  &(struct pool_config){.tables = &table, .table_count = 1, .workers = workers});
+        pool_run(&pool, work, NULL);
+        pool_close(&pool);
     }
 }

@@ -172,11 +172,11 @@ static struct task shared_task;
 static struct evaluation shared;
 static double mrrs[3];
 
-static void evaluate_together(struct crew_member *m, void *unused)
+static void evaluate_together(struct pool_member *m, void *unused)
 {
     (void)unused;
     for (int table = 0; table < 2 && m->index == 0; table++) {
-        const struct crew_table *t = &m->crew->tables[table];
+        const struct pool_table *t = &m->pool->tables[table];
         struct rng rng;
         rng_init(&rng, 4, (uint64_t)table);
         for (uint64_t i = 0; i < t->rows; i++) {
@@ -202,11 +202,11 @@ TEST(evaluate, is_the_same_with_locus_the_baseline_and_any_number_of_workers)
     tiny_finish(&shared_task);
     for (unsigned workers = 1; workers <= 3; workers++) {
         for (int baseline = 0; baseline < 2; baseline++) {
-            struct crew crew;
+            struct pool pool;
             evaluation_init(&shared, &shared_task);
-            tiny_crew(&crew, &shared_task, baseline, workers);
-            crew_run(&crew, evaluate_together, NULL);
-            crew_close(&crew);
+            tiny_pool(&pool, &shared_task, baseline, workers);
+            pool_run(&pool, evaluate_together, NULL);
+            pool_close(&pool);
             evaluation_fini(&shared);
             if (first == 0) first = mrrs[0];
             CHECK(first > 0);

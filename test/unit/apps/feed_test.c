@@ -57,10 +57,10 @@ static void count_facts(struct pass *p, const struct batch *b)
 
 static void run(struct pass *p)
 {
-    struct crew crew;
+    struct pool pool;
     struct feed feed;
-    tiny_crew(&crew, &p->task, true, 1);
-    struct crew_member m = {.crew = &crew, .place = p->place, .total = p->total};
+    tiny_pool(&pool, &p->task, true, 1);
+    struct pool_member m = {.pool = &pool, .place = p->place, .total = p->total};
     feed_open(&feed, &p->task, &m);
     const struct batch *b;
     size_t in_epoch = 0;
@@ -75,7 +75,7 @@ static void run(struct pass *p)
         if (b->is_last) in_epoch = 0;
     }
     feed_close(&feed);
-    crew_close(&crew);
+    pool_close(&pool);
 }
 
 static void start(struct pass *p, uint64_t batch)
@@ -142,18 +142,18 @@ TEST(feed, the_seed_decides_the_order)
 TEST(feed, closes_in_the_middle)
 {
     static struct pass p;
-    struct crew crew;
+    struct pool pool;
     struct feed feed;
     start(&p, 2);
     p.task.options.common.epochs = 1000;
     tiny_finish(&p.task);
-    tiny_crew(&crew, &p.task, true, 1);
-    struct crew_member m = {.crew = &crew, .total = 1};
+    tiny_pool(&pool, &p.task, true, 1);
+    struct pool_member m = {.pool = &pool, .total = 1};
     feed_open(&feed, &p.task, &m);
     CHECK(feed_next(&feed) != NULL);
     feed_close(&feed);
     feed_open(&feed, &p.task, &m);
     feed_close(&feed);
-    crew_close(&crew);
+    pool_close(&pool);
     tiny_fini(&p.task);
 }

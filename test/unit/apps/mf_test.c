@@ -243,12 +243,12 @@ static void small_init(struct mf *f, enum mf_visit visit)
     ratings_finish(&f->ratings, 0.1, 9);
 }
 
-static void small_crew(struct crew *crew, const struct mf *f, unsigned workers)
+static void small_pool(struct pool *pool, const struct mf *f, unsigned workers)
 {
     uint32_t length = (uint32_t)(2 * mf_parameters(f));
     struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
                                    {.rows = f->ratings.columns, .length = length}};
-    crew_open(crew, &(struct crew_config){.tables = tables,
+    pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
                                           .workers = workers,
                                           .is_baseline = f->options.common.is_baseline});
@@ -268,7 +268,7 @@ static void check_visits(const struct mf *f, const struct visit_batch *b)
     pthread_mutex_unlock(&visits_lock);
 }
 
-static void visit_work(struct crew_member *m, void *mf)
+static void visit_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
     struct visit v;
@@ -290,12 +290,12 @@ TEST(mf, every_epoch_visits_every_cell)
 {
     for (int visit = 0; visit < 2; visit++) {
         struct mf f;
-        struct crew crew;
+        struct pool pool;
         small_init(&f, (enum mf_visit)visit);
         memset(visits, 0, sizeof visits);
-        small_crew(&crew, &f, 3);
-        crew_run(&crew, visit_work, &f);
-        crew_close(&crew);
+        small_pool(&pool, &f, 3);
+        pool_run(&pool, visit_work, &f);
+        pool_close(&pool);
         for (size_t i = 0; i < f.ratings.train; i++)
             CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
         ratings_fini(&f.ratings);
@@ -320,9 +320,9 @@ static struct walk {
 /* An epoch of a node's first worker. */
 static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
 {
-    struct crew crew = {.rank = rank, .size = nodes, .workers = workers};
-    struct crew_member m = {
-        .crew = &crew, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
+    struct pool pool = {.rank = rank, .size = nodes, .workers = workers};
+    struct pool_member m = {
+        .pool = &pool, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
     struct walk *w = &walks[rank];
     struct visit v;
     *w = (struct walk){0};
@@ -434,7 +434,7 @@ static void copy_row(void *copy, uint64_t row, const float *values)
     for (size_t i = 0; i < c->length; i++) c->rows[c->at++] = (double)values[i];
 }
 
-static void copy_all(struct crew_member *m, const struct mf *f, struct copy *c)
+static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
 {
     *c = (struct copy){.length = 2 * mf_parameters(f)};
     rows_visit(m, MF_ROWS, 0, f->ratings.rows, copy_row, c);
@@ -453,7 +453,7 @@ static bool has_row_twice(const struct visit_batch *b)
     return false;
 }
 
-static void step_work(struct crew_member *m, void *mf)
+static void step_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
     struct visit v;
@@ -485,28 +485,28 @@ TEST(mf, steps_are_those_of_the_book)
 {
     for (int kind = 0; kind < 8; kind++) {
         struct mf f;
-        struct crew crew;
+        struct pool pool;
         small_init(&f, kind & 4 ? MF_BLOCKS : MF_COLUMNS);
         f.options.has_bias = kind & 1;
         f.options.common.is_baseline = kind & 2;
         f.options.batch = 4;
-        small_crew(&crew, &f, 1);
-        crew_run(&crew, step_work, &f);
-        crew_close(&crew);
+        small_pool(&pool, &f, 1);
+        pool_run(&pool, step_work, &f);
+        pool_close(&pool);
         ratings_fini(&f.ratings);
     }
 }
 
 /* ---- RMSE ---- */
 
-static void rmse_work(struct crew_member *m, void *mf)
+static void rmse_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
     static struct copy all;
     double squares = 0;
     rows_init(m, MF_ROWS, fill_row, f);
     rows_init(m, MF_COLS, fill_row, f);
-    crew_settle(m);
+    pool_settle(m);
     double rmse = rmse_of_test(f, m).rmse;
     if (m->place > 0) return;
     copy_all(m, f, &all);
@@ -525,12 +525,12 @@ TEST(mf, rmse_is_of_the_cells_held_back)
 {
     for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
         struct mf f;
-        struct crew crew;
+        struct pool pool;
         small_init(&f, MF_COLUMNS);
         f.options.common.is_baseline = is_baseline;
-        small_crew(&crew, &f, 2);
-        crew_run(&crew, rmse_work, &f);
-        crew_close(&crew);
+        small_pool(&pool, &f, 2);
+        pool_run(&pool, rmse_work, &f);
+        pool_close(&pool);
         ratings_fini(&f.ratings);
     }
 }

@@ -53,23 +53,23 @@ static struct batch batch_of(const struct task *t)
 
 /* ---- the loss, as it is written ---- */
 
-static const float *row_of(const struct crew *crew, locus_key key)
+static const float *row_of(const struct pool *pool, locus_key key)
 {
-    const struct crew_table *t = &crew->tables[key >= TINY_ENTITIES];
+    const struct pool_table *t = &pool->tables[key >= TINY_ENTITIES];
     return t->values + (key - t->first) * t->length;
 }
 
-static double score_of(const struct task *t, const struct crew *crew, enum model_side side,
+static double score_of(const struct task *t, const struct pool *pool, enum model_side side,
                        locus_key given, locus_key r, locus_key answer)
 {
     float query[64];
     double sum = 0;
-    model_query(&t->model, side, query, row_of(crew, given), row_of(crew, r));
-    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * row_of(crew, answer)[i];
+    model_query(&t->model, side, query, row_of(pool, given), row_of(pool, r));
+    for (size_t i = 0; i < t->model.dim; i++) sum += (double)query[i] * row_of(pool, answer)[i];
     return sum;
 }
 
-static double question_loss(const struct task *t, const struct crew *crew, const struct batch *b,
+static double question_loss(const struct task *t, const struct pool *pool, const struct batch *b,
                             enum model_side side, uint32_t fact)
 {
     locus_key given = b->keys[side ? b->object[fact] : b->subject[fact]],
@@ -77,9 +77,9 @@ static double question_loss(const struct task *t, const struct crew *crew, const
     locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
     size_t n = t->options.negatives, first = side * n;
     if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
-    double own = score_of(t, crew, side, given, r, answer), others = 0, loss = 0;
+    double own = score_of(t, pool, side, given, r, answer), others = 0, loss = 0;
     for (size_t i = 0; i < n; i++) {
-        double score = score_of(t, crew, side, given, r, b->negative_keys[first + i]);
+        double score = score_of(t, pool, side, given, r, b->negative_keys[first + i]);
         others += exp(score) * TINY_ENTITIES / (double)n;
         loss += log1p(exp(score));
     }
@@ -89,12 +89,12 @@ static double question_loss(const struct task *t, const struct crew *crew, const
 }
 
 /* Without regularization. */
-static double batch_loss(const struct task *t, const struct crew *crew, const struct batch *b)
+static double batch_loss(const struct task *t, const struct pool *pool, const struct batch *b)
 {
     double loss = 0;
     for (int side = 0; side < MODEL_SIDES; side++) {
         for (uint32_t fact = 0; fact < FACTS; fact++)
-            loss += question_loss(t, crew, b, (enum model_side)side, fact);
+            loss += question_loss(t, pool, b, (enum model_side)side, fact);
     }
     return loss;
 }
@@ -113,36 +113,36 @@ static double cubed_norm(const struct task *t, const float *row, size_t n)
     return sum;
 }
 
-static double regularized_loss(const struct task *t, const struct crew *crew, const struct batch *b)
+static double regularized_loss(const struct task *t, const struct pool *pool, const struct batch *b)
 {
-    double loss = batch_loss(t, crew, b);
+    double loss = batch_loss(t, pool, b);
     for (uint32_t i = 0; i < b->entities + b->relations; i++) {
         size_t n = i < b->entities ? t->model.dim : model_relation_floats(&t->model);
-        loss += t->options.regularization * b->uses[i] * cubed_norm(t, row_of(crew, b->keys[i]), n);
+        loss += t->options.regularization * b->uses[i] * cubed_norm(t, row_of(pool, b->keys[i]), n);
     }
     return loss;
 }
 
 /* ---- the check ---- */
 
-static double slope_of(const struct task *t, const struct crew *crew, const struct batch *b,
+static double slope_of(const struct task *t, const struct pool *pool, const struct batch *b,
                        float *parameter)
 {
     float kept = *parameter;
     *parameter = kept + 4e-3f;
-    double above = regularized_loss(t, crew, b), up = *parameter;
+    double above = regularized_loss(t, pool, b), up = *parameter;
     *parameter = kept - 4e-3f;
-    double below = regularized_loss(t, crew, b), down = *parameter;
+    double below = regularized_loss(t, pool, b), down = *parameter;
     *parameter = kept;
     return (above - below) / (up - down);
 }
 
-static void fill_rows(const struct crew *crew)
+static void fill_rows(const struct pool *pool)
 {
     struct rng rng;
     rng_init(&rng, 5, 5);
     for (int table = 0; table < 2; table++) {
-        const struct crew_table *t = &crew->tables[table];
+        const struct pool_table *t = &pool->tables[table];
         for (uint64_t i = 0; i < t->rows * t->length; i++) {
             bool is_sum = i % t->length >= t->length / 2;
             t->values[i] = is_sum ? 0.25f : (float)(1.6 * rng_real(&rng) - 0.8);
@@ -154,31 +154,31 @@ static void fill_rows(const struct crew *crew)
  * against them. */
 static void check_step(struct task *t)
 {
-    struct crew crew;
+    struct pool pool;
     struct step step;
     tiny_finish(t);
-    tiny_crew(&crew, t, true, 1);
-    fill_rows(&crew);
-    struct crew_member member = {.crew = &crew, .total = 1};
+    tiny_pool(&pool, t, true, 1);
+    fill_rows(&pool);
+    struct pool_member member = {.pool = &pool, .total = 1};
     struct batch b = batch_of(t);
     float *values[2], *slopes[2];
     for (int table = 0; table < 2; table++) {
-        const struct crew_table *c = &crew.tables[table];
+        const struct pool_table *c = &pool.tables[table];
         size_t count = c->rows * c->length;
         values[table] = take_memory(count, sizeof(float));
         slopes[table] = take_memory(count, sizeof(float));
         memcpy(values[table], c->values, count * sizeof(float));
         for (size_t i = 0; i < count; i++) {
             if (i % c->length < c->length / 2)
-                slopes[table][i] = (float)slope_of(t, &crew, &b, &c->values[i]);
+                slopes[table][i] = (float)slope_of(t, &pool, &b, &c->values[i]);
         }
     }
-    double loss = batch_loss(t, &crew, &b);
+    double loss = batch_loss(t, &pool, &b);
     step_open(&step, t, &member);
     CHECK(fabs(step_train(&step, &b) - loss) < 1e-4);
     step_close(&step);
     for (int table = 0; table < 2; table++) {
-        const struct crew_table *c = &crew.tables[table];
+        const struct pool_table *c = &pool.tables[table];
         size_t half = c->length / 2;
         for (size_t i = 0; i < c->rows * c->length; i++) {
             if (i % c->length >= half) continue;
@@ -192,7 +192,7 @@ static void check_step(struct task *t)
         free(values[table]);
         free(slopes[table]);
     }
-    crew_close(&crew);
+    pool_close(&pool);
     tiny_fini(t);
 }
 
@@ -234,23 +234,23 @@ TEST(step, follows_the_slope_with_regularization)
 
 /* ---- with locus ---- */
 
-static void train_with(struct crew_member *m, void *context)
+static void train_with(struct pool_member *m, void *context)
 {
     const struct task *t = context;
     struct step step;
     struct batch b = batch_of(t);
-    crew_meet(m);
+    pool_meet(m);
     step_open(&step, t, m);
     for (int i = 0; i < 10; i++) step_train(&step, &b);
     step_close(&step);
-    crew_settle(m);
+    pool_settle(m);
 }
 
 /* The same rows in locus, and back from it. */
-static void copy_rows(struct crew_member *m, struct crew *arrays, bool is_back)
+static void copy_rows(struct pool_member *m, struct pool *arrays, bool is_back)
 {
     for (int table = 0; table < 2; table++) {
-        const struct crew_table *t = &arrays->tables[table];
+        const struct pool_table *t = &arrays->tables[table];
         for (uint64_t i = 0; i < t->rows; i++) {
             locus_key key = t->first + i;
             float *row = t->values + i * t->length;
@@ -263,10 +263,10 @@ static void copy_rows(struct crew_member *m, struct crew *arrays, bool is_back)
 
 struct pair {
     struct task task;
-    struct crew arrays;
+    struct pool arrays;
 };
 
-static void train_in_locus(struct crew_member *m, void *pair)
+static void train_in_locus(struct pool_member *m, void *pair)
 {
     struct pair *p = pair;
     copy_rows(m, &p->arrays, false);
@@ -278,7 +278,7 @@ TEST(step, locus_and_the_baseline_do_the_same)
 {
     for (int own = 0; own < 2; own++) {
         struct pair p, other;
-        struct crew node;
+        struct pool node;
         tiny_init(&p.task);
         p.task.options.batch = FACTS;
         p.task.options.negatives = NEGATIVES;
@@ -286,21 +286,21 @@ TEST(step, locus_and_the_baseline_do_the_same)
         p.task.options.regularization = 0.01;
         tiny_finish(&p.task);
         other.task = p.task;
-        tiny_crew(&p.arrays, &p.task, true, 1);
-        tiny_crew(&other.arrays, &p.task, true, 1);
+        tiny_pool(&p.arrays, &p.task, true, 1);
+        tiny_pool(&other.arrays, &p.task, true, 1);
         fill_rows(&p.arrays);
         fill_rows(&other.arrays);
-        crew_run(&p.arrays, train_with, &p.task);
-        tiny_crew(&node, &p.task, false, 1);
-        crew_run(&node, train_in_locus, &other);
-        crew_close(&node);
+        pool_run(&p.arrays, train_with, &p.task);
+        tiny_pool(&node, &p.task, false, 1);
+        pool_run(&node, train_in_locus, &other);
+        pool_close(&node);
         for (int table = 0; table < 2; table++) {
-            const struct crew_table *a = &p.arrays.tables[table], *b = &other.arrays.tables[table];
+            const struct pool_table *a = &p.arrays.tables[table], *b = &other.arrays.tables[table];
             for (uint64_t i = 0; i < a->rows * a->length; i++)
                 CHECK(fabsf(a->values[i] - b->values[i]) < 1e-4f);
         }
-        crew_close(&p.arrays);
-        crew_close(&other.arrays);
+        pool_close(&p.arrays);
+        pool_close(&other.arrays);
         tiny_fini(&p.task);
     }
 }

@@ -1,37 +1,37 @@
 /* The counters that the programs show. */
 #include "ending.h"
-#include "tally.h"
+#include "counters.h"
 #include "test.h"
 
 #include <string.h>
 
-TEST(tally, a_change_is_the_difference_of_every_counter)
+TEST(counters, a_change_is_the_difference_of_every_counter)
 {
     struct locus_stats before = {
         .pulled_local = 3, .intents_late = 5, .replica_staleness_mean_s = 1};
     struct locus_stats after = {
         .pulled_local = 10, .intents_late = 6, .rounds = 2, .replica_staleness_mean_s = 4};
-    struct locus_stats s = tally_change(&before, &after);
+    struct locus_stats s = counters_change(&before, &after);
     CHECK_EQ(s.pulled_local, 7);
     CHECK_EQ(s.intents_late, 1);
     CHECK_EQ(s.rounds, 2);
     CHECK(s.replica_staleness_mean_s == 4);
-    tally_add(&s, &after);
+    counters_add(&s, &after);
     CHECK_EQ(s.pulled_local, 17);
     CHECK_EQ(s.intents_late, 7);
     CHECK_EQ(s.rounds, 4);
 }
 
-TEST(tally, the_local_share_counts_replicas)
+TEST(counters, the_local_share_counts_replicas)
 {
     struct locus_stats s = {
         .pulled_local = 1, .pulled_replica = 2, .pushed_local = 3, .pushed_replica = 3};
-    CHECK(tally_local_share(&s) == 1);
+    CHECK(counters_local_share(&s) == 1);
     s.pulled_remote = 2;
     s.pushed_remote = 1;
-    CHECK(tally_local_share(&s) == 0.75);
+    CHECK(counters_local_share(&s) == 0.75);
     s = (struct locus_stats){0};
-    CHECK(tally_local_share(&s) == 1);
+    CHECK(counters_local_share(&s) == 1);
 }
 
 struct show {
@@ -47,10 +47,10 @@ static void show(const void *how)
                             .relocated_in = 7,
                             .bytes_sent = 2500000,
                             .messages_sent = 9};
-    tally_show(&s, "accesses", h->nodes, h->json);
+    counters_show(&s, "accesses", h->nodes, h->json);
 }
 
-TEST(tally, people_see_one_line_and_programs_all_counters)
+TEST(counters, people_see_one_line_and_programs_all_counters)
 {
     char said[4096];
     CHECK_EQ(ending_of(show, &(struct show){.nodes = 2}, said, sizeof said), 0);

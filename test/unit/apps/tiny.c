@@ -50,14 +50,14 @@ void tiny_fini(struct task *t)
     graph_fini(&t->graph);
 }
 
-void tiny_crew(struct crew *crew, const struct task *t, bool is_baseline, unsigned workers)
+void tiny_pool(struct pool *pool, const struct task *t, bool is_baseline, unsigned workers)
 {
     struct locus_table tables[] = {
         {.rows = t->model.entities, .length = (uint32_t)(2 * t->model.dim)},
         {.rows = model_relation_rows(&t->model),
          .length = (uint32_t)(2 * model_relation_floats(&t->model))},
     };
-    crew_open(crew, &(struct crew_config){.tables = tables,
+    pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
                                           .workers = workers,
                                           .is_baseline = is_baseline});

@@ -13,7 +13,7 @@ void tiny_init(struct task *);
 /* Fills in the rest. */
 void tiny_finish(struct task *);
 void tiny_fini(struct task *);
-/* A crew of this task: with the baseline, or with locus. */
-void tiny_crew(struct crew *, const struct task *, bool is_baseline, unsigned workers);
+/* A pool of this task: with the baseline, or with locus. */
+void tiny_pool(struct pool *, const struct task *, bool is_baseline, unsigned workers);
 
 #endif

@@ -179,12 +179,12 @@ static void tiny_fini(struct wv *w)
     folder_remove(folder);
 }
 
-static void tiny_crew(struct crew *crew, const struct wv *w)
+static void tiny_pool(struct pool *pool, const struct wv *w)
 {
     struct locus_table tables[] = {
         {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
         {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)}};
-    crew_open(crew, &(struct crew_config){.tables = tables,
+    pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
                                           .workers = 1,
                                           .is_baseline = w->options.common.is_baseline});
@@ -217,7 +217,7 @@ static void check_batch(const struct wv *w, const struct window_batch *b, int *m
     }
 }
 
-static void windows_work(struct crew_member *m, void *wv)
+static void windows_work(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
     struct windows *s = calloc(1, sizeof *s);
@@ -248,11 +248,11 @@ static void windows_work(struct crew_member *m, void *wv)
 TEST(wv, windows_are_of_one_sentence_and_rates_fall)
 {
     struct wv w;
-    struct crew crew;
+    struct pool pool;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n15\n21 22 23 24 25\n");
-    tiny_crew(&crew, &w);
-    crew_run(&crew, windows_work, &w);
-    crew_close(&crew);
+    tiny_pool(&pool, &w);
+    pool_run(&pool, windows_work, &w);
+    pool_close(&pool);
     tiny_fini(&w);
 }
 
@@ -314,14 +314,14 @@ static void copy_row(void *copy, uint64_t row, const float *values)
     for (int i = 0; i < 6; i++) c->rows[c->at++] = (double)values[i];
 }
 
-static void copy_all(struct crew_member *m, const struct wv *w, struct copy *c)
+static void copy_all(struct pool_member *m, const struct wv *w, struct copy *c)
 {
     c->at = 0;
     rows_visit(m, WV_INPUTS, 0, w->vocabulary.words.count, copy_row, c);
     rows_visit(m, WV_OUTPUTS, 0, w->vocabulary.words.count, copy_row, c);
 }
 
-static void step_work(struct crew_member *m, void *wv)
+static void step_work(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
     struct windows *windows = calloc(1, sizeof *windows);
@@ -349,17 +349,17 @@ static void step_work(struct crew_member *m, void *wv)
 TEST(wv, steps_of_the_baseline_are_those_of_the_book)
 {
     struct wv w;
-    struct crew crew;
+    struct pool pool;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n");
-    tiny_crew(&crew, &w);
-    crew_run(&crew, step_work, &w);
-    crew_close(&crew);
+    tiny_pool(&pool, &w);
+    pool_run(&pool, step_work, &w);
+    pool_close(&pool);
     tiny_fini(&w);
 }
 
 /* With locus, the loss of a small step falls by the rate times the squared gradient; all optimizers
  * lower it. */
-static void descend(struct crew_member *m, void *wv)
+static void descend(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
     struct windows *windows = calloc(1, sizeof *windows);
@@ -393,29 +393,29 @@ TEST(wv, the_loss_falls_with_locus)
 {
     for (int kind = 0; kind < 4; kind++) {
         struct wv w;
-        struct crew crew;
+        struct pool pool;
         tiny_init(&w, "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n");
         w.options.common.is_baseline = false;
         w.options.common.epochs = 100;
         w.options.optimizer = kind % 2;
         w.options.is_shared = kind / 2;
-        tiny_crew(&crew, &w);
+        tiny_pool(&pool, &w);
         double *weights = vocabulary_weights(&w.vocabulary);
-        CHECK_EQ(locus_distribution_weighted(crew.node, wv_output_key(&w, 0), weights,
+        CHECK_EQ(locus_distribution_weighted(pool.node, wv_output_key(&w, 0), weights,
                                              w.vocabulary.words.count, LOCUS_CONFORM, 0,
                                              &w.distribution),
                  0);
         free(weights);
-        crew_run(&crew, descend, &w);
+        pool_run(&pool, descend, &w);
         locus_distribution_free(w.distribution);
-        crew_close(&crew);
+        pool_close(&pool);
         tiny_fini(&w);
     }
 }
 
 /* Pairs of a window that share their negatives see what the pairs before have made of them, the
  * first time too. */
-static void change_what_is_seen(struct crew_member *m, void *wv)
+static void change_what_is_seen(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
     float gain = 1;
@@ -434,12 +434,12 @@ static void change_what_is_seen(struct crew_member *m, void *wv)
 TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
 {
     struct wv w;
-    struct crew crew;
+    struct pool pool;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n");
     w.options.common.is_baseline = false;
-    tiny_crew(&crew, &w);
-    crew_run(&crew, change_what_is_seen, &w);
-    crew_close(&crew);
+    tiny_pool(&pool, &w);
+    pool_run(&pool, change_what_is_seen, &w);
+    pool_close(&pool);
     tiny_fini(&w);
 }
 

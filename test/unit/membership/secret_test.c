@@ -77,21 +77,22 @@ TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
     nodes_leave(n, 3);
 }
 
-/* `stranger` comes in place of rank 2 and is refused; the others go on waiting, and rank 2 joins in
- * the end. */
-static void check_turned_away(struct node n[3], struct node *stranger, int rc, const char *sentence)
+/* `unauthenticated peer` comes in place of rank 2 and is refused; the others go on waiting, and
+ * rank 2 joins in the end. */
+static void check_turned_away(struct node n[3], struct node *unauthenticated, int rc,
+                              const char *sentence)
 {
     char text[TEXT_BYTES];
     struct caught c = stderr_catch();
     node_start(&n[0], node_join);
     node_start(&n[1], node_join);
-    node_join(stranger);
+    node_join(unauthenticated);
     node_join(&n[2]);
     node_finish(&n[0]);
     node_finish(&n[1]);
     stderr_release(&c, text, sizeof text);
-    CHECK_EQ(stranger->rc, rc);
-    CHECK_STR(stranger->error, sentence);
+    CHECK_EQ(unauthenticated->rc, rc);
+    CHECK_STR(unauthenticated->error, sentence);
     nodes_check(n, 3, 0, "");
     CHECK_STR(text, "locus: refused: ");
     CHECK_STR(text, sentence);
@@ -100,35 +101,36 @@ static void check_turned_away(struct node n[3], struct node *stranger, int rc, c
 
 TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
 {
-    struct node n[3], stranger;
+    struct node n[3], unauthenticated;
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
     for (int i = 0; i < 2; i++) {
         init_sharing(n, 3, &right);
-        node_init(&stranger, 2, 3, n[0].config.address);
-        stranger.config.secret = i ? &wrong : NULL;
-        check_turned_away(n, &stranger, -EACCES, "node 2 (127.0.0.1:");
+        node_init(&unauthenticated, 2, 3, n[0].config.address);
+        unauthenticated.config.secret = i ? &wrong : NULL;
+        check_turned_away(n, &unauthenticated, -EACCES, "node 2 (127.0.0.1:");
         CHECK_STR(
-            stranger.error,
+            unauthenticated.error,
             ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
     }
 }
 
 TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
 {
-    struct node n[3], stranger;
+    struct node n[3], unauthenticated;
     struct secret s = secret_of("open sesame");
     nodes_init(n, 3, nodes_address());
-    node_init(&stranger, 2, 3, n[0].config.address);
-    stranger.config.secret = &s;
+    node_init(&unauthenticated, 2, 3, n[0].config.address);
+    unauthenticated.config.secret = &s;
     check_turned_away(
-        n, &stranger, -EACCES,
+        n, &unauthenticated, -EACCES,
         ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
 }
 
-/* What a stranger claims ends nothing: neither another configuration nor another version. */
-TEST(rendezvous, a_stranger_cannot_end_the_joining_of_others)
+/* What a unauthenticated peer claims ends nothing: neither another configuration nor another
+ * version. */
+TEST(rendezvous, a_unauthenticated_cannot_end_the_joining_of_others)
 {
-    struct node n[3], stranger;
+    struct node n[3], unauthenticated;
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
     unsigned char hello[TEXT_BYTES];
     char sentence[TEXT_BYTES];
@@ -140,11 +142,11 @@ TEST(rendezvous, a_stranger_cannot_end_the_joining_of_others)
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 4");
-    node_init(&stranger, 1, 4, n[0].config.address);
-    stranger.config.secret = &wrong;
-    stranger.config.shards = 77;
-    node_join(&stranger);
-    CHECK_EQ(stranger.rc, -EACCES);
+    node_init(&unauthenticated, 1, 4, n[0].config.address);
+    unauthenticated.config.secret = &wrong;
+    unauthenticated.config.shards = 77;
+    node_join(&unauthenticated);
+    CHECK_EQ(unauthenticated.rc, -EACCES);
     node_start(&n[1], node_join);
     node_join(&n[2]);
     node_finish(&n[0]);
@@ -155,14 +157,14 @@ TEST(rendezvous, a_stranger_cannot_end_the_joining_of_others)
 
 TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
 {
-    struct node n[2], stranger;
+    struct node n[2], unauthenticated;
     struct secret s = secret_of("open sesame");
     init_sharing(n, 2, &s);
     n[0].config.join_timeout_s = 1;
-    node_init(&stranger, 1, 2, n[0].config.address);
+    node_init(&unauthenticated, 1, 2, n[0].config.address);
     node_start(&n[0], node_join);
-    node_join(&stranger);
-    CHECK_EQ(stranger.rc, -EACCES);
+    node_join(&unauthenticated);
+    CHECK_EQ(unauthenticated.rc, -EACCES);
     node_finish(&n[0]);
     CHECK_EQ(n[0].rc, -ETIMEDOUT);
     CHECK_STR(n[0].error, "rank 1 of 2 has not joined after 1 s; rendezvous 127.0.0.1:");
@@ -170,7 +172,7 @@ TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
     CHECK_STR(n[0].error, "does not know the cluster's secret");
 }
 
-/* A stranger's RESPONSE as node `n`, which knows the secret. */
+/* A unauthenticated peer's RESPONSE as node `n`, which knows the secret. */
 static size_t make_response(const struct node *n, const unsigned char *challenge,
                             unsigned char *data)
 {

@@ -1,4 +1,4 @@
-/* What strangers and mad members send harms nobody else. */
+/* What unauthenticated peers and mad members send harms nobody else. */
 #include "membership/peers.h"
 #include "membership/acceptor.h"
 #include "membership/hello.h"
@@ -99,7 +99,7 @@ static void knock(const char *address)
 
 /* Out of the way: rank 0 takes many low descriptors for its own that wait to be closed, and pauses.
  * Strangers are in other processes. */
-static int connect_stranger(const char *address)
+static int connect_unauthenticated(const char *address)
 {
     int low = peer_connect(address), fd = fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
     CHECK(fd >= HIGH_DESCRIPTOR);
@@ -107,8 +107,8 @@ static int connect_stranger(const char *address)
     return fd;
 }
 
-/* The nodes give up before a stranger's time is over: they come in because it loses its place, or
- * not at all. */
+/* The nodes give up before a unauthenticated peer's time is over: they come in because it loses its
+ * place, or not at all. */
 TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
 {
     struct node n[3];
@@ -120,7 +120,7 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     node_start(&n[0], node_join);
     for (int i = 0; i < SILENT; i++) {
         if (i == SILENT / 2) knock(n[0].config.address);
-        silent[i] = connect_stranger(n[0].config.address);
+        silent[i] = connect_unauthenticated(n[0].config.address);
         if (i % 2) send(silent[i], hello, 5 + (size_t)i % 20, MSG_NOSIGNAL);
     }
     node_start(&n[1], node_join);
@@ -134,7 +134,8 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     for (int i = 1; i < SILENT - 1; i++) close(silent[i]);
 }
 
-/* A member's messages are checked like a stranger's; what it breaks is its own place. */
+/* A member's messages are checked like a unauthenticated peer's; what it breaks is its own
+ * place. */
 TEST(rendezvous, a_member_that_sends_nonsense_is_lost)
 {
     struct node n[2];

@@ -46,8 +46,7 @@ bool ends_put(struct link *l, uint64_t tag, uint32_t length)
     struct wire_entry *x = link_entry(l, length);
     if (!x) return false;
     CHECK_EQ(x->length, length);
-    CHECK_EQ(x->operation + x->encoding + x->owner + x->origin + x->hops + x->epoch + x->version,
-             0);
+    CHECK_EQ(x->operation + x->encoding + x->owner + x->origin + x->hops + x->term + x->version, 0);
     x->operation = WIRE_PUSH;
     x->tag = (uint32_t)tag;
     x->key = tag;

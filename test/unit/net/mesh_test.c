@@ -309,7 +309,7 @@ TEST(mesh, leaves_no_descriptor_open_in_200_cycles)
     CHECK_EQ(open_descriptors(), before);
 }
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- unauthenticated peers ------------------------------------------------------------------- */
 
 TEST(mesh, refuses_who_does_not_belong_and_says_so)
 {
@@ -356,7 +356,7 @@ struct crowd {
 /* Connects with all that may knock at a port, and keeps what says nothing open. */
 static void *run_crowd(void *context)
 {
-    enum { SILENT = 3 * MESH_STRANGERS_MAX };
+    enum { SILENT = 3 * MESH_UNAUTHENTICATED_MAX };
     const struct crowd *crowd = context;
     static const char request[] =
         "GET / HTTP/1.0\r\n\r\n and more of what nobody asked for, as long as the hello is ...";
@@ -404,7 +404,7 @@ static void connect_in_a_crowd(const struct secret *s)
     CHECK_EQ(open_descriptors(), before);
 }
 
-TEST(mesh, connects_in_a_crowd_of_strangers)
+TEST(mesh, connects_in_a_crowd_of_unauthenticated)
 {
     connect_in_a_crowd(NULL);
 }
@@ -424,7 +424,7 @@ static bool is_closed_within(int fd, int ms)
 
 /* Each gets its time and no more: who says nothing, who says half, who does not answer the
  * challenge. */
-TEST(mesh, gives_strangers_a_deadline)
+TEST(mesh, gives_unauthenticated_a_deadline)
 {
     struct cluster c;
     struct secret s = secret_of("open sesame");
@@ -440,8 +440,8 @@ TEST(mesh, gives_strangers_a_deadline)
     fd[2] = call_and_say(c.address[0], &hello, &answer);
     CHECK_EQ(answer.status, MESH_CHALLENGE);
     for (int i = 0; i < 3; i++) {
-        CHECK(is_closed_within(fd[i], 3000 * MESH_STRANGER_S));
-        CHECK(now_ns() - start >= (MESH_STRANGER_S - 1) * UINT64_C(1000000000));
+        CHECK(is_closed_within(fd[i], 3000 * MESH_UNAUTHENTICATED_S));
+        CHECK(now_ns() - start >= (MESH_UNAUTHENTICATED_S - 1) * UINT64_C(1000000000));
         close(fd[i]);
     }
     start_node(&c.node[1]);

@@ -119,10 +119,13 @@ TEST(wire, stops_at_entries_that_lie)
     first->operation = 0;
     CHECK_STR(walk(body, bytes, 2, &good), "no known operation");
     first->operation = WIRE_PUSH;
-    first->encoding = WIRE_ZEROS + 1;
+    first->encoding = WIRE_ENCODINGS;
     CHECK_STR(walk(body, bytes, 2, &good), "no known encoding");
     first->encoding = WIRE_ZEROS;
     CHECK_STR(walk(body, bytes, 2, &good), "zeros with values");
+    first->encoding = WIRE_AS_REPLICA;
+    first->operation = WIRE_ROW;
+    CHECK_STR(walk(body, bytes, 2, &good), "a replica's row with values");
     CHECK_EQ(good, 0);
 }
 

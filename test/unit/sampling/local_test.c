@@ -79,12 +79,12 @@ TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
     mover_init(&mover, &f->store);
     for (int i = 0; i < 20; i++) draw(f);
     for (locus_key k = 0; k < KEYS; k++) {
-        struct spot spot = store_spot(&f->store, k);
+        struct row_ref ref = store_row_ref(&f->store, k);
         bool written, comes = k % 3 == 0, is_here = local_has_row(&f->store, k);
         if (comes && !is_here)
-            CHECK_EQ(row_put(spot, &value), 0);
-        else if (!comes && is_here && !row_take_empty(spot, directory_elsewhere(1, 1)))
-            CHECK_EQ(row_take(&mover, spot, NULL, &written, directory_elsewhere(1, 1)), 0);
+            CHECK_EQ(row_put(ref, &value), 0);
+        else if (!comes && is_here && !row_take_empty(ref, directory_elsewhere(1, 1)))
+            CHECK_EQ(row_take(&mover, ref, NULL, &written, directory_elsewhere(1, 1)), 0);
         CHECK_EQ(local_has_row(&f->store, k), comes);
     }
     check_frequencies(f);

@@ -37,9 +37,9 @@ static void end(struct fixture *f)
     free(f);
 }
 
-static struct spot spot_of(struct fixture *f, locus_key key)
+static struct row_ref row_ref_of(struct fixture *f, locus_key key)
 {
-    return store_spot(&f->store, key);
+    return store_row_ref(&f->store, key);
 }
 
 static float value_of(locus_key key, uint32_t i)
@@ -51,7 +51,7 @@ static void set(struct fixture *f, locus_key key)
 {
     float row[ROOM];
     for (uint32_t i = 0; i < LENGTH; i++) row[i] = value_of(key, i);
-    CHECK_EQ(row_set(spot_of(f, key), row), 0);
+    CHECK_EQ(row_set(row_ref_of(f, key), row), 0);
 }
 
 static void set_all(struct fixture *f)
@@ -62,7 +62,7 @@ static void set_all(struct fixture *f)
 static const float *view(struct fixture *f, locus_key key)
 {
     int is_replica = -1;
-    const float *row = row_view(&f->store, spot_of(f, key), &is_replica);
+    const float *row = row_view(&f->store, row_ref_of(f, key), &is_replica);
     CHECK(row != NULL);
     CHECK_EQ(is_replica, 0);
     return row;
@@ -71,7 +71,7 @@ static const float *view(struct fixture *f, locus_key key)
 static void check_row(struct fixture *f, locus_key key, float more)
 {
     float row[ROOM];
-    CHECK_EQ(row_read(spot_of(f, key), row), 0);
+    CHECK_EQ(row_read(row_ref_of(f, key), row), 0);
     for (uint32_t i = 0; i < LENGTH; i++) {
         CHECK(row[i] == value_of(key, i) + more);
         CHECK(view(f, key)[i] == row[i]);
@@ -89,15 +89,15 @@ static void access_all(struct fixture *f)
 {
     float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
     unsigned calls = 0;
-    const struct row_edit edit = {.change = add_one, .context = &calls, .room = room};
+    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = room};
     for (locus_key key = 0; key < KEYS; key++) {
         check_row(f, key, 0);
-        CHECK_EQ(row_add(spot_of(f, key), ones), 0);
+        CHECK_EQ(row_add(row_ref_of(f, key), ones), 0);
         check_row(f, key, 1);
-        CHECK_EQ(row_edit(spot_of(f, key), &edit), 0);
+        CHECK_EQ(row_edit(row_ref_of(f, key), &edit), 0);
         check_row(f, key, 2);
-        CHECK(row_write_own(spot_of(f, key), ones, ROW_ADD));
-        CHECK(row_edit_own(spot_of(f, key), &edit));
+        CHECK(row_write_own(row_ref_of(f, key), ones, ROW_ADD));
+        CHECK(row_edit_own(row_ref_of(f, key), &edit));
         check_row(f, key, 4);
         set(f, key);
         check_row(f, key, 0);
@@ -108,16 +108,16 @@ static void access_all(struct fixture *f)
 TEST(array, a_part_is_one_when_its_last_row_is_written)
 {
     struct fixture *f = open_alone(KEYS, LENGTH, true);
-    const struct part *p = f->store.part;
+    const struct partition *p = f->store.partition;
     for (locus_key key = KEYS; key-- > 0;) {
         CHECK(!p->is_array && !p->is_plain);
         CHECK(view(f, key)[0] == 0);
         set(f, key);
     }
     CHECK(p->is_array && p->is_plain);
-    directory_word before = *spot_word(spot_of(f, 7));
+    directory_word before = *row_ref_word(row_ref_of(f, 7));
     access_all(f);
-    CHECK(*spot_word(spot_of(f, 7)) == before); /* nobody is told anything */
+    CHECK(*row_ref_word(row_ref_of(f, 7)) == before); /* nobody is told anything */
     CHECK_EQ(store_held_rows(&f->store), KEYS);
     end(f);
 }
@@ -126,12 +126,13 @@ TEST(array, by_any_kind_of_write)
 {
     float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
     unsigned calls = 0;
-    const struct row_edit edit = {.change = add_one, .context = &calls, .room = room};
+    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = room};
     for (int kind = 0; kind < 2; kind++) {
         struct fixture *f = open_alone(KEYS, LENGTH, true);
         for (locus_key key = 0; key < KEYS; key++)
-            CHECK_EQ(kind ? row_edit(spot_of(f, key), &edit) : row_add(spot_of(f, key), ones), 0);
-        CHECK(f->store.part->is_plain);
+            CHECK_EQ(kind ? row_edit(row_ref_of(f, key), &edit) : row_add(row_ref_of(f, key), ones),
+                     0);
+        CHECK(f->store.partition->is_plain);
         for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
         end(f);
     }
@@ -143,10 +144,10 @@ TEST(array, with_several_writers_for_views_only)
 {
     struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
-    CHECK(f->store.part->is_array && !f->store.part->is_plain);
-    directory_word before = *spot_word(spot_of(f, 7));
+    CHECK(f->store.partition->is_array && !f->store.partition->is_plain);
+    directory_word before = *row_ref_word(row_ref_of(f, 7));
     set(f, 7);
-    CHECK(directory_version(*spot_word(spot_of(f, 7))) == directory_version(before) + 1);
+    CHECK(directory_version(*row_ref_word(row_ref_of(f, 7))) == directory_version(before) + 1);
     access_all(f);
     end(f);
 }
@@ -183,7 +184,7 @@ TEST(array, becomes_one_under_the_eyes_of_several_writers)
             CHECK(!pthread_create(&writer[i].thread, NULL, write_some, &writer[i]));
         }
         for (unsigned i = 0; i < WRITERS; i++) pthread_join(writer[i].thread, NULL);
-        CHECK(f->store.part->is_array && !f->store.part->is_plain);
+        CHECK(f->store.partition->is_array && !f->store.partition->is_plain);
         end(f);
     }
 }
@@ -196,7 +197,7 @@ TEST(array, rows_may_leave_where_there_are_movers)
     CHECK_EQ(store_init(&f->store, &table, 1, 1, 1, 0), 0);
     reader_init(&f->reader, &f->store);
     set_all(f);
-    CHECK(!f->store.part->is_array && !f->store.part->is_plain);
+    CHECK(!f->store.partition->is_array && !f->store.partition->is_plain);
     end(f);
 }
 
@@ -228,11 +229,11 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
     for (locus_key round = 0; round < STRIDE; round++) {
         for (locus_key key = round; key < ROWS; key += STRIDE) {
             row[0] = (float)key;
-            CHECK_EQ(row_set(spot_of(f, key), row), 0);
+            CHECK_EQ(row_set(row_ref_of(f, key), row), 0);
         }
     }
     CHECK_EQ(store_held_rows(&f->store), ROWS);
-    CHECK(!f->store.part->is_array && !f->store.part->is_plain);
+    CHECK(!f->store.partition->is_array && !f->store.partition->is_plain);
     for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
     free(row);
     end(f);

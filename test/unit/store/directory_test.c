@@ -53,18 +53,18 @@ TEST(directory, a_latched_row_keeps_its_state_and_slot_but_is_not_readable)
     CHECK(!directory_is_readable(w));
 }
 
-TEST(directory, a_row_elsewhere_keeps_owner_and_epoch)
+TEST(directory, a_row_elsewhere_keeps_owner_and_term)
 {
     directory_word w = directory_elsewhere(65535, (UINT64_C(1) << 44) - 1);
     CHECK_EQ(directory_state(w), DIRECTORY_ELSEWHERE);
     CHECK_EQ(directory_owner(w), 65535);
-    CHECK_EQ(directory_epoch(w), (UINT64_C(1) << 44) - 1);
+    CHECK_EQ(directory_term(w), (UINT64_C(1) << 44) - 1);
     CHECK(!directory_is_latched(w));
     CHECK(!directory_is_readable(w));
     w = directory_elsewhere(0, 0);
     CHECK_EQ(directory_state(w), DIRECTORY_ELSEWHERE);
     CHECK_EQ(directory_owner(w), 0);
-    CHECK_EQ(directory_epoch(w), 0);
+    CHECK_EQ(directory_term(w), 0);
 }
 
 TEST(directory, an_empty_row_is_here_but_has_no_slot_to_read)

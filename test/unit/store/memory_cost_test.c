@@ -151,7 +151,7 @@ static void take(struct mover *m, struct store *s, locus_key key)
 {
     float row[LENGTH + 32];
     bool written;
-    CHECK_EQ(row_take(m, store_spot(s, key), row, &written, directory_elsewhere(1, 1)), 0);
+    CHECK_EQ(row_take(m, store_row_ref(s, key), row, &written, directory_elsewhere(1, 1)), 0);
     CHECK(written);
 }
 
@@ -166,7 +166,7 @@ TEST(memory_cost, rows_that_leave_give_their_memory_back)
     CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), 0);
     mover_init(&m, &s);
     int64_t before = resident();
-    for (locus_key k = 0; k < rows; k++) CHECK_EQ(row_set(store_spot(&s, k), row), 0);
+    for (locus_key k = 0; k < rows; k++) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
     CHECK(resident() - before >= (int64_t)rows * ROW_BYTES);
     for (locus_key k = 0; k < rows; k++) {
         take(&m, &s, k * 386117 % rows); /* in no order */

@@ -41,8 +41,8 @@ static struct fixture *open_store(bool is_full)
     mover_init(&f->mover, &f->store);
     reader_init(&f->reader, &f->store);
     f->ours = f->theirs = 0;
-    while (!spot_is_home(store_spot(&f->store, f->ours))) f->ours++;
-    while (spot_is_home(store_spot(&f->store, f->theirs))) f->theirs++;
+    while (!row_ref_is_home(store_row_ref(&f->store, f->ours))) f->ours++;
+    while (row_ref_is_home(store_row_ref(&f->store, f->theirs))) f->theirs++;
     return f;
 }
 
@@ -57,14 +57,14 @@ static void end(struct fixture *f, uint64_t rows)
     free(f);
 }
 
-static struct spot ours(struct fixture *f)
+static struct row_ref ours(struct fixture *f)
 {
-    return store_spot(&f->store, f->ours);
+    return store_row_ref(&f->store, f->ours);
 }
 
-static struct spot theirs(struct fixture *f)
+static struct row_ref theirs(struct fixture *f)
 {
-    return store_spot(&f->store, f->theirs);
+    return store_row_ref(&f->store, f->theirs);
 }
 
 /* base, base + step, … */
@@ -82,7 +82,7 @@ static void check_row(const float *row, float base, float step)
     for (int i = 0; i < LENGTH; i++) CHECK(row[i] == base + step * (float)i);
 }
 
-static void check_read(struct spot s, int where, float base, float step)
+static void check_read(struct row_ref s, int where, float base, float step)
 {
     float row[ROOM] = {0};
     CHECK_EQ(row_read(s, row), where);
@@ -101,7 +101,7 @@ static void count(void *context, uint64_t index)
 static int marked(struct fixture *f)
 {
     int n = 0;
-    marks_take(&f->store.marks[0], count, &n);
+    dirty_set_take(&f->store.dirty[0], count, &n);
     return n;
 }
 
@@ -154,7 +154,7 @@ TEST(replica, owes_its_owner_what_an_edit_adds)
     struct fixture *f = open_store(false);
     float row[ROOM], room[2 * ROOM];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
     CHECK_EQ(row_edit(theirs(f), &edit), -EAGAIN);
     CHECK_EQ(ramp.calls, 0);
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
@@ -181,7 +181,7 @@ TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
 {
     struct fixture *f = open_store(false);
     float row[ROOM], room[2 * ROOM];
-    const struct row_edit edit = {.change = add_to_first, .room = room};
+    const struct row_edit edit = {.change = add_to_first, .scratch = room};
     for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
     row[0] = 5;
     CHECK_EQ(row_replicate(theirs(f), row), 0);
@@ -196,7 +196,7 @@ TEST(replica, of_a_main_copy_hears_of_edits)
     struct fixture *f = open_store(false);
     float room[2 * ROOM];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 0);
     row_share(ours(f));
@@ -240,7 +240,7 @@ TEST(replica, of_zeros_is_edited_from_zeros)
     struct fixture *f = open_store(false);
     float room[2 * ROOM], row[ROOM];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
     row_share(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(row_edit(ours(f), &edit), 0);
@@ -397,9 +397,9 @@ TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that
     end(f, 0);
 }
 
-static uint64_t slot_of(struct spot s)
+static uint64_t slot_of(struct row_ref s)
 {
-    return directory_slot(directory_load(spot_word(s)));
+    return directory_slot(directory_load(row_ref_word(s)));
 }
 
 static void check_alone(struct fixture *f, float first, float last)
@@ -415,18 +415,18 @@ TEST(replica, lies_where_readers_expect_it)
 {
     struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
-    CHECK_EQ(slot_of(theirs(f)), spot_usual_slot(theirs(f)));
+    CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 3, 1);
     reader_begin(&f->reader);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     CHECK_EQ(row_replicate(theirs(f), row_of(4, 1)), 0);
-    CHECK(slot_of(theirs(f)) != spot_usual_slot(theirs(f)));
+    CHECK(slot_of(theirs(f)) != row_ref_usual_slot(theirs(f)));
     check_alone(f, 4, 1);
     reader_end(&f->reader);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
     CHECK_EQ(row_replicate(theirs(f), row_of(5, 1)), 0);
-    CHECK_EQ(slot_of(theirs(f)), spot_usual_slot(theirs(f)));
+    CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 5, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     end(f, 0);
@@ -531,7 +531,7 @@ TEST(replica, of_zeros_gets_memory_with_its_first_edit)
     struct fixture *f = open_store(true);
     float row[ROOM], room[2 * ROOM];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .room = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
     CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 2);
@@ -570,12 +570,12 @@ static void *add_ones(void *argument)
     struct thread *t = argument;
     float ones[ROOM], room[2 * ROOM];
     struct ramp one = {.base = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &one, .room = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &one, .scratch = room};
     for (int i = 0; i < LENGTH; i++) ones[i] = 1;
     CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
     __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
     for (bool in_place = false; !is_over(t->storm); in_place = !in_place) {
-        struct spot s = theirs(t->storm->f);
+        struct row_ref s = theirs(t->storm->f);
         if ((in_place ? row_edit(s, &edit) : row_add(s, ones)) >= 0) t->storm->added[t->number]++;
         CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit) : row_add(ours(t->storm->f), ones),
                  0);

@@ -47,14 +47,14 @@ static void end(struct fixture *f)
     free(f);
 }
 
-static struct spot spot_of(struct fixture *f, locus_key key)
+static struct row_ref row_ref_of(struct fixture *f, locus_key key)
 {
-    return store_spot(&f->store, key);
+    return store_row_ref(&f->store, key);
 }
 
 static directory_word word_of(struct fixture *f, locus_key key)
 {
-    return *spot_word(spot_of(f, key));
+    return *row_ref_word(row_ref_of(f, key));
 }
 
 /* Different in each element, so that shifted rows are seen. */
@@ -77,7 +77,8 @@ static void check_zero(const float *row, uint32_t length)
 static void take(struct fixture *f, locus_key key, float *row, bool written)
 {
     bool was_written = !written;
-    CHECK_EQ(row_take(&f->mover, spot_of(f, key), row, &was_written, directory_elsewhere(3, 7)), 0);
+    CHECK_EQ(row_take(&f->mover, row_ref_of(f, key), row, &was_written, directory_elsewhere(3, 7)),
+             0);
     CHECK_EQ(was_written, written);
     CHECK(word_of(f, key) == directory_elsewhere(3, 7));
 }
@@ -92,7 +93,7 @@ TEST(row, a_row_never_written_is_zero_and_has_no_slot)
     struct fixture *f = open_rows(5);
     float row[ROOM];
     pattern(row, 5, 9);
-    CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     check_zero(row, 5);
     CHECK_EQ(word_of(f, 3), 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
@@ -108,9 +109,9 @@ TEST(row, what_is_set_is_read)
         float *row = calloc(lengths[l] + ROOM, sizeof *row);
         CHECK(row != NULL);
         for (locus_key k = 0; k < KEYS; k += 5)
-            CHECK_EQ(row_set(spot_of(f, k), pattern(row, lengths[l], (float)k * 100)), 0);
+            CHECK_EQ(row_set(row_ref_of(f, k), pattern(row, lengths[l], (float)k * 100)), 0);
         for (locus_key k = 0; k < KEYS; k++) {
-            CHECK_EQ(row_read(spot_of(f, k), row), 0);
+            CHECK_EQ(row_read(row_ref_of(f, k), row), 0);
             if (k % 5 == 0)
                 check_pattern(row, lengths[l], (float)k * 100);
             else
@@ -126,13 +127,13 @@ TEST(row, adding_begins_at_zero)
     struct fixture *f = open_rows(17);
     float row[ROOM];
     for (int i = 1; i <= 3; i++) {
-        CHECK_EQ(row_add(spot_of(f, 2), pattern(row, 17, 10)), 0);
-        CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+        CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 10)), 0);
+        CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
         for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(i * (10 + k)));
     }
-    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 17, 5)), 0);
-    CHECK_EQ(row_add(spot_of(f, 2), pattern(row, 17, 1)), 0);
-    CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 17, 5)), 0);
+    CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 1)), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
     for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(5 + k + 1 + k));
     end(f);
 }
@@ -157,17 +158,18 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
         struct fixture *f = open_rows(length);
         float row[ROOM], room[2 * ROOM];
         struct doubling d = {0};
-        const struct row_edit edit = {.change = double_row, .context = &d, .room = room};
+        const struct row_edit edit = {.change = double_row, .context = &d, .scratch = room};
         for (int i = 1; i <= 5; i++) {
             directory_word before = word_of(f, 3);
-            CHECK_EQ(row_edit(spot_of(f, 3), &edit), 0); /* the first time it was never written */
+            CHECK_EQ(row_edit(row_ref_of(f, 3), &edit),
+                     0); /* the first time it was never written */
             CHECK(word_of(f, 3) != before);
             CHECK_EQ(d.calls, i);
             CHECK_EQ(d.length, length);
-            CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+            CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
             for (uint32_t j = 0; j < length; j++) CHECK(row[j] == (float)((1 << i) - 1));
         }
-        CHECK_EQ(row_read(spot_of(f, 2), row), 0);
+        CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
         for (uint32_t j = 0; j < length; j++) CHECK(row[j] == 0);
         end(f);
     }
@@ -179,11 +181,11 @@ TEST(row, every_change_makes_another_word_and_no_read_does)
     float row[ROOM] = {1, 2, 3, 4};
     directory_word before = word_of(f, 1);
     for (int i = 0; i < 100; i++) {
-        CHECK_EQ(i % 2 ? row_set(spot_of(f, 1), row) : row_add(spot_of(f, 1), row), 0);
+        CHECK_EQ(i % 2 ? row_set(row_ref_of(f, 1), row) : row_add(row_ref_of(f, 1), row), 0);
         directory_word now = word_of(f, 1);
         CHECK(now != before);
         CHECK(!directory_is_latched(now));
-        CHECK_EQ(row_read(spot_of(f, 1), row), 0);
+        CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
         CHECK(word_of(f, 1) == now);
         before = now;
     }
@@ -194,19 +196,19 @@ TEST(row, a_row_that_is_taken_out_is_not_here)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM], out[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 70)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
     check_pattern(out, 16, 70);
     pattern(row, 16, -5);
-    CHECK_EQ(row_read(spot_of(f, 4), row), -EAGAIN);
+    CHECK_EQ(row_read(row_ref_of(f, 4), row), -EAGAIN);
     check_pattern(row, 16, -5); /* nothing was done */
-    CHECK_EQ(row_add(spot_of(f, 4), row), -EAGAIN);
-    CHECK_EQ(row_set(spot_of(f, 4), row), -EAGAIN);
+    CHECK_EQ(row_add(row_ref_of(f, 4), row), -EAGAIN);
+    CHECK_EQ(row_set(row_ref_of(f, 4), row), -EAGAIN);
     CHECK(word_of(f, 4) == directory_elsewhere(3, 7));
     reader_begin(&f->reader);
-    CHECK(row_view(&f->store, spot_of(f, 4), &(int){0}) == NULL);
+    CHECK(row_view(&f->store, row_ref_of(f, 4), &(int){0}) == NULL);
     reader_end(&f->reader);
-    CHECK_EQ(row_read(spot_of(f, 5), row), 0); /* its neighbours are */
+    CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
     end(f);
 }
 
@@ -214,12 +216,12 @@ TEST(row, a_row_comes_back_with_what_it_is_given)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM], out[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 70)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
-    CHECK_EQ(row_put(spot_of(f, 4), pattern(row, 16, 80)), 0);
-    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 4), pattern(row, 16, 80)), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
     check_pattern(out, 16, 80);
-    CHECK_EQ(row_add(spot_of(f, 4), row), 0);
+    CHECK_EQ(row_add(row_ref_of(f, 4), row), 0);
     end(f);
 }
 
@@ -230,15 +232,15 @@ TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
     pattern(out, 16, 3);
     take(f, 4, out, false);
     check_zero(out, 16);
-    CHECK_EQ(row_put(spot_of(f, 4), NULL), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
     pattern(out, 16, 3);
-    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
     check_zero(out, 16);
     take(f, 4, out, false); /* and once more */
-    CHECK_EQ(row_put(spot_of(f, 4), NULL), 0);
-    CHECK_EQ(row_add(spot_of(f, 4), pattern(row, 16, 6)), 0);
-    CHECK_EQ(row_read(spot_of(f, 4), out), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
+    CHECK_EQ(row_add(row_ref_of(f, 4), pattern(row, 16, 6)), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
     check_pattern(out, 16, 6);
     CHECK_EQ(store_held_rows(&f->store), 1);
     take(f, 4, out, true);
@@ -251,17 +253,18 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     float row[ROOM], out[ROOM];
     bool written = true;
     pattern(row, 16, 1);
-    CHECK_EQ(row_put(spot_of(f, 0), row), -EEXIST); /* never written is here too */
-    CHECK_EQ(row_put(spot_of(f, 0), NULL), -EEXIST);
-    CHECK_EQ(row_set(spot_of(f, 0), row), 0);
-    CHECK_EQ(row_put(spot_of(f, 0), out), -EEXIST);
+    CHECK_EQ(row_put(row_ref_of(f, 0), row), -EEXIST); /* never written is here too */
+    CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
+    CHECK_EQ(row_set(row_ref_of(f, 0), row), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 0), out), -EEXIST);
     take(f, 0, out, true);
     pattern(out, 16, 44);
-    CHECK_EQ(row_take(&f->mover, spot_of(f, 0), out, &written, directory_elsewhere(1, 1)), -EAGAIN);
+    CHECK_EQ(row_take(&f->mover, row_ref_of(f, 0), out, &written, directory_elsewhere(1, 1)),
+             -EAGAIN);
     check_pattern(out, 16, 44);
     CHECK(word_of(f, 0) == directory_elsewhere(3, 7));
-    CHECK_EQ(row_put(spot_of(f, 0), NULL), 0);
-    CHECK_EQ(row_put(spot_of(f, 0), NULL), -EEXIST);
+    CHECK_EQ(row_put(row_ref_of(f, 0), NULL), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
     end(f);
 }
 
@@ -276,12 +279,12 @@ TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
     size_t count = 0;
     for (int stay = 0; stay < STAYS; stay++) {
         for (int i = 0; i < WRITES; i++) {
-            CHECK_EQ(row_add(spot_of(f, 0), row), 0);
+            CHECK_EQ(row_add(row_ref_of(f, 0), row), 0);
             seen[count++] = word_of(f, 0);
         }
         take(f, 0, row, true);
         poll(f);
-        CHECK_EQ(row_put(spot_of(f, 0), row), 0);
+        CHECK_EQ(row_put(row_ref_of(f, 0), row), 0);
         seen[count++] = word_of(f, 0);
     }
     for (size_t i = 0; i < count; i++)
@@ -293,18 +296,18 @@ TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 4), pattern(row, 16, 1)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 1)), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
     reader_begin(&f->reader);
     take(f, 4, row, true);
     poll(f);
-    CHECK_EQ(row_put(spot_of(f, 4), row), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 4), row), 0);
     CHECK(directory_slot(word_of(f, 4)) != 4);
     CHECK(directory_slot(word_of(f, 4)) >= KEYS); /* and nobody else's */
     reader_end(&f->reader);
     take(f, 4, row, true);
     poll(f);
-    CHECK_EQ(row_put(spot_of(f, 4), row), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 4), row), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
     end(f);
 }
@@ -315,13 +318,13 @@ TEST(row, a_view_shows_the_row_in_place)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 1)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, spot_of(f, 2), &(int){0});
+    const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
     check_pattern(view, 16, 1);
-    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 50)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 50)), 0);
     check_pattern(view, 16, 50);
-    CHECK(row_view(&f->store, spot_of(f, 2), &(int){0}) == view);
+    CHECK(row_view(&f->store, row_ref_of(f, 2), &(int){0}) == view);
     reader_end(&f->reader);
     end(f);
 }
@@ -333,9 +336,9 @@ TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
     struct fixture *f = open_tables(t, 3, 2, 1);
     reader_begin(&f->reader);
     for (locus_key k = 0; k < 9; k++) {
-        const float *view = row_view(&f->store, spot_of(f, k), &(int){0});
+        const float *view = row_view(&f->store, row_ref_of(f, k), &(int){0});
         CHECK(view != NULL);
-        check_zero(view, spot_of(f, k).part->length);
+        check_zero(view, row_ref_of(f, k).partition->length);
     }
     CHECK_EQ(store_held_rows(&f->store), 0);
     reader_end(&f->reader);
@@ -346,14 +349,14 @@ TEST(row, a_view_keeps_the_row_as_it_left)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 2), pattern(row, 16, 1)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, spot_of(f, 2), &(int){0});
+    const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
     take(f, 2, row, true);
     for (int i = 0; i < 20; i++) { /* comes and goes, changed, with others */
         poll(f);
-        CHECK_EQ(row_put(spot_of(f, 2), pattern(row, 16, (float)(100 + i))), 0);
-        CHECK_EQ(row_set(spot_of(f, (locus_key)i % KEYS), pattern(row, 16, 7)), 0);
+        CHECK_EQ(row_put(row_ref_of(f, 2), pattern(row, 16, (float)(100 + i))), 0);
+        CHECK_EQ(row_set(row_ref_of(f, (locus_key)i % KEYS), pattern(row, 16, 7)), 0);
         check_pattern(view, 16, 1);
         take(f, 2, row, true);
     }
@@ -369,7 +372,7 @@ static int latched_done;
 static void *read_it(void *argument)
 {
     struct fixture *f = argument;
-    CHECK_EQ(row_read(spot_of(f, 1), latched_row), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 1), latched_row), 0);
     __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -378,7 +381,7 @@ static void *add_to_it(void *argument)
 {
     struct fixture *f = argument;
     float row[ROOM];
-    CHECK_EQ(row_add(spot_of(f, 1), pattern(row, 16, 0)), 0);
+    CHECK_EQ(row_add(row_ref_of(f, 1), pattern(row, 16, 0)), 0);
     __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -391,16 +394,16 @@ static void wait_for_latch(void *(*other)(void *))
     pthread_t thread;
     latched_row = seen;
     latched_done = 0;
-    CHECK_EQ(row_set(spot_of(f, 1), pattern(row, 16, 5)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 5)), 0);
     directory_word w = word_of(f, 1);
-    CHECK(directory_try_latch(spot_word(spot_of(f, 1)), w));
+    CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), w));
     CHECK_EQ(pthread_create(&thread, NULL, other, f), 0);
     usleep(20000);
     CHECK_EQ(__atomic_load_n(&latched_done, __ATOMIC_ACQUIRE), 0);
     reader_begin(&f->reader);
-    check_pattern(row_view(&f->store, spot_of(f, 1), &(int){0}), 16, 5);
+    check_pattern(row_view(&f->store, row_ref_of(f, 1), &(int){0}), 16, 5);
     reader_end(&f->reader);
-    directory_publish(spot_word(spot_of(f, 1)), w);
+    directory_publish(row_ref_word(row_ref_of(f, 1)), w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(latched_done, 1);
     if (other == read_it) check_pattern(seen, 16, 5);
@@ -423,13 +426,13 @@ TEST(row, a_first_write_under_way_leaves_the_row_zero)
     struct fixture *f = open_rows(16);
     float row[ROOM];
     pattern(row, 16, 5);
-    CHECK(directory_try_latch(spot_word(spot_of(f, 1)), 0));
-    CHECK_EQ(row_read(spot_of(f, 1), row), 0); /* does not wait */
+    CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), 0));
+    CHECK_EQ(row_read(row_ref_of(f, 1), row), 0); /* does not wait */
     check_zero(row, 16);
     reader_begin(&f->reader);
-    check_zero(row_view(&f->store, spot_of(f, 1), &(int){0}), 16);
+    check_zero(row_view(&f->store, row_ref_of(f, 1), &(int){0}), 16);
     reader_end(&f->reader);
-    directory_publish(spot_word(spot_of(f, 1)), 0);
+    directory_publish(row_ref_word(row_ref_of(f, 1)), 0);
     end(f);
 }
 
@@ -446,7 +449,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
         CHECK(moves < 200000);
         take(f, key, row, true);
         mover_reclaim(&f->mover);
-        rc = row_put(spot_of(f, key), row);
+        rc = row_put(row_ref_of(f, key), row);
     }
     CHECK_EQ(rc, -ENOMEM);
     return moves;
@@ -456,16 +459,16 @@ TEST(row, an_arrival_without_a_slot_does_nothing)
 {
     struct fixture *f = open_rows(16);
     float row[ROOM];
-    CHECK_EQ(row_set(spot_of(f, 1), pattern(row, 16, 1)), 0);
+    CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
     CHECK(use_up_slots(f, 1) > 2 * KEYS); /* what slab.h promises */
     CHECK(word_of(f, 1) == directory_elsewhere(3, 7));
-    CHECK_EQ(row_read(spot_of(f, 1), row), -EAGAIN);
-    CHECK_EQ(row_put(spot_of(f, 1), row), -ENOMEM);
+    CHECK_EQ(row_read(row_ref_of(f, 1), row), -EAGAIN);
+    CHECK_EQ(row_put(row_ref_of(f, 1), row), -ENOMEM);
     reader_end(&f->reader);
     poll(f);
-    CHECK_EQ(row_put(spot_of(f, 1), pattern(row, 16, 3)), 0);
-    CHECK_EQ(row_read(spot_of(f, 1), row), 0);
+    CHECK_EQ(row_put(row_ref_of(f, 1), pattern(row, 16, 3)), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
     check_pattern(row, 16, 3);
     CHECK_EQ(store_held_rows(&f->store), 1);
     end(f);
@@ -477,15 +480,15 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
     struct fixture *f = open_tables(&t, 1, 1, 2);
     float row[ROOM], many[3 * 16];
     locus_key at_home = 0, other = 0;
-    while (!spot_is_home(spot_of(f, at_home))) at_home++;
-    while (spot_is_home(spot_of(f, other))) other++;
-    CHECK_EQ(row_set(spot_of(f, at_home), pattern(row, 16, 1)), 0);
+    while (!row_ref_is_home(row_ref_of(f, at_home))) at_home++;
+    while (row_ref_is_home(row_ref_of(f, other))) other++;
+    CHECK_EQ(row_set(row_ref_of(f, at_home), pattern(row, 16, 1)), 0);
     /* here now, never written, and without a home slot */
-    CHECK_EQ(row_put(spot_of(f, other), NULL), 0);
+    CHECK_EQ(row_put(row_ref_of(f, other), NULL), 0);
     reader_begin(&f->reader);
     use_up_slots(f, at_home);
-    CHECK_EQ(row_add(spot_of(f, other), row), -ENOMEM);
-    CHECK_EQ(row_set(spot_of(f, other), row), -ENOMEM);
+    CHECK_EQ(row_add(row_ref_of(f, other), row), -ENOMEM);
+    CHECK_EQ(row_set(row_ref_of(f, other), row), -ENOMEM);
     CHECK(word_of(f, other) == directory_empty()); /* and not latched */
 
     const locus_key keys[] = {other, at_home, other};
@@ -498,8 +501,8 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
 
     reader_end(&f->reader);
     poll(f);
-    CHECK_EQ(row_add(spot_of(f, other), pattern(row, 16, 8)), 0);
-    CHECK_EQ(row_read(spot_of(f, other), row), 0);
+    CHECK_EQ(row_add(row_ref_of(f, other), pattern(row, 16, 8)), 0);
+    CHECK_EQ(row_read(row_ref_of(f, other), row), 0);
     check_pattern(row, 16, 8);
     end(f);
 }
@@ -515,20 +518,20 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
         float row[ROOM];
         bool written;
         pattern(row, 16, 4);
-        if (spot_is_home(spot_of(f, k))) {
+        if (row_ref_is_home(row_ref_of(f, k))) {
             here++;
-            CHECK_EQ(row_read(spot_of(f, k), row), 0);
+            CHECK_EQ(row_read(row_ref_of(f, k), row), 0);
             check_zero(row, 16);
             continue;
         }
-        CHECK_EQ(row_read(spot_of(f, k), row), -EAGAIN);
-        CHECK_EQ(row_set(spot_of(f, k), row), -EAGAIN);
-        CHECK_EQ(row_take(&f->mover, spot_of(f, k), row, &written, directory_elsewhere(1, 1)),
+        CHECK_EQ(row_read(row_ref_of(f, k), row), -EAGAIN);
+        CHECK_EQ(row_set(row_ref_of(f, k), row), -EAGAIN);
+        CHECK_EQ(row_take(&f->mover, row_ref_of(f, k), row, &written, directory_elsewhere(1, 1)),
                  -EAGAIN);
         check_pattern(row, 16, 4);
         CHECK_EQ(word_of(f, k), 0);
-        CHECK_EQ(row_put(spot_of(f, k), row), 0);
-        CHECK_EQ(row_read(spot_of(f, k), row), 0);
+        CHECK_EQ(row_put(row_ref_of(f, k), row), 0);
+        CHECK_EQ(row_read(row_ref_of(f, k), row), 0);
         check_pattern(row, 16, 4);
     }
     CHECK_EQ(here, KEYS / 3);
@@ -540,7 +543,7 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
 static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
 {
     size_t offset = 0;
-    for (size_t i = 0; i < n; i++) offset += spot_of(f, keys[i]).part->length;
+    for (size_t i = 0; i < n; i++) offset += row_ref_of(f, keys[i]).partition->length;
     return offset;
 }
 
@@ -555,7 +558,8 @@ static void many_at_once(size_t n, unsigned shards)
     CHECK(values != NULL);
     for (size_t i = 0; i < n; i++) keys[i] = i * 7 % 15;
     for (size_t i = 0; i < n; i++) {
-        pattern(values + offset_of(f, keys, i), spot_of(f, keys[i]).part->length, (float)(i + 1));
+        pattern(values + offset_of(f, keys, i), row_ref_of(f, keys[i]).partition->length,
+                (float)(i + 1));
         expected[keys[i]] += (float)(i + 1);
     }
     CHECK_EQ(rows_write(&f->store, keys, n, values, ROW_ADD, NULL, NULL, NULL), 0);
@@ -564,7 +568,7 @@ static void many_at_once(size_t n, unsigned shards)
         const float *row = values + offset_of(f, keys, i);
         size_t times = (n - keys[i] * 13 % 15 + 14) /
                        15; /* i = key * 13 mod 15 gives the key: 7 * 13 = 91 = 1 mod 15 */
-        for (uint32_t k = 0; k < spot_of(f, keys[i]).part->length; k++)
+        for (uint32_t k = 0; k < row_ref_of(f, keys[i]).partition->length; k++)
             CHECK(row[k] == expected[keys[i]] + (float)(times * k));
     }
     free(values);
@@ -584,7 +588,7 @@ TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
     const float values[ROOM] = {1, 1, 2, 2, 3, 3};
     float row[ROOM] = {0};
     CHECK_EQ(rows_write(&f->store, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
-    CHECK_EQ(row_read(spot_of(f, 3), row), 0);
+    CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     CHECK(row[0] == row[1]);
     CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
     end(f);
@@ -616,7 +620,7 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 9;
     CHECK_EQ(rows_read(&f->store, keys, 40, values, missed, NULL), away);
     for (size_t i = 0; i < 40; i++)
-        for (uint32_t k = 0; k < spot_of(f, keys[i]).part->length; k++)
+        for (uint32_t k = 0; k < row_ref_of(f, keys[i]).partition->length; k++)
             /* what was missed is untouched */
             CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1));
     CHECK_EQ(rows_read(&f->store, keys, 40, values, NULL, NULL), away);

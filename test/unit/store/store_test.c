@@ -39,16 +39,16 @@ TEST(store, every_key_has_a_word_of_its_own)
         struct store s;
         open_mixed(&s, shards, 1, 0);
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            struct spot spot = store_spot(&s, a);
-            CHECK_EQ(*spot_word(spot), 0);
-            *spot_word(spot) = a + 1;
-            CHECK_EQ(spot.part->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
-            CHECK_EQ(spot.part->row_bytes, spot.part->length * 4);
-            CHECK(spot_usual_slot(spot) < spot.part->keys);
+            struct row_ref ref = store_row_ref(&s, a);
+            CHECK_EQ(*row_ref_word(ref), 0);
+            *row_ref_word(ref) = a + 1;
+            CHECK_EQ(ref.partition->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
+            CHECK_EQ(ref.partition->row_bytes, ref.partition->length * 4);
+            CHECK(row_ref_usual_slot(ref) < ref.partition->keys);
         }
         for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            CHECK_EQ(*spot_word(store_spot(&s, a)), a + 1);
-            *spot_word(store_spot(&s, a)) = 0;
+            CHECK_EQ(*row_ref_word(store_row_ref(&s, a)), a + 1);
+            *row_ref_word(store_row_ref(&s, a)) = 0;
         }
         store_fini(&s);
     }
@@ -62,10 +62,11 @@ TEST(store, home_slots_of_a_part_are_all_different)
         open_mixed(&s, 2, nodes, rank);
         for (locus_key a = 0; a < MIXED_KEYS; a++)
             for (locus_key b = 0; b < a; b++) {
-                struct spot x = store_spot(&s, a), y = store_spot(&s, b);
-                if (x.part != y.part || !spot_is_home(x) || !spot_is_home(y)) continue;
-                CHECK(spot_usual_slot(x) != spot_usual_slot(y));
-                CHECK(spot_usual_slot(x) < x.part->slab.home_slots);
+                struct row_ref x = store_row_ref(&s, a), y = store_row_ref(&s, b);
+                if (x.partition != y.partition || !row_ref_is_home(x) || !row_ref_is_home(y))
+                    continue;
+                CHECK(row_ref_usual_slot(x) != row_ref_usual_slot(y));
+                CHECK(row_ref_usual_slot(x) < x.partition->slab.home_slots);
             }
         store_fini(&s);
     }
@@ -80,13 +81,13 @@ TEST(store, each_key_is_here_at_exactly_one_node_to_begin_with)
         size_t count = 0;
         open_mixed(&s, 3, 4, rank);
         for (locus_key k = 0; k < MIXED_KEYS; k++) {
-            bool is_here = spot_is_here(store_spot(&s, k), 0);
-            CHECK_EQ(is_here, spot_home(store_spot(&s, k)) == rank);
+            bool is_here = row_ref_is_here(store_row_ref(&s, k), 0);
+            CHECK_EQ(is_here, row_ref_home(store_row_ref(&s, k)) == rank);
             here[k] += is_here;
             count += is_here;
         }
         CHECK_EQ(store_owned(&s, 0, owned, MIXED_KEYS), count);
-        for (size_t i = 0; i < count; i++) CHECK(spot_is_home(store_spot(&s, owned[i])));
+        for (size_t i = 0; i < count; i++) CHECK(row_ref_is_home(store_row_ref(&s, owned[i])));
         store_fini(&s);
     }
     for (locus_key k = 0; k < MIXED_KEYS; k++) CHECK_EQ(here[k], 1);
@@ -136,14 +137,15 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
     CHECK_EQ(store_open(&s, &c), 0);
     for (unsigned shard = 0; shard < 3; shard++) store_ranges(&s, shard, add_range, &r[shard]);
     for (locus_key k = 0; k < MIXED_KEYS; k++) {
-        struct spot spot = store_spot(&s, k);
-        CHECK(row_write(spot, row, ROW_ADD) >= 0);
+        struct row_ref ref = store_row_ref(&s, k);
+        CHECK(row_write(ref, row, ROW_ADD) >= 0);
         for (unsigned shard = 0; shard < 3; shard++) {
             bool ours = keyspace_shard(&s.keyspace, k) == shard;
-            CHECK_EQ(is_within(&r[shard], spot_word(spot), sizeof *spot_word(spot)), ours);
+            CHECK_EQ(is_within(&r[shard], row_ref_word(ref), sizeof *row_ref_word(ref)), ours);
             CHECK_EQ(is_within(&r[shard],
-                               part_row(spot.part, directory_slot(directory_load(spot_word(spot)))),
-                               spot.part->row_bytes),
+                               partition_row(ref.partition,
+                                             directory_slot(directory_load(row_ref_word(ref)))),
+                               ref.partition->row_bytes),
                      ours);
         }
     }
@@ -170,9 +172,9 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
                                            .replicates = true};
             struct store s;
             CHECK_EQ(store_open(&s, &c), 0);
-            struct slab *pairs = &s.part[1].pairs;
-            CHECK_EQ(s.part[1].foresees, pairs->home_slots > 0);
-            CHECK(!s.part[0].foresees);
+            struct slab *pairs = &s.partition[1].pairs;
+            CHECK_EQ(s.partition[1].foresees, pairs->home_slots > 0);
+            CHECK(!s.partition[0].foresees);
             for (uint64_t k = 0; k < 2 * shape[i].rows; k++)
                 CHECK(slab_take(pairs, SLAB_NONE) >= pairs->home_slots);
             CHECK(slab_held(pairs) == 2 * shape[i].rows);
@@ -186,7 +188,7 @@ TEST(store, held_rows_are_counted)
     struct store s;
     const float row[1000] = {1};
     open_mixed(&s, 3, 1, 0);
-    for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_spot(&s, k), row), 0);
+    for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
     CHECK_EQ(store_held_rows(&s), MIXED_KEYS / 3);
     CHECK(store_touched_bytes(&s) > 0);
     store_fini(&s);
@@ -202,12 +204,12 @@ TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
     open_mixed(&s, 2, 1, 0);
     mover_init(&m, &s);
     for (locus_key k = 1; k < MIXED_KEYS; k += 2)
-        CHECK_EQ(row_take(&m, store_spot(&s, k), row, &written, directory_elsewhere(1, 1)), 0);
+        CHECK_EQ(row_take(&m, store_row_ref(&s, k), row, &written, directory_elsewhere(1, 1)), 0);
     CHECK_EQ(store_owned(&s, 0, keys, MIXED_KEYS), MIXED_KEYS / 2);
     for (size_t i = 0; i < MIXED_KEYS / 2; i++) CHECK_EQ(keys[i], 2 * i);
     CHECK_EQ(store_owned(&s, 5, keys, 3), 3);
     CHECK_EQ(keys[0], 6);
-    CHECK_EQ(row_put(store_spot(&s, 35), NULL), 0);
+    CHECK_EQ(row_put(store_row_ref(&s, 35), NULL), 0);
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
     mover_fini(&m);
     store_fini(&s);
@@ -235,10 +237,10 @@ static void fail_on_used_heap(void)
     struct store s;
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct rlimit limit = {0, 0};
-    size_t bytes = TABLES * SHARDS * sizeof(struct part);
+    size_t bytes = TABLES * SHARDS * sizeof(struct partition);
     for (int i = 0; i < TABLES; i++)
         table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
-    struct part *old = aligned_alloc(_Alignof(struct part), bytes);
+    struct partition *old = aligned_alloc(_Alignof(struct partition), bytes);
     if (!old || page == MAP_FAILED) _exit(3);
     for (int i = 0; i < TABLES * SHARDS; i++)
         old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
@@ -305,16 +307,16 @@ static void write_row(struct moving *m, locus_key key, float value)
 {
     float row[ROOM];
     for (int i = 0; i < 16; i++) row[i] = value;
-    CHECK_EQ(row_set(store_spot(&m->store, key), row), 0);
+    CHECK_EQ(row_set(store_row_ref(&m->store, key), row), 0);
 }
 
 static void take_row(struct moving *m, locus_key key)
 {
     float row[ROOM];
     bool written;
-    CHECK_EQ(
-        row_take(&m->mover, store_spot(&m->store, key), row, &written, directory_elsewhere(1, 1)),
-        0);
+    CHECK_EQ(row_take(&m->mover, store_row_ref(&m->store, key), row, &written,
+                      directory_elsewhere(1, 1)),
+             0);
 }
 
 static void poll(struct moving *m)
@@ -338,7 +340,7 @@ TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
     struct moving *m = moving_store(4, 16);
     write_row(m, 2, 5);
     reader_begin(&m->a);
-    const float *view = row_view(&m->store, store_spot(&m->store, 2), &(int){0});
+    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), &(int){0});
     take_row(m, 2);
     write_row(m, 1, 7); /* would take the slot if it could */
     poll(m);
@@ -412,7 +414,7 @@ TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
     take_row(m, 1);
     mover_reclaim(&m->mover); /* key 1 waits now */
     reader_begin(&m->b);
-    const float *view = row_view(&m->store, store_spot(&m->store, 2), &(int){0});
+    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), &(int){0});
     take_row(m, 2);
     reader_end(&m->a);
     poll(m);
@@ -471,8 +473,8 @@ TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
     write_row(m, 0, 1);
     write_row(m, 1, 1);
     take_row(m, 0);
-    CHECK_EQ(row_take(&other, store_spot(&m->store, 1), row, &written, directory_elsewhere(1, 1)),
-             0);
+    CHECK_EQ(
+        row_take(&other, store_row_ref(&m->store, 1), row, &written, directory_elsewhere(1, 1)), 0);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 1);
     for (int i = 0; i < POLLS; i++) mover_reclaim(&other);

@@ -79,9 +79,9 @@ static float name_of(locus_key key)
     return (float)(100000 + key);
 }
 
-static struct spot spot_of(struct thread *t, locus_key key)
+static struct row_ref row_ref_of(struct thread *t, locus_key key)
 {
-    return store_spot(&t->storm->store, key);
+    return store_row_ref(&t->storm->store, key);
 }
 
 static locus_key any_key(struct thread *t, enum role role)
@@ -110,7 +110,7 @@ static void write_row(struct thread *t, locus_key key, enum row_change change, i
     int rc;
     row[0] = change == ROW_ADD ? 0 : name_of(key);
     for (int i = 1; i < LENGTH_MAX; i++) row[i] = (float)value;
-    while ((rc = row_write(spot_of(t, key), row, change)) == -EAGAIN) sched_yield();
+    while ((rc = row_write(row_ref_of(t, key), row, change)) == -EAGAIN) sched_yield();
     CHECK_EQ(rc, 0);
 }
 
@@ -135,9 +135,9 @@ static void add_many(struct thread *t)
         keys[i] = any_key(t, COUNTER);
         amount[i] = amount_to_add(t, keys[i]);
         values[offset] = 0;
-        for (uint32_t k = 1; k < spot_of(t, keys[i]).part->length; k++)
+        for (uint32_t k = 1; k < row_ref_of(t, keys[i]).partition->length; k++)
             values[offset + k] = (float)amount[i];
-        offset += spot_of(t, keys[i]).part->length;
+        offset += row_ref_of(t, keys[i]).partition->length;
     }
     size_t count = rows_write(&t->storm->store, keys, n, values, ROW_ADD, missed, NULL, &rc);
     CHECK_EQ(rc, 0);
@@ -178,7 +178,7 @@ static void read_many(struct thread *t)
     for (size_t i = 0; i < n; i++) keys[i] = throw_dice(t, KEYS);
     size_t count = rows_read(&t->storm->store, keys, n, values, missed, NULL);
     for (size_t i = 0, m = 0; i < n; i++) {
-        uint32_t length = spot_of(t, keys[i]).part->length;
+        uint32_t length = row_ref_of(t, keys[i]).partition->length;
         if (m < count && missed[m].position == i)
             m++;
         else
@@ -193,9 +193,9 @@ static void *read_rows(void *argument)
     while (goes_on(t)) {
         locus_key key = throw_dice(t, KEYS);
         float row[LENGTH_MAX];
-        int rc = row_read(spot_of(t, key), row);
+        int rc = row_read(row_ref_of(t, key), row);
         CHECK(rc == 0 || rc == -EAGAIN);
-        if (rc == 0) check_row(key, row, spot_of(t, key).part->length);
+        if (rc == 0) check_row(key, row, row_ref_of(t, key).partition->length);
         if (throw_dice(t, 4) == 0) read_many(t);
     }
     return NULL;
@@ -220,11 +220,11 @@ static void *view(void *argument)
         reader_begin(&t->reader);
         for (unsigned i = 0; i < n; i++) {
             keys[i] = throw_dice(t, KEYS);
-            views[i] = row_view(&t->storm->store, spot_of(t, keys[i]), &(int){0});
+            views[i] = row_view(&t->storm->store, row_ref_of(t, keys[i]), &(int){0});
         }
         for (unsigned again = throw_dice(t, 20); again > 0; again--) {
             for (unsigned i = 0; i < n; i++)
-                check_view(keys[i], views[i], spot_of(t, keys[i]).part->length);
+                check_view(keys[i], views[i], row_ref_of(t, keys[i]).partition->length);
             if (throw_dice(t, 4) == 0) sched_yield();
         }
         reader_end(&t->reader);
@@ -243,9 +243,9 @@ static void take_out(struct thread *t, struct parcel *p)
 {
     bool written = false;
     directory_word next = directory_elsewhere(1 + throw_dice(t, 9), throw_dice(t, 1000));
-    CHECK_EQ(row_take(&t->mover, spot_of(t, p->key), p->row, &written, next), 0);
+    CHECK_EQ(row_take(&t->mover, row_ref_of(t, p->key), p->row, &written, next), 0);
     CHECK(written);
-    check_row(p->key, p->row, spot_of(t, p->key).part->length);
+    check_row(p->key, p->row, row_ref_of(t, p->key).partition->length);
 }
 
 static void put_back(struct thread *t, struct parcel *p)
@@ -257,7 +257,7 @@ static void put_back(struct thread *t, struct parcel *p)
         for (int i = 1; i < LENGTH_MAX; i++) p->row[i] += (float)amount;
     }
     /* too many wait for a grace period */
-    while ((rc = row_put(spot_of(t, p->key), p->row)) == -ENOMEM) {
+    while ((rc = row_put(row_ref_of(t, p->key), p->row)) == -ENOMEM) {
         mover_reclaim(&t->mover);
         sched_yield();
     }
@@ -319,8 +319,8 @@ static struct storm *open_storm(void)
         mover_init(&t->mover, &s->store);
     }
     for (locus_key key = 0; key < KEYS; key++) {
-        if (!spot_is_home(store_spot(&s->store, key)))
-            CHECK_EQ(row_put(store_spot(&s->store, key), NULL), 0);
+        if (!row_ref_is_home(store_row_ref(&s->store, key)))
+            CHECK_EQ(row_put(store_row_ref(&s->store, key), NULL), 0);
         write_row(&s->thread[0], key, ROW_SET, role_of(key) == CONSTANT ? (int)name_of(key) : 0);
     }
     return s;
@@ -346,8 +346,8 @@ static void check_sums(struct storm *s)
         float row[LENGTH_MAX];
         int sum = 0;
         for (unsigned i = 0; i < THREADS; i++) sum += s->thread[i].sum[key];
-        CHECK_EQ(row_read(store_spot(&s->store, key), row), 0);
-        check_row(key, row, store_spot(&s->store, key).part->length);
+        CHECK_EQ(row_read(store_row_ref(&s->store, key), row), 0);
+        check_row(key, row, store_row_ref(&s->store, key).partition->length);
         if (role_of(key) != CONSTANT) CHECK_EQ(row[1], sum);
     }
 }

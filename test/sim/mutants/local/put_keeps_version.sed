@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: a row comes back with the version that it always has
-/^int row_put/,/^}/ s/fresh_version(s.part)/1/
+/^int row_put/,/^}/ s/fresh_version(s.partition)/1/

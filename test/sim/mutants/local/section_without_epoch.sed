@@ -1,4 +1,4 @@
 # file: src/store/store.h
-# what: a section is not known to the epoch
+# what: a section is not known to the term
 s/ck_epoch_begin(&r->record, NULL)/(void)0/
 s/ck_epoch_end(&r->record, NULL)/(void)0/

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: a row is taken out under a writer
-/^int row_take/,/^}/ s/= latch_here([^)]*)/= directory_load(spot_word(s)) | (directory_state(directory_load(spot_word(s))) != DIRECTORY_ELSEWHERE)/
+/^int row_take/,/^}/ s/= latch_here([^)]*)/= directory_load(row_ref_word(s)) | (directory_state(directory_load(row_ref_word(s))) != DIRECTORY_ELSEWHERE)/

@@ -1,3 +1,3 @@
 # file: src/store/row.h
 # what: a write unlatches the key before it changes the row
-s/float \*row = row_at(s, w);/& directory_publish(spot_word(s), w + DIRECTORY_VERSION_ONE);/
+s/float \*row = row_at(s, w);/& directory_publish(row_ref_word(s), w + DIRECTORY_VERSION_ONE);/

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: what a replica gains by an edit is not noted for its owner
-/^int row_edit_shared/,/^}/ { /if (replica)$/N; s/if (replica)\n *s.part->gain(.*);/(void)before;/ }
+/^int row_edit_shared/,/^}/ { /if (replica)$/{N;N}; s/if (replica)\n *s.partition->gain(.*);/(void)before;/ }

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: the owner is told what a replica has become instead of what it has gained
-/^int row_edit_shared/,/^}/ s/s.part->gain(\(.*\), before, row, s.part->length, .*);/floats_copy(\1, row, s.part->length);/
+/^int row_edit_shared/,/^}/ { /if (replica)$/{N;N}; s/s.partition->gain(\(.*\), before, row, s.partition->length,.*);/floats_copy(\1, row, s.partition->length);/ }

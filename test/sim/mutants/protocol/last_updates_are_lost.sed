@@ -1,4 +1,4 @@
 # file: src/protocol/replica.c
 # what: what was added to a replica is lost when it goes
 # by: exhaustive
-/^static void take_values/,/^}/ s/row_forget(&s->mover, spot, updates,/row_forget(\&s->mover, spot, NULL,/
+/^static void take_values/,/^}/ s/row_forget(&s->mover, ref, updates,/row_forget(\&s->mover, ref, NULL,/

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: a row that arrives is published before it is copied
-/^int row_put(/,/^}/ s/fill_slot(/directory_publish(spot_word(s), directory_main(slot, 7)); &/
+/^int row_put(/,/^}/ s/fill_slot(/directory_publish(row_ref_word(s), directory_main(slot, 7)); &/

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: a row that is taken out stays here
-/^int row_take(/,/^}/ s/directory_publish(spot_word(s), next);/directory_publish(spot_word(s), (w \& ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE); return 0;/
+/^int row_take(/,/^}/ s/directory_publish(row_ref_word(s), next);/directory_publish(row_ref_word(s), (w \& ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE); return 0;/

@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: who first writes a replica of zeros writes into the zeros that all such replicas share
-/^static bool materialize/,/^}/ s/if (!part_is_zeros(s.part, \*w)) return true;/return true;/
+/^static bool materialize/,/^}/ s/if (!partition_is_zeros(s.partition, \*w)) return true;/return true;/

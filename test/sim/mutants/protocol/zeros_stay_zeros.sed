@@ -1,3 +1,3 @@
 # file: src/protocol/owner.c
 # what: a holder is told that the row was never written although it was
-/^static bool say_zeros/,/^}/ s/if (row_word_is_written(spot, w)) return false;/(void)0;/
+/^static bool say_zeros/,/^}/ s/if (row_word_is_written(ref, w)) return false;/(void)0;/

@@ -19,52 +19,52 @@ static long double reference_cdf(double mean, locus_clock k)
 static void check_quantile(double mean)
 {
     const long double rounding = 1e-11L;
-    locus_clock k = timing_quantile(mean);
-    if (reference_cdf(mean, k) < TIMING_QUANTILE - rounding)
+    locus_clock k = lookahead_quantile(mean);
+    if (reference_cdf(mean, k) < LOOKAHEAD_QUANTILE - rounding)
         test_fail(__FILE__, __LINE__, "%g: %lld is too low", mean, (long long)k);
-    if (reference_cdf(mean, k - 1) >= TIMING_QUANTILE + rounding)
+    if (reference_cdf(mean, k - 1) >= LOOKAHEAD_QUANTILE + rounding)
         test_fail(__FILE__, __LINE__, "%g: %lld is too high", mean, (long long)k);
 }
 
-TEST(timing, the_quantile_is_that_of_the_sums)
+TEST(lookahead, the_quantile_is_that_of_the_sums)
 {
     for (int step = 0; step < 170; step++) check_quantile(0.001 * pow(1.07, step)); /* up to 92 */
     for (int mean = 1; mean <= 100; mean++) check_quantile(mean);
 }
 
 /* As tables of the Poisson distribution have them. */
-TEST(timing, quantiles_that_are_known)
+TEST(lookahead, quantiles_that_are_known)
 {
     static const struct {
         double mean;
         locus_clock k;
     } known[] = {{0.1, 3}, {1, 6}, {4, 13}, {10, 24}, {20, 39}, {50, 78}, {100, 139}, {500, 585}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        CHECK_EQ(timing_quantile(known[i].mean), known[i].k);
+        CHECK_EQ(lookahead_quantile(known[i].mean), known[i].k);
 }
 
-TEST(timing, no_rate_no_window)
+TEST(lookahead, no_rate_no_lookahead)
 {
-    CHECK_EQ(timing_quantile(0), 0);
-    CHECK_EQ(timing_quantile(-1), 0);
-    CHECK_EQ(timing_quantile(NAN), 0);
+    CHECK_EQ(lookahead_quantile(0), 0);
+    CHECK_EQ(lookahead_quantile(-1), 0);
+    CHECK_EQ(lookahead_quantile(NAN), 0);
 }
 
-TEST(timing, the_expansion_is_off_by_one_clock_at_most)
+TEST(lookahead, the_expansion_is_off_by_one_clock_at_most)
 {
     for (int step = 0; step < 200; step++) { /* up to 10,000 */
         double mean = 100.001 * pow(1.0233, step);
-        locus_clock k = timing_quantile(mean);
-        CHECK(reference_cdf(mean, k + 1) >= TIMING_QUANTILE);
-        CHECK(reference_cdf(mean, k - 2) < TIMING_QUANTILE);
+        locus_clock k = lookahead_quantile(mean);
+        CHECK(reference_cdf(mean, k + 1) >= LOOKAHEAD_QUANTILE);
+        CHECK(reference_cdf(mean, k - 2) < LOOKAHEAD_QUANTILE);
     }
 }
 
-TEST(timing, the_quantile_grows_with_the_rate)
+TEST(lookahead, the_quantile_grows_with_the_rate)
 {
     locus_clock last = 0;
     for (int step = 0; step < 3200; step++) { /* up to 6.7e11 */
-        locus_clock k = timing_quantile(0.01 * pow(1.01, step));
+        locus_clock k = lookahead_quantile(0.01 * pow(1.01, step));
         CHECK(k >= last);
         last = k;
     }
@@ -73,12 +73,12 @@ TEST(timing, the_quantile_grows_with_the_rate)
 
 /* ---- Algorithm 1 ---- */
 
-static const struct timing fresh = {.rate = 10};
+static const struct lookahead fresh = {.rate = 10};
 
-static void round_of(struct timing *t, locus_clock from, locus_clock to)
+static void round_of(struct lookahead *t, locus_clock from, locus_clock to)
 {
-    timing_begin(t, from);
-    timing_end(t, to);
+    lookahead_begin(t, from);
+    lookahead_end(t, to);
 }
 
 static bool is_near(double a, double b)
@@ -86,55 +86,55 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-TEST(timing, begins_with_ten_clocks_a_round)
+TEST(lookahead, begins_with_ten_clocks_a_round)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     CHECK(t.rate == fresh.rate);
-    CHECK_EQ(t.window, 39); /* of twice the rate */
+    CHECK_EQ(t.lookahead, 39); /* of twice the rate */
 }
 
-TEST(timing, smooths_the_rate)
+TEST(lookahead, smooths_the_rate)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     round_of(&t, 100, 104);
     CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 4));
-    CHECK_EQ(t.window, timing_quantile(2 * t.rate));
+    CHECK_EQ(t.lookahead, lookahead_quantile(2 * t.rate));
     round_of(&t, 104, 106);
     CHECK(is_near(t.rate, 0.9 * 9.4 + 0.1 * 2));
-    CHECK_EQ(t.window, timing_quantile(2 * t.rate));
+    CHECK_EQ(t.lookahead, lookahead_quantile(2 * t.rate));
 }
 
 /* max(L, D): the worker has become faster, and the estimate lags behind. */
-TEST(timing, takes_the_last_round_where_it_was_longer_than_the_estimate)
+TEST(lookahead, takes_the_last_round_where_it_was_longer_than_the_estimate)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     round_of(&t, 0, 100);
     CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 100));
-    CHECK_EQ(t.window, timing_quantile(2 * 100));
+    CHECK_EQ(t.lookahead, lookahead_quantile(2 * 100));
 }
 
 /* D = 0: the worker evaluates, or waits at a barrier. Slow rounds later must not find the estimate
  * gone. */
-TEST(timing, a_pause_leaves_the_estimate_alone)
+TEST(lookahead, a_pause_leaves_the_estimate_alone)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     round_of(&t, 0, 30);
     double rate = t.rate;
-    locus_clock window = t.window;
+    locus_clock lookahead = t.lookahead;
     for (int i = 0; i < 1000; i++) round_of(&t, 30, 30);
     CHECK(t.rate == rate);
-    CHECK_EQ(t.window, window);
+    CHECK_EQ(t.lookahead, lookahead);
 }
 
 /* Where a clock takes many rounds, they count together. */
-TEST(timing, a_clock_of_many_rounds)
+TEST(lookahead, a_clock_of_many_rounds)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     for (int i = 0; i < 4; i++) round_of(&t, 7, 7);
     round_of(&t, 7, 8);
     CHECK(is_near(t.rate, 0.9 * 10 + 0.1 * 0.2));
@@ -145,64 +145,64 @@ TEST(timing, a_clock_of_many_rounds)
         round_of(&t, c, c + 1);
     }
     CHECK(t.rate > 0.1 && t.rate < 0.101);
-    CHECK_EQ(t.window, timing_quantile(2 * t.rate));
-    CHECK_EQ(t.window, 3);
+    CHECK_EQ(t.lookahead, lookahead_quantile(2 * t.rate));
+    CHECK_EQ(t.lookahead, 3);
 }
 
 /* However long, it is one observation. */
-TEST(timing, a_pause_weighs_as_one_clock)
+TEST(lookahead, a_pause_weighs_as_one_clock)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     for (int i = 0; i < 100000; i++) round_of(&t, 5, 5);
     round_of(&t, 5, 15);
     CHECK(t.rate > 9 && t.rate < 9.001);
 }
 
 /* A worker's next life begins at clock 0: the round that was under way says nothing. */
-TEST(timing, a_clock_that_began_anew_leaves_the_estimate_alone)
+TEST(lookahead, a_clock_that_began_anew_leaves_the_estimate_alone)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     round_of(&t, 5000, 3);
     CHECK(t.rate == 10);
-    CHECK_EQ(t.window, 39);
+    CHECK_EQ(t.lookahead, 39);
 }
 
 /* Clocks between rounds do not count. */
-TEST(timing, idle_time_does_not_count)
+TEST(lookahead, idle_time_does_not_count)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     for (locus_clock c = 0; c < 100000; c += 1000) round_of(&t, c, c + 10);
     CHECK(is_near(t.rate, 10));
-    CHECK_EQ(t.window, timing_quantile(2 * t.rate > 20 ? 2 * t.rate : 20));
+    CHECK_EQ(t.lookahead, lookahead_quantile(2 * t.rate > 20 ? 2 * t.rate : 20));
 }
 
-TEST(timing, follows_a_worker_that_changes_its_pace)
+TEST(lookahead, follows_a_worker_that_changes_its_pace)
 {
-    struct timing t;
-    timing_init(&t);
+    struct lookahead t;
+    lookahead_init(&t);
     for (int i = 0; i < 200; i++) round_of(&t, i, i + 1);
     CHECK(t.rate < 1.001);
-    CHECK(t.window <= 10);
+    CHECK(t.lookahead <= 10);
     for (int i = 0; i < 200; i++) round_of(&t, 0, 500);
     CHECK(t.rate > 499);
-    CHECK_EQ(t.window, timing_quantile(1000));
+    CHECK_EQ(t.lookahead, lookahead_quantile(1000));
 }
 
 /* However many rounds a clock takes, what starts with the next one begins before it comes. */
-TEST(timing, a_window_reaches_the_next_clock)
+TEST(lookahead, a_lookahead_reaches_the_next_clock)
 {
-    struct timing t;
+    struct lookahead t;
     locus_clock now = 0;
-    timing_init(&t);
+    lookahead_init(&t);
     for (int clock = 0; clock < 200; clock++) {
         for (int round = 0; round < 1000; round++) {
-            timing_begin(&t, now);
+            lookahead_begin(&t, now);
             now += round == 999;
-            timing_end(&t, now);
+            lookahead_end(&t, now);
         }
     }
-    CHECK_EQ(t.window, 2);
+    CHECK_EQ(t.lookahead, 2);
 }

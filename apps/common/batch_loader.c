@@ -1,9 +1,9 @@
-#include "feeder.h"
+#include "batch_loader.h"
 
 #include "fail.h"
 
-/* Returns the portion to fill next, or NULL when the feeder is closing. */
-static void *await_room(struct feeder *f)
+/* Returns the portion to fill next, or NULL when the batch loader is closing. */
+static void *await_room(struct batch_loader *f)
 {
     pthread_mutex_lock(&f->mutex);
     while (f->filled - f->given == f->depth && !f->is_closing)
@@ -13,7 +13,7 @@ static void *await_room(struct feeder *f)
     return portion;
 }
 
-static void announce(struct feeder *f, bool is_filled)
+static void announce(struct batch_loader *f, bool is_filled)
 {
     pthread_mutex_lock(&f->mutex);
     if (is_filled) {
@@ -25,9 +25,9 @@ static void announce(struct feeder *f, bool is_filled)
     pthread_mutex_unlock(&f->mutex);
 }
 
-static void *load(void *feeder)
+static void *load(void *batch_loader)
 {
-    struct feeder *f = feeder;
+    struct batch_loader *f = batch_loader;
     void *portion;
     pthread_setname_np(pthread_self(), "loader");
     while ((portion = await_room(f)) != NULL) {
@@ -38,10 +38,11 @@ static void *load(void *feeder)
     return NULL;
 }
 
-void feeder_open(struct feeder *f, locus_worker *worker, void **portions, size_t depth,
-                 feeder_fill *fill, void *context)
+void batch_loader_open(struct batch_loader *f, locus_worker *worker, void **portions, size_t depth,
+                       batch_loader_fill *fill, void *context)
 {
-    *f = (struct feeder){.fill = fill, .context = context, .portions = portions, .depth = depth};
+    *f = (struct batch_loader){
+        .fill = fill, .context = context, .portions = portions, .depth = depth};
     if (worker) must(locus_loader_open(worker, &f->loader), "opening a loader");
     pthread_mutex_init(&f->mutex, NULL);
     pthread_cond_init(&f->has_room, NULL);
@@ -50,7 +51,7 @@ void feeder_open(struct feeder *f, locus_worker *worker, void **portions, size_t
         fail("a loader thread could not be started");
 }
 
-void *feeder_take(struct feeder *f)
+void *batch_loader_take(struct batch_loader *f)
 {
     pthread_mutex_lock(&f->mutex);
     while (f->taken == f->filled && !f->is_over) pthread_cond_wait(&f->has_more, &f->mutex);
@@ -61,7 +62,7 @@ void *feeder_take(struct feeder *f)
 
 /* The loader is woken when half of the portions are free, not for each: a wake-up costs more than
  * some portions do. */
-void feeder_give(struct feeder *f)
+void batch_loader_give(struct batch_loader *f)
 {
     pthread_mutex_lock(&f->mutex);
     f->given++;
@@ -69,7 +70,7 @@ void feeder_give(struct feeder *f)
     pthread_mutex_unlock(&f->mutex);
 }
 
-void feeder_close(struct feeder *f)
+void batch_loader_close(struct batch_loader *f)
 {
     pthread_mutex_lock(&f->mutex);
     f->is_closing = true;

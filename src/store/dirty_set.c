@@ -1,4 +1,4 @@
-#include "store/marks.h"
+#include "store/dirty_set.h"
 
 #include "store/memory.h"
 #include "store/yield.h"
@@ -8,10 +8,10 @@ static uint64_t words_for(uint64_t bits)
     return (bits + 63) / 64;
 }
 
-bool marks_init(struct marks *m, uint64_t bound)
+bool dirty_set_init(struct dirty_set *m, uint64_t bound)
 {
     uint64_t words = 0, bits = bound ? bound : 1;
-    *m = (struct marks){0};
+    *m = (struct dirty_set){0};
     do {
         bits = words_for(bits);
         words += bits;
@@ -30,13 +30,13 @@ bool marks_init(struct marks *m, uint64_t bound)
     return true;
 }
 
-void marks_fini(struct marks *m)
+void dirty_set_fini(struct dirty_set *m)
 {
     memory_release(m->memory, m->bytes);
-    *m = (struct marks){0};
+    *m = (struct dirty_set){0};
 }
 
-void marks_set(struct marks *m, uint64_t index)
+void dirty_set_add(struct dirty_set *m, uint64_t index)
 {
     for (unsigned l = 0; l < m->levels; l++, index /= 64) {
         uint64_t bit = UINT64_C(1) << index % 64;
@@ -49,12 +49,12 @@ void marks_set(struct marks *m, uint64_t index)
     if (m->notify) m->notify(m->context);
 }
 
-bool marks_are_empty(const struct marks *m)
+bool dirty_set_is_empty(const struct dirty_set *m)
 {
     return m->levels == 0 || __atomic_load_n(&m->level[m->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
 }
 
-static void take(struct marks *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
+static void take(struct dirty_set *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
                  void *context)
 {
     uint64_t bits = __atomic_exchange_n(&m->level[level][word], 0, __ATOMIC_SEQ_CST);
@@ -68,7 +68,7 @@ static void take(struct marks *m, unsigned level, uint64_t word, void (*each)(vo
     }
 }
 
-void marks_take(struct marks *m, void (*each)(void *, uint64_t), void *context)
+void dirty_set_take(struct dirty_set *m, void (*each)(void *, uint64_t), void *context)
 {
-    if (!marks_are_empty(m)) take(m, m->levels - 1, 0, each, context);
+    if (!dirty_set_is_empty(m)) take(m, m->levels - 1, 0, each, context);
 }

@@ -1,6 +1,6 @@
 /*
- * marks.h - which keys of a shard have changed and others must hear of it: set by any thread, taken
- * by the shard.
+ * dirty_set.h - which keys of a shard have changed and others must hear of it: set by any thread,
+ * taken by the shard.
  *
  * A tree of bits, 64 children to a word. Setting goes up only while a word was empty, taking goes
  * down from the root and empties each word with one exchange; so a mark that is set while others
@@ -21,7 +21,7 @@
 
 enum { MARKS_LEVELS_MAX = 7 };
 
-struct marks {
+struct dirty_set {
     unsigned levels;
     uint64_t *level[MARKS_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
     void *memory;
@@ -33,11 +33,11 @@ struct marks {
 };
 
 /* For indices 0 ... bound-1; false: no address space. */
-bool marks_init(struct marks *, uint64_t bound);
-void marks_fini(struct marks *);
-void marks_set(struct marks *, uint64_t index);
-bool marks_are_empty(const struct marks *);
+bool dirty_set_init(struct dirty_set *, uint64_t bound);
+void dirty_set_fini(struct dirty_set *);
+void dirty_set_add(struct dirty_set *, uint64_t index);
+bool dirty_set_is_empty(const struct dirty_set *);
 /* Takes all marks, in ascending order. */
-void marks_take(struct marks *, void (*each)(void *context, uint64_t index), void *context);
+void dirty_set_take(struct dirty_set *, void (*each)(void *context, uint64_t index), void *context);
 
 #endif

@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "pool.h"
 
 #include "fail.h"
 #include "rows.h"
@@ -14,14 +14,14 @@
 enum {
     FLOATS_OF_DOUBLE = 4,
     EXPONENT = 3,
-    SUM_FLOATS = CREW_FIGURES_MAX * FLOATS_OF_DOUBLE,
+    SUM_FLOATS = POOL_FIGURES_MAX * FLOATS_OF_DOUBLE,
     HUGE_PAGE = 1 << 21
 };
 
-static void place_tables(struct crew *crew, const struct crew_config *config,
+static void place_tables(struct pool *pool, const struct pool_config *config,
                          struct locus_table *tables)
 {
-    if (config->table_count > CREW_TABLES_MAX)
+    if (config->table_count > POOL_TABLES_MAX)
         fail("%zu tables are more than a crew has", config->table_count);
     if (config->table_count == 0 || config->tables[0].length == 0)
         fail("a crew needs a table whose rows have floats");
@@ -29,14 +29,14 @@ static void place_tables(struct crew *crew, const struct crew_config *config,
     /* As long as other rows: where all rows have one length, none has to be looked for by its
      * table. */
     uint32_t length = config->tables[0].length;
-    crew->figure_rows = (SUM_FLOATS + length - 1) / length;
+    pool->figure_rows = (SUM_FLOATS + length - 1) / length;
     tables[config->table_count] = (struct locus_table){
-        .name = "figures", .rows = CREW_NODES_MAX * crew->figure_rows, .length = length};
-    crew->table_count = config->table_count + 1;
+        .name = "figures", .rows = POOL_NODES_MAX * pool->figure_rows, .length = length};
+    pool->table_count = config->table_count + 1;
     locus_key first = 0;
-    for (size_t i = 0; i < crew->table_count; i++) {
-        crew->tables[i] =
-            (struct crew_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
+    for (size_t i = 0; i < pool->table_count; i++) {
+        pool->tables[i] =
+            (struct pool_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
         first += tables[i].rows;
     }
 }
@@ -51,27 +51,27 @@ static float *take_array(size_t bytes)
     return memset(array, 0, whole);
 }
 
-static void open_arrays(struct crew *crew)
+static void open_arrays(struct pool *pool)
 {
-    for (size_t i = 0; i + 1 < crew->table_count; i++) {
-        struct crew_table *t = &crew->tables[i];
+    for (size_t i = 0; i + 1 < pool->table_count; i++) {
+        struct pool_table *t = &pool->tables[i];
         t->values = take_array(t->rows * t->length * sizeof(float));
     }
 }
 
-static void open_node(struct crew *crew, const struct crew_config *config,
+static void open_node(struct pool *pool, const struct pool_config *config,
                       const struct locus_table *tables)
 {
     struct locus_config c;
     locus_config_init(&c);
     c.tables = tables;
-    c.table_count = crew->table_count;
+    c.table_count = pool->table_count;
     c.workers = config->workers;
     c.technique = config->technique;
-    must(locus_open(&c, &crew->node), "joining the cluster");
-    crew->rank = locus_rank(crew->node);
-    crew->size = locus_size(crew->node);
-    if (crew->size > CREW_NODES_MAX) fail("%d nodes are more than %d", crew->size, CREW_NODES_MAX);
+    must(locus_open(&c, &pool->node), "joining the cluster");
+    pool->rank = locus_rank(pool->node);
+    pool->size = locus_size(pool->node);
+    if (pool->size > POOL_NODES_MAX) fail("%d nodes are more than %d", pool->size, POOL_NODES_MAX);
 }
 
 /* Who starts several, under locus run or mpirun, would get as many baselines that know nothing of
@@ -90,33 +90,33 @@ static void refuse_company(void)
     must(locus_close(node), "looking for other nodes");
 }
 
-void crew_open(struct crew *crew, const struct crew_config *config)
+void pool_open(struct pool *pool, const struct pool_config *config)
 {
-    struct locus_table tables[CREW_TABLES_MAX + 1];
-    *crew =
-        (struct crew){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
-    place_tables(crew, config, tables);
-    pthread_barrier_init(&crew->meeting, NULL, config->workers);
+    struct locus_table tables[POOL_TABLES_MAX + 1];
+    *pool =
+        (struct pool){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
+    place_tables(pool, config, tables);
+    pthread_barrier_init(&pool->meeting, NULL, config->workers);
     if (config->is_baseline) {
         refuse_company();
-        open_arrays(crew);
+        open_arrays(pool);
     } else {
-        open_node(crew, config, tables);
+        open_node(pool, config, tables);
     }
 }
 
-void crew_close(struct crew *crew)
+void pool_close(struct pool *pool)
 {
-    must(locus_close(crew->node), "leaving the cluster");
-    for (size_t i = 0; i < crew->table_count; i++) free(crew->tables[i].values);
-    pthread_barrier_destroy(&crew->meeting);
+    must(locus_close(pool->node), "leaving the cluster");
+    for (size_t i = 0; i < pool->table_count; i++) free(pool->tables[i].values);
+    pthread_barrier_destroy(&pool->meeting);
 }
 
 /* ---- the workers ---- */
 
 struct start {
-    struct crew *crew;
-    crew_work *work;
+    struct pool *pool;
+    pool_work *work;
     void *context;
     unsigned index;
     pthread_t thread;
@@ -124,37 +124,37 @@ struct start {
 
 /* The nodes must have the same data and options, or they would train different things in one model.
  * Where they differ, the mean is another than some node's own value, and that node says so. */
-static void compare_fingerprints(struct crew_member *m)
+static void compare_fingerprints(struct pool_member *m)
 {
-    struct crew *crew = m->crew;
-    double high = (double)(crew->fingerprint >> 32), low = (double)(crew->fingerprint & UINT32_MAX);
+    struct pool *pool = m->pool;
+    double high = (double)(pool->fingerprint >> 32), low = (double)(pool->fingerprint & UINT32_MAX);
     double sums[] = {high, low};
-    crew_sum(m, sums, 2);
+    pool_sum(m, sums, 2);
     if (sums[0] / m->total != high || sums[1] / m->total != low)
         fail("node %d has other data or other options than another node: start all with the same",
-             crew->rank);
+             pool->rank);
 }
 
 /* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and
  * all rows are written. */
-static void write_unused(struct crew_member *m)
+static void write_unused(struct pool_member *m)
 {
-    if (m->worker && m->crew->size == 1) rows_init(m, m->crew->table_count - 1, NULL, NULL);
-    crew_meet_here(m);
+    if (m->worker && m->pool->size == 1) rows_init(m, m->pool->table_count - 1, NULL, NULL);
+    pool_meet_here(m);
 }
 
 static void *be_member(void *start)
 {
     const struct start *s = start;
-    struct crew *crew = s->crew;
+    struct pool *pool = s->pool;
     pthread_setname_np(pthread_self(), "worker");
-    struct crew_member m = {.crew = crew, .index = s->index};
-    if (crew->node) {
-        must(locus_worker_open(crew->node, &m.worker), "opening a worker");
+    struct pool_member m = {.pool = pool, .index = s->index};
+    if (pool->node) {
+        must(locus_worker_open(pool->node, &m.worker), "opening a worker");
         m.index = (unsigned)locus_worker_id(m.worker);
     }
-    m.total = crew->workers * (unsigned)crew->size;
-    m.place = (unsigned)crew->rank * crew->workers + m.index;
+    m.total = pool->workers * (unsigned)pool->size;
+    m.place = (unsigned)pool->rank * pool->workers + m.index;
     write_unused(&m);
     compare_fingerprints(&m);
     s->work(&m, s->context);
@@ -162,40 +162,40 @@ static void *be_member(void *start)
     return NULL;
 }
 
-void crew_run(struct crew *crew, crew_work *work, void *context)
+void pool_run(struct pool *pool, pool_work *work, void *context)
 {
-    struct start *starts = take_memory(crew->workers, sizeof *starts);
-    for (unsigned i = 0; i < crew->workers; i++) {
-        starts[i] = (struct start){.crew = crew, .work = work, .context = context, .index = i};
+    struct start *starts = take_memory(pool->workers, sizeof *starts);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        starts[i] = (struct start){.pool = pool, .work = work, .context = context, .index = i};
         if (pthread_create(&starts[i].thread, NULL, be_member, &starts[i]) != 0)
             fail("worker thread %u could not be started", i);
     }
-    for (unsigned i = 0; i < crew->workers; i++) pthread_join(starts[i].thread, NULL);
+    for (unsigned i = 0; i < pool->workers; i++) pthread_join(starts[i].thread, NULL);
     free(starts);
 }
 
 /* ---- meeting ---- */
 
-void crew_meet_here(struct crew_member *m)
+void pool_meet_here(struct pool_member *m)
 {
-    pthread_barrier_wait(&m->crew->meeting);
+    pthread_barrier_wait(&m->pool->meeting);
 }
 
-void crew_meet(struct crew_member *m)
+void pool_meet(struct pool_member *m)
 {
     if (m->worker) {
         must(locus_barrier(m->worker), "meeting the other nodes");
     } else {
-        crew_meet_here(m);
+        pool_meet_here(m);
     }
 }
 
-void crew_settle(struct crew_member *m)
+void pool_settle(struct pool_member *m)
 {
     if (m->worker) {
         must(locus_quiesce(m->worker), "settling with the other nodes");
     } else {
-        crew_meet_here(m);
+        pool_meet_here(m);
     }
 }
 
@@ -223,69 +223,69 @@ static void decode_and_add(double *figures, const float *floats, size_t count)
     }
 }
 
-static void figure_keys(const struct crew *crew, int node, locus_key *keys)
+static void figure_keys(const struct pool *pool, int node, locus_key *keys)
 {
-    locus_key first = crew->tables[crew->table_count - 1].first +
-                      (locus_key)node * crew->figure_rows;
-    for (uint32_t i = 0; i < crew->figure_rows; i++) keys[i] = first + i;
+    locus_key first = pool->tables[pool->table_count - 1].first +
+                      (locus_key)node * pool->figure_rows;
+    for (uint32_t i = 0; i < pool->figure_rows; i++) keys[i] = first + i;
 }
 
-static void write_figures(const struct crew_member *m, size_t count, locus_key *keys, float *rows)
+static void write_figures(const struct pool_member *m, size_t count, locus_key *keys, float *rows)
 {
-    const struct crew *crew = m->crew;
-    encode(rows, crew->figures, count);
-    figure_keys(crew, crew->rank, keys);
-    must(locus_set(m->worker, keys, crew->figure_rows, rows), "writing figures");
+    const struct pool *pool = m->pool;
+    encode(rows, pool->figures, count);
+    figure_keys(pool, pool->rank, keys);
+    must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing figures");
 }
 
-static void read_figures(const struct crew_member *m, size_t count, locus_key *keys, float *rows)
+static void read_figures(const struct pool_member *m, size_t count, locus_key *keys, float *rows)
 {
-    struct crew *crew = m->crew;
-    memset(crew->figures, 0, sizeof crew->figures);
-    for (int node = 0; node < crew->size; node++) {
-        figure_keys(crew, node, keys);
-        must(locus_pull(m->worker, keys, crew->figure_rows, rows), "reading figures");
-        decode_and_add(crew->figures, rows, count);
+    struct pool *pool = m->pool;
+    memset(pool->figures, 0, sizeof pool->figures);
+    for (int node = 0; node < pool->size; node++) {
+        figure_keys(pool, node, keys);
+        must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading figures");
+        decode_and_add(pool->figures, rows, count);
     }
 }
 
 /* Each node writes what its workers summed up into its own rows; all read all rows. */
-static void exchange(struct crew_member *m, size_t count)
+static void exchange(struct pool_member *m, size_t count)
 {
-    const struct crew *crew = m->crew;
+    const struct pool *pool = m->pool;
     locus_key *keys = NULL;
     float *rows = NULL;
     if (m->index == 0) {
-        keys = take_memory(crew->figure_rows, sizeof *keys);
-        rows = take_memory((size_t)crew->figure_rows * crew->tables[0].length, sizeof *rows);
+        keys = take_memory(pool->figure_rows, sizeof *keys);
+        rows = take_memory((size_t)pool->figure_rows * pool->tables[0].length, sizeof *rows);
         write_figures(m, count, keys, rows);
     }
-    crew_settle(m);
+    pool_settle(m);
     if (m->index == 0) read_figures(m, count, keys, rows);
     free(keys);
     free(rows);
     /* Nobody writes the next figures before all have read these. */
-    crew_meet(m);
+    pool_meet(m);
 }
 
-void crew_sum(struct crew_member *m, double *figures, size_t count)
+void pool_sum(struct pool_member *m, double *figures, size_t count)
 {
-    struct crew *crew = m->crew;
-    if (m->index == 0) memset(crew->figures, 0, sizeof crew->figures);
+    struct pool *pool = m->pool;
+    if (m->index == 0) memset(pool->figures, 0, sizeof pool->figures);
     /* One after the other, in the same order each time: sums are the same in every run. */
-    for (unsigned i = 0; i < crew->workers; i++) {
-        crew_meet_here(m);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        pool_meet_here(m);
         if (m->index != i) continue;
-        for (size_t f = 0; f < count; f++) crew->figures[f] += figures[f];
+        for (size_t f = 0; f < count; f++) pool->figures[f] += figures[f];
     }
-    crew_meet_here(m);
+    pool_meet_here(m);
     if (m->worker) exchange(m, count);
-    crew_meet_here(m);
-    memcpy(figures, crew->figures, count * sizeof *figures);
-    crew_meet_here(m);
+    pool_meet_here(m);
+    memcpy(figures, pool->figures, count * sizeof *figures);
+    pool_meet_here(m);
 }
 
-void crew_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end)
+void pool_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end)
 {
     uint64_t each = total / places, longer = total % places;
     *first = each * place + (place < longer ? place : longer);

@@ -1,4 +1,4 @@
-#include "tally.h"
+#include "counters.h"
 
 #include "fail.h"
 #include "json.h"
@@ -29,14 +29,14 @@
     X(intents_signaled) \
     X(intents_late)
 
-struct locus_stats tally_take(struct crew_member *m)
+struct locus_stats counters_take(struct pool_member *m)
 {
     struct locus_stats s = {0};
-    if (m->worker && m->index == 0) must(locus_stats_read(m->crew->node, &s), "reading statistics");
+    if (m->worker && m->index == 0) must(locus_stats_read(m->pool->node, &s), "reading statistics");
 #define X(name) (double)s.name,
     double figures[] = {COUNTERS(X) s.replica_staleness_mean_s * (double)s.pulled_replica};
 #undef X
-    crew_sum(m, figures, sizeof figures / sizeof *figures);
+    pool_sum(m, figures, sizeof figures / sizeof *figures);
     size_t i = 0;
 #define X(name) s.name = (uint64_t)figures[i++];
     COUNTERS(X)
@@ -45,7 +45,7 @@ struct locus_stats tally_take(struct crew_member *m)
     return s;
 }
 
-double tally_local_share(const struct locus_stats *s)
+double counters_local_share(const struct locus_stats *s)
 {
     double local =
         (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
@@ -53,7 +53,8 @@ double tally_local_share(const struct locus_stats *s)
     return all > 0 ? local / all : 1;
 }
 
-struct locus_stats tally_change(const struct locus_stats *before, const struct locus_stats *after)
+struct locus_stats counters_change(const struct locus_stats *before,
+                                   const struct locus_stats *after)
 {
     struct locus_stats s = *after;
 #define X(name) s.name -= before->name;
@@ -62,14 +63,14 @@ struct locus_stats tally_change(const struct locus_stats *before, const struct l
     return s;
 }
 
-void tally_add(struct locus_stats *sum, const struct locus_stats *s)
+void counters_add(struct locus_stats *sum, const struct locus_stats *s)
 {
 #define X(name) sum->name += s->name;
     COUNTERS(X)
 #undef X
 }
 
-void tally_show(const struct locus_stats *s, const char *what, int nodes, bool json)
+void counters_show(const struct locus_stats *s, const char *what, int nodes, bool json)
 {
     if (json) {
         struct json j;
@@ -83,7 +84,7 @@ void tally_show(const struct locus_stats *s, const char *what, int nodes, bool j
         printf("%s: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64
                " replicas, %.1f MB sent, "
                "%" PRIu64 " messages\n",
-               what, 100 * tally_local_share(s), s->relocated_in, s->replicas_created,
+               what, 100 * counters_local_share(s), s->relocated_in, s->replicas_created,
                (double)s->bytes_sent * 1e-6, s->messages_sent);
         fflush(stdout);
     }

@@ -1,4 +1,4 @@
 # file: src/protocol/replica.c
 # what: a holder does not heed that it is the last one
 # by: exhaustive
-/^const char \*replica_poke/,/^}/ s/r->is_poked = true;/(void)0;/
+/^const char \*replica_recall/,/^}/ s/r->is_recalled = true;/(void)0;/

@@ -1,10 +1,10 @@
 /*
- * crew.h - the workers of this node: opens locus, starts the worker threads, and lets them meet.
+ * pool.h - the workers of this node: opens locus, starts the worker threads, and lets them meet.
  * With the baseline there is no locus: the same threads share plain arrays.
  *
  * Callers   crew_open, _run, _close: main(); the rest: the workers' threads, each with its own
  *           member
- * Memory    the crew's; with the baseline all tables are arrays here
+ * Memory    the pool's; with the baseline all tables are arrays here
  * Waiting   crew_open() for all nodes; crew_meet() and crew_settle() for all workers of all nodes
  * Life      open, run any number of times, close. Any failure ends the program with a sentence
  */
@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CREW_TABLES_MAX = 8, CREW_NODES_MAX = 256, CREW_FIGURES_MAX = 32 };
+enum { POOL_TABLES_MAX = 8, POOL_NODES_MAX = 256, POOL_FIGURES_MAX = 32 };
 
-struct crew_config {
-    const struct locus_table *tables; /* at most CREW_TABLES_MAX */
+struct pool_config {
+    const struct locus_table *tables; /* at most POOL_TABLES_MAX */
     size_t table_count;
     unsigned workers; /* threads of each node; the same on all nodes */
     enum locus_technique technique;
@@ -30,62 +30,62 @@ struct crew_config {
 };
 
 /* A table as a plain array. */
-struct crew_table {
+struct pool_table {
     locus_key first;
     uint64_t rows;
     uint32_t length;
     float *values; /* NULL with locus */
 };
 
-struct crew {
+struct pool {
     locus *node; /* NULL for the baseline */
     int rank, size;
     unsigned workers;
-    struct crew_table tables[CREW_TABLES_MAX + 1]; /* the last is for crew_sum() */
+    struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for crew_sum() */
     size_t table_count;
     uint32_t figure_rows;      /* of a node, in that last table */
     pthread_barrier_t meeting; /* of the baseline, and of the node's workers */
-    double figures[CREW_FIGURES_MAX];
+    double figures[POOL_FIGURES_MAX];
     uint64_t fingerprint;
 };
 
 /* One worker. */
-struct crew_member {
-    struct crew *crew;
+struct pool_member {
+    struct pool *pool;
     locus_worker *worker;  /* NULL for the baseline */
     unsigned index;        /* among this node's */
     unsigned place, total; /* among all nodes' */
 };
 
 /* The key is in one. */
-static inline const struct crew_table *crew_table_of(const struct crew *crew, locus_key key)
+static inline const struct pool_table *pool_table_of(const struct pool *pool, locus_key key)
 {
-    const struct crew_table *t = crew->tables;
+    const struct pool_table *t = pool->tables;
     while (key - t->first >= t->rows) t++;
     return t;
 }
 
-typedef void crew_work(struct crew_member *, void *context);
+typedef void pool_work(struct pool_member *, void *context);
 
-void crew_open(struct crew *, const struct crew_config *);
+void pool_open(struct pool *, const struct pool_config *);
 /* Starts all workers with the same context, and returns when all have returned. */
-void crew_run(struct crew *crew, crew_work *work, void *context);
-void crew_close(struct crew *);
+void pool_run(struct pool *pool, pool_work *work, void *context);
+void pool_close(struct pool *);
 
 /* Collectives: every worker of every node calls them in the same order. */
 
 /* Returns when all have come. */
-void crew_meet(struct crew_member *);
+void pool_meet(struct pool_member *);
 /* The same, and every copy of every row holds every update made before. */
-void crew_settle(struct crew_member *);
+void pool_settle(struct pool_member *);
 /* Only this node's workers. */
-void crew_meet_here(struct crew_member *);
-/* Every worker gives `count` figures (at most CREW_FIGURES_MAX) and gets their sums over all
+void pool_meet_here(struct pool_member *);
+/* Every worker gives `count` figures (at most POOL_FIGURES_MAX) and gets their sums over all
  * workers of all nodes. Whole numbers below 2^53 are summed exactly. Settles, too. */
-void crew_sum(struct crew_member *, double *figures, size_t count);
+void pool_sum(struct pool_member *, double *figures, size_t count);
 
 /* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one
  * at most. */
-void crew_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end);
+void pool_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end);
 
 #endif

@@ -1,4 +1,4 @@
-#include "store/marks.h"
+#include "store/dirty_set.h"
 
 #include "test.h"
 
@@ -19,54 +19,54 @@ static void note(void *context, uint64_t index)
     t->index[t->count++] = index;
 }
 
-static struct taken take_all(struct marks *m)
+static struct taken take_all(struct dirty_set *m)
 {
     struct taken t = {.count = 0};
-    marks_take(m, note, &t);
+    dirty_set_take(m, note, &t);
     return t;
 }
 
-static void check_taken(struct marks *m, const uint64_t *index, size_t count)
+static void check_taken(struct dirty_set *m, const uint64_t *index, size_t count)
 {
     struct taken t = take_all(m);
     CHECK_EQ(t.count, count);
     for (size_t i = 0; i < count; i++) CHECK_EQ(t.index[i], index[i]);
-    CHECK(marks_are_empty(m));
+    CHECK(dirty_set_is_empty(m));
 }
 
-TEST(marks, what_is_set_is_taken_once_in_ascending_order)
+TEST(dirty_set, what_is_set_is_taken_once_in_ascending_order)
 {
     static const uint64_t set[] = {4095, 0, 64, 63, 4096, 262144, 7, 999999};
     static const uint64_t sorted[] = {0, 7, 63, 64, 4095, 4096, 262144, 999999};
-    struct marks m;
-    CHECK(marks_init(&m, 1000000));
-    CHECK(marks_are_empty(&m));
+    struct dirty_set m;
+    CHECK(dirty_set_init(&m, 1000000));
+    CHECK(dirty_set_is_empty(&m));
     check_taken(&m, NULL, 0);
-    for (size_t i = 0; i < 8; i++) marks_set(&m, set[i]);
-    marks_set(&m, 64); /* again: one mark all the same */
-    CHECK(!marks_are_empty(&m));
+    for (size_t i = 0; i < 8; i++) dirty_set_add(&m, set[i]);
+    dirty_set_add(&m, 64); /* again: one mark all the same */
+    CHECK(!dirty_set_is_empty(&m));
     check_taken(&m, sorted, 8);
     check_taken(&m, NULL, 0);
-    marks_set(&m, 64);
+    dirty_set_add(&m, 64);
     check_taken(&m, (const uint64_t[]){64}, 1);
-    marks_fini(&m);
+    dirty_set_fini(&m);
 }
 
 /* Bounds at which a level is added, or its last word filled. */
-TEST(marks, of_any_number_of_keys)
+TEST(dirty_set, of_any_number_of_keys)
 {
     static const uint64_t bound[] = {0,    1,    2,    63,     64,     65,
                                      4095, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
     for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
-        struct marks m;
-        CHECK(marks_init(&m, bound[i]));
+        struct dirty_set m;
+        CHECK(dirty_set_init(&m, bound[i]));
         CHECK(m.levels <= MARKS_LEVELS_MAX);
         uint64_t last = bound[i] ? bound[i] - 1 : 0;
-        marks_set(&m, 0);
-        marks_set(&m, last);
+        dirty_set_add(&m, 0);
+        dirty_set_add(&m, last);
         const uint64_t both[] = {0, last};
         check_taken(&m, both, last ? 2 : 1);
-        marks_fini(&m);
+        dirty_set_fini(&m);
     }
 }
 
@@ -75,40 +75,40 @@ static void count_call(void *context)
     ++*(int *)context;
 }
 
-TEST(marks, the_first_mark_and_no_other_tells)
+TEST(dirty_set, the_first_key_and_no_other_tells)
 {
-    struct marks m;
+    struct dirty_set m;
     int told = 0;
-    CHECK(marks_init(&m, 100000));
+    CHECK(dirty_set_init(&m, 100000));
     m.notify = count_call;
     m.context = &told;
-    for (uint64_t i = 0; i < 100000; i += 997) marks_set(&m, i);
+    for (uint64_t i = 0; i < 100000; i += 997) dirty_set_add(&m, i);
     CHECK_EQ(told, 1);
     take_all(&m);
-    marks_set(&m, 5);
+    dirty_set_add(&m, 5);
     CHECK_EQ(told, 2);
-    marks_fini(&m);
+    dirty_set_fini(&m);
 }
 
 static void set_once_more(void *context, uint64_t index)
 {
-    struct marks *m = context;
+    struct dirty_set *m = context;
     static int left = 10;
-    if (left-- > 0) marks_set(m, index);
+    if (left-- > 0) dirty_set_add(m, index);
 }
 
 /* The taker finds a key that it cannot deal with now, and marks it again. */
-TEST(marks, a_mark_that_is_set_while_marks_are_taken_is_found_later)
+TEST(dirty_set, what_is_added_while_it_is_taken_is_found_later)
 {
-    struct marks m;
-    CHECK(marks_init(&m, 5000));
-    marks_set(&m, 70);
+    struct dirty_set m;
+    CHECK(dirty_set_init(&m, 5000));
+    dirty_set_add(&m, 70);
     for (int i = 0; i < 10; i++) {
-        CHECK(!marks_are_empty(&m));
-        marks_take(&m, set_once_more, &m);
+        CHECK(!dirty_set_is_empty(&m));
+        dirty_set_take(&m, set_once_more, &m);
     }
     check_taken(&m, (const uint64_t[]){70}, 1);
-    marks_fini(&m);
+    dirty_set_fini(&m);
 }
 
 /* ---- threads ---- */
@@ -116,7 +116,7 @@ TEST(marks, a_mark_that_is_set_while_marks_are_taken_is_found_later)
 enum { SETTERS = 3, BOUND = 9000, ROUNDS = 60000 };
 
 struct crowd {
-    struct marks marks;
+    struct dirty_set dirty;
     uint32_t raised[BOUND]; /* atomic: by the setters, before they mark */
     uint32_t seen[BOUND];   /* by the taker, when it takes the mark */
     int running;            /* atomic: setters */
@@ -141,7 +141,7 @@ static void *set_many(void *argument)
         s->dice = s->dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
         uint64_t index = (s->dice >> 33) % (i % 4 ? 130 : BOUND);
         __atomic_fetch_add(&s->crowd->raised[index], 1, __ATOMIC_RELAXED);
-        marks_set(&s->crowd->marks, index);
+        dirty_set_add(&s->crowd->dirty, index);
     }
     __atomic_fetch_sub(&s->crowd->running, 1, __ATOMIC_RELEASE);
     return NULL;
@@ -155,25 +155,25 @@ static void look(void *context, uint64_t index)
     c->seen[index] = __atomic_load_n(&c->raised[index], __ATOMIC_RELAXED);
 }
 
-TEST(marks, several_threads_lose_none)
+TEST(dirty_set, several_threads_lose_none)
 {
     static struct crowd c;
     struct setter setter[SETTERS];
     pthread_t thread[SETTERS];
     memset(&c, 0, sizeof c);
-    CHECK(marks_init(&c.marks, BOUND));
-    c.marks.notify = tell;
-    c.marks.context = &c;
+    CHECK(dirty_set_init(&c.dirty, BOUND));
+    c.dirty.notify = tell;
+    c.dirty.context = &c;
     c.running = SETTERS;
     for (int i = 0; i < SETTERS; i++) {
         setter[i] = (struct setter){&c, (uint64_t)i};
         CHECK_EQ(pthread_create(&thread[i], NULL, set_many, &setter[i]), 0);
     }
-    while (__atomic_load_n(&c.running, __ATOMIC_ACQUIRE) > 0) marks_take(&c.marks, look, &c);
+    while (__atomic_load_n(&c.running, __ATOMIC_ACQUIRE) > 0) dirty_set_take(&c.dirty, look, &c);
     for (int i = 0; i < SETTERS; i++) pthread_join(thread[i], NULL);
-    marks_take(&c.marks, look, &c);
-    CHECK(marks_are_empty(&c.marks));
+    dirty_set_take(&c.dirty, look, &c);
+    CHECK(dirty_set_is_empty(&c.dirty));
     for (int i = 0; i < BOUND; i++) CHECK_EQ(c.seen[i], c.raised[i]);
     CHECK(c.told > 0);
-    marks_fini(&c.marks);
+    dirty_set_fini(&c.dirty);
 }

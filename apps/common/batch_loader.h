@@ -1,6 +1,6 @@
 /*
- * feeder.h - a worker's loader: a thread that prepares portions of work ahead, and signals intent
- * for them meanwhile.
+ * batch_loader.h - a worker's loader: a thread that prepares portions of work ahead, and signals
+ * intent for them meanwhile.
  *
  * The queue is bounded: the loader is at most `depth` portions ahead of the worker, and waits then.
  * What a portion is, how many clocks it takes and which keys are signaled is the program's affair,
@@ -22,11 +22,11 @@
 
 /* Prepares one portion on the loader's thread. `loader` is NULL when there is no worker (the
  * baseline). False: there is nothing more, and the portion is not used. */
-typedef bool feeder_fill(void *context, locus_loader *loader, void *portion);
+typedef bool batch_loader_fill(void *context, locus_loader *loader, void *portion);
 
-struct feeder {
+struct batch_loader {
     locus_loader *loader;
-    feeder_fill *fill;
+    batch_loader_fill *fill;
     void *context;
     void **portions;
     size_t depth;
@@ -39,12 +39,12 @@ struct feeder {
 };
 
 /* `portions` are `depth` pointers, which stay valid until feeder_close(). */
-void feeder_open(struct feeder *, locus_worker *, void **portions, size_t depth, feeder_fill *,
-                 void *context);
+void batch_loader_open(struct batch_loader *, locus_worker *, void **portions, size_t depth,
+                       batch_loader_fill *, void *context);
 /* The next portion, or NULL after the last. It is the worker's until it is given back. */
-void *feeder_take(struct feeder *);
+void *batch_loader_take(struct batch_loader *);
 /* Gives the oldest taken portion back. */
-void feeder_give(struct feeder *);
-void feeder_close(struct feeder *);
+void batch_loader_give(struct batch_loader *);
+void batch_loader_close(struct batch_loader *);
 
 #endif
