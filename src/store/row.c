@@ -59,8 +59,8 @@ static int read_latched(struct row_ref s, float *values)
         floats_copy(values, slot_row(s.partition, w), s.partition->length);
     else
         memset(values, 0, s.partition->row_bytes);
-    directory_publish(row_ref_word(s),
-                      w & ~DIRECTORY_LATCH); /* nothing changed: the same version */
+    /* nothing changed: the same version */
+    directory_publish(row_ref_word(s), w & ~DIRECTORY_LATCH);
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 

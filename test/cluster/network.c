@@ -237,6 +237,6 @@ TEST(network, a_silent_rendezvous_is_a_loss)
     static struct accident a;
     accident_prepare(&a);
     proxy_stall(a.islands.rendezvous[1], PROXY_FORTH, true);
-    accident_check(&a, 0, 1,
-                   ""); /* rank 0 heard nothing and hung up: either may be the first to say so */
+    /* rank 0 heard nothing and hung up: either may be the first to say so */
+    accident_check(&a, 0, 1, "");
 }

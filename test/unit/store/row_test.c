@@ -161,8 +161,8 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
         const struct row_edit edit = {.change = double_row, .context = &d, .scratch = room};
         for (int i = 1; i <= 5; i++) {
             directory_word before = word_of(f, 3);
-            CHECK_EQ(row_edit(row_ref_of(f, 3), &edit),
-                     0); /* the first time it was never written */
+            /* the first time it was never written */
+            CHECK_EQ(row_edit(row_ref_of(f, 3), &edit), 0);
             CHECK(word_of(f, 3) != before);
             CHECK_EQ(d.calls, i);
             CHECK_EQ(d.length, length);
