@@ -4,9 +4,8 @@
  *
  * A node may have LOCUS_WAITING_KEYS_MAX keys waiting in all (some thousand for each further worker
  * fewer, which the others hold in reserve). On a cluster of one an intent has no other effect:
- * every row is here. So a worker that advances its clock does nothing here (measured: it took 5% of
- * a short step to): who adds takes away what has started, now and then, and whenever there is no
- * room.
+ * every row is here. So a worker that advances its clock does nothing here: who adds takes away
+ * what has started, now and then, and whenever there is no room.
  *
  * Callers   intent.c, worker.c, from the worker's thread and its loaders'; another worker's, for
  *           want of room

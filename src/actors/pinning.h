@@ -125,10 +125,7 @@ int pinning_apply(struct pinning_place);
 
 /* The calling thread shall run soon after it is woken, for a short time, where it has to share a
  * processor with threads that compute: it asks for slices of PINNING_SLICE_NS. Its share stays what
- * it is. Kernels before 6.12 do not heed it. (Measured with four nodes on two cores: with the least
- * that the kernel takes, 100 us, shards say less at a time, and more often, and ComplEx is a sixth
- * slower; with 1 or 2 ms it is faster still, but as much slower in learning from each fact. How
- * soon a sudden intent is local does not depend on it, up to 1 ms.) */
+ * it is. Kernels before 6.12 do not heed it. (Why so long: docs/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
 
 /* Asks that pages of [from, from + bytes) that are not yet touched come from the place's NUMA node

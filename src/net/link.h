@@ -28,9 +28,8 @@
 
 enum {
     LINK_FRAME_BYTES = 128 << 10, /* a frame's body at most, unless a single entry is larger */
-    /* More would let frames leave the processor's cache before they are sent (measured on loopback:
-     * 1 MiB costs a fifth less time a call than 4 MiB); less would not fill a fast network's round
-     * trip. */
+    /* More would let frames leave the processor's cache before they are sent; less would not fill
+     * the round trip of a fast network. */
     LINK_CREDIT_BYTES = 1 << 20,
 };
 

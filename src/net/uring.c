@@ -192,8 +192,7 @@ static bool is_on_loopback(int fd)
 }
 
 /* What the host has is right for its network. On loopback, where there is none, bbr paces for
- * nothing: 1.5 instead of 2.7 GB/s in frames of a MiB. LOCUS_CONGESTION names another one for all
- * links. */
+ * nothing. LOCUS_CONGESTION names another one for all links. */
 static void choose_congestion_control(int fd)
 {
     const char *name = getenv("LOCUS_CONGESTION");

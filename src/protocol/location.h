@@ -21,8 +21,7 @@
 #include "protocol/state.h"
 
 /* News of where a row is waits so long for a frame to its home, or as long as the request has
- * slack. (mf on four nodes sends 22,000 frames in three epochs instead of 30,000; whoever asks
- * the home meanwhile is sent on once more.) */
+ * slack. Whoever asks the home meanwhile is sent on once more. */
 #define LOCATION_WAIT_NS UINT64_C(500000)
 
 struct location {

@@ -70,8 +70,7 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
 }
 
 /* Where intents piggyback, a replica is there for a pause or two before it is used, mostly once.
- * If it was brought less than three quarters of a pause ago, the next refresh is soon enough.
- * (`scale`, 256 nodes: 49 MB a node and second instead of 56.) */
+ * If it was brought less than three quarters of a pause ago, the next refresh is soon enough. */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;

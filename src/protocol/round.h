@@ -9,10 +9,10 @@
  * goes with the next turn.
  *
  * Lazy and refreshes only synchronize, and wait for the pacer (pacer.h), which counts what they
- * take in processor time of this thread: where cores are shared the clock counts what others had,
- * and replicas got several times as old. A round that leaves something behind is followed by the
- * next at once, which counts as well. What changed is known by the dirty set (store/dirty_set.h): a round
- * costs what changed, not what is replicated.
+ * take in processor time of this thread: where cores are shared the clock counts what others had. A
+ * round that leaves something behind is followed by the next at once, which counts as well. What
+ * changed is known by the dirty set (store/dirty_set.h): a round costs what changed, not what is
+ * replicated.
  *
  * Callers   shard.c, dispatch.c; by way of shard.c intents.c
  * Memory    32 bytes a peer and worker

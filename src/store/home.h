@@ -52,7 +52,7 @@ static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *el
 {
     uint64_t place = h->place[at % HOME_BUCKETS];
     /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores
-     * before (a pull three times as long). */
+     * before. */
     __asm__("" : "+r"(place));
     *elsewhere = place >> HOME_ELSEWHERE_BIT;
     return at / HOME_BUCKETS * h->slots[*elsewhere] + (place & (HOME_ELSEWHERE - 1));

@@ -541,8 +541,7 @@ int row_promote_as_it_is(struct mover *m, struct row_ref s)
 /* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be
  * under way together. Among several most rows are somewhere else: what is fetched in vain takes the
  * place, and the time, of what is needed. Rows go to the second level of the cache: the first also
- * has to hold the caller's buffer (measured, 64 rows of 128 floats: 10 to 20% faster than fetching
- * to the first level, for reading or for writing). */
+ * has to hold the caller's buffer. (Figures: docs/design/row-access.md.) */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,
@@ -595,9 +594,7 @@ enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
 /* The word has arrived by now: the row is fetched from where it is, unless to be read also the sum
  * of a replica's updates. To write exclusively: shard and other workers read and write the same
- * rows on another processor (measured, rows of 128 floats: two workers that push Zipf-distributed
- * keys 127 ns a key instead of 149; two nodes that push the same 100,000 rows 12 million keys a
- * second and more, instead of 7 to 8 in many runs). */
+ * rows on another processor. */
 static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)
 {
     if (partition_is_plain(s.partition)) {
@@ -642,9 +639,8 @@ void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
 
 /* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access,
  * its row some steps. More long rows at once are more than the processor fetches together, fewer
- * short ones do not fill the time that one takes (measured, pulls of 64 rows: with 40 of 128 floats
- * a seventh slower, with 24 of 16 floats a sixth); with fewer words the rows of a cluster wait for
- * theirs (64 replicas of 16 floats: 1.5 instead of 1.2 times an array). */
+ * short ones do not fill the time that one takes; with fewer words the rows of a cluster wait for
+ * theirs. */
 enum { WORD_AHEAD = 64, LONG_ROW_AHEAD = 24, SHORT_ROW_AHEAD = 40, SHORT_ROW_BYTES = 256 };
 
 /* The fields of the row references lie apart, so that none is read back wider than it was written

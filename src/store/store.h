@@ -77,7 +77,7 @@ struct store {
 /* The place of a key. Two registers, so that it stays in them from function to function: a larger
  * struct, which the compiler writes to the stack in two pieces and reads back in one, waits until
  * every earlier store has reached the cache, those of rows that are still being fetched included
- * (measured: 145 ns instead of 38). So its word is computed where it is needed. */
+ * (docs/design/row-access.md). So its word is computed where it is needed. */
 struct row_ref {
     struct partition *partition;
     uint64_t index; /* of the key in its shard */
@@ -118,8 +118,7 @@ uint64_t store_home_keys(const struct store *);
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
 /* Where the word of an index lies: neighbours, which are often hot together, in eight different
- * cache lines, and 64 consecutive ones in eight lines all the same. (Measured with two threads that
- * push Zipf-distributed keys.) */
+ * cache lines, and 64 consecutive ones in eight lines all the same. */
 static inline uint64_t word_place(uint64_t index)
 {
     /* of two groups of three bits, which change places */
