@@ -376,7 +376,8 @@ locus_clock round_lookahead(const struct shard *s, unsigned worker)
 
 locus_clock round_ahead(const struct shard *s, unsigned worker)
 {
-    return s->pacer->piggybacks ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
+    bool looks_further = s->pacer->piggybacks && !s->acts_immediately;
+    return looks_further ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 
 /* For how many rounds does one stand that piggybacks intents? Without that, one would have begun

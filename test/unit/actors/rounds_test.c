@@ -150,7 +150,7 @@ enum { CLOCKS_A_PAUSE = 10 };
 
 /* Node 0 has a replica of a row of node 1's; `other` is another row there, which it is going to
  * want. */
-struct ride {
+struct piggyback {
     struct world *w;
     struct shard *s;
     struct row_ref shared;
@@ -166,23 +166,24 @@ static void all_turn(struct world *w)
     }
 }
 
-static void change_shared(struct ride *r)
+static void change_shared(struct piggyback *r)
 {
     static const float one[LENGTH] = {1};
     CHECK_EQ(row_add(r->shared, one), 1);
 }
 
 /* The replica changes, and the pacer's next moment has come. */
-static void change_and_pause(struct ride *r)
+static void change_and_pause(struct piggyback *r)
 {
     r->w->now_ns = r->s->pacer->due_ns;
     r->w->node[0].clock[0] += CLOCKS_A_PAUSE;
     change_shared(r);
 }
 
-static struct ride open_ride(void)
+static struct piggyback open_piggyback(void)
 {
-    struct ride r = {.w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 1 << 20, 1)};
+    struct piggyback r = {
+        .w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 1 << 20, 1)};
     locus_key key = key_of_home(r.w, 1), other = key + 1;
     r.s = &r.w->node[0].shard;
     r.s->pacer->round_ns = ROUND_NS;
@@ -202,7 +203,7 @@ static struct ride open_ride(void)
     return r;
 }
 
-static void close_ride(struct ride *r)
+static void close_piggyback(struct piggyback *r)
 {
     all_turn(r->w);
     stream_close(r->stream, true);
@@ -210,21 +211,21 @@ static void close_ride(struct ride *r)
 }
 
 /* An intent that is `ahead` clocks beyond the window. */
-static void intend(struct ride *r, locus_clock ahead)
+static void intend(struct piggyback *r, locus_clock ahead)
 {
     locus_clock start = r->w->node[0].clock[0] + r->s->rounds->lookahead[0] + ahead;
     CHECK_EQ(stream_add(r->stream, start, start + 1, false, r->other), 0);
     stream_publish(r->stream);
 }
 
-static int wanted(const struct ride *r)
+static int wanted(const struct piggyback *r)
 {
     return (int)r->s->records.state[r->other].wanted;
 }
 
 TEST(rounds, that_synchronize_wait_for_some_clocks)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     struct pacer *g = r.s->pacer;
     uint64_t pause = g->due_ns - r.w->now_ns;
     g->rounds_are_sparse = false; /* else what a round takes would count for more */
@@ -246,12 +247,12 @@ TEST(rounds, that_synchronize_wait_for_some_clocks)
     r.w->now_ns++;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 2);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     uint64_t before = r.s->counters.rounds;
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
@@ -271,12 +272,12 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     /* and its end */
     CHECK_EQ(bytes_to(r.w, 1),
              wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, of_expired_intents_alone_take_others_along)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
     shard_end_intent(r.s, r.shared.index);
@@ -285,12 +286,12 @@ TEST(rounds, of_expired_intents_alone_take_others_along)
     r.w->now_ns = r.s->pacer->due_ns;
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 1);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, count_the_intents_that_they_carry)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     const struct pacer *g = r.s->pacer;
     uint64_t rounds = g->rounds, intents = g->intents;
     change_and_pause(&r);
@@ -301,12 +302,12 @@ TEST(rounds, count_the_intents_that_they_carry)
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(g->rounds, rounds + 1);
     CHECK_EQ(g->intents, intents + 1);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_them)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     const struct pacer *g = r.s->pacer;
     uint64_t rounds = g->rounds, intents = g->intents;
     r.s->rounds->lookahead[0] = 2 * lookahead_quantile(2);
@@ -316,7 +317,7 @@ TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_the
     CHECK_EQ(wanted(&r), 1);
     CHECK_EQ(g->rounds, rounds + CLOCKS_A_PAUSE / 2);
     CHECK_EQ(g->intents, intents + 1);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 /* The last entry with an intent that is on its way, NULL: none is. */
@@ -337,14 +338,14 @@ static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigne
 /* Of an intent that piggybacks, or, with -1, of one that is due; in eighths of what lies ahead. */
 static void check_slack(locus_clock ahead, unsigned eighths)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     uint64_t slack = pacer_eighths_us(r.s->pacer, eighths);
     change_and_pause(&r);
     intend(&r, ahead);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(begin_to(r.w, 0, 1)->slack_us, slack);
     CHECK_EQ(slack > 0, eighths > 0);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_take_intents_along_say_how_long_these_can_wait)
@@ -415,7 +416,7 @@ TEST(rounds, news_of_a_row_waits_where_it_goes_to_the_only_one_who_wants_it)
 }
 
 /* The owner of the shared row, a while later; its rounds carry few intents. */
-static struct shard *sparse_owner(struct ride *r)
+static struct shard *sparse_owner(struct piggyback *r)
 {
     struct shard *owner = &r->w->node[1].shard;
     r->w->now_ns += 1000000;
@@ -423,7 +424,7 @@ static struct shard *sparse_owner(struct ride *r)
     return owner;
 }
 
-static void change_main_copy(struct ride *r)
+static void change_main_copy(struct piggyback *r)
 {
     static const float one[LENGTH] = {1};
     struct shard *owner = &r->w->node[1].shard;
@@ -432,7 +433,7 @@ static void change_main_copy(struct ride *r)
 
 TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     struct shard *owner = sparse_owner(&r);
     struct pacer *g = owner->pacer;
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
@@ -450,12 +451,12 @@ TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(bytes_between(r.w, 1, 0), wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
     world_deliver_all(r.w);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_of_one)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     struct shard *owner = sparse_owner(&r);
     struct pacer *g = owner->pacer;
     change_main_copy(&r);
@@ -472,12 +473,12 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before + 1);
     all_turn(r.w);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     shard_begin_intent(r.s, r.other);
     shard_turn(r.s, r.w->now_ns);
     CHECK(begin_to(r.w, 0, 1) != NULL);
@@ -490,12 +491,12 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
     world_deliver_all(r.w);
     CHECK_EQ(r.s->replicas->awaited, 0);
     CHECK(r.s->backlog->waiting > 0 || !location_of(r.s, shard_row_ref(r.s, r.other)).is_replica);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 /* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins
  * for that at once. */
-static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
+static uint64_t expire_at_owner(struct piggyback *r, uint64_t intents)
 {
     struct shard *owner = &r->w->node[1].shard;
     for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, intents, 1);
@@ -508,7 +509,7 @@ static uint64_t expire_at_owner(struct ride *r, uint64_t intents)
 
 TEST(rounds, that_synchronize_take_along_recalls_where_rounds_carry_few_intents)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     struct shard *owner = &r.w->node[1].shard;
     CHECK_EQ(expire_at_owner(&r, 1), 0);
     CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
@@ -516,7 +517,7 @@ TEST(rounds, that_synchronize_take_along_recalls_where_rounds_carry_few_intents)
     shard_turn(owner, r.w->now_ns);
     all_turn(r.w);
     CHECK(location_of(r.s, r.shared).is_here);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 /* Its node says so at once. */
@@ -560,18 +561,18 @@ TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
 
 TEST(rounds, that_carry_a_recall_do_not_wait_where_others_carry_many_intents)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     CHECK_EQ(expire_at_owner(&r, 100), 1);
     all_turn(r.w);
     CHECK(location_of(r.s, r.shared).is_here);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 /* The thread reads the clock, handles what has come, and then has its turn, with the time that it
  * has read. */
 TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     locus_clock first = r.s->rounds->lookahead[0];
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
@@ -580,12 +581,12 @@ TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
     world_deliver_all(r.w);
     shard_turn(r.s, r.w->now_ns - 1000);
     CHECK(r.s->rounds->lookahead[0] > 2 * first);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     struct pacer *g = r.s->pacer;
     r.s->acts_immediately = true;
     g->rounds_are_sparse = false; /* nor can it have become so */
@@ -596,13 +597,30 @@ TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
     CHECK_EQ(wanted(&r), 1);
     CHECK(begin_to(r.w, 0, 1) != NULL);
     CHECK_EQ(g->rounds, rounds);
-    close_ride(&r);
+    close_piggyback(&r);
+}
+
+/* They look ahead as far as there is: nothing lies beyond. */
+TEST(rounds, that_act_at_once_have_nothing_to_piggyback)
+{
+    struct piggyback r = open_piggyback();
+    r.s->acts_immediately = true;
+    r.s->pacer->pause_ns = 1000; /* the configuration bounds rounds: intents wait for them */
+    change_and_pause(&r);
+    intend(&r, 1000000);
+    round_look(r.s);
+    CHECK(r.s->pacer->piggybacks);
+    CHECK_EQ(round_lookahead(r.s, 0), INT64_MAX);
+    CHECK_EQ(round_ahead(r.s, 0), 0);
+    shard_turn(r.s, r.w->now_ns);
+    CHECK_EQ(wanted(&r), 1);
+    close_piggyback(&r);
 }
 
 /* What was expected of the worker before. */
 TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     stream_close(r.stream, true);
     all_turn(r.w);
     r.w->node[0].clock[0] = 0;
@@ -612,39 +630,39 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
     change_shared(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 /* A row that went there as an answer has no round to follow it until something else is said. */
 TEST(rounds, that_are_only_owed_take_nothing_along)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     backlog_owes(r.s, 1);
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     r.w->now_ns = r.s->pacer->due_ns;
     intend(&r, 1);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_synchronize_leave_later_intents_alone)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     intend(&r, 2 * CLOCKS_A_PAUSE + CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    close_ride(&r);
+    close_piggyback(&r);
 }
 
 TEST(rounds, that_carry_many_intents_take_none_along)
 {
-    struct ride r = open_ride();
+    struct piggyback r = open_piggyback();
     for (int i = 0; i < 2 * PACER_JUDGED_ROUNDS; i++) pacer_carries(r.s->pacer, 100, 1);
     intend(&r, 2 * CLOCKS_A_PAUSE);
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    close_ride(&r);
+    close_piggyback(&r);
 }

@@ -54,7 +54,7 @@ static uint64_t port_now_ns(void *context)
 }
 
 static struct world *new_world(enum locus_technique technique, unsigned nodes, uint64_t keys,
-                               uint32_t length, unsigned workers, size_t lookahead, uint64_t seed,
+                               uint32_t length, unsigned workers, size_t credit, uint64_t seed,
                                bool has_intents)
 {
     bool replicates = technique != LOCUS_STATIC && technique != LOCUS_RELOCATE;
@@ -84,7 +84,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
                                                          .platform = &n->port,
                                                          .technique = technique,
                                                          .workers = workers,
-                                                         .credit_bytes = lookahead,
+                                                         .credit_bytes = credit,
                                                          .clock = has_intents ? n->clocks : NULL,
                                                          .node_keys = &n->waiting_keys}),
             0);
@@ -93,21 +93,21 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
 }
 
 struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                        size_t lookahead, uint64_t seed)
+                        size_t credit, uint64_t seed)
 {
-    return new_world(LOCUS_STATIC, nodes, keys, length, workers, lookahead, seed, false);
+    return new_world(LOCUS_STATIC, nodes, keys, length, workers, credit, seed, false);
 }
 
 struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                               size_t lookahead, uint64_t seed)
+                               size_t credit, uint64_t seed)
 {
-    return new_world(LOCUS_RELOCATE, nodes, keys, length, workers, lookahead, seed, false);
+    return new_world(LOCUS_RELOCATE, nodes, keys, length, workers, credit, seed, false);
 }
 
 struct world *world_new_managed(enum locus_technique technique, unsigned nodes, uint64_t keys,
-                                uint32_t length, unsigned workers, size_t lookahead, uint64_t seed)
+                                uint32_t length, unsigned workers, size_t credit, uint64_t seed)
 {
-    return new_world(technique, nodes, keys, length, workers, lookahead, seed, true);
+    return new_world(technique, nodes, keys, length, workers, credit, seed, true);
 }
 
 void world_free(struct world *w)

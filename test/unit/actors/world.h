@@ -48,13 +48,13 @@ struct world {
 };
 
 struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                        size_t lookahead, uint64_t seed);
+                        size_t credit, uint64_t seed);
 /* The same where rows move. */
 struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                               size_t lookahead, uint64_t seed);
+                               size_t credit, uint64_t seed);
 /* The same where rows may be replicated, too, and intents count; by this technique. */
 struct world *world_new_managed(enum locus_technique, unsigned nodes, uint64_t keys,
-                                uint32_t length, unsigned workers, size_t lookahead, uint64_t seed);
+                                uint32_t length, unsigned workers, size_t credit, uint64_t seed);
 void world_free(struct world *);
 uint64_t world_random(struct world *, uint64_t below);
 
