@@ -536,8 +536,8 @@ static void sail(struct seat *seat)
         CHECK_EQ(locus_barrier(s->w), 0);
         if (s->round->reopens) reopen(s, phase);
     }
-    /* Samples that are open hold it. */
     meet(s);
+    locus_distribution_free(s->distribution);
     for (int i = 0; i < FLIGHTS; i++) batch_free(&s->flight[i]);
     batch_free(&s->calm);
     pthread_mutex_destroy(&s->mutex);
@@ -562,6 +562,8 @@ static void plan(struct round *r, unsigned number)
                             .technique = draw(r, 3) ? LOCUS_ADAPTIVE
                                                     : draw(r, LOCUS_FULL_REPLICATION + 1),
                             .act_immediately = draw(r, 8) == 0,
+                            /* a storm is long, and a sanitizer slow: only who hangs is lost */
+                            .peer_timeout_s = 60,
                             .max_rounds_per_second = draw(r, 8) ? 0 : 50 + draw(r, 400),
                             .tables = tables,
                             .table_count = TABLES,
