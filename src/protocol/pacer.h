@@ -2,35 +2,22 @@
  * pacer.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody
  * waits for.
  *
- * No sooner than PACER_FACTOR times the processor time after the last time that that took, rounds
- * of others that we served included: so synchronizing leaves the cores to the trainers. With many
- * peers most of that time is not the shard's but what sending and receiving frames takes: round_ns,
- * kib_ns.
+ * The objective: replicas as young as they can be while synchronizing takes at most a fifth of the
+ * processor time, and nothing is sent twice that one message could carry. The next time comes after
+ * the longest of
+ *   - PACER_FACTOR times what the last one took, rounds of others that we served included: the
+ *     shard's processor time, and what sending and receiving the frames takes (round_ns, kib_ns);
+ *   - PACER_CLOCKS clocks of the fastest worker, at most PACER_CLOCKS_NS_MAX: a trainer uses a row
+ *     once a clock at most. Where nobody has intents, or no clock has passed, it says nothing;
+ *   - where rounds carry few intents, so long that the rounds' frames take one part in
+ *     PACER_ROUNDS_FACTOR, at most PACER_ROUNDS_NS_MAX.
  *
- * Nor sooner than a few clocks after it: a trainer uses a row once a clock at most, and to send one
- * that is used for a few clocks a second time meanwhile costs more than to have brought it. So what
- * is sent for a clock does not depend on how fast the processor is, either. (Measured, `skewed` of
- * bench/adaptive on 4 nodes: 35 MB a node and second instead of 62, and 49 instead of 64 with
- * LOCUS_REPLICATE, for which time was short before; 2 or 4 clocks: 46 and 41.) No pause is longer
- * than PACER_CLOCKS_NS_MAX for this, nor, under full replication, where nobody has intents, is
- * there any; where clocks take microseconds, or none has passed yet, it says nothing.
- *
- * Also: what piggybacks. Among many nodes the keys of a clock have almost as many owners as there
- * are keys, and each intent that becomes active would have a round of its own. To most of these
- * owners a round goes anyhow when we synchronize; intents that would become active before the
- * synchronization after the next one are acted on with this one. (Algorithm 1 of AdaPM, Section
- * 4.2, looks two rounds ahead for the same reason: what is not said with this one is said with the
- * next, which is over one later.) A replica may be refreshed once or twice more for that. Recalls
- * wait for such rounds, too. Where rounds carry many intents as it is, that would buy nothing, and
- * nothing piggybacks; where a clock is longer than a pause, next to nothing does. A round that
- * piggybacks intents counts as the several that it stands for: it carries many because of that.
- *
- * And there a pause is so long that the rounds of the last time, of which each took a frame out and
- * one in here and there, take at most one part in PACER_ROUNDS_FACTOR of it, but no longer than
- * PACER_ROUNDS_NS_MAX for their sake: among hundreds of nodes that is most of what synchronizing
- * takes, and the longer the pause the more piggybacks. (Measured, `skewed` of bench/scale: 300
- * clocks, without this rule: 64 nodes take 26 % of a core instead of 15, 256 nodes 33 instead of
- * 21.)
+ * Where rounds carry few intents, intents piggyback: among many nodes the keys of a clock have
+ * almost as many owners as there are keys, and to most of these a round goes anyhow when we
+ * synchronize. So intents that would become active before the synchronization after the next one
+ * are acted on with this one (AdaPM, Section 4.2, looks two rounds ahead for the same reason), and
+ * recalls wait for it. A round that piggybacks counts as the several that it stands for, when it is
+ * judged whether rounds carry few. docs/design/pace.md shows what each term brings.
  *
  * Callers   round.c, backlog.c, replica.c, owner.c
  * Memory    16 bytes a worker
