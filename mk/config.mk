@@ -59,6 +59,7 @@ PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -ls
 # Flags by folder. Applications see the public header only.
 FOLDER_src   := -Isrc
 FOLDER_apps  := -Iapps -Iapps/common
+FOLDER_examples :=
 FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest
 FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 

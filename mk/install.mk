@@ -36,10 +36,14 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 	$(Q)$(OBJCOPY) --localize-hidden $(@D)/locus.o
 	$(Q)$(AR) rcs $@ $(@D)/locus.o
 
-install: lib $(B)/bin/locus $(B)/installed/liblocus.a ## header, libraries, locus.pc and the command (PREFIX=, DESTDIR=)
+# The training programs, under names that take nobody else's: locus-kge, locus-mf, locus-wv.
+TRAINERS := $(filter-out locus,$(call names,apps))
+
+install: lib programs $(B)/installed/liblocus.a ## header, libraries, locus.pc, the command, the programs (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
+	@set -e; for p in $(TRAINERS); do (set -x; install -m 755 $(B)/bin/$$p '$(DESTDIR)$(BINDIR)'/locus-$$p); done
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
 	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'
 	install -m 644 $(B)/installed/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'

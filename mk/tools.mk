@@ -1,7 +1,7 @@
 # What looks at the sources without running them, and the packages that all of this needs.
 
 ALL_SOURCES := $(sort $(LIB_SOURCES) $(UNIT_SOURCES) $(TEST_SUPPORT) test/runner/criterion.c \
-                 $(wildcard apps/*.c apps/*/*.c bench/*.c bench/*/*.c test/*/*.c test/*/*/*.c))
+                 $(wildcard apps/*.c apps/*/*.c examples/*.c bench/*.c bench/*/*.c test/*/*.c test/*/*/*.c))
 ALL_HEADERS := $(sort $(wildcard include/*.h src/*.h src/*/*.h apps/*.h apps/*/*.h bench/*.h bench/*/*.h \
                  test/*/*.h test/*/*/*.h))
 # The shadows of the ck headers make sense only where SAN=thread puts them.

@@ -1,6 +1,7 @@
 /* locus - the command: starts clusters, and shows what they traced. */
 #include "keeper.h"
 #include "locus.h"
+#include "program.h"
 #include "run.h"
 #include "say.h"
 #include "trace.h"
@@ -36,6 +37,7 @@ static const struct command {
 
 int main(int argc, char **argv)
 {
+    program_look_beside();
     const char *word = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);

@@ -1,7 +1,7 @@
 /*
  * program.h - one program, started as a child of this process in a process group of its own.
  *
- * Callers   keeper.c; program_find also run.c, before it starts anything
+ * Callers   keeper.c; main.c puts our folder on PATH; program_find also run.c, before it starts anything
  * Memory    none
  * Waiting   until the program runs or could not be started
  */
@@ -9,6 +9,10 @@
 #define LOCUS_RUN_PROGRAM_H
 
 #include <sys/types.h>
+
+/* Appends the folder of this command to PATH, so that the programs installed beside it are found
+ * from anywhere; those that PATH has go before. */
+void program_look_beside(void);
 
 /* Is there such a program, as a shell would look for it? 0, or STATUS_NOT_FOUND or
  * STATUS_NOT_EXECUTABLE with a sentence. */
