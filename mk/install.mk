@@ -39,13 +39,13 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 # The training programs, under names that take nobody else's: locus-kge, locus-mf, locus-wv.
 TRAINERS := $(filter-out locus,$(call names,apps))
 
-install: lib programs $(B)/installed/liblocus.a ## header, libraries, locus.pc, the command, the programs (PREFIX=, DESTDIR=)
+install: lib programs $(B)/installed/liblocus.a ## headers, libraries, locus.pc, the command, the programs (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
 	@set -e; for p in $(TRAINERS); do (set -x; install -m 755 $(B)/bin/$$p '$(DESTDIR)$(BINDIR)'/locus-$$p); done
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
-	install -m 644 include/locus.h '$(DESTDIR)$(INCLUDEDIR)/locus.h'
+	install -m 644 include/locus.h include/locus_schedule.h '$(DESTDIR)$(INCLUDEDIR)'
 	install -m 644 $(B)/installed/liblocus.a '$(DESTDIR)$(LIBDIR)/liblocus.a'
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
 	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'

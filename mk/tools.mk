@@ -24,11 +24,11 @@ define header_alone
 endef
 # $(call header_in_cpp,<compiler>)
 define header_in_cpp
-	@printf '#include "locus.h"\nint main() { return 0; }\n' | \
-	    $1 -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -x c++ -fsyntax-only - && echo '  OK    $1: locus.h'
+	@printf '#include "locus_schedule.h"\nint main() { return 0; }\n' | \
+	    $1 -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -x c++ -fsyntax-only - && echo '  OK    $1: locus.h, locus_schedule.h'
 endef
 
-headers: ## every header compiles alone with gcc and clang, and locus.h as C++
+headers: ## every header compiles alone with gcc and clang, and the public ones as C++
 	$(call header_alone,gcc)
 	$(call header_alone,clang)
 	$(call header_in_cpp,g++)

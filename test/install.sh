@@ -85,10 +85,10 @@ under_tsan() {
     [ $status -ne 0 ] && grep -q 'data race .*run_node' "$place/racy"
 }
 
-# What the header declares is there, and nothing else can be seen.
+# What the headers declare is there, and nothing else can be seen.
 exports() {
     local declared exported
-    declared=$(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' "$prefix/include/locus.h" | sort -u)
+    declared=$(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' "$prefix"/include/locus*.h | sort -u)
     exported=$(nm -D --defined-only "$prefix/lib/liblocus.so" | awk '{ print $NF }' | sort -u)
     diff <(echo "$declared") <(echo "$exported")
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus_schedule.h - which parameters are updated next, and by whom (STRADS; Lee et al., 2014).
+ *
+ * A model-parallel program updates some of its variables at a time, each at one worker: those that
+ * a schedule names. A schedule sees to it that dependent variables are not updated at once, and
+ * that those which still change come first. It owns no parameters: they are rows of locus.h, on
+ * which all of this is built.
+ *
+ * Schedule   a pure state machine: rounds of variables, one after the other. Where the order does
+ *            not depend on values, each worker has an equal one of its own, and nothing is sent.
+ * Scheduler  an actor, for schedules that do depend: a thread that has a schedule and a
+ *            locus_worker, and writes rounds ahead into mailboxes, which are rows as well. Several
+ *            share the variables.
+ * Port       a worker's end of the mailboxes: schedule, push, pull, sync (STRADS, Section 2).
+ *
+ * Errors, output and threads are as in locus.h. A schedule and a port are each used by one thread
+ * at a time. docs/scheduling.md has an example of 60 lines.
+ */
+#ifndef LOCUS_SCHEDULE_H
+#define LOCUS_SCHEDULE_H
+
+#include "locus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- schedules ---- */
+
+typedef struct locus_schedule locus_schedule;
+
+/* Limits. More is -EINVAL. */
+#define LOCUS_SCHEDULE_VARIABLES_MAX (UINT64_C(1) << 40)
+#define LOCUS_SCHEDULE_WIDTH_MAX 4096   /* variables of a round */
+#define LOCUS_SCHEDULE_WORKERS_MAX 4096 /* workers that a schedule serves */
+#define LOCUS_SCHEDULE_AHEAD_MAX 64     /* rounds given and not yet done */
+
+enum locus_order {
+    /* one variable after the other, and again from the first */
+    LOCUS_ROUND_ROBIN,
+    /* variables are blocks that go round the workers: each worker has one in each round, never the
+     * same as another's; in `variables` rounds each worker has had each block once. Works without
+     * filter, and is not shared by several schedulers */
+    LOCUS_ROTATION,
+    /* drawn with a probability in proportion to (last change)^2 + eta (STRADS, Section 3.3), once
+     * each has had its first turn. One candidate in 16 is the next of a round robin, so that each
+     * comes again in time, whatever the changes are */
+    LOCUS_PRIORITY,
+    /* candidates from the program's own function */
+    LOCUS_OWN_ORDER,
+};
+
+/* A variable to update, and the worker whose it is: always the same one, variable % workers, but
+ * with LOCUS_ROTATION. */
+struct locus_part {
+    uint64_t variable;
+    uint32_t worker; /* 0 ... workers - 1 */
+    uint32_t unused;
+};
+
+/* May this variable be updated together with `chosen`? A candidate that may not comes first in the
+ * next rounds, in the order of refusal: dropped, it would starve. */
+typedef bool locus_fits(void *context, uint64_t variable, const uint64_t *chosen, size_t count);
+/* The next candidate; UINT64_MAX: there is none for this round. One that is in a round, or that was
+ * refused and waits, is passed over. */
+typedef uint64_t locus_candidate(void *context);
+
+struct locus_schedule_config {
+    enum locus_order order;
+    uint64_t variables; /* 0 ... variables - 1; for rotation at least as many as workers */
+    unsigned workers;   /* among whom they are divided; at least 1 */
+    unsigned width;     /* variables of a round, at most; for rotation it is `workers` */
+    /* Rounds that workers may be updating at the same time, one after the other: 1, the default,
+     * where all of them finish a round before one begins the next. The filter holds for all
+     * variables of so many rounds. */
+    unsigned window;
+    /* Of several schedules that share the variables this one has those with variable % shares ==
+     * share. Default: 0 of 1 */
+    unsigned share, shares;
+    double eta;       /* priority: above 0, or what is at rest never comes again; default 1e-6 */
+    uint64_t seed;    /* priority: what is drawn follows from it, and from the changes */
+    locus_fits *fits; /* the filter; NULL: all fit */
+    locus_candidate *next; /* LOCUS_OWN_ORDER */
+    void *context;         /* for both */
+};
+
+/* Fills in the defaults: one variable of 1, one worker, a width of 1. */
+LOCUS_API void locus_schedule_config_init_sized(struct locus_schedule_config *, size_t size);
+#define locus_schedule_config_init(c) locus_schedule_config_init_sized((c), sizeof *(c))
+
+/* Memory: a bit a variable of its share, 20 bytes with LOCUS_PRIORITY; a few hundred a place of a
+ * round.
+ *   -EINVAL  a configuration that cannot be: locus_error() names the field and the value
+ *   -ENOMEM */
+LOCUS_API int locus_schedule_new(const struct locus_schedule_config *, locus_schedule **out);
+LOCUS_API void locus_schedule_free(locus_schedule *); /* NULL is allowed */
+
+/*
+ * The next round: writes at most `width` parts, of different variables, and returns how many. None
+ * of them is in a round that was given and is not done (but with LOCUS_ROTATION, where a block goes
+ * on from hand to hand). 0: all that could be is under way, or refused by the filter because of
+ * what is; at rest at least one variable is always found, unless the program's own function has
+ * none; no such round is ever done. Each variable comes again within 2 * variables + 8 * width
+ * rounds (with LOCUS_PRIORITY within 16 times as many), whatever the filter says, if each round is
+ * done before the next one; where nothing is refused, round robin needs variables / width.
+ *   -EBUSY   LOCUS_SCHEDULE_AHEAD_MAX rounds are given and not done
+ *   -EINVAL  a candidate of the program's own that is no variable of this share */
+LOCUS_API int locus_schedule_next(locus_schedule *, struct locus_part *parts);
+/* What a variable has changed by, the last time. Not finite: as the largest number. Ignored unless
+ * it is a variable of this share; without effect but with LOCUS_PRIORITY. */
+LOCUS_API void locus_schedule_changed(locus_schedule *, uint64_t variable, double change);
+/* The oldest round that was given is done: its variables may come again. */
+LOCUS_API void locus_schedule_done(locus_schedule *);
+
+/* ---- schedulers ---- */
+
+/*
+ * A round (STRADS, Figure 2; bulk synchronous): every worker takes the round (schedule), adds its
+ * partial results for all of its parts (push), gets the sums over all workers (pull), writes the
+ * rows of the variables that are its own, and says what they changed by (sync). Only a pull waits
+ * for other workers. A worker that writes a variable's row in one round reads it in a later one as
+ * the first that knows, for a variable has one worker.
+ *
+ * A scheduler writes the rounds that it knows without waiting for the changes of those before, at
+ * most `depth` ahead: priorities are older then by so many rounds, values never are (STRADS,
+ * Section 4). Of several schedulers each has a share of the variables, and they take turns.
+ *
+ * It takes one of the `workers` of its node's configuration, which therefore has one more for each
+ * scheduler of the node. While a scheduler is open, collectives (quiesce, barrier) of others wait
+ * for it: programs close it before, or meet by rounds. With LOCUS_FULL_REPLICATION there are no
+ * rows that all see alike at once: no schedulers.
+ */
+typedef struct locus_scheduler locus_scheduler;
+typedef struct locus_port locus_port;
+
+#define LOCUS_SCHEDULERS_MAX 64
+#define LOCUS_SCHEDULER_FIGURES_MAX 1024
+
+/* Equal for all schedulers and all ports. */
+struct locus_scheduler_config {
+    /* `share`, `shares` are the schedulers' own affair; window 1. Ports read neither callbacks nor
+     * context */
+    struct locus_schedule_config schedule;
+    unsigned schedulers; /* 1 to LOCUS_SCHEDULERS_MAX; default 1 */
+    unsigned depth;      /* rounds ahead of what is done, of each; 0 to 62; default 2 */
+    unsigned figures;    /* floats of a part that workers sum up; default 1 */
+    unsigned extra;      /* floats of a round that they sum up besides; default 0 */
+    locus_key first;     /* the first key of the mailboxes: 0 ... are other tables */
+    /* The key of variable 0; the row of variable v is variable_key + v. What a round names is
+     * intended for the clock of that round by the worker whose it is. UINT64_MAX, the default:
+     * nothing is intended */
+    locus_key variable_key;
+};
+LOCUS_API void locus_scheduler_config_init_sized(struct locus_scheduler_config *, size_t size);
+#define locus_scheduler_config_init(c) locus_scheduler_config_init_sized((c), sizeof *(c))
+
+/* The mailboxes: tables for locus_config, one after the other, before the node opens; `first` is
+ * the first one's first key. -EINVAL as for locus_scheduler_open(). */
+enum { LOCUS_SCHEDULER_TABLES = 3 };
+LOCUS_API int locus_scheduler_tables(const struct locus_scheduler_config *,
+                                     struct locus_table tables[LOCUS_SCHEDULER_TABLES]);
+
+/* Starts scheduler `number` (0 ... schedulers - 1), once in the cluster. Its mailboxes must not
+ * have been used before. Filter and candidates are called on its thread.
+ *   -EINVAL  a configuration that cannot be, or mailboxes that are not there
+ *   -EBUSY   the node's workers are all open
+ *   -EAGAIN  no thread could be started */
+LOCUS_API int locus_scheduler_open(locus *, const struct locus_scheduler_config *, unsigned number,
+                                   locus_scheduler **out);
+/* Ends it, whatever it waits for. Workers are done with all rounds that they want. Returns what
+ * made it end before, or 0. NULL is allowed. */
+LOCUS_API int locus_scheduler_close(locus_scheduler *);
+
+/* Of one worker: `number` is 0 ... schedule.workers - 1, each once in the cluster. */
+LOCUS_API int locus_port_open(locus *, locus_worker *, const struct locus_scheduler_config *,
+                              unsigned number, locus_port **out);
+LOCUS_API int locus_port_close(locus_port *); /* NULL is allowed: 0 */
+
+/* The calls of a round, in this order; another order is -EINVAL. Each may return what a pull or a
+ * push may. */
+
+/* schedule: the next round. Waits for its scheduler; the worker's clock advances. *parts stay valid
+ * until the next round; *count is at least 1. */
+LOCUS_API int locus_port_schedule(locus_port *, const struct locus_part **parts, size_t *count);
+/* push: adds count * figures floats, part by part, and behind them `extra` ones. */
+LOCUS_API int locus_port_push(locus_port *, const float *partial);
+/* pull: waits until all workers have pushed; the same for all of them, bit for bit. */
+LOCUS_API int locus_port_pull(locus_port *, float *sums);
+/* sync: what the variables have changed by; of the `count` floats those of this worker's own parts
+ * are read. Ends the round here; does not wait. */
+LOCUS_API int locus_port_sync(locus_port *, const float *changes);
+
+/* Since the port was opened. */
+struct locus_port_stats {
+    uint64_t rounds, parts; /* ended; variables in them */
+    double seconds;         /* since the first round began */
+    /* of them waiting for schedulers, and for other workers' pushes */
+    double schedule_wait_s, pull_wait_s;
+};
+LOCUS_API void locus_port_stats_sized(const locus_port *, struct locus_port_stats *, size_t size);
+#define locus_port_stats(p, s) locus_port_stats_sized((p), (s), sizeof *(s))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/*
+ * candidates.h - which variable a schedule considers next: in turn, by priority, or as the program
+ * says.
+ *
+ * Variables are counted within the schedule's share: 0 ... count - 1. One that is busy (in a round,
+ * or refused and waiting) is no candidate.
+ *
+ * Callers   schedule.c
+ * Memory    a bit a variable; 20 bytes with priorities
+ * Waiting   never
+ * Life      candidates_init; any mix of the rest; candidates_fini
+ */
+#ifndef LOCUS_SCHEDULING_CANDIDATES_H
+#define LOCUS_SCHEDULING_CANDIDATES_H
+
+#include "locus_schedule.h"
+#include "scheduling/weights.h"
+
+struct candidates {
+    const struct locus_schedule_config *config; /* the schedule's */
+    uint64_t count;
+    uint64_t *busy;         /* a bit a variable */
+    uint64_t cursor;        /* whose turn it is */
+    uint64_t unseen;        /* priority: variables that have not had their first turn */
+    uint64_t given;         /* candidates, to know each 16th */
+    struct weights weights; /* priority: 0 while busy */
+    float *change;          /* priority: the last one */
+    uint64_t random;        /* splitmix64's state */
+};
+
+/* Every so many candidates one is in turn, with priorities. */
+enum { CANDIDATES_TURN = 16 };
+
+/* 0 or -ENOMEM. */
+int candidates_init(struct candidates *, const struct locus_schedule_config *, uint64_t count);
+void candidates_fini(struct candidates *);
+
+/* Returns 1 and the next one, which is busy from now on; 0: there is none; -EINVAL: the program's
+ * function gave what is no variable. */
+int candidates_next(struct candidates *, uint64_t *variable);
+/* It is not busy any more. */
+void candidates_free(struct candidates *, uint64_t variable);
+void candidates_changed(struct candidates *, uint64_t variable, double change);
+
+#endif

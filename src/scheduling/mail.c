@@ -1,0 +1,168 @@
+#include "scheduling/mail.h"
+
+#include "base/error.h"
+#include "scheduling/schedule.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+/* A float holds so many bits of a whole number. */
+enum { BITS = 24, PART_FLOATS = 3, HEAD_FLOATS = 2 };
+
+/* Beside the slots being updated there is one for each round ahead. */
+enum { DEPTH_MAX = LOCUS_SCHEDULE_AHEAD_MAX - 2 };
+
+void locus_scheduler_config_init_sized(struct locus_scheduler_config *c, size_t size)
+{
+    struct locus_scheduler_config defaults = {
+        .schedulers = 1, .depth = 2, .figures = 1, .variable_key = UINT64_MAX};
+    locus_schedule_config_init(&defaults.schedule);
+    memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
+}
+
+static int check_range(const char *call, const char *field, unsigned value, unsigned least,
+                       unsigned most)
+{
+    if (value >= least && value <= most) return 0;
+    return error_set(-EINVAL, "%s: `%s` is %u: must be %u to %u", call, field, value, least, most);
+}
+
+/* What a worker's port does not need is not looked at. */
+static int check_schedule(const char *call, const struct locus_scheduler_config *c)
+{
+    struct locus_schedule_config s = c->schedule;
+    s.shares = c->schedulers;
+    s.share = 0;
+    if (s.order == LOCUS_OWN_ORDER) s.order = LOCUS_ROUND_ROBIN;
+    int rc = schedule_check(call, &s);
+    return rc ? rc : check_range(call, "window", s.window, 1, 1);
+}
+
+int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
+{
+    if (!c) return error_set(-EINVAL, "%s: there is no configuration", call);
+    int rc = check_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
+    if (rc == 0) rc = check_range(call, "depth", c->depth, 0, DEPTH_MAX);
+    if (rc == 0) rc = check_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);
+    if (rc == 0) rc = check_range(call, "extra", c->extra, 0, LOCUS_SCHEDULER_FIGURES_MAX);
+    if (rc == 0) rc = check_schedule(call, c);
+    if (rc) return rc;
+    unsigned width = schedule_width(&c->schedule), slots = c->depth + 1;
+    uint64_t sums = 1 + (uint64_t)width * c->figures + c->extra;
+    if (sums > LOCUS_LENGTH_MAX)
+        return error_set(-EINVAL,
+                         "%s: %u parts of %u figures, and %u extra, are a row of %llu floats: must "
+                         "be at most %u",
+                         call, width, c->figures, c->extra, (unsigned long long)sums,
+                         LOCUS_LENGTH_MAX);
+    uint64_t rows = (uint64_t)c->schedulers * slots;
+    *m = (struct mail){.schedulers = c->schedulers,
+                       .slots = slots,
+                       .width = width,
+                       .figures = c->figures,
+                       .extra = c->extra,
+                       .round_length = HEAD_FLOATS + PART_FLOATS * width,
+                       .sums_length = (uint32_t)sums,
+                       .changes_length = 1 + width,
+                       .rounds = c->first,
+                       .sums = c->first + rows,
+                       .changes = c->first + 2 * rows};
+    return 0;
+}
+
+int locus_scheduler_tables(const struct locus_scheduler_config *c,
+                           struct locus_table tables[LOCUS_SCHEDULER_TABLES])
+{
+    struct mail m;
+    int rc = mail_init(&m, "locus_scheduler_tables", c);
+    if (rc) return rc;
+    uint64_t rows = (uint64_t)m.schedulers * m.slots;
+    tables[0] = (struct locus_table){.name = "rounds", .rows = rows, .length = m.round_length};
+    tables[1] = (struct locus_table){.name = "sums", .rows = rows, .length = m.sums_length};
+    tables[2] = (struct locus_table){.name = "changes", .rows = rows, .length = m.changes_length};
+    return 0;
+}
+
+int mail_check_tables(const struct mail *m, const char *call, const locus *node)
+{
+    const locus_key first[] = {m->rounds, m->sums, m->changes};
+    const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
+    uint64_t rows = (uint64_t)m->schedulers * m->slots;
+    for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
+        for (uint64_t j = 0; j < rows; j++)
+            if (locus_length(node, first[i] + j) != length[i])
+                return error_set(-EINVAL,
+                                 "%s: key %llu has a row of %u floats, and a mailbox has %u: are "
+                                 "the tables of locus_scheduler_tables() where `first` says?",
+                                 call, (unsigned long long)(first[i] + j),
+                                 locus_length(node, first[i] + j), length[i]);
+    return 0;
+}
+
+/* ---- rounds as rows ---- */
+
+/* Never 0, which is what an unwritten row holds; two rounds of a slot never have the same. */
+static float stamp_of(const struct mail *m, uint64_t round)
+{
+    return (float)(round / m->schedulers % ((1 << BITS) - 1) + 1);
+}
+
+void mail_write(const struct mail *m, uint64_t round, const struct locus_part *parts, size_t count,
+                float *row)
+{
+    const uint64_t mask = (UINT64_C(1) << BITS) - 1;
+    memset(row, 0, m->round_length * sizeof *row);
+    row[0] = stamp_of(m, round);
+    row[1] = (float)count;
+    for (float *at = row + HEAD_FLOATS; count > 0; count--, parts++, at += PART_FLOATS) {
+        at[0] = (float)(parts->variable >> BITS);
+        at[1] = (float)(parts->variable & mask);
+        at[2] = (float)parts->worker;
+    }
+}
+
+size_t mail_read(const struct mail *m, uint64_t round, const float *row, struct locus_part *parts)
+{
+    float stamp = stamp_of(m, round);
+    if (row[0] < stamp || row[0] > stamp) return 0;
+    size_t count = (size_t)row[1];
+    INVARIANT(count <= m->width, "a mailbox has a round that is wider than any");
+    const float *at = row + HEAD_FLOATS;
+    for (size_t i = 0; i < count; i++, at += PART_FLOATS)
+        parts[i] = (struct locus_part){.variable = (uint64_t)at[0] << BITS | (uint64_t)at[1],
+                                       .worker = (uint32_t)at[2]};
+    return count;
+}
+
+/* ---- waiting ---- */
+
+double mail_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Others may need this processor; later, nobody needs us soon. */
+void mail_nap(struct mail_wait *w)
+{
+    enum { YIELDS = 100, STEP_NS = 5000, STEPS_MAX = 100 };
+    if (w->looks == 0) w->began_s = mail_now();
+    if (w->looks++ < YIELDS) {
+        sched_yield();
+        return;
+    }
+    uint64_t steps = w->looks - YIELDS;
+    struct timespec t = {.tv_nsec = STEP_NS * (long)(steps < STEPS_MAX ? steps : STEPS_MAX)};
+    nanosleep(&t, NULL);
+}
+
+bool mail_is_long(struct mail_wait *w)
+{
+    enum { LONG_S = 10 };
+    if (w->is_said || w->looks == 0 || mail_now() - w->began_s < LONG_S) return false;
+    w->is_said = true;
+    return true;
+}

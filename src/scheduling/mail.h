@@ -1,0 +1,63 @@
+/*
+ * mail.h - the mailboxes between schedulers and workers: what lies in which row.
+ *
+ * Each scheduler has a ring of depth + 1 slots. A slot is three rows, of tables one behind the
+ * other:
+ *
+ *     rounds    stamp, count, then for each part two floats of its variable and one of its worker
+ *     sums      how many workers have pushed; the figures of each part; the extra figures
+ *     changes   how many workers are through with the round; the change of each part
+ *
+ * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo depth
+ * +
+ * 1. A scheduler clears sums and changes, and then writes the round: who sees the new stamp may
+ * push. It uses a slot again when all workers are through with it, none of whom reads it any more.
+ * All is done by synchronous calls, or in one worker's order, on rows that nobody intends: they are
+ * sequentially consistent (Lapse, Theorem 1).
+ *
+ * Callers   port.c, scheduler.c
+ * Memory    none
+ * Waiting   mail_nap(), a moment
+ * Life      mail_init, then any
+ */
+#ifndef LOCUS_SCHEDULING_MAIL_H
+#define LOCUS_SCHEDULING_MAIL_H
+
+#include "locus_schedule.h"
+
+struct mail {
+    unsigned schedulers, slots, width, figures, extra;
+    uint32_t round_length, sums_length, changes_length;
+    locus_key rounds, sums, changes; /* first keys */
+};
+
+/* Checks a configuration for the named call, and sets the sentence. */
+int mail_init(struct mail *, const char *call, const struct locus_scheduler_config *);
+/* Are the tables there? */
+int mail_check_tables(const struct mail *, const char *call, const locus *);
+
+/* The row of a round, behind the first key of its table. */
+static inline uint64_t mail_slot(const struct mail *m, uint64_t round)
+{
+    return round % m->schedulers * m->slots + round / m->schedulers % m->slots;
+}
+
+/* Writes a round as a row, and reads it again; returns how many parts it has, 0: the row is not
+ * that round's. */
+void mail_write(const struct mail *, uint64_t round, const struct locus_part *parts, size_t count,
+                float *row);
+size_t mail_read(const struct mail *, uint64_t round, const float *row, struct locus_part *parts);
+
+/* Who looks into a mailbox again and again. */
+struct mail_wait {
+    uint64_t looks;
+    double began_s;
+    bool is_said;
+};
+double mail_now(void);
+/* Waits a little, the longer the longer it has lasted. */
+void mail_nap(struct mail_wait *);
+/* True once, after 10 s. */
+bool mail_is_long(struct mail_wait *);
+
+#endif

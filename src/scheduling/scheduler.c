@@ -1,0 +1,162 @@
+#include "scheduling/scheduler.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct locus_part *parts_of(const struct locus_scheduler *s, uint64_t own)
+{
+    return s->parts + own % s->mail.slots * s->mail.width;
+}
+
+/* The round's number among those of all schedulers. */
+static uint64_t round_of(const struct locus_scheduler *s, uint64_t own)
+{
+    return own * s->mail.schedulers + s->number;
+}
+
+/* ---- the thread ---- */
+
+static int clear(const struct locus_scheduler *s, uint64_t slot)
+{
+    locus_key keys[] = {s->mail.sums + slot, s->mail.changes + slot};
+    return locus_set(s->worker, keys, 2, s->clear);
+}
+
+/* Returns 1 when a round was written, 0 when there is none. */
+static int write_round(struct locus_scheduler *s)
+{
+    struct locus_part *parts = parts_of(s, s->given);
+    int count = locus_schedule_next(s->schedule, parts);
+    if (count <= 0) return count;
+    uint64_t round = round_of(s, s->given), slot = mail_slot(&s->mail, round);
+    locus_key key = s->mail.rounds + slot;
+    int rc = clear(s, slot);
+    if (rc) return rc;
+    mail_write(&s->mail, round, parts, (size_t)count, s->row);
+    rc = locus_set(s->worker, &key, 1, s->row);
+    if (rc) return rc;
+    s->counts[s->given++ % s->mail.slots] = (size_t)count;
+    return 1;
+}
+
+/* Returns 1 when all workers are through with the oldest round. */
+static int read_changes(struct locus_scheduler *s)
+{
+    locus_key key = s->mail.changes + mail_slot(&s->mail, round_of(s, s->done));
+    int rc = locus_pull(s->worker, &key, 1, s->row);
+    if (rc || s->row[0] < (float)s->workers) return rc;
+    const struct locus_part *parts = parts_of(s, s->done);
+    for (size_t i = 0; i < s->counts[s->done % s->mail.slots]; i++)
+        locus_schedule_changed(s->schedule, parts[i].variable, (double)s->row[1 + i]);
+    locus_schedule_done(s->schedule);
+    s->done++;
+    return 1;
+}
+
+/* Rounds ahead first: workers wait for them. */
+static int step(struct locus_scheduler *s)
+{
+    int rc = s->given - s->done < s->mail.slots ? write_round(s) : 0;
+    if (rc == 0 && s->done < s->given) rc = read_changes(s);
+    return rc;
+}
+
+static void *run(void *scheduler)
+{
+    struct locus_scheduler *s = scheduler;
+    struct mail_wait wait = {0};
+    int rc = 0;
+    pthread_setname_np(pthread_self(), "scheduler");
+    while (rc >= 0 && !__atomic_load_n(&s->is_closing, __ATOMIC_RELAXED)) {
+        rc = step(s);
+        if (rc > 0) wait = (struct mail_wait){0};
+        if (rc == 0) mail_nap(&wait);
+    }
+    if (rc < 0) {
+        s->rc = rc;
+        snprintf(s->sentence, sizeof s->sentence, "%s", locus_error());
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int take_room(struct locus_scheduler *s)
+{
+    const struct mail *m = &s->mail;
+    size_t both = (size_t)m->sums_length + m->changes_length;
+    size_t longest = m->round_length > both ? m->round_length : both;
+    s->parts = calloc((size_t)m->slots * m->width, sizeof *s->parts);
+    s->counts = calloc(m->slots, sizeof *s->counts);
+    s->row = calloc(longest, sizeof *s->row);
+    s->clear = calloc(both, sizeof *s->clear);
+    return s->parts && s->counts && s->row && s->clear ? 0 : -ENOMEM;
+}
+
+static void drop(struct locus_scheduler *s)
+{
+    locus_schedule_free(s->schedule);
+    free(s->parts);
+    free(s->counts);
+    free(s->row);
+    free(s->clear);
+    free(s);
+}
+
+static int start(struct locus_scheduler *s, locus *node,
+                 const struct locus_scheduler_config *config)
+{
+    struct locus_schedule_config c = config->schedule;
+    c.share = s->number;
+    c.shares = s->mail.schedulers;
+    s->workers = c.workers;
+    if (take_room(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
+    int rc = locus_schedule_new(&c, &s->schedule);
+    if (rc == 0) rc = locus_worker_open(node, &s->worker);
+    if (rc) return rc;
+    rc = pthread_create(&s->thread, NULL, run, s);
+    if (rc == 0) return 0;
+    locus_worker_close(s->worker);
+    return error_set(-EAGAIN, "locus_scheduler_open: no thread could be started: %s",
+                     locus_strerror(-rc));
+}
+
+int locus_scheduler_open(locus *node, const struct locus_scheduler_config *config, unsigned number,
+                         locus_scheduler **out)
+{
+    struct mail m;
+    if (!node || !out) return error_set(-EINVAL, "locus_scheduler_open: an argument is NULL");
+    *out = NULL;
+    int rc = mail_init(&m, "locus_scheduler_open", config);
+    if (rc == 0) rc = mail_check_tables(&m, "locus_scheduler_open", node);
+    if (rc) return rc;
+    if (number >= m.schedulers)
+        return error_set(-EINVAL,
+                         "locus_scheduler_open: `number` is %u: must be below `schedulers`, %u",
+                         number, m.schedulers);
+    struct locus_scheduler *s = calloc(1, sizeof *s);
+    if (!s) return error_set(-ENOMEM, "locus_scheduler_open: no memory");
+    s->mail = m;
+    s->number = number;
+    rc = start(s, node, config);
+    if (rc) {
+        drop(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+int locus_scheduler_close(locus_scheduler *s)
+{
+    if (!s) return 0;
+    __atomic_store_n(&s->is_closing, true, __ATOMIC_RELAXED);
+    pthread_join(s->thread, NULL);
+    int closed = locus_worker_close(s->worker);
+    int rc = s->rc ? error_set(s->rc, "%s", s->sentence) : closed;
+    drop(s);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/*
+ * scheduler.h - the actor that makes rounds: a thread with a schedule and a worker of its own.
+ *
+ *     write the next round, if a slot is free --> look for the changes of the oldest --> again
+ *
+ * Callers   programs, by locus_schedule.h
+ * Memory    the schedule's, and a row of each mailbox
+ * Waiting   the thread: for workers, and for rows of other nodes. Closing: for the thread
+ * Life      locus_scheduler_open() starts the thread; locus_scheduler_close() ends it; a failed
+ *           call ends it, too, and is said when it is closed
+ */
+#ifndef LOCUS_SCHEDULING_SCHEDULER_H
+#define LOCUS_SCHEDULING_SCHEDULER_H
+
+#include "scheduling/mail.h"
+
+#include <pthread.h>
+
+struct locus_scheduler {
+    struct mail mail;
+    unsigned number, workers;
+    locus_schedule *schedule;
+    locus_worker *worker;
+    pthread_t thread;
+    bool is_closing; /* atomic */
+    int rc;          /* of the thread */
+    char sentence[512];
+
+    uint64_t given, done;     /* rounds of this scheduler */
+    struct locus_part *parts; /* of all slots */
+    size_t *counts;
+    float *row, *clear; /* as long as the longest; zeros */
+};
+
+#endif

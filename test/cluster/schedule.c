@@ -1,0 +1,264 @@
+/* Schedulers and the ports of workers, on nodes of one process: all see the same rounds, sums are
+ * whole, each variable has one writer, and nothing is lost or done twice. */
+#include "locus_schedule.h"
+#include "team.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NODES = 3,
+    WORKERS = 2, /* of a node; one more is free for a scheduler */
+    ALL = NODES * WORKERS,
+    VARIABLES = 300,
+    WIDTH = 16,
+    ROUNDS = 400,
+    FIGURES = 2,
+    SCHEDULERS = 2,
+};
+
+static struct locus_scheduler_config config;
+static unsigned ended;
+static uint64_t digests[ALL];
+static unsigned times[ALL][VARIABLES];
+
+static struct locus_scheduler_config config_of(enum locus_order order, unsigned depth)
+{
+    struct locus_scheduler_config c;
+    locus_scheduler_config_init(&c);
+    c.schedule.order = order;
+    c.schedule.variables = VARIABLES;
+    c.schedule.workers = ALL;
+    c.schedule.width = WIDTH;
+    c.schedulers = SCHEDULERS;
+    c.depth = depth;
+    c.figures = FIGURES;
+    c.extra = 1;
+    c.first = VARIABLES;
+    c.variable_key = 0;
+    return c;
+}
+
+/* ---- a scheduler ---- */
+
+static bool fits(void *context, uint64_t variable, const uint64_t *chosen, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        if (variable / 8 == chosen[i] / 8) return false;
+    return true;
+}
+
+/* The seat's worker makes room for the scheduler, which has its place until all are done. */
+static void schedule(struct seat *s)
+{
+    struct locus_scheduler_config c = config;
+    locus_scheduler *scheduler = NULL;
+    c.schedule.fits = fits;
+    CHECK_EQ(locus_worker_close(s->worker), 0);
+    if (s->rank < SCHEDULERS)
+        CHECK_EQ(locus_scheduler_open(s->node, &c, (unsigned)s->rank, &scheduler), 0);
+    while (__atomic_load_n(&ended, __ATOMIC_ACQUIRE) < ALL) sleep_s(0.002);
+    CHECK_EQ(locus_scheduler_close(scheduler), 0);
+    CHECK_EQ(locus_worker_open(s->node, &s->worker), 0);
+}
+
+/* ---- a worker ---- */
+
+static unsigned number_of(const struct seat *s)
+{
+    return (unsigned)s->rank * WORKERS + (unsigned)s->id;
+}
+
+/* Whole numbers: sums are exact, in whatever order. */
+static void fill(unsigned number, const struct locus_part *parts, size_t count, float *partial)
+{
+    for (size_t i = 0; i < count; i++) {
+        partial[FIGURES * i] = (float)((number + 1) * (parts[i].variable % 7));
+        partial[FIGURES * i + 1] = 1;
+    }
+    partial[FIGURES * count] = (float)number;
+}
+
+static void check_sums(const struct locus_part *parts, size_t count, const float *sums)
+{
+    for (size_t i = 0; i < count; i++) {
+        CHECK_EQ(sums[FIGURES * i], ALL * (ALL + 1) / 2 * (int)(parts[i].variable % 7));
+        CHECK_EQ(sums[FIGURES * i + 1], ALL);
+        for (size_t j = 0; j < i; j++) CHECK(parts[i].variable / 8 != parts[j].variable / 8);
+    }
+    CHECK_EQ(sums[FIGURES * count], ALL * (ALL - 1) / 2);
+}
+
+/* A read and a write, which lose updates unless a variable has one writer at a time. */
+static void update_own(struct seat *s, const struct locus_part *parts, size_t count, float *changes)
+{
+    for (size_t i = 0; i < count; i++) {
+        locus_key key = config.variable_key + parts[i].variable;
+        float row;
+        changes[i] = (float)(parts[i].variable % 5);
+        digests[number_of(s)] = digests[number_of(s)] * 31 + parts[i].variable;
+        times[number_of(s)][parts[i].variable]++;
+        if (parts[i].worker != number_of(s)) continue;
+        CHECK_EQ(locus_pull(s->worker, &key, 1, &row), 0);
+        row++;
+        CHECK_EQ(locus_set(s->worker, &key, 1, &row), 0);
+    }
+}
+
+static void work_round(struct seat *s, locus_port *port, float *room)
+{
+    const struct locus_part *parts;
+    size_t count;
+    CHECK_EQ(locus_port_schedule(port, &parts, &count), 0);
+    CHECK(count > 0 && count <= WIDTH);
+    fill(number_of(s), parts, count, room);
+    CHECK_EQ(locus_port_push(port, room), 0);
+    CHECK_EQ(locus_port_pull(port, room), 0);
+    check_sums(parts, count, room);
+    update_own(s, parts, count, room);
+    CHECK_EQ(locus_port_sync(port, room), 0);
+}
+
+static void check_rows(struct seat *s)
+{
+    for (locus_key v = 0; v < VARIABLES; v++) {
+        float row;
+        CHECK_EQ(locus_pull(s->worker, &v, 1, &row), 0);
+        CHECK_EQ(row, times[0][v]);
+        CHECK(row > 0);
+    }
+}
+
+static void check_stats(locus_port *port)
+{
+    struct locus_port_stats stats;
+    locus_port_stats(port, &stats);
+    CHECK_EQ(stats.rounds, ROUNDS);
+    CHECK(stats.parts >= ROUNDS && stats.parts <= ROUNDS * WIDTH);
+    CHECK(stats.schedule_wait_s >= 0 && stats.pull_wait_s >= 0);
+    CHECK(stats.schedule_wait_s + stats.pull_wait_s <= stats.seconds);
+}
+
+static void work(struct seat *s)
+{
+    float room[FIGURES * WIDTH + 1];
+    locus_port *port;
+    CHECK_EQ(locus_port_open(s->node, s->worker, &config, number_of(s), &port), 0);
+    for (int round = 0; round < ROUNDS; round++) work_round(s, port, room);
+    check_stats(port);
+    CHECK_EQ(locus_port_close(port), 0);
+    __atomic_fetch_add(&ended, 1, __ATOMIC_RELEASE);
+}
+
+static void body(struct seat *s)
+{
+    seat_barrier(s);
+    if (s->id == WORKERS) {
+        schedule(s);
+    } else {
+        work(s);
+    }
+    seat_barrier(s);
+    CHECK_EQ(digests[0], digests[s->number % ALL]);
+    if (s->number == 0) check_rows(s);
+}
+
+static void run(enum locus_technique technique, enum locus_order order, unsigned depth)
+{
+    struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
+    struct team team = {.nodes = NODES,
+                        .workers = WORKERS + 1,
+                        .is_managed = true,
+                        .technique = technique,
+                        .tables = tables,
+                        .table_count = 1 + LOCUS_SCHEDULER_TABLES};
+    config = config_of(order, depth);
+    ended = 0;
+    memset(digests, 0, sizeof digests);
+    memset(times, 0, sizeof times);
+    CHECK_EQ(locus_scheduler_tables(&config, tables + 1), 0);
+    team_run(&team, body);
+}
+
+TEST(schedule, rounds_are_whole_and_alike)
+{
+    run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 2);
+    run(LOCUS_STATIC, LOCUS_PRIORITY, 0);
+    run(LOCUS_RELOCATE, LOCUS_ROUND_ROBIN, 3);
+    run(LOCUS_REPLICATE, LOCUS_PRIORITY, 1);
+}
+
+/* ---- wrong calls ---- */
+
+static locus *open_one(void)
+{
+    struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
+    struct locus_config c;
+    locus *node;
+    config = config_of(LOCUS_ROUND_ROBIN, 1);
+    config.schedule.workers = 1;
+    config.schedulers = 1;
+    CHECK_EQ(locus_scheduler_tables(&config, tables + 1), 0);
+    locus_config_init(&c);
+    c.size = 1;
+    c.tables = tables;
+    c.table_count = 1 + LOCUS_SCHEDULER_TABLES;
+    c.workers = 2;
+    CHECK_EQ(locus_open(&c, &node), 0);
+    return node;
+}
+
+static void refuse_configurations(locus *node, locus_worker *worker)
+{
+    struct locus_scheduler_config wrong = config;
+    locus_scheduler *scheduler;
+    locus_port *port;
+    CHECK_EQ(locus_scheduler_open(node, &config, 1, &scheduler), -EINVAL);
+    CHECK_STR(locus_error(), "`number` is 1: must be below `schedulers`, 1");
+    CHECK_EQ(locus_port_open(node, worker, &config, 1, &port), -EINVAL);
+    CHECK_STR(locus_error(), "`number` is 1: must be below `workers`, 1");
+    wrong.first--;
+    CHECK_EQ(locus_port_open(node, worker, &wrong, 0, &port), -EINVAL);
+    CHECK_STR(locus_error(), "key 299 has a row of 1 floats, and a mailbox has 50");
+    wrong = config;
+    wrong.depth = 63;
+    CHECK_EQ(locus_scheduler_open(node, &wrong, 0, &scheduler), -EINVAL);
+    CHECK_STR(locus_error(), "`depth` is 63: must be 0 to 62");
+    wrong = config;
+    wrong.variable_key = 1000;
+    CHECK_EQ(locus_port_open(node, worker, &wrong, 0, &port), -EINVAL);
+    CHECK_STR(locus_error(), "variables have keys 1000 to 1299");
+}
+
+static void refuse_orders(locus *node, locus_worker *worker)
+{
+    const struct locus_part *parts;
+    float room[FIGURES * WIDTH + 1] = {0};
+    locus_scheduler *scheduler, *second;
+    locus_port *port;
+    size_t count;
+    CHECK_EQ(locus_port_open(node, worker, &config, 0, &port), 0);
+    CHECK_EQ(locus_port_push(port, room), -EINVAL);
+    CHECK_STR(locus_error(), "in round 0 locus_port_schedule() is next");
+    CHECK_EQ(locus_scheduler_open(node, &config, 0, &scheduler), 0);
+    CHECK_EQ(locus_scheduler_open(node, &config, 0, &second), -EBUSY);
+    CHECK_EQ(locus_port_schedule(port, &parts, &count), 0);
+    CHECK_EQ(locus_port_pull(port, room), -EINVAL);
+    CHECK_STR(locus_error(), "in round 0 locus_port_push() is next");
+    CHECK_EQ(locus_port_push(port, room), 0);
+    CHECK_EQ(locus_port_pull(port, room), 0);
+    CHECK_EQ(locus_port_close(port), 0); /* within a round */
+    CHECK_EQ(locus_scheduler_close(scheduler), 0);
+}
+
+TEST(schedule, wrong_calls_are_refused)
+{
+    locus *node = open_one();
+    locus_worker *worker = worker_of(node);
+    refuse_configurations(node, worker);
+    refuse_orders(node, worker);
+    CHECK_EQ(locus_worker_close(worker), 0);
+    CHECK_EQ(locus_close(node), 0);
+}
