@@ -66,7 +66,7 @@ static void open_node(struct pool *pool, const struct pool_config *config,
     locus_config_init(&c);
     c.tables = tables;
     c.table_count = pool->table_count;
-    c.workers = config->workers;
+    c.workers = config->workers + config->spare;
     c.technique = config->technique;
     must(locus_open(&c, &pool->node), "joining the cluster");
     pool->rank = locus_rank(pool->node);
@@ -93,8 +93,10 @@ static void refuse_company(void)
 void pool_open(struct pool *pool, const struct pool_config *config)
 {
     struct locus_table tables[POOL_TABLES_MAX + 1];
-    *pool =
-        (struct pool){.size = 1, .workers = config->workers, .fingerprint = config->fingerprint};
+    *pool = (struct pool){.size = 1,
+                          .workers = config->workers,
+                          .spare = config->spare,
+                          .fingerprint = config->fingerprint};
     place_tables(pool, config, tables);
     pthread_barrier_init(&pool->meeting, NULL, config->workers);
     if (config->is_baseline) {
@@ -143,6 +145,20 @@ static void write_unused(struct pool_member *m)
     pool_meet_here(m);
 }
 
+/* A collective waits for workers that have not yet opened, and not for those that have closed. */
+static void close_spare(struct pool_member *m)
+{
+    locus_worker *spare[LOCUS_WORKERS_MAX];
+    unsigned count = m->worker ? m->pool->spare : 0;
+    pool_meet_here(m);
+    if (m->index == 0) {
+        for (unsigned i = 0; i < count; i++)
+            must(locus_worker_open(m->pool->node, &spare[i]), "opening a worker");
+        for (unsigned i = 0; i < count; i++) must(locus_worker_close(spare[i]), "closing a worker");
+    }
+    pool_meet_here(m);
+}
+
 static void *be_member(void *start)
 {
     const struct start *s = start;
@@ -155,6 +171,7 @@ static void *be_member(void *start)
     }
     m.total = pool->workers * (unsigned)pool->size;
     m.place = (unsigned)pool->rank * pool->workers + m.index;
+    close_spare(&m);
     write_unused(&m);
     compare_fingerprints(&m);
     s->work(&m, s->context);

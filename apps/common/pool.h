@@ -24,6 +24,8 @@ struct pool_config {
     const struct locus_table *tables; /* at most POOL_TABLES_MAX */
     size_t table_count;
     unsigned workers; /* threads of each node; the same on all nodes */
+    /* more that a node may open, for schedulers: until it does they are waited for by nobody */
+    unsigned spare;
     enum locus_technique technique;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */
@@ -40,7 +42,7 @@ struct pool_table {
 struct pool {
     locus *node; /* NULL for the baseline */
     int rank, size;
-    unsigned workers;
+    unsigned workers, spare;
     struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for crew_sum() */
     size_t table_count;
     uint32_t figure_rows;      /* of a node, in that last table */

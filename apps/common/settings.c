@@ -161,6 +161,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
+                            .spare = (unsigned)s->spare,
                             .technique = (enum locus_technique)s->technique,
                             .is_baseline = s->is_baseline,
                             .fingerprint = digest_add(digest, numbers, sizeof numbers)};

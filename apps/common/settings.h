@@ -16,6 +16,7 @@
 
 struct settings {
     uint64_t workers, seed, epochs;
+    uint64_t spare;               /* workers of each node for schedulers */
     uint64_t eval_every, seconds; /* 0: never; no limit */
     int technique;                /* enum locus_technique */
     int sampling;                 /* enum locus_conformity */

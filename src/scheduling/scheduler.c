@@ -64,12 +64,26 @@ static int step(struct locus_scheduler *s)
     return rc;
 }
 
+/* Who looks again and again has them at hand. A hint: techniques that do not relocate leave them
+ * where they are. */
+static int localize(const struct locus_scheduler *s)
+{
+    const locus_key first[] = {s->mail.rounds, s->mail.sums, s->mail.changes};
+    int rc = 0;
+    for (int i = 0; i < LOCUS_SCHEDULER_TABLES && rc == 0; i++)
+        for (unsigned slot = 0; slot < s->mail.slots && rc == 0; slot++) {
+            locus_key key = first[i] + (uint64_t)s->number * s->mail.slots + slot;
+            rc = locus_localize(s->worker, &key, 1);
+        }
+    return rc;
+}
+
 static void *run(void *scheduler)
 {
     struct locus_scheduler *s = scheduler;
     struct mail_wait wait = {0};
-    int rc = 0;
     pthread_setname_np(pthread_self(), "scheduler");
+    int rc = localize(s);
     while (rc >= 0 && !__atomic_load_n(&s->is_closing, __ATOMIC_RELAXED)) {
         rc = step(s);
         if (rc > 0) wait = (struct mail_wait){0};

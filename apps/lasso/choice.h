@@ -1,0 +1,27 @@
+/*
+ * choice.h - what a scheduler of lasso needs beside the configuration: the filter by correlation,
+ * and candidates at random.
+ *
+ * Callers   the thread of one scheduler
+ * Memory    a number a row
+ * Waiting   never
+ */
+#ifndef LASSO_CHOICE_H
+#define LASSO_CHOICE_H
+
+#include "lasso.h"
+#include "rng.h"
+
+struct choice {
+    const struct lasso *lasso;
+    double *rows; /* the candidate's column, zeros otherwise */
+    struct rng rng;
+    uint64_t share, shares;
+};
+
+/* Sets the callbacks of the configuration, which belong to scheduler `number`. */
+void choice_open(struct choice *, const struct lasso *, unsigned number,
+                 struct locus_schedule_config *);
+void choice_close(struct choice *);
+
+#endif

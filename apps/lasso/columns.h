@@ -1,0 +1,48 @@
+/*
+ * columns.h - a regression's data: a sparse matrix by columns, centred and of unit norm, and the
+ * response.
+ *
+ * Files are LIBSVM (a response and index:value pairs a line, indices from 1), or MatrixMarket
+ * (coordinate or array; real, integer; general) with the response in a file of its own. A column
+ * that has values in more than half of its rows is centred value by value; of the others the mean
+ * is kept beside the values: no zero becomes a number.
+ *
+ * Callers   main() loads; any thread reads
+ * Memory    8 bytes a value, 40 a column, 8 a row
+ * Waiting   for the disk
+ */
+#ifndef LASSO_COLUMNS_H
+#define LASSO_COLUMNS_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+struct columns {
+    uint32_t rows, count;
+    uint64_t *start; /* of each column among the values; one more at the end */
+    uint32_t *row;   /* of each value, ascending within a column */
+    float *value;    /* times 1 / norm of the column; minus `shift` it is the centred value */
+    double *shift;   /* of each column: what all its rows have less; 0 where it is in the values */
+    double *mean, *norm; /* of the columns as they were; a constant one has norm 0 and no values */
+    double *response;    /* centred */
+    double response_mean, response_squares; /* the sum of squares, centred */
+    double largest; /* of all |column * response|: the smallest lambda without coefficients */
+};
+
+/* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */
+void columns_load(struct columns *, const char *path, const char *response);
+/* "ROWSxCOLUMNSxVALUES", the last one in each column: neighbouring columns are alike with
+ * probability 0.1 (STRADS, Section 5.1); one in 100 columns has an effect, and there is noise. */
+void columns_generate(struct columns *, const char *text, uint64_t seed);
+void columns_fini(struct columns *);
+uint64_t columns_digest(const struct columns *);
+
+/* The product of a column's values with an array of rows, over those from `first` to before `end`
+ * of its values; without the shift. */
+double columns_dot(const struct columns *, uint64_t first, uint64_t end, const double *rows);
+/* Adds scale * values. */
+void columns_add(const struct columns *, uint64_t first, uint64_t end, double scale, double *rows);
+/* Where a column's rows from `row` on begin among the values. */
+uint64_t columns_find(const struct columns *, uint32_t column, uint32_t row);
+
+#endif

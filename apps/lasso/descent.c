@@ -1,0 +1,284 @@
+#include "descent.h"
+
+#include "fail.h"
+#include "lasso_report.h"
+#include "lasso_save.h"
+#include "params.h"
+#include "counters.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The extra figures. The two large ones come in two parts each: one on a grid so coarse that sums
+ * of it are exact, and the rest. */
+enum { SQUARES, SQUARES_REST, ABSOLUTE, ABSOLUTE_REST, NONZERO };
+_Static_assert(NONZERO + 1 == ROUNDS_EXTRA, "each figure has a place");
+
+struct descent {
+    const struct lasso *lasso;
+    struct pool_member *member;
+    struct rounds rounds;
+    /* The errors are errors[row] + shift: columns that are centred beside their values change all
+     * rows alike. */
+    double *errors, shift;
+    uint64_t *from, *to; /* of each column: its values in this worker's rows */
+    double *figures, *changes;
+    float *own; /* coefficients of a round that are this worker's */
+    locus_key *own_keys;
+    double absolute, nonzero; /* of the coefficients that are this worker's */
+    double grid;
+    /* Columns that have been updated since anything changed by more than the tolerance: `seen` is
+     * the number of that time. */
+    uint32_t *seen, time;
+    uint64_t at_rest, until_report;
+    struct lasso_progress progress;
+    double began_s;
+};
+
+/* ---- life ---- */
+
+static void take_rows(struct descent *d)
+{
+    const struct columns *c = &d->lasso->columns;
+    uint64_t first, end;
+    pool_share(c->rows, d->member->place, d->member->total, &first, &end);
+    d->errors = take_memory(c->rows, sizeof *d->errors);
+    memcpy(d->errors + first, c->response + first, (end - first) * sizeof *d->errors);
+    d->from = take_memory(c->count, sizeof *d->from);
+    d->to = take_memory(c->count, sizeof *d->to);
+    for (uint32_t j = 0; j < c->count; j++) {
+        d->from[j] = columns_find(c, j, (uint32_t)first);
+        d->to[j] = columns_find(c, j, (uint32_t)end);
+    }
+}
+
+static void open_descent(struct descent *d, const struct lasso *l, struct pool_member *m,
+                         struct rounds_here *here)
+{
+    size_t width = l->options.width;
+    *d = (struct descent){.lasso = l, .member = m, .time = 1};
+    take_rows(d);
+    d->figures = take_memory(width * ROUNDS_FIGURES + ROUNDS_EXTRA, sizeof *d->figures);
+    d->changes = take_memory(width, sizeof *d->changes);
+    d->own = take_memory(width, sizeof *d->own);
+    d->own_keys = take_memory(width, sizeof *d->own_keys);
+    d->seen = take_memory(l->columns.count, sizeof *d->seen);
+    d->grid = ldexp(1, ilogb(l->columns.response_squares) - 18);
+    rounds_open(&d->rounds, l, m, here);
+    d->began_s = meter_now();
+}
+
+static void close_descent(struct descent *d)
+{
+    rounds_close(&d->rounds);
+    free(d->errors);
+    free(d->from);
+    free(d->to);
+    free(d->figures);
+    free(d->changes);
+    free(d->own);
+    free(d->own_keys);
+    free(d->seen);
+}
+
+/* ---- coefficients ---- */
+
+static bool is_own(const struct descent *d, size_t part)
+{
+    return d->rounds.parts[part].worker == d->member->place;
+}
+
+/* Of this worker's parts, in their order. */
+static size_t own_coefficients(struct descent *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->rounds.count; i++)
+        if (is_own(d, i)) d->own_keys[n++] = d->rounds.parts[i].variable;
+    const float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
+    if (d->member->worker) must(locus_pull(d->member->worker, d->own_keys, n, d->own), "pull");
+    for (size_t i = 0; i < n && !d->member->worker; i++) d->own[i] = values[d->own_keys[i]];
+    return n;
+}
+
+static void write_own(struct descent *d, size_t n)
+{
+    float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
+    if (d->member->worker) must(locus_set(d->member->worker, d->own_keys, n, d->own), "set");
+    for (size_t i = 0; i < n && !d->member->worker; i++) values[d->own_keys[i]] = d->own[i];
+}
+
+/* ---- a round ---- */
+
+static void add_extra(const struct descent *d, double *extra, bool is_wanted)
+{
+    const struct columns *c = &d->lasso->columns;
+    uint64_t first, end;
+    double squares = 0;
+    memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
+    if (!is_wanted) return;
+    pool_share(c->rows, d->member->place, d->member->total, &first, &end);
+    for (uint64_t r = first; r < end; r++) {
+        double error = d->errors[r] + d->shift;
+        squares += error * error;
+    }
+    extra[SQUARES] = d->grid * round(squares / d->grid);
+    extra[SQUARES_REST] = squares - extra[SQUARES];
+    double weighed = d->absolute * d->progress.lambda;
+    extra[ABSOLUTE] = d->grid * round(weighed / d->grid);
+    extra[ABSOLUTE_REST] = weighed - extra[ABSOLUTE];
+    extra[NONZERO] = d->nonzero;
+}
+
+static void add_figures(struct descent *d)
+{
+    const struct columns *c = &d->lasso->columns;
+    size_t own = 0;
+    own_coefficients(d);
+    for (size_t i = 0; i < d->rounds.count; i++) {
+        uint64_t j = d->rounds.parts[i].variable;
+        double *figures = d->figures + i * ROUNDS_FIGURES;
+        figures[0] = columns_dot(c, d->from[j], d->to[j], d->errors);
+        figures[1] = is_own(d, i) ? (double)d->own[own++] : 0;
+    }
+}
+
+/* What is left when a value is drawn toward 0 by lambda (STRADS, Section 3.3). */
+static double shrink(double value, double lambda)
+{
+    if (value > lambda) return value - lambda;
+    return value < -lambda ? value + lambda : 0;
+}
+
+static void note_change(struct descent *d, uint64_t column, double change)
+{
+    const struct lasso *l = d->lasso;
+    if (fabs(change) > l->options.tolerance * sqrt(l->columns.response_squares)) {
+        d->time++;
+        d->at_rest = 0;
+    } else if (d->seen[column] != d->time) {
+        d->seen[column] = d->time;
+        d->at_rest++;
+    }
+}
+
+/* All workers compute the same from the same sums. A column's values sum up to rows * shift, which
+ * the errors' common part takes part in with once for all workers. */
+static void update_part(struct descent *d, size_t i, size_t *own)
+{
+    const struct columns *c = &d->lasso->columns;
+    uint64_t j = d->rounds.parts[i].variable;
+    double old = d->figures[i * ROUNDS_FIGURES + 1];
+    double product = d->figures[i * ROUNDS_FIGURES] + d->shift * c->rows * c->shift[j];
+    double wanted = c->norm[j] > 0 ? shrink(product + old, d->progress.lambda) : 0;
+    float now = (float)wanted;
+    if (!isfinite(product + old))
+        fail("the coefficients diverge: choose a smaller --width or --correlation");
+    d->changes[i] = (double)now - old;
+    if (is_own(d, i)) {
+        d->own[(*own)++] = now;
+        d->absolute += fabs((double)now) - fabs(old);
+        d->nonzero += (fabs((double)now) > 0) - (fabs(old) > 0);
+    }
+}
+
+/* The part's shift is taken from the common part once all products are taken. */
+static void update(struct descent *d)
+{
+    const struct columns *c = &d->lasso->columns;
+    size_t own = 0;
+    for (size_t i = 0; i < d->rounds.count; i++) update_part(d, i, &own);
+    write_own(d, own);
+    for (size_t i = 0; i < d->rounds.count; i++) {
+        uint64_t j = d->rounds.parts[i].variable;
+        double change = d->changes[i];
+        note_change(d, j, change);
+        if (fabs(change) <= 0) continue;
+        columns_add(c, d->from[j], d->to[j], -change, d->errors);
+        d->shift += change * c->shift[j];
+    }
+}
+
+/* The objective before the round, where it was asked for. */
+static void read_extra(struct descent *d)
+{
+    const double *extra = d->figures + d->rounds.count * ROUNDS_FIGURES;
+    d->progress.objective = (extra[SQUARES] + extra[SQUARES_REST]) / 2 + extra[ABSOLUTE] +
+                            extra[ABSOLUTE_REST];
+    d->progress.nonzero = extra[NONZERO];
+    d->progress.seconds = meter_now() - d->began_s;
+}
+
+static void do_round(struct descent *d, bool wants_extra)
+{
+    rounds_schedule(&d->rounds);
+    add_figures(d);
+    add_extra(d, d->figures + d->rounds.count * ROUNDS_FIGURES, wants_extra);
+    rounds_sum(&d->rounds, d->figures);
+    if (wants_extra) read_extra(d);
+    update(d);
+    rounds_changed(&d->rounds, d->changes);
+    d->progress.rounds++;
+    d->progress.updates += d->rounds.count;
+}
+
+/* ---- a path ---- */
+
+static bool is_first(const struct descent *d)
+{
+    return d->member->place == 0;
+}
+
+/* The objective is asked for once a pass: it costs as much as some updates. The last round is one
+ * more, for what has become of all. */
+static void descend(struct descent *d, struct meter *meter)
+{
+    const struct lasso *l = d->lasso;
+    uint64_t count = l->columns.count, first = d->progress.updates;
+    uint64_t limit = first + l->options.passes * count, next = first;
+    d->time++;
+    d->at_rest = 0;
+    while (d->at_rest < count && d->progress.updates < limit) {
+        bool wants_extra = d->progress.updates >= next;
+        do_round(d, wants_extra);
+        if (!wants_extra) continue;
+        next += count;
+        if (is_first(d)) lasso_report_progress(l, &d->progress);
+        if (is_first(d)) meter_set(meter, d->at_rest);
+    }
+    d->progress.is_converged = d->at_rest >= count;
+    do_round(d, true);
+}
+
+static void descend_path(struct descent *d, struct meter *meter)
+{
+    const struct lasso *l = d->lasso;
+    for (uint64_t step = 0; step < l->options.path; step++) {
+        d->progress.step = step;
+        d->progress.lambda = lasso_lambda(l, step);
+        if (is_first(d)) meter_begin(meter, "columns at rest", "columns", l->columns.count);
+        descend(d, meter);
+        if (is_first(d)) meter_end(meter);
+        if (is_first(d)) lasso_report_step(l, &d->progress);
+    }
+}
+
+void descent_work(struct pool_member *m, void *context)
+{
+    struct descent_here *here = context;
+    struct descent d;
+    double waits[3] = {0};
+    pool_settle(m);
+    open_descent(&d, here->lasso, m, &here->rounds);
+    descend_path(&d, &here->meter);
+    rounds_waits(&d.rounds, &waits[0], &waits[1]);
+    close_descent(&d);
+    pool_sum(m, waits, 2);
+    struct locus_stats stats = counters_take(m);
+    if (m->place == 0 && m->worker) {
+        bool json = here->lasso->options.common.json;
+        lasso_report_waits(here->lasso, waits[0] / m->total, waits[1] / m->total);
+        counters_show(&stats, "accesses", m->pool->size, json);
+    }
+    if (m->place == 0 && here->lasso->options.common.out) lasso_save(here->lasso, m);
+}

@@ -1,0 +1,29 @@
+/*
+ * descent.h - coordinate descent: a worker's rows of the matrix, its errors, and the rounds that it
+ * works on.
+ *
+ * Every worker has the errors of its own rows. For a round's coefficients it gives the products of
+ * their columns with its errors; from the sums all workers know all new coefficients, and each one
+ * is written by the worker whose it is.
+ *
+ * Callers   main() runs descent_work() on every worker
+ * Memory    a number a row, 20 bytes a column
+ * Waiting   for schedulers and for the other workers
+ */
+#ifndef LASSO_DESCENT_H
+#define LASSO_DESCENT_H
+
+#include "meter.h"
+#include "rounds.h"
+
+/* What the workers of a node share. */
+struct descent_here {
+    const struct lasso *lasso;
+    struct meter meter;
+    struct rounds_here rounds;
+};
+
+/* A crew_work; the context is the struct descent_here. */
+void descent_work(struct pool_member *, void *here);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * lasso.h - what the parts of lasso share: the options, the data, and the schedule.
+ *
+ * It minimizes half the sum of squared errors plus lambda times the sum of the coefficients'
+ * absolute values, over columns that are centred and of unit norm (STRADS, Section 3.3).
+ *
+ * Callers   main() fills it in; workers and schedulers read
+ * Memory    the parts'
+ * Waiting   never
+ */
+#ifndef LASSO_LASSO_H
+#define LASSO_LASSO_H
+
+#include "columns.h"
+#include "pool.h"
+#include "locus_schedule.h"
+#include "settings.h"
+
+enum lasso_order { LASSO_PRIORITY, LASSO_ROUND_ROBIN, LASSO_RANDOM };
+enum lasso_table { LASSO_COEFFICIENTS, LASSO_MAILBOXES };
+
+struct lasso_options {
+    struct settings common;
+    const char *response, *generate;
+    uint64_t width, schedulers, depth, path, passes;
+    double lambda, correlation, tolerance;
+    int order; /* enum lasso_order */
+};
+
+struct lasso {
+    struct lasso_options options;
+    struct columns columns;
+    struct locus_scheduler_config schedule; /* equal on all nodes; without callbacks */
+};
+
+/* The lambda of step 0 ... path - 1: down to the wanted one, in equal ratios. */
+double lasso_lambda(const struct lasso *, uint64_t step);
+
+#endif

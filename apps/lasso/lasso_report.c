@@ -1,0 +1,71 @@
+#include "lasso_report.h"
+
+#include "json.h"
+#include "lasso_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void lasso_report_start(const struct lasso *l, const struct pool *pool)
+{
+    const struct lasso_options *o = &l->options;
+    const struct columns *c = &l->columns;
+    if (o->common.json) return;
+    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
+           o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
+           c->largest);
+    printf("%s, %" PRIu64 " at once, correlations below %g; %" PRIu64 " scheduler%s, %" PRIu64
+           " rounds ahead\n",
+           lasso_order_name(o->order), o->width, o->correlation, o->schedulers,
+           o->schedulers == 1 ? "" : "s", o->depth);
+    settings_show_pool(&o->common, pool, false);
+}
+
+static void write_event(const struct lasso *l, const struct lasso_progress *p, const char *event)
+{
+    struct json j;
+    json_begin(&j, event);
+    json_count(&j, "step", p->step + 1);
+    json_number(&j, "lambda", p->lambda);
+    json_number(&j, "lambda_ratio", p->lambda / l->columns.largest);
+    json_number(&j, "objective", p->objective);
+    json_count(&j, "nonzero", (uint64_t)p->nonzero);
+    json_count(&j, "rounds", p->rounds);
+    json_count(&j, "updates", p->updates);
+    json_number(&j, "seconds", p->seconds);
+    json_count(&j, "converged", p->is_converged);
+    json_end(&j);
+}
+
+void lasso_report_progress(const struct lasso *l, const struct lasso_progress *p)
+{
+    if (l->options.common.json) write_event(l, p, "progress");
+}
+
+void lasso_report_step(const struct lasso *l, const struct lasso_progress *p)
+{
+    if (l->options.common.json) {
+        write_event(l, p, "lambda");
+        return;
+    }
+    printf("lambda %-12.6g  objective %-12.9g  %6.0f coefficients   %8" PRIu64 " rounds  %10" PRIu64
+           " updates  %7.2f s%s\n",
+           p->lambda, p->objective, p->nonzero, p->rounds, p->updates, p->seconds,
+           p->is_converged ? "" : "   not converged");
+    fflush(stdout);
+}
+
+void lasso_report_waits(const struct lasso *l, double schedule, double others)
+{
+    if (l->options.common.json) {
+        struct json j;
+        json_begin(&j, "waits");
+        json_number(&j, "schedule", schedule);
+        json_number(&j, "others", others);
+        json_end(&j);
+    } else {
+        printf("workers waited %.1f %% of the time for schedules, %.1f %% for each other\n",
+               100 * schedule, 100 * others);
+        fflush(stdout);
+    }
+}

@@ -1,0 +1,44 @@
+#include "lasso_save.h"
+
+#include "fail.h"
+#include "rows.h"
+#include "tensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct scaled {
+    const struct columns *columns;
+    float *coefficients;
+    double intercept;
+};
+
+/* A centred column of unit norm is (x - mean) / norm. */
+static void scale_back(void *scaled, uint64_t j, const float *value)
+{
+    struct scaled *s = scaled;
+    double norm = s->columns->norm[j], coefficient = norm > 0 ? (double)*value / norm : 0;
+    s->coefficients[j] = (float)coefficient;
+    s->intercept -= coefficient * s->columns->mean[j];
+}
+
+void lasso_save(const struct lasso *l, struct pool_member *m)
+{
+    const struct columns *c = &l->columns;
+    struct scaled s = {.columns = c, .intercept = c->response_mean};
+    struct tensors t;
+    char text[64];
+    s.coefficients = take_memory(c->count, sizeof *s.coefficients);
+    rows_visit(m, LASSO_COEFFICIENTS, 0, c->count, scale_back, &s);
+    tensors_open(&t, l->options.common.out);
+    tensors_note(&t, "model", "lasso");
+    snprintf(text, sizeof text, "%.17g", s.intercept);
+    tensors_note(&t, "intercept", text);
+    snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1));
+    tensors_note(&t, "lambda", text);
+    tensors_declare(&t, "coefficients", TENSORS_F32, c->count, 0);
+    tensors_begin(&t);
+    tensors_write(&t, s.coefficients, c->count * sizeof *s.coefficients);
+    tensors_close(&t);
+    free(s.coefficients);
+}

@@ -1,0 +1,16 @@
+/*
+ * lasso_save.h - writes the coefficients as safetensors: `coefficients`, one a column as the data
+ * has it; the intercept is a note.
+ *
+ * Callers   the first worker of rank 0, when all are done
+ * Memory    a number a column
+ * Waiting   for rows of other nodes, and for the disk
+ */
+#ifndef LASSO_LASSO_SAVE_H
+#define LASSO_LASSO_SAVE_H
+
+#include "lasso.h"
+
+void lasso_save(const struct lasso *, struct pool_member *);
+
+#endif

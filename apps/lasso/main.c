@@ -1,0 +1,105 @@
+/*
+ * lasso - linear regression with few coefficients, by scheduled coordinate descent (STRADS,
+ * Section 3.3).
+ *
+ * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (schedulers and ports)
+ * and choice.c (the filter).
+ */
+#include "descent.h"
+#include "digest.h"
+#include "fail.h"
+#include "lasso_options.h"
+#include "lasso_report.h"
+#include "saving.h"
+
+#include <math.h>
+
+static uint64_t digest(const struct lasso *l)
+{
+    const struct lasso_options *o = &l->options;
+    double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth,
+                        (double)o->path,  (double)o->passes,     o->lambda,
+                        o->correlation,   o->tolerance,          o->order};
+    return digest_add(columns_digest(&l->columns), numbers, sizeof numbers);
+}
+
+static enum locus_order order_of(int order)
+{
+    switch (order) {
+    case LASSO_ROUND_ROBIN: return LOCUS_ROUND_ROBIN;
+    case LASSO_RANDOM: return LOCUS_OWN_ORDER;
+    default: return LOCUS_PRIORITY;
+    }
+}
+
+/* Eta is what a coefficient at rest weighs beside one that changes: as much as a change of which
+ * all coefficients together make up a thousandth of the response's norm. */
+static void plan(struct lasso *l, unsigned workers)
+{
+    const struct lasso_options *o = &l->options;
+    struct locus_scheduler_config *c = &l->schedule;
+    locus_scheduler_config_init(c);
+    c->schedule.order = order_of(o->order);
+    c->schedule.variables = l->columns.count;
+    c->schedule.workers = workers;
+    c->schedule.width = (unsigned)o->width;
+    c->schedule.eta = 1e-6 * l->columns.response_squares / l->columns.count + 1e-30;
+    c->schedule.seed = o->common.seed;
+    c->schedulers = (unsigned)o->schedulers;
+    c->depth = (unsigned)o->depth;
+    c->figures = ROUNDS_FIGURES;
+    c->extra = ROUNDS_EXTRA;
+    c->first = l->columns.count;
+    c->variable_key = 0;
+}
+
+static void open_pool(struct pool *pool, struct lasso *l)
+{
+    const struct lasso_options *o = &l->options;
+    struct locus_table tables[LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES] = {
+        [LASSO_COEFFICIENTS] = {.name = "coefficients", .rows = l->columns.count, .length = 1}};
+    plan(l, 1); /* the mailboxes are the same for any number of workers */
+    must(locus_scheduler_tables(&l->schedule, tables + LASSO_MAILBOXES), "making mailboxes");
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(l));
+    plan(l, pool->workers * (unsigned)pool->size);
+}
+
+static void load(struct lasso *l)
+{
+    const struct lasso_options *o = &l->options;
+    if (o->common.data) {
+        columns_load(&l->columns, o->common.data, o->response);
+    } else {
+        columns_generate(&l->columns, o->generate, o->common.seed);
+    }
+    if (l->columns.largest <= 0)
+        fail("%s: no column has anything in common with the response, which is all constant or "
+             "orthogonal: there is nothing to learn",
+             o->common.data ? o->common.data : "--generate");
+    if (o->schedulers > l->columns.count)
+        fail_usage("--schedulers is %llu: more than the %u columns",
+                   (unsigned long long)o->schedulers, l->columns.count);
+}
+
+int main(int argc, char **argv)
+{
+    static struct lasso lasso;
+    static struct descent_here here;
+    struct pool pool;
+    fail_set_program("lasso");
+    lasso_options(&lasso.options, argc, argv);
+    load(&lasso);
+    open_pool(&pool, &lasso);
+    if (pool.rank == 0) {
+        const char *outputs[] = {lasso.options.common.out};
+        const char *inputs[] = {lasso.options.common.data, lasso.options.response};
+        saving_check(outputs, 1, inputs, 2);
+        lasso_report_start(&lasso, &pool);
+    }
+    here.lasso = &lasso;
+    meter_init(&here.meter, pool.rank == 0);
+    pool_run(&pool, descent_work, &here);
+    pool_close(&pool);
+    columns_fini(&lasso.columns);
+    return fail_unless_printed();
+}

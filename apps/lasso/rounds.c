@@ -1,0 +1,138 @@
+#include "rounds.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+/* Scheduler s is on node s modulo the number of nodes. */
+static void open_schedulers(struct rounds *r)
+{
+    const struct lasso *l = r->lasso;
+    struct rounds_here *here = r->here;
+    const struct pool *pool = r->member->pool;
+    unsigned count = (unsigned)l->options.schedulers;
+    here->choices = take_memory(count, sizeof *here->choices);
+    here->schedulers = take_memory(count, sizeof *here->schedulers);
+    for (unsigned s = (unsigned)pool->rank; s < count; s += (unsigned)pool->size) {
+        struct locus_scheduler_config c = l->schedule;
+        choice_open(&here->choices[here->count], l, s, &c.schedule);
+        must(locus_scheduler_open(pool->node, &c, s, &here->schedulers[here->count]),
+             "opening a scheduler");
+        here->count++;
+    }
+}
+
+static void open_baseline(struct rounds *r)
+{
+    struct rounds_here *here = r->here;
+    struct locus_schedule_config c = r->lasso->schedule.schedule;
+    choice_open(&here->choice, r->lasso, 0, &c);
+    here->choice.shares = 1;
+    must(locus_schedule_new(&c, &here->schedule), "making a schedule");
+    here->parts = take_memory(c.width, sizeof *here->parts);
+    here->figures_max = (size_t)c.width * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
+}
+
+void rounds_open(struct rounds *r, const struct lasso *l, struct pool_member *m,
+                 struct rounds_here *here)
+{
+    size_t floats = (size_t)l->options.width * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    *r = (struct rounds){.lasso = l, .member = m, .here = here};
+    r->floats = take_memory(floats, sizeof *r->floats);
+    if (m->index == 0 && m->worker) open_schedulers(r);
+    if (m->index == 0 && !m->worker) open_baseline(r);
+    if (m->worker)
+        must(locus_port_open(m->pool->node, m->worker, &l->schedule, m->place, &r->port),
+             "opening a port");
+    pool_meet_here(m);
+}
+
+void rounds_close(struct rounds *r)
+{
+    struct rounds_here *here = r->here;
+    must(locus_port_close(r->port), "closing a port");
+    pool_meet_here(r->member);
+    if (r->member->index == 0) {
+        for (unsigned i = 0; i < here->count; i++) {
+            must(locus_scheduler_close(here->schedulers[i]), "scheduling");
+            choice_close(&here->choices[i]);
+        }
+        free(here->choices);
+        free(here->schedulers);
+        locus_schedule_free(here->schedule);
+        if (here->schedule) choice_close(&here->choice);
+        free(here->parts);
+        free(here->partial);
+        *here = (struct rounds_here){0};
+    }
+    free(r->floats);
+    pool_meet_here(r->member);
+}
+
+/* ---- a round ---- */
+
+void rounds_schedule(struct rounds *r)
+{
+    struct rounds_here *here = r->here;
+    r->rounds++;
+    if (r->port) {
+        must(locus_port_schedule(r->port, &r->parts, &r->count), "taking a round");
+        return;
+    }
+    pool_meet_here(r->member); /* nobody reads the parts of the round before any more */
+    if (r->member->index == 0) {
+        if (r->rounds > 1) locus_schedule_done(here->schedule);
+        int count = must(locus_schedule_next(here->schedule, here->parts), "scheduling");
+        here->part_count = (size_t)count;
+    }
+    pool_meet_here(r->member);
+    r->parts = here->parts;
+    r->count = here->part_count;
+}
+
+static void sum_here(struct rounds *r, double *figures, size_t n)
+{
+    const struct rounds_here *here = r->here;
+    memcpy(here->partial + r->member->place * here->figures_max, figures, n * sizeof *figures);
+    pool_meet_here(r->member);
+    memset(figures, 0, n * sizeof *figures);
+    for (unsigned w = 0; w < r->member->total; w++)
+        for (size_t i = 0; i < n; i++) figures[i] += here->partial[w * here->figures_max + i];
+    pool_meet_here(r->member);
+}
+
+void rounds_sum(struct rounds *r, double *figures)
+{
+    size_t n = r->count * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    if (!r->port) {
+        sum_here(r, figures, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) r->floats[i] = (float)figures[i];
+    must(locus_port_push(r->port, r->floats), "adding partial sums");
+    must(locus_port_pull(r->port, r->floats), "summing up");
+    for (size_t i = 0; i < n; i++) figures[i] = (double)r->floats[i];
+}
+
+void rounds_changed(struct rounds *r, const double *changes)
+{
+    if (r->port) {
+        for (size_t i = 0; i < r->count; i++) r->floats[i] = (float)changes[i];
+        must(locus_port_sync(r->port, r->floats), "ending a round");
+    } else if (r->member->index == 0) {
+        for (size_t i = 0; i < r->count; i++)
+            locus_schedule_changed(r->here->schedule, r->parts[i].variable, changes[i]);
+    }
+}
+
+void rounds_waits(const struct rounds *r, double *schedule, double *others)
+{
+    struct locus_port_stats s = {0};
+    if (r->port) locus_port_stats(r->port, &s);
+    *schedule = s.seconds > 0 ? s.schedule_wait_s / s.seconds : 0;
+    *others = s.seconds > 0 ? s.pull_wait_s / s.seconds : 0;
+}

@@ -1,0 +1,274 @@
+/* The program lasso from end to end: against a plain solver written here, alone, on a cluster, and
+ * with wrong input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64, ROWS = 60, COLUMNS = 90 };
+
+static struct command c;
+static char folder[PATH_BYTES];
+static double matrix[ROWS][COLUMNS], response[ROWS];
+
+/* Of this build, beside `locus`. */
+static const char *lasso_path(void)
+{
+    static char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s", locus_path());
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "lasso");
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+static double number_behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+/* ---- a small regression: neighbouring columns are alike, two in three cells are 0 in the first
+ * half and none in the second ---- */
+
+static double draw(void)
+{
+    return rand() / (RAND_MAX + 1.0);
+}
+
+static void make_matrix(void)
+{
+    srand(7);
+    for (int r = 0; r < ROWS; r++) {
+        response[r] = 3 + 0.1 * draw();
+        for (int j = 0; j < COLUMNS; j++) {
+            bool is_there = j >= COLUMNS / 2 || draw() < 0.33;
+            double like = j > 0 ? 0.5 * matrix[r][j - 1] : 0;
+            matrix[r][j] = is_there ? floor(1000 * (like + draw())) / 1000 : 0;
+            if (j % 15 == 0) response[r] += (j % 2 ? -1 : 1) * matrix[r][j];
+        }
+        response[r] = floor(1000 * response[r]) / 1000;
+    }
+}
+
+static void write_files(void)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(folder, sizeof folder, "/tmp/locus-lasso-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/x.libsvm", folder);
+    FILE *libsvm = fopen(path, "w");
+    snprintf(path, sizeof path, "%s/x.mtx", folder);
+    FILE *x = fopen(path, "w");
+    snprintf(path, sizeof path, "%s/y.mtx", folder);
+    FILE *y = fopen(path, "w");
+    CHECK(libsvm && x && y);
+    fprintf(x, "%%%%MatrixMarket matrix array real general\n%% by columns\n%d %d\n", ROWS, COLUMNS);
+    fprintf(y, "%%%%MatrixMarket matrix array real general\n%d 1\n", ROWS);
+    for (int r = 0; r < ROWS; r++) {
+        fprintf(libsvm, "%.3f", response[r]);
+        for (int j = 0; j < COLUMNS; j++)
+            if (matrix[r][j] != 0) fprintf(libsvm, " %d:%.3f", j + 1, matrix[r][j]);
+        fprintf(libsvm, "\n");
+        fprintf(y, "%.3f\n", response[r]);
+    }
+    for (int j = 0; j < COLUMNS; j++)
+        for (int r = 0; r < ROWS; r++) fprintf(x, "%.3f\n", matrix[r][j]);
+    CHECK(fclose(libsvm) == 0 && fclose(x) == 0 && fclose(y) == 0);
+}
+
+/* ---- the same by cyclic coordinate descent in doubles ---- */
+
+static void standardize(void)
+{
+    double mean = 0;
+    for (int r = 0; r < ROWS; r++) mean += response[r] / ROWS;
+    for (int r = 0; r < ROWS; r++) response[r] -= mean;
+    for (int j = 0; j < COLUMNS; j++) {
+        double sum = 0, squares = 0;
+        for (int r = 0; r < ROWS; r++) sum += matrix[r][j] / ROWS;
+        for (int r = 0; r < ROWS; r++) matrix[r][j] -= sum;
+        for (int r = 0; r < ROWS; r++) squares += matrix[r][j] * matrix[r][j];
+        for (int r = 0; r < ROWS; r++) matrix[r][j] /= sqrt(squares);
+    }
+}
+
+static double product(int j, const double *rows)
+{
+    double sum = 0;
+    for (int r = 0; r < ROWS; r++) sum += matrix[r][j] * rows[r];
+    return sum;
+}
+
+static double objective_at(double ratio)
+{
+    static double errors[ROWS], b[COLUMNS];
+    double largest = 0, squares = 0, absolute = 0;
+    memcpy(errors, response, sizeof errors);
+    memset(b, 0, sizeof b);
+    for (int j = 0; j < COLUMNS; j++) largest = fmax(largest, fabs(product(j, errors)));
+    double lambda = ratio * largest;
+    for (int sweep = 0; sweep < 5000; sweep++)
+        for (int j = 0; j < COLUMNS; j++) {
+            double z = product(j, errors) + b[j];
+            double now = copysign(fmax(fabs(z) - lambda, 0), z);
+            for (int r = 0; r < ROWS; r++) errors[r] -= (now - b[j]) * matrix[r][j];
+            b[j] = now;
+        }
+    for (int r = 0; r < ROWS; r++) squares += errors[r] * errors[r];
+    for (int j = 0; j < COLUMNS; j++) absolute += fabs(b[j]);
+    return squares / 2 + lambda * absolute;
+}
+
+/* ---- runs ---- */
+
+static double wanted;
+
+static void reaches(const char *start, const char *data, const char *more)
+{
+    int status =
+        command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, lasso_path(), data, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    const char *event = strstr(c.out.text, "{\"event\":\"lambda\"");
+    while (event && strstr(event + 1, "{\"event\":\"lambda\""))
+        event = strstr(event + 1, "{\"event\":\"lambda\"");
+    CHECK(event != NULL);
+    double objective = number_behind(event, "\"objective\":");
+    CHECK_EQ(number_behind(event, "\"converged\":"), 1);
+    if (!(fabs(objective - wanted) < 1e-5 * wanted))
+        test_fail(__FILE__, __LINE__, "%s %s: objective %.9g, not %.9g", start, more, objective,
+                  wanted);
+}
+
+static void set_up(char *libsvm, char *market)
+{
+    make_matrix();
+    write_files();
+    standardize();
+    wanted = objective_at(0.05);
+    snprintf(libsvm, 3 * PATH_BYTES, "--data %s/x.libsvm", folder);
+    snprintf(market, 3 * PATH_BYTES, "--data %s/x.mtx --response %s/y.mtx", folder, folder);
+}
+
+TEST(lasso, reaches_the_optimum_alone)
+{
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES];
+    set_up(libsvm, market);
+    reaches("", libsvm, "");
+    CHECK_STR(c.out.text, "\"event\":\"waits\"");
+    CHECK_STR(c.out.text, "\"event\":\"stats\"");
+    reaches("", market, "--order round-robin --schedulers 3 --depth 0");
+    reaches("", libsvm, "--order random --workers 2 --width 8");
+    reaches("", libsvm, "--path 5 --correlation 0.5 --width 4");
+    reaches("", market, "--baseline");
+    reaches("", libsvm, "--baseline --workers 3");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+TEST(lasso, reaches_the_optimum_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate"};
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES], start[PATH_MAX + 64], more[64];
+    set_up(libsvm, market);
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 4; i++) {
+        snprintf(more, sizeof more, "--technique %s", techniques[i]);
+        reaches(start, libsvm, more);
+    }
+    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    reaches(start, libsvm, "--schedulers 4 --workers 2 --depth 1");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+/* What is saved predicts: the coefficients are those of the columns as they are. */
+static const char predict[] = "import json, struct, sys\n"
+                              "data = open(sys.argv[1], 'rb').read()\n"
+                              "n = struct.unpack('<Q', data[:8])[0]\n"
+                              "head = json.loads(data[8:8 + n])\n"
+                              "b = struct.unpack('<90f', data[8 + n:])\n"
+                              "at = float(head['__metadata__']['intercept'])\n"
+                              "errors = 0\n"
+                              "for line in open(sys.argv[2]):\n"
+                              "    y, *pairs = line.split()\n"
+                              "    guess = at\n"
+                              "    for pair in pairs:\n"
+                              "        j, x = pair.split(':')\n"
+                              "        guess += b[int(j) - 1] * float(x)\n"
+                              "    errors += (float(y) - guess) ** 2\n"
+                              "print('squares', errors)\n";
+
+TEST(lasso, saves_what_predicts)
+{
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES];
+    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
+    set_up(libsvm, market);
+    double squares = 0;
+    for (int r = 0; r < ROWS; r++) squares += response[r] * response[r];
+    CHECK_EQ(command_run(&c, "%s %s --lambda 0.01 --out %s/model", lasso_path(), libsvm, folder),
+             0);
+    int status = command_run(&c, "python3 -c \"%s\" %s/model %s/x.libsvm", predict, folder, folder);
+    if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
+    CHECK(number_behind(c.out.text, "squares ") < 0.05 * squares);
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+/* Columns that are alike, all updated at once: each makes up for the whole error. */
+TEST(lasso, the_filter_is_what_lets_it_converge)
+{
+    const char *run = "%s --generate 100x400x60 --lambda 0.01 --order round-robin --width 128 "
+                      "--passes 200 --json --baseline %s";
+    CHECK_EQ(command_run(&c, run, lasso_path(), "--correlation 0.1"), 0);
+    const char *last = strstr(c.out.text, "{\"event\":\"lambda\"");
+    CHECK(last != NULL);
+    double objective = number_behind(last, "\"objective\":");
+    int status = command_run(&c, run, lasso_path(), "--correlation 1");
+    if (status == 0) {
+        last = strstr(c.out.text, "{\"event\":\"lambda\"");
+        CHECK(last && number_behind(last, "\"objective\":") > 100 * objective);
+    } else {
+        CHECK_STR(c.err.text, "lasso: the coefficients diverge: choose a smaller --width");
+    }
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", lasso_path(), arguments), status);
+    CHECK_STR(c.err.text, "lasso: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+static void is_refused_text(const char *text, const char *more, const char *part)
+{
+    char path[] = "/tmp/locus-lasso-bad-XXXXXX", arguments[128];
+    int file = mkstemp(path);
+    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    snprintf(arguments, sizeof arguments, "--data %s %s", path, more);
+    is_refused(1, arguments, part);
+    unlink(path);
+}
+
+TEST(lasso, refuses_wrong_input_with_a_sentence)
+{
+    is_refused(2, "", "--data is missing");
+    is_refused(2, "--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES");
+    is_refused(2, "--generate 10x10x3 --technique full", "--technique full keeps no row");
+    is_refused(2, "--generate 10x10x3 --schedulers 11", "more than the 10 columns");
+    is_refused(1, "--data /no/such", "/no/such: No such file");
+    is_refused_text("1 1:2\n2 2:x\n", "", ":2: \"x\" is no value: must be a number");
+    is_refused_text("1 0:2\n", "", ":1: \"0\" is no index: must be a whole number from 1");
+    is_refused_text("1 1:2 1:3\n2 1:1\n", "", "the value of row 1 and column 1 is given twice");
+    is_refused_text("1 1:2\n1 1:2\n", "", "nothing to learn");
+    is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "",
+                    ":3: the file ends after 1 of 2 values");
+    is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "",
+                    "--response is for MatrixMarket, and must be given with it");
+}
