@@ -435,6 +435,14 @@ int cluster_barrier(void *cluster, const char *name, bool goes_on)
     return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
+int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
+{
+    struct cluster *c = cluster;
+    int rc = cluster_loss(c);
+    if (rc == 0) rc = rendezvous_agree(c->rendezvous, meeting, w);
+    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
+}
+
 int cluster_absent(struct cluster *c, bool absent)
 {
     if (absent) rendezvous_absent(c->rendezvous);

@@ -14,6 +14,7 @@
 
 #include "actors/reactor.h"
 #include "locus.h"
+#include "membership/meeting.h"
 #include "net/link.h"
 #include "store/store.h"
 
@@ -46,9 +47,10 @@ bool cluster_shares_cores(const struct cluster *);
 /* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
 int cluster_loss(struct cluster *);
 
-/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *: it fits
- * collective_others. */
+/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *. */
 int cluster_barrier(void *cluster, const char *name, bool goes_on);
+/* The same with a word of each: rendezvous_agree(). It fits collective_others. */
+int cluster_agree(void *cluster, const struct meeting *, struct word *);
 /* All our workers have closed: we count as arrived at every barrier, until one is open again and
  * rank 0 knows it. 0 or -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);

@@ -9,10 +9,24 @@
 
 enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
 
+static const struct {
+    const char *name;
+    bool goes_on, is_still;
+} kinds[] = {
+    [COLLECTIVE_NONE] = {"nothing", false, false},
+    [COLLECTIVE_BARRIER] = {"barrier", false, false},
+    [COLLECTIVE_QUIESCE] = {"quiesce", false, false},
+    [COLLECTIVE_UPDATES] = {"quiesce", true, false},
+    [COLLECTIVE_COPIES] = {"quiesce (second part)", false, false},
+    [COLLECTIVE_CHECKPOINT] = {"checkpoint", true, true},
+    [COLLECTIVE_RESTORE] = {"restore", true, true},
+    [COLLECTIVE_STEP] = {"step of a checkpoint or restore", true, true},
+    [COLLECTIVE_END] = {"end of a checkpoint or restore", false, false},
+};
+
 static const char *kind_name(enum collective_kind kind)
 {
-    if (kind == COLLECTIVE_COPIES) return "quiesce (second part)";
-    return kind == COLLECTIVE_BARRIER ? "barrier" : "quiesce";
+    return kinds[kind].name;
 }
 
 void collective_init(struct collective *c, unsigned workers)
@@ -47,7 +61,11 @@ static bool all_are_there(const struct collective *c)
 
 static void complete(struct collective *c, int result)
 {
-    c->goes_on = c->kind == COLLECTIVE_UPDATES && result == 0;
+    c->goes_on = kinds[c->kind].goes_on && result == 0;
+    c->is_still = c->goes_on && kinds[c->kind].is_still;
+    c->answer = c->said;
+    c->said.rc = 0;
+    c->said.text[0] = '\0';
     for (unsigned i = 0; i < c->workers; i++) {
         if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on))
             c->place[i] = PLACE_OPEN;
@@ -67,25 +85,53 @@ static bool should_meet_others(const struct collective *c)
 
 static void meet_others(struct collective *c)
 {
-    int rc = 0;
+    int rc = c->said.rc;
     if (c->others) {
-        enum collective_kind kind = c->kind;
+        const struct meeting meeting = {.name = kind_name(c->kind),
+                                        .goes_on = kinds[c->kind].goes_on,
+                                        .needs_all = kinds[c->kind].is_still};
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
-        rc = c->others(c->context, kind_name(kind), kind == COLLECTIVE_UPDATES);
+        rc = c->others(c->context, &meeting, &c->said);
         pthread_mutex_lock(&c->mutex);
         c->others_called = false;
     }
     complete(c, c->failure ? c->failure : rc);
 }
 
+/* Somebody is in a checkpoint or restore, or on the way into one: rows must not change. */
+static bool is_still(const struct collective *c)
+{
+    return !c->failure && (c->is_still || (c->others_called && kinds[c->kind].is_still));
+}
+
+#ifdef LOCUS_FIBERS
+static bool is_still_no_more(const void *c)
+{
+    return !is_still(c);
+}
+
+static void wait_while_still(struct collective *c)
+{
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(is_still_no_more, c);
+    pthread_mutex_lock(&c->mutex);
+}
+#else
+static void wait_while_still(struct collective *c)
+{
+    while (is_still(c)) pthread_cond_wait(&c->complete, &c->mutex);
+}
+#endif
+
 int collective_open(struct collective *c)
 {
     int id = -EBUSY;
     pthread_mutex_lock(&c->mutex);
+    wait_while_still(c);
     for (unsigned i = 0; i < c->workers && id < 0; i++)
         if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
-    bool is_late = c->goes_on || (c->others_called && c->kind == COLLECTIVE_UPDATES);
+    bool is_late = c->goes_on || (c->others_called && kinds[c->kind].goes_on);
     if (id >= 0) c->place[id] = is_late ? PLACE_LATE : PLACE_OPEN;
     pthread_mutex_unlock(&c->mutex);
     return id;
@@ -217,6 +263,12 @@ static int wait_for_meeting(struct collective *c)
 
 int collective_meet(struct collective *c, int id, enum collective_kind kind)
 {
+    struct word nothing = {.rc = 0};
+    return collective_agree(c, id, kind, &nothing);
+}
+
+int collective_agree(struct collective *c, int id, enum collective_kind kind, struct word *word)
+{
     pthread_mutex_lock(&c->mutex);
     wait_while_late(c, id);
     enum collective_kind other = c->kind;
@@ -227,10 +279,22 @@ int collective_meet(struct collective *c, int id, enum collective_kind kind)
     if (rc == 0) {
         c->kind = kind;
         c->place[id] = PLACE_ARRIVED;
+        word_add(&c->said, word);
         rc = wait_for_meeting(c);
+        *word = c->answer;
+        if (rc && rc == word->rc) error_set(rc, "%s", word->text);
     }
     pthread_mutex_unlock(&c->mutex);
     return rc;
+}
+
+bool collective_is_first(struct collective *c, int id)
+{
+    bool is_first = true;
+    pthread_mutex_lock(&c->mutex);
+    for (int i = 0; i < id; i++) is_first &= c->place[i] == PLACE_CLOSED;
+    pthread_mutex_unlock(&c->mutex);
+    return is_first;
 }
 
 void collective_fail(struct collective *c, int rc)

@@ -19,6 +19,7 @@
 #define LOCUS_COLLECTIVE_H
 
 #include "locus.h"
+#include "membership/meeting.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,12 +30,18 @@ enum collective_kind {
     COLLECTIVE_QUIESCE, /* where one meeting is enough */
     COLLECTIVE_UPDATES, /* the first of two, */
     COLLECTIVE_COPIES,  /*   and the second */
+    /* The first of several, until the end of which no worker opens: it would change rows. A node
+     * whose workers have all closed fails it. */
+    COLLECTIVE_CHECKPOINT,
+    COLLECTIVE_RESTORE,
+    COLLECTIVE_STEP, /* between, */
+    COLLECTIVE_END,  /*   and the last one */
 };
 enum collective_place { PLACE_NEVER_OPENED, PLACE_OPEN, PLACE_CLOSED, PLACE_ARRIVED, PLACE_LATE };
 
-/* Meets the other nodes; 0 or a negative errno. `goes_on`: who meets now will meet once more before
- * anybody else comes. */
-typedef int collective_others(void *context, const char *name, bool goes_on);
+/* Meets the other nodes, as meeting.h says; 0, what somebody's word was, or another negative
+ * errno. */
+typedef int collective_others(void *context, const struct meeting *, struct word *);
 
 struct collective {
     pthread_mutex_t mutex;
@@ -43,7 +50,9 @@ struct collective {
     uint64_t meeting;          /* counts the completed ones */
     enum collective_kind kind; /* that some are waiting in */
     bool others_called;        /* one of ours is meeting the other nodes */
-    bool goes_on;              /* the last meeting was the first of two */
+    bool goes_on;              /* the last meeting was not the last of several */
+    bool is_still;             /*   and no worker opens before that */
+    struct word said, answer;  /* by those who wait; of the last meeting */
     int result;                /* of the last meeting */
     int failure;               /* 0, or what every meeting returns */
     collective_others *others; /* NULL in a cluster of one */
@@ -56,7 +65,7 @@ void collective_init(struct collective *, unsigned workers);
 void collective_join(struct collective *, collective_others *, void *context);
 void collective_fini(struct collective *);
 
-/* The lowest free id, or -EBUSY. */
+/* The lowest free id, or -EBUSY. Waits while nobody may open. */
 int collective_open(struct collective *);
 void collective_close(struct collective *, int id);
 unsigned collective_open_count(struct collective *);
@@ -64,6 +73,12 @@ unsigned collective_open_count(struct collective *);
 /* Arrives and waits. -EINVAL: others wait in a collective of another kind; the caller did not
  * arrive. What collective_others or collective_fail said: a node was lost. */
 int collective_meet(struct collective *, int id, enum collective_kind kind);
+
+/* The same, and each says a word, which becomes the answer that all hear, on all nodes: the first
+ * failure, whose errno is returned and whose sentence is in locus_error(), or the first text. */
+int collective_agree(struct collective *, int id, enum collective_kind kind, struct word *);
+/* The lowest id that is open: one of those who are in a collective. */
+bool collective_is_first(struct collective *, int id);
 
 /* Every wait ends, and every later one fails, with rc. */
 void collective_fail(struct collective *, int rc);

@@ -229,7 +229,7 @@ int locus_open(const struct locus_config *config, locus **out)
         free_node(n);
         return rc;
     }
-    if (n->cluster) collective_join(&n->collective, cluster_barrier, n->cluster);
+    if (n->cluster) collective_join(&n->collective, cluster_agree, n->cluster);
     *out = n;
     return 0;
 }

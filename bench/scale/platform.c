@@ -554,10 +554,10 @@ static bool has_met(const void *cluster)
     return !((const struct cluster *)cluster)->arrived;
 }
 
-int cluster_barrier(void *cluster, const char *name, bool goes_on)
+int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
-    (void)name, (void)goes_on;
+    (void)meeting, (void)w;
     c->arrived = true;
     look_for_meeting();
     locus_fiber_wait(has_met, c);

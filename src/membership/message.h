@@ -49,8 +49,11 @@
 
 #define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    RENDEZVOUS_VERSION = 4,
+    RENDEZVOUS_VERSION = 5,
     RENDEZVOUS_HEADER_BYTES = 12,
+    RENDEZVOUS_GOES_ON = 1, /* flags of BARRIER */
+    RENDEZVOUS_NEEDS_ALL = 2,
+    RENDEZVOUS_ERRNO_MAX = 4095,
     RENDEZVOUS_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
 
@@ -66,8 +69,10 @@ enum rendezvous_type {
      * (4) */
     RENDEZVOUS_START,
     RENDEZVOUS_HEARTBEAT,
-    RENDEZVOUS_BARRIER, /* 1 or 0 (4): whoever comes to this one comes to the next one, too; name */
-    RENDEZVOUS_RELEASE, /* errno (4), the sentence */
+    /* 1 (4): whoever comes to this one comes to the next one, too; 2: it needs all; errno (4) and
+     * sentence, or text; name */
+    RENDEZVOUS_BARRIER,
+    RENDEZVOUS_RELEASE, /* errno (4), the sentence; or 0 (4) and what somebody said */
     RENDEZVOUS_WAITING, /* the sentence */
     RENDEZVOUS_LEAVE,
     RENDEZVOUS_LEFT,

@@ -57,12 +57,12 @@ struct rendezvous {
     unsigned reports;
     char obstacle[RENDEZVOUS_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
     int failure;
-    char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed, or the last barrier */
+    char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed */
 
     enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* where a caller is */
     /* rank 0 has answered that somebody here takes part again */
     bool is_known_present;
-    int barrier_rc;
+    struct word answer; /* of the last barrier */
 
     bool has_reported;
     unsigned lost_rank;
@@ -261,9 +261,10 @@ static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
 static bool on_release(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     unsigned code = rendezvous_get_u32(reader);
-    rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
-    if (!rendezvous_read_all(reader) || r->barrier != ARRIVED) return false;
-    r->barrier_rc = code ? -EINVAL : 0;
+    rendezvous_get_text(reader, r->answer.text, sizeof r->answer.text);
+    if (!rendezvous_read_all(reader) || r->barrier != ARRIVED || code > RENDEZVOUS_ERRNO_MAX)
+        return false;
+    r->answer.rc = -(int)code;
     r->barrier = RELEASED;
     rendezvous_hub_announce(&r->hub);
     return true;
@@ -653,24 +654,29 @@ static int lost_error(const struct rendezvous *r)
                      r->lost_reason);
 }
 
-static struct rendezvous_message *barrier_message(const char *name, bool goes_on)
+static struct rendezvous_message *barrier_message(const struct meeting *meeting,
+                                                  const struct word *w)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
-    rendezvous_put_u32(m, goes_on);
-    rendezvous_put_text(m, name);
+    rendezvous_put_u32(m, (meeting->goes_on ? RENDEZVOUS_GOES_ON : 0) |
+                              (meeting->needs_all ? RENDEZVOUS_NEEDS_ALL : 0));
+    rendezvous_put_u32(m, (uint32_t)-w->rc);
+    rendezvous_put_text(m, w->text);
+    rendezvous_put_text(m, meeting->name);
     return rendezvous_message_done(m);
 }
 
-static int meet(struct rendezvous *r, const char *name, bool goes_on)
+static int meet(struct rendezvous *r, const struct meeting *meeting, struct word *w)
 {
     r->barrier = ARRIVED;
-    rendezvous_channel_send(r->channel, barrier_message(name, goes_on));
+    rendezvous_channel_send(r->channel, barrier_message(meeting, w));
     while (r->phase == RUNNING && r->barrier == ARRIVED) wait_for_rank_0(r);
     bool was_released = r->barrier == RELEASED;
+    *w = r->answer;
     r->barrier = OUTSIDE;
     rendezvous_hub_announce(&r->hub);
     if (!was_released) return lost_error(r);
-    return r->barrier_rc ? error_set(r->barrier_rc, "%s", r->sentence) : 0;
+    return w->rc ? error_set(w->rc, "%s", w->text) : 0;
 }
 
 static void say_absent(struct rendezvous *r, bool absent)
@@ -700,11 +706,18 @@ int rendezvous_present(struct rendezvous *r)
 
 int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
 {
+    const struct meeting meeting = {.name = name, .goes_on = goes_on};
+    struct word nothing = {.rc = 0};
+    return rendezvous_agree(r, &meeting, &nothing);
+}
+
+int rendezvous_agree(struct rendezvous *r, const struct meeting *meeting, struct word *w)
+{
     rendezvous_hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) wait_for_rank_0(r); /* another thread's */
     INVARIANT(r->phase == RUNNING || r->phase == LOST,
               "a barrier was called while or after leaving the cluster");
-    int rc = r->phase == LOST ? lost_error(r) : meet(r, name, goes_on);
+    int rc = r->phase == LOST ? lost_error(r) : meet(r, meeting, w);
     rendezvous_hub_unlock(&r->hub);
     return rc;
 }

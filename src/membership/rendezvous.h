@@ -21,6 +21,7 @@
 #define LOCUS_MEMBERSHIP_RENDEZVOUS_H
 
 #include "membership/agreement.h"
+#include "membership/meeting.h"
 
 struct rendezvous;
 
@@ -47,6 +48,9 @@ int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
  * -ECONNRESET: a member was lost. `goes_on`: all who come to this one come to the next one, too,
  * and who is absent now is not back before that. */
 int rendezvous_barrier(struct rendezvous *, const char *name, bool goes_on);
+/* The same, and each says a word; it becomes the answer. Of a failure that somebody said its errno
+ * and, in locus_error(), its sentence. */
+int rendezvous_agree(struct rendezvous *, const struct meeting *, struct word *);
 
 /* From now on we count as arrived at every barrier of the others: nobody here takes part. Not
  * during a barrier of ours. rendezvous_present(): no longer; waits until rank 0 counts us again.

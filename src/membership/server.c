@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "membership/admission.h"
+#include "membership/meeting.h"
 #include "membership/verdict.h"
 
 #include <errno.h>
@@ -33,9 +34,9 @@ struct rendezvous_server {
     struct rendezvous_waiting barrier, leave;
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
-    bool barrier_differs, barrier_goes_on;
+    bool barrier_goes_on, barrier_needs_all;
+    struct word answer; /* to who has arrived */
     bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
-    char difference[RENDEZVOUS_TEXT_MAX]; /* the sentence about it */
 };
 
 static bool is_running(const struct rendezvous_server *s)
@@ -106,36 +107,54 @@ static void let_come_back(struct rendezvous_server *s, struct rendezvous_member 
                             rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
 }
 
+/* Who is away fails a barrier that needs all. */
+static void miss_who_is_away(struct rendezvous_server *s)
+{
+    struct word missed = {.rc = -EINVAL};
+    unsigned rank = 0;
+    if (!s->barrier_needs_all || s->absent + s->leaving == 0) return;
+    while (!s->members.member[rank].is_absent && !s->members.member[rank].is_leaving) rank++;
+    snprintf(missed.text, sizeof missed.text,
+             "node %u takes no part in the %s: all of its workers have closed", rank,
+             s->barrier_name);
+    word_add(&s->answer, &missed);
+}
+
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
 static void release_if_all_are_there(struct rendezvous_server *s)
 {
     if (s->arrived == 0 || s->arrived + s->absent + s->leaving < s->members.size) return;
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RELEASE);
-    rendezvous_put_u32(m, s->barrier_differs ? EINVAL : 0);
-    rendezvous_put_text(m, s->barrier_differs ? s->difference : "");
+    miss_who_is_away(s);
+    rendezvous_put_u32(m, (uint32_t)-s->answer.rc);
+    rendezvous_put_text(m, s->answer.text);
     rendezvous_members_send_some(&s->members, has_arrived, rendezvous_message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
         s->members.member[rank].has_arrived = false;
-    s->goes_on = s->barrier_goes_on && !s->barrier_differs;
+    s->goes_on = s->barrier_goes_on && s->answer.rc == 0;
     s->arrived = 0;
-    s->barrier_differs = s->barrier_goes_on = false;
+    s->answer = (struct word){.rc = 0};
     s->barrier.since_ns = 0;
     for (unsigned rank = 0; rank < s->members.size; rank++)
         if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
 }
 
-static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name, bool goes_on)
+static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name,
+                         unsigned flags)
 {
+    struct word differs = {.rc = -EINVAL};
+    bool goes_on = flags & RENDEZVOUS_GOES_ON, needs_all = flags & RENDEZVOUS_NEEDS_ALL;
     if (s->arrived == 0) {
         s->barrier_rank = rank;
         s->barrier_goes_on = goes_on;
+        s->barrier_needs_all = needs_all;
         memcpy(s->barrier_name, name, sizeof s->barrier_name);
-    } else if (!s->barrier_differs &&
-               (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on)) {
-        s->barrier_differs = true;
-        snprintf(s->difference, sizeof s->difference,
+    } else if (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on ||
+               s->barrier_needs_all != needs_all) {
+        snprintf(differs.text, sizeof differs.text,
                  "rank %u came to barrier \"%s\", rank %u to barrier \"%s\"", rank, name,
                  s->barrier_rank, s->barrier_name);
+        word_add(&s->answer, &differs);
     }
 }
 
@@ -143,11 +162,16 @@ static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendez
 {
     struct rendezvous_member *m = &s->members.member[rank];
     char name[NAME_MAX_BYTES];
-    unsigned goes_on = rendezvous_get_u32(r);
+    struct word said;
+    unsigned flags = rendezvous_get_u32(r), code = rendezvous_get_u32(r);
+    rendezvous_get_text(r, said.text, sizeof said.text);
     rendezvous_get_text(r, name, sizeof name);
-    if (!rendezvous_read_all(r) || goes_on > 1 || m->has_arrived || m->is_absent || m->is_leaving)
+    if (!rendezvous_read_all(r) || flags > (RENDEZVOUS_GOES_ON | RENDEZVOUS_NEEDS_ALL) ||
+        code > RENDEZVOUS_ERRNO_MAX || m->has_arrived || m->is_absent || m->is_leaving)
         return false;
-    compare_name(s, rank, name, goes_on);
+    said.rc = -(int)code;
+    compare_name(s, rank, name, flags);
+    word_add(&s->answer, &said);
     m->has_arrived = true;
     s->arrived++;
     rendezvous_waiting_begin(&s->barrier);

@@ -163,7 +163,11 @@ static void send_sound(struct crowd *c, int peer)
                                                  RENDEZVOUS_HEARTBEAT};
     enum rendezvous_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct rendezvous_message *m = rendezvous_message_new(type);
-    if (type == RENDEZVOUS_BARRIER) rendezvous_put_u32(m, input_below(&c->in, 2));
+    if (type == RENDEZVOUS_BARRIER) {
+        rendezvous_put_u32(m, input_below(&c->in, 5));
+        rendezvous_put_u32(m, input_below(&c->in, 3));
+        rendezvous_put_text(m, input_below(&c->in, 2) ? "" : "a word");
+    }
     if (type == RENDEZVOUS_BARRIER)
         rendezvous_put_text(m, input_below(&c->in, 4) ? "open" : "other");
     if (type == RENDEZVOUS_ABSENT) rendezvous_put_u32(m, input_below(&c->in, 2));
@@ -204,6 +208,8 @@ static void meet_often(struct crowd *c)
             if (c->active[rank] < 0) continue;
             struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
             rendezvous_put_u32(m, n % 2);
+            rendezvous_put_u32(m, 0);
+            rendezvous_put_text(m, "");
             rendezvous_put_text(m, "open");
             send_whole(c->active[rank], rendezvous_message_done(m));
         }

@@ -247,11 +247,11 @@ struct late_quiesce {
     int result;
 };
 
-static int others_are_slow(void *late, const char *name, bool goes_on)
+static int others_are_slow(void *late, const struct meeting *meeting, struct word *w)
 {
     struct late_quiesce *l = late;
-    (void)name;
-    if (!goes_on || l->has_begun) return 0;
+    (void)w;
+    if (!meeting->goes_on || l->has_begun) return 0;
     l->has_begun = true;
     CHECK_EQ(collective_open(&shared), 1);
     CHECK_EQ(pthread_create(&l->thread, NULL, quiesce_late, &l->result), 0);
@@ -285,6 +285,64 @@ TEST(collective, who_is_late_does_not_wait_for_the_lost)
     collective_fail(&shared, -ECONNRESET);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(result, -ECONNRESET);
+    collective_fini(&shared);
+}
+
+/* ---- words ---- */
+
+static void *say_nothing(void *rc)
+{
+    struct word w = {.rc = 0};
+    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STEP, &w);
+    CHECK_STR(w.text, "worker 0 says");
+    return NULL;
+}
+
+static int say_beside_nothing(struct word w)
+{
+    pthread_t thread;
+    int other = 1;
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&thread, NULL, say_nothing, &other), 0);
+    int rc = collective_agree(&shared, 0, COLLECTIVE_STEP, &w);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(other, rc);
+    collective_fini(&shared);
+    return rc;
+}
+
+TEST(collective, what_one_says_all_hear)
+{
+    CHECK_EQ(say_beside_nothing((struct word){.text = "worker 0 says this"}), 0);
+}
+
+TEST(collective, where_one_fails_all_fail_with_its_sentence)
+{
+    CHECK_EQ(say_beside_nothing((struct word){-ENOSPC, "worker 0 says: no space"}), -ENOSPC);
+    CHECK_STR(locus_error(), "worker 0 says: no space");
+}
+
+static void *open_late(void *id)
+{
+    *(int *)id = collective_open(&shared);
+    return NULL;
+}
+
+TEST(collective, nobody_opens_during_a_checkpoint)
+{
+    pthread_t thread;
+    int id = -1;
+    open_two_close_one();
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, open_late, &id), 0);
+    usleep(20000); /* for a mistake to show; the right answer never depends on it */
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_STEP), 0);
+    CHECK_EQ(collective_open_count(&shared), 1);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_END), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(id, 1);
     collective_fini(&shared);
 }
 

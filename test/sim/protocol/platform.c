@@ -643,10 +643,11 @@ static bool has_met(const void *cluster)
     return !c->arrived || c->is_lost;
 }
 
-int cluster_barrier(void *cluster, const char *name, bool goes_on)
+/* Nobody says a word here: what would be carried by it, files, is not simulated. */
+int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
-    (void)name, (void)goes_on;
+    (void)meeting, (void)w;
     c->arrived = true;
     look_for_meeting();
     locus_fiber_wait(has_met, c);
