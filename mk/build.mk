@@ -111,9 +111,15 @@ $(eval $(call APPS_ARCHIVE,libparts.a,$(APPS_PARTS)))
 APPS_LIB := $(B)/lib/libapps.a
 
 $(call PROGRAMS,apps,$(B)/bin,$(B),$(APPS_LIB))
+PLATFORM_PARTS := $(addprefix bench/scale/,platform.c virtual.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
-$(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B))))
+$(foreach n,$(filter-out $(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B))))
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o)))
+$(B)/bench/papers: $(call objects,$(B)-fibers,$(wildcard bench/papers.c bench/papers/*.c) test/sim/fibers.c $(PLATFORM_PARTS)) \
+                   $(B)/lib/libparts.a $(APPS_LIB) $(B)-fibers/lib/liblocus.a
+	$(call say,LINK,$(@:build/%=%))
+	@mkdir -p $(@D)
+	$(call LINK,$(LINK_bench/papers))
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)

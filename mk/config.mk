@@ -26,6 +26,8 @@ FLAVOR_fibers := -DLOCUS_FIBERS
 
 # Benchmarks that simulate.
 BENCH_ON_FIBERS := scale
+# The one that simulates the training programs: with their parts and a world of its own, but without bench/common.
+BENCH_OF_PROGRAMS := papers
 
 SAN_CFLAGS_address   := -fsanitize=address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
 SAN_CFLAGS_undefined := -fsanitize=undefined -fno-sanitize-recover=all
@@ -66,6 +68,8 @@ FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 # Flags of one file: FLAGS_<path without .c>.
 FLAGS_bench/common/floors := -O3
 
+# What a simulated program calls is counted on its way to the library.
+LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample,-Wl,--wrap=locus_$f)
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
 # vec.c asks the processor which of them it has.

@@ -5,31 +5,29 @@
 /* Returns the portion to fill next, or NULL when the batch loader is closing. */
 static void *await_room(struct batch_loader *f)
 {
-    pthread_mutex_lock(&f->mutex);
-    while (f->filled - f->given == f->depth && !f->is_closing)
-        pthread_cond_wait(&f->has_room, &f->mutex);
+    world_lock_take(&f->lock);
+    while (f->filled - f->given == f->depth && !f->is_closing) world_wait(&f->has_room, &f->lock);
     void *portion = f->is_closing ? NULL : f->portions[f->filled % f->depth];
-    pthread_mutex_unlock(&f->mutex);
+    world_lock_give(&f->lock);
     return portion;
 }
 
 static void announce(struct batch_loader *f, bool is_filled)
 {
-    pthread_mutex_lock(&f->mutex);
+    world_lock_take(&f->lock);
     if (is_filled) {
         f->filled++;
     } else {
         f->is_over = true;
     }
-    pthread_cond_signal(&f->has_more);
-    pthread_mutex_unlock(&f->mutex);
+    world_signal(&f->has_more);
+    world_lock_give(&f->lock);
 }
 
 static void *load(void *batch_loader)
 {
     struct batch_loader *f = batch_loader;
     void *portion;
-    pthread_setname_np(pthread_self(), "loader");
     while ((portion = await_room(f)) != NULL) {
         bool is_filled = f->fill(f->context, f->loader, portion);
         announce(f, is_filled);
@@ -44,19 +42,19 @@ void batch_loader_open(struct batch_loader *f, locus_worker *worker, void **port
     *f = (struct batch_loader){
         .fill = fill, .context = context, .portions = portions, .depth = depth};
     if (worker) must(locus_loader_open(worker, &f->loader), "opening a loader");
-    pthread_mutex_init(&f->mutex, NULL);
-    pthread_cond_init(&f->has_room, NULL);
-    pthread_cond_init(&f->has_more, NULL);
-    if (pthread_create(&f->thread, NULL, load, f) != 0)
+    world_lock_init(&f->lock);
+    world_signal_init(&f->has_room);
+    world_signal_init(&f->has_more);
+    if (world_start(&f->thread, "loader", load, f) != 0)
         fail("a loader thread could not be started");
 }
 
 void *batch_loader_take(struct batch_loader *f)
 {
-    pthread_mutex_lock(&f->mutex);
-    while (f->taken == f->filled && !f->is_over) pthread_cond_wait(&f->has_more, &f->mutex);
+    world_lock_take(&f->lock);
+    while (f->taken == f->filled && !f->is_over) world_wait(&f->has_more, &f->lock);
     void *portion = f->taken == f->filled ? NULL : f->portions[f->taken++ % f->depth];
-    pthread_mutex_unlock(&f->mutex);
+    world_lock_give(&f->lock);
     return portion;
 }
 
@@ -64,21 +62,21 @@ void *batch_loader_take(struct batch_loader *f)
  * some portions do. */
 void batch_loader_give(struct batch_loader *f)
 {
-    pthread_mutex_lock(&f->mutex);
+    world_lock_take(&f->lock);
     f->given++;
-    if ((f->filled - f->given) * 2 <= f->depth) pthread_cond_signal(&f->has_room);
-    pthread_mutex_unlock(&f->mutex);
+    if ((f->filled - f->given) * 2 <= f->depth) world_signal(&f->has_room);
+    world_lock_give(&f->lock);
 }
 
 void batch_loader_close(struct batch_loader *f)
 {
-    pthread_mutex_lock(&f->mutex);
+    world_lock_take(&f->lock);
     f->is_closing = true;
-    pthread_cond_signal(&f->has_room);
-    pthread_mutex_unlock(&f->mutex);
-    pthread_join(f->thread, NULL);
+    world_signal(&f->has_room);
+    world_lock_give(&f->lock);
+    world_join(&f->thread);
     if (f->loader) must(locus_loader_close(f->loader), "closing a loader");
-    pthread_cond_destroy(&f->has_more);
-    pthread_cond_destroy(&f->has_room);
-    pthread_mutex_destroy(&f->mutex);
+    world_signal_fini(&f->has_more);
+    world_signal_fini(&f->has_room);
+    world_lock_fini(&f->lock);
 }

@@ -15,8 +15,8 @@
 #define APPS_FEEDER_H
 
 #include "locus.h"
+#include "world.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,9 +31,9 @@ struct batch_loader {
     void **portions;
     size_t depth;
 
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t has_room, has_more;
+    struct world_thread thread;
+    struct world_lock lock;
+    struct world_signal has_room, has_more;
     size_t filled, given, taken; /* counts since the start */
     bool is_over, is_closing;
 };

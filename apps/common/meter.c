@@ -1,9 +1,10 @@
 #include "meter.h"
 
+#include "world.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR_COLUMNS = 24 };
@@ -12,9 +13,7 @@ static const double TERMINAL_PERIOD_S = 0.1, PLAIN_PERIOD_S = 15;
 
 double meter_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return world_now();
 }
 
 void meter_init(struct meter *m, bool is_shown)

@@ -68,6 +68,7 @@ static void open_node(struct pool *pool, const struct pool_config *config,
     c.table_count = pool->table_count;
     c.workers = config->workers + config->spare;
     c.technique = config->technique;
+    world_place(&c);
     must(locus_open(&c, &pool->node), "joining the cluster");
     pool->rank = locus_rank(pool->node);
     pool->size = locus_size(pool->node);
@@ -98,7 +99,7 @@ void pool_open(struct pool *pool, const struct pool_config *config)
                           .spare = config->spare,
                           .fingerprint = config->fingerprint};
     place_tables(pool, config, tables);
-    pthread_barrier_init(&pool->meeting, NULL, config->workers);
+    world_meeting_init(&pool->meeting, config->workers);
     if (config->is_baseline) {
         refuse_company();
         open_arrays(pool);
@@ -111,7 +112,7 @@ void pool_close(struct pool *pool)
 {
     must(locus_close(pool->node), "leaving the cluster");
     for (size_t i = 0; i < pool->table_count; i++) free(pool->tables[i].values);
-    pthread_barrier_destroy(&pool->meeting);
+    world_meeting_fini(&pool->meeting);
 }
 
 /* ---- the workers ---- */
@@ -121,7 +122,7 @@ struct start {
     pool_work *work;
     void *context;
     unsigned index;
-    pthread_t thread;
+    struct world_thread thread;
 };
 
 /* The nodes must have the same data and options, or they would train different things in one model.
@@ -163,7 +164,6 @@ static void *be_member(void *start)
 {
     const struct start *s = start;
     struct pool *pool = s->pool;
-    pthread_setname_np(pthread_self(), "worker");
     struct pool_member m = {.pool = pool, .index = s->index};
     if (pool->node) {
         must(locus_worker_open(pool->node, &m.worker), "opening a worker");
@@ -184,10 +184,10 @@ void pool_run(struct pool *pool, pool_work *work, void *context)
     struct start *starts = take_memory(pool->workers, sizeof *starts);
     for (unsigned i = 0; i < pool->workers; i++) {
         starts[i] = (struct start){.pool = pool, .work = work, .context = context, .index = i};
-        if (pthread_create(&starts[i].thread, NULL, be_member, &starts[i]) != 0)
+        if (world_start(&starts[i].thread, "worker", be_member, &starts[i]) != 0)
             fail("worker thread %u could not be started", i);
     }
-    for (unsigned i = 0; i < pool->workers; i++) pthread_join(starts[i].thread, NULL);
+    for (unsigned i = 0; i < pool->workers; i++) world_join(&starts[i].thread);
     free(starts);
 }
 
@@ -195,7 +195,7 @@ void pool_run(struct pool *pool, pool_work *work, void *context)
 
 void pool_meet_here(struct pool_member *m)
 {
-    pthread_barrier_wait(&m->pool->meeting);
+    world_meet(&m->pool->meeting);
 }
 
 void pool_meet(struct pool_member *m)

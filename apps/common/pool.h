@@ -12,8 +12,8 @@
 #define APPS_CREW_H
 
 #include "locus.h"
+#include "world.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +45,8 @@ struct pool {
     unsigned workers, spare;
     struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for crew_sum() */
     size_t table_count;
-    uint32_t figure_rows;      /* of a node, in that last table */
-    pthread_barrier_t meeting; /* of the baseline, and of the node's workers */
+    uint32_t figure_rows;         /* of a node, in that last table */
+    struct world_meeting meeting; /* of the baseline, and of the node's workers */
     double figures[POOL_FIGURES_MAX];
     uint64_t fingerprint;
 };

@@ -132,6 +132,13 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
     b->is_last = f->at == f->count;
 }
 
+static size_t facts_of(const struct portion *p)
+{
+    size_t facts = 0;
+    for (size_t i = 0; i < p->count; i++) facts += p->batches[i].facts;
+    return facts;
+}
+
 static bool fill(void *feed, locus_loader *loader, void *to)
 {
     struct feed *f = feed;
@@ -144,6 +151,7 @@ static bool fill(void *feed, locus_loader *loader, void *to)
     }
     for (p->count = 0; p->count < f->portion_batches && f->at < f->count; p->count++)
         fill_batch(f, loader, &p->batches[p->count]);
+    world_computed(WORLD_PREPARED, facts_of(p));
     if (loader) {
         announce(f, loader, p);
         prepare_sample(f, loader, p);

@@ -76,6 +76,7 @@ static double run_epoch(struct training *t, struct pool_member *m, struct feed *
         is_last = b->is_last;
         done += b->facts;
         loss += step_train(step, b);
+        world_computed(WORLD_TRAINED, b->facts);
         if (is_first(m) && (done & 31) < b->facts) meter_set(&t->meter, done * m->total);
     }
     params_flush(&step->params);

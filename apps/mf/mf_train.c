@@ -54,6 +54,7 @@ static struct mf_epoch run_epoch(struct mf_training *t, struct pool_member *m, s
         is_last = b->is_last;
         e.cells += b->cells;
         e.squares += factors_train(step, visit, b);
+        world_computed(WORLD_TRAINED, b->cells);
         if (is_first(m)) meter_set(&t->meter, (uint64_t)e.cells * m->total);
     }
     draft_flush(&step->draft);

@@ -273,6 +273,7 @@ static bool fill(void *visit, locus_loader *loader, void *to)
     memmove(b->keys + b->columns, b->keys + room, b->cells * sizeof *b->keys);
     b->ends_block = is_part_over(v);
     b->is_last = b->ends_block && v->part + 1 == v->blocks;
+    world_computed(WORLD_PREPARED, b->cells);
     if (loader) announce(v, loader, b);
     v->batches++;
     return true;

@@ -122,6 +122,7 @@ static bool fill(void *windows, locus_loader *loader, void *to)
     b->middles = b->pairs = b->keys_used = 0;
     places_clear(&s->places);
     fill_middles(s, b);
+    world_computed(WORLD_PREPARED, b->pairs);
     b->negatives =
         (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
     if (loader) {

@@ -62,6 +62,7 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct pool_member *m,
         e.words += (double)b->words;
         e.pairs += (double)b->pairs;
         e.loss += skipgram_train(step, b);
+        world_computed(WORLD_TRAINED, b->pairs);
         if (is_first(m)) meter_set(&t->meter, (uint64_t)e.words * m->total);
     }
     draft_flush(&step->draft);

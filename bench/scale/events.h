@@ -18,7 +18,8 @@ enum event_kind {
     EVENT_AT_CARD, /* a frame's first byte has come to the receiver's card */
     EVENT_ARRIVED, /* its last one is in the receiver's memory */
     EVENT_TURN,    /* a shard's turn, unless it had an earlier one */
-    EVENT_WORKER,  /* what a worker waits for may have come */
+    EVENT_FIBER,   /* a fiber may go on */
+    EVENT_NODE,    /* what a node's fibers wait for may have come */
 };
 
 struct event {

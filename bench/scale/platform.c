@@ -5,9 +5,8 @@
 #include "protocol/intents.h"
 #include "protocol/shard.h"
 #include "cluster.h"
-#include "events.h"
 #include "operation.h"
-#include "sim/fibers.h"
+#include "virtual.h"
 #include "store/yield.h"
 
 #include "../common/clock.h"
@@ -21,7 +20,7 @@ enum { FRAME_ROOM = 256 };
 
 struct frame {
     struct frame *next; /* that arrived at the same shard */
-    unsigned from, to;
+    unsigned from, to, shard;
     uint64_t arrived_ns;
     uint32_t room;
     struct wire_frame header;
@@ -31,9 +30,11 @@ struct frame {
 struct reactor {
     struct shard shard;
     struct platform port;
-    unsigned node;
-    struct mailbox mailbox;
-    struct request *current; /* taken out, and waiting for a window */
+    unsigned node, number, workers;
+    struct inbox {
+        struct mailbox mailbox;
+        struct request *current; /* taken out, and waiting for a window */
+    } * inbox;                   /* [workers] */
     struct frame *first, *last;
     struct frame **open;  /* [nodes] under construction */
     uint64_t *spoke_ns;   /* [nodes] when a frame last left */
@@ -42,64 +43,91 @@ struct reactor {
     /* of the frame that is served next: passes when the shard has looked at the clock */
     double owed;
     uint64_t busy_until;
-    uint64_t turn_ns; /* of the next turn, NEVER: none is due */
-    uint64_t due_ns;  /* when the shard wants one */
-    size_t signaled;
-    bool completed; /* something for the worker in this turn */
+    uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
+    uint64_t due_ns;      /* when the shard wants one */
+    double signaled;      /* keys */
+    bool completed;       /* something for a worker in this turn */
+    bool is_over;         /* what is planned for it does not happen any more */
+    struct reactor *next; /* of those that are over */
     struct platform_figures figures;
 };
 
 struct cluster {
     int rank;
-    struct reactor *reactor;
-    struct worker_place {
-        unsigned node;
-        uint64_t until_ns; /* it works or sleeps */
-    } worker;
-    bool arrived, absent;
+    unsigned shards;
+    struct reactor **reactor; /* [shards] */
+    bool arrived, absent, leaves;
+    uint64_t met_ns; /* when it hears that all have arrived */
 };
 
 static struct {
-    unsigned nodes, fibers;
+    unsigned nodes;
     struct model model;
-    struct events events;
-    uint64_t now_ns;
     struct cluster *node[PLATFORM_NODES_MAX];
-    unsigned node_of[PLATFORM_NODES_MAX];                                       /* of a fiber */
+    struct reactor *over;
+    struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
     double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */
 } sim;
+
+static void happen(const struct event *);
 
 void platform_begin(unsigned nodes, const struct model *m)
 {
     memset(&sim, 0, sizeof sim);
     sim.nodes = nodes;
     sim.model = *m;
-    sim.now_ns = 1000;
-    fibers_begin(FIBERS_UNIFORM, 1);
+    virtual_begin(happen);
 }
 
 uint64_t platform_now_ns(void)
 {
-    return sim.now_ns;
+    return virtual_now_ns();
+}
+
+static void add_figures(struct platform_figures *sum, const struct platform_figures *f)
+{
+    sum->frames_out += f->frames_out;
+    sum->frames_in += f->frames_in;
+    sum->bytes_out += f->bytes_out;
+    sum->bytes_in += f->bytes_in;
+    sum->wire_bytes_out += f->wire_bytes_out;
+    for (unsigned o = 0; o < WIRE_OPERATIONS; o++) {
+        sum->entries[o] += f->entries[o];
+        sum->entry_bytes[o] += f->entry_bytes[o];
+    }
+    sum->turns += f->turns;
+    sum->entries_in += f->entries_in;
+    sum->shard_ns += f->shard_ns;
+    sum->polling_ns += f->polling_ns;
+    sum->engine_ns += f->engine_ns;
+    sum->late_ns += f->late_ns;
 }
 
 struct platform_figures platform_figures(unsigned node)
 {
-    return sim.node[node]->reactor->figures;
+    struct platform_figures sum = {0};
+    const struct cluster *c = sim.node[node];
+    for (unsigned s = 0; c && s < c->shards; s++) add_figures(&sum, &c->reactor[s]->figures);
+    return sum;
+}
+
+struct platform_figures platform_last_figures(unsigned node)
+{
+    return sim.node[node] ? platform_figures(node) : sim.last[node];
 }
 
 unsigned platform_peers(unsigned node, uint64_t since_ns)
 {
     unsigned peers = 0;
     for (unsigned n = 0; n < sim.nodes; n++)
-        peers += sim.node[node]->reactor->spoke_ns[n] >= since_ns;
+        peers += sim.node[node]->reactor[0]->spoke_ns[n] >= since_ns;
     return peers;
 }
 
 uint64_t platform_replicas(unsigned node)
 {
-    const struct shard_counters *c = &sim.node[node]->reactor->shard.counters;
-    return c->replicas_created - c->replicas_dropped;
+    struct shard_counters c = cluster_counters(sim.node[node]);
+    return c.replicas_created - c.replicas_dropped;
 }
 
 /* With one shard a key is its index. Only the owner counts holders. */
@@ -107,7 +135,7 @@ unsigned platform_holders(uint64_t key)
 {
     unsigned holders = 0;
     for (unsigned n = 0; n < sim.nodes; n++) {
-        const struct record *r = record_find(&sim.node[n]->reactor->shard.records, key);
+        const struct record *r = record_find(&sim.node[n]->reactor[0]->shard.records, key);
         if (r) holders += r->holders;
     }
     return holders;
@@ -118,12 +146,12 @@ unsigned platform_holders(uint64_t key)
 /* Something has come for the shard. One that sleeps takes a moment to wake. */
 static void stir(struct reactor *r)
 {
-    uint64_t at = sim.now_ns, asleep = r->busy_until + REACTOR_SPIN_NS;
+    uint64_t at = virtual_now_ns(), asleep = r->busy_until + REACTOR_SPIN_NS;
     if (at < r->busy_until) at = r->busy_until;
     if (at > asleep) at += (uint64_t)sim.model.wake;
     if (at >= r->turn_ns) return;
     r->turn_ns = at;
-    events_put(&sim.events, at, EVENT_TURN, r);
+    virtual_plan(at, EVENT_TURN, r);
 }
 
 static void wait_until(struct reactor *r, uint64_t due_ns)
@@ -131,12 +159,7 @@ static void wait_until(struct reactor *r, uint64_t due_ns)
     if (due_ns < r->busy_until) due_ns = r->busy_until;
     if (due_ns >= r->turn_ns) return;
     r->turn_ns = due_ns;
-    events_put(&sim.events, due_ns, EVENT_TURN, r);
-}
-
-static void tell_worker(const struct cluster *c, double at)
-{
-    events_put(&sim.events, (uint64_t)at, EVENT_WORKER, sim.node[c->rank]);
+    virtual_plan(due_ns, EVENT_TURN, r);
 }
 
 static void charge(struct reactor *r, double ns)
@@ -183,20 +206,24 @@ static void send_frame(struct reactor *r, struct frame *f)
     count_entries(&r->figures, f);
     double *card = &sim.sends_until[f->from], begins = *card > r->now ? *card : r->now;
     *card = begins + bytes_on_wire(f) / m->bandwidth;
-    events_put(&sim.events, (uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
+    virtual_plan((uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
 }
 
 static void receive(struct frame *f)
 {
-    double *card = &sim.receives_until[f->to], now = (double)sim.now_ns;
+    double *card = &sim.receives_until[f->to], now = (double)virtual_now_ns();
     *card = (*card > now ? *card : now) + bytes_on_wire(f) / sim.model.bandwidth;
-    events_put(&sim.events, (uint64_t)*card, EVENT_ARRIVED, f);
+    virtual_plan((uint64_t)*card, EVENT_ARRIVED, f);
 }
 
 static void arrive(struct frame *f)
 {
-    struct reactor *r = sim.node[f->to]->reactor;
-    f->arrived_ns = sim.now_ns;
+    if (!sim.node[f->to]) {
+        free_frame(f); /* it has left */
+        return;
+    }
+    struct reactor *r = sim.node[f->to]->reactor[f->shard];
+    f->arrived_ns = virtual_now_ns();
     f->next = NULL;
     *(r->first ? &r->last->next : &r->first) = f;
     r->last = f;
@@ -214,6 +241,7 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
     if (!f->body) abort();
     f->from = r->node;
     f->to = peer;
+    f->shard = r->number;
     f->header = (struct wire_frame){
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = r->shard.store->home.view};
     r->open[peer] = f;
@@ -294,18 +322,23 @@ static void serve_frames(struct reactor *r)
     }
 }
 
-static void serve_requests(struct reactor *r)
+static void serve_inbox(struct reactor *r, struct inbox *in)
 {
     for (;;) {
-        if (!r->current) r->current = mailbox_take(&r->mailbox);
-        if (!r->current) return;
-        uint32_t sent = r->current->sent, count = r->current->count;
-        struct request *request = r->current;
+        if (!in->current) in->current = mailbox_take(&in->mailbox);
+        if (!in->current) return;
+        uint32_t sent = in->current->sent, count = in->current->count;
+        struct request *request = in->current;
         bool done = shard_serve(&r->shard, request);
         charge(r, sim.model.item * ((done ? count : request->sent) - sent));
         if (!done) return;
-        r->current = NULL;
+        in->current = NULL;
     }
+}
+
+static void serve_requests(struct reactor *r)
+{
+    for (unsigned w = 0; w < r->workers; w++) serve_inbox(r, &r->inbox[w]);
 }
 
 static void leave(void *reactor, unsigned peer)
@@ -327,7 +360,7 @@ static void work(struct reactor *r)
     uint64_t began = clock_ns();
     serve_frames(r);
     serve_requests(r);
-    charge(r, sim.model.intent * (double)r->signaled);
+    charge(r, sim.model.intent * r->signaled);
     r->signaled = 0;
     r->due_ns = shard_turn(&r->shard, (uint64_t)r->now);
     r->figures.engine_ns += (double)(clock_ns() - began);
@@ -337,7 +370,7 @@ static void work(struct reactor *r)
 /* It has looked for news since its last turn, at most for as long as it does before it sleeps. */
 static void note_pause(struct reactor *r)
 {
-    double pause = (double)(sim.now_ns - r->busy_until), spins = (double)REACTOR_SPIN_NS;
+    double pause = (double)(virtual_now_ns() - r->busy_until), spins = (double)REACTOR_SPIN_NS;
     r->figures.polling_ns += pause < spins ? pause : spins;
     if (pause > spins) charge(r, sim.model.wake_cpu);
 }
@@ -345,87 +378,73 @@ static void note_pause(struct reactor *r)
 static void turn(struct reactor *r)
 {
     r->turn_ns = 0; /* what it brings about itself needs no further one */
-    r->now = (double)sim.now_ns;
+    r->now = (double)virtual_now_ns();
     r->completed = false;
     r->figures.turns++;
     note_pause(r);
     charge(r, sim.model.turn + sim.model.turn_peer * (sim.nodes - 1));
     work(r);
-    r->figures.shard_ns += r->now - (double)sim.now_ns;
+    r->figures.shard_ns += r->now - (double)virtual_now_ns();
     r->busy_until = (uint64_t)r->now;
     r->turn_ns = NEVER;
-    if (r->completed) tell_worker(sim.node[r->node], r->now);
+    if (r->completed) virtual_news(r->node, (uint64_t)r->now);
     if (shard_has_news(&r->shard)) r->due_ns = r->busy_until;
     if (r->due_ns != NEVER) wait_until(r, r->due_ns);
 }
 
-/* ---- workers ---- */
-
-/* The next that can go on, when all that happens before has happened. */
-static int next_fiber(void)
+static void happen(const struct event *e)
 {
-    struct event e;
-    while (events_take(&sim.events, &e)) {
-        struct reactor *r = e.what;
-        struct cluster *c = e.what;
-        sim.now_ns = e.at_ns;
-        switch (e.kind) {
-        case EVENT_AT_CARD: receive(e.what); break;
-        case EVENT_ARRIVED: arrive(e.what); break;
-        case EVENT_TURN:
-            if (r->turn_ns == e.at_ns) turn(r);
-            break;
-        case EVENT_WORKER:
-            if (fibers_is_ready(c->worker.node)) return (int)c->worker.node;
-            break;
-        }
+    struct reactor *r = e->what;
+    switch (e->kind) {
+    case EVENT_AT_CARD: receive(e->what); break;
+    case EVENT_ARRIVED: arrive(e->what); break;
+    case EVENT_TURN:
+        if (!r->is_over && r->turn_ns == e->at_ns) turn(r);
+        break;
+    case EVENT_FIBER:
+    case EVENT_NODE: break;
     }
-    return -1;
 }
 
-/* The place of a node's fiber is the node's number. */
+/* ---- workers ---- */
+
 void platform_add_worker(unsigned node, void (*run)(void *argument), void *argument)
 {
-    if (node != sim.fibers) abort();
-    sim.fibers++;
-    fibers_add(run, argument);
-    tell_worker(sim.node[node], (double)sim.now_ns);
+    virtual_start(node, run, argument);
 }
 
 bool platform_run(void)
 {
-    fibers_set_director(next_fiber);
-    return fibers_run(NEVER) == FIBERS_ENDED;
-}
-
-static bool has_slept(const void *worker)
-{
-    return ((const struct worker_place *)worker)->until_ns <= sim.now_ns;
+    return virtual_run();
 }
 
 void platform_sleep_until(uint64_t ns)
 {
-    struct cluster *c = sim.node[fibers_current()];
-    c->worker.until_ns = ns;
-    events_put(&sim.events, ns < sim.now_ns ? sim.now_ns : ns, EVENT_WORKER, c);
-    locus_fiber_wait(has_slept, &c->worker);
+    virtual_sleep_until(ns);
 }
 
 void platform_work(double ns)
 {
-    platform_sleep_until(sim.now_ns + (uint64_t)ns);
+    virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
+}
+
+void platform_compute(double ns)
+{
+    platform_work(ns);
 }
 
 void platform_signaled(unsigned node, size_t keys)
 {
-    sim.node[node]->reactor->signaled += keys;
+    const struct cluster *c = sim.node[node];
+    for (unsigned s = 0; c && s < c->shards; s++)
+        c->reactor[s]->signaled += (double)keys / c->shards;
 }
 
 /* ---- reactor.h, as far as workers use it ---- */
 
 void reactor_post(struct reactor *r, struct request *request)
 {
-    mailbox_put(&r->mailbox, request);
+    mailbox_put(&r->inbox[request->worker].mailbox, request);
     stir(r);
 }
 
@@ -444,11 +463,13 @@ static void wake_for_dirty(void *reactor)
     stir(reactor);
 }
 
-static void free_reactor(struct reactor *r)
+/* Events may still name it: its memory stays. */
+static void end_reactor(struct reactor *r)
 {
     if (!r) return;
     shard_fini(&r->shard);
-    mailbox_fini(&r->mailbox);
+    for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
+    free(r->inbox);
     for (unsigned peer = 0; r->open && peer < sim.nodes; peer++)
         if (r->open[peer]) free_frame(r->open[peer]);
     while (r->first) {
@@ -459,7 +480,9 @@ static void free_reactor(struct reactor *r)
     free(r->open);
     free(r->spoke_ns);
     outbox_fini(&r->outbox);
-    free(r);
+    r->is_over = true;
+    r->next = sim.over;
+    sim.over = r;
 }
 
 static int open_reactor(struct reactor *r, const struct cluster_start *start)
@@ -468,17 +491,19 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
     r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
-    if (!r->open || !r->spoke_ns || outbox_init(&r->outbox, sim.nodes) ||
-        !mailbox_init(&r->mailbox))
-        return -ENOMEM;
+    r->inbox = calloc(start->workers, sizeof *r->inbox);
+    if (!r->open || !r->spoke_ns || !r->inbox || outbox_init(&r->outbox, sim.nodes)) return -ENOMEM;
+    for (; r->workers < start->workers; r->workers++)
+        if (!mailbox_init(&r->inbox[r->workers].mailbox)) return -ENOMEM;
     if (start->store->dirty) {
-        start->store->dirty[0].context = r;
-        start->store->dirty[0].notify = wake_for_dirty;
+        start->store->dirty[r->number].context = r;
+        start->store->dirty[r->number].notify = wake_for_dirty;
     }
     const struct shard_config shard = {
         .store = start->store,
         .platform = &r->port,
         .technique = start->technique,
+        .number = r->number,
         .workers = start->workers,
         .acts_immediately = start->acts_immediately,
         .max_rounds_per_second = start->max_rounds_per_second,
@@ -499,28 +524,33 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     struct cluster *c = *out = calloc(1, sizeof *c);
     if (!c) return -ENOMEM;
     c->rank = config->rank;
-    c->worker.node = (unsigned)config->rank;
-    c->reactor = calloc(1, sizeof *c->reactor);
+    c->shards = config->shards ? config->shards : 1;
+    c->reactor = calloc(c->shards, sizeof(struct reactor *));
     sim.node[c->rank] = c;
-    if (!c->reactor || config->workers != 1 || config->shards != 1) return -EINVAL;
-    c->reactor->node = (unsigned)config->rank;
-    return 0;
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) {
+        struct reactor *r = c->reactor[s] = calloc(1, sizeof *r);
+        if (!r) return -ENOMEM;
+        r->node = (unsigned)config->rank;
+        r->number = s;
+    }
+    return c->reactor ? 0 : -ENOMEM;
 }
 
 unsigned cluster_shards(const struct cluster *c)
 {
-    (void)c;
-    return 1;
+    return c->shards;
 }
 
 int cluster_start(struct cluster *c, const struct cluster_start *start)
 {
-    return open_reactor(c->reactor, start);
+    int rc = 0;
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c->reactor[s], start);
+    return rc;
 }
 
 struct reactor **cluster_reactors(struct cluster *c)
 {
-    return &c->reactor;
+    return c->reactor;
 }
 
 bool cluster_shares_cores(const struct cluster *c)
@@ -540,18 +570,21 @@ static void look_for_meeting(void)
 {
     bool anybody = false;
     for (unsigned n = 0; n < sim.nodes; n++) {
+        if (!sim.node[n]) return;
         if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
         anybody |= sim.node[n]->arrived;
     }
     for (unsigned n = 0; anybody && n < sim.nodes; n++) {
         sim.node[n]->arrived = false;
-        tell_worker(sim.node[n], (double)sim.now_ns + 2 * sim.model.latency);
+        sim.node[n]->met_ns = virtual_now_ns() + (uint64_t)(2 * sim.model.latency);
+        virtual_news(n, sim.node[n]->met_ns);
     }
 }
 
 static bool has_met(const void *cluster)
 {
-    return !((const struct cluster *)cluster)->arrived;
+    const struct cluster *c = cluster;
+    return !c->arrived && virtual_now_ns() >= c->met_ns;
 }
 
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
@@ -571,46 +604,65 @@ int cluster_absent(struct cluster *c, bool absent)
     return 0;
 }
 
+static bool all_leave(const void *none)
+{
+    (void)none;
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (sim.node[n] && !sim.node[n]->leaves) return false;
+    return true;
+}
+
 int cluster_leave(struct cluster *c)
 {
-    (void)c;
+    c->leaves = true;
+    for (unsigned n = 0; n < sim.nodes; n++) virtual_news(n, virtual_now_ns());
+    if (virtual_fiber() >= 0) locus_fiber_wait(all_leave, NULL);
     return 0;
 }
 
 void cluster_free(struct cluster *c)
 {
     if (!c) return;
+    sim.last[c->rank] = platform_figures((unsigned)c->rank);
     sim.node[c->rank] = NULL;
-    free_reactor(c->reactor);
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) end_reactor(c->reactor[s]);
+    free(c->reactor);
     free(c);
+}
+
+static void forget(const struct event *e)
+{
+    if (e->kind == EVENT_AT_CARD || e->kind == EVENT_ARRIVED) free_frame(e->what);
 }
 
 void platform_end(void)
 {
-    struct event e;
-    while (events_take(&sim.events, &e))
-        if (e.kind == EVENT_AT_CARD || e.kind == EVENT_ARRIVED) free_frame(e.what);
-    events_free(&sim.events);
+    virtual_end(forget);
+    while (sim.over) {
+        struct reactor *r = sim.over;
+        sim.over = r->next;
+        free(r);
+    }
 }
 
 struct link_stats cluster_link_stats(const struct cluster *c)
 {
-    const struct platform_figures *f = &c->reactor->figures;
-    return (struct link_stats){.bytes_sent = f->bytes_out,
-                               .bytes_received = f->bytes_in,
-                               .frames_sent = f->frames_out,
-                               .frames_received = f->frames_in};
+    const struct platform_figures f = platform_figures((unsigned)c->rank);
+    return (struct link_stats){.bytes_sent = f.bytes_out,
+                               .bytes_received = f.bytes_in,
+                               .frames_sent = f.frames_out,
+                               .frames_received = f.frames_in};
 }
 
 struct shard_counters cluster_counters(const struct cluster *c)
 {
     struct shard_counters sum = {0};
-    shard_add_counters(&c->reactor->shard, &sum);
+    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(&c->reactor[s]->shard, &sum);
     return sum;
 }
 
 void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
                        struct locus_histogram *out)
 {
-    shard_add_histogram(&c->reactor->shard, kind, out);
+    for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
 }

@@ -2,14 +2,14 @@
  * platform.h - a cluster of hundreds of nodes in one thread: what cluster.h and reactor.h promise,
  * on virtual time that network and processors use up as model.h says.
  *
- * The library is the one that ships: locus.c, access.c, the store and the shards. A node has one
- * worker, a fiber on a processor of its own, and one shard on another. A shard's turn is taken at
+ * The library is the one that ships: locus.c, access.c, the store and the shards. A node has
+ * workers, fibers on processors of their own, and shards on others. A shard's turn is taken at
  * one moment and lasts as long as what it did costs: its frames leave one by one meanwhile, what
  * arrives waits for its end. A shard that has had nothing to do for REACTOR_SPIN_NS sleeps. A card
  * sends and receives a byte at a time, in order; the switch between them never is full, nothing is
  * lost, acknowledgements of TCP take no room.
  *
- * Callers   run.c
+ * Callers   run.c; bench/papers
  * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
  * Waiting   as fibers
  * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run,
@@ -21,7 +21,7 @@
 #include "model.h"
 #include "net/wire.h"
 
-enum { PLATFORM_NODES_MAX = 256 };
+enum { PLATFORM_NODES_MAX = 256, PLATFORM_FIBERS_MAX = 1200 };
 
 void platform_begin(unsigned nodes, const struct model *);
 void platform_end(void);
@@ -34,6 +34,10 @@ uint64_t platform_now_ns(void);
 /* For a worker: it works for a while; it has nothing to do until then. */
 void platform_work(double ns);
 void platform_sleep_until(uint64_t ns);
+/* The same as platform_work(), on a core of its own or, where platform_share() has said so, on one
+ * of those that all threads of all nodes share. */
+void platform_compute(double ns);
+void platform_share(unsigned cores);
 /* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
 void platform_signaled(unsigned node, size_t keys);
 
@@ -48,6 +52,8 @@ struct platform_figures {
     uint64_t late_ns;  /* sum over frames: from arrival until the shard began to serve it */
 };
 struct platform_figures platform_figures(unsigned node);
+/* The same, of a node that has left, too. */
+struct platform_figures platform_last_figures(unsigned node);
 /* Other nodes that this one has sent a frame to since then. */
 unsigned platform_peers(unsigned node, uint64_t since_ns);
 /* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FIBERS_MAX = 320 };
+enum { FIBERS_MAX = 1200 };
 
 enum fibers_policy {
     FIBERS_UNIFORM, /* anyone at each step */

@@ -1,0 +1,76 @@
+#include "mf_job.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "mf_options.h"
+#include "mf_report.h"
+#include "mf_train.h"
+#include "saving.h"
+#include "zipf.h"
+
+#include <stdlib.h>
+
+static void load(struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    ratings_init(&f->ratings);
+    if (o->common.data) {
+        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed);
+    } else {
+        struct zipf z = {.exponent = o->zipf_exponent,
+                         .rank = o->zipf_rank,
+                         .noise = o->zipf_noise,
+                         .seed = o->common.seed};
+        zipf_parse(&z, o->zipf);
+        zipf_generate(&z, &f->ratings);
+        ratings_finish(&f->ratings, o->held_back, o->common.seed);
+    }
+}
+
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    double numbers[] = {(double)o->rank, o->has_bias,       o->visit, (double)o->batch,
+                        o->rate,         o->regularization, o->init};
+    return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
+}
+
+static void open_pool(struct pool *pool, const struct mf *f)
+{
+    const struct mf_options *o = &f->options;
+    uint32_t length = (uint32_t)(2 * mf_parameters(f));
+    struct locus_table tables[] = {
+        [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
+        [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
+    };
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(f));
+}
+
+static void check_files(const struct mf_options *o)
+{
+    const char *outputs[] = {o->common.out, o->write}, *inputs[] = {o->common.data, o->test};
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+}
+
+int mf_job(int argc, char **argv)
+{
+    struct mf *mf = take_memory(1, sizeof *mf);
+    struct mf_training *training = take_memory(1, sizeof *training);
+    struct pool pool;
+    fail_set_program("mf");
+    mf_options(&mf->options, argc, argv);
+    load(mf);
+    open_pool(&pool, mf);
+    if (pool.rank == 0) check_files(&mf->options);
+    if (pool.rank == 0) mf_report_start(mf, &pool);
+    if (pool.rank == 0 && mf->options.write) ratings_write(&mf->ratings, mf->options.write);
+    training->mf = mf;
+    meter_init(&training->meter, pool.rank == 0);
+    pool_run(&pool, mf_work, training);
+    pool_close(&pool);
+    ratings_fini(&mf->ratings);
+    free(mf);
+    free(training);
+    return fail_unless_printed();
+}

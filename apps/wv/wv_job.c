@@ -1,0 +1,87 @@
+#include "wv_job.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "lines.h"
+#include "saving.h"
+#include "wv_options.h"
+#include "wv_report.h"
+#include "wv_train.h"
+
+#include <stdlib.h>
+
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct wv *w)
+{
+    const struct wv_options *o = &w->options;
+    double numbers[] = {(double)o->dim,       (double)o->window,    (double)o->negatives,
+                        o->is_shared,         o->optimizer,         o->rate,
+                        (double)o->batch,     o->subsample,         (double)o->analogy_words,
+                        o->analogies != NULL, o->similarity != NULL};
+    uint64_t all = digest_add(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
+    if (o->analogies) all = lines_digest(o->analogies, all);
+    if (o->similarity) all = lines_digest(o->similarity, all);
+    return all;
+}
+
+static void open_pool(struct pool *pool, const struct wv *w)
+{
+    const struct wv_options *o = &w->options;
+    struct locus_table tables[] = {
+        [WV_INPUTS] = {.name = "inputs",
+                       .rows = w->vocabulary.words.count,
+                       .length = (uint32_t)wv_length(w)},
+        [WV_OUTPUTS] = {.name = "outputs",
+                        .rows = w->vocabulary.words.count,
+                        .length = (uint32_t)wv_length(w)},
+    };
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(w));
+}
+
+static void open_negatives(struct wv *w, const struct pool *pool)
+{
+    uint32_t words = w->vocabulary.words.count;
+    double *weights = vocabulary_weights(&w->vocabulary);
+    if (pool->node) {
+        must(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights, words,
+                                         (enum locus_conformity)w->options.common.sampling, 0,
+                                         &w->distribution),
+             "registering the negative samples");
+        must(locus_distribution_seed(w->distribution, w->options.common.seed),
+             "seeding the negative samples");
+    } else {
+        noise_init(&w->noise, weights, words);
+    }
+    free(weights);
+}
+
+static void check_files(const struct wv_options *o)
+{
+    const char *outputs[] = {o->common.out, o->text, o->binary};
+    const char *inputs[] = {o->common.data, o->analogies, o->similarity};
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+}
+
+int wv_job(int argc, char **argv)
+{
+    struct wv *wv = take_memory(1, sizeof *wv);
+    struct wv_training *training = take_memory(1, sizeof *training);
+    struct pool pool;
+    fail_set_program("wv");
+    wv_options(&wv->options, argc, argv);
+    vocabulary_load(&wv->vocabulary, wv->options.common.data, wv->options.min_count);
+    open_pool(&pool, wv);
+    if (pool.rank == 0) check_files(&wv->options);
+    if (pool.rank == 0) wv_report_start(wv, &pool);
+    open_negatives(wv, &pool);
+    wv_training_init(training, wv, &pool);
+    pool_run(&pool, wv_work, training);
+    wv_training_fini(training);
+    locus_distribution_free(wv->distribution);
+    noise_fini(&wv->noise);
+    pool_close(&pool);
+    vocabulary_fini(&wv->vocabulary);
+    free(wv);
+    free(training);
+    return fail_unless_printed();
+}

@@ -1,0 +1,96 @@
+/*
+ * papers.c - the training programs on a cluster of modelled machines, on virtual time: what the
+ * papers measured on eight and sixteen machines, on one core.
+ *
+ * The programs are the ones that ship, from their command line on; so is the library. Read
+ * apps/common/world.h first (the door between program and world), then papers/world.c (the world
+ * here), papers/machine.h (what the machines are like) and scale/platform.h (how time passes).
+ */
+#include "papers/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: papers [OPTIONS] kge|mf|wv [THE PROGRAM'S OPTIONS]\n\n"
+    "Trains on a cluster of modelled machines, on virtual time: the real program on the real library,\n"
+    "all nodes in one process. What it prints is what it would print there; its seconds are those of\n"
+    "the model. The same command gives the same output, to the bit.\n\n"
+    "  --nodes N          machines, 1 to 64 (8)\n"
+    "  --machine NAME     nups, lapse, today: which machines and network (nups)\n"
+    "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
+    "  --list             the constants of the machine, and where they come from\n"
+    "  --immediate        act on intents at once (AdaPM, Section 5.8)\n\n"
+    "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
+    "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
+    "workers' time went into.\n";
+
+static _Noreturn void refuse(const char *why, const char *what)
+{
+    fprintf(stderr, "papers: %s%s: see papers --help\n", why, what);
+    exit(2);
+}
+
+static const char *value_of(int argc, char **argv, int *at)
+{
+    if (*at + 1 >= argc) refuse(argv[*at], " needs a value");
+    return argv[++*at];
+}
+
+static unsigned nodes_of(const char *text)
+{
+    char *end;
+    unsigned long nodes = strtoul(text, &end, 10);
+    if (*end || nodes < 1 || nodes > PAPERS_NODES_MAX)
+        refuse("--nodes must be 1 to 64, not ", text);
+    return (unsigned)nodes;
+}
+
+/* Returns where the program's name is. */
+static int parse(struct papers *p, int argc, char **argv, bool *lists)
+{
+    const char *changes = NULL, *wrong = NULL;
+    int at = 1;
+    *p = (struct papers){.nodes = 8};
+    machine_init(&p->machine, "nups");
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        if (strcmp(argv[at], "--help") == 0) {
+            fputs(usage, stdout);
+            exit(0);
+        } else if (strcmp(argv[at], "--nodes") == 0) {
+            p->nodes = nodes_of(value_of(argc, argv, &at));
+        } else if (strcmp(argv[at], "--machine") == 0) {
+            const char *name = value_of(argc, argv, &at);
+            if (!machine_init(&p->machine, name)) refuse("there is no machine ", name);
+        } else if (strcmp(argv[at], "--model") == 0) {
+            changes = value_of(argc, argv, &at);
+        } else if (strcmp(argv[at], "--list") == 0) {
+            *lists = true;
+        } else if (strcmp(argv[at], "--immediate") == 0) {
+            p->acts_immediately = true;
+        } else {
+            refuse("there is no option ", argv[at]);
+        }
+    }
+    if (!machine_change(&p->machine, changes, &wrong))
+        refuse("this is no constant with a number: ", wrong);
+    return at;
+}
+
+int main(int argc, char **argv)
+{
+    static struct papers papers;
+    bool lists = false;
+    int at = parse(&papers, argc, argv, &lists);
+    if (lists) {
+        machine_show(&papers.machine);
+        return 0;
+    }
+    if (at == argc) refuse("no program is named", "");
+    papers.job = cluster_job(argv[at]);
+    if (!papers.job) refuse("there is no program ", argv[at]);
+    papers.argc = argc - at;
+    papers.argv = argv + at;
+    return cluster_run(&papers);
+}

@@ -1,0 +1,45 @@
+#include "cluster.h"
+
+#include "../../apps/kge/kge_job.h"
+#include "../../apps/mf/mf_job.h"
+#include "../../apps/wv/wv_job.h"
+#include "../scale/platform.h"
+#include "../scale/virtual.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static const struct papers *papers;
+
+int (*cluster_job(const char *name))(int argc, char **argv)
+{
+    if (strcmp(name, "kge") == 0) return kge_job;
+    if (strcmp(name, "mf") == 0) return mf_job;
+    if (strcmp(name, "wv") == 0) return wv_job;
+    return NULL;
+}
+
+static void be_node(void *none)
+{
+    (void)none;
+    papers->job(papers->argc, papers->argv);
+}
+
+int cluster_run(const struct papers *p)
+{
+    papers = p;
+    setenv("LOCUS_ADVICE", "0", 1); /* it looks at the real clock */
+    /* Many nodes, small tables: a huge page for each would be most of the memory. */
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    platform_begin(p->nodes, &p->machine.model);
+    world_begin(p);
+    for (unsigned n = 0; n < p->nodes; n++) virtual_start(n, be_node, NULL);
+    if (!virtual_run()) {
+        fprintf(stderr, "papers: all threads wait for each other\n");
+        return 1;
+    }
+    world_report();
+    platform_end();
+    return 0;
+}

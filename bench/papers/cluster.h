@@ -1,0 +1,36 @@
+/*
+ * cluster.h - a program on all nodes of a modelled cluster, each from its own main(), in one
+ * thread.
+ *
+ * Callers   papers.c
+ * Memory    all nodes' models and data
+ * Waiting   never
+ * Life      cluster_run once a process
+ */
+#ifndef BENCH_PAPERS_CLUSTER_H
+#define BENCH_PAPERS_CLUSTER_H
+
+#include "machine.h"
+
+enum { PAPERS_NODES_MAX = 64 };
+
+struct papers {
+    struct machine machine;
+    unsigned nodes;
+    bool acts_immediately;
+    int argc; /* of the program: its name first */
+    char **argv;
+    int (*job)(int argc, char **argv);
+};
+
+/* NULL: there is no such program. */
+int (*cluster_job(const char *name))(int argc, char **argv);
+/* The exit status. At the end it prints what the time went into. */
+int cluster_run(const struct papers *);
+
+/* What the world (world.c) knows of it. */
+void world_begin(const struct papers *);
+/* One JSON line. */
+void world_report(void);
+
+#endif

@@ -1,0 +1,100 @@
+#include "machine.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct constant {
+    const char *name;
+    double value;
+    const char *unit, *what, *source;
+    size_t offset;
+};
+
+static const struct constant constants[] = {
+#define X(name, value, unit, what, source) \
+    {#name, value, unit, what, source, offsetof(struct machine, name)},
+    MACHINE(X)
+#undef X
+};
+enum { CONSTANTS = sizeof constants / sizeof *constants };
+
+/* latency: one way, the kernel not included. The papers name the networks, not their latency. */
+static const struct {
+    const char *name, *changes;
+} presets[] = {
+    /* NuPS and AdaPM: 100 Gbit/s InfiniBand, used by TCP. */
+    {"nups", "latency=10000,bandwidth=12.5"},
+    /* Lapse: 10 Gbit/s Ethernet. */
+    {"lapse", "latency=50000,bandwidth=1.25"},
+    /* A data centre: 100 Gbit/s. */
+    {"today", "latency=10000,bandwidth=12.5,shards=4"},
+};
+
+static double *place_of(struct machine *m, const struct constant *c)
+{
+    return (double *)(void *)((char *)m + c->offset);
+}
+
+bool machine_init(struct machine *m, const char *name)
+{
+    const char *wrong;
+    model_init(&m->model);
+    for (unsigned i = 0; i < CONSTANTS; i++) *place_of(m, &constants[i]) = constants[i].value;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (strcmp(name, presets[i].name) == 0)
+            return machine_change(m, presets[i].changes, &wrong);
+    return false;
+}
+
+static bool change_own(struct machine *m, const char *text)
+{
+    const char *value = strchr(text, '=');
+    char *end;
+    for (unsigned i = 0; value && i < CONSTANTS; i++) {
+        size_t length = (size_t)(value - text);
+        if (strlen(constants[i].name) != length || strncmp(text, constants[i].name, length) != 0)
+            continue;
+        double number = strtod(value + 1, &end);
+        if (*end || end == value + 1 || !(number >= 0)) return false;
+        *place_of(m, &constants[i]) = number;
+        return true;
+    }
+    return false;
+}
+
+bool machine_change(struct machine *m, const char *changes, const char **wrong)
+{
+    char one[64];
+    for (const char *at = changes; at && *at;) {
+        size_t length = strcspn(at, ",");
+        *wrong = at;
+        if (length >= sizeof one) return false;
+        memcpy(one, at, length);
+        one[length] = '\0';
+        if (!change_own(m, one) && !model_change(&m->model, one, &(const char *){NULL}))
+            return false;
+        at += length + (at[length] == ',');
+    }
+    return m->shards >= 1 && m->shards <= 64;
+}
+
+static void show(const char *name, double value, const char *unit, const char *what,
+                 const char *source)
+{
+    printf("%-16s %10g %-9s %-55s %s\n", name, value, unit, what, source);
+}
+
+void machine_show(const struct machine *m)
+{
+    struct machine copy = *m;
+    for (unsigned i = 0; i < model_count(); i++) {
+        struct model_constant c = model_constant(&m->model, i);
+        show(c.name, c.value, c.unit, c.what, c.source);
+    }
+    for (unsigned i = 0; i < CONSTANTS; i++) {
+        const struct constant *c = &constants[i];
+        show(c->name, *place_of(&copy, c), c->unit, c->what, c->source);
+    }
+}

@@ -1,0 +1,35 @@
+/*
+ * machine.h - the machines and networks that the papers used, and today's, as constants of
+ * scale/model.h and some more.
+ *
+ * Callers   papers.c, world.c
+ * Memory    the caller's
+ * Waiting   never
+ */
+#ifndef BENCH_PAPERS_MACHINE_H
+#define BENCH_PAPERS_MACHINE_H
+
+#include "../scale/model.h"
+
+/* X(name, value, unit, what, where from) */
+#define MACHINE(X) \
+    X(step, 1000, "ns", "worker: an example that is trained with", "--baseline of the program") \
+    X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
+    X(shards, 1, "", "shards of a node", "AdaPM had 4 channels, NuPS and Lapse 1") \
+    X(cores, 0, "", "cores that all nodes share; 0: each thread has one of its own", "")
+
+struct machine {
+    struct model model;
+#define X(name, value, unit, what, source) double name;
+    MACHINE(X)
+#undef X
+};
+
+/* false: there is no such machine. */
+bool machine_init(struct machine *, const char *name);
+/* As model_change, with the names of both tables. */
+bool machine_change(struct machine *, const char *changes, const char **wrong);
+/* All constants, to stdout. */
+void machine_show(const struct machine *);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * The world of a simulation (apps/common/world.h): threads are fibers of their node, the clock is
+ * virtual, and what a thread computes takes the time that the machine says. Compute is real, at the
+ * moment when it begins: what it writes is there from then on, and then its time passes.
+ *
+ * Fibers give way only where they wait, so locks are nothing.
+ */
+#include "../../apps/common/world.h"
+
+#include "../scale/platform.h"
+#include "../scale/virtual.h"
+#include "cluster.h"
+#include "store/yield.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum role { OTHER, WORKER, LOADER, ROLES };
+
+/* What the threads of a role have done. */
+struct account {
+    double computed_ns, starved_ns, met_ns;
+    uint64_t examples, threads;
+};
+
+static struct {
+    const struct papers *papers;
+    struct account account[ROLES];
+    uint64_t began_ns, ended_ns; /* the first and the last training step */
+    locus *node[PAPERS_NODES_MAX];
+} world;
+
+static const struct world_thread *threads[PLATFORM_FIBERS_MAX];
+
+void world_begin(const struct papers *p)
+{
+    memset(&world, 0, sizeof world);
+    world.papers = p;
+}
+
+static enum role role(void)
+{
+    const struct world_thread *t = threads[virtual_fiber()];
+    if (!t) return OTHER;
+    return strcmp(t->name, "worker") == 0 ? WORKER : LOADER;
+}
+
+static struct account *account(void)
+{
+    return &world.account[role()];
+}
+
+/* ---- threads ---- */
+
+static void be_thread(void *world_thread)
+{
+    struct world_thread *t = world_thread;
+    t->run(t->argument);
+}
+
+int world_start(struct world_thread *t, const char *name, world_run *run, void *argument)
+{
+    *t = (struct world_thread){.name = name, .run = run, .argument = argument};
+    t->fiber = virtual_start(virtual_node(), be_thread, t);
+    threads[t->fiber] = t;
+    world.account[strcmp(name, "worker") == 0 ? WORKER : LOADER].threads++;
+    return 0;
+}
+
+static bool has_ended(const void *thread)
+{
+    return virtual_has_ended(((const struct world_thread *)thread)->fiber);
+}
+
+void world_join(struct world_thread *t)
+{
+    locus_fiber_wait(has_ended, t);
+}
+
+/* ---- meeting and waiting ---- */
+
+void world_lock_init(struct world_lock *l)
+{
+    (void)l;
+}
+
+void world_lock_fini(struct world_lock *l)
+{
+    (void)l;
+}
+
+void world_lock_take(struct world_lock *l)
+{
+    (void)l;
+}
+
+void world_lock_give(struct world_lock *l)
+{
+    (void)l;
+}
+
+void world_signal_init(struct world_signal *s)
+{
+    s->count = 0;
+}
+
+void world_signal_fini(struct world_signal *s)
+{
+    (void)s;
+}
+
+struct awaited {
+    const uint64_t *count;
+    uint64_t seen;
+};
+
+static bool has_come(const void *awaited)
+{
+    const struct awaited *a = awaited;
+    return *a->count != a->seen;
+}
+
+static double wait_for(const uint64_t *count)
+{
+    const struct awaited a = {count, *count};
+    uint64_t began = virtual_now_ns();
+    locus_fiber_wait(has_come, &a);
+    return (double)(virtual_now_ns() - began);
+}
+
+void world_wait(struct world_signal *s, struct world_lock *l)
+{
+    (void)l;
+    account()->starved_ns += wait_for(&s->count);
+}
+
+void world_signal(struct world_signal *s)
+{
+    s->count++;
+}
+
+void world_meeting_init(struct world_meeting *m, unsigned members)
+{
+    m->members = members;
+    m->arrived = 0;
+    m->meetings = 0;
+}
+
+void world_meeting_fini(struct world_meeting *m)
+{
+    (void)m;
+}
+
+void world_meet(struct world_meeting *m)
+{
+    if (++m->arrived == m->members) {
+        m->arrived = 0;
+        m->meetings++;
+    } else {
+        account()->met_ns += wait_for(&m->meetings);
+    }
+}
+
+/* ---- time ---- */
+
+double world_now(void)
+{
+    return (double)virtual_now_ns() * 1e-9;
+}
+
+void world_computed(enum world_work work, size_t examples)
+{
+    const struct machine *m = &world.papers->machine;
+    struct account *a = account();
+    double ns = (double)examples * (work == WORLD_TRAINED ? m->step : m->prepare);
+    a->computed_ns += ns;
+    a->examples += examples;
+    platform_compute(ns);
+    if (work != WORLD_TRAINED) return;
+    if (world.began_ns == 0) world.began_ns = virtual_now_ns();
+    world.ended_ns = virtual_now_ns();
+}
+
+/* ---- the cluster ---- */
+
+void world_place(struct locus_config *c)
+{
+    c->rank = (int)virtual_node();
+    c->size = (int)world.papers->nodes;
+    c->rendezvous = "simulated:1";
+    c->shards = (unsigned)world.papers->machine.shards;
+    c->act_immediately = world.papers->acts_immediately;
+}
+
+/* Intents are taken in by the shards, which takes their time. The program calls these instead of
+ * the library's: the linker sees to it. */
+
+int __real_locus_open(const struct locus_config *, locus **);
+int __wrap_locus_open(const struct locus_config *, locus **);
+int __real_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock, int);
+int __wrap_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock, int);
+int __real_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock,
+                               int);
+int __wrap_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock,
+                               int);
+int __real_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
+                                       locus_clock, locus_sample *);
+int __wrap_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
+                                       locus_clock, locus_sample *);
+
+int __wrap_locus_open(const struct locus_config *c, locus **out)
+{
+    int rc = __real_locus_open(c, out);
+    world.node[virtual_node()] = *out;
+    return rc;
+}
+
+static uint64_t signaled(void)
+{
+    struct locus_stats s = {0};
+    if (locus_stats_read(world.node[virtual_node()], &s)) return 0;
+    return s.intents_signaled;
+}
+
+int __wrap_locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
+                        locus_clock end, int access)
+{
+    platform_signaled(virtual_node(), n);
+    return __real_locus_intent(w, keys, n, start, end, access);
+}
+
+int __wrap_locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
+                               locus_clock end, int access)
+{
+    platform_signaled(virtual_node(), n);
+    return __real_locus_loader_intent(l, keys, n, start, end, access);
+}
+
+int __wrap_locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n,
+                                       locus_clock start, locus_clock end, locus_sample *out)
+{
+    uint64_t before = signaled();
+    int rc = __real_locus_loader_prepare_sample(l, d, n, start, end, out);
+    platform_signaled(virtual_node(), signaled() - before);
+    return rc;
+}
+
+/* ---- the report ---- */
+
+void world_report(void)
+{
+    const struct account *w = &world.account[WORKER];
+    double all_ns = 0, shard_ns = 0, bytes = 0, busiest = 0;
+    for (unsigned n = 0; n < world.papers->nodes; n++) {
+        struct platform_figures f = platform_last_figures(n);
+        shard_ns += f.shard_ns;
+        bytes += (double)f.wire_bytes_out;
+        if (f.shard_ns > busiest) busiest = f.shard_ns;
+    }
+    all_ns = (double)(world.ended_ns - world.began_ns);
+    printf("{\"event\":\"machine\",\"nodes\":%u,\"seconds\":%.9f,\"worker_seconds\":%.9f,"
+           "\"computed_s\":%.9f,\"starved_s\":%.9f,\"loader_s\":%.9f,\"shard_s\":%.9f,"
+           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"examples\":%llu}\n",
+           world.papers->nodes, all_ns * 1e-9, all_ns * 1e-9 * (double)w->threads,
+           w->computed_ns * 1e-9, w->starved_ns * 1e-9, world.account[LOADER].computed_ns * 1e-9,
+           shard_ns * 1e-9, busiest * 1e-9, bytes, (unsigned long long)w->examples);
+    fflush(stdout);
+}

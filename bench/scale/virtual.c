@@ -1,0 +1,158 @@
+#include "virtual.h"
+
+#include "sim/fibers.h"
+#include "store/yield.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+    unsigned node;
+    int next; /* of the same node; -1: the last */
+    uint64_t until_ns;
+    bool is_called; /* an event waits for it */
+    bool has_ended;
+    void (*run)(void *);
+    void *argument;
+};
+
+static struct {
+    struct events events;
+    uint64_t now_ns;
+    void (*happen)(const struct event *);
+    struct place place[FIBERS_MAX];
+    int first[VIRTUAL_NODES_MAX], last[VIRTUAL_NODES_MAX];
+    uint64_t news_ns[VIRTUAL_NODES_MAX]; /* nobody sees what comes before it has come */
+    unsigned fibers;
+} all;
+
+void virtual_begin(void (*happen)(const struct event *))
+{
+    memset(&all, 0, sizeof all);
+    all.now_ns = 1000;
+    all.happen = happen;
+    for (unsigned n = 0; n < VIRTUAL_NODES_MAX; n++) all.first[n] = all.last[n] = -1;
+    fibers_begin(FIBERS_UNIFORM, 1);
+}
+
+void virtual_end(void (*forget)(const struct event *))
+{
+    struct event e;
+    while (events_take(&all.events, &e)) forget(&e);
+    events_free(&all.events);
+}
+
+uint64_t virtual_now_ns(void)
+{
+    return all.now_ns;
+}
+
+void virtual_plan(uint64_t at_ns, enum event_kind kind, void *what)
+{
+    events_put(&all.events, at_ns < all.now_ns ? all.now_ns : at_ns, kind, what);
+}
+
+unsigned virtual_node(void)
+{
+    int fiber = fibers_current();
+    return fiber < 0 ? 0 : all.place[fiber].node;
+}
+
+int virtual_fiber(void)
+{
+    return fibers_current();
+}
+
+bool virtual_has_ended(int fiber)
+{
+    return all.place[fiber].has_ended;
+}
+
+static void call(struct place *p, uint64_t at_ns)
+{
+    p->is_called = true;
+    virtual_plan(at_ns, EVENT_FIBER, p);
+}
+
+static int number(const struct place *p)
+{
+    return (int)(p - all.place);
+}
+
+static void be_fiber(void *place)
+{
+    struct place *p = place;
+    p->run(p->argument);
+    p->has_ended = true;
+}
+
+int virtual_start(unsigned node, void (*run)(void *argument), void *argument)
+{
+    struct place *p = &all.place[all.fibers];
+    *p = (struct place){.node = node, .next = -1, .run = run, .argument = argument};
+    fibers_add(be_fiber, p);
+    *(all.last[node] < 0 ? &all.first[node] : &all.place[all.last[node]].next) = number(p);
+    all.last[node] = number(p);
+    all.fibers++;
+    call(p, all.now_ns);
+    return number(p);
+}
+
+static void look_again(unsigned node)
+{
+    uint64_t at = all.news_ns[node] > all.now_ns ? all.news_ns[node] : all.now_ns;
+    for (int i = all.first[node]; i >= 0; i = all.place[i].next) {
+        struct place *p = &all.place[i];
+        if (!p->has_ended && !p->is_called && fibers_is_ready((unsigned)i)) call(p, at);
+    }
+}
+
+static bool goes_on(struct place *p)
+{
+    p->is_called = false;
+    return fibers_is_ready((unsigned)number(p));
+}
+
+/* The next that can go on, when all that happens before has happened. */
+static int next_fiber(void)
+{
+    struct event e;
+    if (fibers_current() >= 0) look_again(virtual_node());
+    while (events_take(&all.events, &e)) {
+        all.now_ns = e.at_ns;
+        if (e.kind == EVENT_FIBER) {
+            if (goes_on(e.what)) return number(e.what);
+        } else if (e.kind == EVENT_NODE) {
+            look_again((unsigned)(uintptr_t)e.what);
+        } else {
+            all.happen(&e);
+        }
+    }
+    return -1;
+}
+
+bool virtual_run(void)
+{
+    fibers_set_director(next_fiber);
+    return fibers_run(UINT64_MAX) == FIBERS_ENDED;
+}
+
+static bool has_slept(const void *place)
+{
+    return ((const struct place *)place)->until_ns <= all.now_ns;
+}
+
+void virtual_sleep_until(uint64_t ns)
+{
+    struct place *p = &all.place[fibers_current()];
+    if (ns <= all.now_ns) return;
+    p->until_ns = ns;
+    call(p, ns);
+    locus_fiber_wait(has_slept, p);
+}
+
+void virtual_news(unsigned node, uint64_t at_ns)
+{
+    if (at_ns > all.news_ns[node]) all.news_ns[node] = at_ns;
+    virtual_plan(at_ns, EVENT_NODE, (void *)(uintptr_t)node);
+}
