@@ -6,8 +6,6 @@
  */
 #include "adaptive/bench.h"
 
-#include "common/json.h"
-
 #include <stdlib.h>
 
 static const char *const about =
@@ -21,21 +19,11 @@ static const char *const about =
 
 static struct bench bench;
 
-static unsigned selected(const struct bench *b)
+static void run(struct bench *b, unsigned selected)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < cells_count(); i++) count += cell_selected(b, i);
-    return count;
-}
-
-/* Repetitions outside, so that what else the machine does meets all cells alike. */
-static void run(struct bench *b)
-{
-    node_process_limit(b->options.quick ? 90 : 60 + 15.0 * selected(b) * b->repetitions);
+    node_process_limit(b->run.options.quick ? 90 : 60 + 15.0 * selected * b->run.repetitions);
     report_start(b);
-    for (unsigned r = 0; r < b->repetitions; r++)
-        for (unsigned i = 0; i < cells_count(); i++)
-            if (cell_selected(b, i)) cell_measure(b, i, r);
+    cells_measure(&b->run, &cells, cell_measure, b);
     report_cells(b);
 }
 
@@ -43,18 +31,17 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     const struct program program = {.name = "adaptive", .about = about, .has_no_demo = true};
+    fail_set_program("adaptive");
     if (node_process_is(argc, argv, "--node")) return node_main(argc - 2, argv + 2);
-    options_parse(&b->options, &program, argc, argv);
-    if (selected(b) == 0) options_refuse_selection(&b->options);
-    b->repetitions = b->options.repetitions ? b->options.repetitions : b->options.quick ? 1 : 3;
-    b->results = calloc(cells_count(), sizeof *b->results);
-    if (!b->results) return 1;
-    b->report = options_report(&b->options);
-    b->json = json_open(b->options.json);
-    run(b);
+    run_parse(&b->run, &program, argc, argv);
+    run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 3});
+    unsigned selected = cells_selected_count(&b->run, &cells);
+    run_begin(&b->run, selected > 0);
+    b->results = must_alloc(cells.count * sizeof *b->results);
+    run(b, selected);
     summary_targets(b);
-    if (b->options.svg != NULL) picture_draw(b);
-    json_close(b->json);
+    if (b->run.options.svg != NULL) picture_draw(b);
+    run_end(&b->run);
     free(b->results);
     return 0;
 }

@@ -6,9 +6,6 @@
  */
 #include "local_access/bench.h"
 
-#include "common/clock.h"
-#include "common/json.h"
-
 static const char *const about =
     "Times pull, push, change, set, view and intent on one node, against a plain array in the same run.\n"
     "A cell's name, for --only, is like: pull length=128 keys=64 uniform threads=1\n"
@@ -21,22 +18,20 @@ static struct bench bench;
 
 static void choose_sizes(struct bench *b)
 {
-    const struct options *o = &b->options;
-    b->repetitions = o->repetitions ? o->repetitions : o->quick ? 2 : o->demo ? 5 : 9;
+    const struct options *o = &b->run.options;
+    run_repeat(&b->run, (struct run_repetitions){.quick = 2, .demo = 5, .full = 9});
     b->teams[0] = 1;
     b->teams[1] = o->threads;
     b->team_count = o->threads > 1 ? 2 : 1;
     b->workers = o->threads > 1 ? o->threads : 2; /* the writer beside a reader needs one, too */
     b->sequence = o->quick ? 1 << 16 : 1 << 22;
-    b->clock_cost = clock_cost_ns();
 }
 
-static void refuse_empty_selection(const struct bench *b)
+static bool anything_selected(const struct bench *b)
 {
-    for (unsigned length = 0; length < LENGTHS; length++) {
-        if (length_selected(b, length)) return;
-    }
-    options_refuse_selection(&b->options);
+    bool any = false;
+    for (unsigned length = 0; length < LENGTHS; length++) any |= length_selected(b, length);
+    return any;
 }
 
 static void measure_choice(struct bench *b, unsigned length, enum key_choice choice)
@@ -45,7 +40,7 @@ static void measure_choice(struct bench *b, unsigned length, enum key_choice cho
     for (unsigned team = 0; team < b->team_count; team++) {
         if (!setting_selected(b, length, choice, team)) continue;
         setting_measure(b, length, choice, team);
-        if (!b->options.demo) report_setting(b, length, choice, team);
+        if (!b->run.options.demo) report_setting(b, length, choice, team);
     }
     tails_measure(b, length, choice);
 }
@@ -55,7 +50,7 @@ static void measure_length(struct bench *b, unsigned length)
     node_open(b, length);
     measure_choice(b, length, KEYS_UNIFORM);
     measure_choice(b, length, KEYS_ZIPF);
-    if (!b->options.demo) report_tails(b, length);
+    if (!b->run.options.demo) report_tails(b, length);
     report_memory(b, length);
     node_close(b);
 }
@@ -63,23 +58,20 @@ static void measure_length(struct bench *b, unsigned length)
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
-    options_parse(&b->options, &(struct program){.name = "local_access", .about = about}, argc,
-                  argv);
+    run_parse(&b->run, &(struct program){.name = "local_access", .about = about}, argc, argv);
     choose_sizes(b);
-    refuse_empty_selection(b);
-    b->report = options_report(&b->options);
-    b->json = json_open(b->options.json);
+    run_begin(&b->run, anything_selected(b));
     report_start(b);
     for (unsigned length = 0; length < LENGTHS; length++) {
         if (length_selected(b, length)) measure_length(b, length);
     }
-    if (b->options.demo) {
+    if (b->run.options.demo) {
         summary_demo(b);
     } else {
         summary_targets(b);
     }
     summary_floors(b);
-    if (b->options.svg != NULL) summary_svg(b);
-    json_close(b->json);
+    if (b->run.options.svg != NULL) summary_svg(b);
+    run_end(&b->run);
     return 0;
 }

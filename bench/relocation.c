@@ -6,7 +6,6 @@
  */
 #include "relocation/bench.h"
 
-#include "common/clock.h"
 #include "common/cluster.h"
 #include "common/json.h"
 #include "common/raw.h"
@@ -25,20 +24,19 @@ static struct bench bench;
 
 static void choose_sizes(struct bench *b)
 {
-    const struct options *o = &b->options;
+    const struct options *o = &b->run.options;
     uint64_t ms = 1000000;
-    b->repetitions = o->repetitions ? o->repetitions : o->quick ? 1 : 5;
+    run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 5});
     b->warm_ns = (o->quick ? 2 : 20) * ms;
     b->timed_ns = (o->quick ? 10 : 200) * ms;
-    b->clock_cost = clock_cost_ns();
 }
 
 static void open_all(struct bench *b)
 {
     char rendezvous[CLUSTER_RENDEZVOUS];
     cluster_rendezvous(rendezvous);
-    b->other = cluster_start_other(rendezvous, b->options.quick);
-    node_open(&b->node, b->options.quick, 0, rendezvous);
+    b->other = cluster_start_other(rendezvous, b->run.options.quick);
+    node_open(&b->node, b->run.options.quick, 0, rendezvous);
     b->raw = raw_start();
     b->buffer = must_alloc(raw_bytes_max());
 }
@@ -56,7 +54,7 @@ static void close_all(struct bench *b)
 
 static void run(struct bench *b)
 {
-    node_process_limit(b->options.quick ? 90 : 120 + 60 * b->repetitions);
+    node_process_limit(b->run.options.quick ? 90 : 120 + 60 * b->run.repetitions);
     open_all(b);
     report_start(b);
     for (unsigned length = 0; length < LENGTHS; length++) {
@@ -77,22 +75,21 @@ static bool anything_selected(const struct bench *b)
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
-    const struct option_spec more[] = {
-        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG,
-         &b->calls_only, 0},
+    const struct args_option more[] = {
+        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler",
+         .kind = ARGS_FLAG, .target = &b->calls_only},
     };
     const struct program program = {
         .name = "relocation", .about = about, .more = more, .more_count = 1};
+    fail_set_program("relocation");
     if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
     if (node_process_is(argc, argv, RAW_PEER)) raw_peer(raw_bytes_max());
-    options_parse(&b->options, &program, argc, argv);
-    if (!anything_selected(b)) options_refuse_selection(&b->options);
+    run_parse(&b->run, &program, argc, argv);
     choose_sizes(b);
-    b->report = options_report(&b->options);
-    b->json = json_open(b->options.json);
+    run_begin(&b->run, anything_selected(b));
     run(b);
     if (!b->calls_only) summary_targets(b);
-    if (b->options.svg != NULL) summary_svg(b);
-    json_close(b->json);
+    if (b->run.options.svg != NULL) summary_svg(b);
+    run_end(&b->run);
     return 0;
 }

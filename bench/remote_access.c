@@ -6,7 +6,6 @@
  */
 #include "remote_access/bench.h"
 
-#include "common/clock.h"
 #include "common/cluster.h"
 #include "common/json.h"
 #include "common/raw.h"
@@ -24,14 +23,13 @@ static struct bench bench;
 
 static void choose_sizes(struct bench *b)
 {
-    const struct options *o = &b->options;
+    const struct options *o = &b->run.options;
     uint64_t ms = 1000000;
-    b->repetitions = o->repetitions ? o->repetitions : o->quick ? 1 : 3;
+    run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 3});
     b->warm_ns = (o->quick ? 2 : 30) * ms;
     b->timed_ns = (o->quick ? 8 : 150) * ms;
     b->single_ns = (o->quick ? 20 : 500) * ms;
     b->sequence = o->quick ? 1 << 14 : 1 << 20;
-    b->clock_cost = clock_cost_ns();
 }
 
 static void measure(struct bench *b)
@@ -49,7 +47,7 @@ static void measure(struct bench *b)
 
 static void run(struct bench *b)
 {
-    node_process_limit(b->options.quick ? 90 : 120 + 40 * b->repetitions);
+    node_process_limit(b->run.options.quick ? 90 : 120 + 40 * b->run.repetitions);
     node_open(b);
     b->raw = raw_start();
     report_start(b);
@@ -61,22 +59,21 @@ static void run(struct bench *b)
 int main(int argc, char **argv)
 {
     struct bench *b = &bench;
-    const struct option_spec more[] = {
-        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler", OPTION_FLAG,
-         &b->calls_only, 0},
+    const struct args_option more[] = {
+        {"--calls-only", NULL, "no floors and no targets: for a look with a profiler",
+         .kind = ARGS_FLAG, .target = &b->calls_only},
     };
     const struct program program = {
         .name = "remote_access", .about = about, .more = more, .more_count = 1};
+    fail_set_program("remote_access");
     if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_node(argc - 2, argv + 2);
     if (node_process_is(argc, argv, RAW_PEER)) raw_peer(values_bytes_max());
-    options_parse(&b->options, &program, argc, argv);
-    if (!anything_selected(b)) options_refuse_selection(&b->options);
+    run_parse(&b->run, &program, argc, argv);
     choose_sizes(b);
-    b->report = options_report(&b->options);
-    b->json = json_open(b->options.json);
+    run_begin(&b->run, anything_selected(b));
     run(b);
     if (!b->calls_only) summary_targets(b);
-    if (b->options.svg != NULL) summary_svg(b);
-    json_close(b->json);
+    if (b->run.options.svg != NULL) summary_svg(b);
+    run_end(&b->run);
     return 0;
 }

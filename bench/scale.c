@@ -6,10 +6,6 @@
  */
 #include "scale/bench.h"
 
-#include "common/json.h"
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 static const char *const about =
@@ -21,40 +17,46 @@ static const char *const about =
 
 static struct bench bench;
 
+static struct args_option load_option(const char *name, const char *argument, const char *help,
+                                      unsigned *target, unsigned max)
+{
+    return (struct args_option){.name = name,
+                                .argument = argument,
+                                .help = help,
+                                .kind = ARGS_SMALL,
+                                .target = target,
+                                .min = 1,
+                                .max = max};
+}
+
 static void parse(struct bench *b, int argc, char **argv)
 {
     const char *changes = NULL, *wrong;
-    const struct option_spec more[] = {
-        {"--model", "CHANGES", "other constants, like latency=50000,bandwidth=12.5", OPTION_TEXT,
-         &changes, 0},
-        {"--rows", "N", "of a node", OPTION_COUNT, &b->load.rows, 1 << 20},
-        {"--length", "N", "floats of a row", OPTION_COUNT, &b->load.length, 1 << 12},
-        {"--keys", "N", "pulled and pushed a clock", OPTION_COUNT, &b->load.keys, 1 << 12},
-        {"--period", "US", "of a clock", OPTION_COUNT, &b->load.period_us, 1 << 20},
-        {"--offset", "N", "clocks from an intent's signal to its start", OPTION_COUNT,
-         &b->load.offset, 1 << 12},
-        {"--clocks", "N", "of a run; the first third is not measured", OPTION_COUNT,
-         &b->load.clocks, 1 << 20},
-        {"--max-rounds", "N", "a second, of those that synchronize", OPTION_COUNT,
-         &b->load.max_rounds, 1 << 20},
+    struct load *l = &b->load;
+    const struct args_option more[] = {
+        {"--model", "CHANGES", "other constants, like latency=50000,bandwidth=12.5",
+         .kind = ARGS_TEXT, .target = &changes},
+        load_option("--rows", "N", "of a node", &l->rows, 1 << 20),
+        load_option("--length", "N", "floats of a row", &l->length, 1 << 12),
+        load_option("--keys", "N", "pulled and pushed a clock", &l->keys, 1 << 12),
+        load_option("--period", "US", "of a clock", &l->period_us, 1 << 20),
+        load_option("--offset", "N", "clocks from an intent's signal to its start", &l->offset,
+                    1 << 12),
+        load_option("--clocks", "N", "of a run; the first third is not measured", &l->clocks,
+                    1 << 20),
+        load_option("--max-rounds", "N", "a second, of those that synchronize", &l->max_rounds,
+                    1 << 20),
     };
     const struct program program = {.name = "scale",
                                     .about = about,
                                     .more = more,
                                     .more_count = sizeof more / sizeof *more,
                                     .has_no_demo = true};
-    options_parse(&b->options, &program, argc, argv);
+    run_parse(&b->run, &program, argc, argv);
+    b->run.repetitions = 1; /* it comes to the same each time */
     model_init(&b->model);
     if (model_change(&b->model, changes, &wrong)) return;
-    fprintf(stderr, "scale: --model %s: this is no constant with a number\n", wrong);
-    exit(2);
-}
-
-static unsigned selected(const struct bench *b)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < cells_count(); i++) count += cell_selected(b, i);
-    return count;
+    fail_usage("--model %s: this is no constant with a number", wrong);
 }
 
 int main(int argc, char **argv)
@@ -68,19 +70,16 @@ int main(int argc, char **argv)
                             .clocks = 600,
                             .max_rounds = 0};
     parse(b, argc, argv);
-    if (selected(b) == 0) options_refuse_selection(&b->options);
-    if (b->options.quick) b->load.clocks = 90;
-    b->results = mmap(NULL, cells_count() * sizeof *b->results, PROT_READ | PROT_WRITE,
+    run_begin(&b->run, cells_selected_count(&b->run, &cells) > 0);
+    if (b->run.options.quick) b->load.clocks = 90;
+    b->results = mmap(NULL, cells.count * sizeof *b->results, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (b->results == MAP_FAILED) return 1;
-    b->report = options_report(&b->options);
-    b->json = json_open(b->options.json);
     report_start(b);
-    for (unsigned i = 0; i < cells_count(); i++)
-        if (cell_selected(b, i)) cell_measure(b, i);
+    cells_measure(&b->run, &cells, cell_measure, b);
     report_cells(b);
     summary_targets(b);
-    if (b->options.svg) report_draw(b);
-    json_close(b->json);
+    if (b->run.options.svg) report_draw(b);
+    run_end(&b->run);
     return 0;
 }

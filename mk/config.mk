@@ -62,7 +62,7 @@ PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -ls
 FOLDER_src   := -Isrc
 FOLDER_apps  := -Iapps -Iapps/common
 FOLDER_examples :=
-FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest
+FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest -Iapps
 FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 
 # Flags of one file: FLAGS_<path without .c>.

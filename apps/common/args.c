@@ -24,6 +24,9 @@ static void print_default(const struct args_option *o)
 {
     switch (o->kind) {
     case ARGS_COUNT: printf(" (default %" PRIu64 ")", *(const uint64_t *)o->target); break;
+    case ARGS_SMALL:
+        if (*(const unsigned *)o->target) printf(" (default %u)", *(const unsigned *)o->target);
+        break;
     case ARGS_REAL: printf(" (default %g)", *(const double *)o->target); break;
     case ARGS_CHOICE: printf(" (default %s)", o->choices[*(const int *)o->target]); break;
     case ARGS_TEXT:
@@ -67,7 +70,7 @@ static _Noreturn void print_help(const struct args_program *p)
 
 /* ---- values ---- */
 
-static void set_count(const struct args_option *o, const char *text)
+static uint64_t count_of(const struct args_option *o, const char *text)
 {
     char *end;
     errno = 0;
@@ -76,7 +79,7 @@ static void set_count(const struct args_option *o, const char *text)
     if (!is_number || (double)value < o->min || (double)value > o->max)
         fail_usage("%s takes a whole number from %.0f to %.0f, not \"%s\"", o->name, o->min, o->max,
                    text);
-    *(uint64_t *)o->target = value;
+    return value;
 }
 
 static void set_real(const struct args_option *o, const char *text)
@@ -107,7 +110,8 @@ static void set_choice(const struct args_option *o, const char *text)
 static void set_value(const struct args_option *o, const char *text)
 {
     if (*text == '\0') fail_usage("%s needs a value that is not empty", o->name);
-    if (o->kind == ARGS_COUNT) set_count(o, text);
+    if (o->kind == ARGS_COUNT) *(uint64_t *)o->target = count_of(o, text);
+    if (o->kind == ARGS_SMALL) *(unsigned *)o->target = (unsigned)count_of(o, text);
     if (o->kind == ARGS_REAL) set_real(o, text);
     if (o->kind == ARGS_CHOICE) set_choice(o, text);
     if (o->kind == ARGS_TEXT) *(const char **)o->target = text;

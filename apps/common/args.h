@@ -1,5 +1,5 @@
 /*
- * args.h - the command line of a training program: one table that parses it, checks it, and writes
+ * args.h - the command line of a program: one table that parses it, checks it, and writes
  * --help.
  *
  *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is
@@ -20,6 +20,7 @@ enum args_kind {
     ARGS_SECTION, /* no option: `help` is a heading of --help */
     ARGS_FLAG,    /* target: bool, set to true */
     ARGS_COUNT,   /* uint64_t from min to max */
+    ARGS_SMALL,   /* unsigned from min to max; 0 before parsing is no default to show */
     ARGS_REAL,    /* double from min to max */
     ARGS_TEXT,    /* const char *, not empty */
     ARGS_CHOICE,  /* int, the index of the word in `choices`, which ends with NULL */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 static void put(struct json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -65,31 +64,50 @@ static void put_text(struct json *j, const char *text)
     put(j, "\"");
 }
 
+void json_begin_in(struct json *j, const struct json_style *style, FILE *file, const char *value)
+{
+    if (!j) return;
+    j->length = 0;
+    j->style = style;
+    j->file = file;
+    put(j, "{\"%s\"%s", style->first, style->colon);
+    put_text(j, value);
+}
+
 void json_begin(struct json *j, const char *event)
 {
-    j->length = 0;
-    put(j, "{\"event\":");
-    put_text(j, event);
+    static const struct json_style events = {"event", ",", ":", 9};
+    json_begin_in(j, &events, stdout, event);
+}
+
+static void put_name(struct json *j, const char *name)
+{
+    put(j, "%s\"%s\"%s", j->style->comma, name, j->style->colon);
 }
 
 void json_text(struct json *j, const char *name, const char *value)
 {
-    put(j, ",\"%s\":", name);
+    if (!j) return;
+    put_name(j, name);
     put_text(j, value);
 }
 
 void json_number(struct json *j, const char *name, double value)
 {
+    if (!j) return;
+    put_name(j, name);
     if (isfinite(value)) {
-        put(j, ",\"%s\":%.9g", name, value);
+        put(j, "%.*g", j->style->digits, value);
     } else {
-        put(j, ",\"%s\":null", name);
+        put(j, "null");
     }
 }
 
 void json_count(struct json *j, const char *name, uint64_t value)
 {
-    put(j, ",\"%s\":%" PRIu64, name, value);
+    if (!j) return;
+    put_name(j, name);
+    put(j, "%" PRIu64, value);
 }
 
 void json_begin_epoch(struct json *j, uint64_t number, double seconds, double examples_per_second)
@@ -102,7 +120,9 @@ void json_begin_epoch(struct json *j, uint64_t number, double seconds, double ex
 
 void json_end(struct json *j)
 {
+    if (!j) return;
     put(j, "}\n");
-    if (fwrite(j->text, 1, j->length, stdout) != j->length || fflush(stdout) != 0)
-        fail("stdout cannot be written: %s", strerror(errno));
+    if (fwrite(j->text, 1, j->length, j->file) != j->length || fflush(j->file) != 0)
+        fail("%s cannot be written: %s", j->file == stdout ? "stdout" : "the file of JSON",
+             strerror(errno));
 }

@@ -1,30 +1,45 @@
 /*
- * json.h - JSON objects, one a line on stdout, each written in one piece as soon as it is complete.
+ * json.h - JSON objects, one a line, each written in one piece as soon as it is complete: events on
+ * stdout, or lines of another style in another file.
  *
  *     struct json j;
  *     json_begin(&j, "epoch");
  *     json_number(&j, "loss", loss);
  *     json_end(&j);
  *
+ * Without a struct (NULL) every call does nothing, so callers need not ask whether JSON was wanted.
+ *
  * Callers   one thread at a time
  * Memory    the struct: a line is at most JSON_BYTES_MAX long
- * Waiting   for stdout
+ * Waiting   for the file
  */
 #ifndef APPS_JSON_H
 #define APPS_JSON_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { JSON_BYTES_MAX = 4096, JSON_ESCAPED_BYTES = 8 };
+
+/* How the lines of a program look. */
+struct json_style {
+    const char *first;         /* the name of the first member: "event" */
+    const char *comma, *colon; /* with the blanks behind them */
+    int digits;                /* of numbers that are not counts */
+};
 
 struct json {
     char text[JSON_BYTES_MAX];
     size_t length;
+    const struct json_style *style;
+    FILE *file;
 };
 
-/* {"event":"EVENT" */
+/* {"event":"EVENT", for stdout */
 void json_begin(struct json *, const char *event);
+/* The same in a style of its own, for a file. */
+void json_begin_in(struct json *, const struct json_style *, FILE *, const char *value);
 /* {"event":"epoch","epoch":...,"seconds":...,"examples_per_second":... */
 void json_begin_epoch(struct json *, uint64_t number, double seconds, double examples_per_second);
 void json_text(struct json *, const char *name, const char *value);

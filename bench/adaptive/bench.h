@@ -16,8 +16,7 @@
 #include "../common/latency.h"
 #include "../common/must.h"
 #include "../common/node_process.h"
-#include "../common/options.h"
-#include "../common/spread.h"
+#include "../common/cells.h"
 
 #include "locus.h"
 
@@ -57,8 +56,7 @@ struct cell {
 };
 
 const struct cell *cell_at(unsigned number); /* NULL: there is no such cell */
-unsigned cells_count(void);
-void cell_name(char *name, size_t room, const struct cell *c);
+extern const struct cells cells;
 /* How long, and of how many rows, in a quick run or a real one. */
 uint64_t rows_of(const struct cell *c, bool is_quick);
 unsigned clocks_of(const struct cell *c, bool is_quick);
@@ -139,14 +137,11 @@ struct result {
 };
 
 struct bench {
-    struct options options;
-    FILE *report, *json;
-    unsigned repetitions;
+    struct run run;
     struct result *results; /* of the cells */
 };
 
-void cell_measure(struct bench *b, unsigned number, unsigned repetition); /* cells.c */
-bool cell_selected(const struct bench *b, unsigned number);
+void cell_measure(void *bench, unsigned number, unsigned repetition); /* cells.c */
 
 void report_start(const struct bench *b); /* report.c */
 void report_cells(const struct bench *b);

@@ -16,7 +16,7 @@ static void start(const struct bench *b, unsigned number, unsigned nodes,
     cluster_rendezvous(rendezvous);
     for (unsigned i = 0; i < nodes; i++) {
         const char *const arguments[] = {
-            "--node", cell, rank, rendezvous, b->options.quick ? "--quick" : NULL, NULL};
+            "--node", cell, rank, rendezvous, b->run.options.quick ? "--quick" : NULL, NULL};
         snprintf(rank, sizeof rank, "%u", i);
         snprintf(name, sizeof name, "node %u", i);
         node[i] = node_process_start(name, arguments);
@@ -45,8 +45,9 @@ static double mean(const struct outcome *outcomes, unsigned nodes, enum metric m
     return count ? sum / count : NAN;
 }
 
-void cell_measure(struct bench *b, unsigned number, unsigned repetition)
+void cell_measure(void *bench, unsigned number, unsigned repetition)
 {
+    struct bench *b = bench;
     unsigned nodes = cell_at(number)->nodes;
     struct node_process *node[NODES_MAX];
     struct outcome outcomes[NODES_MAX];
@@ -60,13 +61,4 @@ void cell_measure(struct bench *b, unsigned number, unsigned repetition)
     for (unsigned m = 0; m < METRICS; m++)
         r->value[m][repetition] = mean(outcomes, nodes, (enum metric)m);
     r->measured = true;
-}
-
-bool cell_selected(const struct bench *b, unsigned number)
-{
-    char name[96];
-    const struct cell *c = cell_at(number);
-    if (b->options.quick && !c->in_quick) return false;
-    cell_name(name, sizeof name, c);
-    return options_select(&b->options, name);
 }

@@ -92,7 +92,7 @@ static void draw(const struct bench *b, struct plot_group *bytes, struct plot_gr
          .groups = remote,
          .group_count = OFFSETS},
     };
-    plot_svg(plots, sizeof plots / sizeof *plots, b->options.svg, b->report);
+    plot_svg(plots, sizeof plots / sizeof *plots, b->run.options.svg, b->run.report);
 }
 
 void picture_draw(const struct bench *b)
@@ -104,7 +104,7 @@ void picture_draw(const struct bench *b)
         draw(b, bytes, remote);
     else
         fprintf(
-            b->report,
+            b->run.report,
             "%s was not drawn: the picture needs skewed and own with all techniques and offsets.\n",
-            b->options.svg);
+            b->run.options.svg);
 }

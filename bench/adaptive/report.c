@@ -1,8 +1,6 @@
 /* Tables and JSON lines. */
 #include "bench.h"
 
-#include "../common/json.h"
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <math.h>
@@ -35,8 +33,8 @@ const char *const metric_names[METRICS] = {
 
 void report_start(const struct bench *b)
 {
-    FILE *out = b->report;
-    report_title(out, "adaptive: what intent brings, and what replicas cost");
+    FILE *out = b->run.report;
+    run_title(&b->run, "adaptive: what intent brings, and what replicas cost");
     fprintf(
         out,
         "nodes    processes on this machine's loopback, one worker each; a cluster for every cell\n"
@@ -44,11 +42,8 @@ void report_start(const struct bench *b)
         "         `offset` clocks ahead; own: each node has a slice of the rows, the same otherwise\n"
         "method   median of %u repetitions, mean of the nodes. heard: time since the owner's last frame, of replicas;\n"
         "         stale: age of what a replica shows, by stamps in rows; shards: their threads' processor time\n",
-        BATCH_KEYS, b->repetitions);
-    if (b->options.quick)
-        fprintf(out, "quick    so short that these figures say that it runs, not how well\n");
-    fputc('\n', out);
-    fflush(out);
+        BATCH_KEYS, b->run.repetitions);
+    run_end_title(&b->run, "so short that these figures say that it runs, not how well");
 }
 
 static double median(const struct bench *b, unsigned number, enum metric m)
@@ -63,8 +58,9 @@ static void add(struct table *t, const struct bench *b, unsigned number, enum me
     table_add_if(t, !isnan(value), format, value / unit);
 }
 
-static void add_epoch(struct table *t, const struct bench *b, unsigned number)
+static void add_epoch(struct table *t, const void *bench, unsigned number)
 {
+    const struct bench *b = bench;
     add(t, b, number, SECONDS, "%.2f", 1);
     add(t, b, number, REMOTE, "%.3f %%", 0.01);
     add(t, b, number, REPLICA, "%.1f %%", 0.01);
@@ -79,8 +75,9 @@ static void add_epoch(struct table *t, const struct bench *b, unsigned number)
     add(t, b, number, CPU, "%.3f", 1);
 }
 
-static void add_replicas(struct table *t, const struct bench *b, unsigned number)
+static void add_replicas(struct table *t, const void *bench, unsigned number)
 {
+    const struct bench *b = bench;
     double s = median(b, number, SECONDS);
     add(t, b, number, PUSHES, "%.2f", 1e6);
     add(t, b, number, STALE, "%.1f", 1e-3);
@@ -99,50 +96,53 @@ static void add_replicas(struct table *t, const struct bench *b, unsigned number
     add(t, b, number, P999, "%.1f", 1e-6);
 }
 
-typedef void add_cell(struct table *t, const struct bench *b, unsigned number);
-
-static void print_table(const struct bench *b, struct table *t, const char *const *header,
-                        enum workload first, enum workload last, add_cell *add_one)
-{
-    char name[96];
-    table_header(t, header);
-    for (unsigned i = 0; i < cells_count(); i++) {
-        const struct cell *c = cell_at(i);
-        if (!b->results[i].measured || c->workload < first || c->workload > last) continue;
-        cell_name(name, sizeof name, c);
-        table_add(t, "%s", name);
-        add_one(t, b, i);
-    }
-    table_print(t, b->report);
-    fputc('\n', b->report);
-}
-
 static void json_cell(const struct bench *b, unsigned number)
 {
-    char name[96];
-    cell_name(name, sizeof name, cell_at(number));
-    json_begin(b->json, "adaptive");
-    json_text(b->json, "cell", name);
-    json_count(b->json, "repetitions", b->repetitions);
+    char name[CELL_NAME];
+    cells.name(number, name);
+    run_json(&b->run, name);
+    json_count(b->run.json, "repetitions", b->run.repetitions);
     for (unsigned m = 0; m < METRICS; m++)
         if (!isnan(median(b, number, (enum metric)m)))
-            json_spread(b->json, metric_names[m], over_repetitions(b, number, (enum metric)m));
-    json_end(b->json);
+            results_spread(b->run.json, metric_names[m],
+                           over_repetitions(b, number, (enum metric)m));
+    json_end(b->run.json);
 }
+
+static bool is_epoch(const void *bench, unsigned number)
+{
+    const struct bench *b = bench;
+    return b->results[number].measured && cell_at(number)->workload <= TURNS;
+}
+
+static bool is_other(const void *bench, unsigned number)
+{
+    const struct bench *b = bench;
+    return b->results[number].measured && cell_at(number)->workload > TURNS;
+}
+
+static const struct cells_table epochs = {
+    .columns = "lrrrrrrrrrrrr",
+    .header = (const char *const[]){"a node", "s", "remote", "replica", "MB sent", "messages",
+                                    "moved", "copied", "left", "rounds", "heard ms", "shards s",
+                                    "cpu s"},
+    .show = is_epoch,
+    .add = add_epoch,
+};
+static const struct cells_table others = {
+    .columns = "lrrrrrrrrrrrrrrr",
+    .header = (const char *const[]){"a node", "M pushes/s", "stale ms", "heard ms", "MB/s",
+                                    "messages/s", "rounds/s", "shards", "pull 64", "push 64",
+                                    "pull 1", "push 1", "min us", "p50", "p99", "p99.9"},
+    .show = is_other,
+    .add = add_replicas,
+};
 
 void report_cells(const struct bench *b)
 {
-    static const char *const epoch[] = {"a node",   "s",        "remote", "replica", "MB sent",
-                                        "messages", "moved",    "copied", "left",    "rounds",
-                                        "heard ms", "shards s", "cpu s"};
-    static const char *const replicas[] = {"a node",  "M pushes/s", "stale ms", "heard ms",
-                                           "MB/s",    "messages/s", "rounds/s", "shards",
-                                           "pull 64", "push 64",    "pull 1",   "push 1",
-                                           "min us",  "p50",        "p99",      "p99.9"};
-    struct table epochs = table_new("lrrrrrrrrrrrr"), others = table_new("lrrrrrrrrrrrrrrr");
-    print_table(b, &epochs, epoch, SKEWED, TURNS, add_epoch);
-    print_table(b, &others, replicas, IDLE, ARRIVAL, add_replicas);
-    for (unsigned i = 0; i < cells_count(); i++)
+    cells_print(&b->run, &cells, &epochs, b);
+    cells_print(&b->run, &cells, &others, b);
+    for (unsigned i = 0; i < cells.count; i++)
         if (b->results[i].measured) json_cell(b, i);
-    fflush(b->report);
+    fflush(b->run.report);
 }

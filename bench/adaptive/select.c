@@ -64,7 +64,7 @@
         .period_us = (us), .in_quick = true \
     }
 
-static const struct cell cells[] = {
+static const struct cell all[] = {
     TECHNIQUES(SKEWED, 2, true),
     TECHNIQUES(SKEWED, 4, false),
     TECHNIQUES(OWN, 2, true),
@@ -99,14 +99,9 @@ static const struct cell cells[] = {
     ARRIVES(1000, 1000),
 };
 
-unsigned cells_count(void)
-{
-    return sizeof cells / sizeof *cells;
-}
-
 const struct cell *cell_at(unsigned number)
 {
-    return number < cells_count() ? &cells[number] : NULL;
+    return number < cells.count ? &all[number] : NULL;
 }
 
 static const char *technique_name(const struct cell *c)
@@ -121,8 +116,10 @@ static const char *technique_name(const struct cell *c)
     return c->immediate ? "immediate" : names[c->technique];
 }
 
-void cell_name(char *name, size_t room, const struct cell *c)
+static void name_cell(unsigned number, char name[CELL_NAME])
 {
+    const struct cell *c = &all[number];
+    const size_t room = CELL_NAME;
     static const char *const names[WORKLOADS] = {"skewed", "own",   "turns",  "idle",
                                                  "pushed", "costs", "arrival"};
     const char *pace = c->period_us ? "pace=1ms" : "pace=free";
@@ -138,6 +135,13 @@ void cell_name(char *name, size_t room, const struct cell *c)
         snprintf(name, room, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows,
                  c->length);
 }
+
+static bool is_in_quick(unsigned number)
+{
+    return all[number].in_quick;
+}
+
+const struct cells cells = {sizeof all / sizeof *all, name_cell, is_in_quick};
 
 uint64_t rows_of(const struct cell *c, bool is_quick)
 {

@@ -1,7 +1,6 @@
 /* What the repetitions say together, and the targets. */
 #include "bench.h"
 
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <math.h>
@@ -9,14 +8,14 @@
 
 struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m)
 {
-    return spread_of(b->results[number].value[m], b->repetitions);
+    return run_spread(&b->run, b->results[number].value[m]);
 }
 
 double median_of(const struct bench *b, const char *cell, enum metric m)
 {
-    char name[96];
-    for (unsigned i = 0; i < cells_count(); i++) {
-        cell_name(name, sizeof name, cell_at(i));
+    char name[CELL_NAME];
+    for (unsigned i = 0; i < cells.count; i++) {
+        cells.name(i, name);
         if (b->results[i].measured && strcmp(name, cell) == 0)
             return over_repetitions(b, i, m).median;
     }
@@ -31,7 +30,7 @@ static void judge(struct table *t, const struct bench *b, const char *what, cons
     table_add(t, "%s", what);
     table_add(t, "%s", aim);
     table_add_if(t, true, format, value);
-    table_add(t, "%s", report_verdict(&b->options, met));
+    table_add(t, "%s", run_verdict(&b->run, met));
 }
 
 static double fewer(const struct bench *b, const char *adaptive, const char *replicate)
@@ -154,6 +153,6 @@ void summary_targets(const struct bench *b)
     table_header(&t, header);
     judge_economy(&t, b);
     judge_cost(&t, b);
-    table_print(&t, b->report);
-    report_load(b->report, &b->options);
+    table_print(&t, b->run.report);
+    run_show_load(&b->run);
 }

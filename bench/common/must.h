@@ -1,6 +1,6 @@
 /*
  * must.h - what cannot go wrong in a benchmark, or ends it with a sentence that begins with the
- * program's name.
+ * program's name: must() and fail() of apps/common, and memory.
  *
  * It ends with _exit(1): what runs at a usual exit may wait for a cluster that is in trouble. Our
  * own node processes see the end of their sockets.
@@ -12,12 +12,9 @@
 #ifndef BENCH_MUST_H
 #define BENCH_MUST_H
 
+#include "common/fail.h"
+
 #include <stddef.h>
-
-_Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* That the library's call has succeeded. */
-void must(int rc, const char *call);
 
 /* Memory that begins at a cache line; zero, and touched before anything is timed. */
 void *must_alloc(size_t bytes);

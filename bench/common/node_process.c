@@ -139,8 +139,8 @@ static void *watch(void *argument)
     pthread_mutex_unlock(&p->mutex);
     if (may_end) return NULL;
     if (how.si_code == CLD_EXITED)
-        give_up("%s ended by itself, with status %d", p->name, how.si_status);
-    give_up("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
+        fail("%s ended by itself, with status %d", p->name, how.si_status);
+    fail("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
 }
 
 static pid_t spawn(const char *const *arguments, int channel)
@@ -156,7 +156,7 @@ static pid_t spawn(const char *const *arguments, int channel)
     pid_t pid;
     int rc = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (rc != 0) give_up("cannot start another process: %s", strerror(rc));
+    if (rc != 0) fail("cannot start another process: %s", strerror(rc));
     return pid;
 }
 
@@ -164,9 +164,9 @@ struct node_process *node_process_start(const char *name, const char *const *arg
 {
     struct node_process *p = calloc(1, sizeof *p);
     int ends[2];
-    if (p == NULL) give_up("no memory");
+    if (p == NULL) fail("no memory");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        give_up("socketpair: %s", strerror(errno));
+        fail("socketpair: %s", strerror(errno));
     snprintf(p->name, sizeof p->name, "%s", name);
     p->channel = ends[0];
     p->pid = spawn(arguments, ends[1]);
@@ -176,7 +176,7 @@ struct node_process *node_process_start(const char *name, const char *const *arg
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&p->changed, &monotonic);
     pthread_mutex_init(&p->mutex, NULL);
-    if (pthread_create(&p->watcher, NULL, watch, p) != 0) give_up("cannot start a thread");
+    if (pthread_create(&p->watcher, NULL, watch, p) != 0) fail("cannot start a thread");
     return p;
 }
 
@@ -184,7 +184,7 @@ struct node_process *node_process_start(const char *name, const char *const *arg
 static _Noreturn void no_answer(const struct node_process *p, const char *what)
 {
     sleep(1);
-    give_up("%s: %s", p->name, what);
+    fail("%s: %s", p->name, what);
 }
 
 void node_process_ask(struct node_process *p, const struct node_question *question, void *answer,
@@ -196,7 +196,7 @@ void node_process_ask(struct node_process *p, const struct node_question *questi
     int count;
     while ((count = poll(&readable, 1, (int)(seconds * 1000))) < 0 && errno == EINTR) {
     }
-    if (count == 0) give_up("%s has not answered for %.0f s", p->name, seconds);
+    if (count == 0) fail("%s has not answered for %.0f s", p->name, seconds);
     ssize_t got = recv(p->channel, answer, bytes, 0);
     if (got != (ssize_t)bytes) no_answer(p, "gives no answer");
 }
@@ -251,7 +251,7 @@ void node_process_end_well(struct node_process *p, double seconds)
     char name[sizeof p->name];
     memcpy(name, p->name, sizeof name);
     int status = node_process_end(p, seconds);
-    if (status != 0) give_up("%s ended with status %d", name, status);
+    if (status != 0) fail("%s ended with status %d", name, status);
 }
 
 static void *limit(void *argument)
@@ -260,7 +260,7 @@ static void *limit(void *argument)
     struct timespec left = {(time_t)*seconds, 0};
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
-    give_up("not done after %.0f s: ended", *seconds);
+    fail("not done after %.0f s: ended", *seconds);
 }
 
 void node_process_limit(double seconds)
@@ -268,7 +268,7 @@ void node_process_limit(double seconds)
     static double limit_s;
     pthread_t thread;
     limit_s = seconds;
-    if (pthread_create(&thread, NULL, limit, &limit_s) != 0) give_up("cannot start a thread");
+    if (pthread_create(&thread, NULL, limit, &limit_s) != 0) fail("cannot start a thread");
     pthread_detach(thread);
 }
 
@@ -293,7 +293,7 @@ unsigned node_process_port(void)
         unsigned port = FIRST + (unsigned)((start + i * 61) % COUNT);
         if (is_free(port)) return port;
     }
-    give_up("found no free port on 127.0.0.1");
+    fail("found no free port on 127.0.0.1");
 }
 
 /* ---- The other side ---- */

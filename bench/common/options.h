@@ -1,5 +1,5 @@
 /*
- * options.h - the command line that all benchmarks share.
+ * options.h - the command line that all benchmarks share, and the words of --only.
  *
  * Callers   main(), once
  * Memory    texts belong to argv
@@ -7,6 +7,8 @@
  */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
+
+#include "common/args.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,23 +24,10 @@ struct options {
     const char *svg;      /* NULL: none */
 };
 
-/* target: bool, unsigned (at least 1), const char * */
-enum option_kind { OPTION_FLAG, OPTION_COUNT, OPTION_TEXT };
-
-/* An option that one benchmark has beside the common ones. */
-struct option_spec {
-    const char *name;     /* "--rows" */
-    const char *argument; /* as --help shows it: "N"; NULL for a flag */
-    const char *help;
-    enum option_kind kind;
-    void *target;
-    unsigned max; /* for a count */
-};
-
 struct program {
     const char *name;
-    const char *about; /* for --help: what is measured, and what words --only knows */
-    const struct option_spec *more;
+    const char *about;              /* for --help: what is measured, and what words --only knows */
+    const struct args_option *more; /* options of its own */
     size_t more_count;
     bool has_no_demo; /* it does not know --demo */
 };

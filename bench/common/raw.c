@@ -15,9 +15,9 @@
 
 /* ---- What both ends share ---- */
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void lost(const char *what)
 {
-    give_up("raw connection: %s: %s", what, strerror(errno));
+    fail("raw connection: %s: %s", what, strerror(errno));
 }
 
 static bool cubic_is_missing;
@@ -26,7 +26,7 @@ static bool cubic_is_missing;
 static void prepare(int fd)
 {
     int on = 1;
-    if (fd < 0) fail("socket");
+    if (fd < 0) lost("socket");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0) cubic_is_missing = true;
 }
@@ -132,7 +132,7 @@ static int connect_to(uint64_t port)
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     prepare(s);
-    if (connect(s, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
+    if (connect(s, (struct sockaddr *)&address, sizeof address) != 0) lost("connect");
     return s;
 }
 
@@ -211,7 +211,7 @@ static int listen_on_loopback(uint64_t *port)
     socklen_t size = sizeof address;
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s < 0 || bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 4) != 0)
-        fail("listen");
+        lost("listen");
     getsockname(s, (struct sockaddr *)&address, &size);
     *port = ntohs(address.sin_port);
     return s;
@@ -232,7 +232,7 @@ void raw_peer(size_t buffer_bytes)
     if (buffer)
         memset(buffer, 1, buffer_bytes); /* touched */
     else
-        fail("memory");
+        lost("memory");
     all_processors();
     for (;;) {
         node_process_question(&q);

@@ -9,8 +9,10 @@
 #define BENCH_TIMES_H
 
 #include "latency.h"
-#include "spread.h"
+#include "run.h"
+#include "table.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* In nanoseconds. */
@@ -20,5 +22,11 @@ struct times {
 };
 
 void times_note(struct times *t, const struct latency *latency, unsigned repetition);
+
+/* In microseconds: the shortest, p50, p99 and p99.9; "-" for those that say nothing. */
+void times_add(struct table *table, const struct run *r, const struct times *t, bool has_times,
+               bool has_p99, bool has_p999);
+/* Percentiles and the shortest one, in nanoseconds. */
+void times_json(const struct run *r, const struct times *t, bool has_p999);
 
 #endif

@@ -16,8 +16,7 @@
 #include "../common/floors.h"
 #include "../common/keys.h"
 #include "../common/must.h"
-#include "../common/options.h"
-#include "../common/spread.h"
+#include "../common/run.h"
 #include "../common/team.h"
 
 #include "locus.h"
@@ -115,13 +114,10 @@ struct tail {
 };
 
 struct bench {
-    struct options options;
-    FILE *report, *json;
-    unsigned repetitions;
+    struct run run;
     unsigned teams[TEAMS]; /* numbers of threads */
     unsigned team_count;
     unsigned workers;
-    uint64_t clock_cost;
 
     struct lane lanes[TEAM_MAX];
     locus *node;

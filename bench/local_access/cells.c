@@ -36,20 +36,14 @@ static double time_step(struct bench *b, const struct step *s, unsigned threads,
     return ns / (double)keys;
 }
 
-static struct spread ratio_of(const struct bench *b, const struct cell *c, const struct cell *floor)
-{
-    double ratios[SPREAD_MAX];
-    for (unsigned r = 0; r < b->repetitions; r++) ratios[r] = c->ns[r] / floor->ns[r];
-    return spread_of(ratios, b->repetitions);
-}
-
 static void conclude(const struct bench *b, struct cell *cells)
 {
     for (unsigned s = 0; s < STEPS; s++) {
         struct cell *c = &cells[s];
         if (!c->measured) continue;
-        c->time = spread_of(c->ns, b->repetitions);
-        if (steps[s].floor != NO_FLOOR) c->ratio = ratio_of(b, c, &cells[steps[s].floor]);
+        c->time = run_spread(&b->run, c->ns);
+        if (steps[s].floor != NO_FLOOR)
+            c->ratio = run_ratio(&b->run, c->ns, cells[steps[s].floor].ns);
     }
 }
 
@@ -57,10 +51,9 @@ void setting_measure(struct bench *b, unsigned length, enum key_choice choice, u
 {
     struct cell *cells = b->cells[length][choice][team];
     unsigned threads = b->teams[team];
-    for (unsigned r = 0; r < b->repetitions; r++) {
+    for (unsigned r = 0; r < b->run.repetitions; r++) {
         for (unsigned i = 0; i < STEPS; i++) {
-            /* Back and forth, so that no step always follows the same one. */
-            enum step_id s = (enum step_id)(r % 2 ? STEPS - 1 - i : i);
+            enum step_id s = (enum step_id)run_turn(r, i, STEPS);
             if (!cell_selected(b, length, choice, team, s)) continue;
             batches_reset(b);
             cells[s].ns[r] = time_step(b, &steps[s], threads, keys_of_step(b, lengths[length]));

@@ -11,9 +11,8 @@ static void array_open(struct bench *b, uint32_t length)
     uint64_t rows = rows_of(b, length);
     b->floors = floors_new(rows, length);
     if (b->floors == NULL)
-        give_up("no memory for an array of %" PRIu64 " rows of %" PRIu32
-                " floats; --quick needs less",
-                rows, length);
+        fail("no memory for an array of %" PRIu64 " rows of %" PRIu32 " floats; --quick needs less",
+             rows, length);
 }
 
 static void lanes_open(struct bench *b, uint32_t length)

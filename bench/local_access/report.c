@@ -1,15 +1,13 @@
 /* Tables and JSON lines, as results come. */
 #include "bench.h"
 
-#include "../common/json.h"
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
 
 static void report_method(const struct bench *b)
 {
-    FILE *out = b->report;
+    FILE *out = b->run.report;
     fprintf(
         out,
         "floors   one packed array, %s instructions, without protection or prefetching; or with 1000 mutexes\n",
@@ -21,35 +19,30 @@ static void report_method(const struct bench *b)
     fprintf(
         out,
         "method   median of %u repetitions, +- median distance from it; floor and locus take turns, and x is\n",
-        b->repetitions);
+        b->run.repetitions);
     fprintf(
         out,
         "         the median ratio to the floor within a repetition; single calls: less %" PRIu64
         " ns for the clock\n",
-        b->clock_cost);
+        b->run.clock_cost);
 }
 
 void report_start(const struct bench *b)
 {
-    FILE *out = b->report;
-    report_title(out, "local access: what a worker pays for rows that its own node holds");
-    if (!b->options.demo) report_method(b);
-    if (b->options.quick)
-        fprintf(
-            out,
-            "quick    sizes that fit into caches: these figures say that it runs, not how fast\n");
-    fputc('\n', out);
+    run_title(&b->run, "local access: what a worker pays for rows that its own node holds");
+    if (!b->run.options.demo) report_method(b);
+    run_end_title(&b->run,
+                  "sizes that fit into caches: these figures say that it runs, not how fast");
 }
 
-static void describe(FILE *f, const struct bench *b, unsigned length, const char *operation,
+static void describe(const struct bench *b, unsigned length, const char *operation,
                      const char *name)
 {
-    json_begin(f, "local_access");
-    json_text(f, "cell", name);
-    json_text(f, "operation", operation);
-    json_count(f, "length", lengths[length]);
-    json_count(f, "rows", rows_of(b, lengths[length]));
-    json_count(f, "repetitions", b->repetitions);
+    run_json(&b->run, name);
+    json_text(b->run.json, "operation", operation);
+    json_count(b->run.json, "length", lengths[length]);
+    json_count(b->run.json, "rows", rows_of(b, lengths[length]));
+    json_count(b->run.json, "repetitions", b->run.repetitions);
 }
 
 static void json_cell(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
@@ -59,18 +52,18 @@ static void json_cell(const struct bench *b, unsigned length, enum key_choice ch
     const struct step *s = &steps[step];
     char name[96];
     cell_name(name, sizeof name, b, length, choice, team, step);
-    describe(b->json, b, length, s->name, name);
-    json_text(b->json, "keys", key_choice_name(choice));
-    json_count(b->json, "keys_per_call", s->per_call);
-    json_count(b->json, "threads", b->teams[team]);
-    json_spread(b->json, "ns_per_key", c->time);
-    json_number(b->json, "keys_per_second", 1e9 / c->time.median * b->teams[team]);
+    describe(b, length, s->name, name);
+    json_text(b->run.json, "keys", key_choice_name(choice));
+    json_count(b->run.json, "keys_per_call", s->per_call);
+    json_count(b->run.json, "threads", b->teams[team]);
+    results_spread(b->run.json, "ns_per_key", c->time);
+    json_number(b->run.json, "keys_per_second", 1e9 / c->time.median * b->teams[team]);
     if (s->floor != NO_FLOOR) {
-        json_text(b->json, "floor", steps[s->floor].name);
-        json_spread(b->json, "ratio", c->ratio);
+        json_text(b->run.json, "floor", steps[s->floor].name);
+        results_spread(b->run.json, "ratio", c->ratio);
     }
-    json_number(b->json, "digest", c->digest);
-    json_end(b->json);
+    json_number(b->run.json, "digest", c->digest);
+    json_end(b->run.json);
 }
 
 static void add_cell(struct table *t, const struct cell *c, enum step_id step, unsigned threads)
@@ -91,7 +84,7 @@ void report_setting(const struct bench *b, unsigned length, enum key_choice choi
     char rows[32];
     unsigned threads = b->teams[team];
     rows_text(rows, sizeof rows, rows_of(b, lengths[length]));
-    fprintf(b->report, "%" PRIu32 " float%s a row, %s, %s keys, %u thread%s\n", lengths[length],
+    fprintf(b->run.report, "%" PRIu32 " float%s a row, %s, %s keys, %u thread%s\n", lengths[length],
             lengths[length] == 1 ? "" : "s", rows, key_choice_name(choice), threads,
             threads == 1 ? "" : "s");
     struct table t = table_new("lrrrrrrr");
@@ -105,8 +98,8 @@ void report_setting(const struct bench *b, unsigned length, enum key_choice choi
         add_cell(&t, c, (enum step_id)s, threads);
         json_cell(b, length, choice, team, (enum step_id)s);
     }
-    table_print(&t, b->report);
-    fputc('\n', b->report);
+    table_print(&t, b->run.report);
+    fputc('\n', b->run.report);
 }
 
 static void json_tail(const struct bench *b, unsigned length, unsigned watch, enum store store)
@@ -114,13 +107,13 @@ static void json_tail(const struct bench *b, unsigned length, unsigned watch, en
     const struct tail *tail = &b->tails[length][watch][store];
     char name[96];
     tail_name(name, sizeof name, length, watch, store);
-    describe(b->json, b, length, "latency", name);
-    json_spread(b->json, "p50_ns", tail->p50);
-    json_spread(b->json, "p99_ns", tail->p99);
-    json_spread(b->json, "p999_ns", tail->p999);
-    json_count(b->json, "longest_ns", tail->longest);
-    json_spread(b->json, "pushes_per_pull", tail->pushes);
-    json_end(b->json);
+    describe(b, length, "latency", name);
+    results_spread(b->run.json, "p50_ns", tail->p50);
+    results_spread(b->run.json, "p99_ns", tail->p99);
+    results_spread(b->run.json, "p999_ns", tail->p999);
+    json_count(b->run.json, "longest_ns", tail->longest);
+    results_spread(b->run.json, "pushes_per_pull", tail->pushes);
+    json_end(b->run.json);
 }
 
 static void add_tail(struct table *t, const struct watch *w, enum store store,
@@ -153,7 +146,7 @@ static bool some_tail_measured(const struct bench *b, unsigned length)
 void report_tails(const struct bench *b, unsigned length)
 {
     if (!some_tail_measured(b, length)) return;
-    fprintf(b->report,
+    fprintf(b->run.report,
             "%" PRIu32
             " float%s a row, single calls while another thread adds to rows, or none does\n",
             lengths[length], lengths[length] == 1 ? "" : "s");
@@ -169,8 +162,8 @@ void report_tails(const struct bench *b, unsigned length)
             json_tail(b, length, watch, (enum store)store);
         }
     }
-    table_print(&t, b->report);
-    fputc('\n', b->report);
+    table_print(&t, b->run.report);
+    fputc('\n', b->run.report);
 }
 
 void report_memory(const struct bench *b, unsigned length)
@@ -178,7 +171,7 @@ void report_memory(const struct bench *b, unsigned length)
     if (!memory_selected(b, length)) return;
     char name[48];
     snprintf(name, sizeof name, "memory length=%" PRIu32, lengths[length]);
-    describe(b->json, b, length, "memory", name);
-    json_number(b->json, "bytes_beside_values_per_key", b->bytes_beside[length]);
-    json_end(b->json);
+    describe(b, length, "memory", name);
+    json_number(b->run.json, "bytes_beside_values_per_key", b->bytes_beside[length]);
+    json_end(b->run.json);
 }

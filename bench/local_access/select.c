@@ -11,14 +11,14 @@ static const char *const store_names[STORES] = {"locus", "mutex"};
 uint64_t rows_of(const struct bench *b, uint32_t length)
 {
     uint64_t rows = length < 1000 ? 1000000 : 100000;
-    return b->options.quick ? rows / 50 : rows;
+    return b->run.options.quick ? rows / 50 : rows;
 }
 
 /* Enough rows that they cannot all come from the caches, few enough that a step takes about 10
  * ms. */
 size_t keys_of_step(const struct bench *b, uint32_t length)
 {
-    if (b->options.quick) return 4096;
+    if (b->run.options.quick) return 4096;
     size_t keys = ((size_t)96 << 20) / (length * sizeof(float));
     if (keys > (size_t)1 << 20) keys = (size_t)1 << 20;
     return keys / BATCH * BATCH;
@@ -54,7 +54,7 @@ void rows_text(char *text, size_t room, uint64_t rows)
 static bool setting_in_mode(const struct bench *b, unsigned length, enum key_choice choice,
                             unsigned team)
 {
-    if (!b->options.demo) return true;
+    if (!b->run.options.demo) return true;
     return lengths[length] > 1 && team == (choice == KEYS_UNIFORM ? 0 : b->team_count - 1);
 }
 
@@ -62,10 +62,10 @@ static bool cell_chosen(const struct bench *b, unsigned length, enum key_choice 
                         unsigned team, enum step_id step)
 {
     if (!setting_in_mode(b, length, choice, team)) return false;
-    if (b->options.demo && !steps[step].in_demo) return false;
+    if (b->run.options.demo && !steps[step].in_demo) return false;
     char name[96];
     cell_name(name, sizeof name, b, length, choice, team, step);
-    return options_select(&b->options, name);
+    return run_selects(&b->run, name);
 }
 
 /* A floor is measured, too, when a step that is compared with it is chosen. */
@@ -90,17 +90,17 @@ bool setting_selected(const struct bench *b, unsigned length, enum key_choice ch
 
 bool tail_selected(const struct bench *b, unsigned length, unsigned watch, enum store store)
 {
-    if (b->options.demo && (lengths[length] != 128 || watch != ONE_ROW_WRITER)) return false;
+    if (b->run.options.demo && (lengths[length] != 128 || watch != ONE_ROW_WRITER)) return false;
     char name[96];
     tail_name(name, sizeof name, length, watch, store);
-    return options_select(&b->options, name);
+    return run_selects(&b->run, name);
 }
 
 bool memory_selected(const struct bench *b, unsigned length)
 {
     char name[48];
     snprintf(name, sizeof name, "memory length=%" PRIu32, lengths[length]);
-    return !b->options.demo && options_select(&b->options, name);
+    return !b->run.options.demo && run_selects(&b->run, name);
 }
 
 static bool some_setting_selected(const struct bench *b, unsigned length)

@@ -31,11 +31,10 @@ static const double intent_target_ns = 30;
 static const double p999_target_us = 10;
 static const double bytes_beside_target = 24;
 
-/* Judged as printed, with two digits. Small sizes are not judged. */
+/* Judged as printed, with two digits. */
 static const char *verdict(const struct bench *b, double measured, double target)
 {
-    if (b->options.quick) return "quick";
-    return round(measured * 100) <= round(target * 100) ? "met" : "not met";
+    return run_verdict(&b->run, round(measured * 100) <= round(target * 100));
 }
 
 static void add_measured(struct table *t, const struct bench *b, bool measured, double value,
@@ -131,8 +130,8 @@ void summary_targets(const struct bench *b)
         "targets (x: times the floor)", "floats", "target", "uniform, 1 thread", "", skewed, ""};
     table_header(&t, header);
     add_all_targets(&t, b);
-    table_print(&t, b->report);
-    fputc('\n', b->report);
+    table_print(&t, b->run.report);
+    fputc('\n', b->run.report);
 }
 
 /* ---- The demo ---- */
@@ -162,8 +161,8 @@ static void demo_table(const struct bench *b, enum key_choice choice, unsigned t
     for (unsigned length = 1; length < LENGTHS; length++) {
         add_demo_row(&t, "add", length, b->cells[length][choice][team], adds);
     }
-    table_print(&t, b->report);
-    fputc('\n', b->report);
+    table_print(&t, b->run.report);
+    fputc('\n', b->run.report);
 }
 
 static void demo_tail(const struct bench *b)
@@ -171,7 +170,7 @@ static void demo_tail(const struct bench *b)
     const struct tail *ours = &b->tails[2][ONE_ROW_WRITER][LOCUS],
                       *theirs = &b->tails[2][ONE_ROW_WRITER][MUTEX];
     if (!ours->measured || !theirs->measured) return;
-    fprintf(b->report,
+    fprintf(b->run.report,
             "One row of 128 floats, read again and again while another thread adds to it all\n"
             "the time: 99.9 %% of reads take at most %.1f us; with a mutex %.1f us.\n\n",
             ours->p999.median / 1e3, theirs->p999.median / 1e3);
@@ -180,10 +179,12 @@ static void demo_tail(const struct bench *b)
 void summary_demo(const struct bench *b)
 {
     unsigned team = b->team_count - 1, threads = b->teams[team];
-    fputs("Time a row, one thread, random rows among 1 M (100 k of 1000 floats)\n\n", b->report);
+    fputs("Time a row, one thread, random rows among 1 M (100 k of 1000 floats)\n\n",
+          b->run.report);
     demo_table(b, KEYS_UNIFORM, 0);
-    fprintf(b->report, "The same, %u thread%s on the same rows, a few of them hot (Zipf 1.1)\n\n",
-            threads, threads == 1 ? "" : "s");
+    fprintf(b->run.report,
+            "The same, %u thread%s on the same rows, a few of them hot (Zipf 1.1)\n\n", threads,
+            threads == 1 ? "" : "s");
     demo_table(b, KEYS_ZIPF, team);
     demo_tail(b);
     fputs("plain array  memcpy out of, or a vectorized addition into, one big array, where\n"
@@ -192,7 +193,7 @@ void summary_demo(const struct bench *b)
           "locus, 1     one row a call\n"
           "mutexes      the array, protected by 1000 mutexes, as classic parameter servers do\n"
           "x            times the plain array; below 1 because a call fetches rows ahead\n\n",
-          b->report);
+          b->run.report);
 }
 
 /* ---- Floors ---- */
@@ -234,7 +235,7 @@ static void floors_table(const struct bench *b)
         add_floor(&t, b, length, ARRAY_READ, references[length].read);
         add_floor(&t, b, length, ARRAY_ADD, references[length].add);
     }
-    table_print(&t, b->report);
+    table_print(&t, b->run.report);
 }
 
 static bool some_floor_measured(const struct bench *b)
@@ -249,7 +250,7 @@ static bool some_floor_measured(const struct bench *b)
 
 void summary_floors(const struct bench *b)
 {
-    if (b->options.quick || !some_floor_measured(b)) return;
+    if (b->run.options.quick || !some_floor_measured(b)) return;
     bool near = true;
     for (unsigned length = 0; length < LENGTHS; length++) {
         near &= fabs(floor_distance(b, length, ARRAY_READ, references[length].read)) <=
@@ -257,15 +258,15 @@ void summary_floors(const struct bench *b)
         near &= fabs(floor_distance(b, length, ARRAY_ADD, references[length].add)) <=
                 TOLERANCE_PERCENT;
     }
-    if (!b->options.demo) floors_table(b);
+    if (!b->run.options.demo) floors_table(b);
     if (near) {
         fprintf(
-            b->report,
+            b->run.report,
             "The floors are within %d %% of those of the machine that the targets were set on.\n",
             TOLERANCE_PERCENT);
     } else {
         fprintf(
-            b->report,
+            b->run.report,
             "The floors differ by more than %d %% from those of the machine that the targets were\n"
             "set on: this is another machine, or it is busy (load %.1f). Compare ratios.\n",
             TOLERANCE_PERCENT, machine_load());
@@ -308,9 +309,9 @@ void summary_svg(const struct bench *b)
         }
     }
     if (!complete) {
-        fprintf(b->report,
+        fprintf(b->run.report,
                 "%s was not drawn: the picture needs pull, push and the mutexes for all lengths.\n",
-                b->options.svg);
+                b->run.options.svg);
         return;
     }
     char subtitle[256];
@@ -327,5 +328,5 @@ void summary_svg(const struct bench *b)
                             .series_count = 2,
                             .groups = groups,
                             .group_count = count},
-             1, b->options.svg, b->report);
+             1, b->run.options.svg, b->run.report);
 }

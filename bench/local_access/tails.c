@@ -81,7 +81,7 @@ static void pull_one_by_one(struct bench *b, enum store store, struct round roun
             floor_locked_read(l->floors, key, 1, l->batch);
         }
         uint64_t took = clock_ns() - begin;
-        latency_record(times, took > b->clock_cost ? took - b->clock_cost : 0);
+        latency_record(times, took > b->run.clock_cost ? took - b->run.clock_cost : 0);
     }
     must(l->rc, "pull");
 }
@@ -90,7 +90,7 @@ static void pull_one_by_one(struct bench *b, enum store store, struct round roun
 static double watch_once(struct bench *b, const struct watch *watch, enum store store,
                          struct latency *times)
 {
-    size_t calls = b->options.quick ? 2000 : 100000;
+    size_t calls = b->run.options.quick ? 2000 : 100000;
     size_t at = next_keys(b, calls);
     struct writer writer = {.bench = b, .store = store, .round = round_of(b, watch, 1, at, calls)};
     batches_reset(b);
@@ -108,17 +108,17 @@ static void watch_measure(struct bench *b, unsigned length, unsigned watch, enum
     static struct latency times;
     double p50[SPREAD_MAX], p99[SPREAD_MAX], p999[SPREAD_MAX], pushes[SPREAD_MAX];
     struct tail *t = &b->tails[length][watch][store];
-    for (unsigned r = 0; r < b->repetitions; r++) {
+    for (unsigned r = 0; r < b->run.repetitions; r++) {
         pushes[r] = watch_once(b, &watches[watch], store, &times);
         p50[r] = (double)latency_percentile(&times, 50);
         p99[r] = (double)latency_percentile(&times, 99);
         p999[r] = (double)latency_percentile(&times, 99.9);
         if (times.longest_ns > t->longest) t->longest = times.longest_ns;
     }
-    t->p50 = spread_of(p50, b->repetitions);
-    t->p99 = spread_of(p99, b->repetitions);
-    t->p999 = spread_of(p999, b->repetitions);
-    t->pushes = spread_of(pushes, b->repetitions);
+    t->p50 = run_spread(&b->run, p50);
+    t->p99 = run_spread(&b->run, p99);
+    t->p999 = run_spread(&b->run, p999);
+    t->pushes = run_spread(&b->run, pushes);
     t->measured = true;
 }
 

@@ -17,7 +17,7 @@
 
 #include "../common/must.h"
 #include "../common/node_process.h"
-#include "../common/options.h"
+#include "../common/run.h"
 #include "../common/times.h"
 
 #include "locus.h"
@@ -145,11 +145,8 @@ struct cell {
 };
 
 struct bench {
-    struct options options;
+    struct run run;
     bool calls_only; /* no floors */
-    FILE *report, *json;
-    unsigned repetitions;
-    uint64_t clock_cost;
     uint64_t warm_ns, timed_ns;
 
     struct node node;
@@ -183,7 +180,6 @@ void report_length(const struct bench *b, unsigned length);
 
 /* ---- What the repetitions say together (summary.c) ---- */
 
-struct spread over_repetitions(const struct bench *b, const double *values);
 /* The values (ns), each divided by the better of both ping-pongs of the same repetition. */
 struct spread to_pingpong(const struct bench *b, unsigned length, const double *values);
 /* Row bytes a second, as a share of the best stream of the same repetition. */

@@ -56,7 +56,7 @@ struct measured {
 static void take_some(struct bench *b, const struct take *t, bool counts_back, struct measured *m)
 {
     struct take back = *t;
-    struct taken here = take_rows(&b->node, t, b->clock_cost, m->times);
+    struct taken here = take_rows(&b->node, t, b->run.clock_cost, m->times);
     back.count = here.keys;
     back.per_call = BLOCK_KEYS;
     back.flight = FLIGHT_MAX;
@@ -79,7 +79,7 @@ static void take_both(struct bench *b, const struct take *all, struct measured *
         there.first = i % 2 ? 0 : here.count;
         uint64_t began = clock_ns();
         begin_other(b, &there);
-        struct taken taken = take_rows(&b->node, &here, b->clock_cost, m->times);
+        struct taken taken = take_rows(&b->node, &here, b->run.clock_cost, m->times);
         m->keys += taken.keys + end_other(b).keys;
         m->ns += clock_ns() - began;
         m->here.keys += taken.keys;
@@ -92,7 +92,7 @@ static void take_once(struct bench *b, unsigned length, const struct step *s, ui
                       struct measured *m)
 {
     struct take t = {.length = length,
-                     .count = rows_of(b->options.quick, length),
+                     .count = rows_of(b->run.options.quick, length),
                      .per_call = s->kind == ONE_BY_ONE ? 1 : BLOCK_KEYS,
                      .flight = s->kind == TO_AND_FRO || s->kind == AT_ONCE ? FLIGHT_MAX : 1};
     if (s->kind == ONE_BY_ONE) t.until_ns = until_ns;
@@ -116,8 +116,8 @@ static void check_moves(const struct usage *before, const struct usage *after,
 {
     uint64_t moved = after->here.stats.relocated_in - before->here.stats.relocated_in;
     if (moved != m->here.keys)
-        give_up("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys,
-                moved);
+        fail("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys,
+             moved);
 }
 
 static void both_access(struct bench *b, unsigned length, bool begin)
@@ -126,7 +126,8 @@ static void both_access(struct bench *b, unsigned length, bool begin)
     uint64_t done;
     node_process_ask(b->other, &q, &done, sizeof done, ASK_S);
     if (begin)
-        accesses_begin(&b->node.accesses, b->node.keys[length], rows_of(b->options.quick, length));
+        accesses_begin(&b->node.accesses, b->node.keys[length],
+                       rows_of(b->run.options.quick, length));
     else
         accesses_end(&b->node.accesses);
 }
@@ -161,7 +162,7 @@ static void takes_measure(struct bench *b, unsigned length, enum step_id step, u
 static void gather_there(struct bench *b, unsigned length)
 {
     take_there(b, &(struct take){.length = length,
-                                 .count = rows_of(b->options.quick, length),
+                                 .count = rows_of(b->run.options.quick, length),
                                  .per_call = BLOCK_KEYS,
                                  .flight = FLIGHT_MAX});
 }
@@ -169,10 +170,9 @@ static void gather_there(struct bench *b, unsigned length)
 void length_measure(struct bench *b, unsigned length)
 {
     gather_there(b, length);
-    for (unsigned r = 0; r < b->repetitions; r++) {
-        /* Back and forth, so that no step always follows the same one. */
+    for (unsigned r = 0; r < b->run.repetitions; r++) {
         for (unsigned i = 0; i < STEPS; i++) {
-            enum step_id step = (enum step_id)(r % 2 ? STEPS - 1 - i : i);
+            enum step_id step = (enum step_id)run_turn(r, i, STEPS);
             if (!step_selected(b, length, step)) continue;
             if (is_floor(step))
                 floor_measure(b, length, step, r);

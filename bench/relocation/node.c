@@ -35,8 +35,8 @@ static void check_own_rows(struct node *n)
             must(locus_pull(n->worker, &keys[k], 1, row), "locus_pull");
             for (uint32_t i = 0; i < locus_length(n->locus, keys[k]); i++) {
                 if (row[i] == row_value(keys[k])) continue;
-                give_up("key %" PRIu64 " has %g at %" PRIu32 ", not %g as it was set", keys[k],
-                        (double)row[i], i, (double)row_value(keys[k]));
+                fail("key %" PRIu64 " has %g at %" PRIu32 ", not %g as it was set", keys[k],
+                     (double)row[i], i, (double)row_value(keys[k]));
             }
         }
     }

@@ -64,9 +64,9 @@ void step_name(char *name, size_t room, unsigned length, enum step_id step)
 static bool step_chosen(const struct bench *b, unsigned length, enum step_id step)
 {
     char name[96];
-    if (b->options.demo && (lengths[length] != 128 || steps[step].is_busy)) return false;
+    if (b->run.options.demo && (lengths[length] != 128 || steps[step].is_busy)) return false;
     step_name(name, sizeof name, length, step);
-    return options_select(&b->options, name);
+    return run_selects(&b->run, name);
 }
 
 static bool some_take_chosen(const struct bench *b, unsigned length)

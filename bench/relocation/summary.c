@@ -3,46 +3,36 @@
 
 #include "../common/machine.h"
 #include "../common/plot.h"
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-struct spread over_repetitions(const struct bench *b, const double *values)
-{
-    return spread_of(values, b->repetitions);
-}
+#include <string.h>
 
 struct spread to_pingpong(const struct bench *b, unsigned length, const double *values)
 {
     const struct cell *any = &b->cells[length][PINGPONG],
                       *pinned = &b->cells[length][PINGPONG_PINNED];
     double floor[SPREAD_MAX];
-    for (unsigned r = 0; r < b->repetitions; r++)
-        floor[r] = pinned->measured ? fmin(any->times.p50[r], pinned->times.p50[r])
-                                    : any->times.p50[r];
-    return spread_of_ratios(values, floor, b->repetitions);
+    memcpy(floor, any->times.p50, sizeof floor);
+    if (pinned->measured) run_least(&b->run, floor, pinned->times.p50);
+    return run_ratio(&b->run, values, floor);
 }
 
-/* Bytes a second of the better stream of two: the largest writes are not always the fastest. */
-static double better_stream(const struct cell *cells, enum step_id a, enum step_id b,
-                            unsigned repetition)
-{
-    return fmax(cells[a].per_s[repetition], cells[b].per_s[repetition]);
-}
-
+/* The best stream, or the best of those that are pinned: the largest writes are not always the
+ * fastest. */
 static struct spread share_of(const struct bench *b, unsigned length, enum step_id step,
                               bool pinned_only)
 {
+    static const enum step_id streams[] = {STREAM_64K_PINNED, STREAM_1M_PINNED, STREAM_64K,
+                                           STREAM_1M};
     const struct cell *cells = b->cells[length];
-    double rates[SPREAD_MAX], floor[SPREAD_MAX];
-    for (unsigned r = 0; r < b->repetitions; r++) {
+    double rates[SPREAD_MAX], floor[SPREAD_MAX] = {0};
+    for (unsigned i = 0; i < (pinned_only ? 2 : 4); i++)
+        run_most(&b->run, floor, cells[streams[i]].per_s);
+    for (unsigned r = 0; r < b->run.repetitions; r++)
         rates[r] = cells[step].per_s[r] * (double)row_bytes(length);
-        floor[r] = better_stream(cells, STREAM_64K_PINNED, STREAM_1M_PINNED, r);
-        if (!pinned_only) floor[r] = fmax(floor[r], better_stream(cells, STREAM_64K, STREAM_1M, r));
-    }
-    return spread_of_ratios(rates, floor, b->repetitions);
+    return run_ratio(&b->run, rates, floor);
 }
 
 struct spread share_of_stream(const struct bench *b, unsigned length, enum step_id step)
@@ -63,32 +53,32 @@ static void add_one(struct table *t, const struct bench *b, unsigned length)
     table_add(t, "localize of 1 row of %u floats, p50", (unsigned)lengths[length]);
     table_add(t, "at most %.0fx spinning ping-pong", one_target);
     table_add(t, "%.2fx", ratio);
-    table_add(t, "%s", report_verdict(&b->options, round(ratio * 100) <= one_target * 100));
-    table_add(t, "%.1f us", over_repetitions(b, c->times.p50).median / 1e3);
+    table_add(t, "%s", run_verdict(&b->run, round(ratio * 100) <= one_target * 100));
+    table_add(t, "%.1f us", run_spread(&b->run, c->times.p50).median / 1e3);
 }
 
 static void add_block(struct table *t, const struct bench *b, unsigned length)
 {
     const struct cell *c = &b->cells[length][LOCALIZE_BLOCK];
     if (!c->measured) return;
-    double us = over_repetitions(b, c->times.p50).median / 1e3;
+    double us = run_spread(&b->run, c->times.p50).median / 1e3;
     table_add(t, "localize of 1000 rows of %u floats, p50", (unsigned)lengths[length]);
     table_add(t, "below %.0f us", block_target_us);
     table_add(t, "%.0f us", us);
-    table_add(t, "%s", report_verdict(&b->options, us < block_target_us));
-    table_add(t, "best of runs %.0f us", over_repetitions(b, c->times.p50).min / 1e3);
+    table_add(t, "%s", run_verdict(&b->run, us < block_target_us));
+    table_add(t, "best of runs %.0f us", run_spread(&b->run, c->times.p50).min / 1e3);
 }
 
 static void add_rate(struct table *t, const struct bench *b, unsigned length, enum step_id step)
 {
     const struct cell *c = &b->cells[length][step];
     if (!c->measured || !b->cells[length][STREAM_64K].measured) return;
-    double rate = over_repetitions(b, c->per_s).median,
+    double rate = run_spread(&b->run, c->per_s).median,
            share = share_of_stream(b, length, step).median;
     table_add(t, "%s of 1000 rows of %u floats", steps[step].name, (unsigned)lengths[length]);
     table_add(t, "above 1 M rows/s or %.0f %% of stream", share_target * 100);
     table_add(t, "%.2f M rows/s", rate / 1e6);
-    table_add(t, "%s", report_verdict(&b->options, rate > rate_target || share > share_target));
+    table_add(t, "%s", run_verdict(&b->run, rate > rate_target || share > share_target));
     table_add(t, "%.0f %% of the best stream, %.0f %% of the pinned one", share * 100,
               share_of(b, length, step, true).median * 100);
 }
@@ -110,8 +100,8 @@ void summary_targets(const struct bench *b)
         add_rate(&t, b, length, BLOCKS);
         add_rate(&t, b, length, EXCHANGE);
     }
-    table_print(&t, b->report);
-    report_load(b->report, &b->options);
+    table_print(&t, b->run.report);
+    run_show_load(&b->run);
 }
 
 /* ---- The picture ---- */
@@ -128,7 +118,7 @@ static bool fill_group(const struct bench *b, struct plot_group *g, unsigned len
     for (unsigned i = 0; i < 3; i++) {
         const struct cell *c = &b->cells[length][series[is_busy][i]];
         complete &= c->measured;
-        g->values[i] = over_repetitions(b, c->per_s).median / 1e6;
+        g->values[i] = run_spread(&b->run, c->per_s).median / 1e6;
     }
     return complete;
 }
@@ -140,8 +130,8 @@ void summary_svg(const struct bench *b)
     for (unsigned i = 0; i < 2 * LENGTHS; i++)
         complete &= fill_group(b, &groups[i], i % LENGTHS, i >= LENGTHS);
     if (!complete) {
-        fprintf(b->report, "%s was not drawn: the picture needs blocks of all lengths.\n",
-                b->options.svg);
+        fprintf(b->run.report, "%s was not drawn: the picture needs blocks of all lengths.\n",
+                b->run.options.svg);
         return;
     }
     char subtitle[256];
@@ -158,5 +148,5 @@ void summary_svg(const struct bench *b)
                             .series_count = 3,
                             .groups = groups,
                             .group_count = 2 * LENGTHS},
-             1, b->options.svg, b->report);
+             1, b->run.options.svg, b->run.report);
 }

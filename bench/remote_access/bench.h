@@ -17,7 +17,7 @@
 
 #include "../common/must.h"
 #include "../common/node_process.h"
-#include "../common/options.h"
+#include "../common/run.h"
 #include "../common/times.h"
 
 #include "locus.h"
@@ -92,11 +92,8 @@ struct idle {
 enum { NODE_LEAVE = 1 };
 
 struct bench {
-    struct options options;
+    struct run run;
     bool calls_only; /* no floors */
-    FILE *report, *json;
-    unsigned repetitions;
-    uint64_t clock_cost;
     /* single: how long one-key calls are timed, for their percentiles */
     uint64_t warm_ns, timed_ns, single_ns;
 
@@ -157,13 +154,11 @@ void report_idle(const struct bench *b);
 
 /* ---- What the repetitions say together (verdict.c) ---- */
 
-struct spread over_repetitions(const struct bench *b, const double *values);
 /* Of each repetition the better one: of both spinning ping-pongs (ns, median), of all streams
  * (bytes a second). */
 void best_pingpong(const struct bench *b, unsigned length, unsigned batch,
                    double floor[SPREAD_MAX]);
 void best_stream(const struct bench *b, unsigned length, unsigned batch, double floor[SPREAD_MAX]);
-struct spread ratio_to(const struct bench *b, const double *values, const double *floor);
 
 void summary_targets(const struct bench *b); /* summary.c */
 void summary_svg(const struct bench *b);

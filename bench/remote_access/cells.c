@@ -48,7 +48,7 @@ static const locus_key *next_keys(struct caller *c)
 static void record(struct caller *c, uint64_t began, uint64_t now)
 {
     uint64_t took = now - began;
-    latency_record(c->times, took > c->bench->clock_cost ? took - c->bench->clock_cost : 0);
+    latency_record(c->times, took > c->bench->run.clock_cost ? took - c->bench->run.clock_cost : 0);
 }
 
 static int call(struct caller *c, const locus_key *keys, float *values)
@@ -154,11 +154,9 @@ static void step_measure(struct bench *b, unsigned length, unsigned batch, enum 
 void setting_measure(struct bench *b, unsigned length, unsigned batch)
 {
     b->values_per_call = batches[batch] * lengths[length];
-    for (unsigned r = 0; r < b->repetitions; r++) {
-        /* Back and forth, so that no step always follows the same one. */
-        for (unsigned i = 0; i < STEPS; i++) {
-            step_measure(b, length, batch, (enum step_id)(r % 2 ? STEPS - 1 - i : i), r);
-        }
+    for (unsigned r = 0; r < b->run.repetitions; r++) {
+        for (unsigned i = 0; i < STEPS; i++)
+            step_measure(b, length, batch, (enum step_id)run_turn(r, i, STEPS), r);
         /* Node 1 waits in the next barrier then: none is waited in for long. */
         must(locus_barrier(b->worker), "locus_barrier");
     }

@@ -19,7 +19,7 @@ void idle_measure(struct bench *b)
     must(locus_barrier(b->worker), "locus_barrier");
     sleep_for(0.05); /* whoever polls for a while after work is done with it */
     struct usage before = usage_now(b, b->other);
-    sleep_for(b->options.quick ? 0.3 : 5);
+    sleep_for(b->run.options.quick ? 0.3 : 5);
     struct usage after = usage_now(b, b->other);
     b->idle.used.here = node_figures_between(&before.here, &after.here);
     b->idle.used.there = node_figures_between(&before.there, &after.there);

@@ -22,7 +22,7 @@ static void draw_keys(struct bench *b, unsigned length, locus_key first)
     uint64_t rows = rows_of(b, length);
     locus_key *others = must_alloc(rows * sizeof *others);
     size_t count = rows_elsewhere(b->node, first, rows, others);
-    if (count == 0) give_up("node 1 owns none of %" PRIu64 " rows", rows);
+    if (count == 0) fail("node 1 owns none of %" PRIu64 " rows", rows);
     b->keys[length] = must_alloc(b->sequence * sizeof *b->keys[length]);
     keys_fill(b->keys[length], b->sequence, KEYS_UNIFORM, count, 1 + length);
     for (size_t i = 0; i < b->sequence; i++) b->keys[length][i] = others[b->keys[length][i]];
@@ -39,8 +39,8 @@ static void check_rows(struct bench *b, unsigned length)
         const float *row = b->values + (size_t)i * floats;
         locus_key key = b->keys[length][i];
         if (row[0] == row_value(key) && row[floats - 1] == row_value(key)) continue;
-        give_up("key %" PRIu64 " is %g ... %g, not %g as node 1 set it", key, (double)row[0],
-                (double)row[floats - 1], (double)row_value(key));
+        fail("key %" PRIu64 " is %g ... %g, not %g as node 1 set it", key, (double)row[0],
+             (double)row[floats - 1], (double)row_value(key));
     }
 }
 
@@ -50,7 +50,7 @@ static void join(struct bench *b)
     struct locus_config config;
     char rendezvous[CLUSTER_RENDEZVOUS];
     cluster_rendezvous(rendezvous);
-    b->other = cluster_start_other(rendezvous, b->options.quick);
+    b->other = cluster_start_other(rendezvous, b->run.options.quick);
     node_config(&config, tables, b, 0, rendezvous);
     cluster_open(&config, &b->node, &b->worker);
 }

@@ -50,7 +50,7 @@ int other_node(int argc, char **argv)
 {
     static struct other other;
     struct bench *b = &other.bench;
-    b->options.quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    b->run.options.quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
     join(b, argv[0]);
     work(&other);
     cluster_close(b->node, b->worker);

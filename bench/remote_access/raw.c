@@ -1,25 +1,7 @@
 /* The floors: raw connections that carry as many bytes as the calls. */
 #include "bench.h"
 
-#include "../common/raw.h"
-
-static void pingpong(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
-                     unsigned repetition)
-{
-    static struct latency times;
-    c->calls += raw_round_trips(fd, t, b->values, b->warm_ns, FLIGHT_MAX, b->clock_cost, &times);
-    latency_clear(&times);
-    c->calls +=
-        raw_round_trips(fd, t, b->values, b->timed_ns / 2, FLIGHT_MAX, b->clock_cost, &times);
-    times_note(&c->times, &times, repetition);
-}
-
-static void stream(struct bench *b, struct cell *c, int fd, const struct raw_task *t,
-                   unsigned repetition)
-{
-    raw_receive_for(fd, t, b->values, b->warm_ns);
-    c->bytes_per_s[repetition] = raw_receive_for(fd, t, b->values, b->timed_ns / 2);
-}
+#include "../common/raw_floor.h"
 
 static struct raw_task task_of(const struct step *s, unsigned length, unsigned batch)
 {
@@ -36,15 +18,17 @@ static struct raw_task task_of(const struct step *s, unsigned length, unsigned b
 void raw_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
                  unsigned repetition)
 {
-    const struct step *s = &steps[step];
     struct cell *c = &b->cells[length][batch][step];
-    struct raw_task t = task_of(s, length, batch);
-    if (!raw_can(&t)) return;
+    const struct raw_floor floor = {.other = b->raw,
+                                    .task = task_of(&steps[step], length, batch),
+                                    .buffer = b->values,
+                                    .warm_ns = b->warm_ns,
+                                    .timed_ns = b->timed_ns / 2,
+                                    .clock_cost = b->run.clock_cost};
+    const struct raw_figures figures = {
+        .times = &c->times, .all_trips = &c->calls, .bytes_per_s = c->bytes_per_s};
     struct usage before = usage_now(b, b->raw);
-    int fd = raw_open(b->raw, &t);
-    if (s->kind == PINGPONG) pingpong(b, c, fd, &t, repetition);
-    if (s->kind == STREAM) stream(b, c, fd, &t, repetition);
-    raw_close(fd);
+    if (!raw_floor_measure(&floor, repetition, &figures)) return;
     struct usage after = usage_now(b, b->raw);
     usage_note(c, &before, &after);
     c->measured = true;

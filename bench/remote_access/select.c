@@ -30,7 +30,7 @@ const struct step steps[STEPS] = {
 uint64_t rows_of(const struct bench *b, unsigned length)
 {
     static const uint64_t rows[LENGTHS] = {400000, 100000, 20000};
-    return b->options.quick ? rows[length] / 10 : rows[length];
+    return b->run.options.quick ? rows[length] / 10 : rows[length];
 }
 
 size_t row_bytes(unsigned length)
@@ -65,11 +65,11 @@ void step_name(char *name, size_t room, unsigned length, unsigned batch, enum st
 static bool step_chosen(const struct bench *b, unsigned length, unsigned batch, enum step_id step)
 {
     char name[96];
-    if (b->options.demo &&
+    if (b->run.options.demo &&
         (lengths[length] != 128 || batches[batch] == 64 || steps[step].kind == SET))
         return false;
     step_name(name, sizeof name, length, batch, step);
-    return options_select(&b->options, name);
+    return run_selects(&b->run, name);
 }
 
 static bool some_call_chosen(const struct bench *b, unsigned length, unsigned batch)
@@ -100,7 +100,7 @@ bool setting_selected(const struct bench *b, unsigned length, unsigned batch)
 
 bool idle_selected(const struct bench *b)
 {
-    return options_select(&b->options, "idle");
+    return run_selects(&b->run, "idle");
 }
 
 bool anything_selected(const struct bench *b)

@@ -3,7 +3,6 @@
 
 #include "../common/machine.h"
 #include "../common/plot.h"
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <inttypes.h>
@@ -26,37 +25,38 @@ static void add_latency(struct table *t, const struct bench *b)
     double floor[SPREAD_MAX];
     if (!c->measured) return;
     best_pingpong(b, TARGET_LENGTH, 0, floor);
-    double p50 = ratio_to(b, c->times.p50, floor).median,
-           p99 = ratio_to(b, c->times.p99, floor).min;
-    double floor_us = over_repetitions(b, floor).median / 1e3;
+    double p50 = run_ratio(&b->run, c->times.p50, floor).median,
+           p99 = run_ratio(&b->run, c->times.p99, floor).min;
+    double floor_us = run_spread(&b->run, floor).median / 1e3;
     table_add(t, "pull of 1 row of 128 floats, p50");
     table_add(t, "at most %.0fx spinning ping-pong", p50_target);
     table_add(t, "%.2fx", p50);
-    table_add(t, "%s", report_verdict(&b->options, at_most(p50, p50_target)));
-    table_add(t, "%.1f us; ping-pong %.1f us", over_repetitions(b, c->times.p50).median / 1e3,
+    table_add(t, "%s", run_verdict(&b->run, at_most(p50, p50_target)));
+    table_add(t, "%.1f us; ping-pong %.1f us", run_spread(&b->run, c->times.p50).median / 1e3,
               floor_us);
-    table_add(t, "the same, p99, best of %u run%s", b->repetitions, b->repetitions == 1 ? "" : "s");
+    table_add(t, "the same, p99, best of %u run%s", b->run.repetitions,
+              b->run.repetitions == 1 ? "" : "s");
     table_add(t, "at most %.0fx that median", p99_target);
     table_add(t, "%.2fx", p99);
-    table_add(t, "%s", report_verdict(&b->options, at_most(p99, p99_target)));
-    table_add(t, "%.1f us; median of runs %.1f us", over_repetitions(b, c->times.p99).min / 1e3,
-              over_repetitions(b, c->times.p99).median / 1e3);
+    table_add(t, "%s", run_verdict(&b->run, at_most(p99, p99_target)));
+    table_add(t, "%.1f us; median of runs %.1f us", run_spread(&b->run, c->times.p99).min / 1e3,
+              run_spread(&b->run, c->times.p99).median / 1e3);
 }
 
 static void add_share(struct table *t, const struct bench *b, enum step_id step,
                       enum step_id stream)
 {
     const struct cell *cells = b->cells[TARGET_LENGTH][BATCHES - 1];
-    double share = ratio_to(b, cells[step].bytes_per_s, cells[stream].bytes_per_s).median;
-    double rate = over_repetitions(b, cells[step].bytes_per_s).median;
+    double share = run_ratio(&b->run, cells[step].bytes_per_s, cells[stream].bytes_per_s).median;
+    double rate = run_spread(&b->run, cells[step].bytes_per_s).median;
     table_add(t, "%s of 1024 rows of 128 floats, 8 in flight",
               steps[step].kind == PULL ? "pull" : "push");
     table_add(t, "at least %.0f %% of %s", share_target * 100, steps[stream].name);
     table_add(t, "%.0f %%", share * 100);
-    table_add(t, "%s", report_verdict(&b->options, round(share * 100) >= share_target * 100));
+    table_add(t, "%s", run_verdict(&b->run, round(share * 100) >= share_target * 100));
     table_add(t, "%.2f GB/s, %.2f M keys/s; stream %.2f GB/s", rate / 1e9,
               rate / (double)row_bytes(TARGET_LENGTH) / 1e6,
-              over_repetitions(b, cells[stream].bytes_per_s).median / 1e9);
+              run_spread(&b->run, cells[stream].bytes_per_s).median / 1e9);
 }
 
 static void add_throughput(struct table *t, const struct bench *b, enum step_id step)
@@ -78,7 +78,7 @@ static void add_idle_node(struct table *t, const struct bench *b, int node,
     table_add(t, "nothing to do, node %d", node);
     table_add(t, "below %.1f %% of a core", idle_target * 100);
     table_add(t, "%.2f %%", cores * 100);
-    table_add(t, "%s", report_verdict(&b->options, cores < idle_target));
+    table_add(t, "%s", run_verdict(&b->run, cores < idle_target));
     table_add(t, "%.1f sleeps a second", (double)used->switches_voluntary / seconds);
 }
 
@@ -92,7 +92,7 @@ static void add_idle_messages(struct table *t, const struct bench *b)
     table_add(t, "nothing to do, messages");
     table_add(t, "heartbeats only");
     table_add(t, "%.1f a second", (double)messages / seconds);
-    table_add(t, "%s", report_verdict(&b->options, bytes == messages * HEARTBEAT_BYTES));
+    table_add(t, "%s", run_verdict(&b->run, bytes == messages * HEARTBEAT_BYTES));
     table_add(t, "both ways together; %.1f bytes each",
               messages > 0 ? (double)bytes / (double)messages : 0);
 }
@@ -111,8 +111,8 @@ void summary_targets(const struct bench *b)
         add_idle_node(&t, b, 1, &b->idle.used.there);
         add_idle_messages(&t, b);
     }
-    table_print(&t, b->report);
-    report_load(b->report, &b->options);
+    table_print(&t, b->run.report);
+    run_show_load(&b->run);
 }
 
 /* ---- The picture ---- */
@@ -132,7 +132,7 @@ static bool fill_group(const struct bench *b, struct plot_group *g, unsigned len
     g->label = labels[length];
     for (unsigned i = 0; i < 3; i++) {
         complete &= cells[series[i]].measured;
-        g->values[i] = ratio_to(b, cells[series[i]].times.p50, floor).median;
+        g->values[i] = run_ratio(&b->run, cells[series[i]].times.p50, floor).median;
     }
     return complete;
 }
@@ -144,9 +144,9 @@ void summary_svg(const struct bench *b)
     for (unsigned i = 0; i < LENGTHS * BATCHES; i++)
         complete &= fill_group(b, &groups[i], i % LENGTHS, i / LENGTHS);
     if (!complete) {
-        fprintf(b->report,
+        fprintf(b->run.report,
                 "%s was not drawn: the picture needs pull, push and the floors for all lengths.\n",
-                b->options.svg);
+                b->run.options.svg);
         return;
     }
     char subtitle[256];
@@ -164,5 +164,5 @@ void summary_svg(const struct bench *b)
                             .series_count = 3,
                             .groups = groups,
                             .group_count = LENGTHS * BATCHES},
-             1, b->options.svg, b->report);
+             1, b->run.options.svg, b->run.report);
 }

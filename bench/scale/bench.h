@@ -15,8 +15,9 @@
 #include "model.h"
 #include "platform.h"
 
+#include "../common/cells.h"
 #include "../common/must.h"
-#include "../common/options.h"
+#include "../common/run.h"
 
 #include "locus.h"
 
@@ -37,8 +38,7 @@ struct cell {
     bool in_quick;
 };
 const struct cell *cell_at(unsigned number);
-unsigned cells_count(void);
-void cell_name(char *name, size_t room, const struct cell *c);
+extern const struct cells cells;
 
 /* The load of a node, whatever their number. */
 struct load {
@@ -88,10 +88,9 @@ struct result {
 };
 
 struct bench {
-    struct options options;
+    struct run run;
     struct model model;
     struct load load;
-    FILE *report, *json;
     struct result *results; /* of the cells; shared with their processes */
 };
 
@@ -124,8 +123,7 @@ void lag_begin(void); /* the timed part */
 
 /* ---- Results ---- */
 
-void cell_measure(struct bench *b, unsigned number); /* run.c */
-bool cell_selected(const struct bench *b, unsigned number);
+void cell_measure(void *bench, unsigned number, unsigned repetition); /* run.c */
 
 void report_start(const struct bench *b); /* report.c */
 void report_cells(const struct bench *b);

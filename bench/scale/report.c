@@ -1,7 +1,6 @@
 /* What is assumed, tables, JSON lines, the drawing. */
 #include "bench.h"
 
-#include "../common/json.h"
 #include "../common/machine.h"
 #include "../common/plot.h"
 #include "../common/table.h"
@@ -53,14 +52,14 @@ static void print_model(const struct bench *b)
         table_add(&t, "%s", c.what);
         table_add(&t, "%s", c.source);
     }
-    table_print(&t, b->report);
-    fputc('\n', b->report);
+    table_print(&t, b->run.report);
+    fputc('\n', b->run.report);
 }
 
 void report_start(const struct bench *b)
 {
     const struct load *l = &b->load;
-    FILE *out = b->report;
+    FILE *out = b->run.report;
     fprintf(out, "locus, scale: what a node costs among many, simulated\n\n");
     fprintf(out, "machine  %s; load %.1f: matters for `here` and `took` only\n", machine_name(),
             machine_load());
@@ -84,8 +83,14 @@ static void add(struct table *t, const struct result *r, enum metric m, const ch
     table_add_if(t, !isnan(r->value[m]), format, r->value[m] / unit);
 }
 
-static void add_cost(struct table *t, const struct result *r)
+static bool is_measured(const void *bench, unsigned number)
 {
+    return ((const struct bench *)bench)->results[number].measured;
+}
+
+static void add_cost(struct table *t, const void *bench, unsigned number)
+{
+    const struct result *r = &((const struct bench *)bench)->results[number];
     add(t, r, CLOCKS, "%.0f", 1);
     add(t, r, REMOTE, "%.3f %%", 0.01);
     add(t, r, REPLICA, "%.1f %%", 0.01);
@@ -100,8 +105,9 @@ static void add_cost(struct table *t, const struct result *r)
     add(t, r, HEARD, "%.2f", 1e-3);
 }
 
-static void add_detail(struct table *t, const struct result *r)
+static void add_detail(struct table *t, const void *bench, unsigned number)
 {
+    const struct result *r = &((const struct bench *)bench)->results[number];
     add(t, r, UPDATES, "%.1f", 1e3);
     add(t, r, ANSWERS, "%.1f", 1e3);
     add(t, r, REFRESHES, "%.1f", 1e3);
@@ -120,76 +126,56 @@ static void add_detail(struct table *t, const struct result *r)
     table_add(t, "%.1f", r->host_s);
 }
 
-static void print_table(const struct bench *b, const char *const *header, const char *columns,
-                        void (*add_one)(struct table *, const struct result *))
-{
-    struct table t = table_new(columns);
-    char name[96];
-    table_header(&t, header);
-    for (unsigned i = 0; i < cells_count(); i++) {
-        if (!b->results[i].measured) continue;
-        cell_name(name, sizeof name, cell_at(i));
-        table_add(&t, "%s", name);
-        add_one(&t, &b->results[i]);
-    }
-    table_print(&t, b->report);
-    fputc('\n', b->report);
-}
-
 static void json_load(const struct bench *b)
 {
     const struct load *l = &b->load;
-    json_count(b->json, "rows", l->rows);
-    json_count(b->json, "length", l->length);
-    json_count(b->json, "keys_a_clock", l->keys);
-    json_count(b->json, "period_us", l->period_us);
-    json_count(b->json, "offset", l->offset);
-    json_count(b->json, "clocks", l->clocks);
-    json_count(b->json, "max_rounds_per_second", l->max_rounds);
+    json_count(b->run.json, "rows", l->rows);
+    json_count(b->run.json, "length", l->length);
+    json_count(b->run.json, "keys_a_clock", l->keys);
+    json_count(b->run.json, "period_us", l->period_us);
+    json_count(b->run.json, "offset", l->offset);
+    json_count(b->run.json, "clocks", l->clocks);
+    json_count(b->run.json, "max_rounds_per_second", l->max_rounds);
 }
 
 static void json_cell(const struct bench *b, unsigned number)
 {
-    char name[96];
+    char name[CELL_NAME];
     const struct result *r = &b->results[number];
-    cell_name(name, sizeof name, cell_at(number));
-    json_begin(b->json, "scale");
-    json_text(b->json, "cell", name);
-    for (unsigned m = 0; m < METRICS; m++) json_number(b->json, metric_names[m], r->value[m]);
-    json_number(b->json, "took_seconds", r->host_s);
+    cells.name(number, name);
+    run_json(&b->run, name);
+    for (unsigned m = 0; m < METRICS; m++) json_number(b->run.json, metric_names[m], r->value[m]);
+    json_number(b->run.json, "took_seconds", r->host_s);
     json_load(b);
     for (unsigned i = 0; i < model_count(); i++) {
         struct model_constant c = model_constant(&b->model, i);
-        json_number(b->json, c.name, c.value);
+        json_number(b->run.json, c.name, c.value);
     }
-    json_end(b->json);
+    json_end(b->run.json);
 }
+
+static const struct cells_table costs = {
+    .columns = "lrrrrrrrrrrrr",
+    .header = (const char *const[]){"a node, a second", "clocks", "remote", "replica", "copies",
+                                    "of hottest", "MB sent", "messages", "rounds", "shard",
+                                    "busiest", "stale ms", "heard ms"},
+    .show = is_measured,
+    .add = add_cost,
+};
+static const struct cells_table details = {
+    .columns = "lrrrrrrrrrrrrrrrr",
+    .header = (const char *const[]){"a node, a second", "k entries", "answers", "refreshes", "rows",
+                                    "others", "moved", "copied", "busiest MB", "late us", "peers",
+                                    "quiesce ms", "messages", "polls", "here", "MiB", "took s"},
+    .show = is_measured,
+    .add = add_detail,
+};
 
 void report_cells(const struct bench *b)
 {
-    static const char *const cost[] = {
-        "a node, a second", "clocks", "remote", "replica", "copies",   "of hottest", "MB sent",
-        "messages",         "rounds", "shard",  "busiest", "stale ms", "heard ms"};
-    static const char *const detail[] = {"a node, a second",
-                                         "k entries",
-                                         "answers",
-                                         "refreshes",
-                                         "rows",
-                                         "others",
-                                         "moved",
-                                         "copied",
-                                         "busiest MB",
-                                         "late us",
-                                         "peers",
-                                         "quiesce ms",
-                                         "messages",
-                                         "polls",
-                                         "here",
-                                         "MiB",
-                                         "took s"};
-    print_table(b, cost, "lrrrrrrrrrrrr", add_cost);
-    print_table(b, detail, "lrrrrrrrrrrrrrrrr", add_detail);
-    for (unsigned i = 0; i < cells_count(); i++)
+    cells_print(&b->run, &cells, &costs, b);
+    cells_print(&b->run, &cells, &details, b);
+    for (unsigned i = 0; i < cells.count; i++)
         if (b->results[i].measured) json_cell(b, i);
-    fflush(b->report);
+    fflush(b->run.report);
 }

@@ -91,10 +91,7 @@ static void run(struct bench *b, unsigned number)
         node_open(&nodes[i]);
     }
     for (unsigned i = 0; i < c->nodes; i++) platform_add_worker(i, node_run, &nodes[i]);
-    if (!platform_run()) {
-        fprintf(stderr, "scale: all nodes wait for each other\n");
-        exit(1);
-    }
+    if (!platform_run()) fail("all nodes wait for each other");
     sum_up(nodes, c->nodes, r, machine_resident_bytes() - before);
     for (unsigned i = 0; i < c->nodes; i++) must(locus_close(nodes[i].locus), "locus_close");
     platform_end();
@@ -102,9 +99,12 @@ static void run(struct bench *b, unsigned number)
     r->host_s = (double)(clock_ns() - began) / 1e9;
 }
 
-void cell_measure(struct bench *b, unsigned number)
+/* It comes to the same each time: there is one repetition. */
+void cell_measure(void *bench, unsigned number, unsigned repetition)
 {
+    struct bench *b = bench;
     int status;
+    (void)repetition;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -113,6 +113,5 @@ void cell_measure(struct bench *b, unsigned number)
         _exit(0);
     }
     if (child > 0 && waitpid(child, &status, 0) == child && status == 0) return;
-    fprintf(stderr, "scale: the simulation did not end well\n");
-    exit(1);
+    fail("the simulation did not end well");
 }

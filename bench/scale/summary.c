@@ -2,7 +2,6 @@
 #include "bench.h"
 
 #include "../common/plot.h"
-#include "../common/report.h"
 #include "../common/table.h"
 
 #include <math.h>
@@ -35,16 +34,16 @@ static double times(const struct bench *b, unsigned number, enum metric m)
 
 static void add_times(struct table *t, const struct bench *b, unsigned number)
 {
-    char name[96];
+    char name[CELL_NAME];
     double worst = 0;
-    cell_name(name, sizeof name, cell_at(number));
+    cells.name(number, name);
     table_add(t, "%s", name);
     for (unsigned i = 0; i < COSTS; i++) {
         double x = times(b, number, costs[i].metric);
         table_add(t, "%.2fx", x);
         if (costs[i].metric != MESSAGES) worst = fmax(worst, x);
     }
-    table_add(t, "%s", report_verdict(&b->options, worst <= AIM));
+    table_add(t, "%s", run_verdict(&b->run, worst <= AIM));
 }
 
 void summary_targets(const struct bench *b)
@@ -53,12 +52,12 @@ void summary_targets(const struct bench *b)
     table_add(&t, "a node, times one of 4");
     for (unsigned i = 0; i < COSTS; i++) table_add(&t, "%s", costs[i].name);
     table_add(&t, "time and bytes at most %.1fx", AIM);
-    for (unsigned i = 0; i < cells_count(); i++) {
+    for (unsigned i = 0; i < cells.count; i++) {
         bool is_smallest = i == smallest_of(cell_at(i)->workload);
         if (!is_smallest && !isnan(times(b, i, SHARD))) add_times(&t, b, i);
     }
-    table_print(&t, b->report);
-    fflush(b->report);
+    table_print(&t, b->run.report);
+    fflush(b->run.report);
 }
 
 void report_draw(const struct bench *b)
@@ -77,7 +76,7 @@ void report_draw(const struct bench *b)
         .series_count = COSTS,
         .groups = groups};
     for (unsigned c = 0; c < COSTS; c++) p.series[c] = costs[c].name;
-    for (unsigned i = 0; i < cells_count() && p.group_count < 32; i++) {
+    for (unsigned i = 0; i < cells.count && p.group_count < 32; i++) {
         if (isnan(times(b, i, SHARD))) continue;
         struct plot_group *g = &groups[p.group_count];
         snprintf(labels[p.group_count], sizeof labels[0], "%u", cell_at(i)->nodes);
@@ -85,5 +84,5 @@ void report_draw(const struct bench *b)
                                  .label = labels[p.group_count++]};
         for (unsigned c = 0; c < COSTS; c++) g->values[c] = times(b, i, costs[c].metric);
     }
-    if (p.group_count > 0) plot_svg(&p, 1, b->options.svg, b->report);
+    if (p.group_count > 0) plot_svg(&p, 1, b->run.options.svg, b->run.report);
 }
