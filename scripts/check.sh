@@ -26,7 +26,7 @@ LOGS=build/check
 # name, lane, limit in seconds, what it shows
 STAGES='
 tree             0  30 no machine paths and no unfinished marks in the tree
-layers           0  30 no part of the library includes one that stands above it
+layers           0  30 no part of the library includes one that stands above it; none of its files or functions is too long
 format           0  60 every source has the style of .clang-format
 build-gcc        0 300 gcc builds everything without a warning
 build-clang      0 300 clang does too

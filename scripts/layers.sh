@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Do the arrows go one way? Reads what the sources of a tree include, and names each arrow that does not lead to an earlier
-# line of its LAYERS, each part that stands on no line, and each name on a line that is no part.
+# Do the arrows go one way, and is every room small? Reads what the sources of a tree include, and names each arrow that does
+# not lead to an earlier line of its LAYERS, each part that stands on no line, and each name on a line that is no part; each
+# file of more than 600 lines, and each function whose body has more than 60.
 #
 #     scripts/layers.sh [FOLDER]    src
 set -u
@@ -11,6 +12,23 @@ cd "$root" || exit 2
 # One line an arrow: who includes, whom.
 arrows() { find . -name '*.[ch]' | sort | xargs grep -oHE '^#include "[^"]+"' | sed -E 's/^(\.\/)?([^:]+):#include "(.*)"/\2 \3/'; }
 files() { find . -name '*.[ch]' | sed 's/^\.\///' | sort; }
+
+# The style puts a function's braces alone into the first column; those of types and values open at the end of a line.
+large() {
+    # shellcheck disable=SC2016
+    files | xargs awk '
+        FNR == 1 { begin = 0; text = "" }
+        { lines[FILENAME] = FNR }
+        /^[A-Za-z_].*\(/ { text = $0; sub(/ *\(.*/, "", text); sub(/.*[ *]/, "", text) }
+        /^\{/ { begin = FNR }
+        /^\}/ {
+            if (begin && FNR - begin - 1 > 60) print FILENAME ": " text "() has " FNR - begin - 1 " lines: at most 60"
+            begin = 0
+        }
+        END { for (name in lines) if (lines[name] > 600) print name " has " lines[name] " lines: at most 600" }' | sort
+}
+sizes=$(large)
+[ -z "$sizes" ] || echo "$sizes"
 
 { sed 's/^/L /' LAYERS; files | sed 's/^/F /'; arrows | sed 's/^/A /'; } | awk '
     function part(file) { sub(/(_private)?\.[ch]$/, "", file); return file }
@@ -38,3 +56,5 @@ files() { find . -name '*.[ch]' | sed 's/^\.\///' | sort; }
         if (faults) exit 1
         printf "  OK    %d parts, %d arrows, %d layers\n", length(exists), seen, line
     }'
+# Whatever is wrong, all of it was said.
+[ "${PIPESTATUS[1]}" -eq 0 ] && [ -z "$sizes" ]

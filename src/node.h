@@ -15,7 +15,7 @@
 #include "locus.h"
 #include "operation.h"
 #include "sampling/sample.h"
-#include "store/row.h"
+#include "store/rows.h"
 #include "waiting.h"
 
 /* Where an access was served; the first two are what row_read and row_write return. */

@@ -18,7 +18,7 @@ int signaling_open(locus_worker *w, struct intent_stream ***streams)
     struct intent_stream **stream = calloc(shards_of(w), sizeof(struct intent_stream *));
     bool ok = stream != NULL;
     for (unsigned s = 0; ok && s < shards_of(w); s++) {
-        stream[s] = stream_open(w->node->intents[s], (unsigned)w->id);
+        stream[s] = intents_open_stream(w->node->intents[s], (unsigned)w->id);
         ok = stream[s] != NULL;
     }
     *streams = stream;

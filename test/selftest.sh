@@ -49,7 +49,8 @@ tsan() {
         'a_free_without_a_grace_period: exit status 66'
 }
 
-# Arrows that run up, from a header and from a source, and round; a part that stands nowhere; a name that is none.
+# Arrows that run up, from a header and from a source, and round; a part that stands nowhere; a name that is none; a file and a
+# function that are too long.
 layers() {
     local tree
     tree=$(mktemp -d) || return
@@ -59,9 +60,13 @@ layers() {
     echo '#include "protocol/round.h"' >> "$tree/src/protocol/owner.c"
     touch "$tree/src/worker.h" "$tree/src/base/nowhere.c"
     rm "$tree/src/base/histogram.h"
+    { echo 'void keyset_long(struct keyset *s,'; echo '                 int n)'; echo '{'; printf '    n += %d;\n' {1..61}; echo '}'; } \
+        >> "$tree/src/base/keyset.c"
+    printf '/* %s */\n' {1..601} > "$tree/src/sampling/lease.h"
     scripts/layers.sh "$tree/src" > "$log" 2>&1
     expect "layers: planted arrows are found" $? '^store/row.h includes protocol/shard.h' '^net/wire.c includes worker.h' \
-        '^protocol/owner.c includes protocol/round.h' '^base/nowhere stands on no line' '^base/histogram is on a line'
+        '^protocol/owner.c includes protocol/round.h' '^base/nowhere stands on no line' '^base/histogram is on a line' \
+        '^base/keyset.c: keyset_long\(\) has 61 lines' '^sampling/lease.h has 601 lines'
     rm -rf "$tree"
 }
 layers

@@ -2,8 +2,8 @@
  * intents.h - what the workers of this node intend to access in one shard: signaled, waiting,
  * active, expired.
  *
- * A worker or loader writes to a stream of its own, the shard reads it; neither waits for the
- * other. The shard keeps the intents of each worker in batches (the keys of one call): those that
+ * A worker or loader writes to a stream of its own (intent_stream.h), the shard reads it. The shard
+ * keeps the intents of each worker in batches (the keys of one call): those that
  * wait by their start, those that are active by their end. When a batch becomes active each of its
  * keys is wanted once more, when it ends once less; a key is wanted by the node while any batch
  * wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear of
@@ -17,8 +17,8 @@
  * clock at which it must look next, and the worker, when it comes to that clock, wakes it
  * (intents_advanced).
  *
- * Callers   stream_*, intents_published, intents_advanced: signaling.c on workers' and loaders'
- *           threads; the rest: the shard's thread
+ * Callers   intents_open_stream, intents_published, intents_advanced: signaling.c on workers' and
+ *           loaders' threads; the rest: the shard's thread
  * Memory    8 bytes a key while its intent waits, or up to 16 while it is active, chunks of 4 KiB
  *           for each stream and 16 KiB of keys that the present call has named. At most
  *           LOCUS_WAITING_KEYS_MAX keys wait on a node
@@ -30,33 +30,7 @@
 #define LOCUS_PROTOCOL_INTENTS_H
 
 #include "base/clock_heap.h"
-
-struct intent_chunk;
-
-/* From one worker or loader to one shard. */
-enum { STREAM_SAID = 1024 };
-
-struct intent_stream {
-    struct intent_stream *next; /* of the shard's */
-    unsigned worker;
-    uint32_t life;       /* of the worker: each time that it opens is another */
-    uint32_t *last_life; /* atomic: the note's */
-    /* The writer's. */
-    struct intent_chunk *writing;
-    uint32_t written;               /* words of it, published or not */
-    struct intent_chunk *first_new; /* chunks that were begun since the last publication */
-    uint32_t header;                /* of the record under construction; 0: none */
-    struct intent_chunk *header_chunk;
-    uint32_t call;       /* the present one */
-    struct intent_said { /* a key that it has named, or an earlier one */
-        uint32_t call;
-        uint64_t index;
-    } said[STREAM_SAID];
-    int closed; /* atomic: nothing will follow */
-    /* The shard's. */
-    struct intent_chunk *reading __attribute__((aligned(64)));
-    uint32_t read;
-};
+#include "protocol/intent_stream.h"
 
 /* Of one worker, in one shard. */
 struct worker_intents {
@@ -90,16 +64,7 @@ void intents_fini(struct intents *);
 /* ---- worker and loaders ---- */
 
 /* NULL: no memory. */
-struct intent_stream *stream_open(struct intents *, unsigned worker);
-/* The worker's own stream is the last of it to be closed: with it all its intents end. */
-void stream_close(struct intent_stream *, bool ends_worker);
-/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo.
- * -ENOMEM: undo. */
-int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits,
-               uint64_t index);
-bool stream_has_unpublished(const struct intent_stream *);
-void stream_publish(struct intent_stream *);
-void stream_undo(struct intent_stream *);
+struct intent_stream *intents_open_stream(struct intents *, unsigned worker);
 /* After publishing: must the shard be woken for an intent with this start? */
 bool intents_published(struct intents *, unsigned worker, locus_clock start, locus_clock now);
 /* The worker's clock has come to `now`: must the shard be woken? */

@@ -6,6 +6,7 @@
 #include "protocol/origin.h"
 #include "protocol/pacer.h"
 #include "protocol/trace.h"
+#include "store/rows.h"
 #include "store/yield.h"
 
 #include <errno.h>

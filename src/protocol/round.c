@@ -8,6 +8,7 @@
 #include "protocol/pacer.h"
 #include "protocol/replica.h"
 #include "protocol/step.h"
+#include "store/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "protocol/round.h"
 #include "protocol/step.h"
 #include "protocol/trace.h"
+#include "store/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "sampling/local.h"
 
-#include "store/row.h"
+#include "store/rows.h"
 
 static bool take(const struct store *s, struct keyset *drawn, locus_key key)
 {

@@ -1,6 +1,5 @@
 /*
- * row.h - what can be done to the row of one key, and to many at once: read, add, set, edit, view,
- * take out, put in.
+ * row.h - what can be done to the row of one key: read, add, set, edit, view, take out, put in.
  *
  * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
  * memory: the directory word, equal before and after, proves the copy. After a bounded number of
@@ -144,11 +143,6 @@ static inline bool row_try_latch(struct row_ref s, directory_word *word, directo
 {
     return s.partition->has_one_writer || directory_try_latch(word, w);
 }
-
-/* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen.
- * Locked instructions wait for all that was written before, and what follows them does not begin:
- * without this word and row come one after the other. */
-void row_fetch_to_write(struct row_ref);
 
 /* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was
  * done. */
@@ -323,32 +317,5 @@ void row_forget(struct mover *, struct row_ref, float *updates, directory_word n
 int row_promote(struct mover *, struct row_ref, const float *values);
 /* The replica becomes the main copy as it is. */
 int row_promote_as_it_is(struct mover *, struct row_ref);
-
-/* Fetches the word into the cache, for an access soon; on one node the row as well, from its home
- * slot. */
-void rows_fetch(const struct store *, const locus_key *keys, size_t n);
-/* A moment later, when the word has arrived: the row from where the word says; of a replica also
- * its updates. */
-void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
-void row_fetch_found(struct row_ref);
-/* The word alone. */
-static inline void word_fetch(struct row_ref s)
-{
-    __builtin_prefetch(row_ref_word(s), 0, 3);
-}
-
-/*
- * The same for n keys, rows one after the other, memory fetched ahead. Keys must be in range. Does
- * all that are here; returns how many are not (or found no memory: then *rc is -ENOMEM) and, if
- * `missed` is not NULL, their positions. Adds to *replicas how many were done on replicas.
- */
-struct missed_row {
-    size_t position; /* in keys */
-    size_t offset;   /* in values, in floats */
-};
-size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *values,
-                 struct missed_row *missed, size_t *replicas);
-size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values,
-                  enum row_change, struct missed_row *missed, size_t *replicas, int *rc);
 
 #endif

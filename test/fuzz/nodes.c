@@ -504,7 +504,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     };
     MUST(store_open(&n->store, &store) == 0 && shard_init(&n->shard, &shard) == 0);
     for (unsigned w = 0; w < WORKERS && n->shard.clock; w++) {
-        n->stream[w] = stream_open(n->shard.intents, w);
+        n->stream[w] = intents_open_stream(n->shard.intents, w);
         MUST(n->stream[w]);
     }
 }

@@ -14,7 +14,7 @@
  */
 #include "fibers.h"
 #include "history.h"
-#include "store/row.h"
+#include "store/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -28,7 +28,7 @@ static bool is_replica_at(struct world *w, unsigned node, locus_key key)
 
 static void intend(struct world *w, unsigned node, locus_key key, locus_clock end)
 {
-    struct intent_stream *s = stream_open(w->node[node].shard.intents, 0);
+    struct intent_stream *s = intents_open_stream(w->node[node].shard.intents, 0);
     CHECK_EQ(stream_add(s, 0, end, false, keyspace_index(&w->node[node].store.keyspace, key)), 0);
     stream_publish(s);
     shard_turn(&w->node[node].shard, w->now_ns);
@@ -366,7 +366,7 @@ TEST(adversity, an_access_right_behind_its_intent_counts_it_as_late)
     static struct request_item item;
     float row[LENGTH];
     locus_key key = key_of(w, 1);
-    struct intent_stream *s = stream_open(n->shard.intents, 0);
+    struct intent_stream *s = intents_open_stream(n->shard.intents, 0);
     CHECK_EQ(stream_add(s, 0, 5, false, keyspace_index(&n->store.keyspace, key)), 0);
     stream_publish(s);
     intents_published(n->shard.intents, 0, 0, 0);
@@ -385,7 +385,7 @@ TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
     locus_key key;
     struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     struct world_node *n = &w->node[0];
-    struct intent_stream *s = stream_open(n->shard.intents, 0);
+    struct intent_stream *s = intents_open_stream(n->shard.intents, 0);
     locus_clock seen = n->clock[0];
     CHECK_EQ(stream_add(s, 60, 1000, false, keyspace_index(&n->store.keyspace, key)), 0);
     __atomic_store_n(&n->clock[0], 60, __ATOMIC_SEQ_CST);

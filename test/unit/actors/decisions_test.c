@@ -199,7 +199,7 @@ static void play(const struct timeline *t)
     s.world = world_new_managed(t->technique, NODES, KEYS, LENGTH, 1, 100000, 1);
     s.key = key_of_home_0(s.world);
     for (unsigned node = 0; node < NODES; node++) {
-        s.stream[node] = stream_open(s.world->node[node].shard.intents, 0);
+        s.stream[node] = intents_open_stream(s.world->node[node].shard.intents, 0);
         CHECK_EQ(strlen(t->intent[node]), columns);
         CHECK_EQ(strlen(t->result[node]), columns);
     }

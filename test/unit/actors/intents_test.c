@@ -124,7 +124,7 @@ TEST(intents, an_intent_that_is_extended_again_and_again_is_kept_once)
     enum { STEPS = 2000, HALF = KEYS / 2 };
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     size_t most = 0;
     for (int step = 0; step < STEPS; step++) {
         signal_range(&d, s, 0, HALF, 0, 10 + step);
@@ -148,7 +148,7 @@ TEST(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often)
     enum { TIMES = 5, START = 100, NAMED = STREAM_SAID };
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     for (int call = 0; call < 2; call++) {
         d.node_keys += TIMES * NAMED;
         for (uint64_t i = 0; i < TIMES * NAMED; i++)
@@ -171,7 +171,7 @@ TEST(intents, what_piggybacks_begins_early_and_wakes_nobody)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     CHECK(!signal_key(&d, s, 7, WINDOW + 20, WINDOW + 30));
     turn(&d);
     check_wanted(&d, 7, 1, 0);
@@ -201,7 +201,7 @@ TEST(intents, what_piggybacks_tells_how_far_ahead_it_begins)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     static const locus_clock ahead_of_window[] = {-1, 0, 4, 5, 10, 39};
     static const unsigned eighths[] = {0, 0, 0, 1, 2, 7};
     for (int i = 0; i < 6; i++) {
@@ -221,7 +221,7 @@ TEST(intents, a_key_is_wanted_from_the_lookahead_before_its_start_to_its_end)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     signal_key(&d, s, 7, 100, 103);
     for (locus_clock now = 0; now < 120; now++) {
         advance(&d, 0, now);
@@ -238,7 +238,7 @@ TEST(intents, that_overlap_repeat_or_extend_are_one_for_the_node)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *a = stream_open(&d.intents, 0), *b = stream_open(&d.intents, 1);
+    struct intent_stream *a = intents_open_stream(&d.intents, 0), *b = intents_open_stream(&d.intents, 1);
     signal_key(&d, a, 3, 0, 5);
     signal_key(&d, a, 3, 0, 5);  /* repeated */
     signal_key(&d, a, 3, 4, 20); /* extended */
@@ -266,7 +266,7 @@ TEST(intents, that_expire_before_they_begin_never_begin)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     signal_range(&d, s, 0, 100, 50, 60);
     turn(&d);
     CHECK_EQ(d.node_keys, 100);
@@ -286,7 +286,7 @@ TEST(intents, in_any_order)
     locus_clock start[BATCHES], stop[BATCHES];
     uint64_t dice = 5;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     for (int i = 0; i < BATCHES; i++) {
         dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
         start[i] = (locus_clock)(dice >> 40) % 400;
@@ -314,7 +314,7 @@ TEST(intents, of_calls_of_any_size_arrive_whole)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     long keys = 0;
     for (uint64_t count = 1; count < 1100; count += count < 520 ? 1 : 37) {
         signal_range(&d, s, count, count, 0, 1);
@@ -335,7 +335,7 @@ TEST(intents, of_thousands_of_keys_a_call)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 1);
+    struct intent_stream *s = intents_open_stream(&d.intents, 1);
     /* before the shard looks at any */
     for (int i = 0; i < 3; i++) signal_range(&d, s, 0, KEYS, 20, 30);
     turn(&d);
@@ -356,7 +356,7 @@ TEST(intents, of_a_call_that_was_undone_leave_nothing)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     for (uint64_t before = 0; before < 510; before += 13) {
         if (before) signal_range(&d, s, 0, before, 0, 1);
         for (uint64_t undone = 1; undone < 3000; undone *= 7) {
@@ -382,7 +382,7 @@ TEST(intents, that_are_not_published_are_not_seen)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     turn(&d);
     for (uint64_t i = 0; i < 2000; i++) CHECK_EQ(stream_add(s, 0, 5, false, i), 0);
     CHECK(!intents_have_news(&d.intents));
@@ -402,10 +402,10 @@ TEST(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *known = stream_open(&d.intents, 0);
+    struct intent_stream *known = intents_open_stream(&d.intents, 0);
     turn(&d);
     signal_range(&d, known, 0, KEYS, 0, 5);
-    signal_range(&d, stream_open(&d.intents, 1), 0, KEYS, 50, 55);
+    signal_range(&d, intents_open_stream(&d.intents, 1), 0, KEYS, 50, 55);
     close_desk(&d);
 }
 
@@ -416,7 +416,7 @@ TEST(intents, of_a_closed_loader_live_as_long_as_the_worker)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *worker = stream_open(&d.intents, 0), *loader = stream_open(&d.intents, 0);
+    struct intent_stream *worker = intents_open_stream(&d.intents, 0), *loader = intents_open_stream(&d.intents, 0);
     signal_range(&d, loader, 0, 1000, 0, 90);
     signal_range(&d, loader, 1000, 50, 80, 90);
     stream_close(loader, false);
@@ -435,8 +435,8 @@ TEST(intents, of_a_loader_that_nobody_has_read_end_with_the_worker)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *worker = stream_open(&d.intents, 0), *first = stream_open(&d.intents, 0);
-    struct intent_stream *second = stream_open(&d.intents, 0);
+    struct intent_stream *worker = intents_open_stream(&d.intents, 0), *first = intents_open_stream(&d.intents, 0);
+    struct intent_stream *second = intents_open_stream(&d.intents, 0);
     turn(&d);
     signal_range(&d, first, 0, 1000, 0, 90);
     signal_range(&d, second, 0, 700, 70, 90);
@@ -456,12 +456,12 @@ TEST(intents, of_one_life_do_not_end_those_of_the_next)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *first = stream_open(&d.intents, 1);
+    struct intent_stream *first = intents_open_stream(&d.intents, 1);
     turn(&d);
     signal_range(&d, first, 0, 100, 0, 5);
     stream_close(first, true);
     set_clock(&d, 1, 0);
-    struct intent_stream *second = stream_open(&d.intents, 1);
+    struct intent_stream *second = intents_open_stream(&d.intents, 1);
     signal_range(&d, second, 200, 100, 0, 5);
     turn(&d);
     check_wanted(&d, 200, 100, 1);
@@ -477,13 +477,13 @@ TEST(intents, of_a_loader_do_not_end_with_the_life_before)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *first = stream_open(&d.intents, 1), *loader = stream_open(&d.intents, 1);
+    struct intent_stream *first = intents_open_stream(&d.intents, 1), *loader = intents_open_stream(&d.intents, 1);
     signal_range(&d, loader, 0, 50, 0, 5);
     signal_range(&d, loader, 50, 50, 40, 45);
     stream_close(loader, false);
     stream_close(first, true);
-    struct intent_stream *second = stream_open(&d.intents, 1);
-    loader = stream_open(&d.intents, 1);
+    struct intent_stream *second = intents_open_stream(&d.intents, 1);
+    loader = intents_open_stream(&d.intents, 1);
     signal_range(&d, loader, 100, 50, 0, 5);
     stream_close(loader, false);
     turn(&d);
@@ -499,7 +499,7 @@ TEST(intents, of_one_worker_do_not_end_with_another)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *a = stream_open(&d.intents, 0), *b = stream_open(&d.intents, 1);
+    struct intent_stream *a = intents_open_stream(&d.intents, 0), *b = intents_open_stream(&d.intents, 1);
     signal_range(&d, a, 0, 10, 0, 50);
     signal_range(&d, b, 10, 10, 0, 50);
     turn(&d);
@@ -518,7 +518,7 @@ TEST(intents, wake_the_shard_only_for_what_must_be_done_now)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     turn(&d);
     CHECK(!intents_advanced(&d.intents, 0, 1000000));
     CHECK(!signal_key(&d, s, 1, 100, 200)); /* far off: the worker's clock will wake it, */
@@ -550,7 +550,7 @@ TEST(intents, are_in_time_for_a_shard_that_sleeps_in_between)
     uint64_t dice = 3;
     int turns = 0;
     open_desk(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     turn(&d);
     for (locus_clock now = 1; now < 3000; now++) {
         dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -584,7 +584,7 @@ TEST(intents, of_an_unlimited_lookahead_begin_at_once)
     open_desk(&d);
     d.lookahead = INT64_MAX;
     turn(&d);
-    struct intent_stream *s = stream_open(&d.intents, 0);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
     CHECK(signal_key(&d, s, 1, INT64_MAX - 2, INT64_MAX - 1));
     turn(&d);
     CHECK_EQ(d.wanted[1], 1);
@@ -611,7 +611,7 @@ static void *write_many(void *argument)
 {
     struct writer *w = argument;
     struct desk *d = w->desk;
-    struct intent_stream *own = stream_open(&d->intents, w->worker), *loader = NULL;
+    struct intent_stream *own = intents_open_stream(&d->intents, w->worker), *loader = NULL;
     uint64_t dice = w->worker;
     CHECK(own != NULL);
     for (int call = 0; call < CALLS; call++) {
@@ -620,7 +620,7 @@ static void *write_many(void *argument)
         uint64_t count = 1 + (dice >> 40) % (call % 16 ? 4 : 1500);
         if (call % 64 == 0) {
             if (loader) stream_close(loader, false);
-            loader = stream_open(&d->intents, w->worker);
+            loader = intents_open_stream(&d->intents, w->worker);
         }
         struct intent_stream *s = call % 2 ? own : loader;
         for (uint64_t i = 0; i < count; i++)

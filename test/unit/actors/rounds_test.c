@@ -192,7 +192,7 @@ static struct piggyback open_piggyback(void)
     r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
     for (unsigned n = NODES; n-- > 0;) shard_begin_intent(&r.w->node[n].shard, r.shared.index);
     all_turn(r.w);
-    r.stream = stream_open(r.s->intents, 0);
+    r.stream = intents_open_stream(r.s->intents, 0);
     for (int i = 0; i < 3; i++) {
         change_and_pause(&r);
         all_turn(r.w);
@@ -620,7 +620,7 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
     stream_close(r.stream, true);
     all_turn(r.w);
     r.w->node[0].clock[0] = 0;
-    r.stream = stream_open(r.s->intents, 0);
+    r.stream = intents_open_stream(r.s->intents, 0);
     r.w->now_ns += UINT64_C(3600000000000);
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
     change_shared(&r);

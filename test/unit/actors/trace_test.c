@@ -43,7 +43,7 @@ static void open_stage(struct stage *s, const char *keys)
         CHECK_EQ(shard_open_trace(shard), 0);
         CHECK(shard->trace != NULL);
     }
-    s->stream = stream_open(s->world->node[1].shard.intents, 0);
+    s->stream = intents_open_stream(s->world->node[1].shard.intents, 0);
 }
 
 /* A millisecond passes, and everything arrives. */
@@ -138,7 +138,7 @@ TEST(trace, counts_what_this_node_does_and_nobody_elses)
     open_stage(&s, "0-99");
     add_ones(&s, 0, 2); /* before the first look */
     /* Node 0 wants its row, so that node 1 gets a replica. */
-    struct intent_stream *own = stream_open(s.world->node[0].shard.intents, 0);
+    struct intent_stream *own = intents_open_stream(s.world->node[0].shard.intents, 0);
     CHECK_EQ(stream_add(own, 0, 10, false, s.key), 0);
     stream_publish(own);
     intend(&s, 10);

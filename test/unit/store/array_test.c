@@ -1,5 +1,5 @@
 /* Where no row ever leaves: what a part is that has all its rows, and one that has not. */
-#include "store/row.h"
+#include "store/rows.h"
 
 #include "test.h"
 

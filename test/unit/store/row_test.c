@@ -1,4 +1,4 @@
-#include "store/row.h"
+#include "store/rows.h"
 
 #include "test.h"
 

@@ -6,7 +6,7 @@
  * touched by two threads without an order.
  */
 #include "one_node.h"
-#include "store/row.h"
+#include "store/rows.h"
 
 #include <pthread.h>
 #include <sched.h>

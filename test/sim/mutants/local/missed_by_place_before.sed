@@ -1,3 +1,3 @@
-# file: src/store/row.c
+# file: src/store/rows.c
 # what: a batch names the wrong keys as missed
 s/(struct missed_row){i, offset}/(struct missed_row){i > 0 ? i - 1 : 0, offset}/

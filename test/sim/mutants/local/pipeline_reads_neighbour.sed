@@ -1,3 +1,3 @@
-# file: src/store/row.c
+# file: src/store/rows.c
 # what: a batch accesses the row of another key that it has located
 s/return partition_row_ref(p->partition\[i % WORD_AHEAD\], p->index\[i % WORD_AHEAD\]);/return partition_row_ref(p->partition[i % WORD_AHEAD], p->index[(i \& ~(size_t)1) % WORD_AHEAD]);/

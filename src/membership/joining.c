@@ -1,0 +1,223 @@
+#include "membership/joining.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "membership/dial.h"
+#include "membership/hello.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPORT_AFTER_S = 10 };
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t DIAL_PATIENCE_NS = 2 * SECOND_NS; /* for one attempt to connect */
+/* launchers publish names while nodes start already */
+static const uint64_t RESOLVE_PATIENCE_NS = 10 * SECOND_NS;
+/* after which a missing answer is worth mentioning */
+static const uint64_t ANSWER_NS = SECOND_NS / 4;
+/* What a RESPONSE has beyond the HELLO that it repeats. */
+enum { RESPONSE_BYTES = SECRET_NONCE_BYTES + SECRET_PROOF_BYTES };
+static const uint64_t PAUSE_MIN_NS = 1000000, PAUSE_MAX_NS = 200000000; /* between attempts */
+
+static void describe_delay(const struct rendezvous *r, double seconds,
+                           char sentence[2 * RENDEZVOUS_TEXT_MAX])
+{
+    const char *obstacle = r->obstacle;
+    bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
+    if (r->phase == GREETED && (had_time || !r->obstacle[0]))
+        obstacle = "what listens there takes the connection, but does not answer";
+    if (r->phase == WELCOMED) obstacle = "rank 0 has let us join, but does not go on";
+    snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX,
+             "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank, r->size, seconds,
+             r->address.shown, obstacle);
+}
+
+/* Rank 0 reports who is missing to those whom it has let join; the others say themselves what they
+ * wait for. */
+static void report_delay(struct rendezvous *r)
+{
+    unsigned seconds = (r->reports + 1) * REPORT_AFTER_S;
+    bool is_ours = r->phase == AWAY || r->phase == GREETED;
+    if (is_ours && clock_now_ns() >= r->start_ns + seconds * SECOND_NS) {
+        r->reports++;
+        describe_delay(r, seconds, r->notice);
+    }
+    member_print_notice(r);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t left_ns(const struct rendezvous *r)
+{
+    uint64_t now_ns = clock_now_ns();
+    return r->deadline_ns > now_ns ? r->deadline_ns - now_ns : 0;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+    const struct timespec pause = {.tv_sec = (time_t)(ns / SECOND_NS),
+                                   .tv_nsec = (long)(ns % SECOND_NS)};
+    nanosleep(&pause, NULL);
+}
+
+static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
+{
+    rendezvous_hub_lock(&r->hub);
+    report_delay(r);
+    rendezvous_hub_unlock(&r->hub);
+    sleep_ns(earlier(*pause_ns, left_ns(r)));
+    *pause_ns = earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
+}
+
+static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
+{
+    struct rendezvous_message *hello =
+        rendezvous_hello_write(c, (unsigned)earlier(left_ns(r) / 1000000, INT32_MAX));
+    rendezvous_hub_lock(&r->hub);
+    struct rendezvous_channel *channel = rendezvous_channel_open(&r->hub, stream, 0);
+    if (channel) {
+        r->channel = channel;
+        r->phase = GREETED;
+        r->has_responded = false;
+        r->greeted_ns = clock_now_ns();
+        rendezvous_message_let_go(r->hello);
+        r->hello = rendezvous_message_hold(hello);
+        rendezvous_channel_send(channel, hello);
+    }
+    rendezvous_hub_unlock(&r->hub);
+    if (channel) return;
+    snprintf(r->obstacle, sizeof r->obstacle, "there is no memory for a connection");
+    rendezvous_message_let_go(hello);
+    nng_stream_close(stream);
+    nng_stream_free(stream);
+}
+
+/* When to look up from waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing
+ * then: having let us join, it gets a moment to say so. */
+static uint64_t answer_due_ns(const struct rendezvous *r)
+{
+    if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_PATIENCE_NS;
+    return earlier(r->deadline_ns, r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
+}
+
+/* Returns when the attempt has come to anything. */
+static enum member_phase await_verdict(struct rendezvous *r)
+{
+    rendezvous_hub_lock(&r->hub);
+    while (r->phase == GREETED || r->phase == WELCOMED) {
+        bool is_late = !rendezvous_hub_wait(&r->hub, answer_due_ns(r));
+        report_delay(r);
+        if (is_late && left_ns(r) == 0) break;
+    }
+    member_print_notice(r); /* that came right before the last word */
+    enum member_phase phase = r->phase;
+    rendezvous_hub_unlock(&r->hub);
+    return phase;
+}
+
+static void describe_obstacle(struct rendezvous *r, int result)
+{
+    if (result == NNG_ENOFILES)
+        snprintf(r->obstacle, sizeof r->obstacle,
+                 "this process has no descriptors left: raise `ulimit -n`");
+    else
+        snprintf(r->obstacle, sizeof r->obstacle, "nobody answers there (%s)",
+                 nng_strerror(result));
+}
+
+static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_config *c,
+                                 const char *url)
+{
+    nng_stream *stream = NULL;
+    uint64_t patience_ns = earlier(DIAL_PATIENCE_NS, left_ns(r));
+    int result = rendezvous_dial(url, patience_ns, &stream);
+    if (result == 0) {
+        greet(r, c, stream);
+        return await_verdict(r);
+    }
+    /* What came before says more than a last attempt that had no time. */
+    bool was_hurried = result == NNG_ETIMEDOUT && patience_ns < DIAL_PATIENCE_NS;
+    if (!was_hurried || !r->obstacle[0]) describe_obstacle(r, result);
+    return AWAY;
+}
+
+static int give_up(struct rendezvous *r, double seconds)
+{
+    char sentence[2 * RENDEZVOUS_TEXT_MAX];
+    rendezvous_hub_lock(&r->hub);
+    describe_delay(r, seconds, sentence);
+    member_hang_up(r);
+    rendezvous_hub_unlock(&r->hub);
+    return error_set(-ETIMEDOUT, "%s", sentence);
+}
+
+int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c)
+{
+    uint64_t pause_ns = PAUSE_MIN_NS;
+    for (unsigned i = 0;; i = (i + 1) % r->address.urls) {
+        enum member_phase phase = attempt(r, c, r->address.url[i]);
+        if (phase == RUNNING || phase == LEAVING || phase == LOST) return 0;
+        if (phase == FAILED) return error_set(r->failure, "%s", r->sentence);
+        if (left_ns(r) == 0) return give_up(r, c->join_timeout_s);
+        if (i + 1 == r->address.urls) pause_before_retry(r, &pause_ns);
+    }
+}
+
+int joining_resolve(struct rendezvous *r)
+{
+    uint64_t pause_ns = PAUSE_MAX_NS,
+             until_ns = earlier(r->start_ns + RESOLVE_PATIENCE_NS, r->deadline_ns);
+    for (;;) {
+        int rc = rendezvous_address_resolve(&r->address);
+        if (rc == 0) return 0;
+        if (clock_now_ns() >= (rc == -EAGAIN ? r->deadline_ns : until_ns)) return -EINVAL;
+        snprintf(r->obstacle, sizeof r->obstacle, "%s", locus_error());
+        pause_before_retry(r, &pause_ns);
+    }
+}
+
+static int check_seconds(const char *field, double seconds)
+{
+    if (isfinite(seconds) && seconds > 0 && seconds <= 1e9) return 0;
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0, at most 1e9", field,
+                     seconds);
+}
+
+int joining_check(const struct rendezvous_config *c)
+{
+    if (c->size < 2 || c->size > RENDEZVOUS_NODES_MAX)
+        return error_set(-EINVAL, "size is %d: must be 2 to %d", c->size, RENDEZVOUS_NODES_MAX);
+    if (c->rank < 0 || c->rank >= c->size)
+        return error_set(-EINVAL, "rank is %d: must be below size, which is %d", c->rank, c->size);
+    if (c->shards > LOCUS_SHARDS_MAX ||
+        (c->rank == 0 && c->shards == 0 && c->choice - 1 >= LOCUS_SHARDS_MAX))
+        return error_set(-EINVAL, "shards is %u: must be 1 to %d",
+                         c->shards ? c->shards : c->choice, LOCUS_SHARDS_MAX);
+    if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
+        return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
+    if (c->table_count > LOCUS_TABLES_MAX)
+        return error_set(-EINVAL, "table_count is %zu: must be at most %d", c->table_count,
+                         LOCUS_TABLES_MAX);
+    if (!c->data_address || !c->data_address[0] ||
+        strlen(c->data_address) >= RENDEZVOUS_ADDRESS_MAX)
+        return error_set(-EINVAL,
+                         "the address \"%.100s\" of the data port must have 1 to %d characters",
+                         c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
+    struct rendezvous_message *hello = rendezvous_hello_write(c, 0);
+    if (!hello)
+        return error_set(-EINVAL, "the tables' names have more than %d bytes together",
+                         RENDEZVOUS_MESSAGE_MAX);
+    bool is_too_long = hello->bytes + RESPONSE_BYTES > RENDEZVOUS_MESSAGE_MAX;
+    rendezvous_message_let_go(hello);
+    if (is_too_long)
+        return error_set(-EINVAL, "the tables' names have more than %d bytes together",
+                         RENDEZVOUS_MESSAGE_MAX - RESPONSE_BYTES);
+    int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
+    return rc ? rc : check_seconds("join_timeout_s", c->join_timeout_s);
+}

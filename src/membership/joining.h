@@ -1,0 +1,23 @@
+/*
+ * joining.h - from the configuration to a place in the cluster: what is checked before anything is
+ * sent, and the attempts to reach rank 0, to a deadline.
+ *
+ * Callers   rendezvous_join(), on the caller's thread
+ * Memory    none
+ * Waiting   to the deadline of joining. Every 10 s a line on stderr says what it waits for
+ * Life      joining_check, joining_resolve, joining_reach_rank_0
+ */
+#ifndef LOCUS_MEMBERSHIP_JOINING_H
+#define LOCUS_MEMBERSHIP_JOINING_H
+
+#include "membership/member.h"
+
+/* 0 or -EINVAL, with the sentence. */
+int joining_check(const struct rendezvous_config *);
+/* Resolves the address. A name that the resolver does not know yet is asked for again for a while;
+ * if it does not answer, to the deadline. 0 or -EINVAL. */
+int joining_resolve(struct rendezvous *);
+/* 0 when the cluster runs, or was lost or left meanwhile; else as rendezvous_join(). */
+int joining_reach_rank_0(struct rendezvous *, const struct rendezvous_config *);
+
+#endif

@@ -1,0 +1,321 @@
+#include "membership/member.h"
+
+#include "base/error.h"
+#include "membership/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void member_hang_up(struct rendezvous *r)
+{
+    if (r->channel) rendezvous_channel_close(r->channel);
+    r->channel = NULL;
+}
+
+static void enter(struct rendezvous *r, enum member_phase phase)
+{
+    r->phase = phase;
+    rendezvous_hub_note(&r->hub);
+}
+
+static void fail_joining(struct rendezvous *r, int rc)
+{
+    r->failure = rc;
+    member_hang_up(r);
+    enter(r, FAILED);
+}
+
+static void lose(struct rendezvous *r, unsigned rank, const char *reason)
+{
+    r->lost_rank = rank;
+    snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
+    member_hang_up(r);
+    enter(r, LOST);
+}
+
+/* The connection to rank 0 has ended while the cluster ran. */
+static void lose_rank_0(struct rendezvous *r, const char *reason)
+{
+    char absence[RENDEZVOUS_TEXT_MAX];
+    uint64_t absence_ns = rendezvous_hub_absence(&r->hub);
+    snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
+    if (absence_ns)
+        lose(r, r->rank, absence); /* we were given up, not they */
+    else
+        lose(r, 0, reason);
+}
+
+static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+{
+    struct rendezvous *r = context;
+    if (c != r->channel) return;
+    r->channel = NULL;
+    if (r->phase == GREETED && rc == -EPROTO) {
+        snprintf(
+            r->sentence, sizeof r->sentence,
+            "what answers at %.300s is no rendezvous of locus: give the address and port of rank 0's",
+            r->address.shown);
+        fail_joining(r, -EPROTO);
+    } else if (r->phase == GREETED) {
+        snprintf(r->obstacle, sizeof r->obstacle, "what answers there %.200s", reason);
+        enter(r, AWAY);
+    } else if (r->phase == WELCOMED) {
+        snprintf(r->sentence, sizeof r->sentence,
+                 "rank 0 %.150s before all had joined; rendezvous %.300s", reason,
+                 r->address.shown);
+        fail_joining(r, -ECONNRESET);
+    } else {
+        lose_rank_0(r, reason);
+    }
+}
+
+static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    int code = (int)rendezvous_get_u32(reader);
+    rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
+    bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET ||
+                    code == EACCES;
+    if (reader->failed || (r->phase != GREETED && r->phase != WELCOMED)) return false;
+    fail_joining(r, is_known ? -code : -EPROTO);
+    return true;
+}
+
+static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    rendezvous_get_text(reader, r->obstacle, sizeof r->obstacle);
+    if (reader->failed || r->phase != GREETED) return false;
+    member_hang_up(r);
+    enter(r, AWAY);
+    return true;
+}
+
+/* While rank 0 does not listen yet, and its port is one that the system hands out to connecting
+ * sockets, a connection to it may be one to itself. */
+static bool on_our_own_hello(struct rendezvous *r)
+{
+    if (r->phase != GREETED) return false;
+    snprintf(r->obstacle, sizeof r->obstacle, "nobody answers there");
+    member_hang_up(r);
+    enter(r, AWAY);
+    return true;
+}
+
+static void refuse_rank_0(struct rendezvous *r, const char *why)
+{
+    snprintf(r->sentence, sizeof r->sentence,
+             "rank 0, at the rendezvous %.300s, %s; " SECRET_REMEDY, r->address.shown, why);
+    fail_joining(r, -EACCES);
+}
+
+static struct secret_claim claim_of(const struct rendezvous *r, enum secret_role role)
+{
+    bool is_ours = role == SECRET_MEMBER;
+    return (struct secret_claim){
+        .role = role,
+        .prover = is_ours ? r->rank : 0,
+        .verifier = is_ours ? 0 : r->rank,
+        .prover_nonce = is_ours ? r->our_nonce : r->their_nonce,
+        .verifier_nonce = is_ours ? r->their_nonce : r->our_nonce,
+        .body = is_ours ? r->hello->data + RENDEZVOUS_HEADER_BYTES : NULL,
+        .body_bytes = is_ours ? r->hello->bytes - RENDEZVOUS_HEADER_BYTES : 0,
+    };
+}
+
+static void respond(struct rendezvous *r)
+{
+    unsigned char proof[SECRET_PROOF_BYTES];
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
+    secret_nonce(r->our_nonce);
+    const struct secret_claim claim = claim_of(r, SECRET_MEMBER);
+    secret_prove(&r->secret, &claim, proof);
+    rendezvous_put_bytes(m, r->our_nonce, sizeof r->our_nonce);
+    rendezvous_put_bytes(m, proof, sizeof proof);
+    rendezvous_put_bytes(m, claim.body, claim.body_bytes);
+    r->has_responded = true;
+    rendezvous_channel_send(r->channel, rendezvous_message_done(m));
+}
+
+static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    const unsigned char *nonce = rendezvous_get_bytes(reader, SECRET_NONCE_BYTES);
+    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->has_responded)
+        return false;
+    memcpy(r->their_nonce, nonce, sizeof r->their_nonce);
+    if (r->secret.is_known)
+        respond(r);
+    else
+        refuse_rank_0(r, "asks for the cluster's secret, which this node does not know");
+    return true;
+}
+
+static bool has_proved(const struct rendezvous *r, const unsigned char *proof)
+{
+    const struct secret_claim claim = claim_of(r, SECRET_RENDEZVOUS);
+    return r->has_responded && secret_check(&r->secret, &claim, proof);
+}
+
+static bool on_welcome(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    unsigned peer_timeout_ms = rendezvous_get_u32(reader);
+    const unsigned char *proof = rendezvous_get_bytes(reader, SECRET_PROOF_BYTES);
+    if (!proof || !rendezvous_read_all(reader) || r->phase != GREETED) return false;
+    if (r->secret.is_known && !has_proved(r, proof)) {
+        refuse_rank_0(r, "does not know the cluster's secret");
+        return true;
+    }
+    rendezvous_channel_watch(r->channel, peer_timeout_ms);
+    enter(r, WELCOMED);
+    return true;
+}
+
+static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    struct rendezvous_cluster *c = &r->cluster;
+    c->id = rendezvous_get_u64(reader);
+    c->shards = rendezvous_get_u32(reader);
+    unsigned peer_timeout_ms = rendezvous_get_u32(reader), size = rendezvous_get_u32(reader);
+    bool is_sound = c->id != 0 && c->shards > 0 && c->shards <= LOCUS_SHARDS_MAX &&
+                    peer_timeout_ms > 0;
+    if (r->phase != WELCOMED || !is_sound || size != r->size) return false;
+    for (unsigned rank = 0; rank < size; rank++) {
+        rendezvous_get_text(reader, c->address[rank], sizeof c->address[rank]);
+        c->workers[rank] = rendezvous_get_u32(reader);
+        if (c->workers[rank] == 0 || c->workers[rank] > LOCUS_WORKERS_MAX) return false;
+    }
+    if (!rendezvous_read_all(reader)) return false;
+    c->peer_timeout_s = peer_timeout_ms / 1e3;
+    rendezvous_hub_agree(&r->hub, peer_timeout_ms);
+    secret_forget(&r->secret);
+    enter(r, RUNNING);
+    return true;
+}
+
+static bool on_release(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    unsigned code = rendezvous_get_u32(reader);
+    rendezvous_get_text(reader, r->answer.text, sizeof r->answer.text);
+    if (!rendezvous_read_all(reader) || r->barrier != ARRIVED || code > RENDEZVOUS_ERRNO_MAX)
+        return false;
+    r->answer.rc = -(int)code;
+    r->barrier = RELEASED;
+    rendezvous_hub_announce(&r->hub);
+    return true;
+}
+
+static bool on_present(struct rendezvous *r, const struct rendezvous_reader *reader)
+{
+    if (!rendezvous_read_all(reader) || r->phase != RUNNING) return false;
+    r->is_known_present = true;
+    rendezvous_hub_announce(&r->hub);
+    return true;
+}
+
+static bool on_waiting(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    rendezvous_get_text(reader, r->notice, sizeof r->notice);
+    rendezvous_hub_announce(&r->hub);
+    return rendezvous_read_all(reader);
+}
+
+static bool on_left(struct rendezvous *r, const struct rendezvous_reader *reader)
+{
+    if (!rendezvous_read_all(reader) || r->phase != LEAVING) return false;
+    member_hang_up(r);
+    enter(r, LEFT);
+    return true;
+}
+
+static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    char reason[RENDEZVOUS_TEXT_MAX];
+    unsigned rank = rendezvous_get_u32(reader);
+    rendezvous_get_text(reader, reason, sizeof reason);
+    if (!rendezvous_read_all(reader) || rank >= r->size ||
+        (r->phase != RUNNING && r->phase != LEAVING))
+        return false;
+    uint64_t silent_ns = rendezvous_channel_silence(r->channel);
+    if (silent_ns > 0 && rank != 0) { /* rank 0 was cut off, and found others silent */
+        rank = 0;
+        snprintf(reason, sizeof reason, SILENCE_REASON "%.1f s", (double)silent_ns / 1e9);
+    }
+    lose(r, rank, reason);
+    return true;
+}
+
+static bool on_other_version(struct rendezvous *r, unsigned version)
+{
+    if (r->phase != GREETED) return false;
+    snprintf(
+        r->sentence, sizeof r->sentence,
+        "rank 0 speaks version %u of the protocol, rank %u speaks %d: run the same version of locus on all nodes",
+        version, r->rank, RENDEZVOUS_VERSION);
+    fail_joining(r, -EPROTO);
+    return true;
+}
+
+static bool take_message(struct rendezvous *r, const struct rendezvous_header *header,
+                         const void *body)
+{
+    struct rendezvous_reader reader = rendezvous_reader(body, header->length);
+    if (header->type == RENDEZVOUS_REFUSED) return on_refused(r, &reader);
+    if (header->type == RENDEZVOUS_AGAIN) return on_again(r, &reader);
+    if (header->version != RENDEZVOUS_VERSION) return on_other_version(r, header->version);
+    switch (header->type) {
+    case RENDEZVOUS_HELLO: return on_our_own_hello(r);
+    case RENDEZVOUS_CHALLENGE: return on_challenge(r, &reader);
+    case RENDEZVOUS_WELCOME: return on_welcome(r, &reader);
+    case RENDEZVOUS_START: return on_start(r, &reader);
+    case RENDEZVOUS_RELEASE: return on_release(r, &reader);
+    case RENDEZVOUS_PRESENT: return on_present(r, &reader);
+    case RENDEZVOUS_WAITING: return on_waiting(r, &reader);
+    case RENDEZVOUS_LEFT: return on_left(r, &reader);
+    case RENDEZVOUS_LOST: return on_lost(r, &reader);
+    default: return false;
+    }
+}
+
+static void on_message(void *context, struct rendezvous_channel *c,
+                       const struct rendezvous_header *header, const void *body)
+{
+    struct rendezvous *r = context;
+    if (c != r->channel || take_message(r, header, body)) return;
+    rendezvous_channel_close(c);
+    on_ended(r, c, -EPROTO, "sent a message that makes no sense");
+}
+
+/* The callback runs without the lock: it may take locks of its own, under which others call us. */
+static uint64_t on_tick(void *context, uint64_t now_ns)
+{
+    struct rendezvous *r = context;
+    (void)now_ns;
+    if (r->phase == LOST && r->may_tell && !r->has_told) {
+        r->has_told = true;
+        rendezvous_hub_unlock(&r->hub);
+        r->lost(r->context, (int)r->lost_rank, r->lost_reason);
+        rendezvous_hub_lock(&r->hub);
+    }
+    return RENDEZVOUS_NEVER;
+}
+
+const struct rendezvous_events member_events = {
+    .message = on_message, .ended = on_ended, .tick = on_tick};
+
+/* ---- waiting ---- */
+
+void member_print_notice(struct rendezvous *r)
+{
+    char notice[sizeof r->notice];
+    if (!r->notice[0]) return;
+    memcpy(notice, r->notice, sizeof notice);
+    r->notice[0] = '\0';
+    rendezvous_hub_unlock(&r->hub);
+    fprintf(stderr, "locus: %s\n", notice);
+    rendezvous_hub_lock(&r->hub);
+}
+
+void member_wait(struct rendezvous *r)
+{
+    rendezvous_hub_wait(&r->hub, RENDEZVOUS_NEVER);
+    member_print_notice(r);
+}

@@ -1,0 +1,77 @@
+/*
+ * member.h - a node's side of its connection to rank 0: where it stands, and what it makes of what
+ * rank 0 says. Rank 0 has one to itself.
+ *
+ * Callers   rendezvous.c and joining.c, under the hub's lock; the hub's thread for what comes
+ * Memory    the struct, of rendezvous.c
+ * Waiting   member_wait() only
+ * Life      as the rendezvous
+ */
+#ifndef LOCUS_MEMBERSHIP_MEMBER_H
+#define LOCUS_MEMBERSHIP_MEMBER_H
+
+#include "membership/address.h"
+#include "membership/agreement.h"
+#include "membership/hub.h"
+#include "membership/meeting.h"
+#include "net/secret.h"
+
+/* For rank 0 to say whom it lost first. */
+#define RENDEZVOUS_VERDICT_PATIENCE_NS UINT64_C(1000000000)
+
+/*
+ *   AWAY --HELLO sent--> GREETED --WELCOME--> WELCOMED --START--> RUNNING --LEAVE sent--> LEAVING
+ *   --> LEFT
+ *                         |   ^
+ *                         +---+ CHALLENGE, RESPONSE sent
+ *    ^                    |  |                   |                   |                      |
+ *    +--ended, AGAIN------+  +-----> FAILED <----+                   +--------> LOST <------+
+ */
+enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
+
+struct rendezvous {
+    struct rendezvous_hub hub; /* its lock is ours */
+    bool has_hub, is_stopped;
+    struct rendezvous_server *server; /* on rank 0 */
+    enum member_phase phase;
+    unsigned rank, size;
+    struct rendezvous_address address;
+    struct rendezvous_channel *channel; /* to rank 0; NULL: none */
+    struct secret secret;
+    struct rendezvous_message *hello; /* the last that was sent */
+    bool has_responded;
+    unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
+    struct rendezvous_cluster cluster;
+    char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by whoever waits */
+
+    uint64_t start_ns, deadline_ns; /* of joining */
+    uint64_t greeted_ns;            /* when the last hello was sent */
+    unsigned reports;
+    char obstacle[RENDEZVOUS_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
+    int failure;
+    char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed */
+
+    enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* where a caller is */
+    /* rank 0 has answered that somebody here takes part again */
+    bool is_known_present;
+    struct word answer; /* of the last barrier */
+
+    bool has_reported;
+    unsigned lost_rank;
+    char lost_reason[RENDEZVOUS_TEXT_MAX];
+    bool may_tell, has_told; /* the callback */
+    void (*lost)(void *context, int rank, const char *reason);
+    void *context;
+};
+
+/* What the hub tells us of. The context is the struct. */
+extern const struct rendezvous_events member_events;
+
+void member_hang_up(struct rendezvous *);
+/* Releases the lock for a moment when there is something to print. */
+void member_print_notice(struct rendezvous *);
+/* Until something has changed. That it will is seen to by the heartbeats of rank 0, which sees to
+ * all others. */
+void member_wait(struct rendezvous *);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * intent_stream.h - what one worker or loader signals, on its way to one shard.
+ *
+ * One writes, the shard reads; neither waits for the other. A key that one call names again is
+ * counted, as far as that is noticed, and not written again.
+ *
+ * Callers   the writer: one thread, signaling.c; the reader: the shard's thread, intents.c
+ * Memory    8 bytes a key in chunks of 4 KiB until they are read, and 16 KiB of keys that the present
+ *           call has named
+ * Waiting   never
+ * Life      stream_new; any calls; stream_close by the writer, then stream_free by the reader
+ */
+#ifndef LOCUS_PROTOCOL_INTENT_STREAM_H
+#define LOCUS_PROTOCOL_INTENT_STREAM_H
+
+#include "locus.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct intent_chunk;
+
+/* From one worker or loader to one shard. */
+enum { STREAM_SAID = 1024 };
+
+struct intent_stream {
+    struct intent_stream *next; /* of the shard's */
+    unsigned worker;
+    uint32_t life;       /* of the worker: each time that it opens is another */
+    uint32_t *last_life; /* atomic: the note's */
+    /* The writer's. */
+    struct intent_chunk *writing;
+    uint32_t written;               /* words of it, published or not */
+    struct intent_chunk *first_new; /* chunks that were begun since the last publication */
+    uint32_t header;                /* of the record under construction; 0: none */
+    struct intent_chunk *header_chunk;
+    uint32_t call;       /* the present one */
+    struct intent_said { /* a key that it has named, or an earlier one */
+        uint32_t call;
+        uint64_t index;
+    } said[STREAM_SAID];
+    int closed; /* atomic: nothing will follow */
+    /* The shard's. */
+    struct intent_chunk *reading __attribute__((aligned(64)));
+    uint32_t read;
+};
+
+/* ---- the writer ---- */
+
+/* `life`: of the worker, atomic; it outlives the stream. NULL: no memory. */
+struct intent_stream *stream_new(unsigned worker, uint32_t *life);
+/* The worker's own stream is the last of it to be closed: with it all its intents end. */
+void stream_close(struct intent_stream *, bool ends_worker);
+/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo.
+ * -ENOMEM: undo. */
+int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits,
+               uint64_t index);
+bool stream_has_unpublished(const struct intent_stream *);
+void stream_publish(struct intent_stream *);
+void stream_undo(struct intent_stream *);
+
+/* ---- the reader ---- */
+
+enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER };
+
+/* Keys of one call: some of them, or all. */
+struct intent_record {
+    unsigned kind;
+    uint32_t count, repeated;
+    locus_clock start, end;
+    const uint64_t *index; /* valid until the next stream_read() */
+};
+
+/* The next record, or false when there is none yet. */
+bool stream_read(struct intent_stream *, struct intent_record *);
+bool stream_is_closed(const struct intent_stream *);
+/* Is there anything to read, or has it closed? */
+bool stream_has_unread(const struct intent_stream *);
+/* With what was not read. */
+void stream_free(struct intent_stream *);
+
+#endif

@@ -1,0 +1,179 @@
+#include "store/rows.h"
+
+#include <errno.h>
+
+/* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be
+ * under way together. Among several most rows are somewhere else: what is fetched in vain takes the
+ * place, and the time, of what is needed. Rows go to the second level of the cache: the first also
+ * has to hold the caller's buffer. (Figures: docs/design/row-access.md.) */
+enum {
+    FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
+    CACHE_LINE = 64,
+};
+
+/* To write: exclusively, for the shard has read the line, or written it. (The compiler leaves the
+ * instruction out because some processors do not have it; they pass it over.) */
+static inline __attribute__((always_inline)) void fetch_line(const char *line, bool to_write)
+{
+#if defined(__x86_64__)
+    if (to_write) {
+        __asm__ volatile("prefetchw %0" ::"m"(*line));
+        return;
+    }
+#endif
+    __builtin_prefetch(line, 0, 2);
+}
+
+static inline __attribute__((always_inline)) void fetch_slot(const struct partition *p,
+                                                             uint64_t slot, bool to_write)
+{
+    const char *row = p->rows + slot * p->row_bytes;
+    uint32_t bytes = p->row_bytes < FETCH_LINES_MAX * CACHE_LINE ? p->row_bytes
+                                                                 : FETCH_LINES_MAX * CACHE_LINE;
+    for (uint32_t at = 0; at < bytes; at += CACHE_LINE) fetch_line(row + at, to_write);
+    fetch_line(row + bytes - 1, to_write); /* a row need not begin with its line */
+}
+
+void row_fetch_to_write(struct row_ref s)
+{
+    fetch_line((const char *)row_ref_word(s), true);
+    if (!s.partition->foresees) return;
+    uint64_t slot = row_ref_usual_slot(s);
+    fetch_slot(s.partition, slot, true);
+    if (slot >= s.partition->first_pair) fetch_slot(s.partition, slot + 1, true);
+}
+
+/* The word is fetched to be read, although a writer will change it: when nobody else has the line
+ * it comes exclusively all the same; when another thread works on it, taking it away long before it
+ * is needed costs both. */
+static inline __attribute__((always_inline)) struct row_ref fetch_word(const struct store *s,
+                                                                       locus_key key)
+{
+    struct row_ref ref = store_row_ref(s, key);
+    if (!partition_is_plain(ref.partition)) __builtin_prefetch(row_ref_word(ref), 0, 3);
+    return ref;
+}
+
+enum fetch { TO_READ, TO_WRITE, TO_EITHER };
+
+/* The word has arrived by now: the row is fetched from where it is, unless to be read also the sum
+ * of a replica's updates. To write exclusively: shard and other workers read and write the same
+ * rows on another processor. */
+static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)
+{
+    if (partition_is_plain(s.partition)) {
+        fetch_slot(s.partition, row_ref_number(s), false);
+        return;
+    }
+    directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
+    if (!directory_has_row(w)) return;
+    fetch_slot(s.partition, directory_slot(w), fetch == TO_WRITE);
+    if (fetch != TO_READ && directory_is_replica(w))
+        fetch_slot(s.partition, directory_slot(w) + 1, true);
+}
+
+/* Inlined: of a function that does nothing but prefetch the compiler leaves the call out. */
+static inline __attribute__((always_inline)) void fetch_plain(const struct partition *p,
+                                                              const locus_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) fetch_slot(p, keys[i] - p->first_number, false);
+}
+
+void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
+{
+    if (s->has_one_part && partition_is_plain(s->partition)) {
+        fetch_plain(s->partition, keys, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct row_ref ref = fetch_word(s, keys[i]);
+        if (!ref.partition->home) fetch_slot(ref.partition, row_ref_number(ref), false);
+    }
+}
+
+void row_fetch_found(struct row_ref s)
+{
+    fetch_found(s, TO_EITHER);
+}
+
+void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) fetch_found(store_row_ref(s, keys[i]), TO_EITHER);
+}
+
+/* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access,
+ * its row some steps. More long rows at once are more than the processor fetches together, fewer
+ * short ones do not fill the time that one takes; with fewer words the rows of a cluster wait for
+ * theirs. */
+enum { WORD_AHEAD = 64, LONG_ROW_AHEAD = 24, SHORT_ROW_AHEAD = 40, SHORT_ROW_BYTES = 256 };
+
+/* The fields of the row references lie apart, so that none is read back wider than it was written
+ * (store.h says what that costs). */
+struct pipeline {
+    struct partition *partition[WORD_AHEAD];
+    uint64_t index[WORD_AHEAD];
+};
+
+static inline __attribute__((always_inline)) void locate(struct pipeline *p, size_t i,
+                                                         const struct store *s, locus_key key)
+{
+    struct row_ref ref = fetch_word(s, key);
+    p->partition[i % WORD_AHEAD] = ref.partition;
+    p->index[i % WORD_AHEAD] = ref.index;
+}
+
+static inline __attribute__((always_inline)) struct row_ref located(const struct pipeline *p,
+                                                                    size_t i)
+{
+    return partition_row_ref(p->partition[i % WORD_AHEAD], p->index[i % WORD_AHEAD]);
+}
+
+static inline size_t row_ahead(const struct partition *p)
+{
+    return p->row_bytes <= SHORT_ROW_BYTES ? SHORT_ROW_AHEAD : LONG_ROW_AHEAD;
+}
+
+enum access { READ, ADD, SET };
+
+static inline __attribute__((always_inline)) size_t access_rows(
+    const struct store *s, const locus_key *keys, size_t n, float *values,
+    struct missed_row *missed, size_t *replicas, int *rc, enum access access)
+{
+    const enum fetch fetch = access == READ ? TO_READ : TO_WRITE;
+    struct pipeline p;
+    size_t offset = 0, misses = 0;
+    for (size_t i = 0; i < n && i < WORD_AHEAD; i++) locate(&p, i, s, keys[i]);
+    const size_t ahead = n > 0 ? row_ahead(p.partition[0]) : 0;
+    for (size_t i = 0; i < n && i < ahead; i++) fetch_found(located(&p, i), fetch);
+    for (size_t i = 0; i < n; i++) {
+        struct row_ref now = located(&p, i);
+        if (i + ahead < n) fetch_found(located(&p, i + ahead), fetch);
+        if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD]);
+        float *at = values + offset;
+        int done = access == READ ? row_read(now, at)
+                                  : row_write(now, at, access == ADD ? ROW_ADD : ROW_SET);
+        if (__builtin_expect(done > 0, 0)) ++*replicas;
+        if (__builtin_expect(done < 0, 0)) {
+            if (done == -ENOMEM && rc) *rc = done;
+            if (missed) missed[misses] = (struct missed_row){i, offset};
+            misses++;
+        }
+        offset += now.partition->length;
+    }
+    return misses;
+}
+
+size_t rows_read(const struct store *s, const locus_key *keys, size_t n, float *values,
+                 struct missed_row *missed, size_t *replicas)
+{
+    return access_rows(s, keys, n, values, missed, replicas, NULL, READ);
+}
+
+size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const float *values,
+                  enum row_change change, struct missed_row *missed, size_t *replicas, int *rc)
+{
+    /* only read: the one pipeline serves both directions */
+    float *from = (float *)(uintptr_t)values;
+    if (change == ROW_ADD) return access_rows(s, keys, n, from, missed, replicas, rc, ADD);
+    return access_rows(s, keys, n, from, missed, replicas, rc, SET);
+}
