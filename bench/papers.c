@@ -7,6 +7,7 @@
  * here), papers/machine.h (what the machines are like) and scale/platform.h (how time passes).
  */
 #include "papers/cluster.h"
+#include "papers/quick.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const char usage[] =
     "  --machine NAME     nups, lapse, today: which machines and network (nups)\n"
     "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
     "  --list             the constants of the machine, and where they come from\n"
+    "  --quick            is it repeatable? A few seconds\n"
     "  --immediate        act on intents at once (AdaPM, Section 5.8)\n\n"
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
@@ -48,7 +50,7 @@ static unsigned nodes_of(const char *text)
 }
 
 /* Returns where the program's name is. */
-static int parse(struct papers *p, int argc, char **argv, bool *lists)
+static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_quick)
 {
     const char *changes = NULL, *wrong = NULL;
     int at = 1;
@@ -67,6 +69,8 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists)
             changes = value_of(argc, argv, &at);
         } else if (strcmp(argv[at], "--list") == 0) {
             *lists = true;
+        } else if (strcmp(argv[at], "--quick") == 0) {
+            *is_quick = true;
         } else if (strcmp(argv[at], "--immediate") == 0) {
             p->acts_immediately = true;
         } else {
@@ -81,8 +85,9 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists)
 int main(int argc, char **argv)
 {
     static struct papers papers;
-    bool lists = false;
-    int at = parse(&papers, argc, argv, &lists);
+    bool lists = false, is_quick = false;
+    int at = parse(&papers, argc, argv, &lists, &is_quick);
+    if (is_quick) return quick_run(&papers.machine);
     if (lists) {
         machine_show(&papers.machine);
         return 0;

@@ -69,7 +69,7 @@ FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 FLAGS_bench/common/floors := -O3
 
 # What a simulated program calls is counted on its way to the library.
-LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample,-Wl,--wrap=locus_$f)
+LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait push_async localize quiesce,-Wl,--wrap=locus_$f)
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
 # vec.c asks the processor which of them it has.

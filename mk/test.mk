@@ -41,7 +41,7 @@ soak: deps ## the long tests, SOAK_SECONDS each, under every sanitizer
 
 bench: deps ## all benchmarks in full; results in build/bench-results/
 	@$(MAKE) benches
-	@scripts/bench.sh $(BENCHES)
+	@scripts/bench.sh $(filter-out $(BENCH_OF_PROGRAMS:%=$(B)/bench/%),$(BENCHES))
 
 bench-quick: $(BENCHES) ## do all benchmarks run? their figures say nothing
 	@scripts/bench.sh --quick $^
@@ -50,4 +50,8 @@ bench-demo: deps-build ## what a local access costs next to a plain array: a sho
 	@$(MAKE) benches
 	@$(B)/bench/local_access --demo
 
-.PHONY: everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo
+papers: deps ## the papers' results on modelled machines: docs/papers.md (DATA=folder; what is there already stays)
+	@$(MAKE) $(B)/bench/papers
+	@scripts/papers.sh $(B)/bench/papers '$(DATA)' build/papers
+
+.PHONY: papers everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

@@ -66,7 +66,7 @@ shellcheck: ## shellcheck over all scripts
 	@shellcheck .ci/run $(wildcard scripts/*.sh test/*.sh test/*/*.sh)
 
 # $(call compile_entry,<source>): as it is compiled, with the flavor of its folder.
-compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/% $(BENCH_ON_FIBERS:%=bench/%.c) $(BENCH_ON_FIBERS:%=bench/%/%),$1),$(FLAVOR_fibers)) \
+compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/% $(foreach b,$(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),bench/$b.c bench/$b/%),$1),$(FLAVOR_fibers)) \
                 $(if $(filter %/criterion.c,$1),-DTEST_WITH_CRITERION) -c $1
 compile_commands.json: FORCE | build ## for editors and clang-tidy
 	$(file >build/compile_commands)$(foreach s,$(ALL_SOURCES),$(file >>build/compile_commands,$(call compile_entry,$s)))

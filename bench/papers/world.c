@@ -17,10 +17,21 @@
 
 enum role { OTHER, WORKER, LOADER, ROLES };
 
+/* What a thread waits for in the library. */
+enum call { CALL_PULL, CALL_SAMPLE, CALL_UPDATE, CALL_SETTLE, CALLS };
+static const char *const call_names[CALLS] = {"pull_s", "sample_s", "update_s", "settle_s"};
+
 /* What the threads of a role have done. */
 struct account {
-    double computed_ns, starved_ns, met_ns;
+    double computed_ns, starved_ns, met_ns, waited_ns[CALLS];
     uint64_t examples, threads;
+};
+
+/* What a worker has waited for since its last step: it belongs to training if a step follows before
+ * the next collective. The first collective behind a step ends an epoch. */
+struct since {
+    double waited_ns[CALLS];
+    bool is_training;
 };
 
 static struct {
@@ -31,6 +42,7 @@ static struct {
 } world;
 
 static const struct world_thread *threads[PLATFORM_FIBERS_MAX];
+static struct since since[PLATFORM_FIBERS_MAX];
 
 void world_begin(const struct papers *p)
 {
@@ -177,6 +189,9 @@ void world_computed(enum world_work work, size_t examples)
     a->examples += examples;
     platform_compute(ns);
     if (work != WORLD_TRAINED) return;
+    struct since *waited = &since[virtual_fiber()];
+    for (int c = 0; c < CALLS; c++) a->waited_ns[c] += waited->waited_ns[c];
+    *waited = (struct since){.is_training = true};
     if (world.began_ns == 0) world.began_ns = virtual_now_ns();
     world.ended_ns = virtual_now_ns();
 }
@@ -192,8 +207,50 @@ void world_place(struct locus_config *c)
     c->act_immediately = world.papers->acts_immediately;
 }
 
-/* Intents are taken in by the shards, which takes their time. The program calls these instead of
- * the library's: the linker sees to it. */
+/* The program calls these instead of the library's: the linker sees to it. */
+
+static void waited_since(enum call call, uint64_t began_ns)
+{
+    if (role() == WORKER)
+        since[virtual_fiber()].waited_ns[call] += (double)(virtual_now_ns() - began_ns);
+}
+
+#define WRAP(call, name, parameters, arguments) \
+    int __real_locus_##name parameters; \
+    int __wrap_locus_##name parameters; \
+    int __wrap_locus_##name parameters \
+    { \
+        uint64_t began_ns = virtual_now_ns(); \
+        int rc = __real_locus_##name arguments; \
+        waited_since(call, began_ns); \
+        return rc; \
+    }
+
+WRAP(CALL_PULL, pull, (locus_worker * w, const locus_key *keys, size_t n, float *values),
+     (w, keys, n, values))
+WRAP(CALL_SAMPLE, pull_sample,
+     (locus_worker * w, locus_sample s, size_t n, locus_key *keys, float *values),
+     (w, s, n, keys, values))
+WRAP(CALL_UPDATE, wait, (locus_worker * w, locus_ticket t), (w, t))
+WRAP(CALL_UPDATE, push_async,
+     (locus_worker * w, const locus_key *keys, size_t n, const float *updates, locus_ticket *t),
+     (w, keys, n, updates, t))
+WRAP(CALL_UPDATE, localize, (locus_worker * w, const locus_key *keys, size_t n), (w, keys, n))
+
+int __real_locus_quiesce(locus_worker *);
+int __wrap_locus_quiesce(locus_worker *);
+
+int __wrap_locus_quiesce(locus_worker *w)
+{
+    uint64_t began_ns = virtual_now_ns();
+    int rc = __real_locus_quiesce(w);
+    struct since *s = &since[virtual_fiber()];
+    if (s->is_training) account()->waited_ns[CALL_SETTLE] += (double)(virtual_now_ns() - began_ns);
+    *s = (struct since){0};
+    return rc;
+}
+
+/* Intents are taken in by the shards, which takes their time. */
 
 int __real_locus_open(const struct locus_config *, locus **);
 int __wrap_locus_open(const struct locus_config *, locus **);
@@ -260,9 +317,11 @@ void world_report(void)
     all_ns = (double)(world.ended_ns - world.began_ns);
     printf("{\"event\":\"machine\",\"nodes\":%u,\"seconds\":%.9f,\"worker_seconds\":%.9f,"
            "\"computed_s\":%.9f,\"starved_s\":%.9f,\"loader_s\":%.9f,\"shard_s\":%.9f,"
-           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"examples\":%llu}\n",
+           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"examples\":%llu",
            world.papers->nodes, all_ns * 1e-9, all_ns * 1e-9 * (double)w->threads,
            w->computed_ns * 1e-9, w->starved_ns * 1e-9, world.account[LOADER].computed_ns * 1e-9,
            shard_ns * 1e-9, busiest * 1e-9, bytes, (unsigned long long)w->examples);
+    for (int c = 0; c < CALLS; c++) printf(",\"%s\":%.9f", call_names[c], w->waited_ns[c] * 1e-9);
+    printf("}\n");
     fflush(stdout);
 }

@@ -1,0 +1,164 @@
+#include "quick.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ENTITIES = 300, FACTS = 2000, WORDS = 8000, NODES = 4, ARGUMENTS_MAX = 24 };
+
+static char folder[] = "/tmp/papers-XXXXXX";
+
+static const char *const files[] = {"train.txt", "valid.txt", "test.txt", "text.txt",
+                                    "first",     "second",    "third"};
+enum { TRAIN, VALID, TEST, TEXT, FIRST, SECOND, THIRD, FILES };
+
+static const char *path_of(int file)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, files[file]);
+    return path;
+}
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "papers: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static FILE *open_file(int file, const char *mode)
+{
+    FILE *f = fopen(path_of(file), mode);
+    if (!f) give_up(path_of(file));
+    return f;
+}
+
+/* ---- data ---- */
+
+static unsigned draw(unsigned below)
+{
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)((state >> 33) % below);
+}
+
+/* Few are frequent. */
+static unsigned draw_skewed(unsigned below)
+{
+    return draw(1 + draw(1 + draw(below)));
+}
+
+static void write_facts(int file, unsigned count)
+{
+    FILE *f = open_file(file, "w");
+    for (unsigned i = 0; i < count; i++) {
+        unsigned subject = draw_skewed(ENTITIES), relation = draw(5);
+        fprintf(f, "e%u\tr%u\te%u\n", subject, relation, (subject * 7 + relation) % ENTITIES);
+    }
+    fclose(f);
+}
+
+static void write_text(void)
+{
+    FILE *f = open_file(TEXT, "w");
+    for (unsigned i = 0; i < WORDS; i++) fprintf(f, "w%u%c", draw_skewed(200), i % 20 ? ' ' : '\n');
+    fclose(f);
+}
+
+/* ---- runs ---- */
+
+struct task {
+    const char *program;
+    const char *arguments[ARGUMENTS_MAX];
+};
+
+static const struct task tasks[] = {
+    {"kge",
+     {"--data", folder, "--dim", "20", "--batch", "4", "--negatives", "4", "--eval-every", "1",
+      "--epochs", "2"}},
+    {"mf", {"--zipf", "1000x200x20000", "--rank", "10", "--epochs", "3", "--eval-every", "1"}},
+    {"wv",
+     {"--data", "TEXT", "--dim", "20", "--min-count", "1", "--batch", "8", "--negatives", "4",
+      "--epochs", "2"}},
+};
+enum { TASKS = sizeof tasks / sizeof *tasks };
+
+static _Noreturn void be_run(const struct machine *machine, const struct task *t, int out,
+                             const char *seed)
+{
+    static char *argv[ARGUMENTS_MAX + 8];
+    struct papers p = {.machine = *machine, .nodes = NODES, .job = cluster_job(t->program)};
+    const char *more[] = {"--seed", seed, "--workers", "2", "--json"};
+    argv[p.argc++] = strdup(t->program);
+    for (unsigned i = 0; t->arguments[i]; i++)
+        argv[p.argc++] =
+            strdup(strcmp(t->arguments[i], "TEXT") == 0 ? path_of(TEXT) : t->arguments[i]);
+    for (unsigned i = 0; i < sizeof more / sizeof *more; i++) argv[p.argc++] = strdup(more[i]);
+    p.argv = argv;
+    if (!freopen(path_of(out), "w", stdout)) give_up(path_of(out));
+    exit(cluster_run(&p));
+}
+
+static bool run(const struct machine *machine, const struct task *t, int out, const char *seed)
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) give_up("fork");
+    if (child == 0) be_run(machine, t, out, seed);
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* ---- comparing ---- */
+
+static char *content(int file, size_t *bytes)
+{
+    FILE *f = open_file(file, "r");
+    char *text = malloc(1 << 20);
+    if (!text) give_up("memory");
+    *bytes = fread(text, 1, 1 << 20, f);
+    fclose(f);
+    return text;
+}
+
+static bool are_equal(int a, int b)
+{
+    size_t x, y;
+    char *first = content(a, &x), *second = content(b, &y);
+    bool equal = x == y && x > 0 && memcmp(first, second, x) == 0;
+    free(first);
+    free(second);
+    return equal;
+}
+
+static bool check(const struct machine *machine, const struct task *t)
+{
+    if (!run(machine, t, FIRST, "1") || !run(machine, t, SECOND, "1") ||
+        !run(machine, t, THIRD, "2")) {
+        printf("FAILED  %s: a run did not end well\n", t->program);
+        return false;
+    }
+    bool repeats = are_equal(FIRST, SECOND), varies = !are_equal(FIRST, THIRD);
+    printf("%-7s %s on %d modelled nodes of 2 workers: two runs %s, another seed's %s\n",
+           repeats && varies ? "ok" : "FAILED", t->program, NODES,
+           repeats ? "are the same to the bit" : "differ", varies ? "differs" : "is the same");
+    return repeats && varies;
+}
+
+int quick_run(const struct machine *machine)
+{
+    unsigned failed = 0;
+    if (!mkdtemp(folder)) give_up(folder);
+    write_facts(TRAIN, FACTS);
+    write_facts(VALID, 100);
+    write_facts(TEST, 100);
+    write_text();
+    for (unsigned i = 0; i < TASKS; i++) failed += !check(machine, &tasks[i]);
+    for (int i = 0; i < FILES; i++) unlink(path_of(i));
+    rmdir(folder);
+    return failed > 0;
+}
