@@ -12,7 +12,7 @@ shift 3
 mkdir -p "$results"
 
 # One fact a step, as AdaPM's own program; two are asked for and 6 + 6 negatives.
-kge="kge --data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 4"
+kge="kge --data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3"
 mf="mf --zipf 20000x2000x1000000 --rank 100 --eval-every 1 --epochs 6"
 wv="wv --data $data/text.txt --subsample 0.001 --epochs 2"
 

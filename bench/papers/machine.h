@@ -15,8 +15,7 @@
 #define MACHINE(X) \
     X(step, 1000, "ns", "worker: an example that is trained with", "--baseline of the program") \
     X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
-    X(shards, 1, "", "shards of a node", "AdaPM had 4 channels, NuPS and Lapse 1") \
-    X(cores, 0, "", "cores that all nodes share; 0: each thread has one of its own", "")
+    X(shards, 1, "", "shards of a node", "what the library chooses on the cores")
 
 struct machine {
     struct model model;

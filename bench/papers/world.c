@@ -187,7 +187,7 @@ void world_computed(enum world_work work, size_t examples)
     double ns = (double)examples * (work == WORLD_TRAINED ? m->step : m->prepare);
     a->computed_ns += ns;
     a->examples += examples;
-    platform_compute(ns);
+    platform_work(ns);
     if (work != WORLD_TRAINED) return;
     struct since *waited = &since[virtual_fiber()];
     for (int c = 0; c < CALLS; c++) a->waited_ns[c] += waited->waited_ns[c];

@@ -428,11 +428,6 @@ void platform_work(double ns)
     virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
 }
 
-void platform_compute(double ns)
-{
-    platform_work(ns);
-}
-
 void platform_signaled(unsigned node, size_t keys)
 {
     const struct cluster *c = sim.node[node];

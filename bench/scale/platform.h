@@ -34,10 +34,6 @@ uint64_t platform_now_ns(void);
 /* For a worker: it works for a while; it has nothing to do until then. */
 void platform_work(double ns);
 void platform_sleep_until(uint64_t ns);
-/* The same as platform_work(), on a core of its own or, where platform_share() has said so, on one
- * of those that all threads of all nodes share. */
-void platform_compute(double ns);
-void platform_share(unsigned cores);
 /* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
 void platform_signaled(unsigned node, size_t keys);
 
