@@ -11,16 +11,20 @@ papers=$1 data=$2 results=$3
 shift 3
 mkdir -p "$results"
 
-# One fact a step, as AdaPM's own program; two are asked for and 6 + 6 negatives.
-kge="kge --data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3"
-mf="mf --zipf 20000x2000x1000000 --rank 100 --eval-every 1 --epochs 6"
-wv="wv --data $data/text.txt --subsample 0.001 --epochs 2"
+# One fact a step and 6 + 6 negatives, as AdaPM's own program has it on this graph.
+declare -A options=(
+    [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3"
+    [mf]="--zipf 20000x2000x1000000 --rank 100 --eval-every 1 --epochs 6"
+    [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
+)
 
-# A step's time. `their`: what the programs of AdaPM take on the machine where ours were measured, a quotient of seconds an
-# epoch; `our`: our programs' --baseline there.
-their_kge=step=49600,prepare=2000 our_kge=step=840,prepare=150
-their_mf=step=1530,prepare=60 our_mf=step=88,prepare=20
-their_wv=step=3700,prepare=100 our_wv=step=220,prepare=40
+# A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch;
+# `our`: our programs' --baseline there.
+declare -A steps=(
+    [their_kge]="step=49600,prepare=2000" [our_kge]="step=840,prepare=150"
+    [their_mf]="step=1530,prepare=60" [our_mf]="step=88,prepare=20"
+    [their_wv]="step=3700,prepare=100" [our_wv]="step=220,prepare=40"
+)
 
 # name, program, nodes, workers a node, machine, steps, further model, further options
 CELLS='
@@ -63,20 +67,21 @@ wanted() {
 
 # run NAME PROGRAM NODES WORKERS MACHINE STEPS MODEL OPTIONS: the result appears when it is whole
 run() {
-    local out=$results/$1.json step model
-    step=$6_$2
-    model=${!step}
+    local out=$results/$1.json model=${steps[$6_$2]} more=$8
     [ "$7" = - ] || model=$model,$7
-    local options=$8
-    [ "$options" = - ] && options=
-    read -ra command <<< "$papers --nodes $3 --machine $5 --model $model ${!2} --workers $4 --json ${options//=/ }"
+    [ "$more" = - ] && more=
+    read -ra command <<< "$papers --nodes $3 --machine $5 --model $model $2 ${options[$2]} --workers $4 --json ${more//=/ }"
     echo "${command[*]}" > "$results/$1.command"
-    timeout --kill-after=10 "${LIMIT:-600}" "${command[@]}" > "$out.new" 2> "$results/$1.log" && mv "$out.new" "$out" ||
+    if timeout --kill-after=10 "${LIMIT:-600}" "${command[@]}" > "$out.new" 2> "$results/$1.log"; then
+        mv "$out.new" "$out"
+    else
         echo "$1 did not end well: see $results/$1.log"
+    fi
 }
 
 while read -r name program rest; do
-    [ "$name" ] && wanted "$name" "$@" || continue
+    [ "$name" ] || continue
+    wanted "$name" "$@" || continue
     [ -e "$results/$name.json" ] && continue
     case $program in
         kge) [ -d "$data/fb15k-237" ] || continue ;;

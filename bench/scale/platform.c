@@ -1,10 +1,11 @@
-#include "platform.h"
+#include "platform_private.h"
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "protocol/intents.h"
 #include "protocol/shard.h"
 #include "cluster.h"
+#include "figures.h"
 #include "operation.h"
 #include "virtual.h"
 #include "store/yield.h"
@@ -18,56 +19,7 @@
 enum { FRAME_ROOM = 256 };
 #define NEVER UINT64_MAX
 
-struct frame {
-    struct frame *next; /* that arrived at the same shard */
-    unsigned from, to, shard;
-    uint64_t arrived_ns;
-    uint32_t room;
-    struct wire_frame header;
-    unsigned char *body;
-};
-
-struct reactor {
-    struct shard shard;
-    struct platform port;
-    unsigned node, number, workers;
-    struct inbox {
-        struct mailbox mailbox;
-        struct request *current; /* taken out, and waiting for a window */
-    } * inbox;                   /* [workers] */
-    struct frame *first, *last;
-    struct frame **open;  /* [nodes] under construction */
-    uint64_t *spoke_ns;   /* [nodes] when a frame last left */
-    struct outbox outbox; /* of the peers with an open frame */
-    double now;           /* within a turn */
-    /* of the frame that is served next: passes when the shard has looked at the clock */
-    double owed;
-    uint64_t busy_until;
-    uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
-    uint64_t due_ns;      /* when the shard wants one */
-    double signaled;      /* keys */
-    bool completed;       /* something for a worker in this turn */
-    bool is_over;         /* what is planned for it does not happen any more */
-    struct reactor *next; /* of those that are over */
-    struct platform_figures figures;
-};
-
-struct cluster {
-    int rank;
-    unsigned shards;
-    struct reactor **reactor; /* [shards] */
-    bool arrived, absent, leaves;
-    uint64_t met_ns; /* when it hears that all have arrived */
-};
-
-static struct {
-    unsigned nodes;
-    struct model model;
-    struct cluster *node[PLATFORM_NODES_MAX];
-    struct reactor *over;
-    struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
-    double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */
-} sim;
+struct simulation sim;
 
 static void happen(const struct event *);
 
@@ -84,30 +36,11 @@ uint64_t platform_now_ns(void)
     return virtual_now_ns();
 }
 
-static void add_figures(struct platform_figures *sum, const struct platform_figures *f)
-{
-    sum->frames_out += f->frames_out;
-    sum->frames_in += f->frames_in;
-    sum->bytes_out += f->bytes_out;
-    sum->bytes_in += f->bytes_in;
-    sum->wire_bytes_out += f->wire_bytes_out;
-    for (unsigned o = 0; o < WIRE_OPERATIONS; o++) {
-        sum->entries[o] += f->entries[o];
-        sum->entry_bytes[o] += f->entry_bytes[o];
-    }
-    sum->turns += f->turns;
-    sum->entries_in += f->entries_in;
-    sum->shard_ns += f->shard_ns;
-    sum->polling_ns += f->polling_ns;
-    sum->engine_ns += f->engine_ns;
-    sum->late_ns += f->late_ns;
-}
-
 struct platform_figures platform_figures(unsigned node)
 {
     struct platform_figures sum = {0};
     const struct cluster *c = sim.node[node];
-    for (unsigned s = 0; c && s < c->shards; s++) add_figures(&sum, &c->reactor[s]->figures);
+    for (unsigned s = 0; c && s < c->shards; s++) figures_add(&sum, &c->reactor[s]->figures);
     return sum;
 }
 
@@ -169,28 +102,15 @@ static void charge(struct reactor *r, double ns)
 
 /* ---- the network ---- */
 
-static double bytes_on_wire(const struct frame *f)
+static double wire_bytes(const struct frame *f)
 {
-    double bytes = (double)(sizeof f->header + f->header.body_bytes);
-    uint64_t packets = (uint64_t)(bytes / sim.model.packet_bytes) + 1;
-    return bytes + (double)packets * sim.model.packet_overhead;
+    return figures_on_wire(&sim.model, sizeof f->header + f->header.body_bytes);
 }
 
 static void free_frame(struct frame *f)
 {
     free(f->body);
     free(f);
-}
-
-static void count_entries(struct platform_figures *to, const struct frame *f)
-{
-    struct wire_cursor c = wire_cursor(&f->header, f->body);
-    const struct wire_entry *e;
-    const char *why;
-    while ((e = wire_next(&c, &why))) {
-        to->entries[e->operation]++;
-        to->entry_bytes[e->operation] += wire_entry_bytes(e->length);
-    }
 }
 
 /* The shard hands it to the kernel, which costs; from then on the card has it. */
@@ -201,18 +121,18 @@ static void send_frame(struct reactor *r, struct frame *f)
     charge(r, m->frame_out + m->byte_out * (double)bytes);
     r->figures.frames_out++;
     r->figures.bytes_out += bytes;
-    r->figures.wire_bytes_out += (uint64_t)bytes_on_wire(f);
+    r->figures.wire_bytes_out += (uint64_t)wire_bytes(f);
     r->spoke_ns[f->to] = (uint64_t)r->now;
-    count_entries(&r->figures, f);
+    figures_count(&r->figures, &f->header, f->body);
     double *card = &sim.sends_until[f->from], begins = *card > r->now ? *card : r->now;
-    *card = begins + bytes_on_wire(f) / m->bandwidth;
+    *card = begins + wire_bytes(f) / m->bandwidth;
     virtual_plan((uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
 }
 
 static void receive(struct frame *f)
 {
     double *card = &sim.receives_until[f->to], now = (double)virtual_now_ns();
-    *card = (*card > now ? *card : now) + bytes_on_wire(f) / sim.model.bandwidth;
+    *card = (*card > now ? *card : now) + wire_bytes(f) / sim.model.bandwidth;
     virtual_plan((uint64_t)*card, EVENT_ARRIVED, f);
 }
 
@@ -459,7 +379,7 @@ static void wake_for_dirty(void *reactor)
 }
 
 /* Events may still name it: its memory stays. */
-static void end_reactor(struct reactor *r)
+void platform_end_reactor(struct reactor *r)
 {
     if (!r) return;
     shard_fini(&r->shard);
@@ -480,7 +400,7 @@ static void end_reactor(struct reactor *r)
     sim.over = r;
 }
 
-static int open_reactor(struct reactor *r, const struct cluster_start *start)
+int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
 {
     r->turn_ns = NEVER;
     r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
@@ -510,120 +430,7 @@ static int open_reactor(struct reactor *r, const struct cluster_start *start)
     return shard_init(&r->shard, &shard);
 }
 
-/* ---- cluster.h ---- */
-
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
-                 struct cluster **out)
-{
-    (void)lost, (void)context; /* nobody is */
-    struct cluster *c = *out = calloc(1, sizeof *c);
-    if (!c) return -ENOMEM;
-    c->rank = config->rank;
-    c->shards = config->shards ? config->shards : 1;
-    c->reactor = calloc(c->shards, sizeof(struct reactor *));
-    sim.node[c->rank] = c;
-    for (unsigned s = 0; c->reactor && s < c->shards; s++) {
-        struct reactor *r = c->reactor[s] = calloc(1, sizeof *r);
-        if (!r) return -ENOMEM;
-        r->node = (unsigned)config->rank;
-        r->number = s;
-    }
-    return c->reactor ? 0 : -ENOMEM;
-}
-
-unsigned cluster_shards(const struct cluster *c)
-{
-    return c->shards;
-}
-
-int cluster_start(struct cluster *c, const struct cluster_start *start)
-{
-    int rc = 0;
-    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c->reactor[s], start);
-    return rc;
-}
-
-struct reactor **cluster_reactors(struct cluster *c)
-{
-    return c->reactor;
-}
-
-bool cluster_shares_cores(const struct cluster *c)
-{
-    (void)c;
-    return false;
-}
-
-int cluster_loss(struct cluster *c)
-{
-    (void)c;
-    return 0;
-}
-
-/* When all have arrived the meeting is over: everybody has told rank 0, and rank 0 everybody. */
-static void look_for_meeting(void)
-{
-    bool anybody = false;
-    for (unsigned n = 0; n < sim.nodes; n++) {
-        if (!sim.node[n]) return;
-        if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
-        anybody |= sim.node[n]->arrived;
-    }
-    for (unsigned n = 0; anybody && n < sim.nodes; n++) {
-        sim.node[n]->arrived = false;
-        sim.node[n]->met_ns = virtual_now_ns() + (uint64_t)(2 * sim.model.latency);
-        virtual_news(n, sim.node[n]->met_ns);
-    }
-}
-
-static bool has_met(const void *cluster)
-{
-    const struct cluster *c = cluster;
-    return !c->arrived && virtual_now_ns() >= c->met_ns;
-}
-
-int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
-{
-    struct cluster *c = cluster;
-    (void)meeting, (void)w;
-    c->arrived = true;
-    look_for_meeting();
-    locus_fiber_wait(has_met, c);
-    return 0;
-}
-
-int cluster_absent(struct cluster *c, bool absent)
-{
-    c->absent = absent;
-    look_for_meeting();
-    return 0;
-}
-
-static bool all_leave(const void *none)
-{
-    (void)none;
-    for (unsigned n = 0; n < sim.nodes; n++)
-        if (sim.node[n] && !sim.node[n]->leaves) return false;
-    return true;
-}
-
-int cluster_leave(struct cluster *c)
-{
-    c->leaves = true;
-    for (unsigned n = 0; n < sim.nodes; n++) virtual_news(n, virtual_now_ns());
-    if (virtual_fiber() >= 0) locus_fiber_wait(all_leave, NULL);
-    return 0;
-}
-
-void cluster_free(struct cluster *c)
-{
-    if (!c) return;
-    sim.last[c->rank] = platform_figures((unsigned)c->rank);
-    sim.node[c->rank] = NULL;
-    for (unsigned s = 0; c->reactor && s < c->shards; s++) end_reactor(c->reactor[s]);
-    free(c->reactor);
-    free(c);
-}
+/* ---- the end ---- */
 
 static void forget(const struct event *e)
 {
@@ -638,26 +445,4 @@ void platform_end(void)
         sim.over = r->next;
         free(r);
     }
-}
-
-struct link_stats cluster_link_stats(const struct cluster *c)
-{
-    const struct platform_figures f = platform_figures((unsigned)c->rank);
-    return (struct link_stats){.bytes_sent = f.bytes_out,
-                               .bytes_received = f.bytes_in,
-                               .frames_sent = f.frames_out,
-                               .frames_received = f.frames_in};
-}
-
-struct shard_counters cluster_counters(const struct cluster *c)
-{
-    struct shard_counters sum = {0};
-    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(&c->reactor[s]->shard, &sum);
-    return sum;
-}
-
-void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
-                       struct locus_histogram *out)
-{
-    for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
 }

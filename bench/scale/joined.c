@@ -1,0 +1,143 @@
+/* What cluster.h promises, between nodes that are all here. */
+#include "platform_private.h"
+
+#include "store/yield.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
+                 struct cluster **out)
+{
+    (void)lost, (void)context; /* nobody is */
+    struct cluster *c = *out = calloc(1, sizeof *c);
+    if (!c) return -ENOMEM;
+    c->rank = config->rank;
+    c->shards = config->shards ? config->shards : 1;
+    c->reactor = calloc(c->shards, sizeof(struct reactor *));
+    sim.node[c->rank] = c;
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) {
+        struct reactor *r = c->reactor[s] = calloc(1, sizeof *r);
+        if (!r) return -ENOMEM;
+        r->node = (unsigned)config->rank;
+        r->number = s;
+    }
+    return c->reactor ? 0 : -ENOMEM;
+}
+
+unsigned cluster_shards(const struct cluster *c)
+{
+    return c->shards;
+}
+
+int cluster_start(struct cluster *c, const struct cluster_start *start)
+{
+    int rc = 0;
+    for (unsigned s = 0; s < c->shards && rc == 0; s++)
+        rc = platform_open_reactor(c->reactor[s], start);
+    return rc;
+}
+
+struct reactor **cluster_reactors(struct cluster *c)
+{
+    return c->reactor;
+}
+
+bool cluster_shares_cores(const struct cluster *c)
+{
+    (void)c;
+    return false;
+}
+
+int cluster_loss(struct cluster *c)
+{
+    (void)c;
+    return 0;
+}
+
+/* When all have arrived the meeting is over: everybody has told rank 0, and rank 0 everybody. */
+static void look_for_meeting(void)
+{
+    bool anybody = false;
+    for (unsigned n = 0; n < sim.nodes; n++) {
+        if (!sim.node[n]) return;
+        if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
+        anybody |= sim.node[n]->arrived;
+    }
+    for (unsigned n = 0; anybody && n < sim.nodes; n++) {
+        sim.node[n]->arrived = false;
+        sim.node[n]->met_ns = virtual_now_ns() + (uint64_t)(2 * sim.model.latency);
+        virtual_news(n, sim.node[n]->met_ns);
+    }
+}
+
+static bool has_met(const void *cluster)
+{
+    const struct cluster *c = cluster;
+    return !c->arrived && virtual_now_ns() >= c->met_ns;
+}
+
+int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
+{
+    struct cluster *c = cluster;
+    (void)meeting, (void)w;
+    c->arrived = true;
+    look_for_meeting();
+    locus_fiber_wait(has_met, c);
+    return 0;
+}
+
+int cluster_absent(struct cluster *c, bool absent)
+{
+    c->absent = absent;
+    look_for_meeting();
+    return 0;
+}
+
+static bool all_leave(const void *none)
+{
+    (void)none;
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (sim.node[n] && !sim.node[n]->leaves) return false;
+    return true;
+}
+
+int cluster_leave(struct cluster *c)
+{
+    c->leaves = true;
+    for (unsigned n = 0; n < sim.nodes; n++) virtual_news(n, virtual_now_ns());
+    if (virtual_fiber() >= 0) locus_fiber_wait(all_leave, NULL);
+    return 0;
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (!c) return;
+    sim.last[c->rank] = platform_figures((unsigned)c->rank);
+    sim.node[c->rank] = NULL;
+    for (unsigned s = 0; c->reactor && s < c->shards; s++) platform_end_reactor(c->reactor[s]);
+    free(c->reactor);
+    free(c);
+}
+
+struct link_stats cluster_link_stats(const struct cluster *c)
+{
+    const struct platform_figures f = platform_figures((unsigned)c->rank);
+    return (struct link_stats){.bytes_sent = f.bytes_out,
+                               .bytes_received = f.bytes_in,
+                               .frames_sent = f.frames_out,
+                               .frames_received = f.frames_in};
+}
+
+struct shard_counters cluster_counters(const struct cluster *c)
+{
+    struct shard_counters sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(&c->reactor[s]->shard, &sum);
+    return sum;
+}
+
+void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
+                       struct locus_histogram *out)
+{
+    for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
+}
