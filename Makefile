@@ -28,8 +28,8 @@ all: lib programs ## the library and the programs (default)
 	$(call link_programs)
 
 demo: deps-build ## trains embeddings of WordNet on a cluster of four nodes here
-	@$(MAKE) all
-	@scripts/demo.sh $(B)/bin
+	@$(MAKE) all $(B)/test/cluster/distance
+	@scripts/demo.sh $(B)
 
 check: deps ## everything that must hold; the last line is the sum of all tests (STAGES=)
 	@scripts/check.sh $(STAGES)

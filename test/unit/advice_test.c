@@ -34,6 +34,15 @@ TEST(advice, tells_what_is_wrong_with_intents)
     CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
 }
 
+/* It pulls everything, from wherever it is, after a training that signaled. */
+TEST(advice, is_not_given_to_an_evaluation)
+{
+    struct advice_sums from = {.ns = 1, .keys = 10000, .signaled = 10000, .clock = 100}, to = from;
+    to.keys += 10000;
+    to.remote += 7500;
+    CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
+}
+
 /* What came before the window does not count. */
 TEST(advice, looks_at_a_window)
 {
