@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Do the documents say what is there? Reads every Markdown file below a folder and looks for
+
+  - links and anchors that lead nowhere
+  - options of our programs that the program's --help does not know, targets that make does not have, scripts and sources
+    that do not exist, variables LOCUS_... that no source reads
+  - code that is said to be shown from a file and is not in it
+  - lines of more than 120 columns, but in tables
+  - a README of more than 120 lines or 10 figures
+
+    scripts/documents.py PROGRAMS [FOLDER]     PROGRAMS: the folder with locus, kge, mf and wv
+
+Prints a line for each fault; the exit status is 1 then.
+"""
+import os
+import re
+import subprocess
+import sys
+
+COLUMNS, README_LINES, README_FIGURES = 120, 120, 10
+TRAINERS = ("kge", "mf", "wv")
+# Options of others' tools, as our documents name them.
+FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
+    --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
+    --network --gpus --break --wrap""".split())
+faults = []
+
+
+def fault(path, line, text):
+    faults.append(f"{path}:{line}: {text}")
+
+
+def markdown_files(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if f not in ("build", "bin", ".git", ".cache")]
+        for name in sorted(names):
+            if name.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def slug(heading):
+    """The anchor of a heading, as GitHub makes it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+class Document:
+    def __init__(self, root, path):
+        self.path = path
+        with open(os.path.join(root, path), encoding="utf-8") as f:
+            self.lines = f.read().split("\n")
+        self.anchors, self.prose, self.code, self.blocks = set(), [], [], []
+        self.read()
+
+    def read(self):
+        """Sorts lines into prose and code; blocks are what a marker says to be shown from a file."""
+        source, block = None, None
+        for number, line in enumerate(self.lines, 1):
+            marker = re.match(r"<!-- shown from: (\S+) -->", line)
+            if marker:
+                source = marker.group(1)
+            if line.startswith("```"):
+                if block is None:
+                    block = []
+                else:
+                    if source:
+                        self.blocks.append((number, source, block))
+                    source, block = None, None
+            elif block is not None:
+                block.append(line)
+                self.code.append((number, line))
+            elif line.startswith("    ") and not re.match(r" *([-*|]|\d+\.) ", line):
+                self.code.append((number, line))
+            else:
+                self.prose.append((number, line))
+                heading = re.match(r"#+ +(.*)", line)
+                if heading:
+                    self.add_anchor(slug(heading.group(1)))
+
+    def add_anchor(self, anchor):
+        name, n = anchor, 0
+        while name in self.anchors:
+            n += 1
+            name = f"{anchor}-{n}"
+        self.anchors.add(name)
+
+
+def check_links(root, documents, d):
+    for number, line in d.prose:
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            place, _, anchor = target.partition("#")
+            path = os.path.normpath(os.path.join(os.path.dirname(d.path), place)) if place else d.path
+            if not os.path.exists(os.path.join(root, path)):
+                fault(d.path, number, f"there is no {target}")
+            elif anchor and path in documents and anchor not in documents[path].anchors:
+                fault(d.path, number, f"{path} has no heading #{anchor}")
+
+
+def options_of(help_text):
+    return set(re.findall(r"(?<![\w-])--[a-z][\w-]*", help_text))
+
+
+def read_help(programs):
+    def run(*words):
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    known = {name: options_of(run(os.path.join(programs, name), "--help")) for name in TRAINERS}
+    locus = os.path.join(programs, "locus")
+    known["locus"] = options_of(run(locus, "run", "--help")) | options_of(run(locus, "--help"))
+    return known
+
+
+def check_command(d, number, text, known):
+    """A line of a shell: from the name of one of our programs on, each option is that program's."""
+    program = None
+    for word in text.split("#")[0].replace("`", " ").split():
+        name = os.path.basename(word)
+        name = name[len("locus-"):] if name.startswith("locus-") else name
+        if name in known and not word.startswith("-"):
+            program = name
+        elif word in ("|", "&&", ";", "--"):
+            program = None if word != "--" else "other"
+        elif program in known and word.startswith("--"):
+            option = re.match(r"--[\w-]*", word).group()
+            if option != "--" and option not in known[program]:
+                fault(d.path, number, f"{program} has no option {option}")
+
+
+def check_options(d, known, benchmarks):
+    everything = FOREIGN | benchmarks | set().union(*known.values())
+    for number, line in d.code:
+        check_command(d, number, line, known)
+    for number, line in d.prose:
+        for span in re.findall(r"`([^`]+)`", line):
+            check_command(d, number, span, known)
+            for option in options_of(span):
+                if option not in everything:
+                    fault(d.path, number, f"nobody knows the option {option}")
+
+
+def options_of_benchmarks(root):
+    """They have no --help of all their options: what stands in their sources."""
+    found = set()
+    for place, _, names in os.walk(os.path.join(root, "bench")):
+        for name in names:
+            with open(os.path.join(place, name), encoding="utf-8") as f:
+                found |= set() if name.endswith(".md") else set(re.findall(r'"(--[a-z][\w-]*)"', f.read()))
+    return found
+
+
+def make_targets(root):
+    targets = set()
+    for folder in ("", "mk"):
+        place = os.path.join(root, folder)
+        for name in os.listdir(place):
+            if name == "Makefile" or name.endswith(".mk"):
+                with open(os.path.join(place, name), encoding="utf-8") as f:
+                    for line in f:
+                        if re.match(r"[a-z][a-z-]*( [a-z-]+)*:([^=]|$)", line):
+                            targets.update(line.split(":")[0].split())
+    return targets
+
+
+def check_names(root, d, targets, variables):
+    spans = [(n, s) for n, line in d.prose for s in re.findall(r"`([^`]+)`", line)]
+    for number, text in d.code + spans:
+        # At the beginning of a command: the word is common.
+        for target in re.findall(r"(?:^|&& )\s*make ((?:[A-Z]+=\S+ )*[a-z][a-z-]*)(?=\s|$)", text):
+            if target.split()[-1] not in targets:
+                fault(d.path, number, f"make has no target {target}")
+        for path in re.findall(r"(?<![\w./-])((?:scripts|examples|src|include|mk|docs)/[\w./-]*\.(?:sh|py|c|h|mk|md))", text):
+            if not os.path.exists(os.path.join(root, path)):
+                fault(d.path, number, f"there is no {path}")
+        for name in re.findall(r"\bLOCUS_[A-Z_]*[A-Z]", text):
+            if name not in variables:
+                fault(d.path, number, f"no source knows {name}")
+
+
+def known_variables(root):
+    found = set()
+    for folder in ("include", "src", "apps", "scripts", "test", "mk"):
+        for place, _, names in os.walk(os.path.join(root, folder)):
+            for name in names:
+                if name.endswith(".md"):
+                    continue
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as f:
+                    found.update(re.findall(r"\bLOCUS_[A-Z_]*[A-Z]", f.read()))
+    return found
+
+
+def check_blocks(root, d):
+    for number, source, block in d.blocks:
+        try:
+            with open(os.path.join(root, source), encoding="utf-8") as f:
+                text = f.read()
+        except OSError:
+            fault(d.path, number, f"there is no {source} to show from")
+            continue
+        if "\n".join(block) not in text:
+            fault(d.path, number, f"the code above is not in {source}")
+
+
+def check_columns(d):
+    for number, line in enumerate(d.lines, 1):
+        if len(line) > COLUMNS and not line.startswith("|"):
+            fault(d.path, number, f"{len(line)} columns; at most {COLUMNS}")
+
+
+def check_readme(d):
+    if len(d.lines) - 1 > README_LINES:
+        fault(d.path, len(d.lines) - 1, f"the README has more than {README_LINES} lines")
+    section, figures = "", 0
+    for _, line in d.prose:
+        if line.startswith("## "):
+            section = line[3:]
+        elif section == "Five figures" and line.startswith("|"):
+            figures += sum(len(re.findall(r"\d+(?:\.\d+)?", cell)) for cell in line.split("|")[2:])
+    if not 1 <= figures <= README_FIGURES:
+        fault(d.path, 1, f"the README has {figures} figures in \"Five figures\"; 1 to {README_FIGURES}")
+
+
+def main():
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    root = sys.argv[2] if len(sys.argv) == 3 else "."
+    known = read_help(sys.argv[1])
+    benchmarks = options_of_benchmarks(root)
+    targets, variables = make_targets(root), known_variables(root)
+    documents = {path: Document(root, path) for path in markdown_files(root)}
+    for d in documents.values():
+        check_links(root, documents, d)
+        check_options(d, known, benchmarks)
+        check_names(root, d, targets, variables)
+        check_blocks(root, d)
+        check_columns(d)
+    check_readme(documents["README.md"])
+    for line in faults:
+        print(line)
+    print(f"{len(documents)} documents, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
