@@ -62,6 +62,12 @@ analyzer: ## gcc -fanalyzer over the library
 	    gcc $(BASE_CFLAGS) $(FOLDER_src) -O2 -fanalyzer -Wno-analyzer-malloc-leak \
 	    -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-dereference -o /dev/null -c
 
+# "fro" is a word in "to and fro"; a letter after \\ begins no word.
+CODESPELL := --quiet-level 3 --ignore-words-list fro,te,nd,outout --ignore-regex '\\[ntr][a-z]*'
+documents: programs ## do the documents say what is there, and is it spelled right?
+	@scripts/documents.py $(B)/bin
+	@git ls-files -z -- ':!test/fuzz/seeds' ':!*.svg' ':!LICENSE' | xargs -0 codespell $(CODESPELL) && echo '  OK    spelling'
+
 shellcheck: ## shellcheck over all scripts
 	@shellcheck .ci/run $(wildcard scripts/*.sh test/*.sh test/*/*.sh)
 
@@ -78,4 +84,4 @@ compile_commands.json: FORCE | build ## for editors and clang-tidy
 build:
 	@mkdir -p $@
 
-.PHONY: deps deps-build headers format format-check tidy cppcheck analyzer shellcheck
+.PHONY: deps deps-build headers format format-check tidy cppcheck analyzer documents shellcheck

@@ -48,6 +48,7 @@ install          1 180 a program compiles against the installed library
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
 analyzer         2 180 gcc -fanalyzer
+documents        2  90 links, options and code in documents are real; spelling
 scripts          2  60 shellcheck
 '
 SOAK_STAGES='unit unit-asan unit-tsan sim sim-asan cluster cluster-asan cluster-tsan fuzz'
@@ -125,6 +126,11 @@ stage_install() { test/install.sh; }
 stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }
 stage_analyzer() { make analyzer; }
+stage_documents() {
+    need python3
+    need codespell
+    make documents
+}
 stage_scripts() { need shellcheck; make shellcheck; }
 
 # ---- running them --------------------------------------------------------------------------------------------------

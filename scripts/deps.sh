@@ -21,6 +21,7 @@ check=(
     llvm            # its symbolizer: a sanitizer's report without names matches no suppression, and no test's expectation
     libcriterion-dev # the runner of the unit tests
     clang-tidy clang-format cppcheck shellcheck
+    codespell       # the spelling of sources and documents
     gnuplot-nox     # the drawings of the benchmarks
     python3         # reads the models that the programs write
     iproute2        # networks whose cables a test pulls

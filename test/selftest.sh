@@ -71,6 +71,42 @@ layers() {
 }
 layers
 
+# A link and an anchor that lead nowhere; an option, a target, a script and a variable that do not exist; code that is not
+# in its file; a long line; a README with too many lines and figures; a misspelled word.
+documents() {
+    local tree i
+    tree=$(mktemp -d) || return
+    make -j"$(nproc)" programs > "$log" 2>&1 || { bad "documents: programs do not compile"; return; }
+    cp -r README.md CONTRIBUTING.md CHANGELOG.md Makefile docs examples include src apps mk scripts bench test "$tree"
+    scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1 || { bad "documents: a false report"; rm -rf "$tree"; return; }
+    # shellcheck disable=SC2016
+    {
+        printf '\nSee [this](nowhere.md) and [that](running.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n'
+        printf '`LOCUS_%s` and `--no-such-option`.\n\n    locus run --no-such -n 4 -- kge --other\n    kge --nowhere\n\n' NO_SUCH
+        printf 'A line%s\n' "$(printf ' of words%.0s' {1..20})"
+    } >> "$tree/docs/trace.md"
+    for i in {1..40}; do echo "line $i"; done >> "$tree/README.md"
+    sed -i 's/^| a row that is here.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
+    scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1
+    expect "documents: planted faults are found" $? 'trace.md:.* there is no nowhere.md' \
+        'trace.md:.* docs/running.md has no heading #no-such-heading' 'make has no target no-such-target' \
+        'there is no scripts/no-such.sh' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
+        'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
+        'trace.md:.* columns; at most 120' 'the README has more than 120 lines' 'the README has 1[0-9] figures'
+    if command -v codespell > /dev/null; then
+        echo 't''eh test' > "$tree/words"
+        codespell "$tree/words" > "$log" 2>&1
+        if grep -q 'teh ==> the' "$log"; then good "documents: codespell sees a word"; else bad "documents: codespell sees nothing"; fi
+    fi
+    rm -rf "$tree"
+}
+if command -v python3 > /dev/null; then
+    documents
+else
+    skipped=$((skipped + 1))
+    echo "skipped: documents: there is no python3 here"
+fi
+
 leaks='^failed: planted/a_leak_is_seen' frees='^failed: planted/a_use_after_free_is_seen'
 for compiler in gcc clang; do
     if ! command -v $compiler > /dev/null; then
