@@ -44,7 +44,7 @@ cluster-tsan     3 700 several processes, ThreadSanitizer
 fuzz             2 360 fuzzers
 headers          2 180 every header compiles alone
 bench            1 270 every benchmark runs, small
-install          1 180 a program compiles against the installed library
+install          1 270 programs and examples run from an installed tree
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
 analyzer         2 180 gcc -fanalyzer
