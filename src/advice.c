@@ -63,6 +63,10 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
     double seconds = (double)(to->ns - from->ns) * 1e-9;
     if (to->ns - from->ns < a->window_ns) return;
     enum advice advice = from->ns > 0 ? advice_between(from, to) : ADVICE_NONE;
+    /* Some steps and then an evaluation look like steps of which most keys were not signaled. Only
+     * the latter look so in the next window, too. */
+    bool is_doubtful = advice == ADVICE_INTEND && to->signaled > from->signaled;
+    if (is_doubtful && !from->is_doubtful) advice = ADVICE_NONE;
     if (advice != ADVICE_NONE && __atomic_fetch_add(&a->found[advice], 1, __ATOMIC_RELAXED) == 0) {
         describe(advice, from, to, text);
         fprintf(stderr,
@@ -71,4 +75,5 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
                 rank, worker, 100.0 * (double)remote / (double)keys, (double)keys, seconds, text);
     }
     *from = *to;
+    from->is_doubtful = is_doubtful;
 }

@@ -20,6 +20,7 @@
 
 #include "locus.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum advice { ADVICE_NONE, ADVICE_INTEND, ADVICE_EARLIER, ADVICE_ADVANCE, ADVICE_KINDS };
@@ -37,6 +38,7 @@ struct advice_sums {
     uint64_t signaled; /* keys, its loaders' too */
     uint64_t late;     /* of the whole node */
     locus_clock clock;
+    bool is_doubtful; /* the window that ended here may have been the beginning of an evaluation */
 };
 
 struct advisor {

@@ -64,6 +64,22 @@ TEST(advice, looks_at_a_window)
     CHECK_EQ(a.found[ADVICE_INTEND], 1);
 }
 
+/* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may not. */
+TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
+{
+    struct advisor a = {.window_ns = 100};
+    struct advice_sums from = {.ns = 1}, to = from;
+    for (int window = 1; window <= 3; window++) {
+        to.ns += 100;
+        to.keys += 10000;
+        to.remote += 7500;
+        to.signaled += 1000;
+        to.clock++;
+        advice_look(&a, 0, 0, &from, &to);
+        CHECK_EQ(a.found[ADVICE_INTEND], (uint64_t)window - 1);
+    }
+}
+
 TEST(advice, is_read_from_the_environment)
 {
     struct advisor a;
