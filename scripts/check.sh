@@ -45,6 +45,7 @@ fuzz             2 360 fuzzers
 headers          2 180 every header compiles alone
 bench            1 270 every benchmark runs, small
 install          1 270 programs and examples run from an installed tree
+python           1 240 the Python package, and locus.torch
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
 analyzer         2 180 gcc -fanalyzer
@@ -122,6 +123,14 @@ stage_fuzz() {
 }
 
 stage_bench() { build bench-quick; }
+# The distribution's interpreter: it is the one that has its torch.
+stage_python() {
+    local python=/usr/bin/python3
+    need "$python"
+    "$python" -c 'import numpy' 2> /dev/null || skip "there is no numpy here (python3-numpy)"
+    build lib programs > /dev/null || return
+    "$python" test/python/run.py
+}
 stage_install() { test/install.sh; }
 stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }

@@ -27,7 +27,8 @@ check=(
     iproute2        # networks whose cables a test pulls
     openmpi-bin     # mpirun, under which a test starts a cluster
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
-    python3-torch   # torchrun, likewise
+    python3-torch   # torchrun, likewise, and locus.torch
+    python3-numpy mypy # the Python package, and its types
     openssh-server  # sshd, which the test of host lists starts for itself
 )
 

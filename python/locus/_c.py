@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library's calls and structs, as locus.h declares them. test/python checks the structs against a compiled probe.
+
+`lib` releases Python's lock during a call, for calls that may wait or take long; `quick` keeps it, for those that never
+wait and take less time than that. Handles are integers.
+"""
+import ctypes
+import os
+import threading
+from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint,
+                    c_uint32, c_uint64, c_void_p)
+from pathlib import Path
+from typing import Any, List, Tuple
+
+from . import errors
+
+SONAME = "liblocus.so.0"
+LENGTH_MAX = 1 << 20
+OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
+HISTOGRAM_BUCKETS = 40
+TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
+CONFORMITIES = ("conform", "bounded", "long_term", "non_conform")
+HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops")
+
+
+class CTable(Structure):
+    _fields_ = [("name", c_char_p), ("rows", c_uint64), ("length", c_uint32), ("flags", c_uint32)]
+
+
+class CConfig(Structure):
+    _fields_ = [("tables", POINTER(CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
+                ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
+                ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
+                ("rendezvous", c_char_p), ("listen", c_char_p)]
+
+
+STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_local", "pushed_replica",
+                  "pushed_remote", "relocated_in", "relocated_out", "replicas_created", "replicas_dropped",
+                  "replicas_now", "owned_now", "rounds", "bytes_sent", "bytes_received", "messages_sent",
+                  "messages_received", "forwards", "intents_signaled", "intents_late")
+
+
+class CStats(Structure):
+    _fields_: List[Tuple[str, Any]] = [(name, c_uint64) for name in STATS_INTEGERS]
+    _fields_ += [("replica_staleness_mean_s", c_double), ("advice_intend", c_uint64), ("advice_earlier", c_uint64),
+                 ("advice_advance", c_uint64)]
+
+
+class CHistogram(Structure):
+    _fields_ = [("count", c_uint64 * HISTOGRAM_BUCKETS), ("sum", c_uint64)]
+
+
+STRUCTS = {"locus_table": CTable, "locus_config": CConfig, "locus_stats": CStats, "locus_histogram": CHistogram}
+
+# Arrays are passed by address.
+_keys, _n, _rows, _handle, _out, _clock = c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int64
+_BLOCKING = {
+    "locus_open": (c_int, POINTER(CConfig), _out),
+    "locus_close": (c_int, _handle),
+    "locus_owned": (c_size_t, _handle, c_uint64, _keys, _n),
+    "locus_worker_open": (c_int, _handle, _out),
+    "locus_worker_close": (c_int, _handle),
+    "locus_pull": (c_int, _handle, _keys, _n, _rows),
+    "locus_push": (c_int, _handle, _keys, _n, _rows),
+    "locus_set": (c_int, _handle, _keys, _n, _rows),
+    "locus_pull_async": (c_int, _handle, _keys, _n, _rows, _out),
+    "locus_push_async": (c_int, _handle, _keys, _n, _rows, _out),
+    "locus_set_async": (c_int, _handle, _keys, _n, _rows, _out),
+    "locus_wait": (c_int, _handle, c_uint64),
+    "locus_wait_all": (c_int, _handle),
+    "locus_localize": (c_int, _handle, _keys, _n),
+    "locus_localize_async": (c_int, _handle, _keys, _n, _out),
+    "locus_intent": (c_int, _handle, _keys, _n, _clock, _clock, c_int),
+    "locus_loader_intent": (c_int, _handle, _keys, _n, _clock, _clock, c_int),
+    "locus_loader_open": (c_int, _handle, _out),
+    "locus_loader_close": (c_int, _handle),
+    "locus_distribution_uniform": (c_int, _handle, c_uint64, c_uint64, c_int, c_uint, _out),
+    "locus_distribution_weighted": (c_int, _handle, c_uint64, c_void_p, c_uint64, c_int, c_uint, _out),
+    "locus_distribution_free": (None, _handle),
+    "locus_prepare_sample": (c_int, _handle, _handle, _n, _clock, _clock, _out),
+    "locus_loader_prepare_sample": (c_int, _handle, _handle, _n, _clock, _clock, _out),
+    "locus_pull_sample": (c_int, _handle, c_uint64, _n, _keys, _rows),
+    "locus_finish_sample": (c_int, _handle, c_uint64),
+    "locus_barrier": (c_int, _handle),
+    "locus_quiesce": (c_int, _handle),
+    "locus_checkpoint": (c_int, _handle, c_char_p),
+    "locus_restore": (c_int, _handle, c_char_p),
+}
+_QUICK = {
+    "locus_strerror": (c_char_p, c_int),
+    "locus_error": (c_char_p,),
+    "locus_config_init_sized": (None, POINTER(CConfig), c_size_t),
+    "locus_rank": (c_int, _handle),
+    "locus_size": (c_int, _handle),
+    "locus_keys": (c_uint64, _handle),
+    "locus_length": (c_uint32, _handle, c_uint64),
+    "locus_worker_id": (c_int, _handle),
+    "locus_pull_local": (c_int, _handle, c_uint64, _rows),
+    "locus_done": (c_bool, _handle, c_uint64),
+    "locus_advance_clock": (c_int64, _handle),
+    "locus_current_clock": (c_int64, _handle),
+    "locus_distribution_seed": (c_int, _handle, c_uint64),
+    "locus_stats_read_sized": (c_int, _handle, POINTER(CStats), c_size_t),
+    "locus_histogram_read": (c_int, _handle, c_int, POINTER(CHistogram)),
+}
+# Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
+# nothing for Python; and prefetching a row pays only for those.
+NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_prefetch"}
+BOUND = set(_BLOCKING) | set(_QUICK)
+
+
+def _places() -> List[str]:
+    """Where the library may be, the first that exists is it: as told, in the wheel or installed, in the source tree."""
+    told = os.environ.get("LOCUS_LIBRARY")
+    if told:
+        return [told]
+    here = Path(__file__).resolve().parent
+    return [str(here / SONAME), str(here.parents[1] / "build" / "gcc" / "lib" / SONAME)]
+
+
+def _path() -> str:
+    return next((place for place in _places() if os.path.exists(place)), os.environ.get("LOCUS_LIBRARY") or SONAME)
+
+
+def _load() -> Tuple[CDLL, PyDLL]:
+    path = _path()
+    try:
+        loaded, kept = CDLL(path), PyDLL(path)
+    except OSError as fault:
+        raise ImportError(f"the library of locus could not be loaded: {fault}; set LOCUS_LIBRARY to the path of "
+                          f"{SONAME}, or install the Debian packages that it needs") from None
+    for library, calls in ((loaded, _BLOCKING), (kept, _QUICK)):
+        for name, (result, *arguments) in calls.items():
+            call = getattr(library, name)
+            call.restype, call.argtypes = result, arguments
+    return loaded, kept
+
+
+lib, quick = _load()
+
+
+def sentence(rc: int) -> str:
+    """What the calling thread's last failing call said."""
+    text: bytes = quick.locus_error() or quick.locus_strerror(rc)
+    return text.decode(errors="replace")
+
+
+def check(rc: int) -> None:
+    if rc < 0:
+        raise errors.of_result(rc, sentence(rc))
+
+
+def on_main_thread() -> bool:
+    """Only there do signals, and with them Ctrl-C, end something."""
+    return threading.get_ident() == threading.main_thread().ident
+
+
+address_of = ctypes.addressof

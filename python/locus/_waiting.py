@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that wait for other nodes, so that Ctrl-C ends the wait.
+
+Python looks at signals between its own instructions, on the main thread; a C call that waits does not come back to it.
+So on the main thread a call that may wait for others is made by a thread of ours, and the main thread waits for that
+thread, which Ctrl-C ends. The call itself goes on: what it belongs to is of no use until it has returned, and says so.
+"""
+import os
+import queue
+import threading
+from typing import Any, Callable, List, Optional
+
+from . import _c, errors
+
+
+class Job:
+    """A call that a thread of ours makes."""
+
+    def __init__(self, call: Callable[..., int], arguments: Any, keeps: Any) -> None:
+        self.call = call
+        self.arguments = arguments
+        self.keeps = keeps  # what the call may use until it returns
+        self.rc = 0
+        self.sentence = ""
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        self.rc = self.call(*self.arguments)
+        if self.rc < 0:
+            self.sentence = _c.sentence(self.rc)
+        self.done.set()
+
+
+class _Helper:
+    def __init__(self) -> None:
+        self.jobs: "queue.SimpleQueue[Job]" = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="locus helper", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            self.jobs.get().run()
+
+
+_idle: List[_Helper] = []
+
+
+def _forget_threads() -> None:
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
+class Waiting:
+    """Makes the waiting calls of one node or worker, one at a time."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.left: Optional[Job] = None  # a wait that Ctrl-C has ended, while its call goes on
+
+    def refuse_while_left(self) -> None:
+        if self.left is None:
+            return
+        if not self.left.done.is_set():
+            raise errors.UsageError(f"{self.name} still waits in {self.left.call.__name__}, whose wait was "
+                                    "interrupted: end the process, or let the others arrive")
+        self.left = None
+
+    def call(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
+        """Raises what the call returns, or KeyboardInterrupt. `keeps` lives until the call has returned."""
+        if not _c.on_main_thread():
+            _c.check(call(*arguments))
+            return
+        helper = _idle.pop() if _idle else _Helper()
+        job = Job(call, arguments, keeps)
+        self.left = job
+        helper.jobs.put(job)
+        job.done.wait()
+        self.left = None
+        _idle.append(helper)
+        if job.rc < 0:
+            raise errors.of_result(job.rc, job.sentence)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes: the processes of a training job, which share the rows of all tables."""
+import atexit
+import os
+import threading
+from ctypes import byref, c_void_p, sizeof
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence
+
+import numpy as np
+
+from . import _c
+from ._waiting import Waiting
+from .errors import ArgumentError, BusyError, UsageError
+from .sampling import Distribution
+from .worker import Worker
+
+_lib, _quick = _c.lib, _c.quick
+_OWNED_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Table:
+    """A range of `rows` keys, each with a row of `length` floats."""
+
+    name: str
+    rows: int
+    length: int
+    first: int = 0  # its first key; open() fills it in
+
+    @property
+    def keys(self) -> range:
+        return range(self.first, self.first + self.rows)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """count[i]: what lasted from 2^i to 2^(i+1) ns, or took i hops; sum: of the nanoseconds or hops."""
+
+    count: "np.ndarray[Any, Any]"
+    sum: int
+
+
+class Node:
+    """This process' part of the cluster. open() makes it; the process alone uses it, a forked child cannot."""
+
+    def __init__(self, handle: int, tables: List[Table], workers: int) -> None:
+        self._handle = handle
+        self.workers = workers  # that may be open
+        self.rank = int(_quick.locus_rank(handle))
+        self.size = int(_quick.locus_size(handle))
+        self.keys = int(_quick.locus_keys(handle))  # of all tables: valid keys are below it
+        self.tables: Dict[str, Table] = {table.name: table for table in tables}
+        self._ends = np.cumsum([table.rows for table in tables], dtype=np.uint64)
+        self._lengths = np.array([table.length for table in tables], np.int64)
+        self._one_length = tables[0].length if (self._lengths == self._lengths[0]).all() else 0
+        self._workers: List[Worker] = []
+        self._distributions: List[Distribution] = []
+        self._waiting = Waiting("the node")
+        self._guard = threading.Lock()
+        self._state = "open"
+        _open_nodes.append(self)
+
+    def worker(self) -> Worker:
+        """Opens a worker, for one thread at a time. BusyError when `workers` are open."""
+        handle = c_void_p()
+        self._waiting.call(_lib.locus_worker_open, self._use(), byref(handle), keeps=handle)
+        worker = Worker(self, handle.value or 0)
+        self._workers.append(worker)
+        return worker
+
+    def length(self, key: int) -> int:
+        """Floats in that key's row."""
+        self._refuse_unusable()
+        if not 0 <= key < self.keys:
+            raise ArgumentError(f"key {key} is out of range: must be 0 to {self.keys - 1}")
+        return int(_quick.locus_length(self._handle, key))
+
+    def owned(self) -> "np.ndarray[Any, Any]":
+        """The keys whose main copy is here, ascending: int64. A moment's view."""
+        parts: List["np.ndarray[Any, Any]"] = []
+        first, room = 0, np.empty(_OWNED_AT_ONCE, np.int64)
+        while True:
+            n = _lib.locus_owned(self._use(), first, room.__array_interface__["data"][0], len(room))
+            parts.append(room[:n].copy())
+            if n < len(room):
+                return np.concatenate(parts)
+            first = int(room[-1]) + 1
+
+    def stats(self) -> Dict[str, float]:
+        """Counters since open(), by the names of struct locus_stats."""
+        stats = _c.CStats()
+        _c.check(_quick.locus_stats_read_sized(self._use(), byref(stats), sizeof(stats)))
+        return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
+
+    def histogram(self, kind: str) -> Histogram:
+        """kind: relocation_time, parked_time, blocked_time or hops."""
+        if kind not in _c.HISTOGRAMS:
+            raise ArgumentError(f"kind is {kind!r}: must be one of {', '.join(_c.HISTOGRAMS)}")
+        histogram = _c.CHistogram()
+        _c.check(_quick.locus_histogram_read(self._use(), _c.HISTOGRAMS.index(kind), byref(histogram)))
+        return Histogram(np.array(histogram.count, np.uint64), int(histogram.sum))
+
+    def distribution(self, table: str, weights: Any = None, conformity: str = "conform", replace: bool = True,
+                     seed: Optional[int] = None) -> Distribution:
+        """Registers a distribution over a table's keys: equally likely, or by weights of shape (rows,). Every node
+        registers the same ones. conformity: conform, bounded, long_term or non_conform, the fastest last."""
+        if table not in self.tables:
+            raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
+        place = self.tables[table]
+        made = Distribution(self, place.first, place.rows, weights, conformity, replace, seed)
+        self._distributions.append(made)
+        return made
+
+    def close(self) -> None:
+        """Collective: closes what is still open here, loaders and workers first, and leaves the cluster. Again, or
+        in a forked child: does nothing. BusyError while another thread is in a call: nothing changes."""
+        if self._state != "open":
+            return
+        self._waiting.refuse_while_left()
+        if not self._guard.acquire(False):
+            raise BusyError("another thread is closing the node")
+        try:
+            for worker in self._workers:
+                worker._waiting.refuse_while_left()
+                if worker._guard.locked():
+                    raise BusyError(f"worker {worker.id} is in a call of another thread: join that thread first")
+            self._leave()
+        finally:
+            self._guard.release()
+
+    def _leave(self) -> None:
+        fault: Optional[Exception] = None
+        for worker in list(self._workers):
+            try:
+                worker.close()
+            except Exception as failed:  # it is closed all the same; a lost peer must not keep the node open
+                fault = failed
+        for distribution in list(self._distributions):
+            distribution.free()
+        self._state = "closed"
+        _open_nodes.remove(self)
+        self._waiting.call(_lib.locus_close, self._handle)
+        if fault:
+            raise fault
+
+    def __enter__(self) -> "Node":
+        return self
+
+    def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
+        if kind is None or self.size == 1:
+            self.close()
+        elif self._state == "open":
+            # Closing is collective: it would wait for nodes that wait for us. They learn it when this process ends.
+            self._state = "left after an exception"
+
+    def _use(self) -> int:
+        self._refuse_unusable()
+        return self._handle
+
+    def _is_of_another_process(self) -> bool:
+        return self._state.startswith("another")
+
+    def _refuse_unusable(self) -> None:
+        if self._state != "open":
+            raise UsageError(f"the node is {self._state}" + (
+                ": the process that opened it uses it alone; prepare batches in DataLoader's processes, and rows and "
+                "intents (locus.torch.Prefetch) in this one's parent" if self._is_of_another_process() else
+                ": open one with locus.open()"))
+
+
+_open_nodes: List[Node] = []
+
+
+def _in_child() -> None:
+    for node in _open_nodes:
+        node._state = "another process'"
+        node._guard = threading.Lock()
+        for worker in node._workers:
+            worker._unusable = True
+            worker._guard = threading.Lock()
+    _open_nodes.clear()
+
+
+def _at_exit() -> None:
+    """A cluster of one is closed. Leaving a larger one would wait for nodes that may wait for us: the end of the process
+    tells them."""
+    for node in list(_open_nodes):
+        if node.size == 1:
+            try:
+                node.close()
+            except Exception:  # a thread is still in a call: the end of the process ends it
+                pass
+
+
+os.register_at_fork(after_in_child=_in_child)
+atexit.register(_at_exit)
+
+
+def _checked_tables(tables: Sequence[Table]) -> List[Table]:
+    placed: List[Table] = []
+    first = 0
+    for table in tables:
+        if any(table.name == other.name for other in placed):
+            raise ArgumentError(f"two tables have the name {table.name!r}: each must have its own")
+        if not 1 <= table.rows < 1 << 40:
+            raise ArgumentError(f"table {table.name!r} has {table.rows} rows: must be 1 to 2^40")
+        if not 1 <= table.length <= _c.LENGTH_MAX:
+            raise ArgumentError(f"table {table.name!r} has rows of {table.length} floats: must be 1 to "
+                                f"{_c.LENGTH_MAX}")
+        placed.append(Table(table.name, table.rows, table.length, first))
+        first += table.rows
+    if not placed:
+        raise ArgumentError("`tables` is empty: must hold at least one locus.Table")
+    return placed
+
+
+def _not_negative(name: str, value: int, limit: int) -> int:
+    if not 0 <= value <= limit:
+        raise ArgumentError(f"{name} is {value}: must be 0 to {limit}")
+    return value
+
+
+def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
+         act_immediately: bool = False, max_rounds_per_second: int = 0, peer_timeout: float = 0.0,
+         join_timeout: float = 0.0, rank: int = 0, size: int = 0, rendezvous: Optional[str] = None,
+         listen: Optional[str] = None) -> Node:
+    """Joins the cluster; returns when all nodes have. Rank, size and rendezvous come from what started the process
+    (locus run, torchrun, srun, mpirun), unless `size` is given; alone it is a cluster of one. See struct locus_config
+    for the rest; times are in seconds.
+
+    ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
+    FullError when the system refuses a resource.
+    """
+    placed = _checked_tables(tables)
+    if technique not in _c.TECHNIQUES:
+        raise ArgumentError(f"technique is {technique!r}: must be one of {', '.join(_c.TECHNIQUES)}")
+    if _forked:
+        raise UsageError("this process was forked from one that has opened a node: start it anew "
+                         "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
+    c_tables = (_c.CTable * len(placed))(*[_c.CTable(t.name.encode(), t.rows, t.length, 0) for t in placed])
+    config = _c.CConfig()
+    _quick.locus_config_init_sized(byref(config), sizeof(config))
+    config.tables, config.table_count = c_tables, len(placed)
+    config.workers, config.shards = _not_negative("workers", workers, 1024), _not_negative("shards", shards, 256)
+    config.technique, config.act_immediately = _c.TECHNIQUES.index(technique), act_immediately
+    config.max_rounds_per_second = _not_negative("max_rounds_per_second", max_rounds_per_second, 1 << 31)
+    config.peer_timeout_s, config.join_timeout_s = peer_timeout, join_timeout
+    config.rank, config.size = rank, size
+    config.rendezvous = rendezvous.encode() if rendezvous else None
+    config.listen = listen.encode() if listen else None
+    handle = c_void_p()
+    global _ever_opened
+    _ever_opened = True
+    Waiting("the process").call(_lib.locus_open, byref(config), byref(handle), keeps=(c_tables, config, handle))
+    return Node(handle.value or 0, placed, workers)
+
+
+_ever_opened = False
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = _ever_opened
+
+
+os.register_at_fork(after_in_child=_note_fork)

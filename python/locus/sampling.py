@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loaders, distributions, and samples that are drawn from them."""
+import threading
+from ctypes import byref, c_uint64
+from typing import TYPE_CHECKING, Any, Optional, Tuple
+
+import numpy as np
+
+from . import _arrays, _c
+from .errors import ArgumentError, UsageError
+
+if TYPE_CHECKING:
+    from .node import Node
+    from .worker import Worker
+
+_lib, _quick = _c.lib, _c.quick
+
+
+class Loader:
+    """Signals intent for a worker, from the thread that prepares its batches. Worker.loader() opens it."""
+
+    def __init__(self, worker: "Worker", handle: int) -> None:
+        self.worker = worker
+        self._handle = handle
+        self._guard = threading.Lock()
+        self._closed = False
+
+    def _enter(self) -> None:
+        if not self._guard.acquire(False):
+            raise UsageError("this loader is in a call of another thread: open one for each with Worker.loader()")
+        try:
+            self.worker.node._refuse_unusable()
+            if self._closed:
+                raise UsageError("this loader is closed: open one with Worker.loader()")
+        except BaseException:
+            self._guard.release()
+            raise
+
+    def intent(self, keys: Any, start: int, end: int, access: int = 3) -> None:
+        """As Worker.intent()."""
+        at, n = _arrays.keys(keys)
+        self._enter()
+        try:
+            _c.check(_lib.locus_loader_intent(self._handle, at, n, start, end, access))
+        finally:
+            self._guard.release()
+
+    def prepare_sample(self, distribution: "Distribution", n: int, start: int, end: int) -> "Sample":
+        """As Worker.prepare_sample(). The sample is the worker's."""
+        sample = c_uint64()
+        self._enter()
+        try:
+            _c.check(_lib.locus_loader_prepare_sample(self._handle, distribution._use(self.worker.node), n, start, end,
+                                                      byref(sample)))
+        finally:
+            self._guard.release()
+        return Sample(self.worker, distribution.length, n, sample.value)
+
+    def close(self) -> None:
+        """Again: does nothing."""
+        if self._closed or self.worker.node._is_of_another_process():
+            return
+        self._enter()
+        try:
+            self._closed = True
+            self.worker._loaders.remove(self)
+            _c.check(_lib.locus_loader_close(self._handle))
+        finally:
+            self._guard.release()
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(self, *fault: Any) -> None:
+        self.close()
+
+
+class Distribution:
+    """Keys of a range, equally likely or by weight: Node.distribution() registers it."""
+
+    def __init__(self, node: "Node", first: int, count: int, weights: Any, conformity: str, replace: bool,
+                 seed: Optional[int]) -> None:
+        self.node = node
+        self.length = node.length(first)
+        self._handle: Optional[int] = None
+        level, flags, out = _level_of(conformity), 0 if replace else 1, c_uint64()
+        if weights is None:
+            _c.check(_lib.locus_distribution_uniform(node._use(), first, count, level, flags, byref(out)))
+        else:
+            values = np.ascontiguousarray(weights, np.float64)
+            if values.shape != (count,):
+                raise ArgumentError(f"`weights` has shape {values.shape}: must be ({count},), one for each key")
+            _c.check(_lib.locus_distribution_weighted(node._use(), first, values.__array_interface__["data"][0],
+                                                      count, level, flags, byref(out)))
+        self._handle = out.value
+        if seed is not None:
+            _c.check(_quick.locus_distribution_seed(self._handle, seed))
+
+    def _use(self, node: "Node") -> int:
+        node._refuse_unusable()
+        if self._handle is None:
+            raise UsageError("this distribution was freed: register one with Node.distribution()")
+        return self._handle
+
+    def free(self) -> None:
+        """No sample of it may be prepared or pulled any more. Node.close() does it, too. Again: does nothing."""
+        if self._handle is not None and not self.node._is_of_another_process():
+            handle, self._handle = self._handle, None
+            self.node._distributions.remove(self)
+            _lib.locus_distribution_free(handle)
+
+
+def _level_of(conformity: str) -> int:
+    if conformity not in _c.CONFORMITIES:
+        raise ArgumentError(f"conformity is {conformity!r}: must be one of {', '.join(_c.CONFORMITIES)}")
+    return _c.CONFORMITIES.index(conformity)
+
+
+class Sample:
+    """Keys drawn at random, whose rows the manager brings in time. Worker.prepare_sample() makes it."""
+
+    def __init__(self, worker: "Worker", length: int, n: int, handle: int) -> None:
+        self.worker = worker
+        self.length = length
+        self.left = n  # keys that were not yet pulled
+        self._handle = handle
+        self._open = n > 0
+
+    def pull(self, n: Optional[int] = None) -> Tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
+        """The next n keys, all that are left unless told, and their rows: int64 of shape (n,), float32 (n, length)."""
+        n = self.left if n is None else n
+        if not 0 <= n <= self.left:
+            raise ArgumentError(f"n is {n}: must be 0 to {self.left}, the keys that are left")
+        keys, rows = np.empty(n, np.int64), np.empty((n, self.length), np.float32)
+        if n > 0:
+            self.worker._wait_in(_lib.locus_pull_sample, self._handle, n, keys.__array_interface__["data"][0],
+                                 rows.__array_interface__["data"][0], keeps=(keys, rows))
+            self.left -= n
+        return keys, rows
+
+    def finish(self) -> None:
+        """Ends it, pulled to its end or not. Again: does nothing."""
+        if self._open:
+            self._open = False
+            self.worker._wait_in(_lib.locus_finish_sample, self._handle)
+
+    def __enter__(self) -> "Sample":
+        return self
+
+    def __exit__(self, *fault: Any) -> None:
+        if not self.worker._closed:
+            self.finish()

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers: training threads that access rows and say what they intend to access."""
+import threading
+import time
+from ctypes import byref, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+import numpy as np
+
+from . import _arrays, _c
+from ._waiting import Waiting
+from .errors import AbsentError, UsageError, of_result
+from .sampling import Distribution, Loader, Sample
+
+if TYPE_CHECKING:
+    from .node import Node
+
+READ, WRITE, READ_WRITE = 1, 2, 3
+
+_lib, _quick = _c.lib, _c.quick
+_keys_of, _rows_of = _arrays.keys, _arrays.rows
+# A call with more keys may use up the worker's room for requests, and wait for it inside the library.
+_FEW_KEYS = 4096
+_LOOKS, _SHORTEST_S, _LONGEST_S = 64, 20e-6, 1e-3
+_CALLS = {"pull": (_lib.locus_pull, _lib.locus_pull_async), "push": (_lib.locus_push, _lib.locus_push_async),
+          "set": (_lib.locus_set, _lib.locus_set_async)}
+_PULL, _PUSH, _SET = _CALLS["pull"], _CALLS["push"], _CALLS["set"]
+
+
+class Ticket:
+    """An asynchronous operation. It holds its arrays until it is done, whether or not anybody holds it."""
+
+    __slots__ = ("_worker", "_id", "_keeps", "out", "_error")
+
+    def __init__(self, worker: "Worker", keeps: Any, out: Any) -> None:
+        self._worker = worker
+        self._id = c_uint64()
+        self._keeps = keeps
+        self._error: Optional[Exception] = None
+        self.out = out  # a pull's rows, valid once it is done; else None
+
+    def done(self) -> bool:
+        """Is it complete? Never waits. Raises what failed."""
+        if self._keeps is not None:
+            self._worker._look_after(self)
+        if self._error:
+            raise self._error
+        return self._keeps is None
+
+    def wait(self) -> Any:
+        """Waits, and returns a pull's rows. Raises what failed. Ctrl-C ends the wait; the operation goes on."""
+        if self._keeps is not None:
+            self._worker._wait_for(self)
+        if self._error:
+            raise self._error
+        return self.out
+
+
+class Worker:
+    """A training thread of a node; Node.worker() opens it. One thread at a time uses it.
+
+    Keys are contiguous arrays of one dimension, NumPy's int64 or uint64 or torch's int64, and of the whole key space:
+    those of a table are Node.tables[name].first + row. Rows are contiguous float32, of shape (n, length) when the rows
+    of all keys have one length, else one after the other in one dimension. Nothing is copied on the way. Results are
+    of the kind that the keys are, unless `out` is given.
+
+    Every call raises ArgumentError for wrong arguments, before anything was done; LostError when a node of the cluster
+    was lost; UsageError when the worker is closed, in another thread's call, or a forked child's.
+    """
+
+    def __init__(self, node: "Node", handle: int) -> None:
+        self.node = node
+        self.id = _quick.locus_worker_id(handle)
+        self._handle = handle
+        self._guard = threading.Lock()
+        self._unusable = False
+        self._closed = False
+        self._waiting = Waiting(f"worker {self.id}")
+        self._alone = node.size == 1
+        self._length = node._one_length
+        self._tickets: Dict[int, Ticket] = {}
+        self._loaders: List[Loader] = []
+
+    # ---- access -------------------------------------------------------------------------------------------------
+
+    def pull(self, keys: Any, out: Any = None) -> Any:
+        """The rows of these keys, into `out` if given. Keys may repeat."""
+        if not self._guard.acquire(False):
+            raise self._taken()
+        try:
+            if self._unusable:
+                self._refuse()
+            at, n = _keys_of(keys)
+            length = self._length
+            floats = n * length if length else self._floats(keys)
+            if out is None:
+                out = _arrays.empty_like_keys(keys, (n, length) if length else self._shape(keys, floats))
+            to = _rows_of(out, "out", n, floats, True)
+            if self._alone:
+                rc = _PULL[0](self._handle, at, n, to)
+                if rc:
+                    _c.check(rc)
+            else:
+                self._access(_PULL, at, n, to, (keys, out))
+            return out
+        finally:
+            self._guard.release()
+
+    def push(self, keys: Any, updates: Any) -> None:
+        """Adds `updates` to the rows. Updates of a key that repeats add up."""
+        self._write(_PUSH, keys, updates, "updates")
+
+    def set(self, keys: Any, values: Any) -> None:
+        """Overwrites the rows."""
+        self._write(_SET, keys, values, "values")
+
+    def _write(self, calls: Any, keys: Any, values: Any, name: str) -> None:
+        if not self._guard.acquire(False):
+            raise self._taken()
+        try:
+            if self._unusable:
+                self._refuse()
+            at, n = _keys_of(keys)
+            length = self._length
+            values_at = _rows_of(values, name, n, n * length if length else self._floats(keys), False)
+            if self._alone:
+                rc = calls[0](self._handle, at, n, values_at)
+                if rc:
+                    _c.check(rc)
+            else:
+                self._access(calls, at, n, values_at, (keys, values))
+        finally:
+            self._guard.release()
+
+    def pull_async(self, keys: Any, out: Any = None) -> Ticket:
+        """The same as pull(), without waiting: Ticket.wait() returns the rows."""
+        at, n = _keys_of(keys)
+        floats = n * self._length if self._length else self._floats(keys)
+        if out is None:
+            out = _arrays.empty_like_keys(keys, self._shape(keys, floats))
+        to = _rows_of(out, "out", n, floats, True)
+        return self._begin(_PULL[1], at, n, to, (keys, out), out)
+
+    def push_async(self, keys: Any, updates: Any) -> Ticket:
+        """The same as push(), without waiting. The arrays must not change until the ticket is done."""
+        at, n = _keys_of(keys)
+        floats = n * self._length if self._length else self._floats(keys)
+        return self._begin(_PUSH[1], at, n, _rows_of(updates, "updates", n, floats, False), (keys, updates))
+
+    def set_async(self, keys: Any, values: Any) -> Ticket:
+        """The same as set(), without waiting. The arrays must not change until the ticket is done."""
+        at, n = _keys_of(keys)
+        floats = n * self._length if self._length else self._floats(keys)
+        return self._begin(_SET[1], at, n, _rows_of(values, "values", n, floats, False), (keys, values))
+
+    def pull_local(self, key: int, out: Any = None) -> Optional[Any]:
+        """One row, if it can be read without the network; else None."""
+        length = self.node.length(key)
+        if out is None:
+            out = np.empty(length, np.float32)
+        to = _rows_of(out, "out", 1, length, True)
+        with _Use(self):
+            try:
+                _c.check(_quick.locus_pull_local(self._handle, key, to))
+            except AbsentError:
+                return None
+        return out
+
+    def wait_all(self) -> None:
+        """Waits for all asynchronous operations of this worker; raises the first failure."""
+        for ticket in list(self._tickets.values()):
+            ticket.wait()
+
+    # ---- management ---------------------------------------------------------------------------------------------
+
+    def intent(self, keys: Any, start: int, end: int, access: int = READ_WRITE) -> None:
+        """Says that this worker will access the keys while its clock is in [start, end). Never waits."""
+        at, n = _keys_of(keys)
+        with _Use(self):
+            _c.check(_lib.locus_intent(self._handle, at, n, start, end, access))
+
+    def advance_clock(self) -> int:
+        """The clock goes on by one; returns it. Clocks start at 0."""
+        with _Use(self):
+            return int(_quick.locus_advance_clock(self._handle))
+
+    @property
+    def clock(self) -> int:
+        """The clock now; any thread may ask."""
+        if self._unusable:
+            self._refuse()
+        return int(_quick.locus_current_clock(self._handle))
+
+    def localize(self, keys: Any) -> None:
+        """Brings the rows to this node, where the technique allows it, and waits until they are here."""
+        self.localize_async(keys).wait()
+
+    def localize_async(self, keys: Any) -> Ticket:
+        at, n = _keys_of(keys)
+        with _Use(self):
+            ticket = self._register((keys,), None)
+            return self._started(ticket, _lib.locus_localize_async(self._handle, at, n, byref(ticket._id)))
+
+    def loader(self) -> Loader:
+        """Opens a loader: a thread that prepares batches ahead uses it to signal intent for this worker. Any thread
+        may call this."""
+        if self._unusable:
+            self._refuse()
+        handle = c_void_p()
+        _c.check(_lib.locus_loader_open(self._handle, byref(handle)))
+        loader = Loader(self, handle.value or 0)
+        self._loaders.append(loader)
+        return loader
+
+    def prepare_sample(self, distribution: Distribution, n: int, start: int, end: int) -> Sample:
+        """Prepares n keys drawn from the distribution, for accesses while the clock is in [start, end)."""
+        sample = c_uint64()
+        with _Use(self):
+            _c.check(_lib.locus_prepare_sample(self._handle, distribution._use(self.node), n, start, end,
+                                               byref(sample)))
+        return Sample(self, distribution.length, n, sample.value)
+
+    # ---- collectives --------------------------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Waits until all workers of all nodes call it. Ctrl-C ends the wait, and makes this worker unusable."""
+        self._wait_in(_lib.locus_barrier)
+
+    def quiesce(self) -> None:
+        """A barrier after which every copy of every row holds every update made before it."""
+        self._wait_in(_lib.locus_quiesce)
+
+    def checkpoint(self, directory: str) -> None:
+        """Collective: writes all rows to a directory that all nodes see. UnsupportedError where the library cannot."""
+        self._wait_in(_lib.locus_checkpoint, directory.encode())
+
+    def restore(self, directory: str) -> None:
+        """Collective: all rows become what the checkpoint holds. UnsupportedError where the library cannot."""
+        self._wait_in(_lib.locus_restore, directory.encode())
+
+    def close(self) -> None:
+        """Waits for the worker's operations and closes it, its loaders before. Again, or in a forked child: does
+        nothing."""
+        if self._closed or self.node._is_of_another_process():
+            return
+        with _Use(self):
+            for loader in list(self._loaders):
+                loader.close()
+            self._closed = self._unusable = True
+            self.node._workers.remove(self)
+            try:
+                self._waiting.call(_lib.locus_worker_close, self._handle, keeps=self._tickets)
+            finally:
+                for ticket in self._tickets.values():
+                    ticket._keeps = None
+                self._tickets = {}
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
+        # Closed, it would count as arrived wherever the others wait, and they would go on without it.
+        if kind is None or self._alone:
+            self.close()
+
+    # ---- within -------------------------------------------------------------------------------------------------
+
+    def _taken(self) -> UsageError:
+        return UsageError(f"worker {self.id} is in a call of another thread: a worker is used by one thread at a time; "
+                          "open one for each thread with Node.worker()")
+
+    def _refuse(self) -> None:
+        self.node._refuse_unusable()
+        if self._closed:
+            raise UsageError(f"worker {self.id} is closed: open one with Node.worker()")
+        self._waiting.refuse_while_left()
+        self._unusable = False
+
+    def _wait_in(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
+        with _Use(self):
+            if self._alone and self.node.workers == 1:
+                _c.check(call(self._handle, *arguments))  # there is nobody to wait for
+            else:
+                self._wait_for_call(call, self._handle, *arguments, keeps=keeps)
+
+    def _wait_for_call(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
+        self._unusable = True  # should Ctrl-C end the wait
+        try:
+            self._waiting.call(call, *arguments, keeps=keeps)
+        finally:
+            self._unusable = self._waiting.left is not None
+
+    def _access(self, calls: Any, at: int, n: int, values: int, keeps: Any) -> None:
+        """With other nodes: may wait for them."""
+        if not _c.on_main_thread():
+            _c.check(calls[0](self._handle, at, n, values))
+        elif n > _FEW_KEYS:
+            self._wait_for_call(calls[0], self._handle, at, n, values, keeps=keeps)
+        else:
+            ticket = self._register(keeps, None)
+            self._started(ticket, calls[1](self._handle, at, n, values, byref(ticket._id)))
+            if ticket._keeps is not None:
+                self._poll(ticket)
+                if ticket._error:
+                    raise ticket._error
+
+    def _begin(self, call: Callable[..., int], at: int, n: int, values: int, keeps: Any, out: Any = None) -> Ticket:
+        with _Use(self):
+            ticket = self._register(keeps, out)
+            return self._started(ticket, call(self._handle, at, n, values, byref(ticket._id)))
+
+    def _register(self, keeps: Any, out: Any) -> Ticket:
+        """A ticket that holds its arrays from before the call. Makes room first, where the library would wait."""
+        for waiting in list(self._tickets.values()):
+            if len(self._tickets) < _c.OPERATIONS_MAX - 1:
+                break
+            self._poll(waiting)
+        ticket = Ticket(self, keeps, out)
+        self._tickets[id(ticket)] = ticket
+        return ticket
+
+    def _started(self, ticket: Ticket, rc: int) -> Ticket:
+        if rc or ticket._id.value == 0:
+            self._drop(ticket)
+            _c.check(rc)
+        return ticket
+
+    def _drop(self, ticket: Ticket) -> None:
+        ticket._keeps = None
+        self._tickets.pop(id(ticket), None)
+
+    def _finish(self, ticket: Ticket) -> None:
+        """Of an operation that is complete: its result."""
+        rc = _lib.locus_wait(self._handle, ticket._id.value)
+        if rc and not ticket._error:
+            ticket._error = of_result(rc, _c.sentence(rc))
+        self._drop(ticket)
+
+    def _look_after(self, ticket: Ticket) -> None:
+        with _Use(self):
+            if ticket._keeps is not None and _quick.locus_done(self._handle, ticket._id.value):
+                self._finish(ticket)
+
+    def _wait_for(self, ticket: Ticket) -> None:
+        with _Use(self):
+            if ticket._keeps is not None:
+                self._poll(ticket)
+
+    def _poll(self, ticket: Ticket) -> None:
+        """Looks again and again, so that Ctrl-C ends the wait: often at first, as answers come within microseconds."""
+        handle, number, done = self._handle, ticket._id.value, _quick.locus_done
+        if _c.on_main_thread():
+            looks, pause = _LOOKS, _SHORTEST_S
+            while not done(handle, number):
+                if looks > 0:
+                    looks -= 1
+                    continue
+                time.sleep(pause)
+                pause = min(1.5 * pause, _LONGEST_S)
+        self._finish(ticket)
+
+    def _lengths(self, keys: Any) -> "np.ndarray[Any, Any]":
+        array = keys if isinstance(keys, np.ndarray) else keys.numpy()
+        of_table = np.searchsorted(self.node._ends, array.view(np.uint64), side="right")
+        # A key out of range is refused by the library, before it looks at the rows.
+        lengths: "np.ndarray[Any, Any]" = self.node._lengths[np.minimum(of_table, len(self.node._lengths) - 1)]
+        return lengths
+
+    def _floats(self, keys: Any) -> int:
+        return int(self._lengths(keys).sum())
+
+    def _shape(self, keys: Any, floats: int) -> Any:
+        n = len(keys)
+        if self._length:
+            return n, self._length
+        lengths = self._lengths(keys)
+        return (n, int(lengths[0])) if n and (lengths == lengths[0]).all() else (floats,)
+
+
+class _Use:
+    """One thread's use of a worker, for the length of a call."""
+
+    __slots__ = ("worker",)
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+
+    def __enter__(self) -> None:
+        worker = self.worker
+        if not worker._guard.acquire(False):
+            raise worker._taken()
+        if worker._unusable:
+            try:
+                worker._refuse()
+            except BaseException:
+                worker._guard.release()
+                raise
+
+    def __exit__(self, *fault: Any) -> None:
+        self.worker._guard.release()

@@ -1,0 +1,47 @@
+"""What the tests share: programs in processes of their own, alone or as a cluster."""
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / "build" / "gcc" / "bin"
+LIMIT_S = 120
+
+
+def environment(**more):
+    path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "test" / "python")])
+    # Two cores for several processes: torch's threads would only wait for each other.
+    return dict(os.environ, PYTHONPATH=path, OMP_NUM_THREADS="1", LOCUS_ADVICE="0", **more)
+
+
+def script(text, folder):
+    """Writes a program, `import locus` and numpy before it; returns its path."""
+    file, path = tempfile.mkstemp(".py", dir=folder)
+    with os.fdopen(file, "w") as out:
+        out.write("import sys, os, time, threading, signal\nimport numpy as np\nimport locus\n" + textwrap.dedent(text))
+    return path
+
+
+def run(text, *options, **more):
+    """Runs a program; returns what ended: returncode, stdout with stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        return finish([sys.executable, *options, script(text, folder)], **more)
+
+
+def run_nodes(count, text, **more):
+    """The same, as a cluster of `count` nodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        return finish([str(BIN / "locus"), "run", "-n", str(count), "--", sys.executable, script(text, folder)], **more)
+
+
+def finish(command, **more):
+    return subprocess.run(command, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+
+
+def passes(test, ended):
+    test.assertEqual(ended.returncode, 0, ended.stdout)
+    return ended.stdout

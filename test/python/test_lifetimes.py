@@ -1,0 +1,221 @@
+"""Closing in any order, threads, forks, signals and the interpreter's end: an error each, and never a hang or a crash."""
+import subprocess
+import tempfile
+import sys
+import threading
+import unittest
+
+import locus
+import numpy as np
+from support import passes, run, run_nodes, script, environment, BIN
+
+OPEN = "node = locus.open([locus.Table('a', 1000, 4)], workers=2)\nw, v = node.worker(), node.worker()\nk = np.arange(8)\n"
+
+
+class Lifetimes(unittest.TestCase):
+    def test_use_after_close(self):
+        node = locus.open([locus.Table("a", 10, 4)])
+        worker = node.worker()
+        loader, sample = worker.loader(), worker.prepare_sample(node.distribution("a"), 3, 0, 1)
+        distribution = node._distributions[0]
+        node.close()
+        node.close()
+        worker.close()
+        loader.close()
+        distribution.free()
+        keys = np.array([1])
+        for use in (node.stats, node.worker, node.owned, worker.advance_clock, worker.barrier, sample.pull,
+                    lambda: worker.pull(keys), lambda: worker.push_async(keys, np.ones((1, 4), np.float32)),
+                    lambda: worker.clock, lambda: worker.loader(), lambda: loader.intent(keys, 0, 1),
+                    lambda: worker.prepare_sample(distribution, 1, 0, 1)):
+            with self.assertRaisesRegex(locus.UsageError, "closed"):
+                use()
+
+    def test_a_closed_worker_makes_room_for_another(self):
+        with locus.open([locus.Table("a", 10, 4)]) as node:
+            for _ in range(3):
+                with node.worker() as worker, worker.loader():
+                    worker.push_async(np.array([1]), np.ones((1, 4), np.float32))
+            self.assertEqual(node.worker().pull(np.array([1])).tolist(), [[3] * 4])
+
+    def test_two_threads_in_one_worker(self):
+        with locus.open([locus.Table("a", 10, 4)], workers=2) as node, node.worker() as worker, node.worker() as other:
+            waits = threading.Thread(target=worker.barrier)
+            waits.start()
+            while not worker._guard.locked():
+                pass
+            with self.assertRaisesRegex(locus.UsageError, "another thread"):
+                worker.pull(np.array([1]))
+            with self.assertRaisesRegex(locus.BusyError, "worker 0 is in a call"):
+                node.close()
+            other.barrier()
+            waits.join()
+            worker.pull(np.array([1]))
+
+    def test_exits_with_all_open(self):
+        for end in ("", "sys.exit(0)", "os._exit(0)", "del node, w, v", "v.close()", "node.close()", "w.pull_async(k)",
+                    "l = w.loader(); d = node.distribution('a'); w.prepare_sample(d, 5, 0, 9)",
+                    "threading.Thread(target=v.barrier, daemon=True).start(); time.sleep(.1)"):
+            with self.subTest(end=end):
+                self.assertEqual(passes(self, run(OPEN + end, "-X", "dev")), "")
+
+    def test_exceptions_in_the_middle(self):
+        ended = run("with locus.open([locus.Table('a', 10, 4)]) as n, n.worker() as w, w.loader() as l:\n    1 / 0\n")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("ZeroDivisionError", ended.stdout.splitlines()[-1])
+
+    def test_a_forked_child_is_refused(self):
+        said = passes(self, run(OPEN + """
+            def expect(use):
+                try: use()
+                except locus.UsageError as fault: assert "process" in str(fault), fault
+                else: raise SystemExit("no error")
+            t = w.pull_async(k)
+            l = w.loader()
+            for end in ("os._exit(0)", "sys.exit(0)"):
+                pid = os.fork()
+                if pid == 0:
+                    for use in (lambda: w.pull(k), w.barrier, node.stats, node.worker,
+                                lambda: l.intent(k, 0, 1), lambda: locus.open([locus.Table('a', 10, 4)])): expect(use)
+                    l.close(), w.close(), node.close()
+                    exec(end)
+                assert os.waitpid(pid, 0)[1] == 0
+            w.pull(k)
+            node.close()
+            print("good")""".replace("\n            ", "\n"), "-X", "dev"))
+        self.assertEqual(said, "good\n")
+
+    def test_cycles_leak_nothing(self):
+        said = passes(self, run("""
+            def cycle():
+                with locus.open([locus.Table('a', 1000, 16)]) as node, node.worker() as w:
+                    with w.loader() as l:
+                        l.intent(np.arange(10), 1, 2)
+                    node.distribution('a', np.ones(1000))
+                    w.push(np.arange(10), np.ones((10, 16), np.float32))
+                    w.pull_async(np.arange(10)).wait()
+            def used():
+                text = open('/proc/self/status').read()
+                return int(text.split('VmRSS:')[1].split()[0]), len(os.listdir('/proc/self/fd')), threading.active_count()
+            for _ in range(200): cycle()
+            before = used()
+            for _ in range(800): cycle()
+            after = used()
+            print(before, after)
+            assert after[0] < before[0] + 2000 and after[1:] == before[1:]"""))
+        self.assertIn(",", said)
+
+
+class Interrupts(unittest.TestCase):
+    def interrupted(self, wait, then="", nodes=1):
+        """Sends SIGINT to a program that says that it waits, as Ctrl-C does."""
+        with tempfile.TemporaryDirectory() as folder:
+            text = "print('waits', flush=True)\ntry:\n    " + wait + "\nexcept KeyboardInterrupt:\n    pass\n" \
+                "else:\n    print('was not interrupted')\n" + then + "\nprint('good')\n"
+            with subprocess.Popen([sys.executable, "-X", "dev", script(OPEN + text, folder)], env=environment(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
+                self.assertEqual(program.stdout.readline(), "waits\n")
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    program.wait(0.3)  # it waits
+                program.send_signal(2)
+                said = program.communicate(timeout=60)[0]
+            self.assertEqual((said, program.returncode), ("good\n", 0))
+
+    def test_ctrl_c_ends_a_barrier(self):
+        self.interrupted("w.barrier()", """
+for use in (w.barrier, lambda: w.pull(k), node.close):
+    try: use()
+    except locus.UsageError as fault: assert "interrupted" in str(fault), fault
+    else: raise SystemExit("no error")""")
+
+    def test_the_worker_is_of_use_again_once_the_others_have_come(self):
+        self.interrupted("w.quiesce()", "v.quiesce(); time.sleep(.3); w.pull(k); node.close()")
+
+    def test_ctrl_c_ends_joining(self):
+        self.interrupted("locus.open([locus.Table('a', 10, 4)], rank=0, size=2, rendezvous='127.0.0.1:0' if 0 else "
+                         "'127.0.0.1:%d' % (20000 + os.getpid() % 10000))")
+
+
+class Clusters(unittest.TestCase):
+    def setUp(self):
+        if not (BIN / "locus").exists():
+            self.skipTest("the command is not built: make")
+
+    def test_rows_are_shared(self):
+        for technique in ("adaptive", "static", "relocate", "replicate", "full_replication"):
+            with self.subTest(technique=technique):
+                said = passes(self, run_nodes(2, f"""
+                    with locus.open([locus.Table('a', 20000, 4)], technique={technique!r}) as n, n.worker() as w:
+                        k = np.arange(20000)
+                        w.push(k, np.ones((20000, 4), np.float32))
+                        w.push(k[:10], np.ones((10, 4), np.float32))
+                        for part in np.split(k, 200):
+                            w.push_async(part, np.ones((100, 4), np.float32))
+                        assert 0 < len(w._tickets) < 64 or {technique!r} == "full_replication", len(w._tickets)
+                        w.quiesce()
+                        assert w.pull(k[10:]).sum() == 4 * 4 * 19990
+                        assert w.pull_async(k[:10]).wait().sum() == 10 * 4 * 6
+                        w.localize(k[:5])
+                        w.barrier()
+                        with w.prepare_sample(n.distribution('a'), 50, 0, 1) as s: s.pull()
+                        sys.stdout.write('2\\n' if n.size == 2 else 'no')"""))
+                self.assertEqual(said, "2\n2\n")
+
+    def test_an_exception_ends_the_cluster(self):
+        ended = run_nodes(2, """
+            with locus.open([locus.Table('a', 10, 4)]) as n, n.worker() as w:
+                w.barrier()
+                if n.rank == 1: raise ValueError("of rank 1")
+                try: w.barrier()
+                except locus.LostError as fault: print(fault)
+                else: print("nobody said it")""")
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("of rank 1", ended.stdout)
+        self.assertNotIn("nobody said it", ended.stdout)
+
+    def test_ctrl_c_ends_a_remote_pull(self):
+        """The peer is stopped, so that nothing answers."""
+        said = passes(self, run_nodes(2, """
+            import ctypes
+            with locus.open([locus.Table('a', 20000, 4)], technique='static', peer_timeout=60) as n, n.worker() as w:
+                owned = n.owned()
+                other = np.setdiff1d(np.arange(20000), owned)
+                pids = os.path.join(os.path.dirname(sys.argv[0]), 'pid')
+                if n.rank == 1: open(pids, 'w').write(str(os.getpid()))
+                w.barrier()
+                if n.rank == 1:
+                    w.barrier()
+                else:
+                    pid = int(open(pids).read())
+                    os.kill(pid, signal.SIGSTOP)
+                    time.sleep(.2)  # all its threads
+                    try:
+                        for few in (True, False):
+                            signal.setitimer(signal.ITIMER_REAL, 0.3)
+                            def stop(*_): raise KeyboardInterrupt
+                            signal.signal(signal.SIGALRM, stop)
+                            try: w.pull(other[:10] if few else other)
+                            except KeyboardInterrupt: print("ended")
+                    finally: os.kill(pid, signal.SIGCONT)
+                    while w._unusable:
+                        try: w.clock
+                        except locus.UsageError: time.sleep(.01)
+                    w.wait_all()
+                    w.barrier()"""))
+        self.assertEqual(said, "ended\nended\n")
+
+    def test_several_workers_in_threads(self):
+        said = passes(self, run_nodes(2, """
+            with locus.open([locus.Table('a', 100, 4)], workers=2) as n:
+                def train(worker):
+                    with worker:
+                        k = np.arange(100)
+                        for _ in range(100):
+                            worker.push(k, np.ones((100, 4), np.float32))
+                        worker.quiesce()
+                        assert (worker.pull(k) == 400).all()
+                        sys.stdout.write('sum\\n')
+                threads = [threading.Thread(target=train, args=(n.worker(),)) for _ in range(2)]
+                for t in threads: t.start()
+                for t in threads: t.join()"""))
+        self.assertEqual(said, "sum\n" * 4)
