@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""First values of rows, as functions of their index: nothing is written for them. A table holds the difference to them.
+
+An initial function takes indices, int64 of shape (n,), and the dimension; it returns float32 of shape (n, dimension), the
+same for an index whenever and wherever it is asked.
+"""
+import math
+from typing import Any, Dict, List
+
+import torch
+
+_BITS, _PARTS = 11, 3
+_ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
+
+
+class Zeros:
+    def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
+        return torch.zeros(len(indices), dimension)
+
+
+class _Mixed:
+    """The sum of one row each of three small random tables, chosen by a hash of the index: eight thousand million
+    different ones, for the time of three copies."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._tables: Dict[int, List[torch.Tensor]] = {}
+
+    def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
+        raise NotImplementedError
+
+    def _parts(self, dimension: int) -> List[torch.Tensor]:
+        if dimension not in self._tables:
+            generator = torch.Generator().manual_seed(self.seed)
+            self._tables[dimension] = [self._draw((1 << _BITS, dimension), generator) for _ in range(_PARTS)]
+        return self._tables[dimension]
+
+    def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
+        hashed = (indices + self.seed) * _ODD[0]
+        hashed = (hashed ^ (hashed >> 31)) * _ODD[1]
+        first, *others = self._parts(dimension)
+        values = first.index_select(0, (hashed >> 20) & ((1 << _BITS) - 1))
+        for place, part in enumerate(others):
+            values += part.index_select(0, (hashed >> (31 + place * _BITS)) & ((1 << _BITS) - 1))
+        return values
+
+
+class Normal(_Mixed):
+    """Normally distributed with mean 0, as in torch.nn.Embedding."""
+
+    def __init__(self, std: float = 1.0, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.std = std
+
+    def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
+        return torch.randn(shape, generator=generator) * (self.std / math.sqrt(_PARTS))
+
+
+class Uniform(_Mixed):
+    """Uniformly distributed from -bound to bound."""
+
+    def __init__(self, bound: float, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.bound = bound
+
+    def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
+        return torch.rand(shape, generator=generator)
+
+    def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
+        # The fraction of a sum of uniform numbers is uniform.
+        return super().__call__(indices, dimension).frac_().mul_(2 * self.bound).sub_(self.bound)

@@ -1,0 +1,254 @@
+"""locus.torch against torch itself."""
+import unittest
+
+import locus
+import numpy as np
+
+from support import BIN, passes, run, run_nodes
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("there is no torch here (python3-torch)")
+
+import locus.torch as lt
+
+ROWS, DIMENSION = 200, 8
+STEPS = 25
+
+
+def optimizers():
+    """Ours, torch's, and whether torch's wants sparse gradients."""
+    own = torch.optim
+    return {
+        "sgd": (lambda m: lt.SGD(m, 0.1), lambda p: own.SGD(p, 0.1), False),
+        "adagrad": (lambda m: lt.Adagrad(m, 0.1), lambda p: own.Adagrad(p, 0.1), False),
+        "adagrad from 0.5": (lambda m: lt.Adagrad(m, 0.1, 0.5), lambda p: own.Adagrad(
+            p, 0.1, initial_accumulator_value=0.5), False),
+        "sparse adagrad": (lambda m: lt.Adagrad(m, 0.1), lambda p: own.Adagrad(p, 0.1), True),
+        "row-wise adagrad": (lambda m: lt.RowAdagrad(m, 0.1), lambda p: RowAdagrad(p, 0.1), False),
+        "adam": (lambda m: lt.Adam(m, 0.01), lambda p: own.SparseAdam(list(p), 0.01), True),
+    }
+
+
+class RowAdagrad(torch.optim.Optimizer):
+    """torch has none: as its Adagrad, with the mean square of each row."""
+
+    def __init__(self, parameters, lr):
+        super().__init__(parameters, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                sums = self.state[p].setdefault("sums", torch.zeros(len(p), 1))
+                sums += p.grad.pow(2).mean(1, keepdim=True)
+                p -= group["lr"] * p.grad / (sums.sqrt() + 1e-10)
+
+
+def weights(module):
+    return module.weight_of(torch.arange(module.num_embeddings))
+
+
+class Steps(unittest.TestCase):
+    def train(self, ours, theirs, own, other, loss_of):
+        """Both step by step, with indices that repeat and a row that all batches have."""
+        generator = torch.Generator().manual_seed(1)
+        for step in range(STEPS):
+            indices = torch.randint(0, ROWS // 4 * (1 + step % 4), (12, 3), generator=generator)
+            indices[0, 0] = 7
+            for module, optimizer in ((ours, own), (theirs, other)):
+                optimizer.zero_grad()
+                loss = loss_of(module, indices)
+                loss.backward()
+                optimizer.step()
+            self.assertTrue(torch.allclose(weights(ours), theirs.weight.detach(), atol=1e-6, rtol=1e-6), step)
+
+    def compare(self, ours, theirs, loss_of):
+        for name, (own, other, sparse) in optimizers().items():
+            with self.subTest(optimizer=name):
+                mine = ours()
+                optimizer = own(mine)
+                with lt.open(optimizer):
+                    peer = theirs(sparse)
+                    with torch.no_grad():
+                        peer.weight.copy_(weights(mine))
+                    self.train(mine, peer, optimizer, other(peer.parameters()), loss_of)
+
+    def test_embedding(self):
+        self.compare(lambda: lt.Embedding(ROWS, DIMENSION),
+                     lambda sparse: torch.nn.Embedding(ROWS, DIMENSION, sparse=sparse),
+                     lambda module, indices: (module(indices).sin().sum(1) ** 2).mean())
+
+    def test_two_forward_passes_a_step(self):
+        self.compare(lambda: lt.Embedding(ROWS, DIMENSION),
+                     lambda sparse: torch.nn.Embedding(ROWS, DIMENSION, sparse=sparse),
+                     lambda module, indices: (module(indices[:, 0]) * module(indices[:, 1])).sum(1).sigmoid().mean())
+
+    def test_bag_means(self):
+        self.compare(lambda: lt.EmbeddingBag(ROWS, DIMENSION),
+                     lambda sparse: torch.nn.EmbeddingBag(ROWS, DIMENSION, sparse=sparse),
+                     lambda module, indices: module(indices).sin().sum())
+
+    def test_bag_weighted_sums_with_offsets(self):
+        weights_of = torch.linspace(-1, 1, 36)
+        self.compare(lambda: lt.EmbeddingBag(ROWS, DIMENSION, mode="sum"),
+                     lambda sparse: torch.nn.EmbeddingBag(ROWS, DIMENSION, mode="sum", sparse=sparse),
+                     lambda module, indices: module(indices.reshape(-1), torch.tensor([0, 5, 5, 20]),
+                                                    per_sample_weights=weights_of).sin().sum())
+
+
+class Modules(unittest.TestCase):
+    def setUp(self):
+        self.model = torch.nn.ModuleDict({"a": lt.Embedding(ROWS, DIMENSION), "b": lt.EmbeddingBag(10, 4),
+                                          "dense": torch.nn.Linear(3, 2)})
+        self.optimizer = lt.Adagrad(self.model, 0.1)
+
+    def test_tables_have_the_names_and_state_of_their_modules(self):
+        with lt.open(self.optimizer) as job:
+            self.assertEqual([(t.name, t.rows, t.length) for t in job.node.tables.values()],
+                             [("a", ROWS, 16), ("b", 10, 8)])
+            before = weights(self.model["b"])
+            self.assertTrue((self.model["b"](torch.tensor([[1, 1], [2, 3]]))[0] - before[1]).abs().max() < 1e-6)
+            self.assertEqual(sum(1 for _ in self.model.parameters()), 2)
+
+    def test_state_dict_is_that_of_torch(self):
+        peer = torch.nn.ModuleDict({"a": torch.nn.Embedding(ROWS, DIMENSION), "b": torch.nn.EmbeddingBag(10, 4),
+                                    "dense": torch.nn.Linear(3, 2)})
+        with lt.open(self.optimizer):
+            self.model.load_state_dict(peer.state_dict())
+            self.assertTrue(torch.allclose(weights(self.model["a"]), peer["a"].weight, atol=1e-6))
+            saved = self.model.state_dict()
+            self.assertEqual(list(saved), list(peer.state_dict()))
+            peer.load_state_dict(saved)
+            self.assertTrue(torch.equal(weights(self.model["b"]), peer["b"].weight))
+            with self.assertRaisesRegex(RuntimeError, "a.weight has shape"):
+                self.model.load_state_dict(dict(saved, **{"a.weight": torch.zeros(3, 3)}))
+
+    def test_what_cannot_be_is_refused(self):
+        indices = torch.tensor([1])
+        with self.assertRaisesRegex(locus.UsageError, "no rows yet"):
+            self.model["a"](indices)
+        with lt.open(self.optimizer):
+            for wrong, sentence in ((torch.tensor([0, ROWS]), f"must be 0 to {ROWS - 1}"), (torch.tensor([-1]), "-1"),
+                                    (torch.tensor([1.0]), "integers")):
+                with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                    self.model["a"](wrong)
+            with self.assertRaisesRegex(locus.UsageError, "torch.no_grad"):
+                for _ in range(2000):
+                    self.model["a"](indices)
+            with torch.no_grad():
+                for _ in range(2000):
+                    self.model["a"](indices)
+        with self.assertRaisesRegex(locus.UsageError, "closed"):
+            self.model["a"](indices)
+        with self.assertRaisesRegex(locus.ArgumentError, "no embedding"):
+            lt.SGD(torch.nn.Linear(1, 1), 0.1)
+
+    def test_tensors_are_passed_without_a_copy_or_refused(self):
+        with locus.open([locus.Table("a", 10, 4)]) as node, node.worker() as worker:
+            keys, out = torch.tensor([1, 2]), torch.empty(2, 4)
+            worker.push(keys, torch.ones(2, 4))
+            self.assertIs(worker.pull(keys, out), out)
+            self.assertTrue(torch.equal(worker.pull(keys), torch.ones(2, 4)))
+            for wrong, sentence in ((keys.int(), "torch.int32.*to\\(torch.int64\\)"), (keys[::2][:1].expand(2), "contig")):
+                with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                    worker.pull(wrong)
+            for wrong, sentence in ((torch.ones(2, 4).double(), "float64"), (torch.ones(4, 2).t(), "not contiguous"),
+                                    (torch.ones(2, 4, requires_grad=True), "autograd"), (torch.ones(3), "shape")):
+                with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                    worker.push(keys, wrong)
+
+
+class Initial(unittest.TestCase):
+    def test_moments(self):
+        indices = torch.arange(20000)
+        normal, uniform = lt.Normal(0.5)(indices, 16), lt.Uniform(0.5)(indices, 16)
+        self.assertLess(abs(float(normal.mean())), 0.005)
+        self.assertLess(abs(float(normal.std()) - 0.5), 0.005)
+        self.assertLess(abs(float(uniform.std()) - 1 / 12 ** 0.5), 0.005)
+        self.assertLessEqual(float(uniform.abs().max()), 0.5)
+        correlations = np.corrcoef(normal[:500].numpy())[np.triu_indices(500, 1)]
+        self.assertLess(np.abs(correlations).mean(), 0.22)  # of independent ones it is 0.206
+
+    def test_a_function_of_the_index(self):
+        initial = lt.Normal(seed=5)
+        self.assertTrue(torch.equal(initial(torch.tensor([9, 4]), 8)[1], lt.Normal(seed=5)(torch.tensor([4]), 8)[0]))
+        self.assertEqual(len(torch.unique(initial(torch.arange(50000), 8), dim=0)), 50000)
+        self.assertFalse(torch.equal(initial(torch.tensor([4]), 8), lt.Normal(seed=6)(torch.tensor([4]), 8)))
+
+    def test_nothing_is_written(self):
+        embedding = lt.Embedding(100, 4)
+        with lt.open(lt.SGD(embedding, 1)) as job, torch.no_grad():
+            embedding(torch.arange(100))
+            self.assertEqual(job.worker.pull(torch.arange(100)).abs().sum(), 0)
+
+
+class Ahead(unittest.TestCase):
+    def setUp(self):
+        self.embedding = lt.Embedding(ROWS, DIMENSION)
+        self.job = lt.open(lt.SGD(self.embedding, 1))
+        self.addCleanup(self.job.close)
+
+    def test_each_batch_has_its_clock(self):
+        batches = [torch.randint(0, ROWS, (20,)) for _ in range(50)]
+        for epoch in range(2):
+            for number, batch in enumerate(lt.Prefetch(batches, keys=lambda batch: {self.embedding: batch})):
+                self.assertTrue(torch.equal(batch, batches[number]))
+                self.assertEqual(self.job.worker.clock, 50 * epoch + number + 1)
+        signaled = self.job.node.stats()["intents_signaled"]
+        self.assertEqual(signaled, 2 * sum(len(torch.unique(batch)) for batch in batches))
+
+    def test_ends_early_and_on_faults(self):
+        for batch in lt.Prefetch(iter(lambda: torch.tensor([1]), None), keys=lambda batch: {self.embedding: batch}):
+            break
+        with self.assertRaisesRegex(locus.ArgumentError, "must be 0 to"):
+            list(lt.Prefetch([torch.tensor([ROWS])], keys=lambda batch: {self.embedding: batch}))
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            list(lt.Prefetch([1], keys=lambda batch: 1 / 0))
+        self.assertEqual(self.job.worker._loaders, [])
+
+
+class Processes(unittest.TestCase):
+    def test_worker_processes_of_the_data_loader(self):
+        said = passes(self, run("""
+            import torch, locus.torch as lt
+            embedding = lt.Embedding(100, 4)
+            optimizer = lt.SGD(embedding, 0.1)
+            with lt.open(optimizer):
+                for epoch in range(2):
+                    loader = torch.utils.data.DataLoader(torch.arange(100), batch_size=10, num_workers=2)
+                    for batch in lt.Prefetch(loader, keys=lambda batch: {embedding: batch}):
+                        embedding(batch).sum().backward()
+                        optimizer.step()
+                moved = embedding.weight_of(torch.arange(100)) - embedding.initial(torch.arange(100), 4)
+                assert torch.allclose(moved, torch.full((100, 4), -0.2)), moved
+                print("good")"""))
+        self.assertEqual(said, "good\n")
+
+    def test_nodes_share_the_rows(self):
+        if not (BIN / "locus").exists():
+            self.skipTest("the command is not built: make")
+        said = passes(self, run_nodes(2, """
+            import torch, locus.torch as lt
+            embedding = lt.Embedding(5000, 4)
+            optimizer = lt.SGD(embedding, 0.1)
+            with lt.open(optimizer) as job:
+                batches = torch.arange(5000).reshape(-1, 10)
+                batches = [batches[i] for i in range(len(batches)) if i % 3 != job.rank]
+                for epoch in range(3):
+                    for batch in lt.Prefetch(batches, keys=lambda batch: {embedding: batch}):
+                        embedding(batch).sum().backward()
+                        optimizer.step()
+                        time.sleep(.001)
+                stats = job.node.stats()
+                job.quiesce()
+                moved = embedding.weight_of(torch.arange(5000)) - embedding.initial(torch.arange(5000), 4)
+                visits = torch.tensor([3 * sum(i % 3 != rank for rank in range(2)) for i in range(500)])
+                assert torch.allclose(moved, -0.1 * visits.repeat_interleave(10)[:, None].float(), atol=1e-5)
+                remote = (stats["pulled_remote"] + stats["pushed_remote"]) / (2 * 10 * 3 * len(batches))
+                sys.stdout.write(f"remote {remote}\\n")
+                job.barrier()"""))
+        shares = [float(line.split()[1]) for line in said.splitlines()]
+        self.assertEqual(len(shares), 2)
+        self.assertLess(max(shares), 0.5, shares)  # without intent it is about one half of the rows, time and again
