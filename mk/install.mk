@@ -9,6 +9,7 @@ BINDIR     ?= $(PREFIX)/bin
 SHAREDIR   ?= $(PREFIX)/share/locus
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+PYTHON_DIR  ?= $(SHAREDIR)/python
 PC_DIR      = $(LIBDIR)/pkgconfig
 PC_PREFIX   = $(shell realpath -m -s --relative-to='$(PC_DIR)' '$(PREFIX)')
 
@@ -36,10 +37,13 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 	$(Q)$(OBJCOPY) --localize-hidden $(@D)/locus.o
 	$(Q)$(AR) rcs $@ $(@D)/locus.o
 
+# The package finds the library through a link beside itself, which is relative: the tree can be moved.
+PYTHON_FILES = $(wildcard python/locus/*.py python/locus/*/*.py) python/locus/py.typed
+
 # The training programs, under names that take nobody else's: locus-kge, locus-mf, locus-wv.
 TRAINERS := $(filter-out locus,$(call names,apps))
 
-install: lib programs $(B)/installed/liblocus.a ## headers, libraries, locus.pc, the command, the programs (PREFIX=, DESTDIR=)
+install: lib programs $(B)/installed/liblocus.a ## headers, libraries, locus.pc, the command, the programs, the Python package (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)'
 	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
@@ -50,6 +54,9 @@ install: lib programs $(B)/installed/liblocus.a ## headers, libraries, locus.pc,
 	install -m 755 $(SO).$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(VERSION)'
 	ln -sf liblocus.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so.$(SOVERSION)'
 	ln -sf liblocus.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/liblocus.so'
+	for f in $(PYTHON_FILES:python/%=%); do install -D -m 644 "python/$$f" "$(DESTDIR)$(PYTHON_DIR)/$$f" || exit 1; done
+	ln -sfn "$$(realpath -m -s --relative-to='$(PYTHON_DIR)/locus' '$(LIBDIR)/liblocus.so.$(SOVERSION)')" \
+	    '$(DESTDIR)$(PYTHON_DIR)/locus/liblocus.so.$(SOVERSION)'
 	printenv PC_TEXT > '$(DESTDIR)$(PC_DIR)/locus.pc'
 	chmod 644 '$(DESTDIR)$(PC_DIR)/locus.pc'
 

@@ -50,10 +50,10 @@ class _Rows(torch.nn.Module):
         return self._worker
 
     def keys_of(self, indices: torch.Tensor) -> torch.Tensor:
-        """The keys of different indices, which are checked: int64 of shape (n,), ascending if they are."""
-        if len(indices) and not (0 <= int(indices.min()) and int(indices.max()) < self.num_embeddings):
-            raise ArgumentError(f"indices of {self.table or 'an embedding'} are {int(indices.min())} to "
-                                f"{int(indices.max())}: must be 0 to {self.num_embeddings - 1}")
+        """The keys of ascending indices, which are checked: int64 of shape (n,)."""
+        if len(indices) and not (0 <= int(indices[0]) and int(indices[-1]) < self.num_embeddings):
+            raise ArgumentError(f"indices of {self.table or 'an embedding'} are {int(indices[0])} to "
+                                f"{int(indices[-1])}: must be 0 to {self.num_embeddings - 1}")
         return indices + self._first
 
     def _values(self, indices: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
@@ -97,11 +97,11 @@ class _Rows(torch.nn.Module):
         self._worker, self._first = worker, worker.node.tables[self.table].first
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
-        """The rows' values, outside of autograd: float32 of shape (n, embedding_dim)."""
+        """The values of ascending indices, outside of autograd: float32 of shape (n, embedding_dim)."""
         return self._values(indices, self.worker.pull(self.keys_of(indices)))
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        """Overwrites rows; their optimizer state begins anew."""
+        """Overwrites the rows of ascending indices; their optimizer state begins anew."""
         rows = torch.zeros(len(indices), self.worker.node.tables[self.table].length)
         rows[:, :self.embedding_dim] = values - self.initial(indices, self.embedding_dim)
         self.worker.set(self.keys_of(indices), rows)
