@@ -1,0 +1,48 @@
+/*
+ * lda.h - what the parts of lda share: the options, the documents, and the keys.
+ *
+ * Latent Dirichlet allocation by collapsed Gibbs sampling (Griffiths and Steyvers, 2004; STRADS,
+ * Section 3.1). A word's row counts by topic how often it has that topic; one more row has the
+ * totals. Counts are floats, exact below 2^24: what comes to that is refused.
+ *
+ * Callers   main() fills it in; workers read
+ * Memory    the parts'
+ * Waiting   never
+ */
+#ifndef LDA_LDA_H
+#define LDA_LDA_H
+
+#include "corpus.h"
+#include "pool.h"
+#include "settings.h"
+
+enum lda_visit {
+    LDA_ROTATION, /* blocks of words go round the workers */
+    LDA_COPIES,   /* each worker has copies of all its words (YahooLDA) */
+};
+enum lda_sampler { LDA_TREE, LDA_PLAIN };
+enum lda_table { LDA_WORDS, LDA_TOTALS };
+/* Rows of the second table: the totals; and two that are used to check the counts. */
+enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS };
+
+#define LDA_COUNT_MAX 16777215 /* a float has no larger whole numbers one by one */
+
+struct lda_options {
+    struct settings common;
+    const char *vocabulary, *generate;
+    uint64_t topics, top;
+    double alpha, beta, held_back;
+    int visit, sampler;
+};
+
+struct lda {
+    struct lda_options options;
+    struct corpus corpus;
+};
+
+static inline locus_key lda_total_key(const struct lda *l, enum lda_total row)
+{
+    return (locus_key)l->corpus.words + row;
+}
+
+#endif

@@ -1,0 +1,89 @@
+#include "lda_report.h"
+
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void lda_report_start(const struct lda *l, const struct pool *pool)
+{
+    const struct lda_options *o = &l->options;
+    const struct corpus *c = &l->corpus;
+    if (o->common.json) return;
+    printf("%s: %u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
+           o->common.data ? o->common.data : o->generate, c->documents, c->words,
+           c->start[c->documents], 100 * o->held_back);
+    printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
+           o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
+                                    : "copies of all words",
+           o->sampler == LDA_TREE ? "tree" : "plain");
+    settings_show_pool(&o->common, pool, false);
+}
+
+void lda_report_epoch(const struct lda *l, uint64_t number, const struct lda_epoch *e)
+{
+    if (!l->options.common.json) {
+        printf("sweep %4" PRIu64 "   s-error %7.5f   %7.3f s   %10.0f tokens/s\n", number, e->error,
+               e->seconds, e->tokens / e->seconds);
+        fflush(stdout);
+        return;
+    }
+    struct json j;
+    json_begin_epoch(&j, number, e->seconds, e->tokens / e->seconds);
+    json_number(&j, "s_error", e->error);
+    json_end(&j);
+}
+
+void lda_report_quality(const struct lda *l, const struct quality *q)
+{
+    if (!l->options.common.json) {
+        printf("log p(w, z) %9.4f a token", q->likelihood);
+        if (q->perplexity > 0) printf("   perplexity %8.1f", q->perplexity);
+        printf("   (%.1f s)\n", q->seconds);
+        fflush(stdout);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "eval");
+    json_number(&j, "log_likelihood", q->likelihood);
+    if (q->perplexity > 0) json_number(&j, "perplexity", q->perplexity);
+    json_number(&j, "seconds", q->seconds);
+    json_end(&j);
+}
+
+static const char *name_of(const struct lda *l, uint32_t word, char *room, size_t bytes)
+{
+    if (l->corpus.names.count > word) return names_get(&l->corpus.names, word);
+    snprintf(room, bytes, "%u", word);
+    return room;
+}
+
+void lda_report_topics(const struct lda *l, const uint32_t *words, const float *totals)
+{
+    const struct lda_options *o = &l->options;
+    char room[16], field[32];
+    for (uint64_t k = 0; k < o->topics; k++) {
+        struct json j;
+        if (o->common.json) {
+            json_begin(&j, "topic");
+            json_count(&j, "topic", k);
+            json_count(&j, "tokens", (uint64_t)totals[k]);
+        } else {
+            printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)totals[k]);
+        }
+        for (uint64_t i = 0; i < o->top; i++) {
+            const char *name = name_of(l, words[k * o->top + i], room, sizeof room);
+            snprintf(field, sizeof field, "word%" PRIu64, i + 1);
+            if (o->common.json) {
+                json_text(&j, field, name);
+            } else {
+                printf(" %s", name);
+            }
+        }
+        if (o->common.json) {
+            json_end(&j);
+        } else {
+            printf("\n");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+#include "lda_train.h"
+
+#include "gibbs.h"
+#include "lda_report.h"
+#include "lda_save.h"
+#include "counters.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool is_first(const struct pool_member *m)
+{
+    return m->place == 0;
+}
+
+static void train_epoch(struct lda_training *t, struct gibbs *g, uint64_t number)
+{
+    struct pool_member *m = g->member;
+    const struct lda *l = t->lda;
+    double began = meter_now();
+    double sums[] = {gibbs_sweep(g), (double)g->shelf->tokens};
+    struct lda_epoch e = {.seconds = meter_now() - began};
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
+    e.error = sums[0] / m->total;
+    e.tokens = sums[1];
+    if (!is_first(m)) return;
+    meter_set(&t->meter, number);
+    lda_report_epoch(l, number, &e);
+}
+
+/* The counts are checked whenever the topics are judged. */
+static void judge(struct lda_training *t, struct gibbs *g)
+{
+    quality_check(t->lda, g->shelf, g->rows);
+    struct quality q = quality_of(t->lda, g->sampler, g->rows);
+    if (is_first(g->member)) lda_report_quality(t->lda, &q);
+}
+
+static void train_all(struct lda_training *t, struct gibbs *g)
+{
+    const struct settings *s = &t->lda->options.common;
+    if (is_first(g->member)) meter_begin(&t->meter, "training", "sweeps", s->epochs);
+    for (uint64_t epoch = 1; epoch <= s->epochs; epoch++) {
+        train_epoch(t, g, epoch);
+        if (settings_wants_evaluation(s, epoch)) judge(t, g);
+    }
+    if (is_first(g->member)) meter_end(&t->meter);
+    judge(t, g);
+}
+
+static void finish(struct lda_training *t, struct pool_member *m, struct word_rows *r)
+{
+    const struct lda_options *o = &t->lda->options;
+    struct locus_stats stats = counters_take(m);
+    if (!is_first(m)) return;
+    if (m->worker) counters_show(&stats, "accesses", m->pool->size, o->common.json);
+    if (o->top > 0) lda_show_topics(t->lda, m, r);
+    if (o->common.out) lda_save(t->lda, m, r);
+}
+
+void lda_work(struct pool_member *m, void *training)
+{
+    struct lda_training *t = training;
+    struct shelf shelf;
+    struct sampler sampler;
+    struct word_rows rows;
+    struct gibbs gibbs;
+    shelf_open(&shelf, t->lda, m->place, m->total, gibbs_blocks(t->lda, m));
+    sampler_open(&sampler, &shelf, m->place);
+    word_rows_open(&rows, t->lda, m);
+    pool_settle(m);
+    gibbs_open(&gibbs, t->lda, m, &shelf, &sampler, &rows);
+    train_all(t, &gibbs);
+    finish(t, m, &rows);
+    gibbs_close(&gibbs);
+    word_rows_close(&rows);
+    sampler_close(&sampler);
+    shelf_close(&shelf);
+}

@@ -1,0 +1,160 @@
+#include "shelf.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which documents ---- */
+
+/* The first document that begins at the worker's share of the tokens, or behind. */
+static uint32_t first_of(const struct corpus *c, unsigned place, unsigned places)
+{
+    uint64_t total = c->start[c->documents], wanted = total / places * place;
+    uint32_t d = 0;
+    if (place == places) return c->documents;
+    while (d < c->documents && c->start[d] < wanted) d++;
+    return d;
+}
+
+/* ---- which blocks ---- */
+
+/* Words in descending order of their tokens go to the block that has the fewest so far. */
+struct weighed {
+    uint64_t tokens;
+    uint32_t word;
+};
+
+static int by_tokens(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+    if (x->tokens != y->tokens) return x->tokens < y->tokens ? 1 : -1;
+    return x->word < y->word ? -1 : 1;
+}
+
+static uint32_t lightest(const uint64_t *weight, uint32_t blocks)
+{
+    uint32_t best = 0;
+    for (uint32_t b = 1; b < blocks; b++)
+        if (weight[b] < weight[best]) best = b;
+    return best;
+}
+
+/* The block of each word. */
+static uint32_t *assign_blocks(const struct corpus *c, uint32_t blocks)
+{
+    struct weighed *words = take_memory(c->words, sizeof *words);
+    uint64_t *weight = take_memory(blocks, sizeof *weight);
+    uint32_t *block = take_memory(c->words, sizeof *block);
+    for (uint32_t w = 0; w < c->words; w++) words[w].word = w;
+    for (uint64_t t = 0; t < c->start[c->documents]; t++) words[c->token[t]].tokens++;
+    qsort(words, c->words, sizeof *words, by_tokens);
+    for (uint32_t i = 0; i < c->words; i++) {
+        uint32_t b = lightest(weight, blocks);
+        block[words[i].word] = b;
+        weight[b] += words[i].tokens + 1;
+    }
+    free(words);
+    free(weight);
+    return block;
+}
+
+static void list_words(struct shelf *s)
+{
+    const struct corpus *c = &s->lda->corpus;
+    uint32_t *block = assign_blocks(c, s->blocks), n = 0;
+    s->block_start = take_memory((size_t)s->blocks + 1, sizeof *s->block_start);
+    s->words = take_memory(c->words, sizeof *s->words);
+    for (uint32_t b = 0; b < s->blocks; b++) {
+        s->block_start[b] = n;
+        for (uint32_t w = 0; w < c->words; w++) {
+            bool is_here = s->train.start[w + 1] > s->train.start[w];
+            if (is_here && block[w] == b) s->words[n++] = w;
+        }
+    }
+    s->block_start[s->blocks] = n;
+    free(block);
+}
+
+/* ---- tokens by word ---- */
+
+static void take_tokens(struct shelf_tokens *t, const struct corpus *c, uint64_t count)
+{
+    t->start = take_memory((size_t)c->words + 2, sizeof *t->start);
+    t->document = take_memory(count + 1, sizeof *t->document);
+    t->topic = take_memory(count + 1, sizeof *t->topic);
+}
+
+/* Counts, then places: start[w + 2] is counted up, and start[w + 1] goes on while placing. */
+static void sort_tokens(struct shelf *s)
+{
+    const struct lda_options *o = &s->lda->options;
+    const struct corpus *c = &s->lda->corpus;
+    uint64_t first = c->start[s->first], end = c->start[s->first + s->documents];
+    take_tokens(&s->train, c, end - first);
+    take_tokens(&s->held, c, end - first);
+    for (uint64_t t = first; t < end; t++) {
+        bool is_held = corpus_is_held(t, o->held_back, o->common.seed);
+        (is_held ? &s->held : &s->train)->start[c->token[t] + 2]++;
+    }
+    for (uint32_t w = 0; w < c->words; w++) {
+        s->train.start[w + 2] += s->train.start[w + 1];
+        s->held.start[w + 2] += s->held.start[w + 1];
+    }
+    for (uint32_t d = 0; d < s->documents; d++)
+        for (uint64_t t = c->start[s->first + d]; t < c->start[s->first + d + 1]; t++) {
+            bool is_held = corpus_is_held(t, o->held_back, o->common.seed);
+            struct shelf_tokens *to = is_held ? &s->held : &s->train;
+            uint64_t at = to->start[c->token[t] + 1]++;
+            to->document[at] = d;
+            to->topic[at] = (uint32_t)(rng_mix(rng_mix(~o->common.seed) + t) % o->topics);
+        }
+    s->tokens = s->train.start[c->words];
+    s->held_tokens = s->held.start[c->words];
+}
+
+static void count_topics(struct shelf *s)
+{
+    uint64_t room = 0, topics = s->lda->options.topics;
+    s->room = take_memory((size_t)s->documents + 1, sizeof *s->room);
+    s->pair_count = take_memory((size_t)s->documents + 1, sizeof *s->pair_count);
+    s->length = take_memory((size_t)s->documents + 1, sizeof *s->length);
+    for (uint64_t t = 0; t < s->tokens; t++) s->length[s->train.document[t]]++;
+    for (uint32_t d = 0; d < s->documents; d++) {
+        s->room[d] = room;
+        room += s->length[d] < topics ? s->length[d] : topics;
+    }
+    s->pairs = take_memory(room + 1, sizeof *s->pairs);
+    for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
+}
+
+void shelf_open(struct shelf *s, const struct lda *l, unsigned place, unsigned places,
+                uint32_t blocks)
+{
+    *s = (struct shelf){.lda = l, .blocks = blocks};
+    s->first = first_of(&l->corpus, place, places);
+    s->documents = first_of(&l->corpus, place + 1, places) - s->first;
+    sort_tokens(s);
+    count_topics(s);
+    list_words(s);
+}
+
+static void free_tokens(struct shelf_tokens *t)
+{
+    free(t->start);
+    free(t->document);
+    free(t->topic);
+}
+
+void shelf_close(struct shelf *s)
+{
+    free_tokens(&s->train);
+    free_tokens(&s->held);
+    free(s->room);
+    free(s->pairs);
+    free(s->pair_count);
+    free(s->length);
+    free(s->block_start);
+    free(s->words);
+    *s = (struct shelf){0};
+}

@@ -1,0 +1,135 @@
+/* The samplers of lda: topics are drawn with the probabilities that the counts give. */
+#include "lda/sampler.h"
+#include "sampling/chi_square.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOPICS = 11, WORDS = 5, DRAWS = 200000 };
+
+/* Two documents; word 4 is once in the second one. */
+static uint32_t tokens[] = {0, 1, 1, 2, 3, 0, 0, 1, 2, 2, 2, 3, 3, 3, 0, 4, 1, 1};
+static uint64_t starts[] = {0, 5, sizeof tokens / sizeof *tokens};
+
+static struct lda lda_of(int sampler)
+{
+    struct lda l = {.options = {.topics = TOPICS, .alpha = 0.3, .beta = 0.2, .sampler = sampler},
+                    .corpus = {.documents = 2, .words = WORDS, .start = starts, .token = tokens}};
+    l.options.common.seed = 5;
+    return l;
+}
+
+/* What the token's probabilities are in proportion to, when it does not count itself. */
+static void expect(const struct lda *l, const struct shelf *s, const float *row,
+                   const float *totals, double *expected)
+{
+    uint32_t own = s->train.topic[s->train.start[4]];
+    double counts[TOPICS] = {0}, sum = 0;
+    for (uint32_t i = 0; i < s->pair_count[1]; i++)
+        counts[s->pairs[s->room[1] + i].topic] = s->pairs[s->room[1] + i].count;
+    for (uint32_t k = 0; k < TOPICS; k++) {
+        double self = k == own;
+        expected[k] = (counts[k] - self + l->options.alpha) *
+                      ((double)row[k] - self + l->options.beta) /
+                      ((double)totals[k] - self + l->options.beta * WORDS);
+        sum += expected[k];
+    }
+    for (uint32_t k = 0; k < TOPICS; k++) expected[k] *= DRAWS / sum;
+}
+
+/* Other workers have this word, too. The word has one token here: draws are independent. */
+static void check_draws(int sampler)
+{
+    struct lda l = lda_of(sampler);
+    struct shelf s;
+    struct sampler draws;
+    float row[TOPICS], totals[TOPICS] = {0};
+    double expected[TOPICS], freedom;
+    uint64_t seen[TOPICS] = {0};
+    shelf_open(&s, &l, 0, 1, 1);
+    sampler_open(&draws, &s, 0);
+    for (uint64_t t = 0; t < s.tokens; t++) totals[s.train.topic[t]]++;
+    for (int k = 0; k < TOPICS; k++) {
+        row[k] = (float)(k % 4);
+        totals[k] += row[k];
+    }
+    row[s.train.topic[s.train.start[4]]]++;
+    sampler_set_totals(&draws, totals);
+    expect(&l, &s, row, totals, expected);
+    for (int i = 0; i < DRAWS; i++) {
+        sampler_draw_word(&draws, 4, row);
+        seen[s.train.topic[s.train.start[4]]]++;
+    }
+    double statistic = chi_square(seen, expected, TOPICS, &freedom);
+    if (statistic > chi_square_bound(freedom))
+        test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
+    sampler_close(&draws);
+    shelf_close(&s);
+}
+
+TEST(lda, the_plain_sampler_draws_by_the_counts)
+{
+    check_draws(LDA_PLAIN);
+}
+
+TEST(lda, the_tree_draws_by_the_counts)
+{
+    check_draws(LDA_TREE);
+}
+
+/* After any number of draws what is counted is what the tokens say. */
+TEST(lda, counts_follow_the_tokens)
+{
+    struct lda l = lda_of(LDA_TREE);
+    struct shelf s;
+    struct sampler draws;
+    static float rows[WORDS][TOPICS], totals[TOPICS];
+    shelf_open(&s, &l, 0, 1, 1);
+    sampler_open(&draws, &s, 0);
+    for (uint32_t w = 0; w < WORDS; w++)
+        for (uint64_t t = s.train.start[w]; t < s.train.start[w + 1]; t++) {
+            rows[w][s.train.topic[t]]++;
+            totals[s.train.topic[t]]++;
+        }
+    sampler_set_totals(&draws, totals);
+    for (int sweep = 0; sweep < 100; sweep++)
+        for (uint32_t w = 0; w < WORDS; w++) sampler_draw_word(&draws, w, rows[w]);
+    for (uint32_t w = 0; w < WORDS; w++)
+        for (uint64_t t = s.train.start[w]; t < s.train.start[w + 1]; t++) {
+            rows[w][s.train.topic[t]]--;
+            draws.totals[s.train.topic[t]]--;
+            shelf_take(&s, s.train.document[t], s.train.topic[t]);
+        }
+    for (int k = 0; k < TOPICS; k++) {
+        CHECK_EQ(draws.totals[k], 0);
+        for (uint32_t w = 0; w < WORDS; w++) CHECK_EQ(rows[w][k], 0);
+    }
+    CHECK_EQ(s.pair_count[0] + s.pair_count[1], 0);
+    sampler_close(&draws);
+    shelf_close(&s);
+}
+
+/* Each token is on one worker's shelf, to train with or held back, in a block of its word's. */
+TEST(lda, shelves_are_disjoint_and_whole)
+{
+    enum { PLACES = 2, BLOCKS = 3 };
+    struct lda l = lda_of(LDA_TREE);
+    uint64_t all = 0, block_of[WORDS];
+    l.options.held_back = 0.3;
+    for (int w = 0; w < WORDS; w++) block_of[w] = BLOCKS;
+    for (unsigned place = 0; place < PLACES; place++) {
+        struct shelf s;
+        shelf_open(&s, &l, place, PLACES, BLOCKS);
+        all += s.tokens + s.held_tokens;
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            for (uint32_t i = s.block_start[b]; i < s.block_start[b + 1]; i++) {
+                uint32_t w = s.words[i];
+                CHECK(block_of[w] == BLOCKS || block_of[w] == b);
+                CHECK(s.train.start[w + 1] > s.train.start[w]);
+                block_of[w] = b;
+            }
+        shelf_close(&s);
+    }
+    CHECK_EQ(all, sizeof tokens / sizeof *tokens);
+}
