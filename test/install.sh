@@ -52,6 +52,16 @@ static() {
         "$place/static" && ! ldd "$place/static" | grep liblocus
 }
 
+# The program of docs/scheduling.md, alone and as a cluster of two.
+scheduling() {
+    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/scheduling.md > "$place/scheduling.c"
+    # shellcheck disable=SC2046
+    compile gcc "$place/scheduling.c" "$place/scheduling" -Wno-unused-parameter $(flags --cflags --libs) -lm &&
+        export LD_LIBRARY_PATH=$prefix/lib && timeout 60 "$place/scheduling" > "$place/found" &&
+        timeout 60 "$prefix/bin/locus" run -n 2 "$place/scheduling" >> "$place/found" &&
+        [ "$(grep -c 'coefficient 4 is 4.000' "$place/found")" = 3 ]
+}
+
 # Everything from archives. Not on Debian once hwloc is used: libhwloc.a needs libudev, of which there is no archive.
 fully_static() {
     # shellcheck disable=SC2046
@@ -132,7 +142,8 @@ if echo 'int main(void) { return 0; }' | gcc -fsanitize=thread -x c - -o "$place
 else
     skip "a program under ThreadSanitizer" "it does not run here"
 fi
-try "the exported names are those of the header" exports
+try "the example of docs/scheduling.md" scheduling
+try "the exported names are those of the headers" exports
 try "no library is linked in vain" needs_only_what_it_uses
 
 try "the command is there" "$prefix/bin/locus" --version

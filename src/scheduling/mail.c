@@ -42,7 +42,10 @@ static int check_schedule(const char *call, const struct locus_scheduler_config 
 
 int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
 {
-    if (!c) return error_set(-EINVAL, "%s: there is no configuration", call);
+    if (!c) {
+        error_set(-EINVAL, "%s: there is no configuration", call);
+        return -EINVAL;
+    }
     int rc = check_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
     if (rc == 0) rc = check_range(call, "depth", c->depth, 0, DEPTH_MAX);
     if (rc == 0) rc = check_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);
@@ -51,12 +54,13 @@ int mail_init(struct mail *m, const char *call, const struct locus_scheduler_con
     if (rc) return rc;
     unsigned width = schedule_width(&c->schedule), slots = c->depth + 1;
     uint64_t sums = 1 + (uint64_t)width * c->figures + c->extra;
-    if (sums > LOCUS_LENGTH_MAX)
-        return error_set(-EINVAL,
-                         "%s: %u parts of %u figures, and %u extra, are a row of %llu floats: must "
-                         "be at most %u",
-                         call, width, c->figures, c->extra, (unsigned long long)sums,
-                         LOCUS_LENGTH_MAX);
+    if (sums > LOCUS_LENGTH_MAX) {
+        error_set(-EINVAL,
+                  "%s: %u parts of %u figures, and %u extra, are a row of %llu floats: must be at "
+                  "most %u",
+                  call, width, c->figures, c->extra, (unsigned long long)sums, LOCUS_LENGTH_MAX);
+        return -EINVAL;
+    }
     uint64_t rows = (uint64_t)c->schedulers * slots;
     *m = (struct mail){.schedulers = c->schedulers,
                        .slots = slots,
@@ -75,7 +79,7 @@ int mail_init(struct mail *m, const char *call, const struct locus_scheduler_con
 int locus_scheduler_tables(const struct locus_scheduler_config *c,
                            struct locus_table tables[LOCUS_SCHEDULER_TABLES])
 {
-    struct mail m;
+    struct mail m = {0};
     int rc = mail_init(&m, "locus_scheduler_tables", c);
     if (rc) return rc;
     uint64_t rows = (uint64_t)m.schedulers * m.slots;
@@ -91,13 +95,12 @@ int mail_check_tables(const struct mail *m, const char *call, const locus *node)
     const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
     uint64_t rows = (uint64_t)m->schedulers * m->slots;
     for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
-        for (uint64_t j = 0; j < rows; j++)
-            if (locus_length(node, first[i] + j) != length[i])
+        for (locus_key key = first[i]; key < first[i] + rows; key++)
+            if (locus_length(node, key) != length[i])
                 return error_set(-EINVAL,
                                  "%s: key %llu has a row of %u floats, and a mailbox has %u: are "
                                  "the tables of locus_scheduler_tables() where `first` says?",
-                                 call, (unsigned long long)(first[i] + j),
-                                 locus_length(node, first[i] + j), length[i]);
+                                 call, (unsigned long long)key, locus_length(node, key), length[i]);
     return 0;
 }
 

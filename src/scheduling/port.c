@@ -59,7 +59,7 @@ static int check(struct mail *m, locus *node, locus_worker *worker,
 int locus_port_open(locus *node, locus_worker *worker, const struct locus_scheduler_config *config,
                     unsigned number, locus_port **out)
 {
-    struct mail m;
+    struct mail m = {0};
     if (!out) return error_set(-EINVAL, "locus_port_open: an argument is NULL");
     *out = NULL;
     int rc = check(&m, node, worker, config, number);
@@ -144,7 +144,8 @@ static int look(struct locus_port *p)
 int locus_port_schedule(locus_port *p, const struct locus_part **parts, size_t *count)
 {
     struct mail_wait wait = {0};
-    int rc = check_state(p, "locus_port_schedule", PORT_IDLE, parts && count ? parts : NULL);
+    if (!parts || !count) return error_set(-EINVAL, "locus_port_schedule: an argument is NULL");
+    int rc = check_state(p, "locus_port_schedule", PORT_IDLE, parts);
     if (rc) return rc;
     double began = mail_now();
     if (p->stats.rounds == 0) p->began_s = began;

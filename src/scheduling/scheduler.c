@@ -141,7 +141,7 @@ static int start(struct locus_scheduler *s, locus *node,
 int locus_scheduler_open(locus *node, const struct locus_scheduler_config *config, unsigned number,
                          locus_scheduler **out)
 {
-    struct mail m;
+    struct mail m = {0};
     if (!node || !out) return error_set(-EINVAL, "locus_scheduler_open: an argument is NULL");
     *out = NULL;
     int rc = mail_init(&m, "locus_scheduler_open", config);
