@@ -1,9 +1,9 @@
 /*
  * mf - factorizes a matrix of ratings on a cluster: SGD with AdaGrad, as in the papers' experiments
- * (NuPS, Section 5.1; Lapse, Appendix A).
+ * (NuPS, Section 5.1; Lapse, Appendix A), or coordinate descent (STRADS, Section 3.2).
  *
  * Read mf.h first (what all share), then mf_train.c (the loop), factors.c (a training step) and
- * visit.c (who visits which cells when).
+ * visit.c (who visits which cells when), or coordinates.c.
  */
 #include "mf_job.h"
 

@@ -2,8 +2,8 @@
  * mf.h - what the parts of mf share: the options, the ratings, and which keys the factors have.
  *
  * A row of the matrix has a factor of --rank floats, and so has a column; with biases one float
- * more, behind them. Sums of squares (AdaGrad) follow. The prediction is mean + bias + bias + the
- * factors' product.
+ * more, behind them. With SGD, sums of squares (AdaGrad) follow. The prediction is mean + bias +
+ * bias + the factors' product.
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'
@@ -21,6 +21,10 @@ enum mf_visit {
     /* blocks of columns go from worker to worker (Lapse, Appendix A; Gemulla et al., 2011) */
     MF_BLOCKS,
 };
+enum mf_method {
+    MF_SGD,         /* with AdaGrad, cell by cell */
+    MF_COORDINATES, /* factor by factor (STRADS, Section 3.2) */
+};
 enum mf_table { MF_ROWS, MF_COLS };
 
 struct mf_options {
@@ -28,7 +32,7 @@ struct mf_options {
     const char *test, *zipf, *write;
     uint64_t rank, batch, zipf_rank;
     double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
-    int visit;
+    int visit, method;
     bool has_bias;
 };
 
@@ -41,6 +45,12 @@ struct mf {
 static inline size_t mf_parameters(const struct mf *f)
 {
     return (size_t)f->options.rank + f->options.has_bias;
+}
+
+/* Floats of its row: coordinate descent has no sums of squares. */
+static inline size_t mf_row_floats(const struct mf *f)
+{
+    return f->options.method == MF_COORDINATES ? mf_parameters(f) : 2 * mf_parameters(f);
 }
 
 /* Where the ratings are from, for people. */

@@ -32,14 +32,14 @@ static uint64_t digest(const struct mf *f)
 {
     const struct mf_options *o = &f->options;
     double numbers[] = {(double)o->rank, o->has_bias,       o->visit, (double)o->batch,
-                        o->rate,         o->regularization, o->init};
+                        o->rate,         o->regularization, o->init,  o->method};
     return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 
 static void open_pool(struct pool *pool, const struct mf *f)
 {
     const struct mf_options *o = &f->options;
-    uint32_t length = (uint32_t)(2 * mf_parameters(f));
+    uint32_t length = (uint32_t)mf_row_floats(f);
     struct locus_table tables[] = {
         [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
         [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},

@@ -4,6 +4,8 @@
 
 static const char *const visits[] = {"columns", "blocks", NULL};
 
+static const char *const methods[] = {"sgd", "cd", NULL};
+
 static const char about[] =
     "Factorizes a matrix of which some cells are known (ratings), alone or on a cluster (locus run, mpirun, srun, ...),\n"
     "and says how well the factors predict cells that were held back.";
@@ -82,6 +84,13 @@ static void training_options(struct mf_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "training"},
+        {.name = "--method",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->method,
+         .choices = methods,
+         .help =
+             "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr and --bias"},
         {.name = "--visit",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -96,7 +105,7 @@ static void training_options(struct mf_options *o, struct args_list *list)
          .kind = ARGS_REAL,
          .target = &o->regularization,
          .max = 1000,
-         .help = "weight of the squared norm, for each cell"},
+         .help = "weight of the squared norm, for each cell; with cd\nin all"},
         {.name = "--init",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -118,6 +127,8 @@ static void check(const struct mf_options *o)
     if (o->common.data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
+        fail_usage("--method cd has neither --bias nor --visit blocks: leave them out");
 }
 
 void mf_options(struct mf_options *o, int argc, char **argv)

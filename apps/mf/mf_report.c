@@ -13,9 +13,14 @@ void mf_report_start(const struct mf *f, const struct pool *pool)
     printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
            mf_source(f), f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
            f->ratings.mean);
-    printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank,
-           o->has_bias ? " and biases" : "", o->rate, o->regularization,
-           o->visit == MF_BLOCKS ? "blocks of columns from worker to worker" : "column by column");
+    if (o->method == MF_COORDINATES)
+        printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
+               o->regularization);
+    else
+        printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank,
+               o->has_bias ? " and biases" : "", o->rate, o->regularization,
+               o->visit == MF_BLOCKS ? "blocks of columns from worker to worker"
+                                     : "column by column");
     settings_show_pool(&o->common, pool, false);
 }
 
@@ -23,14 +28,17 @@ void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch 
 {
     double loss = e->cells > 0 ? e->squares / e->cells : 0;
     if (!f->options.common.json) {
-        printf("epoch %3" PRIu64 "   RMSE %8.4f   %7.2f s   %9.0f cells/s\n", number, sqrt(loss),
+        printf("epoch %3" PRIu64 "   RMSE %8.4f   %7.2f s   %9.0f cells/s", number, sqrt(loss),
                e->seconds, e->cells / e->seconds);
+        if (e->objective > 0) printf("   objective %.9g", e->objective);
+        printf("\n");
         fflush(stdout);
         return;
     }
     struct json j;
     json_begin_epoch(&j, number, e->seconds, e->cells / e->seconds);
     json_number(&j, "loss", loss);
+    if (e->objective > 0) json_number(&j, "objective", e->objective);
     json_end(&j);
 }
 

@@ -13,6 +13,7 @@
 /* Sums over all workers. */
 struct mf_epoch {
     double cells, squares, seconds;
+    double objective; /* of coordinate descent */
 };
 
 void mf_report_start(const struct mf *, const struct pool *);

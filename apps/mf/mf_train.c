@@ -1,5 +1,6 @@
 #include "mf_train.h"
 
+#include "coordinates.h"
 #include "fail.h"
 #include "mf_report.h"
 #include "mf_save.h"
@@ -111,13 +112,56 @@ static void train_all(struct mf_training *t, struct pool_member *m)
     visit_close(&visit);
 }
 
+/* ---- coordinate descent ---- */
+
+/* Returns whether there is time for another one. */
+static bool sweep(struct mf_training *t, struct pool_member *m, struct coordinates *c,
+                  uint64_t number)
+{
+    const struct mf *f = t->mf;
+    double began = meter_now(), sums[3];
+    coordinates_sweep(c, &sums[0], &sums[1]);
+    sums[2] = is_over(t);
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
+    struct mf_epoch e = {.cells = (double)f->ratings.train,
+                         .squares = sums[0],
+                         .seconds = meter_now() - began,
+                         .objective = sums[0] + f->options.regularization * sums[1]};
+    if (!is_first(m)) return sums[2] == 0;
+    meter_set(&t->meter, number);
+    mf_report_epoch(f, number, &e);
+    return sums[2] == 0;
+}
+
+static void train_by_coordinates(struct mf_training *t, struct pool_member *m)
+{
+    const struct mf_options *o = &t->mf->options;
+    struct coordinates c;
+    bool has_time = true;
+    coordinates_open(&c, t->mf, m);
+    pool_settle(m);
+    if (m->index == 0) t->began_s = meter_now();
+    pool_meet_here(m);
+    if (is_first(m)) meter_begin(&t->meter, "training", "epochs", o->common.epochs);
+    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
+        has_time = sweep(t, m, &c, epoch);
+        if (has_time && settings_wants_evaluation(&o->common, epoch)) test_and_report(t, m);
+    }
+    if (is_first(m)) meter_end(&t->meter);
+    coordinates_close(&c);
+}
+
 void mf_work(struct pool_member *m, void *training)
 {
     struct mf_training *t = training;
     rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
     rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
     pool_settle(m);
-    train_all(t, m);
+    if (t->mf->options.method == MF_COORDINATES) {
+        train_by_coordinates(t, m);
+    } else {
+        train_all(t, m);
+    }
     pool_settle(m);
     test_and_report(t, m);
     struct locus_stats stats = counters_take(m);

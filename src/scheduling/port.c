@@ -47,7 +47,10 @@ static int check_variables(const struct locus_scheduler_config *c, const locus *
 static int check(struct mail *m, locus *node, locus_worker *worker,
                  const struct locus_scheduler_config *config, unsigned number)
 {
-    if (!node || !worker) return error_set(-EINVAL, "locus_port_open: an argument is NULL");
+    if (!node || !worker) {
+        error_set(-EINVAL, "locus_port_open: an argument is NULL");
+        return -EINVAL;
+    }
     int rc = mail_init(m, "locus_port_open", config);
     if (rc == 0) rc = mail_check_tables(m, "locus_port_open", node);
     if (rc == 0) rc = check_variables(config, node);

@@ -71,6 +71,46 @@ TEST(mf, learns_on_a_cluster)
     learns(start, "--visit blocks --seconds 100 --eval-every 5");
 }
 
+/* Coordinate descent: each sweep's objective, which never rises, is the same whoever does it. */
+enum { SWEEPS = 15 };
+
+static void descends(const char *start, const char *more, double *objectives)
+{
+    int status =
+        command_run(&c, "%s %s %s --method cd --reg 1 %s --json", start, mf_path(), small, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    const char *at = c.out.text;
+    for (int i = 0; i < SWEEPS; i++) {
+        double objective = number_behind(at, "\"objective\":");
+        at = strstr(at, "\"objective\":") + 1;
+        CHECK(i == 0 || objective <= objectives[i - 1] * (1 + 1e-6) || start[0] || more[0]);
+        if (!start[0] && !more[0]) objectives[i] = objective;
+        double difference = objective / objectives[i] - 1;
+        if (!(difference < 1e-5 && difference > -1e-5))
+            test_fail(__FILE__, __LINE__, "%s %s: sweep %d: %.9g, not %.9g", start, more, i + 1,
+                      objective, objectives[i]);
+    }
+    CHECK(number_behind(at, "\"split\":\"test\",\"rmse\":") < 0.3);
+}
+
+TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
+{
+    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    double objectives[SWEEPS];
+    char start[PATH_MAX + 64], more[64];
+    descends("", "", objectives);
+    descends("", "--baseline", objectives);
+    descends("", "--workers 3", objectives);
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 5; i++) {
+        snprintf(more, sizeof more, "--technique %s --workers %d", techniques[i], 1 + i % 2);
+        descends(start, more, objectives);
+    }
+    CHECK_EQ(command_run(&c, "%s %s --method cd --bias", mf_path(), small), 2);
+    CHECK_STR(c.err.text, "--method cd has neither --bias nor --visit blocks");
+}
+
 TEST(mf, one_worker_gives_the_same_in_every_run)
 {
     static char first[COMMAND_TEXT_MAX];
