@@ -13,7 +13,8 @@ build=(
     liburing-dev    # the links between nodes
     libnng-dev libmbedtls-dev # rendezvous; the second for linking it statically
     libhwloc-dev    # where threads are pinned
-    libsodium-dev   # the cluster's secret
+    libsodium-dev   # the cluster's secret, the digests of checkpoints
+    libjansson-dev  # the manifests of checkpoints
     wordnet-base    # what `make demo` trains on
 )
 check=(
@@ -24,6 +25,7 @@ check=(
     codespell       # the spelling of sources and documents
     gnuplot-nox     # the drawings of the benchmarks
     python3         # reads the models that the programs write
+    python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
     openmpi-bin     # mpirun, under which a test starts a cluster
     slurm-wlm munge # a Slurm of one host, which a test starts for itself

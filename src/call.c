@@ -49,3 +49,8 @@ int call_name_loss(const locus_worker *w, int rc)
     int loss = rc == -ECONNRESET && w->node->cluster ? cluster_loss(w->node->cluster) : 0;
     return loss ? loss : rc;
 }
+
+int call_settle(locus_worker *w, enum request_kind kind)
+{
+    return call_name_loss(w, operations_settle(&w->operations, kind));
+}

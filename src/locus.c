@@ -203,6 +203,7 @@ static void free_node(locus *n)
     if (n->has_store) store_fini(&n->store);
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
+    share_free(n->share);
     free(n->intents);
     free(n->clock);
     free(n->worker);

@@ -10,6 +10,7 @@
 #define LOCUS_NODE_H
 
 #include "advice.h"
+#include "checkpoint/share.h"
 #include "cluster.h"
 #include "collective.h"
 #include "locus.h"
@@ -82,6 +83,7 @@ struct locus {
     struct intents **intents;  /* [shards] */
     const locus_clock **clock; /* [workers] */
     uint64_t distributions;    /* ever registered */
+    struct share *share;       /* of checkpoints; NULL: there was none */
     locus_worker *worker;      /* [workers]; one that closed may be opened again */
 };
 

@@ -6,12 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Waits for what quiesce needs of this node's shards. */
-static int quiesce(locus_worker *w, enum request_kind kind)
-{
-    return call_name_loss(w, operations_flush(&w->operations, kind));
-}
-
 /* Returns when rank 0 counts the node as present: a meeting that begins later does not go on
  * without it. */
 static int open_place(locus *n)
@@ -67,7 +61,7 @@ int locus_worker_close(locus_worker *w)
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
     /* Nobody quiesces for us any more. */
-    if (rc == 0 && w->node->replicates) rc = quiesce(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && w->node->replicates) rc = call_settle(w, REQUEST_FLUSH_UPDATES);
     samples_close(&w->samples);
     close_place(w->node, w->id);
     return rc;
@@ -124,22 +118,10 @@ int locus_quiesce(locus_worker *w)
     if (!w || w->reader.depth > 0)
         return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
-    if (rc == 0 && w->node->moves) rc = quiesce(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && w->node->moves) rc = call_settle(w, REQUEST_FLUSH_UPDATES);
     bool two = w->node->replicates;
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
-    rc = quiesce(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
+    rc = call_settle(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
     return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
-}
-
-int locus_checkpoint(locus_worker *w, const char *directory)
-{
-    (void)w, (void)directory;
-    return error_set(-ENOSYS, "locus_checkpoint: checkpoints are not yet supported");
-}
-
-int locus_restore(locus_worker *w, const char *directory)
-{
-    (void)w, (void)directory;
-    return error_set(-ENOSYS, "locus_restore: checkpoints are not yet supported");
 }

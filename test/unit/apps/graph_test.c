@@ -1,7 +1,7 @@
 #include "kge/filter.h"
 #include "kge/graph.h"
 #include "ending.h"
-#include "folder.h"
+#include "common/folder.h"
 #include "test.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 #include "lines.h"
 #include "ending.h"
-#include "folder.h"
+#include "common/folder.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "ending.h"
 #include "fail.h"
-#include "folder.h"
+#include "common/folder.h"
 #include "mf/factors.h"
 #include "mf/ratings.h"
 #include "mf/rmse.h"

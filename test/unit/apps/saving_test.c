@@ -1,7 +1,7 @@
 #include "saving.h"
 #include "ending.h"
 #include "fail.h"
-#include "folder.h"
+#include "common/folder.h"
 #include "test.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 #include "ending.h"
-#include "folder.h"
+#include "common/folder.h"
 #include "matrix.h"
 #include "rows.h"
 #include "test.h"

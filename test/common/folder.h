@@ -1,8 +1,9 @@
 /*
- * folder.h - a folder of its own for a test's files, gone when the test calls folder_remove().
+ * folder.h - a folder of its own for a test's files, and folders in it, gone when the test calls
+ * folder_remove().
  */
-#ifndef TEST_APPS_FOLDER_H
-#define TEST_APPS_FOLDER_H
+#ifndef TEST_COMMON_FOLDER_H
+#define TEST_COMMON_FOLDER_H
 
 #include <stddef.h>
 

@@ -22,7 +22,7 @@ void folder_remove(const char *folder)
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
         if (e->d_name[0] == '.') continue;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        CHECK_EQ(unlink(path), 0);
+        if (unlink(path)) folder_remove(path);
     }
     closedir(d);
     CHECK_EQ(rmdir(folder), 0);

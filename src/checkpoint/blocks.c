@@ -1,0 +1,222 @@
+#include "checkpoint/blocks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 4096 };
+
+int blocks_init(struct blocks *b)
+{
+    *b = (struct blocks){.fd = -1};
+    b->memory = aligned_alloc(ALIGNMENT, (size_t)BLOCKS * BLOCK_BYTES);
+    if (!b->memory) return -ENOMEM;
+    b->has_ring = io_uring_queue_init(BLOCKS, &b->ring, 0) == 0;
+    return 0;
+}
+
+static unsigned char *memory_of(const struct blocks *b, unsigned i)
+{
+    return b->memory + (size_t)i * BLOCK_BYTES;
+}
+
+/* What is left of a block, by ordinary calls. */
+static int complete(const struct blocks *b, unsigned i, size_t done)
+{
+    const struct block *block = &b->block[i];
+    while (done < block->bytes) {
+        unsigned char *from = memory_of(b, i) + done;
+        size_t bytes = block->bytes - done;
+        off_t at = (off_t)(block->at + done);
+        ssize_t n = block->is_write ? pwrite(b->fd, from, bytes, at)
+                                    : pread(b->fd, from, bytes, at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -errno;
+        if (n == 0) return block->is_write ? -EIO : -ENODATA;
+        done += (size_t)n;
+    }
+    /* The disk may begin: what is to be synced at the end is the less. */
+    if (block->is_write)
+        sync_file_range(b->fd, (off_t)block->at, (off_t)block->bytes, SYNC_FILE_RANGE_WRITE);
+    return 0;
+}
+
+static void submit(struct blocks *b, unsigned i)
+{
+    struct block *block = &b->block[i];
+    struct io_uring_sqe *sqe = b->has_ring ? io_uring_get_sqe(&b->ring) : NULL;
+    block->result = 0;
+    block->is_under_way = sqe != NULL;
+    if (!sqe) {
+        block->result = complete(b, i, 0);
+        return;
+    }
+    if (block->is_write)
+        io_uring_prep_write(sqe, b->fd, memory_of(b, i), (unsigned)block->bytes, block->at);
+    else
+        io_uring_prep_read(sqe, b->fd, memory_of(b, i), (unsigned)block->bytes, block->at);
+    sqe->user_data = i;
+    while (io_uring_submit(&b->ring) < 0) {
+    }
+}
+
+/* The result of block i, once it is there. */
+static int await(struct blocks *b, unsigned i)
+{
+    while (b->block[i].is_under_way) {
+        struct io_uring_cqe *cqe;
+        if (io_uring_wait_cqe(&b->ring, &cqe) < 0) continue;
+        unsigned done = (unsigned)cqe->user_data;
+        int n = cqe->res;
+        io_uring_cqe_seen(&b->ring, cqe);
+        b->block[done].is_under_way = false;
+        b->block[done].result =
+            n < 0 && n != -EINTR && n != -EAGAIN ? n : complete(b, done, n < 0 ? 0 : (size_t)n);
+    }
+    return b->block[i].result;
+}
+
+static int await_all(struct blocks *b)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        int done = await(b, i);
+        if (rc == 0) rc = done;
+        b->block[i].result = 0;
+    }
+    return rc;
+}
+
+static int open_at(struct blocks *b, const char *path, int flags, uint64_t from, uint64_t end)
+{
+    b->fd = open(path, flags | O_CLOEXEC, 0666);
+    if (b->fd < 0) return -errno;
+    memset(b->block, 0, sizeof b->block);
+    b->current = 0;
+    b->used = 0;
+    b->at = from;
+    b->end = end;
+    digest_begin(&b->digest);
+    return 0;
+}
+
+static int close_file(struct blocks *b)
+{
+    int rc = b->fd >= 0 && close(b->fd) ? -errno : 0;
+    b->fd = -1;
+    return rc;
+}
+
+void blocks_fini(struct blocks *b)
+{
+    if (!b->memory) return;
+    await_all(b);
+    close_file(b);
+    if (b->has_ring) io_uring_queue_exit(&b->ring);
+    free(b->memory);
+    b->memory = NULL;
+}
+
+/* ---- writing ---- */
+
+int blocks_create(struct blocks *b, const char *path, uint64_t from)
+{
+    return open_at(b, path, O_WRONLY | O_CREAT | O_EXCL, from, 0);
+}
+
+/* The current block is on its way; its digest is taken meanwhile. Then the next one, once it is
+ * free. */
+static int send_current(struct blocks *b)
+{
+    unsigned i = b->current;
+    b->block[i] = (struct block){.at = b->at, .bytes = b->used, .is_write = true};
+    submit(b, i);
+    digest_add(&b->digest, memory_of(b, i), b->used);
+    b->at += b->used;
+    b->used = 0;
+    b->current = (i + 1) % BLOCKS;
+    return await(b, b->current);
+}
+
+int blocks_append(struct blocks *b, const void *data, size_t bytes)
+{
+    int rc = 0;
+    for (const unsigned char *from = data; bytes > 0 && rc == 0;) {
+        size_t capacity = BLOCK_BYTES - b->used, n = bytes < capacity ? bytes : capacity;
+        memcpy(memory_of(b, b->current) + b->used, from, n);
+        b->used += n;
+        from += n;
+        bytes -= n;
+        if (b->used == BLOCK_BYTES) rc = send_current(b);
+    }
+    return rc;
+}
+
+static int write_head(const struct blocks *b, const unsigned char *head, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pwrite(b->fd, head + done, bytes - done, (off_t)done);
+        if (n < 0 && errno != EINTR) return -errno;
+        if (n > 0) done += (size_t)n;
+    }
+    return 0;
+}
+
+int blocks_finish(struct blocks *b, const void *head, size_t head_bytes, char digest[DIGEST_TEXT])
+{
+    int rc = b->used > 0 ? send_current(b) : 0, all = await_all(b);
+    if (rc == 0) rc = all;
+    if (rc == 0) rc = write_head(b, head, head_bytes);
+    if (rc == 0 && fsync(b->fd)) rc = -errno;
+    int closed = close_file(b);
+    digest_end(&b->digest, digest);
+    return rc ? rc : closed;
+}
+
+/* ---- reading ---- */
+
+static void ask_for(struct blocks *b, unsigned i)
+{
+    uint64_t left = b->end - b->at;
+    b->block[i] = (struct block){.at = b->at, .bytes = left < BLOCK_BYTES ? left : BLOCK_BYTES};
+    if (left == 0) return;
+    b->at += b->block[i].bytes;
+    submit(b, i);
+}
+
+int blocks_open(struct blocks *b, const char *path, uint64_t from, uint64_t end)
+{
+    int rc = open_at(b, path, O_RDONLY, from, end);
+    for (unsigned i = 0; i < BLOCKS && rc == 0; i++) ask_for(b, i);
+    return rc;
+}
+
+int blocks_read(struct blocks *b, void *to, size_t bytes)
+{
+    for (unsigned char *at = to; bytes > 0;) {
+        unsigned i = b->current;
+        int rc = await(b, i);
+        if (rc) return rc;
+        size_t left = b->block[i].bytes - b->used, n = bytes < left ? bytes : left;
+        if (n == 0) return -ENODATA;
+        digest_add(&b->digest, memory_of(b, i) + b->used, n);
+        if (at) memcpy(at, memory_of(b, i) + b->used, n);
+        if (at) at += n;
+        bytes -= n;
+        b->used += n;
+        if (b->used < b->block[i].bytes) continue;
+        b->used = 0;
+        b->current = (i + 1) % BLOCKS;
+        ask_for(b, i);
+    }
+    return 0;
+}
+
+void blocks_close(struct blocks *b, char digest[DIGEST_TEXT])
+{
+    await_all(b);
+    close_file(b);
+    digest_end(&b->digest, digest);
+}

@@ -1,0 +1,63 @@
+/*
+ * blocks.h - a file from its front to its end in large aligned blocks, several of them under way
+ * (io_uring), with the digest of what passes.
+ *
+ * Where the kernel refuses io_uring, which a cluster of one does not need, blocks are written and
+ * read one after the other.
+ *
+ * Callers   tensors.c writes; restore.c and `locus checkpoint` read
+ * Memory    BLOCKS of BLOCK_BYTES, from init to fini
+ * Waiting   for the disk
+ * Life      blocks_init; blocks_create, append, finish, or blocks_open, read, close, any number of
+ *           times; blocks_fini
+ *
+ * Every function returns 0 or a negative errno without a sentence: the caller knows the file.
+ */
+#ifndef LOCUS_CHECKPOINT_BLOCKS_H
+#define LOCUS_CHECKPOINT_BLOCKS_H
+
+#include "checkpoint/digest.h"
+
+#include <liburing.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BLOCKS = 4, BLOCK_BYTES = 1 << 20 };
+
+struct block {
+    uint64_t at;  /* in the file */
+    size_t bytes; /* of it */
+    int result;
+    bool is_under_way, is_write;
+};
+
+struct blocks {
+    unsigned char *memory;
+    struct io_uring ring;
+    bool has_ring;
+    int fd;
+    struct block block[BLOCKS];
+    unsigned current;
+    size_t used;      /* of the current block: filled, or taken */
+    uint64_t at, end; /* of the next block that begins; reading: of the file */
+    struct digest digest;
+};
+
+int blocks_init(struct blocks *);
+void blocks_fini(struct blocks *);
+
+/* A new file, whose first bytes, up to `from`, are written last. */
+int blocks_create(struct blocks *, const char *path, uint64_t from);
+int blocks_append(struct blocks *, const void *data, size_t bytes);
+/* Writes `head`, of at most `from` bytes, to the front, and syncs the file. Closes it in any case.
+ * `digest` is that of what was appended. */
+int blocks_finish(struct blocks *, const void *head, size_t head_bytes, char digest[DIGEST_TEXT]);
+
+/* An existing file, of which the bytes from `from` to `end` are to be read. */
+int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end);
+/* The next bytes; -ENODATA: the file is shorter than was said. `to` NULL: passes over them. */
+int blocks_read(struct blocks *, void *to, size_t bytes);
+/* What was read whole has this digest. */
+void blocks_close(struct blocks *, char digest[DIGEST_TEXT]);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * home_rows.h - the rows whose home is this node, wherever they are, dealt in slices to its
+ * workers.
+ *
+ * While all workers of all nodes are in a collective, and after a quiesce, no row changes its
+ * value; but rows go on moving, as intents signaled before, or by loaders meanwhile, come into
+ * force. So who writes a row does not depend on where it is: its home does, of which it has exactly
+ * one. A row that is at its home, or has a replica there, is copied; another is pulled.
+ *
+ * Callers   save.c and restore.c, on workers' threads in a collective
+ * Memory    HOME_ROWS_BYTES, or one row, during a call
+ * Waiting   for rows that are elsewhere
+ * Life      home_rows_deal until it is false; home_rows_each for each slice
+ */
+#ifndef LOCUS_CHECKPOINT_HOME_ROWS_H
+#define LOCUS_CHECKPOINT_HOME_ROWS_H
+
+#include "checkpoint/share.h"
+#include "node.h"
+
+/* What was dealt last; zeroed at the beginning. The caller has a lock around it. */
+bool home_rows_deal(const struct store *, struct slice *last, struct slice *next);
+
+/* Calls `visit` for each row that has a bit that is not 0; until it fails. 0 or a negative errno
+ * with the sentence. */
+typedef int home_rows_visit(void *context, unsigned table, uint64_t row, const float *values);
+int home_rows_each(locus_worker *, const struct slice *, home_rows_visit *, void *context);
+
+#endif

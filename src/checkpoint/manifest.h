@@ -1,0 +1,82 @@
+/*
+ * manifest.h - what a checkpoint consists of: tables, and files with what lies where in them.
+ * docs/checkpoint.md has the format.
+ *
+ * It ends with the digest of all of its bytes before; so no byte of it can change unnoticed.
+ *
+ * Callers   save.c, restore.c, `locus checkpoint`; no I/O but in manifest_read and manifest_write
+ * Memory    malloc; manifest_fini gives it back
+ * Waiting   for the disk
+ * Life      zeroed, or manifest_parse / manifest_read; manifest_add...; manifest_fini
+ */
+#ifndef LOCUS_CHECKPOINT_MANIFEST_H
+#define LOCUS_CHECKPOINT_MANIFEST_H
+
+#include "checkpoint/digest.h"
+
+#include <stdint.h>
+
+#define MANIFEST_NAME "manifest.json"
+
+enum {
+    MANIFEST_VERSION = 1,
+    MANIFEST_NONCE = 32,         /* hexadecimal digits */
+    MANIFEST_BYTES_MAX = 1 << 30 /* more is not read */
+};
+
+struct manifest_table {
+    char *name;
+    uint64_t rows;
+    uint32_t length;
+};
+
+/* Rows of one table in a file, and their numbers in the table. */
+struct manifest_section {
+    unsigned table;
+    uint64_t rows;             /* how many */
+    uint64_t rows_at, keys_at; /* bytes from the beginning of the file */
+};
+
+struct manifest_file {
+    char *name;
+    uint64_t bytes, data_at; /* the header is before `data_at` */
+    char header[DIGEST_TEXT], data[DIGEST_TEXT];
+    struct manifest_section *section;
+    unsigned sections;
+};
+
+struct manifest {
+    uint64_t number; /* of the checkpoint in its folder */
+    char nonce[MANIFEST_NONCE + 1];
+    int64_t time; /* seconds since 1970 */
+    unsigned nodes;
+    unsigned tables, files;
+    struct manifest_table *table;
+    struct manifest_file *file;
+};
+
+/* 0 or -ENOMEM. */
+int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length);
+/* The new file, empty; NULL: no memory. Valid until the next is added. */
+struct manifest_file *manifest_add_file(struct manifest *, const char *name);
+int manifest_add_section(struct manifest_file *, const struct manifest_section *);
+/* All files of `from`, which has none then. */
+int manifest_move_files(struct manifest *to, struct manifest *from);
+void manifest_fini(struct manifest *);
+
+uint64_t manifest_rows(const struct manifest *, unsigned table); /* written ones */
+uint64_t manifest_bytes(const struct manifest *);                /* of all files */
+
+/* Its text; free() it. NULL: no memory, or a name that is not UTF-8. */
+char *manifest_text(const struct manifest *);
+/* 0, -ENOMEM, or -EBADMSG with what is wrong in locus_error(): damaged, or no manifest of a version
+ * that we know. What it says is consistent then: every section lies in its file. */
+int manifest_parse(struct manifest *, const char *text, size_t bytes);
+
+/* To a file, synced. 0 or a negative errno, with the sentence. */
+int manifest_write(const struct manifest *, const char *path);
+/* As manifest_parse; -ENOENT: there is no such file; another: it cannot be read. `digest`, or NULL:
+ * of the whole file. */
+int manifest_read(struct manifest *, const char *path, char digest[DIGEST_TEXT]);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * steps.h - a checkpoint or restore as steps of all workers of all nodes: after each they meet, and
+ * where one has failed all end.
+ *
+ *     COLLECTIVE_CHECKPOINT or _RESTORE    our updates are in the main copies
+ *     COLLECTIVE_STEP                      replicas have them, and whatever the step did
+ *     ...
+ *     COLLECTIVE_END
+ *
+ * Callers   save.c and restore.c
+ * Memory    share.h
+ * Waiting   as any collective
+ * Life      steps_begin, steps_meet..., steps_end
+ */
+#ifndef LOCUS_CHECKPOINT_STEPS_H
+#define LOCUS_CHECKPOINT_STEPS_H
+
+#include "checkpoint/series.h"
+#include "checkpoint/home_rows.h"
+
+struct steps {
+    locus_worker *worker;
+    const char *call, *directory;
+    struct share *share; /* the node's, from the second step on */
+    bool is_first;       /* of its node */
+    struct word word;    /* to say, and heard at the last step */
+    uint64_t advice_at;
+};
+
+/* Waits for the caller's operations, and for all. */
+int steps_begin(struct steps *, const char *call, locus_worker *, const char *directory,
+                enum collective_kind);
+/* The second one: replicas are the same as main copies. */
+int steps_settle(struct steps *, int rc);
+/* rc: how the caller's part went, with its sentence if it failed. Returns how all went. */
+int steps_meet(struct steps *, enum collective_kind, int rc);
+/* After any of them; returns rc with the sentence that it has. */
+int steps_end(struct steps *, int rc);
+
+/* The next slice for this worker. */
+bool steps_deal(struct steps *, struct slice *);
+/* One worker of all. */
+bool steps_is_rank_0(const struct steps *);
+
+#endif

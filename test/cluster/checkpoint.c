@@ -1,0 +1,366 @@
+/* Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it;
+ * while rows travel; and nothing is changed by one that is damaged, or was not finished. */
+#include "common/folder.h"
+#include "team.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct locus_table tables[] = {
+    {.name = "entities", .rows = 700, .length = 5},
+    {.name = "relations \"&\" \xc3\xa9", .rows = 33, .length = 130},
+    {.name = "empty", .rows = 5000000, .length = 3},
+};
+enum { TABLES = sizeof tables / sizeof *tables, WRITTEN = 700 + 33 };
+
+static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_STATIC, LOCUS_RELOCATE,
+                                                  LOCUS_REPLICATE, LOCUS_FULL_REPLICATION};
+enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
+
+struct plan {
+    char folder[FOLDER_PATH_BYTES];
+    float version; /* of the values */
+    int expected;  /* what the call shall return */
+    const char *sentence;
+    bool stop; /* the loaders */
+};
+
+static struct team team_of(struct plan *p, int nodes, unsigned workers, unsigned shards,
+                           enum locus_technique technique)
+{
+    return (struct team){.nodes = nodes,
+                         .workers = workers,
+                         .shards = shards,
+                         .is_managed = true,
+                         .technique = technique,
+                         .tables = tables,
+                         .table_count = TABLES,
+                         .shared = p};
+}
+
+/* Of every third row nothing is written. No two floats are the same; some are not ordinary. */
+static float value_of(locus_key key, uint32_t i, float version)
+{
+    if (key % 3 == 2) return 0;
+    if (i == 1) return key % 2 ? -0.0f : INFINITY;
+    return version + (float)key * 131 + (float)i / 256;
+}
+
+static struct batch batch_of_written(const locus *n, float version)
+{
+    struct batch b = batch_new(n, WRITTEN, 700 * 5 + 33 * 130);
+    for (locus_key key = 0; key < WRITTEN; key++) {
+        float *row = batch_add(&b, key);
+        for (uint32_t i = 0; i < locus_length(n, key); i++) row[i] = value_of(key, i, version);
+    }
+    return b;
+}
+
+static void write_all(struct seat *s, float version)
+{
+    struct batch b = batch_of_written(s->node, version);
+    BATCH_FOREACH(c, &b)
+    if (c.key % 3 != 2 && (int)(c.key % (unsigned)s->seats) == s->number)
+        CHECK_EQ(locus_set(s->worker, &c.key, 1, c.row), 0);
+    batch_free(&b);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+static void check_all(struct seat *s, float version)
+{
+    struct batch right = batch_of_written(s->node, version), b = batch_of_written(s->node, 0);
+    CHECK_EQ(locus_pull(s->worker, b.keys, b.n, b.values), 0);
+    CHECK_EQ(memcmp(b.values, right.values, b.floats * sizeof(float)), 0);
+    batch_free(&right);
+    batch_free(&b);
+    seat_barrier(s);
+}
+
+static void save(struct seat *s)
+{
+    struct plan *p = s->team->shared;
+    write_all(s, p->version);
+    int rc = locus_checkpoint(s->worker, p->folder);
+    if (rc) test_fail(__FILE__, __LINE__, "locus_checkpoint: %d, %s", rc, locus_error());
+    check_all(s, p->version);
+}
+
+/* Where something else is: rows that the checkpoint does not have are zero afterwards. */
+static void spoil(struct seat *s)
+{
+    locus_key key = (locus_key)(2 + 3 * s->number), far = 733 + 1000 * (locus_key)s->number;
+    const float row[130] = {1, 2, 3, 4, 5};
+    write_all(s, -7);
+    CHECK_EQ(locus_push(s->worker, &key, 1, row), 0);
+    CHECK_EQ(locus_push(s->worker, &far, 1, row), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+static void check_far(struct seat *s)
+{
+    for (int i = 0; i < s->seats; i++) {
+        locus_key far = 733 + 1000 * (locus_key)i;
+        float row[3] = {1, 1, 1};
+        CHECK_EQ(locus_pull(s->worker, &far, 1, row), 0);
+        CHECK(row[0] == 0 && row[1] == 0 && row[2] == 0);
+    }
+    seat_barrier(s);
+}
+
+static void restore(struct seat *s)
+{
+    struct plan *p = s->team->shared;
+    spoil(s);
+    int rc = locus_restore(s->worker, p->folder);
+    if (rc) test_fail(__FILE__, __LINE__, "locus_restore: %d, %s", rc, locus_error());
+    check_all(s, p->version);
+    check_far(s);
+}
+
+/* ---- any to any ---- */
+
+TEST(checkpoint, any_number_of_nodes_goes_on_from_any)
+{
+    struct plan p = {.version = 1};
+    folder_new(p.folder);
+    for (int i = 0; i < 8; i++) {
+        static const int nodes[] = {1, 2, 4, 3, 1, 4, 2, 3};
+        unsigned shards = 1 + (unsigned)i % 3, workers = 1 + (unsigned)i % 2;
+        struct team team = team_of(&p, nodes[i], workers, shards, techniques[i % TECHNIQUES]);
+        team_run(&team, i == 0 ? save : restore);
+        p.version = (float)(i + 2);
+        team_run(&team, save);
+    }
+    folder_remove(p.folder);
+}
+
+TEST(checkpoint, any_technique_goes_on_from_any)
+{
+    struct plan p = {.version = 3};
+    folder_new(p.folder);
+    for (int from = 0; from < TECHNIQUES; from++) {
+        struct team team = team_of(&p, 2, 2, 2, techniques[from]);
+        p.version += 1;
+        team_run(&team, save);
+        for (int to = 0; to < TECHNIQUES; to++) {
+            team.technique = techniques[to];
+            team_run(&team, restore);
+        }
+    }
+    folder_remove(p.folder);
+}
+
+/* A row that nobody wrote is not in the files, even where somebody has looked at it. */
+static void look_and_save(struct seat *s)
+{
+    struct plan *p = s->team->shared;
+    locus_key keys[100];
+    for (int i = 0; i < 100; i++) keys[i] = (locus_key)(733 + 40000 * i + s->number);
+    CHECK_EQ(locus_intent(s->worker, keys, 100, 0, 10, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    CHECK_EQ(locus_checkpoint(s->worker, p->folder), 0);
+}
+
+static long bytes_in(const char *folder)
+{
+    char path[4 * FOLDER_PATH_BYTES];
+    long bytes = 0;
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (const struct dirent *e; (e = readdir(d));) {
+        struct stat about;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        CHECK_EQ(stat(path, &about), 0);
+        if (S_ISREG(about.st_mode)) bytes += about.st_size;
+    }
+    closedir(d);
+    return bytes;
+}
+
+TEST(checkpoint, what_nobody_wrote_is_not_in_it)
+{
+    struct plan p = {.version = 1};
+    char one[2 * FOLDER_PATH_BYTES];
+    folder_new(p.folder);
+    struct team team = team_of(&p, 3, 1, 2, LOCUS_ADAPTIVE);
+    team_run(&team, look_and_save);
+    snprintf(one, sizeof one, "%s/checkpoint-000001", p.folder);
+    CHECK(bytes_in(one) < 4096);
+    folder_remove(p.folder);
+}
+
+/* ---- while rows travel ---- */
+
+struct loader {
+    struct seat *seat;
+    pthread_t thread;
+    unsigned seed;
+};
+
+/* Signals what makes rows move, and be copied, and let go again, all the time: each clock of the
+ * worker ends what was signaled for the one before. */
+static void *signal_on(void *argument)
+{
+    struct loader *l = argument;
+    const struct plan *p = l->seat->team->shared;
+    locus_loader *loader;
+    CHECK_EQ(locus_loader_open(l->seat->worker, &loader), 0);
+    while (!__atomic_load_n(&p->stop, __ATOMIC_RELAXED)) {
+        locus_key keys[20];
+        locus_clock now = locus_current_clock(l->seat->worker);
+        for (int i = 0; i < 20; i++) keys[i] = (locus_key)rand_r(&l->seed) % WRITTEN;
+        CHECK_EQ(locus_loader_intent(loader, keys, 20, now, now + 1 + (locus_clock)(keys[0] % 3),
+                                     LOCUS_READ_WRITE),
+                 0);
+        sleep_s(0.0002);
+    }
+    CHECK_EQ(locus_loader_close(loader), 0);
+    return NULL;
+}
+
+static void save_while_rows_travel(struct seat *s)
+{
+    struct plan *p = s->team->shared;
+    struct loader l = {.seat = s, .seed = s->seed};
+    write_all(s, 1);
+    CHECK_EQ(pthread_create(&l.thread, NULL, signal_on, &l), 0);
+    for (int i = 0; i < 5; i++) {
+        float version = (float)(2 + i);
+        for (int clock = 0; clock < 20; clock++) {
+            locus_advance_clock(s->worker);
+            sleep_s(0.0005);
+        }
+        write_all(s, version);
+        CHECK_EQ(locus_checkpoint(s->worker, p->folder), 0);
+        write_all(s, -1);
+        CHECK_EQ(locus_restore(s->worker, p->folder), 0);
+        check_all(s, version);
+    }
+    seat_barrier(s);
+    __atomic_store_n(&p->stop, true, __ATOMIC_RELAXED);
+    pthread_join(l.thread, NULL);
+}
+
+TEST(checkpoint, rows_may_travel_meanwhile)
+{
+    for (int t = 0; t < TECHNIQUES; t++) {
+        struct plan p = {.version = 1};
+        folder_new(p.folder);
+        struct team team = team_of(&p, 3, 1, 2, techniques[t]);
+        team_run(&team, save_while_rows_travel);
+        folder_remove(p.folder);
+    }
+}
+
+/* ---- what is wrong ---- */
+
+static void restore_in_vain(struct seat *s)
+{
+    const struct plan *p = s->team->shared;
+    write_all(s, -7);
+    CHECK_EQ(locus_restore(s->worker, p->folder), p->expected);
+    CHECK_STR(locus_error(), p->sentence);
+    check_all(s, -7);
+}
+
+static void save_in_vain(struct seat *s)
+{
+    const struct plan *p = s->team->shared;
+    write_all(s, -7);
+    CHECK_EQ(locus_checkpoint(s->worker, p->folder), p->expected);
+    CHECK_STR(locus_error(), p->sentence);
+    check_all(s, -7);
+}
+
+static void fail_with(struct plan *p, seat_body *body, int nodes, int rc, const char *sentence)
+{
+    p->expected = rc;
+    p->sentence = sentence;
+    struct team team = team_of(p, nodes, 1, 2, LOCUS_ADAPTIVE);
+    team_run(&team, body);
+}
+
+TEST(checkpoint, a_folder_without_one_says_so)
+{
+    struct plan p = {.version = 1};
+    folder_new(p.folder);
+    fail_with(&p, restore_in_vain, 2, -ENOENT, "node 0: there is no checkpoint in");
+    strcat(p.folder, "/not/there");
+    fail_with(&p, restore_in_vain, 2, -ENOENT, "not/there");
+    fail_with(&p, save_in_vain, 2, -ENOENT, "cannot make the folder of checkpoints");
+    p.folder[strlen(p.folder) - strlen("/not/there")] = '\0';
+    folder_remove(p.folder);
+}
+
+TEST(checkpoint, other_tables_are_refused)
+{
+    struct plan p = {.version = 1};
+    struct locus_table other[TABLES];
+    folder_new(p.folder);
+    struct team team = team_of(&p, 2, 1, 2, LOCUS_ADAPTIVE);
+    team_run(&team, save);
+    memcpy(other, tables, sizeof other);
+    team.tables = other;
+    p.expected = -EINVAL;
+    other[2].rows = 4999999;
+    p.sentence = "table \"empty\" has 4999999 rows here, 5000000 in";
+    team_run(&team, restore_in_vain);
+    other[2] = (struct locus_table){.name = "empty", .rows = 5000000, .length = 4};
+    p.sentence = "table \"empty\" has rows of 4 floats here, of 3 in";
+    team_run(&team, restore_in_vain);
+    other[2].name = "void";
+    p.sentence = "table \"empty\" of";
+    team_run(&team, restore_in_vain);
+    folder_remove(p.folder);
+}
+
+/* Each node has a folder of its own. */
+static void save_apart(struct seat *s)
+{
+    const struct plan *p = s->team->shared;
+    char folder[2 * FOLDER_PATH_BYTES];
+    snprintf(folder, sizeof folder, "%s/%d", p->folder, s->rank);
+    write_all(s, -7);
+    CHECK_EQ(locus_checkpoint(s->worker, folder), -ENOENT);
+    CHECK_STR(locus_error(), "all nodes must see one folder");
+    check_all(s, -7);
+    CHECK_EQ(access(folder, F_OK), s->rank == 0 ? 0 : -1);
+}
+
+TEST(checkpoint, a_folder_that_not_all_nodes_see_is_a_sentence)
+{
+    struct plan p = {.version = 1};
+    folder_new(p.folder);
+    struct team team = team_of(&p, 3, 1, 1, LOCUS_ADAPTIVE);
+    team_run(&team, save_apart);
+    folder_remove(p.folder);
+}
+
+static void close_before(struct seat *s)
+{
+    const struct plan *p = s->team->shared;
+    if (s->rank == 1) {
+        CHECK_EQ(locus_worker_close(s->worker), 0);
+        s->worker = NULL;
+        return;
+    }
+    CHECK_EQ(locus_checkpoint(s->worker, p->folder), -EINVAL);
+    CHECK_STR(locus_error(), "node 1 takes no part in the checkpoint");
+}
+
+TEST(checkpoint, a_node_whose_workers_have_closed_fails_it)
+{
+    struct plan p = {.version = 1};
+    folder_new(p.folder);
+    struct team team = team_of(&p, 2, 1, 1, LOCUS_ADAPTIVE);
+    team_run(&team, close_before);
+    folder_remove(p.folder);
+}

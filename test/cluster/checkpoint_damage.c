@@ -1,0 +1,311 @@
+/* A checkpoint that is damaged is refused, whatever byte it is, and the model stays as it was; one
+ * whose writer was killed leaves the older one, or is whole. */
+#include "common/folder.h"
+#include "team.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4 * FOLDER_PATH_BYTES, FILES_MAX = 64 };
+
+/* ---- every byte ---- */
+
+enum { ROWS = 9, LENGTH = 3 };
+
+static const struct locus_table small[] = {{.name = "a", .rows = ROWS, .length = LENGTH}};
+
+static locus_worker *open_one(locus **node)
+{
+    struct team t = {.nodes = 1, .workers = 1, .shards = 1, .tables = small, .table_count = 1};
+    *node = team_open(&t, 0);
+    return worker_of(*node);
+}
+
+static void close_one(locus *node, locus_worker *w)
+{
+    CHECK_EQ(locus_worker_close(w), 0);
+    CHECK_EQ(locus_close(node), 0);
+}
+
+static void set_all(locus_worker *w, float value)
+{
+    for (locus_key key = 0; key < ROWS; key++) {
+        const float row[LENGTH] = {value, value + (float)key, -value};
+        CHECK_EQ(locus_set(w, &key, 1, row), 0);
+    }
+}
+
+static bool all_are(locus_worker *w, float value)
+{
+    for (locus_key key = 0; key < ROWS; key++) {
+        float row[LENGTH];
+        CHECK_EQ(locus_pull(w, &key, 1, row), 0);
+        if (row[0] != value || row[1] != value + (float)key || row[2] != -value) return false;
+    }
+    return true;
+}
+
+struct whole {
+    char name[FILES_MAX][PATH_BYTES];
+    int files;
+};
+
+/* Paths of all files of a checkpoint. */
+static void list_files(const char *folder, const char *checkpoint, struct whole *all)
+{
+    char path[PATH_BYTES / 2];
+    all->files = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, checkpoint);
+    DIR *d = opendir(path);
+    CHECK(d != NULL);
+    for (const struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            snprintf(all->name[all->files++], PATH_BYTES, "%s/%s", path, e->d_name);
+    closedir(d);
+}
+
+static void refuse(locus_worker *w, const char *folder, const char *part)
+{
+    CHECK_EQ(locus_restore(w, folder), -EBADMSG);
+    CHECK_STR(locus_error(), part);
+    CHECK(all_are(w, 5));
+}
+
+static void flip(int fd, off_t at, unsigned char mask)
+{
+    unsigned char byte;
+    CHECK_EQ(pread(fd, &byte, 1, at), 1);
+    byte ^= mask;
+    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+}
+
+TEST(checkpoint_damage, every_byte_counts)
+{
+    static struct whole all;
+    char folder[FOLDER_PATH_BYTES];
+    locus *node;
+    long refused = 0;
+    folder_new(folder);
+    locus_worker *w = open_one(&node);
+    set_all(w, 3);
+    CHECK_EQ(locus_checkpoint(w, folder), 0);
+    set_all(w, 5);
+    list_files(folder, "checkpoint-000001", &all);
+    CHECK_EQ(all.files, 2);
+    for (int i = 0; i < all.files; i++) {
+        int fd = open(all.name[i], O_RDWR | O_CLOEXEC);
+        CHECK(fd >= 0);
+        struct stat about;
+        CHECK_EQ(fstat(fd, &about), 0);
+        for (off_t at = 0; at < about.st_size; at++) {
+            unsigned char mask = (unsigned char)(1u << at % 8);
+            flip(fd, at, mask);
+            refuse(w, folder, strrchr(all.name[i], '/') + 1);
+            flip(fd, at, mask);
+            refused++;
+        }
+        close(fd);
+    }
+    CHECK(refused > 4096);
+    CHECK_EQ(locus_restore(w, folder), 0);
+    CHECK(all_are(w, 3));
+    close_one(node, w);
+    folder_remove(folder);
+}
+
+TEST(checkpoint_damage, files_that_are_cut_or_longer_or_missing_are_refused)
+{
+    static struct whole all;
+    char folder[FOLDER_PATH_BYTES], aside[PATH_BYTES];
+    locus *node;
+    folder_new(folder);
+    locus_worker *w = open_one(&node);
+    set_all(w, 5);
+    CHECK_EQ(locus_checkpoint(w, folder), 0);
+    list_files(folder, "checkpoint-000001", &all);
+    for (int i = 0; i < all.files; i++) {
+        size_t bytes;
+        char *slash = strrchr(all.name[i], '/');
+        *slash = '\0';
+        char *text = folder_read(all.name[i], slash + 1, &bytes);
+        for (size_t cut = 0; cut <= bytes + 1; cut += cut < 64 || cut + 64 > bytes ? 1 : 61) {
+            if (cut == bytes) continue;
+            folder_write(all.name[i], slash + 1, text, cut < bytes && cut > 0 ? cut : bytes);
+            *slash = '/';
+            CHECK_EQ(truncate(all.name[i], (off_t)cut), 0);
+            refuse(w, folder, slash + 1);
+            *slash = '\0';
+        }
+        folder_write(all.name[i], slash + 1, text, bytes);
+        free(text);
+        *slash = '/';
+        if (strcmp(slash + 1, "manifest.json") == 0) continue;
+        snprintf(aside, sizeof aside, "%s/aside", folder);
+        CHECK_EQ(rename(all.name[i], aside), 0);
+        refuse(w, folder, "it is missing");
+        CHECK_EQ(rename(aside, all.name[i]), 0);
+    }
+    CHECK_EQ(locus_restore(w, folder), 0);
+    close_one(node, w);
+    folder_remove(folder);
+}
+
+TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
+{
+    static struct whole first, second;
+    char folder[FOLDER_PATH_BYTES];
+    locus *node;
+    folder_new(folder);
+    locus_worker *w = open_one(&node);
+    set_all(w, 3);
+    CHECK_EQ(locus_checkpoint(w, folder), 0);
+    set_all(w, 5);
+    CHECK_EQ(locus_checkpoint(w, folder), 0);
+    list_files(folder, "checkpoint-000001", &first);
+    list_files(folder, "checkpoint-000002", &second);
+    for (int i = 0; i < first.files; i++)
+        if (strstr(first.name[i], "safetensors"))
+            for (int j = 0; j < second.files; j++)
+                if (strstr(second.name[j], "safetensors"))
+                    CHECK_EQ(rename(first.name[i], second.name[j]), 0);
+    refuse(w, folder, "checkpoint-000002/0-0-0.safetensors is damaged");
+    close_one(node, w);
+    folder_remove(folder);
+}
+
+/* ---- how many are kept ---- */
+
+static int count_of(const char *folder)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (const struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
+    closedir(d);
+    return count;
+}
+
+TEST(checkpoint_damage, the_newest_three_are_kept)
+{
+    char folder[FOLDER_PATH_BYTES], unfinished[PATH_BYTES];
+    locus *node;
+    folder_new(folder);
+    locus_worker *w = open_one(&node);
+    snprintf(unfinished, sizeof unfinished, "%s/checkpoint-000003", folder);
+    CHECK_EQ(mkdir(unfinished, 0700), 0);
+    for (int i = 1; i <= 6; i++) {
+        set_all(w, (float)i);
+        CHECK_EQ(locus_checkpoint(w, folder), 0);
+        CHECK_EQ(count_of(folder), i < 3 ? i : 3); /* what was not finished is gone */
+    }
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "1", 1), 0);
+    set_all(w, 7);
+    CHECK_EQ(locus_checkpoint(w, folder), 0);
+    CHECK_EQ(count_of(folder), 1);
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
+    CHECK_EQ(locus_checkpoint(w, folder), -EINVAL);
+    CHECK_STR(locus_error(), "LOCUS_CHECKPOINTS is \"none\": must be how many checkpoints to keep");
+    CHECK_EQ(unsetenv("LOCUS_CHECKPOINTS"), 0);
+    set_all(w, 0);
+    CHECK_EQ(locus_restore(w, folder), 0);
+    CHECK(all_are(w, 7));
+    close_one(node, w);
+    folder_remove(folder);
+}
+
+/* ---- killed ---- */
+
+enum { NODES = 2, LARGE_ROWS = 3000, LARGE_LENGTH = 40 };
+
+static const struct locus_table large[] = {
+    {.name = "large", .rows = LARGE_ROWS, .length = LARGE_LENGTH}};
+
+static struct team team_of(const char *address, int nodes)
+{
+    struct team t = {.nodes = nodes,
+                     .workers = 1,
+                     .shards = 1,
+                     .is_managed = true,
+                     .tables = large,
+                     .table_count = 1,
+                     .peer_timeout_s = 20};
+    snprintf(t.address, sizeof t.address, "%s", address);
+    return t;
+}
+
+/* Writes one version after the other, and says which are safe; until somebody dies. */
+ROLE(writer)
+{
+    char address[ADDRESS_BYTES], folder[FOLDER_PATH_BYTES];
+    int rank, from;
+    CHECK_EQ(sscanf(arguments, "%d %d %31s %255s", &rank, &from, address, folder), 4);
+    struct team t = team_of(address, NODES);
+    locus *node = team_open(&t, rank);
+    locus_worker *w = worker_of(node);
+    struct batch all = batch_of_all(node);
+    parent_tell("open");
+    for (int version = from;; version++) {
+        for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)version;
+        if (rank == 0 && locus_set(w, all.keys, all.n, all.values)) break;
+        if (locus_checkpoint(w, folder)) break;
+        parent_tell("%d", version);
+    }
+    CHECK_STR(locus_error(), "node");
+    locus_worker_close(w);
+    CHECK_EQ(locus_close(node), -ECONNRESET);
+}
+
+/* What is there now: all rows of one version, `least` or a later one. */
+static int restored_version(const char *folder, int least)
+{
+    struct team t = team_of("", 1);
+    locus *node = team_open(&t, 0);
+    locus_worker *w = worker_of(node);
+    struct batch all = batch_of_all(node);
+    int rc = locus_restore(w, folder), version = 0;
+    if (rc == -ENOENT && least == 0) goto done;
+    if (rc) test_fail(__FILE__, __LINE__, "locus_restore: %d, %s", rc, locus_error());
+    CHECK_EQ(locus_pull(w, all.keys, all.n, all.values), 0);
+    version = (int)all.values[0];
+    for (size_t i = 0; i < all.floats; i++) CHECK(all.values[i] == (float)version);
+    CHECK(version >= least);
+done:
+    batch_free(&all);
+    close_one(node, w);
+    return version;
+}
+
+static int kill_one(const char *folder, unsigned *seed, int safe)
+{
+    struct child c[NODES];
+    char address[ADDRESS_BYTES];
+    address_new(address);
+    for (int rank = 0; rank < NODES; rank++)
+        child_start(&c[rank], "writer", "%d %d %s %s", rank, safe + 1, address, folder);
+    for (int rank = 0; rank < NODES; rank++) child_expect(&c[rank], "open");
+    int victim = rand_r(seed) % NODES;
+    sleep_s(1e-6 * (rand_r(seed) % 120000));
+    while (child_has_spoken(&c[0])) safe = atoi(child_hear(&c[0]));
+    child_kill(&c[victim]);
+    child_kill(&c[1 - victim]);
+    return restored_version(folder, safe);
+}
+
+TEST(checkpoint_damage, who_is_killed_leaves_the_old_or_the_new_one)
+{
+    char folder[FOLDER_PATH_BYTES];
+    unsigned seed = 7;
+    int safe = 0, kills = (IS_SANITIZED ? 2 : 4) * test_seconds();
+    folder_new(folder);
+    for (int i = 0; i < kills; i++) safe = kill_one(folder, &seed, safe);
+    CHECK(safe > 0);
+    folder_remove(folder);
+}
