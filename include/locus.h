@@ -25,8 +25,7 @@
  *           gaps; rows of different lengths may be mixed in one call. A row that was never written
  *           is zero and costs no memory.
  *
- * On one node all techniques are the same. What comes later returns -ENOSYS with a message and is
- * marked "not yet" below.
+ * On one node all techniques are the same.
  */
 #ifndef LOCUS_H
 #define LOCUS_H
@@ -384,8 +383,28 @@ LOCUS_API int locus_barrier(locus_worker *);
  * row holds every update made before it, and every intent that had expired before it has been acted
  * on. */
 LOCUS_API int locus_quiesce(locus_worker *);
-LOCUS_API int locus_checkpoint(locus_worker *, const char *directory); /* not yet: -ENOSYS */
-LOCUS_API int locus_restore(locus_worker *, const char *directory);    /* not yet: -ENOSYS */
+/*
+ * Checkpoints (docs/checkpoint.md). locus_checkpoint() waits for the caller's asynchronous
+ * operations; then all rows, as they are when all have come, go to a new folder in `directory`,
+ * which all nodes see. The older checkpoint stays until the new one is whole on the disk, whatever
+ * happens meanwhile; the newest three are kept (LOCUS_CHECKPOINTS in the environment: another
+ * number). Loaders may go on signaling. A worker that opens meanwhile waits for the end.
+ * locus_restore() makes all rows those of the newest checkpoint in `directory` (or of the one that
+ * `directory` is), and all others zero, on any number of nodes, with any technique and shards.
+ * Tables are matched by name. Clocks, intents and samples are not in a checkpoint.
+ *
+ * A failure is that of every worker on every node, with one sentence that names the node and the
+ * file; nothing has changed then, but when a node was lost, or a disk failed, while rows were set.
+ *   -ENOENT      no checkpoint; or a folder that not all nodes see
+ *   -EBADMSG     damaged: which file, and where
+ *   -EINVAL      tables that differ: in what; two tables of one name; a node all of whose workers
+ *                have closed, so that nobody is there for its rows; no directory: the caller did
+ *                not arrive
+ *   -ENOMEM, -ENOSPC, -EIO, and what else the system says
+ *   -ECONNRESET  a node was lost
+ */
+LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
+LOCUS_API int locus_restore(locus_worker *, const char *directory);
 
 /* Counters of this node since locus_open(). They include every operation that the caller completed;
  * those of other threads are a moment's view. Accesses count keys. */

@@ -65,7 +65,9 @@ FOLDER_examples :=
 FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest -Iapps
 FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 
-# Flags of one file: FLAGS_<path without .c>.
+# Flags of one file: FLAGS_<path without .c>. The command reads checkpoints as the library does.
+FLAGS_apps/locus/checkpoint := -Isrc
+FLAGS_apps/locus/export := -Isrc
 FLAGS_bench/common/floors := -O3
 
 # What a simulated program calls is counted on its way to the library.

@@ -16,7 +16,7 @@ deps-build: ## the same, only for all, demo, results and install
 # $(call header_alone,<compiler>): every header compiles when nothing comes before it.
 define header_alone
 	@for h in $(LONE_HEADERS); do \
-	    case $$h in apps/*) flags='$(FOLDER_apps)';; bench/*) flags='$(FOLDER_bench)';; test/*) flags='$(FOLDER_test)';; \
+	    case $$h in apps/locus/*) flags='$(FOLDER_apps) -Isrc';; apps/*) flags='$(FOLDER_apps)';; bench/*) flags='$(FOLDER_bench)';; test/*) flags='$(FOLDER_test)';; \
 	        *) flags='$(FOLDER_src)';; esac; \
 	    printf '#include "%s"\ntypedef int alone;\n' $$h | \
 	        $1 $(BASE_CFLAGS) $(CPPFLAGS) $$flags -I. -Wno-unused-function -x c -fsyntax-only - || exit 1; \

@@ -52,5 +52,5 @@ int call_name_loss(const locus_worker *w, int rc)
 
 int call_settle(locus_worker *w, enum request_kind kind)
 {
-    return call_name_loss(w, operations_settle(&w->operations, kind));
+    return call_name_loss(w, operations_flush(&w->operations, kind));
 }

@@ -1,4 +1,5 @@
-/* locus - the command: starts clusters, and shows what they traced. */
+/* locus - the command: starts clusters, shows what they traced, and reads checkpoints. */
+#include "checkpoint.h"
 #include "keeper.h"
 #include "locus.h"
 #include "program.h"
@@ -17,6 +18,7 @@ static const char help[] =
     "\n"
     "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
+    "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
     "  --version\n";
@@ -32,6 +34,7 @@ static const struct command {
 } commands[] = {
     {"run", run_main},
     {"trace", trace_main},
+    {"checkpoint", checkpoint_main},
     {"keep", keeper_main}, /* what run starts, here and over ssh; not for people */
 };
 

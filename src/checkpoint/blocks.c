@@ -193,23 +193,52 @@ int blocks_open(struct blocks *b, const char *path, uint64_t from, uint64_t end)
     return rc;
 }
 
+/* Some of the next bytes, in *at; their number, or a negative errno. */
+static ssize_t next_bytes(struct blocks *b, uint64_t most, const unsigned char **at)
+{
+    unsigned i = b->current;
+    int rc = await(b, i);
+    if (rc) return rc;
+    size_t left = b->block[i].bytes - b->used, n = most < left ? most : left;
+    if (n == 0) return -ENODATA;
+    *at = memory_of(b, i) + b->used;
+    b->used += n;
+    return (ssize_t)n;
+}
+
+/* When the current block is used up: it is asked for more, and the next one's turn comes. */
+static void go_on(struct blocks *b)
+{
+    unsigned i = b->current;
+    if (b->used < b->block[i].bytes) return;
+    b->used = 0;
+    b->current = (i + 1) % BLOCKS;
+    ask_for(b, i);
+}
+
 int blocks_read(struct blocks *b, void *to, size_t bytes)
 {
-    for (unsigned char *at = to; bytes > 0;) {
-        unsigned i = b->current;
-        int rc = await(b, i);
-        if (rc) return rc;
-        size_t left = b->block[i].bytes - b->used, n = bytes < left ? bytes : left;
-        if (n == 0) return -ENODATA;
-        digest_add(&b->digest, memory_of(b, i) + b->used, n);
-        if (at) memcpy(at, memory_of(b, i) + b->used, n);
-        if (at) at += n;
-        bytes -= n;
-        b->used += n;
-        if (b->used < b->block[i].bytes) continue;
-        b->used = 0;
-        b->current = (i + 1) % BLOCKS;
-        ask_for(b, i);
+    for (unsigned char *into = to; bytes > 0;) {
+        const unsigned char *at = NULL;
+        ssize_t n = next_bytes(b, bytes, &at);
+        if (n < 0) return (int)n;
+        memcpy(into, at, (size_t)n);
+        into += n;
+        bytes -= (size_t)n;
+        go_on(b);
+    }
+    return 0;
+}
+
+int blocks_pass(struct blocks *b, uint64_t bytes)
+{
+    while (bytes > 0) {
+        const unsigned char *at = NULL;
+        ssize_t n = next_bytes(b, bytes, &at);
+        if (n < 0) return (int)n;
+        digest_add(&b->digest, at, (size_t)n);
+        bytes -= (size_t)n;
+        go_on(b);
     }
     return 0;
 }
@@ -218,5 +247,5 @@ void blocks_close(struct blocks *b, char digest[DIGEST_TEXT])
 {
     await_all(b);
     close_file(b);
-    digest_end(&b->digest, digest);
+    if (digest) digest_end(&b->digest, digest);
 }

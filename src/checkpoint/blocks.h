@@ -55,9 +55,11 @@ int blocks_finish(struct blocks *, const void *head, size_t head_bytes, char dig
 
 /* An existing file, of which the bytes from `from` to `end` are to be read. */
 int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end);
-/* The next bytes; -ENODATA: the file is shorter than was said. `to` NULL: passes over them. */
+/* The next bytes; -ENODATA: the file is shorter than was said. */
 int blocks_read(struct blocks *, void *to, size_t bytes);
-/* What was read whole has this digest. */
+/* Passes over them, for their digest. */
+int blocks_pass(struct blocks *, uint64_t bytes);
+/* What was passed over has this digest, for who wants it. */
 void blocks_close(struct blocks *, char digest[DIGEST_TEXT]);
 
 #endif

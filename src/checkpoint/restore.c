@@ -1,5 +1,5 @@
 /* locus_restore(): verify all, zero what is written, set what was. */
-#include "checkpoint/blocks.h"
+#include "checkpoint/contents.h"
 #include "checkpoint/steps.h"
 
 #include "base/error.h"
@@ -10,15 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_BYTES = 1 << 20, BATCH_ROWS = 1 << 14 };
-
 struct restore {
     struct steps steps;
     char name[SERIES_NAME], path[SERIES_PATH];
     struct blocks blocks;
     unsigned *table_of; /* [tables of the manifest] number here */
-    float *values;      /* of a batch */
-    locus_key *keys;
+    locus_key *keys;    /* to set */
+    float *zeros;       /* for as many */
     size_t count;
 };
 
@@ -110,63 +108,17 @@ static const struct manifest_file *next_file(struct restore *r)
     return f;
 }
 
-static int damaged(const struct restore *r, const struct manifest_file *f, const char *what)
+static struct contents contents_of(struct restore *r)
 {
-    return error_set(-EBADMSG, "%s/%s is damaged: %s", r->path, f->name, what);
-}
-
-static int cannot_read(const struct restore *r, const struct manifest_file *f, int rc)
-{
-    if (rc == -ENODATA || rc == -ENOENT)
-        return damaged(r, f, rc == -ENOENT ? "it is missing" : "it ends too early");
-    return error_set(rc, "cannot read %s/%s: %s", r->path, f->name, strerror(-rc));
-}
-
-static int open_file(struct restore *r, const struct manifest_file *f, uint64_t from, uint64_t end)
-{
-    char path[SERIES_PATH];
-    int rc = series_path(path, r->path, f->name);
-    if (rc) return rc;
-    rc = blocks_open(&r->blocks, path, from, end);
-    return rc ? cannot_read(r, f, rc) : 0;
-}
-
-/* Its bytes from one to another have this digest. */
-static int verify_range(struct restore *r, const struct manifest_file *f, uint64_t from,
-                        uint64_t end, const char *digest, const char *what)
-{
-    char found[DIGEST_TEXT], sentence[128];
-    int rc = open_file(r, f, from, end);
-    if (rc) return rc;
-    rc = blocks_read(&r->blocks, NULL, end - from);
-    blocks_close(&r->blocks, found);
-    if (rc) return cannot_read(r, f, rc);
-    if (strcmp(found, digest) == 0) return 0;
-    snprintf(sentence, sizeof sentence,
-             "its %s, bytes %llu to %llu, does not have the digest that the manifest says", what,
-             (unsigned long long)from, (unsigned long long)end - 1);
-    return damaged(r, f, sentence);
-}
-
-static int verify_length(struct restore *r, const struct manifest_file *f)
-{
-    char found[DIGEST_TEXT];
-    int rc = open_file(r, f, f->bytes, f->bytes + 1);
-    if (rc) return rc;
-    rc = blocks_read(&r->blocks, NULL, 1);
-    blocks_close(&r->blocks, found);
-    return rc == 0 ? damaged(r, f, "it is longer than the manifest says") : 0;
+    return (struct contents){&r->blocks, r->path, &r->steps.share->manifest};
 }
 
 static int verify_files(struct restore *r)
 {
+    const struct contents c = contents_of(r);
     const struct manifest_file *f;
     int rc = 0;
-    while (rc == 0 && (f = next_file(r))) {
-        rc = verify_range(r, f, 0, f->data_at, f->header, "header");
-        if (rc == 0) rc = verify_range(r, f, f->data_at, f->bytes, f->data, "data");
-        if (rc == 0) rc = verify_length(r, f);
-    }
+    while (rc == 0 && (f = next_file(r))) rc = contents_verify(&c, f);
     return rc;
 }
 
@@ -174,19 +126,19 @@ static int verify_files(struct restore *r)
 
 static int set_batch(struct restore *r)
 {
-    int rc = r->count ? locus_set(r->steps.worker, r->keys, r->count, r->values) : 0;
+    int rc = r->count ? locus_set(r->steps.worker, r->keys, r->count, r->zeros) : 0;
     r->count = 0;
     return rc;
 }
 
-/* Rows to zero: their values in the batch are never written to. */
+/* Rows to zero. */
 static int zero_row(void *restore, unsigned table, uint64_t row, const float *values)
 {
     struct restore *r = restore;
     const struct keyspace_table *t = &r->steps.worker->store->keyspace.table[table];
     (void)values;
     r->keys[r->count++] = t->first + row;
-    return r->count == BATCH_ROWS || (r->count + 1) * t->length * sizeof(float) > BATCH_BYTES
+    return r->count == CONTENTS_ROWS || (r->count + 1) * t->length * sizeof(float) > CONTENTS_BYTES
                ? set_batch(r)
                : 0;
 }
@@ -202,60 +154,29 @@ static int zero_rows(struct restore *r)
     return rc;
 }
 
-/* The numbers of a section's rows, which stand behind them. NULL, with the sentence: it cannot be
- * read. */
-static int64_t *read_numbers(struct restore *r, const struct manifest_file *f,
-                             const struct manifest_section *s)
+struct target {
+    struct restore *restore;
+    locus_key first; /* of the table */
+};
+
+static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
 {
-    size_t bytes = s->rows * sizeof(int64_t);
-    int64_t *numbers = malloc(bytes);
-    char digest[DIGEST_TEXT];
-    if (!numbers) error_set(-ENOMEM, "no memory for %zu bytes of row numbers", bytes);
-    if (!numbers || open_file(r, f, s->keys_at, s->keys_at + bytes)) {
-        free(numbers);
-        return NULL;
-    }
-    int rc = blocks_read(&r->blocks, numbers, bytes);
-    blocks_close(&r->blocks, digest);
-    if (rc == 0) return numbers;
-    cannot_read(r, f, rc);
-    free(numbers);
-    return NULL;
+    const struct target *t = target;
+    locus_key *keys = t->restore->keys;
+    for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
+    return locus_set(t->restore->steps.worker, keys, count, values);
 }
 
-static int set_rows(struct restore *r, const struct manifest_file *f,
-                    const struct manifest_section *s, const int64_t *numbers)
+static int set_file(struct restore *r, const struct manifest_file *f)
 {
-    const struct keyspace_table *t = &r->steps.worker->store->keyspace.table[r->table_of[s->table]];
-    size_t row_bytes = t->length * sizeof(float), capacity = BATCH_BYTES / row_bytes;
+    const struct contents c = contents_of(r);
+    const struct keyspace *k = &r->steps.worker->store->keyspace;
     int rc = 0;
-    if (capacity > BATCH_ROWS) capacity = BATCH_ROWS;
-    if (capacity == 0) capacity = 1;
-    for (uint64_t done = 0; done < s->rows && rc == 0; done += r->count, r->count = 0) {
-        r->count = s->rows - done < capacity ? s->rows - done : capacity;
-        rc = blocks_read(&r->blocks, r->values, r->count * row_bytes);
-        if (rc) return cannot_read(r, f, rc);
-        for (size_t i = 0; i < r->count; i++) {
-            if (numbers[done + i] < 0 || (uint64_t)numbers[done + i] >= t->end - t->first)
-                return damaged(r, f, "it names a row that the table does not have");
-            r->keys[i] = t->first + (uint64_t)numbers[done + i];
-        }
-        rc = locus_set(r->steps.worker, r->keys, r->count, r->values);
+    for (unsigned i = 0; i < f->sections && rc == 0; i++) {
+        const struct manifest_section *s = &f->section[i];
+        struct target t = {r, k->table[r->table_of[s->table]].first};
+        rc = contents_rows(&c, f, s, set_rows, &t);
     }
-    return rc;
-}
-
-static int set_section(struct restore *r, const struct manifest_file *f,
-                       const struct manifest_section *s)
-{
-    char digest[DIGEST_TEXT];
-    uint64_t bytes = s->rows * r->steps.share->manifest.table[s->table].length * sizeof(float);
-    int64_t *numbers = read_numbers(r, f, s);
-    if (!numbers) return -EIO;
-    int rc = open_file(r, f, s->rows_at, s->rows_at + bytes);
-    if (rc == 0) rc = set_rows(r, f, s, numbers);
-    blocks_close(&r->blocks, digest);
-    free(numbers);
     return rc;
 }
 
@@ -263,10 +184,8 @@ static int set_files(struct restore *r)
 {
     const struct manifest_file *f;
     int rc = 0;
-    while (rc == 0 && (f = next_file(r)))
-        for (unsigned i = 0; i < f->sections && rc == 0; i++)
-            rc = set_section(r, f, &f->section[i]);
-    return rc ? rc : locus_wait_all(r->steps.worker);
+    while (rc == 0 && (f = next_file(r))) rc = set_file(r, f);
+    return rc;
 }
 
 /* ---- */
@@ -274,16 +193,16 @@ static int set_files(struct restore *r)
 static int take_room(struct restore *r)
 {
     size_t longest = keyspace_longest(&r->steps.worker->store->keyspace) * sizeof(float);
-    r->values = calloc(1, longest > BATCH_BYTES ? longest : BATCH_BYTES);
-    r->keys = malloc(BATCH_ROWS * sizeof *r->keys);
-    int rc = r->values && r->keys ? blocks_init(&r->blocks) : -ENOMEM;
+    r->zeros = calloc(1, longest > CONTENTS_BYTES ? longest : CONTENTS_BYTES);
+    r->keys = malloc(CONTENTS_ROWS * sizeof *r->keys);
+    int rc = r->zeros && r->keys ? blocks_init(&r->blocks) : -ENOMEM;
     return rc ? error_set(rc, "no memory to read a checkpoint with") : 0;
 }
 
 static void give_room(struct restore *r)
 {
     blocks_fini(&r->blocks);
-    free(r->values);
+    free(r->zeros);
     free(r->keys);
     free(r->table_of);
 }
@@ -292,7 +211,7 @@ static void give_room(struct restore *r)
 static int settled(struct restore *r, int rc)
 {
     if (rc == 0 && r->steps.worker->node->moves)
-        rc = call_settle(r->steps.worker, REQUEST_SETTLE_UPDATES);
+        rc = call_settle(r->steps.worker, REQUEST_FLUSH_UPDATES);
     return rc;
 }
 
@@ -318,7 +237,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, set_files(r)));
     if (rc == 0 && s->worker->node->replicates)
-        rc = steps_meet(s, COLLECTIVE_END, call_settle(s->worker, REQUEST_SETTLE_REPLICAS));
+        rc = steps_meet(s, COLLECTIVE_END, call_settle(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)
         rc = steps_meet(s, COLLECTIVE_END, 0);
     return rc;

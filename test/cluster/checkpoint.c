@@ -1,5 +1,6 @@
 /* Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it;
  * while rows travel; and nothing is changed by one that is damaged, or was not finished. */
+#include "checkpoint/series.h"
 #include "common/folder.h"
 #include "team.h"
 
@@ -84,12 +85,42 @@ static void check_all(struct seat *s, float version)
     seat_barrier(s);
 }
 
+/* Rows away from their homes, and copies of some on several nodes. */
+static void scatter(struct seat *s)
+{
+    locus_key keys[WRITTEN];
+    size_t n = 0;
+    locus_clock now = locus_current_clock(s->worker);
+    for (locus_key key = 0; key < WRITTEN; key++)
+        if ((int)(key / 2 % (unsigned)s->seats) == s->number || key % 7 == 0) keys[n++] = key;
+    CHECK_EQ(locus_intent(s->worker, keys, n, now, now + 1, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_localize(s->worker, keys, n), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+/* Each written row is in it once. */
+static void check_counts(const char *folder)
+{
+    char name[SERIES_NAME], path[SERIES_PATH];
+    struct manifest m;
+    CHECK_EQ(series_newest(folder, name), 0);
+    snprintf(path, sizeof path, "%.255s/%s/" MANIFEST_NAME, folder, name);
+    CHECK_EQ(manifest_read(&m, path, NULL), 0);
+    CHECK_EQ(m.tables, TABLES);
+    CHECK_EQ(manifest_rows(&m, 0), 467);
+    CHECK_EQ(manifest_rows(&m, 1), 22);
+    CHECK_EQ(manifest_rows(&m, 2), 0);
+    manifest_fini(&m);
+}
+
 static void save(struct seat *s)
 {
     struct plan *p = s->team->shared;
+    scatter(s);
     write_all(s, p->version);
     int rc = locus_checkpoint(s->worker, p->folder);
     if (rc) test_fail(__FILE__, __LINE__, "locus_checkpoint: %d, %s", rc, locus_error());
+    if (s->number == 0) check_counts(p->folder);
     check_all(s, p->version);
 }
 

@@ -1,0 +1,175 @@
+#include "checkpoint.h"
+
+#include "checkpoint/contents.h"
+#include "checkpoint/series.h"
+#include "export.h"
+#include "say.h"
+
+#include "locus.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char help[] =
+    "usage: locus checkpoint list DIR\n"
+    "       locus checkpoint verify DIR\n"
+    "       locus checkpoint show DIR\n"
+    "       locus checkpoint export DIR OUT\n"
+    "\n"
+    "DIR is the folder that a job writes its checkpoints to; verify, show and export take the newest one in it. Or it is\n"
+    "one checkpoint: model/checkpoint-000007. docs/checkpoint.md describes the files.\n"
+    "\n"
+    "  list      a line for each, the newest first: when it was written, by how many nodes, rows and bytes\n"
+    "  verify    reads every byte; status 1, and a sentence, if something is damaged\n"
+    "  show      its tables and files\n"
+    "  export    writes OUT/TABLE.safetensors for each table, with all of its rows, in one tensor, TABLE\n";
+
+static int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("locus checkpoint: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return status;
+}
+
+static int failed(void)
+{
+    return fail(STATUS_FAILED, "%s", locus_error());
+}
+
+/* The manifest of a checkpoint in a folder; name "": of the folder itself. */
+static int read_one(const char *dir, const char *name, char path[SERIES_PATH], struct manifest *m)
+{
+    char manifest[SERIES_PATH];
+    int rc = series_path(path, dir, name);
+    if (rc == 0) rc = series_path(manifest, path, MANIFEST_NAME);
+    return rc ? rc : manifest_read(m, manifest, NULL);
+}
+
+static int read_newest(const char *dir, char path[SERIES_PATH], struct manifest *m)
+{
+    char name[SERIES_NAME];
+    int rc = series_newest(dir, name);
+    return rc ? rc : read_one(dir, name, path, m);
+}
+
+static uint64_t all_rows(const struct manifest *m)
+{
+    uint64_t rows = 0;
+    for (unsigned i = 0; i < m->tables; i++) rows += manifest_rows(m, i);
+    return rows;
+}
+
+static void print_line(const char *name, const struct manifest *m)
+{
+    char when[64] = "";
+    time_t at = (time_t)m->time;
+    struct tm tm;
+    if (localtime_r(&at, &tm)) strftime(when, sizeof when, "%F %T", &tm);
+    printf("%s  %s  %u node%s  %u table%s  %llu rows  %llu bytes\n", name, when, m->nodes,
+           m->nodes == 1 ? "" : "s", m->tables, m->tables == 1 ? "" : "s",
+           (unsigned long long)all_rows(m), (unsigned long long)manifest_bytes(m));
+}
+
+/* One that is damaged does not hide the others. */
+static int list_one(void *dir, const char *name)
+{
+    char path[SERIES_PATH];
+    struct manifest m;
+    if (read_one(dir, name, path, &m)) {
+        printf("%s  damaged: %s\n", name, locus_error());
+        return 0;
+    }
+    print_line(name, &m);
+    manifest_fini(&m);
+    return 0;
+}
+
+static int list(char *dir, const char *out)
+{
+    (void)out;
+    return series_list(dir, list_one, dir) ? failed() : 0;
+}
+
+static int verify_all(const struct contents *c)
+{
+    int damaged = 0;
+    for (unsigned i = 0; i < c->manifest->files; i++)
+        if (contents_verify(c, &c->manifest->file[i])) damaged = failed();
+    return damaged;
+}
+
+static int verify(char *dir, const char *out)
+{
+    char path[SERIES_PATH];
+    struct manifest m;
+    struct blocks blocks;
+    (void)out;
+    if (read_newest(dir, path, &m)) return failed();
+    int status = blocks_init(&blocks) ? fail(STATUS_FAILED, "no memory") : 0;
+    const struct contents c = {&blocks, path, &m};
+    if (status == 0) status = verify_all(&c);
+    if (status == 0)
+        printf("%s is whole: %u files, %llu bytes\n", path, m.files,
+               (unsigned long long)manifest_bytes(&m));
+    blocks_fini(&blocks);
+    manifest_fini(&m);
+    return status;
+}
+
+static int show(char *dir, const char *out)
+{
+    char path[SERIES_PATH];
+    struct manifest m;
+    (void)out;
+    if (read_newest(dir, path, &m)) return failed();
+    print_line(path, &m);
+    for (unsigned i = 0; i < m.tables; i++)
+        printf("  table %s: %llu of %llu rows of %u floats\n", m.table[i].name,
+               (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
+               m.table[i].length);
+    for (unsigned i = 0; i < m.files; i++)
+        printf("  file %s: %llu bytes, %u tables\n", m.file[i].name,
+               (unsigned long long)m.file[i].bytes, m.file[i].sections);
+    manifest_fini(&m);
+    return 0;
+}
+
+static int export(char *dir, const char *out)
+{
+    char path[SERIES_PATH];
+    struct manifest m;
+    if (read_newest(dir, path, &m)) return failed();
+    int status = export_tables(path, &m, out) ? failed() : 0;
+    manifest_fini(&m);
+    return status;
+}
+
+static const struct deed {
+    const char *name;
+    int arguments;
+    int (*main)(char *dir, const char *out);
+} deeds[] = {{"list", 3, list}, {"verify", 3, verify}, {"show", 3, show}, {"export", 4, export}};
+
+int checkpoint_main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return fputs(help, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
+        const struct deed *d = &deeds[i];
+        if (strcmp(word, d->name) != 0) continue;
+        if (argc != d->arguments)
+            return fail(STATUS_USAGE, "%s takes %s", word,
+                        d->arguments == 3 ? "one folder" : "a folder, and one to write to");
+        int status = d->main(argv[2], argc > 3 ? argv[3] : NULL);
+        return fflush(stdout) ? STATUS_FAILED : status;
+    }
+    return fail(STATUS_USAGE, "there is no \"%s\": it is list, verify, show or export", word);
+}

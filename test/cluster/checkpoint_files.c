@@ -1,0 +1,130 @@
+/* The files of a checkpoint, as others see them: Python with numpy, and `locus checkpoint`. */
+#include "command.h"
+#include "common/folder.h"
+#include "team.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct locus_table tables[] = {
+    {.name = "entities", .rows = 3000, .length = 7},
+    {.name = "a \"name\" \xc3\xa9", .rows = 33, .length = 1},
+};
+enum { FLOATS = 3000 * 7, ROWS = 3000 };
+
+static struct command c;
+
+static float value_of(locus_key key, uint32_t i)
+{
+    return key % 3 == 2 ? 0 : (float)key + (float)i / 8;
+}
+
+static void save(struct seat *s)
+{
+    struct batch b = batch_of_all(s->node);
+    BATCH_FOREACH(row, &b)
+    for (uint32_t i = 0; i < row.length; i++) row.row[i] = value_of(row.key, i);
+    if (s->number == 0) CHECK_EQ(locus_set(s->worker, b.keys, b.n, b.values), 0);
+    CHECK_EQ(locus_checkpoint(s->worker, s->team->shared), 0);
+    batch_free(&b);
+}
+
+/* A folder with one checkpoint, by two nodes of two workers. */
+static void make(char *folder)
+{
+    folder_new(folder);
+    struct team team = {.nodes = 2,
+                        .workers = 2,
+                        .shards = 2,
+                        .is_managed = true,
+                        .tables = tables,
+                        .table_count = 2,
+                        .shared = folder};
+    team_run(&team, save);
+}
+
+/* A script of test/python: this program is <repository>/build/<variant>/test/cluster/NAME. */
+static const char *script(const char *name)
+{
+    static char path[2 * PATH_MAX];
+    char own[PATH_MAX] = "";
+    CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
+    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
+    snprintf(path, sizeof path, "%s/test/python/%s", own, name);
+    CHECK_EQ(access(path, R_OK), 0);
+    return path;
+}
+
+/* The system's may have it where the first one found has not. */
+static const char *python(void)
+{
+    static const char *const names[] = {"python3", "/usr/bin/python3"};
+    for (int i = 0; i < 2; i++)
+        if (command_run(&c, "%s -c 'import numpy'", names[i]) == 0) return names[i];
+    SKIP("there is no python3 with numpy here");
+}
+
+/* The last FLOATS of a file are the rows of "entities". */
+static void check_rows(const char *folder, const char *name)
+{
+    size_t bytes;
+    char *text = folder_read(folder, name, &bytes);
+    CHECK(bytes >= FLOATS * sizeof(float));
+    const char *at = text + bytes - FLOATS * sizeof(float);
+    for (locus_key key = 0; key < ROWS; key++)
+        for (uint32_t i = 0; i < 7; i++, at += sizeof(float)) {
+            float value;
+            memcpy(&value, at, sizeof value);
+            CHECK(value == value_of(key, i));
+        }
+    free(text);
+}
+
+TEST(checkpoint_files, python_and_numpy_read_them)
+{
+    char folder[FOLDER_PATH_BYTES];
+    const char *interpreter = python();
+    make(folder);
+    int status = command_run(&c, "%s %s %s/checkpoint-000001 entities %s/rows", interpreter,
+                             script("checkpoint.py"), folder, folder);
+    if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
+    CHECK_STR(c.out.text, "entities 3000 x 7, 2000 written");
+    check_rows(folder, "rows");
+    CHECK_EQ(command_run(&c, "%s %s %s/checkpoint-000001 'a \"name\" \xc3\xa9' %s/rows",
+                         interpreter, script("checkpoint.py"), folder, folder),
+             0);
+    CHECK_STR(c.out.text, "33 x 1, 22 written");
+    folder_remove(folder);
+}
+
+TEST(checkpoint_files, the_command_shows_and_exports_them)
+{
+    char folder[FOLDER_PATH_BYTES], out[FOLDER_PATH_BYTES + 8];
+    make(folder);
+    CHECK_EQ(command_run(&c, "%s checkpoint list %s", locus_path(), folder), 0);
+    CHECK_STR(c.out.text, "2 nodes  2 tables  2022 rows");
+    CHECK_EQ(command_run(&c, "%s checkpoint show %s/checkpoint-000001", locus_path(), folder), 0);
+    CHECK_STR(c.out.text, "table entities: 2000 of 3000 rows of 7 floats");
+    CHECK_EQ(command_run(&c, "%s checkpoint verify %s", locus_path(), folder), 0);
+    CHECK_STR(c.out.text, "is whole");
+    snprintf(out, sizeof out, "%s/out", folder);
+    CHECK_EQ(command_run(&c, "%s checkpoint export %s %s", locus_path(), folder, out), 0);
+    check_rows(out, "entities.safetensors");
+    folder_remove(folder);
+}
+
+TEST(checkpoint_files, the_command_names_what_is_damaged)
+{
+    char folder[FOLDER_PATH_BYTES];
+    make(folder);
+    CHECK_EQ(command_run(&c, "echo x >> %s/checkpoint-000001/1-0-0.safetensors", folder), 0);
+    CHECK_EQ(command_run(&c, "%s checkpoint verify %s", locus_path(), folder), 1);
+    CHECK_STR(c.err.text, "1-0-0.safetensors is damaged: it is longer than the manifest says");
+    CHECK_EQ(command_run(&c, "%s checkpoint list", locus_path()), 2);
+    CHECK_EQ(command_run(&c, "%s checkpoint verify %s/nowhere", locus_path(), folder), 1);
+    CHECK_STR(c.err.text, "cannot open the folder of checkpoints");
+    folder_remove(folder);
+}
