@@ -1,7 +1,7 @@
 #include "world.h"
 
 #include "protocol/trace.h"
-#include "apps/folder.h"
+#include "common/folder.h"
 #include "locus.h"
 #include "test.h"
 
