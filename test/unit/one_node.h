@@ -61,4 +61,11 @@ static inline struct locus_stats stats_of(const locus *n)
     return s;
 }
 
+/* A locus_change; the context counts its calls. */
+static inline void halve(void *calls, float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) row[i] /= 2;
+    if (calls) ++*(int *)calls;
+}
+
 #endif

@@ -1,4 +1,4 @@
-/* Nodes that are slow, peers that send what honest ones would not, and long times in which little
+/* Replicas, where nodes are slow, peers that send what honest ones would not, and long times in which little
  * happens. */
 #include "protocol/location.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* rounds_test.c - when rounds begin that only synchronize. Time stands but for what the tests let
+/* When rounds begin that only synchronize. Time stands but for what the tests let
  * pass. */
 #include "protocol/location.h"
 #include "protocol/owner.h"

@@ -238,7 +238,8 @@ TEST(intents, that_overlap_repeat_or_extend_are_one_for_the_node)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *a = intents_open_stream(&d.intents, 0), *b = intents_open_stream(&d.intents, 1);
+    struct intent_stream *a = intents_open_stream(&d.intents, 0),
+                         *b = intents_open_stream(&d.intents, 1);
     signal_key(&d, a, 3, 0, 5);
     signal_key(&d, a, 3, 0, 5);  /* repeated */
     signal_key(&d, a, 3, 4, 20); /* extended */
@@ -416,7 +417,8 @@ TEST(intents, of_a_closed_loader_live_as_long_as_the_worker)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *worker = intents_open_stream(&d.intents, 0), *loader = intents_open_stream(&d.intents, 0);
+    struct intent_stream *worker = intents_open_stream(&d.intents, 0),
+                         *loader = intents_open_stream(&d.intents, 0);
     signal_range(&d, loader, 0, 1000, 0, 90);
     signal_range(&d, loader, 1000, 50, 80, 90);
     stream_close(loader, false);
@@ -435,7 +437,8 @@ TEST(intents, of_a_loader_that_nobody_has_read_end_with_the_worker)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *worker = intents_open_stream(&d.intents, 0), *first = intents_open_stream(&d.intents, 0);
+    struct intent_stream *worker = intents_open_stream(&d.intents, 0),
+                         *first = intents_open_stream(&d.intents, 0);
     struct intent_stream *second = intents_open_stream(&d.intents, 0);
     turn(&d);
     signal_range(&d, first, 0, 1000, 0, 90);
@@ -477,7 +480,8 @@ TEST(intents, of_a_loader_do_not_end_with_the_life_before)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *first = intents_open_stream(&d.intents, 1), *loader = intents_open_stream(&d.intents, 1);
+    struct intent_stream *first = intents_open_stream(&d.intents, 1),
+                         *loader = intents_open_stream(&d.intents, 1);
     signal_range(&d, loader, 0, 50, 0, 5);
     signal_range(&d, loader, 50, 50, 40, 45);
     stream_close(loader, false);
@@ -499,7 +503,8 @@ TEST(intents, of_one_worker_do_not_end_with_another)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *a = intents_open_stream(&d.intents, 0), *b = intents_open_stream(&d.intents, 1);
+    struct intent_stream *a = intents_open_stream(&d.intents, 0),
+                         *b = intents_open_stream(&d.intents, 1);
     signal_range(&d, a, 0, 10, 0, 50);
     signal_range(&d, b, 10, 10, 0, 50);
     turn(&d);

@@ -2,8 +2,8 @@
  * world.h - several nodes' shards in one thread, on a port of our own: frames wait in queues, and
  * the test decides which link delivers next. Time and chance come from a seed.
  */
-#ifndef TEST_ACTORS_WORLD_H
-#define TEST_ACTORS_WORLD_H
+#ifndef TEST_PROTOCOL_WORLD_H
+#define TEST_PROTOCOL_WORLD_H
 
 #include "sim/parts.h"
 

@@ -1,0 +1,257 @@
+/* Rows in and out, on a cluster of one: pull, push, set. */
+#include "one_node.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- access ---- */
+
+static const uint32_t lengths[] = {1, 2, 15, 16, 17, 100, 1000, 100000};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, ROWS = 5, KEYS = LENGTHS * ROWS };
+
+static locus *node_of_all_lengths(unsigned shards)
+{
+    struct locus_table tables[LENGTHS];
+    for (int i = 0; i < LENGTHS; i++)
+        tables[i] = (struct locus_table){.rows = ROWS, .length = lengths[i]};
+    return node_of(tables, LENGTHS, 1, shards);
+}
+
+static uint32_t length_of(locus_key key)
+{
+    return lengths[key / ROWS];
+}
+
+static float element(locus_key key, uint32_t i)
+{
+    return (float)(key * 1000 + i % 1000);
+}
+
+static void fill(float *row, locus_key key)
+{
+    for (uint32_t i = 0; i < length_of(key); i++) row[i] = element(key, i);
+}
+
+static void check_row(const float *row, locus_key key, float times)
+{
+    for (uint32_t i = 0; i < length_of(key); i++) CHECK(row[i] == times * element(key, i));
+}
+
+static void one_key_at_a_time(unsigned shards)
+{
+    locus *n = node_of_all_lengths(shards);
+    locus_worker *w = worker_of(n);
+    float *row = floats_of(100000);
+    for (locus_key k = 0; k < KEYS; k++) {
+        row[0] = 7;
+        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
+        check_row(row, k, 0);
+        fill(row, k);
+        CHECK_EQ(k % 2 ? locus_push(w, &k, 1, row) : locus_set(w, &k, 1, row), 0);
+        CHECK_EQ(locus_push(w, &k, 1, row), 0);
+    }
+    for (locus_key k = 0; k < KEYS; k++) {
+        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
+        check_row(row, k, 2);
+        fill(row, k);
+        CHECK_EQ(locus_set(w, &k, 1, row), 0);
+        CHECK_EQ(locus_pull_local(w, k, row), 0);
+        check_row(row, k, 1);
+    }
+    free(row);
+    close_both(n, w);
+}
+
+TEST(access, rows_of_any_length_one_key_at_a_time)
+{
+    for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) one_key_at_a_time(shards);
+}
+
+static void mixed_lengths(unsigned shards)
+{
+    locus *n = node_of_all_lengths(shards);
+    locus_worker *w = worker_of(n);
+    locus_key keys[KEYS];
+    size_t offset[KEYS], sum = 0;
+    for (int i = 0; i < KEYS; i++) {
+        keys[i] = (locus_key)i * 17 % KEYS; /* long and short in turn */
+        offset[i] = sum;
+        sum += length_of(keys[i]);
+    }
+    float *rows = floats_of(sum), *updates = floats_of(sum);
+    rows[0] = rows[sum - 1] = 3;
+    CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
+    for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 0);
+    for (int i = 0; i < KEYS; i++) fill(updates + offset[i], keys[i]);
+    CHECK_EQ(locus_push(w, keys, KEYS, updates), 0);
+    CHECK_EQ(locus_push(w, keys, KEYS, updates), 0);
+    CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
+    for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 2);
+    CHECK_EQ(locus_set(w, keys, KEYS, updates), 0);
+    CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
+    for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 1);
+    free(rows);
+    free(updates);
+    close_both(n, w);
+}
+
+TEST(access, rows_of_different_lengths_in_one_call)
+{
+    for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) mixed_lengths(shards);
+}
+
+TEST(access, calls_with_any_number_of_keys)
+{
+    locus *n = one_node(3000, 3, 1);
+    locus_worker *w = worker_of(n);
+    locus_key *keys = calloc(3000, sizeof *keys);
+    float *rows = floats_of(3 * 3000);
+    CHECK(keys != NULL);
+    for (locus_key k = 0; k < 3000; k++) {
+        keys[k] = k;
+        for (int i = 0; i < 3; i++) rows[3 * k + (locus_key)i] = (float)(k + (locus_key)i);
+    }
+    CHECK_EQ(locus_set(w, keys, 3000, rows), 0);
+    for (size_t count = 1; count <= 3000; count = count < 70 ? count + 1 : count * 3 / 2) {
+        memset(rows, 0xff, 3 * 3000 * sizeof *rows);
+        size_t first = 3000 - count;
+        CHECK_EQ(locus_pull(w, keys + first, count, rows), 0);
+        for (size_t i = 0; i < 3 * count; i++) {
+            size_t expected = first + i / 3 + i % 3;
+            CHECK(rows[i] == (float)expected);
+        }
+        if (count < 3000) CHECK(isnan(rows[3 * count])); /* not one float more */
+    }
+    free(keys);
+    free(rows);
+    close_both(n, w);
+}
+
+TEST(access, a_key_may_repeat_within_a_call)
+{
+    locus *n = one_node(10, 2, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key keys[] = {4, 4, 7, 4};
+    const float updates[] = {1, 2, 10, 20, 100, 200, 1000, 2000};
+    float rows[8];
+    CHECK_EQ(locus_push(w, keys, 4, updates), 0); /* the first one writes the row, the others add */
+    CHECK_EQ(locus_pull(w, keys, 4, rows), 0);
+    CHECK(rows[0] == 1011 && rows[1] == 2022);
+    CHECK(rows[2] == 1011 && rows[3] == 2022);
+    CHECK(rows[4] == 100 && rows[5] == 200);
+    CHECK(rows[6] == 1011 && rows[7] == 2022);
+    CHECK_EQ(locus_set(w, keys, 4, updates), 0);
+    CHECK_EQ(locus_pull(w, keys, 1, rows), 0);
+    CHECK(rows[1] == 2 * rows[0]); /* one of them, whole */
+    CHECK(rows[0] == 1 || rows[0] == 10 || rows[0] == 1000);
+    close_both(n, w);
+}
+
+static void check_same(const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) CHECK(a[i] == b[i]);
+}
+
+TEST(access, a_key_out_of_range_is_named_and_nothing_is_done)
+{
+    locus *n = one_node(10, 2, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key good[] = {0, 9}, bad[] = {9, 0, 10, UINT64_MAX};
+    float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
+    locus_ticket t;
+    CHECK_EQ(locus_set(w, good, 2, rows), 0);
+    CHECK_EQ(locus_set(w, bad, 4, rows), -EINVAL);
+    CHECK_STR(locus_error(), "locus_set: key 10 (position 2)");
+    CHECK_STR(locus_error(), "0 to 9");
+    CHECK_EQ(locus_push(w, bad, 4, rows), -EINVAL);
+    CHECK_STR(locus_error(), "locus_push: key 10");
+    CHECK_EQ(locus_push_async(w, bad, 4, rows, &t), -EINVAL);
+    memcpy(before, rows, sizeof rows);
+    CHECK_EQ(locus_pull(w, bad, 4, rows), -EINVAL);
+    CHECK_STR(locus_error(), "locus_pull: key 10");
+    CHECK_EQ(locus_pull(w, &bad[3], 1, rows), -EINVAL);
+    CHECK_STR(locus_error(), "18446744073709551615 (position 0)");
+    CHECK_EQ(locus_pull_local(w, 10, rows), -EINVAL);
+    CHECK_STR(locus_error(), "key 10");
+    CHECK_EQ(locus_change_local(w, 10, halve, NULL), -EINVAL);
+    CHECK_STR(locus_error(), "locus_change_local: key 10");
+    check_same(rows, before, 8);
+    CHECK_EQ(locus_localize(w, bad, 4), -EINVAL);
+    CHECK_STR(locus_error(), "locus_localize: key 10");
+    CHECK_EQ(locus_intent(w, bad, 4, 0, 1, LOCUS_READ), -EINVAL);
+    CHECK_STR(locus_error(), "locus_intent: key 10");
+    CHECK_EQ(locus_pull(w, good, 2, rows), 0);
+    check_same(rows, before, 4);
+    close_both(n, w);
+}
+
+TEST(access, reading_a_row_never_written_does_not_write_it)
+{
+    locus *n = one_node(1000, 16, 1);
+    locus_worker *w = worker_of(n);
+    float row[16];
+    for (locus_key k = 0; k < 1000; k++) {
+        memset(row, 0xff, sizeof row);
+        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
+        for (int i = 0; i < 16; i++) CHECK(row[i] == 0);
+    }
+    close_both(n, w);
+}
+
+/* ---- asynchronous forms ---- */
+
+TEST(access, asynchronous_calls_are_complete_when_all_rows_are_here)
+{
+    locus *n = one_node(10, 2, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key keys[] = {1, 2};
+    float rows[4] = {1, 2, 3, 4};
+    locus_ticket t = 99;
+    CHECK_EQ(locus_set_async(w, keys, 2, rows, &t), 0);
+    CHECK_EQ(t, 0);
+    t = 99;
+    CHECK_EQ(locus_push_async(w, keys, 2, rows, &t), 0);
+    CHECK_EQ(t, 0);
+    t = 99;
+    CHECK_EQ(locus_pull_async(w, keys, 2, rows, &t), 0);
+    CHECK_EQ(t, 0);
+    CHECK(rows[0] == 2 && rows[3] == 8);
+    CHECK_EQ(locus_localize_async(w, keys, 2, &t), 0);
+    CHECK_EQ(t, 0);
+    CHECK(locus_done(w, 0));
+    CHECK_EQ(locus_wait(w, 0), 0);
+    CHECK_EQ(locus_wait(w, 0), 0);
+    CHECK_EQ(locus_wait_all(w), 0);
+    close_both(n, w);
+}
+
+TEST(access, a_ticket_never_given_out_is_refused)
+{
+    locus *n = one_node(10, 2, 1);
+    locus_worker *w = worker_of(n);
+    CHECK_EQ(locus_wait(w, 4711), -EINVAL);
+    CHECK_STR(locus_error(), "ticket 4711");
+    close_both(n, w);
+}
+
+TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)
+{
+    locus *n = node_of_all_lengths(3);
+    locus_worker *w = worker_of(n);
+    float *row = floats_of(100000);
+    locus_read_begin(w);
+    for (locus_key k = 0; k < KEYS; k++) {
+        const float *view = locus_view(w, k);
+        CHECK(view != NULL);
+        check_row(view, k, 0);
+        fill(row, k);
+        CHECK_EQ(locus_set(w, &k, 1, row), 0);
+        check_row(view, k, 0);
+        check_row(locus_view(w, k), k, 1);
+    }
+    locus_read_end(w);
+    free(row);
+    close_both(n, w);
+}

@@ -1,0 +1,43 @@
+#include "base/clock_heap.h"
+
+#include "test.h"
+
+TEST(clock_heap, an_empty_one_has_nothing_due)
+{
+    struct clock_heap h = {0};
+    CHECK_EQ(clock_heap_first(&h), INT64_MAX);
+    clock_heap_fini(&h);
+}
+
+/* 7 and 1000 have no factor in common: each clock once, in an order that is none. */
+TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
+{
+    enum { CLOCKS = 1000 };
+    struct clock_heap h = {0};
+    for (uint64_t i = 0; i < CLOCKS; i++)
+        CHECK(clock_heap_add_count(&h, (locus_clock)(i * 7 % CLOCKS) - 500, i * 7 % CLOCKS));
+    for (uint64_t i = 0; i < CLOCKS; i++) {
+        CHECK_EQ(clock_heap_first(&h), (locus_clock)i - 500);
+        CHECK_EQ(h.due[0].count, i);
+        clock_heap_drop(&h);
+    }
+    CHECK_EQ(clock_heap_first(&h), INT64_MAX);
+    clock_heap_fini(&h);
+}
+
+TEST(clock_heap, keeps_all_that_are_due_at_one_clock)
+{
+    struct clock_heap h = {0};
+    int things[5] = {0};
+    for (int i = 0; i < 5; i++) CHECK(clock_heap_add(&h, 3, &things[i]));
+    CHECK(clock_heap_add(&h, 2, NULL));
+    CHECK(h.due[0].what == NULL);
+    clock_heap_drop(&h);
+    for (int i = 0; i < 5; i++) {
+        ++*(int *)h.due[0].what;
+        clock_heap_drop(&h);
+    }
+    for (int i = 0; i < 5; i++) CHECK_EQ(things[i], 1);
+    CHECK_EQ(h.count, 0);
+    clock_heap_fini(&h);
+}

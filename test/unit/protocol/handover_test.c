@@ -1,0 +1,405 @@
+/* Rows that move between the shards of several nodes: who sends what to whom, in which order things
+ * take effect, and what a peer may not send. Delivery is by hand; random storms are the simulator's
+ * (test/sim). */
+#include "moving.h"
+#include "test.h"
+
+#include <errno.h>
+
+/* ---- messages ---- */
+
+TEST(relocation, takes_two_messages_when_the_owner_is_known)
+{
+    struct world *w = moving_world(3, 1);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call c = {0};
+    moving_run(w, 2, REQUEST_SET, key, 7);
+    moving_ask_localize(w, &c, 0, 0, 0, key);
+    moving_deliver(w, 0, 1);
+    CHECK(!moving_known(w, 1, key).is_here);
+    CHECK(!moving_is_done(&c));
+    moving_deliver(w, 1, 0);
+    CHECK(moving_is_done(&c));
+    CHECK(world_is_quiet(w));
+    moving_check_rest(w, key, 0, 1);
+    CHECK_EQ(w->node[1].shard.counters.relocated_out, 1);
+    CHECK_EQ(w->node[0].shard.counters.relocated_in, 1);
+    CHECK_EQ(w->node[1].shard.histograms.hops[0], 2); /* of the set, too */
+    CHECK_EQ(moving_value_at(w, 0, key), 7);
+    world_free(w);
+}
+
+TEST(relocation, goes_by_way_of_the_home_when_the_hint_is_the_home)
+{
+    struct world *w = moving_world(3, 2);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call c = {0};
+    moving_run(w, 2, REQUEST_SET, key, 7);
+    moving_bring(w, 2, key);
+    moving_ask_localize(w, &c, 0, 0, 0, key);
+    moving_deliver(w, 0, 1); /* the home sends it on */
+    moving_deliver(w, 1, 2);
+    moving_deliver(w, 2, 0); /* the row: three messages */
+    CHECK(moving_is_done(&c));
+    CHECK_EQ(moving_known(w, 1, key).owner, 2);
+    moving_deliver(w, 2, 1); /* the news */
+    CHECK(world_is_quiet(w));
+    moving_check_rest(w, key, 0, 2);
+    CHECK_EQ(w->node[1].shard.counters.forwards, 1);
+    CHECK_EQ(w->node[2].shard.histograms.hops[1], 1);
+    CHECK_EQ(moving_value_at(w, 1, key), 7);
+    world_free(w);
+}
+
+TEST(relocation, of_a_row_that_is_here_needs_none)
+{
+    struct world *w = moving_world(2, 3);
+    struct call c = {0};
+    moving_ask_localize(w, &c, 1, 0, 0, moving_key_at_home(w, 1));
+    CHECK(moving_is_done(&c));
+    CHECK(world_is_quiet(w));
+    moving_check_rest(w, moving_key_at_home(w, 1), 1, 0);
+    world_free(w);
+}
+
+TEST(relocation, of_a_row_that_was_never_written_carries_no_values)
+{
+    struct world *w = moving_world(2, 4);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call c = {0};
+    moving_ask_localize(w, &c, 0, 0, 0, key);
+    moving_deliver(w, 0, 1);
+    CHECK_EQ(w->link[1][0].frame[w->link[1][0].first].header.body_bytes, wire_entry_bytes(0));
+    moving_deliver(w, 1, 0);
+    CHECK(moving_is_done(&c));
+    CHECK_EQ(store_held_rows(&w->node[0].store), 0);
+    CHECK_EQ(moving_value_at(w, 0, key), 0);
+    CHECK_EQ(moving_run(w, 1, REQUEST_PUSH, key, 3), 3);
+    CHECK_EQ(moving_value_at(w, 0, key), 3);
+    moving_check_rest(w, key, 0, 1);
+    world_free(w);
+}
+
+/* ---- requests that meet a row on its way ---- */
+
+/* They follow it on the same link. */
+TEST(relocation, requests_that_come_to_the_old_owner_are_served_behind_the_row)
+{
+    struct world *w = moving_world(3, 7);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0}, push = {0}, pull = {0};
+    moving_ask_localize(w, &taker, 0, 0, 0, key);
+    moving_ask_push(w, &push, 2, 0, 0, key, 4);
+    moving_ask_pull(w, &pull, 2, 1, 0, key);
+    moving_deliver(w, 0, 1);
+    moving_deliver(w, 2, 1);
+    CHECK_EQ(moving_entries(w, 1, 0), 3);
+    moving_travel(w, "102");
+    CHECK(moving_is_done(&taker) && moving_is_done(&push));
+    CHECK_EQ(moving_pulled(&pull), 4);
+    CHECK_EQ(w->node[0].shard.histograms.parked.sum, 0);
+    CHECK_EQ(w->node[0].shard.histograms.hops[1], 2);
+    moving_check_rest(w, key, 0, 1);
+    world_free(w);
+}
+
+TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_order)
+{
+    struct world *w = moving_world(3, 8);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0}, c[4] = {0};
+    moving_begin_slowly(w, key, &taker);
+    moving_ask_pull(w, &c[0], 1, 0, 0, key);
+    moving_ask(w, &c[1], 1, 1, 0, REQUEST_SET, key, 20);
+    moving_ask_push(w, &c[2], 1, 2, 0, key, 3);
+    moving_ask_pull(w, &c[3], 1, 3, 0, key);
+    moving_deliver(w, 1, 0);
+    CHECK_EQ(moving_known(w, 0, key).owner, 0); /* it has learned that the row is on its way */
+    CHECK_EQ(records_in_use(&w->node[0].shard.records), 1);
+    w->now_ns += 5000;
+    moving_travel(w, "201");
+    CHECK(moving_is_done(&taker) && moving_is_done(&c[1]) && moving_is_done(&c[2]));
+    CHECK_EQ(moving_pulled(&c[0]), 100);
+    CHECK_EQ(moving_pulled(&c[3]), 23);
+    CHECK_EQ(w->node[0].shard.histograms.parked.sum, 4 * 5000);
+    moving_check_rest(w, key, 0, 2);
+    world_free(w);
+}
+
+/* What is parked behind a localize follows the row. */
+TEST(relocation, a_parked_localize_takes_the_row_on_and_the_others_with_it)
+{
+    struct world *w = moving_world(3, 9);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0}, c[4] = {0};
+    moving_begin_slowly(w, key, &taker);
+    moving_ask_push(w, &c[0], 1, 0, 0, key, 1);
+    moving_ask_localize(w, &c[1], 1, 1, 0, key);
+    moving_deliver(w, 1, 0);
+    moving_ask_pull(w, &c[2], 1, 2, 0, key); /* waits at 1: the row is wanted there */
+    CHECK_EQ(moving_entries(w, 1, 0), 0);
+    moving_ask_pull(w, &c[3], 2, 0, 0, key); /* to 0, as far as 2 knows */
+    moving_deliver(w, 2, 0);                 /* the row, and the pull behind it */
+    CHECK(moving_is_done(&taker));
+    CHECK(!moving_known(w, 0, key).is_here);
+    moving_deliver(w, 0, 1);
+    CHECK(moving_is_done(&c[0]) && moving_is_done(&c[1]));
+    CHECK_EQ(moving_pulled(&c[2]), 101);
+    moving_deliver(w, 1, 2);
+    CHECK_EQ(moving_pulled(&c[3]), 101);
+    moving_check_rest(w, key, 1, 3);
+    world_free(w);
+}
+
+/* Its own requests wait with it, and are served without a message. */
+TEST(relocation, requests_of_the_node_that_the_row_goes_to_wait_for_it)
+{
+    struct world *w = moving_world(2, 10);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0}, again = {0}, push = {0}, pull = {0};
+    moving_ask_localize(w, &taker, 0, 0, 0, key);
+    moving_ask_push(w, &push, 0, 1, 0, key, 6);
+    moving_ask_localize(w, &again, 0, 2, 0, key);
+    moving_ask_pull(w, &pull, 0, 3, 0, key);
+    CHECK_EQ(moving_entries(w, 0, 1), 1);
+    world_deliver_all(w);
+    CHECK(moving_is_done(&taker) && moving_is_done(&push) && moving_is_done(&again));
+    CHECK_EQ(moving_pulled(&pull), 6);
+    CHECK_EQ(w->node[0].shard.counters.relocated_in, 1);
+    moving_check_rest(w, key, 0, 1);
+    world_free(w);
+}
+
+/* A request goes out, and the row comes: what was asked elsewhere comes back. */
+TEST(relocation, a_request_that_meets_the_row_at_home_again_is_served_there)
+{
+    struct world *w = moving_world(3, 11);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call push = {0}, taker = {0}, pull = {0};
+    moving_ask_localize(w, &taker, 0, 0, 0, key);
+    moving_deliver(w, 0, 1);
+    moving_ask_push(w, &push, 1, 0, 0, key, 2); /* to 0, behind the row */
+    moving_deliver(w, 1, 0);
+    CHECK(moving_is_done(&taker));
+    CHECK(!moving_is_done(&push));
+    moving_deliver(w, 0, 1);
+    CHECK(moving_is_done(&push));
+    moving_ask_push(w, &push, 0, 1, 0, key, 3);
+    CHECK(moving_is_done(&push));
+    moving_ask_localize(w, &taker, 1, 0, 0, key);
+    moving_deliver(w, 1, 0);
+    moving_ask_pull(w, &pull, 0, 0, 0, key);
+    moving_deliver(w, 0, 1); /* the row, and the pull behind it */
+    moving_deliver(w, 1, 0);
+    CHECK_EQ(moving_pulled(&pull), 5);
+    moving_check_rest(w, key, 1, 2);
+    world_free(w);
+}
+
+/* ---- everybody at once ---- */
+
+static void circle(unsigned nodes, uint64_t seed)
+{
+    struct world *w = moving_world(nodes, seed);
+    locus_key key = moving_key_at_home(w, (unsigned)world_random(w, nodes));
+    static struct call taker[NODES][CALLS], push[NODES][CALLS];
+    const char *why;
+    int sum = 0;
+    for (unsigned round = 0; round < CALLS; round++)
+        for (unsigned rank = 0; rank < nodes; rank++) {
+            moving_ask_localize(w, &taker[rank][round], rank, 0, round, key);
+            moving_ask_push(w, &push[rank][round], rank, 1, round, key, 1);
+            sum++;
+            for (unsigned i = (unsigned)world_random(w, 4); i > 0; i--)
+                world_step(w, &why), CHECK(why == NULL);
+        }
+    world_deliver_all(w);
+    unsigned owner = nodes;
+    uint64_t moves = 0;
+    for (unsigned rank = 0; rank < nodes; rank++) {
+        for (unsigned round = 0; round < CALLS; round++)
+            CHECK(moving_is_done(&taker[rank][round]) && moving_is_done(&push[rank][round]));
+        moves += w->node[rank].shard.counters.relocated_in;
+        if (moving_known(w, rank, key).is_here) owner = rank;
+    }
+    CHECK(owner < nodes);
+    moving_check_rest(w, key, owner, moves);
+    CHECK_EQ(moving_value_at(w, (owner + 1) % nodes, key), sum);
+    world_free(w);
+}
+
+TEST(relocation, in_a_circle_ends_with_one_owner_and_every_update)
+{
+    for (uint64_t seed = 1; seed <= 150; seed++) circle(2 + seed % 3, seed);
+}
+
+/* ---- what cannot be ---- */
+
+TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
+{
+    struct world *w = moving_world(3, 18);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0};
+    moving_ask_localize(w, &taker, 0, 0, 0, key);
+    const struct wire_entry row = {.operation = WIRE_ROW,
+                                   .flags = WIRE_LOCALIZED,
+                                   .origin = 1,
+                                   .length = LENGTH,
+                                   .tag = request_tag(&taker.request, 0),
+                                   .key = key,
+                                   .term = 1};
+    struct wire_entry wrong = row;
+    wrong.tag ^= 1 << REQUEST_ITEM_BITS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "never asked");
+    wrong = row;
+    wrong.key = moving_key_at_home(w, 2);
+    CHECK_STR(world_receive(w, 0, 1, wrong), "something else");
+    wrong.key = moving_key_at_home(w, 0);
+    CHECK_STR(world_receive(w, 0, 1, wrong), "here already");
+    wrong = row;
+    wrong.length = LENGTH - 1;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "another length");
+    wrong = row;
+    wrong.owner = 2;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "another node");
+    wrong = row;
+    wrong.term = 0;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "passed on");
+    wrong.term = UINT64_C(1) << DIRECTORY_TERM_BITS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible term");
+    wrong = row;
+    wrong.encoding = WIRE_AS_REPLICA;
+    wrong.length = 0;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    wrong = row;
+    wrong.flags |= WIRE_HOLDER;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    wrong.flags = WIRE_LOCALIZED | WIRE_ANSWERS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    CHECK(!moving_known(w, 0, key).is_here);
+    CHECK(world_receive(w, 0, 1, row) == NULL);
+    CHECK(moving_is_done(&taker));
+    CHECK_STR(world_receive(w, 0, 1, row), "here already");
+    world_free(w);
+}
+
+TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
+{
+    struct world *w = moving_world(3, 19);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker = {0};
+    for (unsigned rank = 2; rank > 0; rank--) moving_bring(w, rank, key); /* term 2 */
+    CHECK_EQ(moving_value_at(w, 0, key), 0);                              /* and 0 knows it */
+    moving_ask_localize(w, &taker, 0, 0, 0, key);
+    struct wire_entry row = {.operation = WIRE_ROW,
+                             .flags = WIRE_LOCALIZED,
+                             .tag = request_tag(&taker.request, 0),
+                             .key = key};
+    for (row.term = 1; row.term <= 2; row.term++)
+        CHECK_STR(world_receive(w, 0, 1, row), "passed on");
+    CHECK(world_receive(w, 0, 1, row) == NULL);
+    world_free(w);
+}
+
+TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
+{
+    struct world *w = moving_world(3, 20);
+    locus_key here = moving_key_at_home(w, 0), key = moving_key_at_home(w, 1);
+    const struct wire_entry news = {.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5};
+    struct wire_entry wrong = news;
+    wrong.owner = 3;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "does not exist");
+    wrong = news;
+    wrong.length = 1;
+    CHECK(world_receive(w, 0, 1, wrong) != NULL);
+    wrong = news;
+    wrong.term = UINT64_C(1) << DIRECTORY_TERM_BITS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "no possible term");
+    wrong = news;
+    wrong.key = KEYS;
+    CHECK_STR(world_receive(w, 0, 1, wrong), "does not exist");
+    CHECK_EQ(moving_known(w, 0, key).owner, 1);
+    CHECK(world_receive(w, 0, 1, news) == NULL);
+    CHECK_EQ(moving_known(w, 0, key).owner, 2);
+    wrong = news;
+    wrong.key = here; /* whoever says that a row is elsewhere: it is here */
+    CHECK(world_receive(w, 0, 1, wrong) == NULL);
+    CHECK(moving_known(w, 0, here).is_here);
+    world_free(w);
+}
+
+TEST(relocation, a_request_that_cannot_be_fails_the_link_with_the_reason)
+{
+    struct world *w = moving_world(3, 21);
+    locus_key key = moving_key_at_home(w, 1);
+    const struct wire_entry push = {
+        .operation = WIRE_PUSH, .owner = 1, .origin = 2, .hops = 1, .key = key, .length = LENGTH};
+    struct wire_entry wrong = push;
+    for (wrong.length = 0; wrong.length < 8; wrong.length++)
+        if (wrong.length != LENGTH) CHECK_STR(world_receive(w, 1, 0, wrong), "another length");
+    wrong = push;
+    wrong.operation = WIRE_LOCALIZE;
+    CHECK_STR(world_receive(w, 1, 0, wrong), "another length");
+    wrong = push;
+    wrong.origin = 3;
+    CHECK_STR(world_receive(w, 1, 0, wrong), "does not exist");
+    wrong = push;
+    wrong.owner = 3;
+    CHECK_STR(world_receive(w, 1, 0, wrong), "does not exist");
+    wrong = push;
+    wrong.origin = 1; /* ours, which we never sent */
+    CHECK_STR(world_receive(w, 1, 0, wrong), "never asked");
+    CHECK_EQ(moving_value_at(w, 1, key), 0);
+    CHECK(world_receive(w, 1, 0, push) == NULL); /* forwarded: not from its origin */
+    CHECK_EQ(w->node[1].shard.histograms.hops[1], 1);
+    world_free(w);
+}
+
+/* Two nodes that take each other for the owner would send it to and fro for ever. */
+TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
+{
+    struct world *w = moving_world(3, 24);
+    locus_key key = moving_key_at_home(w, 1);
+    CHECK(world_receive(
+              w, 0, 1,
+              (struct wire_entry){.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5}) ==
+          NULL);
+    const struct wire_entry pull = {
+        .operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .term = 5};
+    struct wire_entry other = pull;
+    CHECK_STR(world_receive(w, 0, 1, pull), "another node has");
+    for (other.term = 4; other.term <= 6; other.term += 2)
+        CHECK(world_receive(w, 0, 1, other) == NULL);
+    /* the older one was sent on, the younger one waits for the row */
+    CHECK_EQ(moving_entries(w, 0, 2), 1);
+    CHECK_EQ(records_in_use(&w->node[0].shard.records), 1);
+    world_free(w);
+}
+
+TEST(relocation, more_parked_than_all_credit_allows_fails_the_link)
+{
+    enum { WINDOW = 1000, NODES_HERE = 3 };
+    struct world *w = world_new_moving(NODES_HERE, KEYS, LENGTH, WORKERS, WINDOW, 25);
+    locus_key key = moving_key_at_home(w, 1);
+    const struct wire_entry push = {
+        .operation = WIRE_PUSH, .owner = 0, .origin = 1, .key = key, .term = 5, .length = LENGTH};
+    size_t fit = NODES_HERE * NODES_HERE * WINDOW / wire_entry_bytes(LENGTH);
+    for (size_t i = 0; i < fit; i++) CHECK(world_receive(w, 0, 1, push) == NULL);
+    CHECK_STR(world_receive(w, 0, 1, push), "credit of all nodes");
+    world_free(w);
+}
+
+TEST(relocation, where_rows_do_not_move_nobody_sends_one)
+{
+    struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 22);
+    locus_key key = moving_key_at_home(w, 1);
+    CHECK_STR(
+        world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .term = 1}),
+        "technique does not know");
+    CHECK_STR(world_receive(w, 0, 1,
+                            (struct wire_entry){.operation = WIRE_LOCATION, .key = key, .term = 1}),
+              "technique does not know");
+    CHECK_EQ(moving_run(w, 0, REQUEST_LOCALIZE, key, 0), 0); /* done, and nothing has moved */
+    CHECK(moving_known(w, 1, key).is_here);
+    world_free(w);
+}

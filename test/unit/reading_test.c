@@ -1,0 +1,125 @@
+/* Rows in place, on a cluster of one: sections and views. */
+#include "one_node.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- views ---- */
+
+TEST(reading, a_view_is_the_row_in_place)
+{
+    locus *n = one_node(10, 16, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key key = 3;
+    float row[16];
+    for (int i = 0; i < 16; i++) row[i] = (float)i;
+    CHECK_EQ(locus_set(w, &key, 1, row), 0);
+    locus_read_begin(w);
+    const float *view = locus_view(w, key);
+    for (int i = 0; i < 16; i++) CHECK(view[i] == (float)i);
+    CHECK_EQ(locus_push(w, &key, 1, row), 0); /* all rows are here: nothing waits */
+    for (int i = 0; i < 16; i++) CHECK(view[i] == (float)(2 * i));
+    CHECK(locus_view(w, key) == view);
+    CHECK_EQ(locus_pull(w, &key, 1, row), 0);
+    CHECK(row[15] == 30);
+    locus_read_end(w);
+    close_both(n, w);
+}
+
+TEST(reading, there_is_no_view_of_no_key_and_none_outside_a_section)
+{
+    locus *n = one_node(10, 16, 1);
+    locus_worker *w = worker_of(n);
+    CHECK(locus_view(w, 3) == NULL);
+    locus_read_begin(w);
+    CHECK(locus_view(w, 3) != NULL);
+    CHECK(locus_view(w, 10) == NULL);
+    CHECK(locus_view(w, UINT64_MAX) == NULL);
+    locus_read_end(w);
+    CHECK(locus_view(w, 3) == NULL);
+    locus_read_end(w); /* one too many does no harm */
+    locus_read_begin(w);
+    CHECK(locus_view(w, 3) != NULL);
+    locus_read_end(w);
+    CHECK(locus_view(w, 3) == NULL);
+    close_both(n, w);
+}
+
+TEST(reading, sections_nest)
+{
+    locus *n = one_node(10, 16, 1);
+    locus_worker *w = worker_of(n);
+    for (int depth = 0; depth < 100; depth++) locus_read_begin(w);
+    for (int depth = 99; depth > 0; depth--) {
+        locus_read_end(w);
+        CHECK(locus_view(w, 3) != NULL);
+    }
+    locus_read_end(w);
+    CHECK(locus_view(w, 3) == NULL);
+    close_both(n, w);
+}
+
+TEST(reading, what_would_wait_is_refused_inside_a_section)
+{
+    locus *n = one_node(10, 16, 1);
+    locus_worker *w = worker_of(n);
+    locus_read_begin(w);
+    locus_read_begin(w);
+    locus_read_end(w);
+    CHECK_EQ(locus_barrier(w), -EDEADLK);
+    CHECK_STR(locus_error(), "locus_barrier");
+    CHECK_STR(locus_error(), "read section");
+    CHECK_EQ(locus_quiesce(w), -EDEADLK);
+    CHECK_STR(locus_error(), "locus_quiesce");
+    CHECK_EQ(locus_worker_close(w), -EDEADLK);
+    CHECK_STR(locus_error(), "locus_worker_close");
+    CHECK_EQ(locus_close(n), -EBUSY); /* it is still open */
+    CHECK_EQ(locus_wait_all(w), 0);   /* nothing to wait for */
+    locus_read_end(w);
+    CHECK_EQ(locus_barrier(w), 0);
+    CHECK_EQ(locus_quiesce(w), 0);
+    close_both(n, w);
+}
+
+TEST(reading, prefetching_changes_nothing)
+{
+    locus *n = one_node(200, 16, 1);
+    locus_worker *w = worker_of(n);
+    locus_key keys[200];
+    float row[16];
+    for (locus_key k = 0; k < 200; k++) keys[k] = k;
+    locus_prefetch(w, keys, 200);
+    keys[0] = 200;
+    locus_prefetch(w, keys, 1);
+    keys[0] = UINT64_MAX;
+    locus_prefetch(w, keys, 200);
+    CHECK_EQ(locus_pull(w, &keys[1], 1, row), 0);
+    CHECK(row[0] == 0);
+    CHECK_EQ(stats_of(n).pulled_local, 1);
+    close_both(n, w);
+}
+
+TEST(reading, a_row_is_changed_in_place)
+{
+    locus *n = one_node(4, 3, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key key = 2;
+    float row[3] = {1, -6, 20};
+    int calls = 0;
+    struct locus_stats stats;
+    CHECK_EQ(locus_set(w, &key, 1, row), 0);
+    CHECK_EQ(locus_change_local(w, key, halve, &calls), 0);
+    locus_read_begin(w);
+    const float *view = locus_view(w, key);
+    CHECK_EQ(locus_change_local(w, key, halve, &calls), 0);
+    CHECK(view[1] == -1.5F);
+    locus_read_end(w);
+    CHECK_EQ(calls, 2);
+    CHECK_EQ(locus_pull(w, &key, 1, row), 0);
+    CHECK(row[0] == 0.25F && row[1] == -1.5F && row[2] == 5);
+    CHECK_EQ(locus_stats_read(n, &stats), 0);
+    CHECK_EQ(stats.pushed_local, 3);
+    close_both(n, w);
+}
