@@ -1,5 +1,5 @@
-/* Replicas, where nodes are slow, peers send what honest ones would not, and little happens for a long
- * time. */
+/* Replicas, where nodes are slow, peers send what honest ones would not, and little happens for a
+ * long time. */
 #include "protocol/location.h"
 #include "test.h"
 #include "world.h"
