@@ -50,7 +50,7 @@ int call_name_loss(const locus_worker *w, int rc)
     return loss ? loss : rc;
 }
 
-int call_settle(locus_worker *w, enum request_kind kind)
+int call_flush(locus_worker *w, enum request_kind kind)
 {
     return call_name_loss(w, operations_flush(&w->operations, kind));
 }

@@ -5,7 +5,7 @@
  * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on
  *           the loader's
  * Memory    none
- * Waiting   never, but for call_settle
+ * Waiting   never, but for call_flush
  * Life      none
  */
 #ifndef LOCUS_CALL_H
@@ -25,7 +25,7 @@ int call_in_section(const char *call);
 /* A result that may mean that a node was lost: then the sentence says which. */
 int call_name_loss(const locus_worker *, int rc);
 /* Waits for what quiesce needs of this node's shards. */
-int call_settle(locus_worker *, enum request_kind);
+int call_flush(locus_worker *, enum request_kind);
 
 static inline uint64_t call_key_bound(const locus_worker *w)
 {

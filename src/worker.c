@@ -61,7 +61,7 @@ int locus_worker_close(locus_worker *w)
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
     /* Nobody quiesces for us any more. */
-    if (rc == 0 && w->node->replicates) rc = call_settle(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && w->node->replicates) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     samples_close(&w->samples);
     close_place(w->node, w->id);
     return rc;
@@ -118,10 +118,10 @@ int locus_quiesce(locus_worker *w)
     if (!w || w->reader.depth > 0)
         return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
-    if (rc == 0 && w->node->moves) rc = call_settle(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     bool two = w->node->replicates;
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
-    rc = call_settle(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
+    rc = call_flush(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
     return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
 }

@@ -211,7 +211,7 @@ static void give_room(struct restore *r)
 static int settled(struct restore *r, int rc)
 {
     if (rc == 0 && r->steps.worker->node->moves)
-        rc = call_settle(r->steps.worker, REQUEST_FLUSH_UPDATES);
+        rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
     return rc;
 }
 
@@ -237,7 +237,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, set_files(r)));
     if (rc == 0 && s->worker->node->replicates)
-        rc = steps_meet(s, COLLECTIVE_END, call_settle(s->worker, REQUEST_FLUSH_REPLICAS));
+        rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)
         rc = steps_meet(s, COLLECTIVE_END, 0);
     return rc;

@@ -22,7 +22,7 @@ int steps_meet(struct steps *s, enum collective_kind kind, int rc)
 static int begin(struct steps *s)
 {
     int rc = locus_wait_all(s->worker);
-    if (rc == 0 && s->worker->node->moves) rc = call_settle(s->worker, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && s->worker->node->moves) rc = call_flush(s->worker, REQUEST_FLUSH_UPDATES);
     return rc;
 }
 
@@ -56,7 +56,7 @@ static int share(const struct steps *s)
 int steps_settle(struct steps *s, int rc)
 {
     locus_worker *w = s->worker;
-    if (rc == 0 && w->node->replicates) rc = call_settle(w, REQUEST_FLUSH_REPLICAS);
+    if (rc == 0 && w->node->replicates) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
     if (rc == 0 && s->is_first) rc = share(s);
     rc = steps_meet(s, COLLECTIVE_STEP, rc);
     if (rc == 0) s->share = w->node->share;
