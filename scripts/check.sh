@@ -136,6 +136,8 @@ stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }
 stage_analyzer() { make analyzer; }
 stage_documents() {
+    need git
+    git rev-parse --is-inside-work-tree > /dev/null 2>&1 || skip "this is not a git checkout"
     need python3
     need codespell
     make documents
