@@ -231,7 +231,7 @@ static bool is_first(const struct descent *d)
 
 /* The objective is asked for once a pass: it costs as much as some updates. The last round is one
  * more, for what has become of all. */
-static void descend(struct descent *d, struct meter *meter)
+static void descend(struct descent *d)
 {
     const struct lasso *l = d->lasso;
     uint64_t count = l->columns.count, first = d->progress.updates;
@@ -244,7 +244,6 @@ static void descend(struct descent *d, struct meter *meter)
         if (!wants_extra) continue;
         next += count;
         if (is_first(d)) lasso_report_progress(l, &d->progress);
-        if (is_first(d)) meter_set(meter, d->at_rest);
     }
     d->progress.is_converged = d->at_rest >= count;
     do_round(d, true);
@@ -253,14 +252,16 @@ static void descend(struct descent *d, struct meter *meter)
 static void descend_path(struct descent *d, struct meter *meter)
 {
     const struct lasso *l = d->lasso;
+    if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
     for (uint64_t step = 0; step < l->options.path; step++) {
         d->progress.step = step;
         d->progress.lambda = lasso_lambda(l, step);
-        if (is_first(d)) meter_begin(meter, "columns at rest", "columns", l->columns.count);
-        descend(d, meter);
-        if (is_first(d)) meter_end(meter);
-        if (is_first(d)) lasso_report_step(l, &d->progress);
+        descend(d);
+        if (!is_first(d)) continue;
+        meter_set(meter, step + 1);
+        lasso_report_step(l, &d->progress);
     }
+    if (is_first(d)) meter_end(meter);
 }
 
 void descent_work(struct pool_member *m, void *context)

@@ -33,7 +33,8 @@ static enum locus_order order_of(int order)
 }
 
 /* Eta is what a coefficient at rest weighs beside one that changes: as much as a change of which
- * all coefficients together make up a thousandth of the response's norm. */
+ * all coefficients together make up a hundred-thousandth of the response's norm. More of it makes
+ * the order round robin's as soon as changes are small; what is at rest has its turns besides. */
 static void plan(struct lasso *l, unsigned workers)
 {
     const struct lasso_options *o = &l->options;
@@ -43,7 +44,7 @@ static void plan(struct lasso *l, unsigned workers)
     c->schedule.variables = l->columns.count;
     c->schedule.workers = workers;
     c->schedule.width = (unsigned)o->width;
-    c->schedule.eta = 1e-6 * l->columns.response_squares / l->columns.count + 1e-30;
+    c->schedule.eta = 1e-10 * l->columns.response_squares / l->columns.count + 1e-30;
     c->schedule.seed = o->common.seed;
     c->schedulers = (unsigned)o->schedulers;
     c->depth = (unsigned)o->depth;
