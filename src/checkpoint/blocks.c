@@ -193,17 +193,18 @@ int blocks_open(struct blocks *b, const char *path, uint64_t from, uint64_t end)
     return rc;
 }
 
-/* Some of the next bytes, in *at; their number, or a negative errno. */
-static ssize_t next_bytes(struct blocks *b, uint64_t most, const unsigned char **at)
+/* Some of the next bytes, `most` at most, and their number; NULL, and why in *rc. */
+static const unsigned char *next_bytes(struct blocks *b, uint64_t most, size_t *n, int *rc)
 {
     unsigned i = b->current;
-    int rc = await(b, i);
-    if (rc) return rc;
-    size_t left = b->block[i].bytes - b->used, n = most < left ? most : left;
-    if (n == 0) return -ENODATA;
-    *at = memory_of(b, i) + b->used;
-    b->used += n;
-    return (ssize_t)n;
+    *rc = await(b, i);
+    if (*rc) return NULL;
+    size_t left = b->block[i].bytes - b->used;
+    *n = most < left ? most : left;
+    if (*n == 0) *rc = -ENODATA;
+    const unsigned char *at = memory_of(b, i) + b->used;
+    b->used += *n;
+    return *n ? at : NULL;
 }
 
 /* When the current block is used up: it is asked for more, and the next one's turn comes. */
@@ -218,29 +219,28 @@ static void go_on(struct blocks *b)
 
 int blocks_read(struct blocks *b, void *to, size_t bytes)
 {
-    for (unsigned char *into = to; bytes > 0;) {
-        const unsigned char *at = NULL;
-        ssize_t n = next_bytes(b, bytes, &at);
-        if (n < 0) return (int)n;
-        memcpy(into, at, (size_t)n);
-        into += n;
-        bytes -= (size_t)n;
+    size_t n;
+    int rc = 0;
+    for (unsigned char *into = to; bytes > 0; into += n, bytes -= n) {
+        const unsigned char *at = next_bytes(b, bytes, &n, &rc);
+        if (!at) break;
+        memcpy(into, at, n);
         go_on(b);
     }
-    return 0;
+    return rc;
 }
 
 int blocks_pass(struct blocks *b, uint64_t bytes)
 {
-    while (bytes > 0) {
-        const unsigned char *at = NULL;
-        ssize_t n = next_bytes(b, bytes, &at);
-        if (n < 0) return (int)n;
-        digest_add(&b->digest, at, (size_t)n);
-        bytes -= (size_t)n;
+    size_t n;
+    int rc = 0;
+    for (; bytes > 0; bytes -= n) {
+        const unsigned char *at = next_bytes(b, bytes, &n, &rc);
+        if (!at) break;
+        digest_add(&b->digest, at, n);
         go_on(b);
     }
-    return 0;
+    return rc;
 }
 
 void blocks_close(struct blocks *b, char digest[DIGEST_TEXT])

@@ -114,8 +114,8 @@ int home_rows_each(locus_worker *w, const struct slice *s, home_rows_visit *visi
     if (capacity == 0) capacity = 1;
     struct walk *walk = malloc(sizeof *walk);
     float *values = malloc(capacity * row_bytes);
-    int rc = walk && values ? 0 : error_set(-ENOMEM, "no memory to look at rows with");
-    if (rc == 0) {
+    int rc = -ENOMEM;
+    if (walk && values) {
         walk->worker = w;
         walk->of = table;
         walk->table = s->table;
@@ -125,6 +125,8 @@ int home_rows_each(locus_worker *w, const struct slice *s, home_rows_visit *visi
         walk->count = 0;
         walk->capacity = capacity;
         rc = walk_slice(walk, s);
+    } else {
+        error_set(rc, "no memory to look at rows with");
     }
     free(values);
     free(walk);

@@ -154,9 +154,9 @@ char *manifest_text(const struct manifest *m)
     char *text = bytes > 2 ? malloc(bytes + TAIL_BYTES + 1) : NULL, digest[DIGEST_TEXT];
     if (text) {
         bytes -= 2; /* "\n}" */
-        memcpy(text, plain, bytes);
-        digest_of(text, bytes, digest);
-        snprintf(text + bytes, TAIL_BYTES + 1, "%s%s%s", TAIL_BEFORE, digest, TAIL_BEHIND);
+        digest_of(plain, bytes, digest);
+        snprintf(text, bytes + TAIL_BYTES + 1, "%.*s" TAIL_BEFORE "%s" TAIL_BEHIND, (int)bytes,
+                 plain, digest);
     }
     free(plain);
     json_decref(all);
@@ -196,7 +196,7 @@ static bool get_digest(const json_t *from, const char *name, char digest[DIGEST_
 {
     const char *text = get_text(from, name);
     if (!text || strlen(text) != DIGEST_HEX) return false;
-    memcpy(digest, text, DIGEST_TEXT);
+    snprintf(digest, DIGEST_TEXT, "%s", text);
     return true;
 }
 
@@ -289,7 +289,7 @@ static const char *parse_json(struct manifest *m, const json_t *json)
         !get_count(json, "number", INT64_MAX, &m->number) ||
         !get_count(json, "time", INT64_MAX, &time))
         return "no nonce, number, time or nodes";
-    memcpy(m->nonce, nonce, sizeof m->nonce);
+    snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
     m->nodes = (unsigned)nodes;
     m->time = (int64_t)time;
     return parse_lists(m, json);

@@ -154,7 +154,7 @@ static void remove_in(const char *path, const char *name)
 
 int series_commit(const char *dir, const char *name, const struct manifest *m)
 {
-    char path[SERIES_PATH], unfinished[SERIES_PATH], finished[SERIES_PATH];
+    char path[SERIES_PATH], unfinished[SERIES_PATH], finished[SERIES_PATH] = "";
     int rc = series_path(path, dir, name);
     if (rc == 0) rc = series_path(unfinished, path, UNFINISHED);
     if (rc == 0) rc = series_path(finished, path, MANIFEST_NAME);

@@ -1,0 +1,184 @@
+/*
+ * checkpoint.c - how fast a node writes its rows to files, and reads them back.
+ *
+ * Floors of the same repetition, on the same file system: the same bytes written in blocks of 1 MiB
+ * and synced once, which is what `dd bs=1M conv=fsync` does; the same bytes read; all rows set.
+ */
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/must.h"
+#include "common/options.h"
+#include "common/report.h"
+#include "common/spread.h"
+#include "locus.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *const about =
+    "Times locus_checkpoint and locus_restore of one worker (GB of files a second) against writing\n"
+    "and syncing as many bytes, reading them, and setting all rows.";
+
+enum { LENGTH = 128, BLOCK = 1 << 20, BATCH = 1024, PATH = 512 };
+
+static const char *folder = ".";
+static const struct option_spec more[] = {
+    {"--folder", "DIR", "where files are written, and removed again; the current folder",
+     OPTION_TEXT, &folder, 0}};
+
+/* Seconds of one repetition. */
+enum { WRITE, SAVE, READ, SET, RESTORE, KINDS };
+static const char *const names[KINDS] = {"write and sync", "locus_checkpoint", "read", "locus_set",
+                                         "locus_restore"};
+
+static double since(uint64_t from_ns)
+{
+    return 1e-9 * (double)(clock_ns() - from_ns);
+}
+
+static double write_floor(const char *path, const char *block, size_t bytes)
+{
+    uint64_t from = clock_ns();
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) give_up("cannot write %s", path);
+    for (size_t done = 0; done < bytes; done += BLOCK)
+        if (write(fd, block, BLOCK) != BLOCK) give_up("cannot write %s", path);
+    if (fsync(fd) || close(fd)) give_up("cannot sync %s", path);
+    return since(from);
+}
+
+static double read_floor(const char *path, char *block)
+{
+    uint64_t from = clock_ns();
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (read(fd, block, BLOCK) > 0) {
+    }
+    close(fd);
+    return since(from);
+}
+
+static double set_all(locus_worker *w, uint64_t rows, float *values, float value)
+{
+    locus_key keys[BATCH];
+    uint64_t from = clock_ns();
+    for (size_t i = 0; i < (size_t)BATCH * LENGTH; i++) values[i] = value + (float)i;
+    for (uint64_t row = 0; row < rows; row += BATCH) {
+        for (uint64_t i = 0; i < BATCH; i++) keys[i] = row + i;
+        must(locus_set(w, keys, BATCH, values), "locus_set");
+    }
+    return since(from);
+}
+
+/* Removes what a repetition wrote. */
+static void sweep(const char *path)
+{
+    char file[2 * PATH];
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+        if (unlink(file)) sweep(file);
+    }
+    if (d) closedir(d);
+    rmdir(path);
+}
+
+static long resident_kb(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss;
+}
+
+static void repeat(locus_worker *w, uint64_t rows, double seconds[KINDS], long *more_kb)
+{
+    char path[PATH], file[2 * PATH];
+    float *values = must_alloc((size_t)BATCH * LENGTH * sizeof *values);
+    char *block = must_alloc(BLOCK);
+    size_t bytes = rows * LENGTH * sizeof(float);
+    snprintf(path, sizeof path, "%s/locus-bench-checkpoint-%d", folder, (int)getpid());
+    snprintf(file, sizeof file, "%s.floor", path);
+    memset(block, 'x', BLOCK);
+    seconds[SET] = set_all(w, rows, values, 1);
+    seconds[WRITE] = write_floor(file, block, bytes);
+    long before_kb = resident_kb();
+    uint64_t from = clock_ns();
+    must(locus_checkpoint(w, path), "locus_checkpoint");
+    seconds[SAVE] = since(from);
+    *more_kb = resident_kb() - before_kb;
+    seconds[READ] = read_floor(file, block);
+    from = clock_ns();
+    must(locus_restore(w, path), "locus_restore");
+    seconds[RESTORE] = since(from);
+    unlink(file);
+    sweep(path);
+    free(values);
+    free(block);
+}
+
+static void report(const struct options *o, FILE *json, double s[KINDS][SPREAD_MAX], unsigned count,
+                   double bytes)
+{
+    FILE *out = options_report(o);
+    double sums[SPREAD_MAX];
+    report_title(out, "checkpoint: rows to files and back");
+    for (unsigned k = 0; k < KINDS; k++) {
+        struct spread t = spread_of(s[k], count);
+        fprintf(out, "%-18s %8.3f s  %6.2f GB/s\n", names[k], t.median, 1e-9 * bytes / t.median);
+        json_begin(json, "checkpoint");
+        json_text(json, "what", names[k]);
+        json_spread(json, "seconds", t);
+        json_end(json);
+    }
+    for (unsigned i = 0; i < count; i++) sums[i] = s[READ][i] + s[SET][i];
+    double save = 1 / spread_of_ratios(s[SAVE], s[WRITE], count).median,
+           restore = 1 / spread_of_ratios(s[RESTORE], sums, count).median;
+    fprintf(out, "checkpoint: %.0f %% of writing (at least 80 wanted): %s\n", 100 * save,
+            report_verdict(o, save >= 0.8));
+    fprintf(out, "restore: %.0f %% of reading and setting (at least 80 wanted): %s\n",
+            100 * restore, report_verdict(o, restore >= 0.8));
+}
+
+int main(int argc, char **argv)
+{
+    static double seconds[KINDS][SPREAD_MAX];
+    struct options o;
+    options_parse(&o,
+                  &(struct program){.name = "checkpoint",
+                                    .about = about,
+                                    .more = more,
+                                    .more_count = 1,
+                                    .has_no_demo = true},
+                  argc, argv);
+    uint64_t rows = o.quick ? 1 << 15 : 1 << 20;
+    unsigned count = o.repetitions ? o.repetitions : o.quick ? 1 : 5;
+    if (count > SPREAD_MAX) count = SPREAD_MAX;
+    const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
+    struct locus_config c;
+    locus *node;
+    locus_worker *w;
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    must(locus_open(&c, &node), "locus_open");
+    must(locus_worker_open(node, &w), "locus_worker_open");
+    FILE *json = json_open(o.json);
+    long kb = 0;
+    for (unsigned i = 0; i < count; i++) {
+        double one[KINDS];
+        long more_kb;
+        repeat(w, rows, one, &more_kb);
+        if (more_kb > kb) kb = more_kb;
+        for (unsigned k = 0; k < KINDS; k++) seconds[k][i] = one[k];
+    }
+    report(&o, json, seconds, count, (double)rows * LENGTH * sizeof(float));
+    fprintf(options_report(&o), "memory beside the model: %.1f MiB at most\n", (double)kb / 1024);
+    json_close(json);
+    must(locus_worker_close(w), "locus_worker_close");
+    must(locus_close(node), "locus_close");
+    return 0;
+}
