@@ -160,6 +160,18 @@ class Modules(unittest.TestCase):
                     worker.push(keys, wrong)
 
 
+class Distinct(unittest.TestCase):
+    def test_both_ways_agree_with_sorting(self):
+        from locus.torch import embedding
+        for limit in (1, 100, embedding._PLACES_MAX + 1):
+            finds = embedding._Distinct(limit)
+            for n in (0, 1, 50, 1000):
+                indices = torch.randint(0, min(limit, 3000), (n,))
+                different, places = finds.find(indices)
+                self.assertTrue(torch.equal(different[places], indices))
+                self.assertTrue(torch.equal(different.sort()[0], torch.unique(indices)))
+
+
 class Initial(unittest.TestCase):
     def test_moments(self):
         indices = torch.arange(20000)
