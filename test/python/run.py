@@ -1,11 +1,14 @@
 """Runs the tests of the Python package: run.py [test module or module.class.test...]
 
 Prints a line a test and, last, "N passed, M failed, K skipped"."""
+import os
 import sys
 import time
 import unittest
 from pathlib import Path
 
+# Two cores for several processes: threads of torch would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
@@ -32,10 +35,12 @@ class Result(unittest.TextTestResult):
 
     def addFailure(self, test, fault):
         super().addFailure(test, fault)
+        print(self.failures[-1][1])
         self.say("failed:", test)
 
     def addError(self, test, fault):
         super().addError(test, fault)
+        print(self.errors[-1][1])
         self.say("failed:", test)
 
     def addSkip(self, test, reason):
