@@ -91,3 +91,95 @@ while read -r name program rest; do
     read -ra fields <<< "$rest"
     run "$name" "$program" "${fields[@]}" < /dev/null
 done <<< "$CELLS"
+
+# ---- docs/papers.md ------------------------------------------------------------------------------------------------
+
+here=$(dirname "$0")
+cell() { awk -f "$here/papers.awk" "$results/$1.json" 2> /dev/null; }
+have() { [ -e "$results/$1.json" ]; }
+# command NAME: as a user types it, without this machine's paths
+command_of() { sed -e "s|$papers|build/gcc/bench/papers|" -e "s|$data|DATA|g" "$results/$1.command"; }
+
+# The part between the two marks of docs/papers.md is written anew: tables of what there is.
+speedups() {
+    local program=$1 what=$2 one nodes name
+    one=$(cell "$program-adaptive-1" | awk '{ print $2, $3 }')
+    [ "$one" ] || return
+    echo "| $what | seconds an epoch | raw speedup | quality, best | its part of one node's | GB sent a node and epoch | replicas an epoch | relocations | accesses elsewhere, evaluations included |"
+    echo "|---|---|---|---|---|---|---|---|---|"
+    for name in adaptive-1 adaptive-2 adaptive-4 adaptive-8 adaptive-16 full-8 replicate-8 relocate-8 static-8; do
+        have "$program-$name" || continue
+        nodes=${name##*-}
+        cell "$program-$name" | awk -v name="${name%-*}, $nodes" -v one="$one" '{
+            split(one, o, " ")
+            printf "| %s | %.4f | %.1f | %.3f | %.0f %% | %.3f | %.0f | %.0f | %.2f %% |\n", name, $2, o[1] / $2, $3,
+                100 * $3 / o[2], $6, $9, $8, 100 * $15 }'
+    done
+    echo
+    echo "Command of the cell \`adaptive, 8\`:"
+    echo
+    have "$program-adaptive-8" && echo "    $(command_of "$program-adaptive-8")"
+    echo
+}
+
+bars() {
+    local program name
+    echo "| | computes | waits for batches | waits for rows | waits for updates | end of the epoch | the rest |"
+    echo "|---|---|---|---|---|---|---|"
+    for program in kge mf wv; do
+        for name in adaptive-8 full-8 replicate-8 relocate-8 static-8; do
+            have "$program-$name" || continue
+            cell "$program-$name" | awk -v name="$program, ${name%-*}" '{
+                all = $2 * $1 * 8
+                rest = all - $10 - $11 - $12 - $13 - $14
+                printf "| %s | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% |\n", name, 100 * $10 / all,
+                    100 * $11 / all, 100 * $12 / all, 100 * $13 / all, 100 * $14 / all, 100 * rest / all }'
+        done
+    done
+}
+
+tables() {
+    echo "### Knowledge graph embeddings: FB15k-237, quality is the MRR"
+    echo
+    speedups kge "technique, nodes"
+    echo "### Matrix factorization: 20,000 x 2,000, 1,000,000 cells of Zipf 1.1, quality is 1 / RMSE"
+    echo
+    speedups mf "technique, nodes"
+    echo "### Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
+    echo
+    speedups wv "technique, nodes"
+    echo "### What the workers' time goes into, on 8 nodes"
+    echo
+    bars
+}
+
+curve() {
+    awk -v curve=1 -f "$here/papers.awk" "$results/$1.json"
+}
+
+# draw PROGRAM QUALITY: quality over time, a line a technique
+draw() {
+    local program=$1 name folder plots=
+    command -v gnuplot > /dev/null || return
+    folder=$(mktemp -d) || return
+    for name in adaptive-1 adaptive-8 full-8 replicate-8 relocate-8 static-8; do
+        have "$program-$name" || continue
+        { echo "0 0"; curve "$program-$name"; } > "$folder/$name"
+        plots+="${plots:+, }'$folder/$name' using 1:2 with linespoints title '${name%-*}, ${name##*-} nodes'"
+    done
+    [ -z "$plots" ] || gnuplot <<< "set terminal svg size 640,360 font 'sans,11' noenhanced
+        set output 'docs/papers_$program.svg'
+        set xlabel 'seconds of training (virtual)'; set ylabel '$2'; set key outside right; set grid
+        plot $plots"
+    rm -rf "$folder"
+}
+
+draw kge MRR
+draw mf '1 / RMSE'
+draw wv '1 / loss'
+[ -e docs/papers.md ] || exit 0
+tables > "$results/tables"
+awk -v tables="$results/tables" '
+    /^<!-- tables -->/ { print; while ((getline line < tables) > 0) print line; skips = 1; next }
+    /^<!-- end of tables -->/ { skips = 0 }
+    !skips' docs/papers.md > "$results/papers.md" && cp "$results/papers.md" docs/papers.md
