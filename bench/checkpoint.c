@@ -5,11 +5,9 @@
  * and synced once, which is what `dd bs=1M conv=fsync` does; the same bytes read; all rows set.
  */
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/fail.h"
 #include "common/must.h"
-#include "common/options.h"
-#include "common/report.h"
-#include "common/spread.h"
+#include "common/run.h"
 #include "locus.h"
 
 #include <dirent.h>
@@ -26,9 +24,13 @@ static const char *const about =
 enum { LENGTH = 128, BLOCK = 1 << 20, BATCH = 1024, PATH = 512 };
 
 static const char *folder = ".";
-static const struct option_spec more[] = {
-    {"--folder", "DIR", "where files are written, and removed again; the current folder",
-     OPTION_TEXT, &folder, 0}};
+static const struct args_option more[] = {
+    {.name = "--folder",
+     .argument = "DIR",
+     .help = "where files are written, and removed again",
+     .kind = ARGS_TEXT,
+     .target = &folder},
+};
 
 /* Seconds of one repetition. */
 enum { WRITE, SAVE, READ, SET, RESTORE, KINDS };
@@ -44,10 +46,10 @@ static double write_floor(const char *path, const char *block, size_t bytes)
 {
     uint64_t from = clock_ns();
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) give_up("cannot write %s", path);
+    if (fd < 0) fail("cannot write %s", path);
     for (size_t done = 0; done < bytes; done += BLOCK)
-        if (write(fd, block, BLOCK) != BLOCK) give_up("cannot write %s", path);
-    if (fsync(fd) || close(fd)) give_up("cannot sync %s", path);
+        if (write(fd, block, BLOCK) != BLOCK) fail("cannot write %s", path);
+    if (fsync(fd) || close(fd)) fail("cannot sync %s", path);
     return since(from);
 }
 
@@ -120,64 +122,68 @@ static void repeat(locus_worker *w, uint64_t rows, double seconds[KINDS], long *
     free(block);
 }
 
-static void report(const struct options *o, FILE *json, double s[KINDS][SPREAD_MAX], unsigned count,
-                   double bytes)
+static void report(const struct run *r, double s[KINDS][SPREAD_MAX], double bytes)
 {
-    FILE *out = options_report(o);
     double sums[SPREAD_MAX];
-    report_title(out, "checkpoint: rows to files and back");
+    run_title(r, "checkpoint: rows to files and back");
+    run_end_title(r, "too few rows to say how fast");
     for (unsigned k = 0; k < KINDS; k++) {
-        struct spread t = spread_of(s[k], count);
-        fprintf(out, "%-18s %8.3f s  %6.2f GB/s\n", names[k], t.median, 1e-9 * bytes / t.median);
-        json_begin(json, "checkpoint");
-        json_text(json, "what", names[k]);
-        json_spread(json, "seconds", t);
-        json_end(json);
+        struct spread t = run_spread(r, s[k]);
+        fprintf(r->report, "%-18s %8.3f s  %6.2f GB/s\n", names[k], t.median,
+                1e-9 * bytes / t.median);
+        run_json(r, names[k]);
+        results_spread(r->json, "seconds", t);
+        json_end(r->json);
     }
-    for (unsigned i = 0; i < count; i++) sums[i] = s[READ][i] + s[SET][i];
-    double save = 1 / spread_of_ratios(s[SAVE], s[WRITE], count).median,
-           restore = 1 / spread_of_ratios(s[RESTORE], sums, count).median;
-    fprintf(out, "checkpoint: %.0f %% of writing (at least 80 wanted): %s\n", 100 * save,
-            report_verdict(o, save >= 0.8));
-    fprintf(out, "restore: %.0f %% of reading and setting (at least 80 wanted): %s\n",
-            100 * restore, report_verdict(o, restore >= 0.8));
+    for (unsigned i = 0; i < r->repetitions; i++) sums[i] = s[READ][i] + s[SET][i];
+    double save = 1 / run_ratio(r, s[SAVE], s[WRITE]).median,
+           restore = 1 / run_ratio(r, s[RESTORE], sums).median;
+    fprintf(r->report, "checkpoint: %.0f %% of writing (at least 80 wanted): %s\n", 100 * save,
+            run_verdict(r, save >= 0.8));
+    fprintf(r->report, "restore: %.0f %% of reading and setting (at least 80 wanted): %s\n",
+            100 * restore, run_verdict(r, restore >= 0.8));
+}
+
+static void open_worker(uint64_t rows, locus **node, locus_worker **w)
+{
+    const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
+    struct locus_config c;
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    must(locus_open(&c, node), "locus_open");
+    must(locus_worker_open(*node, w), "locus_worker_open");
 }
 
 int main(int argc, char **argv)
 {
     static double seconds[KINDS][SPREAD_MAX];
-    struct options o;
-    options_parse(&o,
-                  &(struct program){.name = "checkpoint",
-                                    .about = about,
-                                    .more = more,
-                                    .more_count = 1,
-                                    .has_no_demo = true},
-                  argc, argv);
-    uint64_t rows = o.quick ? 1 << 15 : 1 << 20;
-    unsigned count = o.repetitions ? o.repetitions : o.quick ? 1 : 5;
-    if (count > SPREAD_MAX) count = SPREAD_MAX;
-    const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
-    struct locus_config c;
+    struct run r = {0};
     locus *node;
     locus_worker *w;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    must(locus_open(&c, &node), "locus_open");
-    must(locus_worker_open(node, &w), "locus_worker_open");
-    FILE *json = json_open(o.json);
+    run_parse(&r,
+              &(struct program){.name = "checkpoint",
+                                .about = about,
+                                .more = more,
+                                .more_count = 1,
+                                .has_no_demo = true},
+              argc, argv);
+    run_repeat(&r, (struct run_repetitions){.quick = 1, .full = 5});
+    run_begin(&r, true);
+    uint64_t rows = r.options.quick ? 1 << 15 : 1 << 20;
+    open_worker(rows, &node, &w);
     long kb = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < r.repetitions; i++) {
         double one[KINDS];
         long more_kb;
         repeat(w, rows, one, &more_kb);
         if (more_kb > kb) kb = more_kb;
         for (unsigned k = 0; k < KINDS; k++) seconds[k][i] = one[k];
     }
-    report(&o, json, seconds, count, (double)rows * LENGTH * sizeof(float));
-    fprintf(options_report(&o), "memory beside the model: %.1f MiB at most\n", (double)kb / 1024);
-    json_close(json);
+    report(&r, seconds, (double)rows * LENGTH * sizeof(float));
+    fprintf(r.report, "memory beside the model: %.1f MiB at most\n", (double)kb / 1024);
+    run_show_load(&r);
+    run_end(&r);
     must(locus_worker_close(w), "locus_worker_close");
     must(locus_close(node), "locus_close");
     return 0;
