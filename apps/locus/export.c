@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,12 +61,11 @@ static int begin(struct target *t, const struct manifest_table *table)
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     size_t length = text ? strlen(text) : 0,
            all = (8 + length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *head = text ? malloc(all) : NULL;
+    char *head = text ? malloc(all + 1) : NULL;
     int rc = head ? 0 : error_set(-ENOMEM, "no memory for the header of %s", t->path);
     if (head) {
-        memset(head, ' ', all);
         for (unsigned i = 0; i < 8; i++) head[i] = (char)((all - 8) >> 8 * i);
-        memcpy(head + 8, text, length);
+        snprintf(head + 8, all - 7, "%-*s", (int)(all - 8), text);
         rc = write_at(t, head, all, 0);
     }
     t->data_at = (off_t)all;

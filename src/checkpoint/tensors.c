@@ -164,14 +164,13 @@ static char *text_of(const struct tensors *t, const struct manifest_file *f)
 /* The length of the text, in 8 bytes, the text, spaces. NULL: no memory. */
 static unsigned char *head_of(const struct tensors *t, const struct manifest_file *f)
 {
-    unsigned char *head = malloc(f->data_at);
+    unsigned char *head = malloc(f->data_at + 1); /* snprintf's zero behind it */
     char *text = text_of(t, f);
     uint64_t bytes = f->data_at - 8;
     bool fits = head && text && strlen(text) <= bytes;
     if (fits) {
-        memset(head, ' ', f->data_at);
         for (unsigned i = 0; i < 8; i++) head[i] = (unsigned char)(bytes >> 8 * i);
-        memcpy(head + 8, text, strlen(text));
+        snprintf((char *)head + 8, bytes + 1, "%-*s", (int)bytes, text);
     }
     free(text);
     if (fits) return head;
