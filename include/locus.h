@@ -262,6 +262,20 @@ LOCUS_API void locus_read_end(locus_worker *);
 enum { LOCUS_READ = 1, LOCUS_WRITE = 2, LOCUS_READ_WRITE = 3 };
 LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_clock start,
                            locus_clock end, int access);
+/* As the end of an intent: it never ends. It is the node's then, not the worker's, and stays when
+ * the worker closes (one that waits for its start begins then); to say it again changes nothing.
+ * The node gets a replica, which it keeps, unless it has the row itself; and while any node keeps a
+ * key so, its row stays where it is: it moves neither for that nor for another node's intent or
+ * localize. Updates go to and fro in the background, as often as max_rounds_per_second lets them
+ * (NuPS, Section 3.1). With LOCUS_RELOCATE such keys are replicated, all others relocated: NuPS'
+ * mix (Section 3.2), in which all nodes intend the hot keys so; at a node that does not, accesses
+ * to them are remote. With LOCUS_ADAPTIVE and LOCUS_REPLICATE, too; the other techniques heed no
+ * intent. */
+#define LOCUS_FOREVER INT64_MAX
+/* Takes back what this node's workers have signaled to last for ever about these keys, begun or not
+ * (of other workers and of loaders: what the manager has read of it). Intents that end by
+ * themselves go on. Keys that are not kept are ignored. Never blocks. Errors as locus_intent(). */
+LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
 /* returns the new clock; clocks start at 0 */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
@@ -425,6 +439,7 @@ struct locus_stats {
      * advanced. The first time each is said on stderr with the remedy. LOCUS_ADVICE=0 in the
      * environment: neither; another number: looks every so many seconds. */
     uint64_t advice_intend, advice_earlier, advice_advance;
+    uint64_t kept_now; /* keys that this node intends for ever */
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))

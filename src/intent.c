@@ -44,6 +44,15 @@ int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock s
     return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end, access);
 }
 
+int locus_unintend(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (n == 0) return 0;
+    if (!w) return call_no_worker("locus_unintend");
+    if (!keys) return call_no_array("locus_unintend", "keys", n);
+    if (!call_in_range(w, keys, n)) return call_no_such_key("locus_unintend", w, keys, n);
+    return signaling_unintend(w, keys, n);
+}
+
 locus_clock locus_advance_clock(locus_worker *w)
 {
     if (!w) return 0;

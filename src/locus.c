@@ -135,7 +135,6 @@ static void note_technique(locus *n, enum locus_technique technique)
     bool others = n->size > 1;
     n->technique = technique;
     n->moves = others && technique != LOCUS_STATIC;
-    n->replicates = n->moves && technique != LOCUS_RELOCATE;
     n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
 }
 
@@ -169,7 +168,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .shards = shards,
                                        .nodes = (unsigned)n->size,
                                        .rank = (unsigned)n->rank,
-                                       .replicates = n->replicates,
+                                       .replicates = n->moves,
                                        .is_full = n->cluster &&
                                                   c->technique == LOCUS_FULL_REPLICATION,
                                        .is_alone = !n->cluster,
@@ -310,6 +309,7 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
         s.replicas_now = c.replicas_created - c.replicas_dropped;
         s.rounds = c.rounds;
         s.intents_late = c.intents_late;
+        s.kept_now = c.keeps_begun - c.keeps_ended;
         if (c.stale_us)
             s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared *
                                          (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;

@@ -77,8 +77,7 @@ struct locus {
     unsigned workers;
     uint64_t waiting_keys;
     struct advisor advisor;
-    bool moves;                /* rows may move between nodes, or have replicas: */
-    bool replicates;           /*   that */
+    bool moves;                /* rows may move between nodes, or have replicas */
     bool heeds_intents;        /* shards act on them */
     struct intents **intents;  /* [shards] */
     const locus_clock **clock; /* [workers] */

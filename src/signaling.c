@@ -58,6 +58,16 @@ static int record(locus_worker *w, struct intent_stream **streams, const locus_k
     return error_set(rc, "no memory for the intents of worker %d", w->id);
 }
 
+static void publish(locus_worker *w, struct intent_stream **streams, locus_clock start,
+                    locus_clock now)
+{
+    for (unsigned s = 0; s < shards_of(w); s++) {
+        if (!stream_has_unpublished(streams[s])) continue;
+        stream_publish(streams[s]);
+        if (intents_published(w->node->intents[s], (unsigned)w->id, start, now)) wake(w, s);
+    }
+}
+
 int signaling_intent(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
                      size_t n, locus_clock start, locus_clock end)
 {
@@ -71,12 +81,17 @@ int signaling_intent(locus_worker *w, struct intent_stream **streams, const locu
         return rc;
     }
     __atomic_fetch_add(&w->signaled, n, __ATOMIC_RELAXED);
-    for (unsigned s = 0; s < shards_of(w); s++) {
-        if (!stream_has_unpublished(streams[s])) continue;
-        stream_publish(streams[s]);
-        if (intents_published(w->node->intents[s], (unsigned)w->id, start, now)) wake(w, s);
-    }
+    publish(w, streams, start, now);
     return 0;
+}
+
+int signaling_unintend(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (!w->stream) return 0;
+    locus_clock now = locus_current_clock(w);
+    int rc = record(w, w->stream, keys, n, now, INTENT_TAKES_BACK, false);
+    if (rc == 0) publish(w, w->stream, now, now);
+    return rc;
 }
 
 void signaling_advance(locus_worker *w, locus_clock now)

@@ -21,6 +21,8 @@ void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_
 /* Keys are in range. 0, -ENOBUFS or -ENOMEM: nothing recorded. */
 int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
                      size_t n, locus_clock start, locus_clock end);
+/* What the node keeps of them, or will, it keeps no longer. 0 or -ENOMEM: nothing recorded. */
+int signaling_unintend(locus_worker *, const locus_key *keys, size_t n);
 /* The worker's clock has come to `now`, and was stored sequentially consistent: the shard looks at
  * it once more after having announced that it sleeps. */
 void signaling_advance(locus_worker *, locus_clock now);

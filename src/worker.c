@@ -61,7 +61,7 @@ int locus_worker_close(locus_worker *w)
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
     /* Nobody quiesces for us any more. */
-    if (rc == 0 && w->node->replicates) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     samples_close(&w->samples);
     close_place(w->node, w->id);
     return rc;
@@ -119,7 +119,7 @@ int locus_quiesce(locus_worker *w)
         return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
     if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
-    bool two = w->node->replicates;
+    bool two = w->node->moves;
     if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
     if (rc || !two) return rc;
     rc = call_flush(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */

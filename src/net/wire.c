@@ -48,8 +48,6 @@ const struct wire_entry *wire_next(struct wire_cursor *c, const char **why)
         *why = "zeros with values";
     else if (e->encoding == WIRE_AS_REPLICA && (e->length > 0 || e->operation != WIRE_ROW))
         *why = "a replica's row with values";
-    else if (e->flags > WIRE_FLAGS)
-        *why = "an entry with unknown flags";
     else if (e->length > LOCUS_LENGTH_MAX || wire_entry_bytes(e->length) > rest)
         *why = "an entry longer than its frame";
     if (*why) return NULL;

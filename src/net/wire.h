@@ -26,7 +26,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 6 };
+enum { WIRE_VERSION = 7 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -85,7 +85,9 @@ enum wire_flag {
     WIRE_UPDATE = 16,   /* of an entry: the values are what was added to the replica */
     WIRE_VALUE = 32,    /* of an entry: the values are what the row is set to */
     WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder */
-    WIRE_FLAGS = 127,   /* all there are */
+    /* with WIRE_BEGIN: the intent never ends, and moves no row; of an answer: so are you counted */
+    WIRE_FOREVER = 128,
+    WIRE_FLAGS = 255, /* all there are */
 };
 
 enum { WIRE_SLACK_US_MAX = 100000 };

@@ -57,7 +57,7 @@ static const char *serve_sync(struct shard *s, unsigned peer, const struct wire_
     struct row_ref ref = store_row_ref(s->store, e->key);
     const char *wrong = owner_check(s, e, ref);
     if (wrong) return wrong;
-    bool begins = e->flags == WIRE_BEGIN;
+    bool begins = e->flags & WIRE_BEGIN;
     location_learn(s, ref, e->owner, e->term);
     struct location l = location_of(s, ref);
     struct record *r = record_find(&s->records, ref.index);

@@ -14,7 +14,7 @@
  * end. What lies below `published` is the reader's.
  */
 enum {
-    CHUNK_WORDS = 508,
+    CHUNK_WORDS = STREAM_RECORD_MAX,
     /* so that a chunk is published whole only together with the next one */
     RECORDS_END = CHUNK_WORDS - 1,
     HEADER_WORDS = 3,

@@ -51,6 +51,8 @@ struct intent_stream {
 struct intent_stream *stream_new(unsigned worker, uint32_t *life);
 /* The worker's own stream is the last of it to be closed: with it all its intents end. */
 void stream_close(struct intent_stream *, bool ends_worker);
+/* As the end of an intent: what the node keeps, or will, it keeps no longer. */
+#define INTENT_TAKES_BACK INT64_MIN
 /* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo.
  * -ENOMEM: undo. */
 int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits,
@@ -61,9 +63,9 @@ void stream_undo(struct intent_stream *);
 
 /* ---- the reader ---- */
 
-enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER };
+enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, STREAM_RECORD_MAX = 508 };
 
-/* Keys of one call: some of them, or all. */
+/* Keys of one call: some of them, or all; fewer than STREAM_RECORD_MAX. */
 struct intent_record {
     unsigned kind;
     uint32_t count, repeated;

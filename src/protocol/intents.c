@@ -194,20 +194,65 @@ static void end_until(struct worker_intents *w, locus_clock now, const struct in
     together_happen(&ends);
 }
 
+/* Those that never end are the node's. */
 static void end_worker(struct intents *all, struct worker_intents *w,
                        const struct intent_events *events)
 {
+    struct together keeps = {.events = events, .event = events->keep, .count = 0};
     while (w->waiting.count > 0) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
+        if (b->end == LOCUS_FOREVER) together_add(&keeps, b);
         free(b);
     }
+    together_happen(&keeps);
     end_until(w, INT64_MAX, events);
 }
 
 /* ---- the shard: streams ---- */
 
-static void take_in(struct intents *all, struct intent_stream *s, const struct intent_record *r)
+static void happens(const struct intent_record *r, const struct intent_events *events,
+                    void (*event)(void *context, uint64_t index))
+{
+    struct together t = {.events = events, .event = event, .count = 0};
+    for (uint32_t i = 0; i < r->count; i++) together_add_key(&t, r->index[i]);
+    together_happen(&t);
+}
+
+static int lower_first(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Keys that wait to be kept, and will not be. */
+static void take_out(struct intent_batch *b, const uint64_t *sorted, uint32_t count)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (!bsearch(&b->index[i], sorted, count, sizeof *sorted, lower_first))
+            b->index[left++] = b->index[i];
+    b->count = left;
+}
+
+static void take_back(struct intents *all, const struct intent_record *r,
+                      const struct intent_events *events)
+{
+    uint64_t sorted[STREAM_RECORD_MAX];
+    memcpy(sorted, r->index, r->count * sizeof *sorted);
+    qsort(sorted, r->count, sizeof *sorted, lower_first);
+    for (unsigned w = 0; w < all->workers; w++) {
+        const struct clock_heap *waiting = &all->worker[w].waiting;
+        for (size_t i = 0; i < waiting->count; i++) {
+            struct intent_batch *b = waiting->due[i].what;
+            if (b->end == LOCUS_FOREVER) take_out(b, sorted, r->count);
+        }
+    }
+    happens(r, events, events->unkeep);
+}
+
+static void take_in(struct intents *all, const struct intent_stream *s,
+                    const struct intent_record *r)
 {
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
@@ -217,12 +262,15 @@ static void take_in(struct intents *all, struct intent_stream *s, const struct i
     push(&w->waiting, r->start, b);
 }
 
-static void drop_records(struct intents *all, struct intent_stream *s)
+static void drop_records(struct intents *all, struct intent_stream *s,
+                         const struct intent_events *events)
 {
     struct intent_record r;
-    while (stream_read(s, &r))
+    while (stream_read(s, &r)) {
         if (r.kind == RECORD_WAITING)
             __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
+        if (r.end == LOCUS_FOREVER) happens(&r, events, events->keep);
+    }
 }
 
 /* The last one to arrive comes first. */
@@ -250,8 +298,19 @@ static void end_life(struct intents *all, const struct intent_stream *ended,
     welcome(all); /* a loader may have come and gone since this turn began */
     for (struct intent_stream *s = all->stream; s; s = s->next)
         if (s != ended && s->worker == ended->worker && s->life == ended->life)
-            drop_records(all, s);
+            drop_records(all, s, events);
     end_worker(all, &all->worker[ended->worker], events);
+}
+
+static void heed(struct intents *all, const struct intent_stream *s, const struct intent_record *r,
+                 const struct intent_events *events)
+{
+    if (r->end == INTENT_TAKES_BACK)
+        take_back(all, r, events);
+    else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
+        happens(r, events, events->keep);
+    else
+        take_in(all, s, r);
 }
 
 static void read_stream(struct intents *all, struct intent_stream *s,
@@ -262,7 +321,7 @@ static void read_stream(struct intents *all, struct intent_stream *s,
         if (r.kind == RECORD_END_OF_WORKER)
             end_life(all, s, events);
         else if (r.count > 0)
-            take_in(all, s, &r);
+            heed(all, s, &r, events);
     }
 }
 
@@ -294,11 +353,17 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
-    struct together begins = {.events = events, .event = events->begin, .count = 0};
+    struct together begins = {.events = events, .event = events->begin, .count = 0},
+                    keeps = {.events = events, .event = events->keep, .count = 0};
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
         if (b->end <= now) {
+            free(b);
+            continue;
+        }
+        if (b->end == LOCUS_FOREVER) {
+            together_add(&keeps, b);
             free(b);
             continue;
         }
@@ -307,6 +372,7 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
         push(&w->active, b->end, b);
     }
     together_happen(&begins);
+    together_happen(&keeps);
     merge(w, events);
 }
 

@@ -13,6 +13,10 @@
  * counts: the one that ends last. When the active batches of a worker have twice as many keys as
  * were left the last time, the others are taken out.
  *
+ * An intent that never ends (LOCUS_FOREVER) is the node's, not its worker's: once it has begun it
+ * is no batch any more, and ends when it is taken back. One that waits for its start begins when
+ * its worker closes, at the latest.
+ *
  * A shard that sleeps is woken when there is something to do: for every worker it publishes the
  * clock at which it must look next, and the worker, when it comes to that clock, wakes it
  * (intents_advanced).
@@ -80,6 +84,9 @@ struct intent_events {
     /* A key is wanted once more, once less. */
     void (*begin)(void *context, uint64_t index);
     void (*end)(void *context, uint64_t index);
+    /* The node keeps a key; no longer. */
+    void (*keep)(void *context, uint64_t index);
+    void (*unkeep)(void *context, uint64_t index);
     /* How many clocks ahead of the present one to act. */
     locus_clock (*lookahead)(void *context, unsigned worker);
     /* How many more in this turn, which costs little: nobody is woken for them. */

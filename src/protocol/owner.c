@@ -26,6 +26,11 @@ static struct wire_entry *say(struct shard *s, const struct record *r, unsigned 
     return e;
 }
 
+static uint8_t as_holder(const struct holder *h)
+{
+    return h->is_kept ? WIRE_HOLDER | WIRE_FOREVER : WIRE_HOLDER;
+}
+
 /* The answer with a row that nobody has written, for a holder that has none: it brings no values.
  * False: it was written. */
 static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
@@ -37,7 +42,7 @@ static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, str
     if (!e) return true;
     holders_note_word(r, w);
     e->encoding = WIRE_ZEROS;
-    e->flags = WIRE_HOLDER;
+    e->flags = as_holder(h);
     e->version = h->seen = r->version;
     h->brought_us = (uint32_t)(s->now_ns / 1000);
     backlog_owes(s, h->node);
@@ -99,14 +104,15 @@ void owner_changed(struct shard *s, struct record *r)
 
 static bool is_wanted(const struct shard *s, uint64_t index)
 {
-    return s->records.state[index].wanted > 0;
+    return key_is_wanted(&s->records.state[index]);
 }
 
 /* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the
- * owner. */
+ * owner; and not to one that wants it for ever, for others will. */
 static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
 {
-    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !is_wanted(s, r->index)
+    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !r->holder[0].is_kept &&
+                   !is_wanted(s, r->index)
                ? &r->holder[0]
                : NULL;
 }
@@ -134,8 +140,9 @@ bool owner_recall(struct shard *s, struct record *r, unsigned node)
 static bool lets_go(const struct shard *s, uint64_t index)
 {
     const struct record *r = record_find(&s->records, index);
-    if (s->technique == LOCUS_RELOCATE) return true;
-    return s->technique == LOCUS_ADAPTIVE && (!r || r->holders == 0) && !is_wanted(s, index);
+    if (r && r->holders > 0) return false;
+    if (s->technique == LOCUS_RELOCATE) return !s->records.state[index].is_kept;
+    return s->technique == LOCUS_ADAPTIVE && !is_wanted(s, index);
 }
 
 /* ---- what holders and those who intend say ---- */
@@ -150,9 +157,9 @@ static void answer(struct shard *s, struct record *r, struct row_ref ref,
     } else if (fresh) {
         h->seen = r->version;
         struct wire_entry *a = say(s, r, e->origin, WIRE_ANSWER, 0, until_ns);
-        if (a) a->flags = WIRE_HOLDER;
+        if (a) a->flags = as_holder(h);
     } else if (!say_zeros(s, r, ref, h, until_ns)) {
-        say_row(s, r, ref, h, WIRE_ANSWER, WIRE_HOLDER, until_ns);
+        say_row(s, r, ref, h, WIRE_ANSWER, as_holder(h), until_ns);
     }
 }
 
@@ -161,9 +168,12 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
     if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_ADD);
     if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET);
     if (e->flags & WIRE_END) holders_remove(r, ref, e->origin);
-    struct holder *h = e->flags & WIRE_BEGIN ? holders_add(r, ref, e->origin)
-                                             : holder_find(r, e->origin);
-    if (h) h->is_recalled = false;
+    bool is_counted = e->flags & WIRE_BEGIN &&
+                      (s->technique != LOCUS_RELOCATE || e->flags & WIRE_FOREVER);
+    struct holder *h = is_counted ? holders_add(r, ref, e->origin) : holder_find(r, e->origin);
+    if (!h) return;
+    h->is_recalled = false;
+    if (is_counted) h->is_kept = e->flags & WIRE_FOREVER;
 }
 
 /* A replica that had our version has this one, too, when only its own update came on top; not when
@@ -210,7 +220,8 @@ const char *owner_check(const struct shard *s, const struct wire_entry *e, struc
     if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER))
         return "an entry with flags of something else";
     if ((e->flags & WIRE_UPDATE && e->flags & WIRE_VALUE) ||
-        (e->flags & WIRE_BEGIN && e->flags != WIRE_BEGIN))
+        (e->flags & WIRE_BEGIN && e->flags & ~(WIRE_BEGIN | WIRE_FOREVER)) ||
+        (e->flags & WIRE_FOREVER && !(e->flags & WIRE_BEGIN)))
         return "an entry that contradicts itself";
     return NULL;
 }
@@ -218,12 +229,11 @@ const char *owner_check(const struct shard *s, const struct wire_entry *e, struc
 const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);
-    bool begins = e->flags == WIRE_BEGIN;
-    if (begins && lets_go(s, ref.index)) {
+    bool begins = e->flags & WIRE_BEGIN;
+    if (e->flags == WIRE_BEGIN && lets_go(s, ref.index)) {
         handover_give(s, ref, e, NULL);
         return NULL;
     }
-    if (s->technique == LOCUS_RELOCATE) return "an update of a replica, where there are none";
     if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))
         return "an update of a replica that nobody holds";
     serve_entry(s, ref, e);

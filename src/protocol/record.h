@@ -49,6 +49,7 @@ struct record {
     bool is_awaited; /* quiesce must wait for its answer */
     bool is_later;   /* changed since it left */
     bool is_recalled : 1;
+    bool is_kept : 1;  /* the owner counts us as one that holds it for ever */
     uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
     /* its intent piggybacks, and starts so far beyond the lookahead: intents.h */
     uint8_t eighths : 3;
@@ -84,8 +85,9 @@ struct record {
 /* A node that holds a replica of a row that is here. */
 struct holder {
     uint16_t node;
-    bool is_recalled;
-    bool is_queued;      /* for a refresh */
+    bool is_recalled : 1;
+    bool is_queued : 1;  /* for a refresh */
+    bool is_kept : 1;    /* for ever: the row does not move for it */
     uint32_t brought_us; /* when it last got the row, modulo 2^32; */
     uint64_t seen;       /* the version that it has */
 };
@@ -103,8 +105,14 @@ static inline bool record_is_empty(const struct record *r)
 struct key_state {
     uint64_t term;   /* of our ownership, of a row that is here */
     uint32_t number; /* of the record, 0: none */
-    uint32_t wanted; /* active intents of this node */
+    uint32_t wanted : 31; /* active intents of this node that will end */
+    uint32_t is_kept : 1; /* one that will not: LOCUS_FOREVER */
 };
+
+static inline bool key_is_wanted(const struct key_state *state)
+{
+    return state->wanted > 0 || state->is_kept;
+}
 
 struct records {
     uint64_t keys;           /* of the shard */

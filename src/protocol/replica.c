@@ -52,16 +52,28 @@ static void not_awaited(struct shard *s, struct record *r)
 
 /* ---- what must be said of a key ---- */
 
+/* Shall the owner count us as a holder no longer? With relocation alone it counts those only who
+ * keep the row. */
+static bool must_end(const struct shard *s, const struct record *r)
+{
+    const struct key_state *state = &s->records.state[r->index];
+    if (s->technique == LOCUS_RELOCATE) return r->is_kept && !state->is_kept;
+    return r->registered && !key_is_wanted(state) && !shard_is_full(s);
+}
+
 /* The flags of the entry that the key's owner should get now. */
 static uint8_t entry_flags(const struct shard *s, const struct record *r, struct row_ref ref,
                            struct location l)
 {
     uint8_t flags = 0;
-    bool wanted = s->records.state[r->index].wanted > 0;
+    const struct key_state *state = &s->records.state[r->index];
     if (l.is_here || l.owner == s->rank || r->in_flight) return 0;
-    if (wanted && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
-    if (r->registered && !wanted && !shard_is_full(s) && s->technique != LOCUS_RELOCATE)
+    if (state->is_kept && !r->is_kept) return WIRE_BEGIN | WIRE_FOREVER;
+    if (key_is_wanted(state) && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
+    if (must_end(s, r))
         flags |= WIRE_END;
+    else if (r->is_kept && !state->is_kept)
+        return WIRE_BEGIN; /* from now on it will end */
     if (!l.is_replica) return flags;
     if (r->set != REQUEST_NOWHERE) return flags | WIRE_VALUE;
     if (row_is_dirty(ref)) flags |= WIRE_UPDATE;
@@ -143,7 +155,7 @@ static bool is_said_soon(const struct shard *s, struct row_ref ref)
 void replica_want(struct shard *s, uint64_t index)
 {
     struct key_state *state = &s->records.state[index];
-    if (state->wanted++ > 0 || is_known_to_be_held(s, state)) return;
+    if (state->wanted++ > 0 || state->is_kept || is_known_to_be_held(s, state)) return;
     struct row_ref ref = shard_row_ref(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
@@ -162,9 +174,8 @@ static bool is_idle_replica(const struct shard *s, const struct record *r)
            !shard_is_full(s);
 }
 
-void replica_unwant(struct shard *s, uint64_t index)
+static void nobody_wants(struct shard *s, uint64_t index)
 {
-    if (--s->records.state[index].wanted > 0) return;
     struct record *r = record_find(&s->records, index);
     if (!r) return; /* the row is here, and nobody holds a replica */
     /* it asks for what nobody wants any more, and must give back */
@@ -172,15 +183,50 @@ void replica_unwant(struct shard *s, uint64_t index)
         r->is_awaited = true;
         s->replicas->awaited++;
     }
+    /* nobody counts holders but those that keep it */
+    if (s->technique == LOCUS_RELOCATE) r->registered = r->is_kept;
     if (r->holders > 0) { /* it is here */
         shard_wake(s, r, WOKEN_OWNER);
         return;
     }
-    if (s->technique == LOCUS_RELOCATE) r->registered = false; /* nobody counts holders */
     if (is_idle_replica(s, r))
         backlog_add_entry(s, r, r->owner, BACKLOG_LAZY);
     else
         shard_wake(s, r, WOKEN_REPLICA);
+}
+
+void replica_unwant(struct shard *s, uint64_t index)
+{
+    struct key_state *state = &s->records.state[index];
+    state->wanted--;
+    if (!key_is_wanted(state)) nobody_wants(s, index);
+}
+
+void replica_keep(struct shard *s, uint64_t index)
+{
+    struct key_state *state = &s->records.state[index];
+    if (state->is_kept) return;
+    state->is_kept = true;
+    shard_count(&s->counters.keeps_begun, 1);
+    struct row_ref ref = shard_row_ref(s, index);
+    struct record *r = record_find(&s->records, index);
+    if (!r && location_of(s, ref).is_here) return;
+    if (!r) r = record_get(&s->records, index);
+    queue_what_must_be_said(s, r, ref);
+}
+
+void replica_unkeep(struct shard *s, uint64_t index)
+{
+    struct key_state *state = &s->records.state[index];
+    if (!state->is_kept) return;
+    state->is_kept = false;
+    shard_count(&s->counters.keeps_ended, 1);
+    if (state->wanted == 0) {
+        nobody_wants(s, index);
+        return;
+    }
+    struct record *r = record_find(&s->records, index);
+    if (r) shard_wake(s, r, WOKEN_REPLICA);
 }
 
 /* ---- the entry ---- */
@@ -273,6 +319,8 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
         take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
+    /* An intent brings no update along: it waits for the next entry. */
+    if (had_replica && flags & WIRE_BEGIN && row_is_dirty(ref)) replica_changed(s, r, l.owner);
     s->backlog->intents += flags == WIRE_BEGIN;
     return replica_exchange_bytes(length, ref.partition->length);
 }
@@ -340,7 +388,9 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     else if (holder && r->has_update)
         bitset_add(&s->replicas->rounded, ref.index);
     if (holder) r->version = e->version;
-    r->registered = holder;
+    /* with relocation alone, who was asked to end is told so; an intent is said once */
+    if (s->technique != LOCUS_RELOCATE || holder || r->is_kept) r->registered = holder;
+    r->is_kept = holder && e->flags & WIRE_FOREVER;
     entry_is_answered(s, r);
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
@@ -391,7 +441,7 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
     r->registered = s->technique == LOCUS_RELOCATE && s->records.state[r->index].wanted;
-    r->is_recalled = false;
+    r->is_recalled = r->is_kept = false;
     if (answers) entry_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
 }

@@ -49,6 +49,9 @@ void replica_fetch(const struct shard *, uint64_t index);
 void replica_fetch_found(const struct shard *, uint64_t index);
 void replica_want(struct shard *, uint64_t index);
 void replica_unwant(struct shard *, uint64_t index);
+/* It wants the key for ever; no longer for ever. */
+void replica_keep(struct shard *, uint64_t index);
+void replica_unkeep(struct shard *, uint64_t index);
 
 /* The replica has updates that nobody has looked at. */
 void replica_changed(struct shard *, struct record *, unsigned owner);

@@ -183,6 +183,18 @@ void shard_end_intent(struct shard *s, uint64_t index)
     step(s);
 }
 
+void shard_keep(struct shard *s, uint64_t index)
+{
+    replica_keep(s, index);
+    step(s);
+}
+
+void shard_unkeep(struct shard *s, uint64_t index)
+{
+    replica_unkeep(s, index);
+    step(s);
+}
+
 static void begin_intent(void *shard, uint64_t index)
 {
     shard_begin_intent(shard, index);
@@ -191,6 +203,16 @@ static void begin_intent(void *shard, uint64_t index)
 static void end_intent(void *shard, uint64_t index)
 {
     shard_end_intent(shard, index);
+}
+
+static void keep(void *shard, uint64_t index)
+{
+    shard_keep(shard, index);
+}
+
+static void unkeep(void *shard, uint64_t index)
+{
+    shard_unkeep(shard, index);
 }
 
 static void fetch_key(void *shard, uint64_t index)
@@ -215,8 +237,8 @@ static locus_clock ahead(void *shard, unsigned worker)
 
 static void turn_intents(struct shard *s)
 {
-    const struct intent_events events = {
-        s, fetch_key, fetch_key_found, begin_intent, end_intent, lookahead, ahead};
+    const struct intent_events events = {s,    fetch_key, fetch_key_found, begin_intent, end_intent,
+                                         keep, unkeep,    lookahead,       ahead};
     round_look(s);
     intents_turn(s->intents, &events);
 }
@@ -230,7 +252,7 @@ static struct trace_view view(const void *shard, uint64_t index)
     return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
                                         : l.is_replica ? TRACE_REPLICA
                                                        : TRACE_ELSEWHERE,
-                               .intends = state->wanted > 0,
+                               .intends = key_is_wanted(state),
                                .word = directory_load(row_ref_word(ref)),
                                .term = state->term};
 }
@@ -393,6 +415,8 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
      * began. */
     add(&to->relocated_out, &s->counters.relocated_out);
     add(&to->replicas_dropped, &s->counters.replicas_dropped);
+    add(&to->keeps_ended, &s->counters.keeps_ended);
+    add(&to->keeps_begun, &s->counters.keeps_begun);
     add(&to->relocated_in, &s->counters.relocated_in);
     add(&to->replicas_created, &s->counters.replicas_created);
     add(&to->forwards, &s->counters.forwards);

@@ -55,6 +55,9 @@ bool shard_serve(struct shard *, struct request *);
  * signal. */
 void shard_begin_intent(struct shard *, uint64_t index);
 void shard_end_intent(struct shard *, uint64_t index);
+/* The same of one that never ends, and of taking it back. */
+void shard_keep(struct shard *, uint64_t index);
+void shard_unkeep(struct shard *, uint64_t index);
 
 /* Is there anything that a turn would do? Asked before sleeping, after having announced it. */
 bool shard_has_news(const struct shard *);

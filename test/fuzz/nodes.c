@@ -488,7 +488,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
         .shards = SHARDS,
         .nodes = NODES,
         .rank = rank,
-        .replicates = technique != LOCUS_STATIC && technique != LOCUS_RELOCATE,
+        .replicates = technique != LOCUS_STATIC,
         .is_full = technique == LOCUS_FULL_REPLICATION,
     };
     const struct shard_config shard = {

@@ -53,9 +53,21 @@ static const char *const known[] = {
     "adaptive 0:begin 1:begin,push 2:localize",  /* localize of a row with holders */
     "adaptive 1:begin,end,begin 0:begin",        /* again at once */
     "adaptive 1:begin 2:begin 0:push",           /* shared by two that are not the home */
-    "replicate 1:begin,push,end 0:push",
-    "full 1:push,pull 0:push",
+    "replicate 1:begin,push,end 0:push", "full 1:push,pull 0:push",
     "full 0:push 1:push,pull 1:set", /* a refresh meets a set of another worker that took an update along */
+    /* ---- kept ---- */
+    "1:keep,push 2:begin,push",           /* under relocate: who does not keep it, goes to it */
+    "1:keep,push 2:localize,push 0:pull", /* it does not move */
+    "1:keep,push,unkeep 2:localize",      /* and then it does */
+    "1:localize 1:keep 2:keep,push",      /* kept while it is on its way */
+    "0:keep 1:keep,push,pull", "1:begin,keep,unkeep 2:localize", /* an intent besides */
+    "adaptive 0:keep 1:keep,push", "adaptive 1:keep 2:begin,push",
+    "adaptive 1:keep,push,unkeep 2:push",
+    "adaptive 1:begin,keep,end,push 0:begin,end", /* it does not move for what is left */
+    "adaptive 1:keep,begin,unkeep,push 0:begin",  /* and does when that ends */
+    "adaptive 1:begin,push,keep 0:begin,push",    /* a replica that has updates is kept */
+    "adaptive 1:keep,set,pull 2:localize", "adaptive 1:keep,unkeep,keep 0:begin,push",
+    "replicate 1:keep,push,unkeep 0:push",
     "1:push*,pull 1:localize 2:localize 0:localize", /* the row comes back before the request that went after it */
 };
 /* The same, with so many states that there is time for them in long runs only. */
@@ -69,6 +81,7 @@ static const char *const known_large[] = {
     "adaptive 1:begin,end,begin 2:begin,push",
     "adaptive 0:begin,end 1:begin,push,end 2:begin",
     "replicate 1:begin,push,end 2:begin,push,pull",
+    "adaptive 0:keep,push 1:keep,push 2:begin",
     "full 1:push,pull 2:push,set",
 };
 enum {

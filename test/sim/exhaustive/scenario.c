@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"pull", "push", "set", "localize", "begin", "end"};
+static const char *const kind_name[] = {"pull",  "push", "set",  "localize",
+                                        "begin", "end",  "keep", "unkeep"};
 static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
 #define SPARSE "sparse "
@@ -79,6 +80,7 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
 static unsigned kinds(enum locus_technique t)
 {
     if (t == LOCUS_RELOCATE) return CALL_LOCALIZE + 1;
+    if (t == LOCUS_ADAPTIVE || t == LOCUS_REPLICATE) return CALL_END + 1;
     if (t == LOCUS_FULL_REPLICATION) return CALL_SET + 1;
     return CALL_KINDS;
 }
@@ -104,7 +106,7 @@ static unsigned open_intents(const struct scenario *s, unsigned worker)
 
 static bool is_instant(enum scenario_kind k)
 {
-    return k == CALL_BEGIN || k == CALL_END;
+    return k >= CALL_BEGIN;
 }
 
 static bool add_call(struct scenario *s, unsigned kind, unsigned where)

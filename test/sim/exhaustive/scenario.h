@@ -20,6 +20,8 @@ enum scenario_kind {
     CALL_LOCALIZE,
     CALL_BEGIN, /* an intent becomes active; and ends */
     CALL_END,
+    CALL_KEEP, /* one becomes active that never ends; and is taken back */
+    CALL_UNKEEP,
     CALL_KINDS
 };
 

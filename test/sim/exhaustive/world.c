@@ -72,6 +72,24 @@ static bool is_here(unsigned node)
     return row_ref_is_here(ref, directory_load(row_ref_word(ref)));
 }
 
+static bool replicates(void)
+{
+    return scenario.technique != LOCUS_STATIC;
+}
+
+static bool moves(void)
+{
+    return scenario.technique == LOCUS_ADAPTIVE || scenario.technique == LOCUS_RELOCATE;
+}
+
+/* Do replicas come into being in this scenario? Else every read must see what came before it. */
+static bool has_replicas(void)
+{
+    bool keeps = false;
+    for (unsigned i = 0; i < scenario.calls; i++) keeps |= scenario.call[i].kind == CALL_KEEP;
+    return scenario.technique == LOCUS_RELOCATE ? keeps : replicates();
+}
+
 /* ---- the port ---- */
 
 static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
@@ -98,7 +116,8 @@ static void port_complete(void *context, struct request *r, int rc)
     call_of(r)->state = CALL_DONE;
     r->busy = 0;
     if (rc) world.wrong = "a request failed";
-    if (scenario.technique == LOCUS_RELOCATE && r->kind == REQUEST_LOCALIZE && !is_here(n->rank))
+    if (scenario.technique == LOCUS_RELOCATE && !has_replicas() && r->kind == REQUEST_LOCALIZE &&
+        !is_here(n->rank))
         world.wrong = "localize is complete, and the row is not there";
 }
 
@@ -109,11 +128,6 @@ static uint64_t port_now_ns(void *context)
 }
 
 /* ---- opening ---- */
-
-static bool replicates(void)
-{
-    return scenario.technique != LOCUS_STATIC && scenario.technique != LOCUS_RELOCATE;
-}
 
 static void open_node(unsigned rank)
 {
@@ -141,7 +155,8 @@ static void prepare_call(unsigned i)
 {
     static const enum request_kind kind[] = {
         [CALL_PULL] = REQUEST_PULL,         [CALL_PUSH] = REQUEST_PUSH,  [CALL_SET] = REQUEST_SET,
-        [CALL_LOCALIZE] = REQUEST_LOCALIZE, [CALL_BEGIN] = REQUEST_PULL, [CALL_END] = REQUEST_PULL};
+        [CALL_LOCALIZE] = REQUEST_LOCALIZE, [CALL_BEGIN] = REQUEST_PULL, [CALL_END] = REQUEST_PULL,
+        [CALL_KEEP] = REQUEST_PULL,         [CALL_UNKEEP] = REQUEST_PULL};
     struct call *c = &world.call[i];
     const struct scenario_call *s = &scenario.call[i];
     if (s->kind == CALL_PUSH) content_write_update(c->values, layout, i);
@@ -321,7 +336,9 @@ static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
     struct shard *shard = &world.node[scenario.node[worker]].shard;
     if (kind == CALL_BEGIN) return shard_begin_intent(shard, 0), true;
     if (kind == CALL_END) return shard_end_intent(shard, 0), true;
-    if (kind == CALL_LOCALIZE && replicates() && scenario.technique != LOCUS_ADAPTIVE) return true;
+    if (kind == CALL_KEEP) return shard_keep(shard, 0), true;
+    if (kind == CALL_UNKEEP) return shard_unkeep(shard, 0), true;
+    if (kind == CALL_LOCALIZE && !moves()) return true;
     if (kind == CALL_LOCALIZE) return is_here(scenario.node[worker]);
     if (has_open_call(worker)) return false;
     if (kind == CALL_PULL) return row_read(ref, values) >= 0;
@@ -516,7 +533,7 @@ static bool must_precede(unsigned j, unsigned i)
     const struct scenario_call *a = &scenario.call[j], *b = &scenario.call[i];
     if (j < i && a->worker == b->worker) return true;
     if (!(world.call[i].done_before >> j & 1)) return false;
-    return !replicates() || a->kind == CALL_SET ||
+    return !has_replicas() || a->kind == CALL_SET ||
            scenario.node[a->worker] == scenario.node[b->worker];
 }
 
@@ -524,7 +541,7 @@ static bool must_precede(unsigned j, unsigned i)
 static bool sees(unsigned i, const struct content *now)
 {
     struct content seen;
-    if (replicates()) return true;
+    if (has_replicas()) return true;
     return !content_read(world.call[i].values, layout, &seen) && content_equals(&seen, now);
 }
 
@@ -605,6 +622,28 @@ static unsigned wanted(unsigned node)
     return world.node[node].shard.records.state[0].wanted;
 }
 
+static bool keeps(unsigned node)
+{
+    return world.node[node].shard.records.state[0].is_kept;
+}
+
+/* Shall it hold the row or a replica, at rest? With relocation alone an intent brings the row once,
+ * and another's takes it away again. */
+static bool must_hold(unsigned node)
+{
+    return keeps(node) || (wanted(node) && scenario.technique != LOCUS_RELOCATE &&
+                           scenario.technique != LOCUS_STATIC);
+}
+
+/* Somebody intends the row for a time, or localizes it. */
+static bool may_move(void)
+{
+    for (unsigned i = 0; i < scenario.calls; i++)
+        if (scenario.call[i].kind == CALL_LOCALIZE || scenario.call[i].kind == CALL_BEGIN)
+            return true;
+    return false;
+}
+
 /* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy;
  * and if one node alone wants it, and rows move, it is there. */
 static const char *check_copies(void)
@@ -612,15 +651,20 @@ static const char *check_copies(void)
     float main[ROOM] = {0}, row[ROOM];
     bool is_full = scenario.technique == LOCUS_FULL_REPLICATION;
     unsigned who_want = 0;
-    for (unsigned n = 0; n < NODES; n++) who_want += wanted(n) > 0;
-    for (unsigned n = 0; n < NODES; n++)
-        if (is_here(n)) read_row(n, main);
+    for (unsigned n = 0; n < NODES; n++) who_want += wanted(n) > 0 || keeps(n);
+    for (unsigned n = 0; n < NODES; n++) {
+        if (!is_here(n)) continue;
+        read_row(n, main);
+        if (!may_move() && location_of(&world.node[n].shard, row_ref_at(n)).term > 0)
+            return "at rest a row has moved for who keeps it";
+    }
     for (unsigned n = 0; n < NODES; n++) {
         struct location l = location_of(&world.node[n].shard, row_ref_at(n));
-        if (l.is_replica && !is_full && !wanted(n)) return "at rest a replica without intent";
-        if (!l.is_replica && !l.is_here && wanted(n) && replicates() && !is_full)
+        if (l.is_replica && !is_full && !must_hold(n)) return "at rest a replica without intent";
+        if (!l.is_replica && !l.is_here && must_hold(n) && !is_full)
             return "at rest an intent was forgotten";
-        if (wanted(n) && who_want == 1 && !l.is_here && scenario.technique == LOCUS_ADAPTIVE)
+        if (wanted(n) && !keeps(n) && who_want == 1 && !l.is_here &&
+            scenario.technique == LOCUS_ADAPTIVE)
             return "at rest the row is not with the only node that wants it";
         if (l.is_replica && read_row(n, row) && !rows_are_equal(row, main))
             return "at rest a replica differs";
@@ -634,7 +678,7 @@ static bool remembers(unsigned node)
     bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE ||
                        r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE ||
                        r->parked || r->in_flight || r->is_later || r->queued);
-    return waits || (r && !replicates() && scenario.technique != LOCUS_RELOCATE);
+    return waits || (r && !replicates());
 }
 
 static const char *check_rest(const struct sight *s)
@@ -718,11 +762,13 @@ static void put_replication(const struct record *r, directory_word w)
     bool has_holders = r->holders > 0;
     put((uint64_t)r->registered << 4 | (uint64_t)r->in_flight << 5 | (uint64_t)r->has_update << 6 |
         (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
-        (uint64_t)r->is_recalled << 10 | (uint64_t)r->queued << 12 | r->version << 16);
+        (uint64_t)r->is_recalled << 10 | (uint64_t)r->is_kept << 11 | (uint64_t)r->queued << 12 |
+        r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];
-        put(h->node | (uint64_t)h->is_recalled << 8 | (uint64_t)h->is_queued << 9 | h->seen << 12);
+        put(h->node | (uint64_t)h->is_recalled << 8 | (uint64_t)h->is_queued << 9 |
+            (uint64_t)h->is_kept << 10 | h->seen << 12);
     }
     if (r->set != REQUEST_NOWHERE) put(UINT64_C(1) << 30 | request_tag_number(r->set));
     if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
@@ -748,7 +794,7 @@ static void put_node(unsigned node)
     struct record *r = record_of(node);
     directory_word w = directory_load(row_ref_word(row_ref_at(node)));
     put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.term << 8 |
-        (uint64_t)wanted(node) << 56);
+        (uint64_t)wanted(node) << 56 | (uint64_t)keeps(node) << 60);
     if (read_row(node, row)) {
         put((uint64_t)(directory_has_row(w) && partition_is_zeros(row_ref_at(node).partition, w))
                 << 9 |
@@ -820,7 +866,8 @@ static void print_entry(const struct wire_entry *e)
 
 static void print_call(int i)
 {
-    static const char *const name[] = {"pull", "push", "set", "localize", "begin", "end"};
+    static const char *const name[] = {"pull",  "push", "set",  "localize",
+                                       "begin", "end",  "keep", "unkeep"};
     printf("%s (call %d)", name[scenario.call[i].kind], i);
 }
 
@@ -865,6 +912,7 @@ static void print_node(unsigned n)
                wrong ? wrong : "");
     }
     if (wanted(n)) printf("; wanted %u", wanted(n));
+    if (keeps(n)) printf("; kept");
     if (r && (r->registered || r->in_flight || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", told" : "",
                r->in_flight ? ", an entry is out" : "", r->version, r->holders);

@@ -12,7 +12,10 @@
 enum { TERMS_MAX = 8192 };
 
 struct key_history {
-    uint64_t term;             /* of the ownership that was given away last */
+    uint64_t term; /* of the ownership that was given away last */
+    /* by nodes as their workers said; what was ever taken back */
+    bool keeps[PLATFORM_NODES_MAX], took_back[PLATFORM_NODES_MAX];
+    bool was_kept;             /* by a node: then it stays, and a localize moves nothing */
     uint16_t owner[TERMS_MAX]; /* of every term */
     directory_word *word[PLATFORM_NODES_MAX];
     uint64_t seen[PLATFORM_NODES_MAX]; /* moment when the row was last known to be at a node */
@@ -342,10 +345,12 @@ static void check_knowledge(locus_key key, unsigned node)
 
 static void returned(unsigned shard, unsigned node, bool settled)
 {
+    const struct shard *s = platform_shard(node, shard);
     if (platform_is_broken()) return;
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
         if (settled) check_owner(key);
         check_knowledge(key, node);
+        world.key[key].was_kept |= s->records.state[row_ref_at(node, key).index].is_kept;
     }
 }
 
@@ -360,12 +365,21 @@ bool invariants_is_here(unsigned node, locus_key key)
     return is_here(node, key);
 }
 
+void invariants_kept(unsigned node, locus_key key, bool keeps)
+{
+    struct key_history *k = &world.key[key];
+    if (keeps)
+        k->keeps[node] = true;
+    else
+        k->took_back[node] = true;
+}
+
 void invariants_localized(unsigned node, locus_key key, uint64_t began)
 {
     const struct key_history *k = &world.key[key];
     if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken())
         return;
-    if (k->seen[node] >= began) return;
+    if (k->seen[node] >= began || k->was_kept) return;
     report_fail(key,
                 "localize of key %u at node %u is complete, but the row has not been there since",
                 (unsigned)key, node);
@@ -378,6 +392,28 @@ static bool is_full(void)
     return world.script->technique == LOCUS_FULL_REPLICATION;
 }
 
+static bool is_kept(unsigned node, locus_key key)
+{
+    struct shard *s = platform_shard(node, shard_of(key));
+    return s->records.state[row_ref_at(node, key).index].is_kept;
+}
+
+static bool is_kept_anywhere(locus_key key)
+{
+    for (unsigned n = 0; n < world.script->nodes; n++)
+        if (is_kept(n, key)) return true;
+    return false;
+}
+
+/* The keys' replicas that the shard has of a node. */
+static uint64_t kept_replicas(unsigned node, unsigned shard, unsigned source)
+{
+    uint64_t replicas = 0;
+    for (locus_key key = shard; key < world.script->keys; key += world.script->shards)
+        replicas += is_kept(node, key) && !is_here(node, key) && is_here(source, key);
+    return replicas;
+}
+
 /* Under full replication owners remember their holders, and these the version that they have; else
  * nothing is left. */
 static void check_record(unsigned node, unsigned shard, const struct record *r)
@@ -386,7 +422,7 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
     bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE ||
                  r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE || r->parked ||
                  r->in_flight || r->is_later || r->queued;
-    if (waits || !is_full())
+    if (waits || !(is_full() || is_kept_anywhere(key)))
         report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
 
@@ -418,13 +454,14 @@ static void check_shard(unsigned node, unsigned shard)
         if (s->backlog->peer[peer].is_under_way)
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u",
                         shard, node, peer);
-        if (s->replicas->source[peer].replicas && !is_full())
+        if (s->replicas->source[peer].replicas != kept_replicas(node, shard, peer) && !is_full())
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u",
                         shard, node, peer);
     }
 }
 
-/* Every copy is the same; without intent there is none but under full replication. */
+/* Every copy is the same; who keeps the key has one; without intent there is none but under full
+ * replication. */
 static void check_copies(locus_key key)
 {
     float main[CONTENT_ROOM], row[CONTENT_ROOM];
@@ -434,8 +471,14 @@ static void check_copies(locus_key key)
         struct row_ref ref = row_ref_at(n, key);
         directory_word w = directory_load(row_ref_word(ref));
         bool untouched = directory_state(w) == DIRECTORY_UNTOUCHED && n != (unsigned)owner;
+        const struct key_history *k = &world.key[key];
+        bool heeds = world.script->technique != LOCUS_STATIC && !is_full();
+        if (heeds && k->keeps[n] && !k->took_back[n] && !is_kept(n, key))
+            report_fail(key, "at rest: node %u was to keep key %u for ever", n, (unsigned)key);
+        if (is_kept(n, key) && n != (unsigned)owner && directory_state(w) != DIRECTORY_REPLICA)
+            report_fail(key, "at rest: node %u keeps key %u, and has no replica", n, (unsigned)key);
         if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
-        if (!is_full())
+        if (!is_full() && !is_kept(n, key))
             report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
                         (unsigned)key);
         read_main(n, key, row);

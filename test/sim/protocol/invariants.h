@@ -28,6 +28,9 @@ void invariants_watch(void);
 
 /* Moments of arrivals, for invariants_localized(). */
 uint64_t invariants_moment(void);
+/* A worker of the node has signaled that it keeps the key, or has taken that back. */
+void invariants_kept(unsigned node, locus_key key, bool keeps);
+
 bool invariants_is_here(unsigned node, locus_key);
 /* A localize that began at that moment, when the row was not here, says that it has come since. */
 void invariants_localized(unsigned node, locus_key, uint64_t began);

@@ -322,6 +322,25 @@ static void signal_intent(struct worker *w, const struct script_step *s)
             w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
 }
 
+/* Whether a key is kept in the end, the shard tells. */
+static void signal_keep(struct worker *w, const struct script_step *s)
+{
+    locus_key key[SCRIPT_KEYS_MAX];
+    locus_clock start = locus_current_clock(w->handle) + s->amount;
+    for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
+    report_called(w->number, s);
+    int rc;
+    if (s->kind == STEP_UNKEEP)
+        rc = locus_unintend(w->handle, key, s->n);
+    else if (s->async)
+        rc = locus_loader_intent(w->loader, key, s->n, start, LOCUS_FOREVER, LOCUS_READ_WRITE);
+    else
+        rc = locus_intent(w->handle, key, s->n, start, LOCUS_FOREVER, LOCUS_READ_WRITE);
+    check_result(w, s, rc);
+    for (unsigned i = 0; i < s->n && rc == 0; i++)
+        invariants_kept(node_of(w), key[i], s->kind == STEP_KEEP);
+}
+
 static void must_be_local(struct worker *w, const struct script_step *s)
 {
     float row[CONTENT_ROOM];
@@ -349,6 +368,8 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
     case STEP_INTENT: signal_intent(w, s); break;
     case STEP_CLOCK: locus_advance_clock(w->handle); break;
+    case STEP_KEEP:
+    case STEP_UNKEEP: signal_keep(w, s); break;
     case STEP_LOCAL: must_be_local(w, s); break;
     case STEP_KINDS: break;
     }

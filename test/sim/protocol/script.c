@@ -4,9 +4,10 @@
 
 const char *script_kind_name(enum script_kind k)
 {
-    static const char *const name[] = {"pull",    "push",  "set",      "localize", "pull_local",
-                                       "view",    "wait",  "wait_all", "sleep",    "barrier",
-                                       "quiesce", "break", "intent",   "clock",    "must be local"};
+    static const char *const name[] = {
+        "pull",   "push",     "set",   "localize", "pull_local",   "view",
+        "wait",   "wait_all", "sleep", "barrier",  "quiesce",      "break",
+        "intent", "clock",    "keep",  "unkeep",   "must be local"};
     return name[k];
 }
 
@@ -254,6 +255,35 @@ static void write_shared(struct script *s, struct dice *d)
         }
 }
 
+static void add_access(struct script *s, struct dice *d, unsigned worker, unsigned key)
+{
+    add_key(s, worker,
+            dice_below(d, 3)   ? STEP_PUSH
+            : dice_below(d, 3) ? STEP_PULL
+                               : STEP_SET,
+            key, dice_below(d, 3) == 0);
+}
+
+/* Nodes keep keys and take that back, among intents of the same keys, localizes and changes. */
+static void write_kept(struct script *s, struct dice *d)
+{
+    for (unsigned i = 0, n = between(d, 3, 16); i < n; i++)
+        for (unsigned worker = 0; worker < all_workers(s); worker++) {
+            unsigned key = dice_below(d, s->keys), what = dice_below(d, 10);
+            if (what < 3) {
+                struct script_step *step = add_key(s, worker, STEP_KEEP, key, dice_below(d, 2));
+                step->amount = dice_below(d, 3) ? 0 : dice_below(d, 4);
+            }
+            if (what == 3) add_key(s, worker, STEP_UNKEEP, key, false);
+            if (what == 4) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
+            if (what == 5) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
+            if (dice_below(d, 3) == 0)
+                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+            for (unsigned k = 0, m = dice_below(d, 4); k < m; k++) add_access(s, d, worker, key);
+            if (dice_below(d, 2)) add(s, worker, STEP_CLOCK);
+        }
+}
+
 /* One after the other has intent: the row must go from node to node, or be shared where they
  * overlap. */
 static void write_relay(struct script *s, struct dice *d)
@@ -327,11 +357,12 @@ static const struct {
     {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
     {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
     {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
+    {"kept", write_kept, 3},
 };
 
-const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared",
-                                           "relay", "early",  "circle",  "chain",
-                                           "race",  "twins",  "views",   "loss"};
+const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared", "relay",
+                                           "early", "circle", "chain",   "race",   "twins",
+                                           "views", "loss",   "kept"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)

@@ -6,6 +6,7 @@
  *
  *     s  signals the next intent of its row      -  the lookahead: the shard acts from here on
  *     #  the intent is active                    p  as '.', the worker pushes 1 (P: as '#', pushes)
+ *     K  signals one that never ends             U  takes it back (V: as '#', does)
  *
  * What must result at that moment, when everything said has arrived:
  *
@@ -66,7 +67,7 @@ static locus_key key_of_home_0(struct world *w)
 
 static bool is_active(char c)
 {
-    return c == '#' || c == 'P';
+    return c == '#' || c == 'P' || c == 'V';
 }
 
 /* ---- what workers do ---- */
@@ -89,6 +90,15 @@ static void signal_next(struct stage *s, unsigned node, int column)
     stream_publish(s->stream[node]);
 }
 
+static void signal_now(struct stage *s, unsigned node, int column, locus_clock end)
+{
+    const struct world_node *n = &s->world->node[node];
+    uint64_t index = keyspace_index(&n->store.keyspace, s->key);
+    locus_clock now = (locus_clock)column * CLOCKS_A_COLUMN;
+    CHECK_EQ(stream_add(s->stream[node], now, end, false, index), 0);
+    stream_publish(s->stream[node]);
+}
+
 static void push_one(struct stage *s, unsigned node)
 {
     static float ones[LENGTH] = {1, 1, 1, 1};
@@ -106,6 +116,8 @@ static void act(struct stage *s, int column)
         char c = s->t->intent[node][column];
         s->world->node[node].clock[0] = (locus_clock)column * CLOCKS_A_COLUMN;
         if (c == 's') signal_next(s, node, column);
+        if (c == 'K') signal_now(s, node, column, LOCUS_FOREVER);
+        if (c == 'U' || c == 'V') signal_now(s, node, column, INTENT_TAKES_BACK);
     }
     for (unsigned node = 0; node < NODES; node++)
         if (strchr("pP", s->t->intent[node][column])) push_one(s, node);
@@ -359,4 +371,64 @@ TEST(decisions, with_relocation_alone_the_row_goes_to_the_latest_intent)
                                     "...O.....OOOO...........OOOOOO",
                                 },
                             .relocations = 9});
+}
+
+/* ---- for ever: NuPS, Section 3.2 ---- */
+
+/* Who keeps a key has a replica until it takes that back; the row never moves for it, nor for
+ * another's intent meanwhile. */
+TEST(decisions, a_kept_row_stays_where_it_is)
+{
+    play(&(struct timeline){.intent = {"...p.........p..........", ".K..p........U..........",
+                                       "....s.-#P##.............", "................s.-##P.."},
+                            .result = {"OOOOOOOOOOOOOOOOOO......", ".rrrrrrrrrrrr...........",
+                                       "......rrrrr.............", "..................OOOOOO"},
+                            .relocations = 1,
+                            .replicas = 2});
+}
+
+TEST(decisions, a_row_that_all_keep_is_replicated_on_all)
+{
+    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE,
+                                                     LOCUS_RELOCATE};
+    for (int i = 0; i < 3; i++)
+        play(&(struct timeline){.technique = technique[i],
+                                .intent = {"..K..p..", ".K..p...", ".K...p.p", "..Kp.p.."},
+                                .result = {"OOOOOOOO", ".rrrrrrr", ".rrrrrrr", "..rrrrrr"},
+                                .replicas = 3});
+}
+
+/* An owner that keeps its row gives replicas, and keeps it when the others have gone. */
+TEST(decisions, the_owner_keeps)
+{
+    play(&(struct timeline){.intent = {"K..........U......", ".s.-##P...........",
+                                       "..................", ".................."},
+                            .result = {"OOOOOOOOOOOOOOOOOO", "...rrrr...........",
+                                       "..................", ".................."},
+                            .replicas = 1});
+}
+
+/* With relocation alone an intent of another node moves nothing while the row is kept: that node
+ * accesses it where it is. Afterwards it moves as ever. */
+TEST(decisions, relocation_moves_what_nobody_keeps)
+{
+    play(&(struct timeline){.technique = LOCUS_RELOCATE,
+                            .intent = {"..........................", ".K..p......U..p...........",
+                                       "....s.-#P##...............", "................s.-##P...."},
+                            .result = {"OOOOOOOOOOOOOOOOOO........", ".rrrrrrrrrr...............",
+                                       "..........................", "..................OOOOOOOO"},
+                            .relocations = 1,
+                            .replicas = 1});
+}
+
+/* What is no longer kept, but intended, is like any intent: the row moves to the only node that has
+ * one. */
+TEST(decisions, what_is_left_when_a_keep_is_taken_back_is_an_intent)
+{
+    play(&(struct timeline){.intent = {"....................", ".K.s.-##P##V##P##...",
+                                       "....................", "...................."},
+                            .result = {"OOOOOOOOOOO.........", ".rrrrrrrrrrOOOOOOOOO",
+                                       "....................", "...................."},
+                            .relocations = 1,
+                            .replicas = 1});
 }

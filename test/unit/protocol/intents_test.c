@@ -18,6 +18,7 @@ struct desk {
     uint64_t node_keys;
     locus_clock lookahead, ahead;
     int wanted[KEYS];
+    int kept[KEYS];
     long begun, ended;
     unsigned eighths; /* ahead, of the last that began */
 };
@@ -45,6 +46,16 @@ static void end(void *context, uint64_t index)
     d->ended++;
 }
 
+static void keep(void *context, uint64_t index)
+{
+    ((struct desk *)context)->kept[index]++;
+}
+
+static void unkeep(void *context, uint64_t index)
+{
+    ((struct desk *)context)->kept[index] = 0;
+}
+
 static locus_clock lookahead(void *context, unsigned worker)
 {
     (void)worker;
@@ -59,7 +70,7 @@ static locus_clock ahead(void *context, unsigned worker)
 
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, look, look, begin, end, lookahead, ahead};
+    const struct intent_events events = {d, look, look, begin, end, keep, unkeep, lookahead, ahead};
     intents_turn(&d->intents, &events);
 }
 
@@ -451,6 +462,66 @@ TEST(intents, of_a_loader_that_nobody_has_read_end_with_the_worker)
     CHECK_EQ(d.begun, d.ended);
     check_wanted(&d, 0, 0, 0);
     CHECK_EQ(d.node_keys, 0); /* nothing waits any more */
+    close_desk(&d);
+}
+
+/* ---- for ever ---- */
+
+static void check_kept(const struct desk *d, uint64_t first, uint64_t count)
+{
+    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->kept[i] > 0, i >= first && i < first + count);
+}
+
+TEST(intents, for_ever_begin_once_and_outlive_their_worker)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *worker = stream_open(&d.intents, 0), *loader = stream_open(&d.intents, 0);
+    turn(&d);
+    signal_range(&d, worker, 0, 100, 0, LOCUS_FOREVER);
+    signal_range(&d, worker, 100, 50, 500, LOCUS_FOREVER); /* wait */
+    turn(&d);
+    check_kept(&d, 0, 100);
+    check_wanted(&d, 0, 0, 0);
+    advance(&d, 0, 500 - WINDOW + 1);
+    check_kept(&d, 0, 150);
+    signal_range(&d, worker, 150, 50, 100000, LOCUS_FOREVER);
+    signal_range(&d, loader, 200, 50, 0, LOCUS_FOREVER);
+    signal_range(&d, loader, 250, 50, 100000, LOCUS_FOREVER);
+    stream_close(loader, false);
+    stream_close(worker, true);
+    turn(&d);
+    check_kept(&d, 0, 300);
+    CHECK_EQ(d.begun, 0);
+    CHECK_EQ(d.node_keys, 0);
+    close_desk(&d);
+}
+
+TEST(intents, for_ever_are_taken_back_begun_or_not)
+{
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *one = stream_open(&d.intents, 0), *other = stream_open(&d.intents, 1);
+    turn(&d);
+    signal_range(&d, one, 0, 100, 0, LOCUS_FOREVER);
+    signal_range(&d, other, 100, 100, 50, LOCUS_FOREVER);
+    signal_range(&d, other, 100, 100, 50, 60); /* ends by itself */
+    turn(&d);
+    check_kept(&d, 0, 100);
+    signal_range(&d, one, 50, 100, 0, INTENT_TAKES_BACK);
+    turn(&d);
+    check_kept(&d, 0, 50);
+    advance(&d, 1, 50);
+    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d.kept[i] > 0, i < 50 || (i >= 150 && i < 200));
+    check_wanted(&d, 100, 100, 1);
+    signal_range(&d, one, 0, 200, 0, INTENT_TAKES_BACK);
+    signal_range(&d, one, 7, 1, 0, LOCUS_FOREVER); /* in this order */
+    turn(&d);
+    check_kept(&d, 7, 1);
+    stream_close(one, true);
+    stream_close(other, true);
+    turn(&d);
+    CHECK_EQ(d.node_keys, 0);
     close_desk(&d);
 }
 

@@ -57,7 +57,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
                                uint32_t length, unsigned workers, size_t credit, uint64_t seed,
                                bool has_intents)
 {
-    bool replicates = technique != LOCUS_STATIC && technique != LOCUS_RELOCATE;
+    bool replicates = technique != LOCUS_STATIC;
     const struct locus_table table = {.rows = keys, .length = length};
     struct world *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
     CHECK(w != NULL);
