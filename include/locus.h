@@ -276,6 +276,25 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
  * (of other workers and of loaders: what the manager has read of it). Intents that end by
  * themselves go on. Keys that are not kept are ignored. Never blocks. Errors as locus_intent(). */
 LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
+/*
+ * Bounded staleness (Ho et al., 2013; AdaPM, Appendix A.3). Waits until all copies of rows on this
+ * node, replicas and main copies, hold every update and every set that any worker of the cluster
+ * began before its clock came to clock(w) - staleness, w being the caller; asynchronous ones, too.
+ * What is accessed until the caller next advances its clock is so fresh, then, without any further
+ * check. locus_advance_clock() never waits: who calls this once a clock gets SSP with a staleness
+ * of s, with 0 BSP, with LOCUS_REPLICATE and intents for ever ESSP. The first call, on any node,
+ * switches it on for the cluster: from then on each clock costs two entries of 40 bytes to each
+ * other node a shard; before that nothing.
+ * A worker that has closed is infinitely far, an id that was never opened at 0; one that is opened
+ * again begins at 0 and is not waited for until it has passed what its node has said. So all
+ * workers must go on advancing: who waits in a collective while others wait for its clock waits for
+ * ever. After 10 s, and then every 10 s, the call says on stderr whom it waits for and at which
+ * clock.
+ *   -EINVAL      a negative staleness
+ *   -EDEADLK     inside a read section
+ *   -ECONNRESET  a node was lost: locus_error() names it
+ */
+LOCUS_API int locus_bound(locus_worker *, locus_clock staleness);
 /* returns the new clock; clocks start at 0 */
 LOCUS_API locus_clock locus_advance_clock(locus_worker *);
 LOCUS_API locus_clock locus_current_clock(const locus_worker *); /* from any thread */
@@ -440,6 +459,9 @@ struct locus_stats {
      * environment: neither; another number: looks every so many seconds. */
     uint64_t advice_intend, advice_earlier, advice_advance;
     uint64_t kept_now; /* keys that this node intends for ever */
+    /* calls of locus_bound() that had to wait, and for how long together */
+    uint64_t bounds_waited;
+    double bounds_waited_s;
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))

@@ -312,6 +312,8 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .max_rounds_per_second = start->max_rounds_per_second,
             .clock = start->clock,
             .node_keys = start->node_keys,
+            .progress = start->progress,
+            .posted = start->posted,
             .fd = own,
             .peer_timeout_s = c->peer_timeout_s,
             .place = c->plan->shard[s],

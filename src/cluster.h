@@ -38,6 +38,9 @@ struct cluster_start {
     unsigned max_rounds_per_second;
     const locus_clock *const *clock; /* [workers]; stays valid */
     uint64_t *node_keys;             /* keys of waiting intents */
+    /* [workers] for bounds (protocol/clocks.h): how far each is, what it has posted to each shard */
+    const locus_clock *const *progress;
+    const uint64_t *const *posted;
 };
 int cluster_start(struct cluster *, const struct cluster_start *);
 struct reactor **cluster_reactors(struct cluster *); /* [shards] */

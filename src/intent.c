@@ -57,7 +57,8 @@ locus_clock locus_advance_clock(locus_worker *w)
 {
     if (!w) return 0;
     locus_clock now = w->clock + 1;
-    if (w->stream)
+    __atomic_store_n(&w->progress, now, __ATOMIC_RELAXED);
+    if (w->node->cluster)
         __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
     else
         __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);

@@ -100,7 +100,8 @@ static int init_worker(locus *n, unsigned id)
                                         .reactor = cluster_reactors(n->cluster),
                                         .shards = cluster_shards(n->cluster),
                                         .yields = cluster_shares_cores(n->cluster),
-                                        .moves = n->technique != LOCUS_STATIC};
+                                        .moves = n->technique != LOCUS_STATIC,
+                                        .posted = n->posted[id]};
     return operations_init(&w->operations, &c);
 }
 
@@ -138,23 +139,45 @@ static void note_technique(locus *n, enum locus_technique technique)
     n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
 }
 
+/* What shards see of their workers. */
+static int share_progress(locus *n, unsigned shards)
+{
+    n->clocks = calloc(shards, sizeof(struct clocks *));
+    n->progress = calloc(n->workers, sizeof *n->progress);
+    n->posted = calloc(n->workers, sizeof *n->posted);
+    bool ok = n->clocks && n->progress && n->posted;
+    for (unsigned i = 0; i < n->workers && ok; i++) {
+        n->clock[i] = &n->worker[i].clock;
+        n->progress[i] = &n->worker[i].progress;
+        n->posted[i] = calloc(shards, sizeof *n->posted[i]);
+        ok = n->posted[i] != NULL;
+    }
+    return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
+}
+
 static int start_cluster(const struct locus_config *c, locus *n)
 {
     unsigned shards = cluster_shards(n->cluster);
+    int rc;
     n->clock = calloc(n->workers, sizeof *n->clock);
     n->intents = calloc(shards, sizeof(struct intents *));
     if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
-    for (unsigned i = 0; i < n->workers; i++) n->clock[i] = &n->worker[i].clock;
+    rc = share_progress(n, shards);
+    if (rc) return rc;
     const struct cluster_start start = {.store = &n->store,
                                         .workers = n->workers,
                                         .technique = n->technique,
                                         .acts_immediately = c->act_immediately,
                                         .max_rounds_per_second = c->max_rounds_per_second,
                                         .clock = n->clock,
-                                        .node_keys = &n->waiting_keys};
-    int rc = cluster_start(n->cluster, &start);
+                                        .node_keys = &n->waiting_keys,
+                                        .progress = n->progress,
+                                        .posted = (const uint64_t *const *)n->posted};
+    rc = cluster_start(n->cluster, &start);
     for (unsigned s = 0; s < shards && rc == 0; s++)
         n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
+    for (unsigned s = 0; s < shards && rc == 0; s++)
+        n->clocks[s] = reactor_clocks(cluster_reactors(n->cluster)[s]);
     return rc;
 }
 
@@ -203,6 +226,10 @@ static void free_node(locus *n)
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
     share_free(n->share);
+    for (unsigned i = 0; n->posted && i < n->workers; i++) free(n->posted[i]);
+    free(n->posted);
+    free(n->progress);
+    free(n->clocks);
     free(n->intents);
     free(n->clock);
     free(n->worker);
@@ -283,6 +310,8 @@ static void add_worker_stats(locus_worker *w, struct locus_stats *s)
     s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
     s->intents_signaled += waiting_signaled(&w->waiting) +
                            __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    s->bounds_waited += __atomic_load_n(&w->bounds.waited, __ATOMIC_RELAXED);
+    s->bounds_waited_s += 1e-9 * (double)__atomic_load_n(&w->bounds.waited_ns, __ATOMIC_RELAXED);
 }
 
 int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)

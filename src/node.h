@@ -27,6 +27,11 @@ struct worker_counters {
     uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
 };
 
+/* Waits for clocks; as above. */
+struct bound_counters {
+    uint64_t waited, waited_ns;
+};
+
 /* Keys of a call that are looked at together: those that are not here are remembered by
  * position. */
 enum { CALL_CHUNK = 1024 };
@@ -53,6 +58,8 @@ struct locus_worker {
     struct operations operations __attribute__((aligned(64)));
     /* The worker, and loaders look. */
     locus_clock clock __attribute__((aligned(64)));
+    locus_clock progress; /* of bounds: 0 until it first opens, the clock, INT64_MAX when closed */
+    struct bound_counters bounds;
     /* Loaders, too. */
     struct waiting waiting __attribute__((aligned(64)));
     struct samples samples; /* open ones */
@@ -77,13 +84,16 @@ struct locus {
     unsigned workers;
     uint64_t waiting_keys;
     struct advisor advisor;
-    bool moves;                /* rows may move between nodes, or have replicas */
-    bool heeds_intents;        /* shards act on them */
-    struct intents **intents;  /* [shards] */
-    const locus_clock **clock; /* [workers] */
-    uint64_t distributions;    /* ever registered */
-    struct share *share;       /* of checkpoints; NULL: there was none */
-    locus_worker *worker;      /* [workers]; one that closed may be opened again */
+    bool moves;                   /* rows may move between nodes, or have replicas */
+    bool heeds_intents;           /* shards act on them */
+    struct intents **intents;     /* [shards] */
+    const locus_clock **clock;    /* [workers] */
+    struct clocks **clocks;       /* [shards] */
+    const locus_clock **progress; /* [workers] */
+    uint64_t **posted;            /* [workers], to each shard */
+    uint64_t distributions;       /* ever registered */
+    struct share *share;          /* of checkpoints; NULL: there was none */
+    locus_worker *worker;         /* [workers]; one that closed may be opened again */
 };
 
 /* One writer: no locked instruction. */

@@ -4,13 +4,17 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "protocol/clocks.h"
 #include "store/yield.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { SAY_EVERY_S = 10 };
 
 /* Requests of a worker: enough for eight operations that touch every shard, and for long calls. */
 static unsigned pool_size(unsigned shards)
@@ -32,8 +36,10 @@ static void init_requests(struct operations *o, unsigned worker)
 
 int operations_init(struct operations *o, const struct operations_config *c)
 {
-    *o = (struct operations){
-        .waiter = {.yields = c->yields}, .reactor = c->reactor, .shards = c->shards};
+    *o = (struct operations){.waiter = {.yields = c->yields},
+                             .reactor = c->reactor,
+                             .shards = c->shards,
+                             .posted = c->posted};
     o->requests = pool_size(c->shards);
     o->request = calloc(o->requests, sizeof *o->request);
     o->item = calloc((size_t)o->requests * REQUEST_ITEMS_MAX, sizeof *o->item);
@@ -85,6 +91,12 @@ static void wait_until(struct waiter *w, bool (*condition)(const void *), const 
     (void)w;
     locus_fiber_wait(condition, a);
 }
+
+static bool wait_a_while(struct waiter *w, bool (*condition)(const void *), const void *a)
+{
+    wait_until(w, condition, a);
+    return true;
+}
 #else
 static void look_again(const struct waiter *w)
 {
@@ -107,7 +119,9 @@ static bool spin_until(const struct waiter *w, bool (*condition)(const void *), 
     return false;
 }
 
-static void wait_until(struct waiter *w, bool (*condition)(const void *), const void *a)
+/* False: not within the time; NULL: however long it takes. */
+static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), const void *a,
+                          const struct timespec *time)
 {
     while (!spin_until(w, condition, a)) {
         uint32_t seen = __atomic_load_n(&w->completions, __ATOMIC_ACQUIRE);
@@ -115,10 +129,24 @@ static void wait_until(struct waiter *w, bool (*condition)(const void *), const 
         __atomic_exchange_n(&w->sleeping, 1, __ATOMIC_SEQ_CST);
         if (condition(a)) {
             __atomic_store_n(&w->sleeping, 0, __ATOMIC_RELAXED);
-            return;
+            return true;
         }
-        syscall(SYS_futex, &w->completions, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+        if (syscall(SYS_futex, &w->completions, FUTEX_WAIT_PRIVATE, seen, time, NULL, 0) == 0)
+            continue;
+        if (time && errno == ETIMEDOUT) return condition(a);
     }
+    return true;
+}
+
+static void wait_until(struct waiter *w, bool (*condition)(const void *), const void *a)
+{
+    wait_until_in(w, condition, a, NULL);
+}
+
+static bool wait_a_while(struct waiter *w, bool (*condition)(const void *), const void *a)
+{
+    static const struct timespec time = {.tv_sec = SAY_EVERY_S};
+    return wait_until_in(w, condition, a, &time);
 }
 #endif
 
@@ -199,12 +227,19 @@ struct operation *operation_begin(struct operations *o)
     return op;
 }
 
+/* Counted first: a shard that sees a clock of ours knows what we asked before. */
+static void hand_over(struct operations *o, unsigned shard, struct request *r)
+{
+    if (o->posted) __atomic_store_n(&o->posted[shard], o->posted[shard] + 1, __ATOMIC_RELEASE);
+    reactor_post(o->reactor[shard], r);
+}
+
 static void post(struct operations *o, unsigned shard)
 {
     struct request *r = o->filling[shard];
     o->filling[shard] = NULL;
     LOCUS_YIELD();
-    reactor_post(o->reactor[shard], r);
+    hand_over(o, shard, r);
 }
 
 static void post_all(struct operations *o)
@@ -235,6 +270,7 @@ static void begin_request(const struct operations *o, struct operation *op, stru
     r->is_counted = o->under_way != NULL;
     r->generation = (uint8_t)((r->generation + 1) % REQUEST_GENERATIONS);
     r->count = r->sent = r->answered = 0;
+    r->is_taken = false;
     __atomic_store_n(&r->busy, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&op->left, 1, __ATOMIC_RELAXED);
 }
@@ -291,9 +327,28 @@ int operations_flush(struct operations *o, enum request_kind kind)
         count_off(o, r);
         begin_request(o, op, r, kind);
         r->is_counted = false;
-        reactor_post(o->reactor[shard], r);
+        hand_over(o, shard, r);
     }
     return operations_wait(o, operation_submit(o, op));
+}
+
+int operations_bound(struct operations *o, struct clocks **clocks, locus_clock clock,
+                     void (*say)(void *context, unsigned waited_s), void *context)
+{
+    struct operation *op = operation_begin(o);
+    for (unsigned shard = 0; shard < o->shards; shard++) {
+        if (clocks_gate(clocks[shard]) >= clock) continue;
+        struct request *r = take_request(o);
+        count_off(o, r);
+        begin_request(o, op, r, REQUEST_CLOCK);
+        r->is_counted = false;
+        r->clock = clock;
+        hand_over(o, shard, r);
+    }
+    locus_ticket ticket = operation_submit(o, op);
+    for (unsigned s = SAY_EVERY_S; !wait_a_while(&o->waiter, is_complete, op); s += SAY_EVERY_S)
+        say(context, s);
+    return operations_wait(o, ticket);
 }
 
 bool operations_would_wait(const struct operations *o, size_t keys)

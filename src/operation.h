@@ -25,6 +25,7 @@ enum {
     OPERATIONS_PLACES = 16384,
 };
 
+struct clocks;
 struct reactor;
 
 /* Where a worker sleeps until something of its own was completed. */
@@ -56,6 +57,7 @@ struct operations {
     unsigned requests, next;   /* in the pool; where to look for a free one */
     struct request *request;   /* the pool */
     struct request_item *item; /* of all requests */
+    uint64_t *posted;          /* [shards] atomic: requests, ever */
     struct request **filling;  /* [shards] being filled for the current operation */
     /* Keys under way, by hash: what is asked later of one of them must not overtake (Lapse, Theorem
      * 3). Only where rows move: NULL else. */
@@ -68,8 +70,9 @@ struct operations_config {
     unsigned worker; /* its id */
     struct reactor **reactor;
     unsigned shards;
-    bool yields; /* threads may have to share a core */
-    bool moves;  /* rows may move between nodes */
+    bool yields;      /* threads may have to share a core */
+    bool moves;       /* rows may move between nodes */
+    uint64_t *posted; /* [shards] for protocol/clocks.h */
 };
 
 /* 0 or -ENOMEM. */
@@ -90,6 +93,11 @@ locus_ticket operation_submit(struct operations *, struct operation *);
 
 /* Asks all shards for what quiesce needs (request.h), and waits for it. */
 int operations_flush(struct operations *, enum request_kind);
+
+/* Asks those shards whose gate is not at `clock` (protocol/clocks.h), and waits for them; `say` is
+ * called every ten seconds meanwhile. */
+int operations_bound(struct operations *, struct clocks **, locus_clock clock,
+                     void (*say)(void *context, unsigned waited_s), void *context);
 
 /* Could an operation with `keys` remote keys be submitted without waiting? */
 bool operations_would_wait(const struct operations *, size_t keys);

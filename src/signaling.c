@@ -1,6 +1,7 @@
 #include "signaling.h"
 
 #include "base/error.h"
+#include "bound.h"
 #include "protocol/intents.h"
 
 #include <errno.h>
@@ -96,7 +97,7 @@ int signaling_unintend(locus_worker *w, const locus_key *keys, size_t n)
 
 void signaling_advance(locus_worker *w, locus_clock now)
 {
-    if (!w->stream) return;
-    for (unsigned s = 0; s < shards_of(w); s++)
+    for (unsigned s = 0; w->stream && s < shards_of(w); s++)
         if (intents_advanced(w->node->intents[s], (unsigned)w->id, now)) wake(w, s);
+    bound_advanced(w, now);
 }

@@ -1,6 +1,7 @@
 /* Workers and loaders open and close; collectives. */
 #include "base/error.h"
 #include "call.h"
+#include "bound.h"
 #include "signaling.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ int locus_worker_open(locus *node, locus_worker **out)
     if (id < 0) return id;
     locus_worker *w = &node->worker[id];
     __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
+    bound_progress(w, 0);
     int rc = signaling_open(w, &w->stream);
     if (rc)
         close_place(node, id);
@@ -63,6 +65,7 @@ int locus_worker_close(locus_worker *w)
     /* Nobody quiesces for us any more. */
     if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     samples_close(&w->samples);
+    bound_progress(w, INT64_MAX);
     close_place(w->node, w->id);
     return rc;
 }

@@ -363,6 +363,11 @@ void reactor_post(struct reactor *r, struct request *request)
     stir(r);
 }
 
+struct clocks *reactor_clocks(struct reactor *r)
+{
+    return r->shard.clocks;
+}
+
 struct intents *reactor_intents(struct reactor *r)
 {
     return r->shard.intents;
@@ -426,6 +431,8 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
         .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
         .clock = start->clock,
         .node_keys = start->node_keys,
+        .progress = start->progress,
+        .posted = start->posted,
         .credit_bytes = LINK_CREDIT_BYTES};
     return shard_init(&r->shard, &shard);
 }

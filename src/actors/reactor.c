@@ -137,7 +137,9 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .round_ns = REACTOR_ROUND_NS,
                                        .kib_ns = REACTOR_KIB_NS,
                                        .clock = c->clock,
-                                       .node_keys = c->node_keys};
+                                       .node_keys = c->node_keys,
+                                       .progress = c->progress,
+                                       .posted = c->posted};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
     rc = shard_open_trace(&r->shard);
@@ -385,6 +387,11 @@ void reactor_post(struct reactor *r, struct request *request)
 struct intents *reactor_intents(struct reactor *r)
 {
     return r->shard.intents;
+}
+
+struct clocks *reactor_clocks(struct reactor *r)
+{
+    return r->shard.clocks;
 }
 
 void reactor_wake(struct reactor *r)

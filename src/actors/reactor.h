@@ -45,6 +45,9 @@ struct reactor_config {
     unsigned max_rounds_per_second;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
+    /* [workers] for bounds: protocol/clocks.h */
+    const locus_clock *const *progress;
+    const uint64_t *const *posted;
     /* [nodes] connected sockets, taken over; that of our own rank is not looked at */
     const int *fd;
     double peer_timeout_s;
@@ -76,6 +79,7 @@ void reactor_post(struct reactor *, struct request *);
 
 /* What the workers of this node intend in this shard; and waking the shard for it. Any thread. */
 struct intents *reactor_intents(struct reactor *);
+struct clocks *reactor_clocks(struct reactor *);
 void reactor_wake(struct reactor *);
 
 /* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are

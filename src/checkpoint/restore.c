@@ -236,7 +236,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = rewind_files(r);
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, set_files(r)));
-    if (rc == 0 && s->worker->node->replicates)
+    if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)
         rc = steps_meet(s, COLLECTIVE_END, 0);

@@ -56,7 +56,7 @@ static int share(const struct steps *s)
 int steps_settle(struct steps *s, int rc)
 {
     locus_worker *w = s->worker;
-    if (rc == 0 && w->node->replicates) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
+    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);
     if (rc == 0 && s->is_first) rc = share(s);
     rc = steps_meet(s, COLLECTIVE_STEP, rc);
     if (rc == 0) s->share = w->node->share;

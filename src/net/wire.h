@@ -42,11 +42,11 @@ struct wire_frame {
     uint16_t version;
     uint16_t kind; /* enum wire_kind */
     uint32_t body_bytes;
-    uint32_t count;       /* entries */
-    uint32_t view;        /* the cluster view by which the sender computes homes */
-    uint32_t lost;        /* WIRE_LOST: the failed node */
-    uint64_t sequence;    /* frames of this direction of this link, from 0 */
-    int64_t lowest_clock; /* of the sender's workers: bounded staleness will need it */
+    uint32_t count;    /* entries */
+    uint32_t view;     /* the cluster view by which the sender computes homes */
+    uint32_t lost;     /* WIRE_LOST: the failed node */
+    uint64_t sequence; /* frames of this direction of this link, from 0 */
+    uint64_t unused;
 };
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 
@@ -74,6 +74,12 @@ enum wire_operation {
     WIRE_RECALL,  /* nobody else holds it: send an entry, and the row will come */
     WIRE_ROUND,   /* the end of a round's entries */
     WIRE_ROUND_DONE,
+    /* Bounded staleness (clocks.h): `version` is a clock. The sender's updates made before it have
+     * been sent; your replicas of its rows hold everything done before it; a worker there waits for
+     * it. */
+    WIRE_CLOCK_UPDATED,
+    WIRE_CLOCK_FRESH,
+    WIRE_CLOCK_AWAITED,
     WIRE_OPERATIONS
 };
 
@@ -117,7 +123,7 @@ struct wire_entry {
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;
     };
-    uint64_t key; /* of WIRE_ROUND and WIRE_ROUND_DONE: any of the shard's */
+    uint64_t key; /* of WIRE_ROUND and WIRE_ROUND_DONE: any of the shard's; of clocks 0 */
     uint64_t term;
     uint64_t version;
 };

@@ -75,6 +75,7 @@ void backlog_add_entry(struct shard *s, struct record *r, unsigned node, enum ba
 void backlog_add_refresh(struct shard *s, unsigned node, uint64_t index)
 {
     list_push(s->backlog, &s->backlog->peer[node].refresh, index);
+    s->backlog->peer[node].refreshes_queued++;
     backlog_note(s, node);
 }
 

@@ -34,6 +34,7 @@ struct peer_backlog {
     bool goes_on;      /* the last one was full; what is left need not wait for the pacer */
     bool owes;         /* a row went there as an answer, and no round has followed it yet */
     struct index_list urgent, recall, lazy, refresh;
+    uint64_t refreshes_queued, refreshes_left; /* ever */
 };
 
 struct backlog {

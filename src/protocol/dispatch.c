@@ -1,5 +1,6 @@
 #include "protocol/dispatch.h"
 
+#include "protocol/clocks.h"
 #include "protocol/handover.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
@@ -139,6 +140,9 @@ static const char *serve(struct shard *s, unsigned peer, const struct wire_entry
     case WIRE_RECALL: return s->dirty ? replica_recall(s, e) : unheard_of;
     case WIRE_ROUND:
     case WIRE_ROUND_DONE: return s->moves ? round_end(s, peer, e) : unheard_of;
+    case WIRE_CLOCK_UPDATED:
+    case WIRE_CLOCK_FRESH:
+    case WIRE_CLOCK_AWAITED: return clocks_entry(s, peer, e);
     case WIRE_OPERATIONS: break;
     }
     return "an entry of no known operation";

@@ -1,5 +1,6 @@
 #include "protocol/origin.h"
 
+#include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/trace.h"
 
@@ -32,6 +33,7 @@ static void item_done(struct shard *s, struct request *r, uint32_t i)
     if (r->kind == REQUEST_LOCALIZE)
         histogram_add(&s->histograms.relocation, s->now_ns - r->began_ns);
     *shard_active(s, r->worker, r->number) = NULL;
+    clocks_done(s, r);
     s->platform->complete(s->platform->context, r, 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "protocol/backlog.h"
+#include "protocol/clocks.h"
 #include "protocol/handover.h"
 #include "protocol/holders.h"
 #include "protocol/location.h"
@@ -79,7 +80,7 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
-    return pacer_piggybacks(g) && s->quiescing == 0 &&
+    return pacer_piggybacks(g) && s->quiescing == 0 && !s->clocks->is_on &&
            pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 

@@ -42,12 +42,15 @@ struct record {
     uint32_t asked;  /* entries of ours that are not yet answered */
     /* As a node that wants the row, or holds a replica (replica.h). `registered`, `version`:
      * README.md. */
-    bool registered; /* the owner counts us as a holder, by its last answer */
-    bool in_flight;  /* our entry is not yet answered; */
-    bool has_update; /* it carries an update of ours, or a set that took one along; */
-    bool has_set;    /* it carries what the item sets; */
-    bool is_awaited; /* quiesce must wait for its answer */
-    bool is_later;   /* changed since it left */
+    bool registered;   /* the owner counts us as a holder, by its last answer */
+    bool in_flight;    /* our entry is not yet answered; */
+    bool has_update;   /* it carries an update of ours, or a set that took one along; */
+    bool has_set;      /* it carries what the item sets; */
+    bool is_awaited;   /* quiesce must wait for its answer */
+    bool is_later : 1; /* changed since it left */
+    /* its replica has updates that were not sent, of this generation: clocks.h */
+    bool is_unsent : 1;
+    uint8_t is_unsent_later : 1;
     bool is_recalled : 1;
     bool is_kept : 1;  /* the owner counts us as one that holds it for ever */
     uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
@@ -97,14 +100,14 @@ static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
            r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked &&
-           !r->registered && !r->in_flight && !r->is_later && !r->queued && r->version == 0 &&
-           r->holders == 0;
+           !r->registered && !r->in_flight && !r->is_later && !r->is_unsent && !r->queued &&
+           r->version == 0 && r->holders == 0;
 }
 
 /* What a shard knows of every key. Most keys that are wanted are here, and need no record. */
 struct key_state {
-    uint64_t term;   /* of our ownership, of a row that is here */
-    uint32_t number; /* of the record, 0: none */
+    uint64_t term;        /* of our ownership, of a row that is here */
+    uint32_t number;      /* of the record, 0: none */
     uint32_t wanted : 31; /* active intents of this node that will end */
     uint32_t is_kept : 1; /* one that will not: LOCUS_FOREVER */
 };

@@ -1,6 +1,7 @@
 #include "protocol/replica.h"
 
 #include "protocol/backlog.h"
+#include "protocol/clocks.h"
 #include "protocol/intents.h"
 #include "protocol/location.h"
 #include "protocol/origin.h"
@@ -89,6 +90,7 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct ro
     if (r->in_flight) return;
     s->replicas->awaited -= was_later;
     r->is_later = false;
+    if (!(flags & (WIRE_BEGIN | WIRE_UPDATE | WIRE_VALUE))) clocks_sent(s, r); /* it has none */
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     bool may_wait = pacer_is_limited(s->pacer);
     if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_recalled) && !may_wait))
@@ -111,6 +113,7 @@ void replica_consider(struct shard *s, struct record *r)
 
 void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
+    clocks_unsent(s, r);
     if (!r->in_flight && owner != s->rank) {
         backlog_add_entry(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
@@ -319,6 +322,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
         take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_entry(s, r, flags);
+    if (flags & (WIRE_END | WIRE_UPDATE | WIRE_VALUE)) clocks_sent(s, r);
     /* An intent brings no update along: it waits for the next entry. */
     if (had_replica && flags & WIRE_BEGIN && row_is_dirty(ref)) replica_changed(s, r, l.owner);
     s->backlog->intents += flags == WIRE_BEGIN;
@@ -440,6 +444,7 @@ const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
+    clocks_sent(s, r); /* to ourselves */
     r->registered = s->technique == LOCUS_RELOCATE && s->records.state[r->index].wanted;
     r->is_recalled = r->is_kept = false;
     if (answers) entry_is_answered(s, r);

@@ -37,6 +37,7 @@ enum request_kind {
      * the node owns is in all replicas. */
     REQUEST_FLUSH_UPDATES,
     REQUEST_FLUSH_REPLICAS,
+    REQUEST_CLOCK, /* of no items: complete when what was done before `clock` is in our copies */
 };
 
 /* Which item of which request of which worker, in one number: a tag without its generation. */
@@ -60,7 +61,10 @@ struct request {
     uint16_t worker;
     uint16_t number; /* in the worker's pool */
     uint8_t generation;
-    bool is_counted; /* the worker's: its keys are among those under way */
+    /* the shard's: it has taken it on; of this generation (clocks.h). The worker sets false */
+    bool is_taken, is_later;
+    locus_clock clock; /* REQUEST_CLOCK */
+    bool is_counted;   /* the worker's: its keys are among those under way */
     uint32_t count;
     uint32_t sent, answered; /* the shard's: taken on so far, done so far */
     uint64_t began_ns;       /* the shard's: when it took the request on */

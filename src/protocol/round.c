@@ -1,6 +1,7 @@
 #include "protocol/round.h"
 
 #include "base/error.h"
+#include "protocol/clocks.h"
 #include "protocol/holders.h"
 #include "protocol/intents.h"
 #include "protocol/location.h"
@@ -66,6 +67,7 @@ static size_t emit_refreshes(struct shard *s, unsigned peer, size_t bytes)
     for (size_t i = 0; list_length(l) > 0 && bytes < s->rounds->capacity; i++) {
         if (i % FETCHED_TOGETHER == 0) fetch_next(s, l, true);
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
+        s->backlog->peer[peer].refreshes_left++;
         if (r) bytes += owner_refresh(s, r, peer);
     }
     s->rounds->peer[peer].refreshes = bytes > before;
@@ -150,6 +152,7 @@ const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e
         return "the acknowledgement of a round that is not under way";
     s->backlog->peer[peer].is_under_way = false;
     p->refreshes = false;
+    clocks_round_over(s, peer);
     p->ended_ns = s->now_ns;
     backlog_note(s, peer);
     for (unsigned w = 0; w < s->workers; w++) lookahead_end(&p->lookahead[w], shard_clock(s, w));
@@ -346,14 +349,19 @@ uint64_t round_turn(struct shard *s)
     struct rounds *all = s->rounds;
     update_lookaheads(s);
     if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_rounded(s);
+    if (clocks_want_look(s)) {
+        if (dirty_rows_wait(s)) take_dirty(s);
+        clocks_looked(s);
+    }
     bool waits = s->backlog->waiting > 0 || s->quiescing > 0 || dirty_is_due(s);
-    bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0;
+    bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0 || clocks_hurry(s);
     if (waits) say_what_waits(s, sync);
     if (s->quiescing > 0) complete_flushed(s);
+    clocks_say(s);
     /* What was marked, or queued for another peer, during this turn is looked at in the next:
      * nobody else wakes us for it. */
     s->dirty_seen = dirty_rows_wait(s);
-    if (peers_wait(s)) return s->now_ns;
+    if (peers_wait(s) || clocks_have_news(s)) return s->now_ns;
     if (s->backlog->waiting == 0 && !s->dirty_seen) return UINT64_MAX;
     if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;

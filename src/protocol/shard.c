@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "protocol/backlog.h"
+#include "protocol/clocks.h"
 #include "protocol/dispatch.h"
 #include "protocol/holders.h"
 #include "protocol/intents.h"
@@ -45,6 +46,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->active || !s->intents) return -ENOMEM;
+    if (clocks_init(s, c->progress, c->posted)) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     if (s->clock && intents_init(s->intents, c->workers, c->clock, c->node_keys)) return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
@@ -84,6 +86,7 @@ void shard_fini(struct shard *s)
     if (s->pacer) pacer_fini(s->pacer);
     round_fini(s);
     replica_fini(s);
+    clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
     free(s->asked_bytes);
@@ -132,10 +135,14 @@ bool shard_serve(struct shard *s, struct request *r)
         shard_complete(s, r);
         return true;
     }
+    clocks_taken(s, r);
     *shard_active(s, r->worker, r->number) = r;
     if (r->sent == 0) begin_request(s, r);
     if (r->count == 0) {
-        round_quiesce(s, r);
+        if (r->kind == REQUEST_CLOCK)
+            clocks_wait(s, r);
+        else
+            round_quiesce(s, r);
         return true;
     }
     if (s->stalled) return false; /* those came first, and would starve */
@@ -279,11 +286,19 @@ bool shard_has_news(const struct shard *s)
 {
     if (s->failure) return false;
     if (s->intents->workers && intents_have_news(s->intents)) return true;
+    if (clocks_have_news(s)) return true;
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
+}
+
+/* Of a shard, which may have no keys. */
+static bool is_clock(const struct wire_entry *e)
+{
+    return e->operation >= WIRE_CLOCK_UPDATED;
 }
 
 static const char *check_entry(const struct shard *s, const struct wire_entry *e)
 {
+    if (is_clock(e)) return e->key ? "a clock of a key" : NULL;
     if (e->key >= s->store->keyspace.keys) return "a key that does not exist";
     if (keyspace_shard(&s->store->keyspace, e->key) != s->number) return "a key of another shard";
     return NULL;
@@ -303,6 +318,7 @@ static bool touches_row(const struct wire_entry *e)
 /* What serving it will look at is on its way into the cache. */
 static void fetch(const struct shard *s, const struct wire_entry *e)
 {
+    if (is_clock(e)) return;
     word_fetch(store_row_ref(s->store, e->key));
     if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
@@ -310,6 +326,7 @@ static void fetch(const struct shard *s, const struct wire_entry *e)
 /* A moment later: what the first look tells. */
 static void fetch_found(const struct shard *s, const struct wire_entry *e)
 {
+    if (is_clock(e)) return;
     if (touches_row(e)) rows_fetch_found(s->store, &e->key, 1);
     if (s->moves) record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }

@@ -32,6 +32,9 @@ struct shard_config {
     uint64_t kib_ns;                 /* the same for a KiB of it */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
+    /* [workers] how far each is, and what it has posted to each shard (clocks.h); or NULL */
+    const locus_clock *const *progress;
+    const uint64_t *const *posted;
 };
 
 /* 0 or -ENOMEM. */

@@ -20,6 +20,7 @@
 #include "store/row.h"
 
 struct backlog;
+struct clocks;
 struct intents;
 struct pacer;
 struct replicas;
@@ -80,6 +81,7 @@ struct shard {
     /* Each belongs to the role of its name. */
     struct replicas *replicas;
     struct backlog *backlog;
+    struct clocks *clocks;
     struct pacer *pacer;
     struct rounds *rounds;
     struct intents *intents;

@@ -414,3 +414,104 @@ TEST(techniques, more_intents_than_may_wait_are_refused)
     struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
     team_run(&team, signal_too_much);
 }
+
+/* ---- for ever ---- */
+
+enum { KEPT_STEPS = 10 };
+
+/* All keep everything: nothing is asked of another node, no row moves, every update counts once;
+ * and that ends when it is taken back. */
+static void keep_all(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    CHECK_EQ(locus_intent(s->worker, all.keys, all.n, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    wait_until_local(s, all.keys, all.n);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    struct locus_stats before = stats_of(s->node);
+    for (int i = 0; i < KEPT_STEPS; i++) {
+        fill(&all, 1);
+        CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
+        locus_advance_clock(s->worker);
+        CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
+    CHECK(all.values[0] == NODES * KEPT_STEPS &&
+          all.values[ROWS * LENGTH - 1] == NODES * KEPT_STEPS);
+    struct locus_stats after = stats_of(s->node);
+    CHECK_EQ(after.pulled_remote, before.pulled_remote);
+    CHECK_EQ(after.pushed_remote, before.pushed_remote);
+    CHECK_EQ(after.relocated_in, 0);
+    CHECK_EQ(after.kept_now, ROWS);
+    CHECK_EQ(after.replicas_now + after.owned_now, ROWS);
+    CHECK_EQ(locus_barrier(s->worker), 0);
+    CHECK_EQ(locus_unintend(s->worker, all.keys, all.n), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    after = stats_of(s->node);
+    CHECK_EQ(after.kept_now, 0);
+    CHECK_EQ(after.replicas_now, 0);
+    batch_free(&all);
+}
+
+TEST(techniques, what_is_kept_is_local_and_does_not_move)
+{
+    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE,
+                                                     LOCUS_RELOCATE};
+    for (int i = 0; i < 3; i++) {
+        struct team team = team_of(technique[i], NODES, NULL);
+        team_run(&team, keep_all);
+    }
+}
+
+/* ---- bounded staleness ---- */
+
+enum { BOUND_STEPS = 30 };
+
+/* After a bound of s at clock c each row holds what everybody did before clock c - s, and, since
+ * nobody gets further, at most what they did up to clock c + s. By replicas, by main copies that
+ * move, and by accesses of rows elsewhere. */
+static void step_within(struct seat *s, locus_clock staleness)
+{
+    struct batch all = batch_of_all(s->node);
+    locus_ticket ticket;
+    CHECK_EQ(locus_intent(s->worker, all.keys, all.n / 2, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_bound(s->worker, -1), -EINVAL);
+    locus_read_begin(s->worker);
+    CHECK_EQ(locus_bound(s->worker, 0), -EDEADLK);
+    locus_read_end(s->worker);
+    for (locus_clock c = 1; c <= BOUND_STEPS; c++) {
+        float *values = all.values, least = NODES * (float)(c - staleness), most;
+        most = NODES * (float)(c + staleness + 1);
+        fill(&all, 1);
+        CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, values, &ticket), 0);
+        CHECK_EQ(locus_advance_clock(s->worker), c);
+        CHECK_EQ(locus_bound(s->worker, staleness), 0);
+        CHECK_EQ(locus_wait(s->worker, ticket), 0);
+        CHECK_EQ(locus_pull(s->worker, all.keys, all.n, values), 0);
+        for (size_t i = 0; i < ROWS * LENGTH; i++) CHECK(values[i] >= least && values[i] <= most);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
+    for (size_t i = 0; i < ROWS * LENGTH; i++) CHECK(all.values[i] == NODES * BOUND_STEPS);
+    batch_free(&all);
+}
+
+static void step_together(struct seat *s)
+{
+    step_within(s, 0);
+    CHECK(stats_of(s->node).bounds_waited > 0);
+}
+
+static void step_apart(struct seat *s)
+{
+    step_within(s, 3);
+}
+
+TEST(techniques, copies_are_as_fresh_as_the_bound_says)
+{
+    for (int t = LOCUS_ADAPTIVE; t <= LOCUS_FULL_REPLICATION; t++) {
+        struct team team = team_of((enum locus_technique)t, NODES, NULL);
+        team_run(&team, step_together);
+        team_run(&team, step_apart);
+    }
+}

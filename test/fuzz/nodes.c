@@ -386,7 +386,7 @@ static void disturb(struct nodes *all, struct frame *f, unsigned from)
     case 2: f->header.count = (uint32_t)input_number(in, 4); break;
     case 3: shorten(f, input_below(in, 256)); break;
     case 4: f->header.view += input_below(in, 3) - 1; break;
-    case 5: f->header.lowest_clock = (int64_t)input_number(in, 8); break;
+    case 5: f->header.unused = input_number(in, 8); break;
     default:
         if (e) change_field(all, e);
     }

@@ -438,7 +438,7 @@ static void add_claim(struct sight *s, unsigned owner, uint64_t term)
 
 static bool is_about_a_key(const struct wire_entry *e)
 {
-    return e->operation != WIRE_ROUND && e->operation != WIRE_ROUND_DONE;
+    return e->operation < WIRE_ROUND;
 }
 
 /* On its way to a replica that is as good: that is the main copy, but for what was added since,

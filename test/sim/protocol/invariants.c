@@ -1,5 +1,6 @@
 #include "invariants.h"
 
+#include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "journal.h"
 #include "report.h"
@@ -115,7 +116,7 @@ static void check_hops(const struct wire_entry *e, unsigned node)
 
 static bool is_about_a_key(const struct wire_entry *e)
 {
-    return e->operation != WIRE_ROUND && e->operation != WIRE_ROUND_DONE;
+    return e->operation < WIRE_ROUND;
 }
 
 static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
@@ -331,6 +332,22 @@ static void check_owner(locus_key key)
     if (owner >= 0) check_replicas(key, (unsigned)owner);
 }
 
+/* Every copy at a node holds what was done before the clock of its gate (clocks.h). */
+static void check_fresh(locus_key key, unsigned node)
+{
+    const struct journal_key *j = journal_key(key);
+    locus_clock gate = clocks_gate(platform_shard(node, shard_of(key))->clocks);
+    directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
+    float row[CONTENT_ROOM];
+    struct content c;
+    if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w)) return;
+    if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
+    const char *wrong = journal_check_fresh(key, gate, &c);
+    if (wrong)
+        report_fail(key, "node %u, whose copies are to be fresh to clock %lld: key %u %s", node,
+                    (long long)gate, (unsigned)key, wrong);
+}
+
 /* What a node knows whose shard has just returned. */
 static void check_knowledge(locus_key key, unsigned node)
 {
@@ -350,6 +367,7 @@ static void returned(unsigned shard, unsigned node, bool settled)
     for (locus_key key = shard; key < world.script->keys; key += world.script->shards) {
         if (settled) check_owner(key);
         check_knowledge(key, node);
+        if (settled) check_fresh(key, node);
         world.key[key].was_kept |= s->records.state[row_ref_at(node, key).index].is_kept;
     }
 }

@@ -14,6 +14,7 @@ static struct {
     struct {
         unsigned begun, returned;
     } quiesces[JOURNAL_WORKERS_MAX];
+    locus_clock clock[JOURNAL_WORKERS_MAX], bound[JOURNAL_WORKERS_MAX];
 } journal;
 
 void journal_begin(unsigned keys)
@@ -22,6 +23,8 @@ void journal_begin(unsigned keys)
     journal.keys = keys;
     journal.now = 0;
     memset(journal.quiesces, 0, sizeof journal.quiesces);
+    memset(journal.clock, 0, sizeof journal.clock);
+    memset(journal.bound, 0, sizeof journal.bound);
 }
 
 void journal_key_init(locus_key key, uint32_t length, bool has_sets)
@@ -71,6 +74,8 @@ unsigned journal_issue(locus_key key, enum journal_kind kind, unsigned worker, u
                               .call = call,
                               .called = journal_tick(),
                               .done = JOURNAL_NEVER,
+                              .clock = kind == JOURNAL_READ ? journal.bound[worker]
+                                                            : journal.clock[worker],
                               .quiesced = journal.quiesces[worker].returned};
     if (kind == JOURNAL_ADD) {
         e.number = k->updates++;
@@ -83,6 +88,36 @@ unsigned journal_issue(locus_key key, enum journal_kind kind, unsigned worker, u
     return add_event(k, e);
 }
 
+/* A set may take updates away. */
+static const char *check_fresh(const struct journal_key *k, locus_clock clock,
+                               const struct content *c)
+{
+    static char text[100];
+    for (unsigned i = 0; i < k->count && !k->has_sets; i++) {
+        const struct journal_event *e = &k->event[i];
+        if (e->kind != JOURNAL_ADD || e->clock >= clock || content_has(c, e->number)) continue;
+        snprintf(text, sizeof text, "lacks update %u, which worker %u began at clock %lld",
+                 e->number, e->worker, (long long)e->clock);
+        return text;
+    }
+    return NULL;
+}
+
+const char *journal_check_fresh(locus_key key, locus_clock clock, const struct content *c)
+{
+    return check_fresh(&journal.key[key], clock, c);
+}
+
+void journal_clock(unsigned worker, locus_clock clock)
+{
+    journal.clock[worker] = clock;
+}
+
+void journal_bound(unsigned worker, locus_clock clock)
+{
+    if (clock > journal.bound[worker]) journal.bound[worker] = clock;
+}
+
 static const char *look(const struct journal_key *k, struct journal_event *e, const float *row)
 {
     const char *wrong = content_read(row, k->layout, &e->seen);
@@ -90,7 +125,7 @@ static const char *look(const struct journal_key *k, struct journal_event *e, co
     if (e->seen.set > k->sets) return "names a set that nobody made";
     for (unsigned i = 0; i < 2; i++)
         if (e->seen.updates[i] & ~k->issued.updates[i]) return "holds an update that nobody made";
-    return NULL;
+    return check_fresh(k, e->clock, &e->seen);
 }
 
 const char *journal_done(locus_key key, unsigned event, const float *row)
@@ -110,6 +145,7 @@ const char *journal_saw(locus_key key, unsigned worker, uint64_t called, const f
                               .worker = worker,
                               .called = called,
                               .done = journal_tick(),
+                              .clock = journal.bound[worker],
                               .quiesced = journal.quiesces[worker].returned};
     return look(k, &k->event[add_event(k, e)], row);
 }

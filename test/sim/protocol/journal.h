@@ -25,9 +25,10 @@ enum journal_kind { JOURNAL_READ, JOURNAL_ADD, JOURNAL_SET };
 
 struct journal_event {
     enum journal_kind kind;
-    unsigned worker;       /* of all nodes */
-    uint64_t call;         /* number of the worker's call; 0: in no order with its other calls */
-    unsigned number;       /* of the update or set */
+    unsigned worker;   /* of all nodes */
+    uint64_t call;     /* number of the worker's call; 0: in no order with its other calls */
+    unsigned number;   /* of the update or set */
+    locus_clock clock; /* of its worker, when it was called; of a read, that it must be fresh to */
     uint64_t called, done; /* JOURNAL_NEVER: not yet */
     /* quiesces that its worker had behind it: a write when done, a read when called */
     unsigned quiesced;
@@ -46,6 +47,12 @@ struct journal_key {
 };
 
 void journal_begin(unsigned keys);
+/* The worker's clock; to which it has waited for all copies. Of what it calls from now on. */
+void journal_clock(unsigned worker, locus_clock);
+void journal_bound(unsigned worker, locus_clock);
+/* NULL, or what is wrong with a copy that is to hold everything done before the clock. */
+const char *journal_check_fresh(locus_key, locus_clock, const struct content *);
+
 void journal_key_init(locus_key, uint32_t length, bool has_sets);
 struct journal_key *journal_key(locus_key);
 

@@ -523,6 +523,11 @@ void reactor_post(struct reactor *r, struct request *request)
     mailbox_put(&r->inbox[request->worker].mailbox, request);
 }
 
+struct clocks *reactor_clocks(struct reactor *r)
+{
+    return r->shard.clocks;
+}
+
 struct intents *reactor_intents(struct reactor *r)
 {
     return r->shard.intents;
@@ -565,6 +570,8 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
                                        .max_rounds_per_second = start->max_rounds_per_second,
                                        .clock = start->clock,
                                        .node_keys = start->node_keys,
+                                       .progress = start->progress,
+                                       .posted = start->posted,
                                        .round_ns = sim.nature.round_ns,
                                        .credit_bytes = sim.nature.credit_bytes};
     int rc = shard_init(&r->shard, &shard);

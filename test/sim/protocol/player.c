@@ -341,6 +341,14 @@ static void signal_keep(struct worker *w, const struct script_step *s)
         invariants_kept(node_of(w), key[i], s->kind == STEP_KEEP);
 }
 
+static void bound(struct worker *w, const struct script_step *s)
+{
+    report_called(w->number, s);
+    int rc = locus_bound(w->handle, s->amount);
+    check_result(w, s, rc);
+    if (rc == 0) journal_bound(w->number, locus_current_clock(w->handle) - s->amount);
+}
+
 static void must_be_local(struct worker *w, const struct script_step *s)
 {
     float row[CONTENT_ROOM];
@@ -367,7 +375,11 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_QUIESCE: meet(w, s); break;
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
     case STEP_INTENT: signal_intent(w, s); break;
-    case STEP_CLOCK: locus_advance_clock(w->handle); break;
+    case STEP_CLOCK:
+        journal_clock(w->number, locus_current_clock(w->handle) + 1);
+        locus_advance_clock(w->handle);
+        break;
+    case STEP_BOUND: bound(w, s); break;
     case STEP_KEEP:
     case STEP_UNKEEP: signal_keep(w, s); break;
     case STEP_LOCAL: must_be_local(w, s); break;

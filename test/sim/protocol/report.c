@@ -46,9 +46,10 @@ void report_silence(bool silent)
 
 static void print_entry(const struct event *v)
 {
-    static const char *const name[] = {"?",      "PULL",    "PUSH",  "SET",   "LOCALIZE",  "PULLED",
-                                       "PUSHED", "WAS_SET", "STAYS", "ROW",   "LOCATION",  "ENTRY",
-                                       "ANSWER", "REFRESH", "POKE",  "ROUND", "ROUND_DONE"};
+    static const char *const name[] = {"?",        "PULL",       "PUSH",    "SET",     "LOCALIZE",
+                                       "PULLED",   "PUSHED",     "WAS_SET", "STAYS",   "ROW",
+                                       "LOCATION", "ENTRY",      "ANSWER",  "REFRESH", "POKE",
+                                       "ROUND",    "ROUND_DONE", "UPDATED", "FRESH",   "AWAITED"};
     const struct wire_entry *e = &v->entry;
     const char *operation = e->operation < sizeof name / sizeof *name ? name[e->operation] : "?";
     printf("%s %u -> %u  %s key %" PRIu64 " owner %u epoch %" PRIu64

@@ -5,9 +5,9 @@
 const char *script_kind_name(enum script_kind k)
 {
     static const char *const name[] = {
-        "pull",   "push",     "set",   "localize", "pull_local",   "view",
-        "wait",   "wait_all", "sleep", "barrier",  "quiesce",      "break",
-        "intent", "clock",    "keep",  "unkeep",   "must be local"};
+        "pull",   "push",     "set",   "localize", "pull_local", "view",
+        "wait",   "wait_all", "sleep", "barrier",  "quiesce",    "break",
+        "intent", "clock",    "bound", "keep",     "unkeep",     "must be local"};
     return name[k];
 }
 
@@ -284,6 +284,30 @@ static void write_kept(struct script *s, struct dice *d)
         }
 }
 
+/* All workers pass as many clocks, each some way ahead of the others at most, and change and read a
+ * few keys by every technique's means. Who does nothing for long holds the others up. */
+static void write_bounds(struct script *s, struct dice *d)
+{
+    unsigned staleness = dice_below(d, 4), often = between(d, 1, 3);
+    s->has_sets = false;
+    for (unsigned i = 0, n = between(d, 2, 10); i < n; i++)
+        for (unsigned worker = 0; worker < all_workers(s); worker++) {
+            unsigned key = dice_below(d, s->keys);
+            if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
+            if (dice_below(d, 6) == 0) add_key(s, worker, STEP_KEEP, key, false);
+            if (dice_below(d, 8) == 0) add_key(s, worker, STEP_UNKEEP, key, false);
+            if (dice_below(d, 8) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
+            if (dice_below(d, 4) == 0)
+                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+            for (unsigned k = 0, m = between(d, 1, 3); k < m; k++)
+                add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, dice_below(d, s->keys),
+                        dice_below(d, 2));
+            add(s, worker, STEP_CLOCK);
+            if (i % often == 0) add(s, worker, STEP_BOUND)->amount = staleness;
+            add_key(s, worker, STEP_PULL, dice_below(d, s->keys), false);
+        }
+}
+
 /* One after the other has intent: the row must go from node to node, or be shared where they
  * overlap. */
 static void write_relay(struct script *s, struct dice *d)
@@ -357,12 +381,12 @@ static const struct {
     {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
     {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
     {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
-    {"kept", write_kept, 3},
+    {"kept", write_kept, 3},   {"bounds", write_bounds, 3},
 };
 
 const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared", "relay",
                                            "early", "circle", "chain",   "race",   "twins",
-                                           "views", "loss",   "kept"};
+                                           "views", "loss",   "kept",    "bounds"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)

@@ -34,7 +34,8 @@ enum script_kind {
     STEP_BREAK,  /* the links between this node and node `amount` */
     STEP_INTENT, /* from `amount` clocks ahead, for `clocks`; async: by a loader */
     STEP_CLOCK,
-    STEP_KEEP, /* the node intends the keys for ever; async: by a loader */
+    STEP_BOUND, /* with a staleness of `amount` */
+    STEP_KEEP,  /* the node intends the keys for ever; async: by a loader */
     STEP_UNKEEP,
     STEP_LOCAL, /* the keys must be here: an intent was signaled early enough */
     STEP_KINDS
@@ -57,7 +58,7 @@ struct script {
     struct script_step step[SCRIPT_STEPS_MAX];
 };
 
-enum { SCRIPTS = 13 };
+enum { SCRIPTS = 14 };
 extern const char *const script_names[SCRIPTS];
 
 /* nodes 0: drawn. False: there is no script of that name. */

@@ -1,0 +1,326 @@
+#include "protocol/clocks.h"
+
+#include "base/error.h"
+#include "protocol/backlog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void publish(locus_clock *to, locus_clock clock)
+{
+    __atomic_store_n(to, clock, __ATOMIC_SEQ_CST);
+}
+
+static locus_clock smaller(locus_clock a, locus_clock b)
+{
+    return a < b ? a : b;
+}
+
+static locus_clock *our_updated(const struct shard *s)
+{
+    return &s->clocks->peer[s->rank].updated;
+}
+
+/* Of this node's workers. Who opens again begins at 0, and does not count until it has passed what
+ * we have said. */
+static locus_clock lowest(const struct shard *s)
+{
+    const struct clocks *c = s->clocks;
+    locus_clock low = INT64_MAX, said = *our_updated(s);
+    for (unsigned w = 0; w < s->workers && c->progress; w++) {
+        locus_clock at = __atomic_load_n(c->progress[w], __ATOMIC_SEQ_CST);
+        if (at >= said && at < low) low = at;
+    }
+    return low;
+}
+
+/* What all nodes' workers have brought to their owners, as far as we know. */
+static locus_clock least_updated(const struct shard *s)
+{
+    locus_clock least = INT64_MAX;
+    for (unsigned n = 0; n < s->nodes; n++) least = smaller(least, s->clocks->peer[n].updated);
+    return least;
+}
+
+static void say(struct shard *s, unsigned peer, uint8_t operation, locus_clock clock)
+{
+    struct wire_entry *e = s->platform->entry(s->platform->context, peer, 0, 0);
+    if (!e) return;
+    e->operation = operation;
+    e->owner = e->origin = (uint16_t)s->rank;
+    e->version = (uint64_t)clock;
+}
+
+static void say_to_all(struct shard *s, uint8_t operation, locus_clock clock)
+{
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (n != s->rank) say(s, n, operation, clock);
+}
+
+/* ---- what happens ---- */
+
+static bool writes(const struct request *r)
+{
+    return r->kind == REQUEST_PUSH || r->kind == REQUEST_SET;
+}
+
+void clocks_taken(struct shard *s, struct request *r)
+{
+    struct clocks *c = s->clocks;
+    if (r->is_taken) return;
+    r->is_taken = true;
+    c->taken[r->worker]++;
+    r->is_later = c->later_open;
+    if (writes(r)) c->open[r->is_later]++;
+}
+
+void clocks_done(struct shard *s, struct request *r)
+{
+    if (r->is_taken && writes(r)) s->clocks->open[r->is_later]--;
+    r->is_taken = false;
+}
+
+void clocks_unsent(struct shard *s, struct record *r)
+{
+    if (r->is_unsent) return;
+    r->is_unsent = true;
+    r->is_unsent_later = s->clocks->later_unsent & 1;
+    s->clocks->unsent[r->is_unsent_later]++;
+}
+
+void clocks_sent(struct shard *s, struct record *r)
+{
+    if (!r->is_unsent) return;
+    r->is_unsent = false;
+    s->clocks->unsent[r->is_unsent_later]--;
+}
+
+static void turn_on(struct shard *s)
+{
+    if (s->clocks->is_on) return;
+    s->clocks->is_on = true;
+    publish(&s->clocks->due, *our_updated(s) + 1);
+}
+
+void clocks_wait(struct shard *s, struct request *r)
+{
+    struct clocks *c = s->clocks;
+    INVARIANT(!c->wait[r->worker], "a worker waits for two clocks at once");
+    turn_on(s);
+    c->wait[r->worker] = r;
+    c->waiting++;
+    if (r->clock <= c->awaited) return;
+    c->awaited = r->clock;
+    say_to_all(s, WIRE_CLOCK_AWAITED, r->clock);
+}
+
+const char *clocks_entry(struct shard *s, unsigned peer, const struct wire_entry *e)
+{
+    struct clock_peer *p = &s->clocks->peer[peer];
+    locus_clock at = (locus_clock)e->version;
+    if (e->length) return "a clock with values";
+    turn_on(s);
+    if (e->operation == WIRE_CLOCK_AWAITED) {
+        if (at <= p->awaited) return "a clock that is awaited no longer";
+        p->awaited = at;
+    } else if (e->operation == WIRE_CLOCK_UPDATED) {
+        if (at <= p->updated) return "a clock that goes back";
+        publish(&p->updated, at);
+    } else {
+        if (at <= p->fresh || at <= p->fresh_next) return "a clock that goes back";
+        p->fresh_next = at;
+        if (!s->backlog->peer[peer].is_under_way) clocks_round_over(s, peer);
+    }
+    return NULL;
+}
+
+void clocks_round_over(struct shard *s, unsigned peer)
+{
+    struct clock_peer *p = &s->clocks->peer[peer];
+    if (p->fresh_next > p->fresh) publish(&p->fresh, p->fresh_next);
+}
+
+/* ---- turns ---- */
+
+/* The clock is read first: requests and changes that are looked at after that are all that came
+ * before it. */
+static void begin_generation(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    locus_clock low = lowest(s);
+    if (c->reading >= 0) return;
+    publish(&c->due, low == INT64_MAX ? INT64_MAX - 1 : low + 1);
+    low = lowest(s);
+    if (low <= *our_updated(s)) return;
+    c->reading = low;
+    c->has_taken = c->has_looked = false;
+    for (unsigned w = 0; w < s->workers; w++)
+        c->target[w] = c->posted ? __atomic_load_n(&c->posted[w][s->number], __ATOMIC_ACQUIRE) : 0;
+}
+
+static bool has_taken(const struct shard *s)
+{
+    const struct clocks *c = s->clocks;
+    for (unsigned w = 0; w < s->workers; w++)
+        if (c->taken[w] < c->target[w]) return false;
+    return true;
+}
+
+static bool can_look(const struct shard *s)
+{
+    const struct clocks *c = s->clocks;
+    return c->reading >= 0 && c->has_taken && !c->has_looked && c->open[c->later_open ^ 1] == 0;
+}
+
+static void note_taken(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    if (c->reading < 0 || c->has_taken || !has_taken(s)) return;
+    c->has_taken = true;
+    c->later_open ^= 1;
+}
+
+static bool can_aim(const struct shard *s, unsigned n, locus_clock least)
+{
+    const struct clock_peer *p = &s->clocks->peer[n];
+    return n != s->rank && p->aim <= p->said && least > p->said;
+}
+
+static bool can_aim_at_any(const struct shard *s)
+{
+    locus_clock least = least_updated(s);
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (can_aim(s, n, least)) return true;
+    return false;
+}
+
+bool clocks_want_look(struct shard *s)
+{
+    if (!s->clocks->is_on) return false;
+    begin_generation(s);
+    note_taken(s);
+    return can_look(s) || can_aim_at_any(s);
+}
+
+void clocks_looked(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    if (can_look(s)) {
+        c->has_looked = true;
+        c->later_unsent ^= 1;
+    }
+    locus_clock least = least_updated(s);
+    for (unsigned n = 0; n < s->nodes; n++) {
+        struct clock_peer *p = &c->peer[n];
+        if (!can_aim(s, n, least)) continue;
+        p->aim = least;
+        p->aim_at = s->backlog->peer[n].refreshes_queued;
+    }
+}
+
+static void say_updated(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    if (c->reading < 0 || !c->has_looked || c->unsent[c->later_unsent ^ 1] > 0) return;
+    publish(our_updated(s), c->reading);
+    say_to_all(s, WIRE_CLOCK_UPDATED, c->reading);
+    c->reading = -1;
+}
+
+static void say_fresh(struct shard *s)
+{
+    for (unsigned n = 0; n < s->nodes; n++) {
+        struct clock_peer *p = &s->clocks->peer[n];
+        if (p->aim <= p->said || s->backlog->peer[n].refreshes_left < p->aim_at) continue;
+        p->said = p->aim;
+        say(s, n, WIRE_CLOCK_FRESH, p->said);
+    }
+}
+
+static void open_gate(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    locus_clock gate = least_updated(s);
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (n != s->rank) gate = smaller(gate, c->peer[n].fresh);
+    if (gate > c->gate) publish(&c->gate, gate);
+    for (unsigned w = 0; w < s->workers && c->waiting > 0; w++) {
+        struct request *r = c->wait[w];
+        if (!r || r->clock > c->gate) continue;
+        c->wait[w] = NULL;
+        c->waiting--;
+        shard_complete(s, r);
+    }
+}
+
+void clocks_say(struct shard *s)
+{
+    if (!s->clocks->is_on) return;
+    say_updated(s);
+    say_fresh(s);
+    open_gate(s);
+}
+
+bool clocks_hurry(const struct shard *s)
+{
+    const struct clocks *c = s->clocks;
+    if (!c->is_on) return false;
+    locus_clock awaited = c->waiting > 0 ? c->awaited : 0;
+    for (unsigned n = 0; n < s->nodes; n++) {
+        const struct clock_peer *p = &c->peer[n];
+        if (p->awaited > awaited) awaited = p->awaited;
+        if (p->aim > p->said && p->awaited > p->said) return true;
+    }
+    return c->reading >= 0 && awaited > *our_updated(s);
+}
+
+bool clocks_have_news(const struct shard *s)
+{
+    const struct clocks *c = s->clocks;
+    if (!c->is_on) return false;
+    if (c->reading < 0 && lowest(s) > *our_updated(s)) return true;
+    return can_look(s) || can_aim_at_any(s);
+}
+
+unsigned clocks_last(const struct clocks *c, unsigned nodes, unsigned rank, locus_clock *at)
+{
+    unsigned last = rank;
+    *at = INT64_MAX;
+    for (unsigned n = 0; n < nodes; n++) {
+        const struct clock_peer *p = &c->peer[n];
+        locus_clock updated = __atomic_load_n(&p->updated, __ATOMIC_ACQUIRE);
+        if (updated >= *at) continue;
+        *at = updated;
+        last = n;
+    }
+    return last;
+}
+
+/* ---- life ---- */
+
+int clocks_init(struct shard *s, const locus_clock *const *progress, const uint64_t *const *posted)
+{
+    struct clocks *c = s->clocks = calloc(1, sizeof *c);
+    if (!c) return -ENOMEM;
+    c->progress = progress;
+    c->posted = posted;
+    c->reading = -1;
+    c->due = INT64_MAX;
+    c->peer = calloc(s->nodes, sizeof *c->peer);
+    c->target = calloc(s->workers, sizeof *c->target);
+    c->taken = calloc(s->workers, sizeof *c->taken);
+    c->wait = calloc(s->workers, sizeof(struct request *));
+    return c->peer && c->target && c->taken && c->wait ? 0 : -ENOMEM;
+}
+
+void clocks_fini(struct shard *s)
+{
+    struct clocks *c = s->clocks;
+    if (!c) return;
+    free(c->peer);
+    free(c->target);
+    free(c->taken);
+    free(c->wait);
+    free(c);
+    s->clocks = NULL;
+}
