@@ -12,9 +12,10 @@
  *               all rows that had changed by then.
  *
  * A refresh is ignored while an update of the holder's is under way (replica.h), so `fresh` counts
- * when the round under way to that owner is over. The gate is the least `fresh` of the others and of
- * our own `updated`: every copy here holds what was done before clock `gate`. A row that moves
- * travels behind what it must hold, and nobody holds a replica of it then but who gets it.
+ * when the round under way to that owner is over. The gate is the least
+ * `fresh` of the others and of our own `updated`: every copy here holds what was done before clock
+ * `gate`. A row that moves travels behind what it must hold, and nobody holds a replica of it then
+ * but who gets it.
  *
  * Nothing of this costs anything until a worker first waits. Then it says so to all (`awaited`),
  * who begin to say how far they are; and hurry while somebody waits for what they can say.
@@ -55,7 +56,7 @@ struct clocks {
     uint64_t *taken;  /* [workers] and what was taken on since the beginning */
     /* Writes under way belong to one of two generations, that which is said next or what comes
      * later; when those that were posted before have all been taken on, the next begins. Likewise
-     * what replicas have not sent, when those writes are done: served here, they end in a replica. */
+     * what replicas have not sent, when those writes are done, which may end in a replica here. */
     bool has_taken, has_looked;
     unsigned later_open, later_unsent; /* 0 or 1 */
     uint64_t open[2], unsent[2];
@@ -84,8 +85,8 @@ void clocks_round_over(struct shard *, unsigned peer);
 
 /* ---- turns, by round.c ---- */
 
-/* Before rounds: shall the changes be looked at, so that a generation can be said, or `fresh`? Then,
- * when they were. */
+/* Before rounds: shall the changes be looked at, so that a generation can be said, or `fresh`?
+ * Then, when they were. */
 bool clocks_want_look(struct shard *);
 void clocks_looked(struct shard *);
 /* After rounds: says what can be said, and lets those go on who have waited for it. */

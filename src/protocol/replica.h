@@ -5,8 +5,8 @@
  *
  * A key has at most one entry under way (its `in_flight`); whatever happens meanwhile is aggregated
  * into the next one. What is to be said is mostly not remembered but seen: in the count of intents,
- * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a set, and
- * that the row itself is wanted (record.h).
+ * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a
+ * set, and that the row itself is wanted (record.h).
  *
  * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks
  * for the row at once.

@@ -476,7 +476,8 @@ TEST(intents, for_ever_begin_once_and_outlive_their_worker)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *worker = stream_open(&d.intents, 0), *loader = stream_open(&d.intents, 0);
+    struct intent_stream *worker = intents_open_stream(&d.intents, 0),
+                         *loader = intents_open_stream(&d.intents, 0);
     turn(&d);
     signal_range(&d, worker, 0, 100, 0, LOCUS_FOREVER);
     signal_range(&d, worker, 100, 50, 500, LOCUS_FOREVER); /* wait */
@@ -501,7 +502,8 @@ TEST(intents, for_ever_are_taken_back_begun_or_not)
 {
     struct desk d;
     open_desk(&d);
-    struct intent_stream *one = stream_open(&d.intents, 0), *other = stream_open(&d.intents, 1);
+    struct intent_stream *one = intents_open_stream(&d.intents, 0),
+                         *other = intents_open_stream(&d.intents, 1);
     turn(&d);
     signal_range(&d, one, 0, 100, 0, LOCUS_FOREVER);
     signal_range(&d, other, 100, 100, 50, LOCUS_FOREVER);
