@@ -2,13 +2,15 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "hot.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const techniques[] = {"adaptive",  "static", "relocate",
-                                         "replicate", "full",   NULL};
+static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate",
+                                         "full",     "nups",   NULL};
+enum { TECHNIQUE_NUPS = LOCUS_FULL_REPLICATION + 1 };
 static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
 
 _Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4,
@@ -31,7 +33,8 @@ static uint64_t workers_of_environment(void)
 
 void settings_init(struct settings *s)
 {
-    *s = (struct settings){.workers = workers_of_environment(), .seed = 1, .epochs = 10};
+    *s = (struct settings){
+        .workers = workers_of_environment(), .seed = 1, .epochs = 10, .hot = "auto"};
 }
 
 void settings_options(struct settings *s, struct args_list *list)
@@ -61,7 +64,14 @@ void settings_options(struct settings *s, struct args_list *list)
          .kind = ARGS_CHOICE,
          .target = &s->technique,
          .choices = techniques,
-         .help = "how rows are managed: adaptive, static, relocate,\nreplicate or full"},
+         .help =
+             "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated"},
+        {.name = "--hot",
+         .argument = "RULE",
+         .kind = ARGS_TEXT,
+         .target = &s->hot,
+         .help =
+             "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)"},
         {.name = "--out",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -143,6 +153,34 @@ bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
     return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;
 }
 
+enum locus_technique settings_technique(const struct settings *s)
+{
+    return s->technique == TECHNIQUE_NUPS ? LOCUS_RELOCATE : (enum locus_technique)s->technique;
+}
+
+/* Said once more before it is needed: a wrong one ends the program. */
+static struct hot_rule rule_of(const struct settings *s)
+{
+    struct hot_rule rule;
+    if (!hot_parse(&rule, s->hot))
+        fail_usage("--hot is \"%s\": must be auto, a number of keys from 1, or a factor like 50x",
+                   s->hot);
+    return rule;
+}
+
+bool settings_keeps(const struct settings *s)
+{
+    return s->technique == TECHNIQUE_NUPS && !s->is_baseline;
+}
+
+void settings_keep(const struct settings *s, const struct pool_member *m, const uint64_t *count,
+                   size_t keys)
+{
+    const struct hot_rule rule = rule_of(s);
+    size_t hot = hot_keep(&rule, m, count, keys);
+    if (m->place == 0 && !s->json) printf("%zu of %zu keys are hot, and replicated\n", hot, keys);
+}
+
 const char *settings_technique_name(int technique)
 {
     return techniques[technique];
@@ -156,13 +194,15 @@ const char *settings_sampling_name(int sampling)
 void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
+    (void)rule_of(s);
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
-                        (double)s->workers, s->sampling,           (double)s->seconds};
+                        (double)s->workers, s->sampling,           (double)s->seconds,
+                        s->technique};
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
                             .spare = (unsigned)s->spare,
-                            .technique = (enum locus_technique)s->technique,
+                            .technique = settings_technique(s),
                             .is_baseline = s->is_baseline,
                             .fingerprint = digest_add(digest, numbers, sizeof numbers)};
     pool_open(pool, &c);

@@ -18,7 +18,8 @@ struct settings {
     uint64_t workers, seed, epochs;
     uint64_t spare;               /* workers of each node for schedulers */
     uint64_t eval_every, seconds; /* 0: never; no limit */
-    int technique;                /* enum locus_technique */
+    int technique;                /* enum locus_technique, or one more: nups */
+    const char *hot;              /* which keys that replicates: hot.h */
     int sampling;                 /* enum locus_conformity */
     const char *data, *out;
     bool json, is_baseline;
@@ -41,6 +42,14 @@ struct args_option settings_rate(double *target, const char *help);
 
 /* Is there an evaluation after this epoch, before the one at the end? */
 bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
+
+/* How locus manages them. */
+enum locus_technique settings_technique(const struct settings *);
+/* Shall each node keep the hot keys (--technique nups)? Then one worker of each does, before
+ * training; the number of each count is its key. */
+bool settings_keeps(const struct settings *);
+void settings_keep(const struct settings *, const struct pool_member *, const uint64_t *count,
+                   size_t keys);
 
 const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);

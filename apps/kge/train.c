@@ -158,11 +158,27 @@ static void train_all(struct training *t, struct pool_member *m)
     feed_close(&feed);
 }
 
+/* By the facts to train with: what is sampled is equally likely for all. */
+static void keep_hot(const struct task *t, const struct pool_member *m)
+{
+    const struct facts *facts = &t->graph.splits[GRAPH_TRAIN];
+    size_t keys = locus_keys(m->pool->node);
+    uint64_t *count = take_memory(keys, sizeof *count);
+    for (size_t i = 0; i < facts->count; i++) {
+        count[task_entity_key(facts->list[i].subject)]++;
+        count[task_entity_key(facts->list[i].object)]++;
+        count[task_relation_key(t, facts->list[i].relation)]++;
+    }
+    settings_keep(&t->options.common, m, count, keys);
+    free(count);
+}
+
 void train_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
     init_table(m, &t->task->options, 0);
     init_table(m, &t->task->options, 1);
+    if (m->index == 0 && settings_keeps(&t->task->options.common)) keep_hot(t->task, m);
     pool_settle(m);
     if (m->index == 0) t->began_s = meter_now();
     pool_meet_here(m);

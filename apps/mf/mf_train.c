@@ -8,6 +8,7 @@
 #include "rows.h"
 #include "counters.h"
 
+#include <stdlib.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -151,11 +152,25 @@ static void train_by_coordinates(struct mf_training *t, struct pool_member *m)
     coordinates_close(&c);
 }
 
+/* A key is accessed once for each rating of its row or column. */
+static void keep_hot(const struct mf *f, const struct pool_member *m)
+{
+    size_t keys = (size_t)f->ratings.rows + f->ratings.columns;
+    uint64_t *count = take_memory(keys, sizeof *count);
+    for (size_t i = 0; i < f->ratings.train; i++) {
+        count[mf_row_key(f->ratings.list[i].row)]++;
+        count[mf_column_key(f, f->ratings.list[i].column)]++;
+    }
+    settings_keep(&f->options.common, m, count, keys);
+    free(count);
+}
+
 void mf_work(struct pool_member *m, void *training)
 {
     struct mf_training *t = training;
     rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
     rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
+    if (m->index == 0 && settings_keeps(&t->mf->options.common)) keep_hot(t->mf, m);
     pool_settle(m);
     if (t->mf->options.method == MF_COORDINATES) {
         train_by_coordinates(t, m);

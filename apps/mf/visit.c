@@ -15,7 +15,7 @@ enum { AHEAD_CELLS = 16384, AHEAD_CELLS_OF_SEVERAL = 32768, AHEAD_BATCHES = 4, I
 enum { LOTS = 16, BETWEEN = 4 };
 
 /* Intents for rows last for the whole training. */
-static const locus_clock FOREVER = INT64_C(1) << 60;
+static const locus_clock TO_THE_END = INT64_C(1) << 60; /* and no longer, unlike LOCUS_FOREVER */
 
 /* ---- who has which cells ---- */
 
@@ -157,7 +157,7 @@ static void announce_rows(const struct visit *v, const struct pool_member *m, co
     for (uint32_t row = s->first_row; row < s->end_row; row++) {
         if (is_used[row]) keys[count++] = mf_row_key(row);
         if (count == INTENT_KEYS || (count > 0 && row + 1 == s->end_row)) {
-            must(locus_intent(m->worker, keys, count, 0, FOREVER, LOCUS_READ_WRITE), "intent");
+            must(locus_intent(m->worker, keys, count, 0, TO_THE_END, LOCUS_READ_WRITE), "intent");
             count = 0;
         }
     }
@@ -244,7 +244,7 @@ static void announce(const struct visit *v, locus_loader *loader, const struct v
     locus_clock now = (locus_clock)v->batches;
     /* Where localize moves the blocks, an intent would take columns from a worker that is not
      * through with them. */
-    if (o->visit == MF_BLOCKS && o->common.technique == LOCUS_RELOCATE) return;
+    if (o->visit == MF_BLOCKS && settings_technique(&o->common) == LOCUS_RELOCATE) return;
     must(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE),
          "intent");
 }

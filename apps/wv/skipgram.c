@@ -32,7 +32,8 @@ void skipgram_close(struct skipgram *s)
  * have one way: of long-term samples these are most with techniques that do not replicate. */
 static bool draws_late(const struct skipgram *s)
 {
-    int level = s->wv->options.common.sampling, technique = s->wv->options.common.technique;
+    int level = s->wv->options.common.sampling,
+        technique = (int)settings_technique(&s->wv->options.common);
     if (!s->wv->distribution || level < LOCUS_LONG_TERM) return false;
     return level == LOCUS_NON_CONFORM || (technique != LOCUS_STATIC && technique != LOCUS_RELOCATE);
 }

@@ -130,10 +130,22 @@ static void write_vectors(const struct wv_training *t, struct pool_member *m)
     if (o->binary) vectors_write_binary(t->wv, m, o->binary);
 }
 
+/* A word's two rows, by how often it occurs. */
+static void keep_hot(const struct wv *w, const struct pool_member *m)
+{
+    size_t words = w->vocabulary.words.count;
+    uint64_t *count = take_memory(2 * words, sizeof *count);
+    for (uint32_t i = 0; i < words; i++)
+        count[wv_input_key(i)] = count[wv_output_key(w, i)] = w->vocabulary.counts[i];
+    settings_keep(&w->options.common, m, count, 2 * words);
+    free(count);
+}
+
 void wv_work(struct pool_member *m, void *training)
 {
     struct wv_training *t = training;
     wv_first_rows(m, t->wv);
+    if (m->index == 0 && settings_keeps(&t->wv->options.common)) keep_hot(t->wv, m);
     pool_settle(m);
     if (m->index == 0) t->began_s = meter_now();
     pool_meet_here(m);
