@@ -167,7 +167,10 @@ static void keep_hot(const struct task *t, const struct pool_member *m)
     for (size_t i = 0; i < facts->count; i++) {
         count[task_entity_key(facts->list[i].subject)]++;
         count[task_entity_key(facts->list[i].object)]++;
-        count[task_relation_key(t, facts->list[i].relation)]++;
+        for (int side = 0; side < 2; side++)
+            count[task_relation_key(t, model_relation_row(&t->model,
+                                                          side ? MODEL_SUBJECTS : MODEL_OBJECTS,
+                                                          facts->list[i].relation))]++;
     }
     settings_keep(&t->options.common, m, count, keys);
     free(count);
