@@ -284,6 +284,17 @@ static void write_kept(struct script *s, struct dice *d)
         }
 }
 
+/* A step of somebody's is that the links between two nodes break. */
+static void add_break(struct script *s, struct dice *d)
+{
+    unsigned worker = dice_below(d, all_workers(s));
+    struct script_step *victim = &s->step[dice_below(d, s->count)];
+    unsigned node = worker / s->workers;
+    *victim = (struct script_step){.kind = STEP_BREAK,
+                                   .worker = (uint8_t)worker,
+                                   .amount = (node + 1 + dice_below(d, s->nodes - 1)) % s->nodes};
+}
+
 /* All workers pass as many clocks, each some way ahead of the others at most, and change and read a
  * few keys by every technique's means. Who does nothing for long holds the others up. */
 static void write_bounds(struct script *s, struct dice *d)
@@ -306,6 +317,7 @@ static void write_bounds(struct script *s, struct dice *d)
             if (i % often == 0) add(s, worker, STEP_BOUND)->amount = staleness;
             add_key(s, worker, STEP_PULL, dice_below(d, s->keys), false);
         }
+    if (dice_below(d, 6) == 0) add_break(s, d); /* who waits is told */
 }
 
 /* One after the other has intent: the row must go from node to node, or be shared where they
@@ -364,12 +376,7 @@ static void write_views(struct script *s, struct dice *d)
 static void write_loss(struct script *s, struct dice *d)
 {
     write_storm(s, d);
-    unsigned worker = dice_below(d, all_workers(s));
-    struct script_step *victim = &s->step[dice_below(d, s->count)];
-    unsigned node = worker / s->workers;
-    *victim = (struct script_step){.kind = STEP_BREAK,
-                                   .worker = (uint8_t)worker,
-                                   .amount = (node + 1 + dice_below(d, s->nodes - 1)) % s->nodes};
+    add_break(s, d);
 }
 
 static const struct {
