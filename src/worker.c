@@ -51,6 +51,13 @@ int locus_worker_open(locus *node, locus_worker **out)
     return rc;
 }
 
+/* With relocation alone there are those that the node keeps, or has kept. */
+static bool has_replicas(const locus *n)
+{
+    if (!n->moves) return false;
+    return n->technique != LOCUS_RELOCATE || cluster_counters(n->cluster).keeps_begun > 0;
+}
+
 int locus_worker_close(locus_worker *w)
 {
     if (!w) return 0;
@@ -63,7 +70,7 @@ int locus_worker_close(locus_worker *w)
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
     /* Nobody quiesces for us any more. */
-    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
+    if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
     samples_close(&w->samples);
     bound_progress(w, INT64_MAX);
     close_place(w->node, w->id);
