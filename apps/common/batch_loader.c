@@ -2,11 +2,23 @@
 
 #include "fail.h"
 
+/* How far ahead the loader may be: little at first, then twice as far as the worker has come. All
+ * that it is ahead is signaled at once otherwise, and each node's shards take that in before they
+ * serve the first batches, which nobody could announce in time. (wv on 8 modelled nodes of 8
+ * workers: the first epoch takes 0.17 s instead of 0.11 for that.) */
+enum { ROOM_AT_FIRST = 4 };
+
+static size_t room_of(const struct batch_loader *f)
+{
+    size_t room = ROOM_AT_FIRST + f->given;
+    return room < f->depth ? room : f->depth;
+}
+
 /* Returns the portion to fill next, or NULL when the batch loader is closing. */
 static void *await_room(struct batch_loader *f)
 {
     world_lock_take(&f->lock);
-    while (f->filled - f->given == f->depth && !f->is_closing) world_wait(&f->has_room, &f->lock);
+    while (f->filled - f->given >= room_of(f) && !f->is_closing) world_wait(&f->has_room, &f->lock);
     void *portion = f->is_closing ? NULL : f->portions[f->filled % f->depth];
     world_lock_give(&f->lock);
     return portion;
@@ -58,13 +70,13 @@ void *batch_loader_take(struct batch_loader *f)
     return portion;
 }
 
-/* The loader is woken when half of the portions are free, not for each: a wake-up costs more than
+/* The loader is woken when half of its room is free, not for each portion: a wake-up costs more than
  * some portions do. */
 void batch_loader_give(struct batch_loader *f)
 {
     world_lock_take(&f->lock);
     f->given++;
-    if ((f->filled - f->given) * 2 <= f->depth) world_signal(&f->has_room);
+    if ((f->filled - f->given) * 2 <= room_of(f)) world_signal(&f->has_room);
     world_lock_give(&f->lock);
 }
 

@@ -2,7 +2,8 @@
  * batch_loader.h - a worker's loader: a thread that prepares portions of work ahead, and signals
  * intent for them meanwhile.
  *
- * The queue is bounded: the loader is at most `depth` portions ahead of the worker, and waits then.
+ * The queue is bounded: the loader is at most `depth` portions ahead of the worker, fewer in the
+ * beginning, and waits then.
  * What a portion is, how many clocks it takes and which keys are signaled is the program's affair,
  * in its `fill`.
  *
