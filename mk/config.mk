@@ -70,6 +70,10 @@ FLAGS_apps/locus/checkpoint := -Isrc
 FLAGS_apps/locus/export := -Isrc
 FLAGS_bench/common/floors := -O3
 
+# The doctor asks the library's own parts, so that it says what a node would say.
+FLAGS_apps/locus/machine      := -Isrc
+FLAGS_apps/locus/surroundings := -Isrc
+
 # What a simulated program calls is counted on its way to the library.
 LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait push_async localize quiesce,-Wl,--wrap=locus_$f)
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.

@@ -27,6 +27,7 @@ check=(
     python3         # reads the models that the programs write
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
+    faketime        # a host whose clock is wrong
     openmpi-bin     # mpirun, under which a test starts a cluster
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch

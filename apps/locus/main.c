@@ -1,22 +1,23 @@
-/* locus - the command: starts clusters, shows what they traced, and reads checkpoints. */
+/* locus - the command: starts clusters, examines machines, shows what was traced, reads checkpoints. */
+#include "agent.h"
 #include "checkpoint.h"
+#include "doctor.h"
 #include "keeper.h"
 #include "locus.h"
 #include "program.h"
 #include "run.h"
 #include "say.h"
 #include "trace.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define TEXT_OF(number) #number
-#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 static const char help[] =
     "usage: locus COMMAND ...\n"
     "\n"
     "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
+    "  doctor      will these machines carry a job? locus doctor; locus doctor --hosts FILE\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
     "\n"
@@ -33,9 +34,11 @@ static const struct command {
     int (*main)(int argc, char **argv);
 } commands[] = {
     {"run", run_main},
+    {"doctor", doctor_main},
     {"trace", trace_main},
     {"checkpoint", checkpoint_main},
-    {"keep", keeper_main}, /* what run starts, here and over ssh; not for people */
+    {AGENT_COMMAND, agent_main}, /* what doctor --hosts starts over ssh; not for people */
+    {"keep", keeper_main},       /* what run starts, here and over ssh; not for people */
 };
 
 int main(int argc, char **argv)
@@ -46,9 +49,7 @@ int main(int argc, char **argv)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print(help);
-    if (strcmp(word, "--version") == 0)
-        return print("locus " VERSION_TEXT(LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR,
-                                           LOCUS_VERSION_PATCH) "\n");
+    if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");
     fprintf(stderr, "locus: there is no command \"%s\"; locus --help lists them\n", word);
     return STATUS_USAGE;
 }

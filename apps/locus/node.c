@@ -2,6 +2,7 @@
 
 #include "say.h"
 #include "signals.h"
+#include "ssh.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 
 extern char **environ;
 
-enum { WORDS_MAX = 64, COMMAND_BYTES = 4096, SMALL_PIPE = 65536 };
+enum { SMALL_PIPE = 65536 };
 
 /* ---- what it prints ---- */
 
@@ -106,71 +107,11 @@ static int spawn_here(struct node *n, const struct node_manner *m, const struct 
     return spawn(n, argv, d, n->rank == 0 && !m->carries_input ? STDIN_FILENO : -1);
 }
 
-/* "'PATH' keep", for any shell: 'it'\''s'. False: too long. */
-static bool write_command(char command[COMMAND_BYTES], const char *path)
-{
-    size_t n = 0;
-    command[n++] = '\'';
-    for (; *path && n + 16 < COMMAND_BYTES; path++) {
-        const char quote[] = "'\\''";
-        if (*path != '\'') {
-            command[n++] = *path;
-            continue;
-        }
-        memcpy(command + n, quote, sizeof quote - 1);
-        n += sizeof quote - 1;
-    }
-    snprintf(command + n, COMMAND_BYTES - n, "' keep");
-    return !*path;
-}
-
-/* Words as a shell would make them: blanks part them but in quotes or behind a backslash. *text is
- * overwritten; false: a quote that does not end. */
-static bool split_words(char *text, char **words, size_t *count)
-{
-    char *to = text, quote = 0;
-    bool is_word = false;
-    *count = 0;
-    for (const char *from = text; *from; from++) {
-        char c = *from;
-        bool is_blank = !quote && (c == ' ' || c == '\t');
-        if (is_blank && is_word) *to++ = '\0';
-        if (is_blank) is_word = false;
-        if (is_blank) continue;
-        if (!is_word && *count < WORDS_MAX) words[(*count)++] = to;
-        is_word = true;
-        if (quote ? c == quote : c == '\'' || c == '"')
-            quote = quote ? 0 : c;
-        else
-            *to++ = c == '\\' && quote != '\'' && from[1] ? *++from : c;
-    }
-    *to = '\0';
-    return !quote;
-}
-
-/* The user's options stand first: of two, ssh takes the first. No question is ever asked: nobody
- * could answer it. */
 static int spawn_there(struct node *n, const struct node_manner *m, const struct descriptors *d)
 {
-    static const char *const ours[] = {"-T",
-                                       "-oBatchMode=yes",
-                                       "-oConnectTimeout=20",
-                                       "-oServerAliveInterval=15",
-                                       "-oServerAliveCountMax=4",
-                                       "-oEscapeChar=none"};
-    char ssh[COMMAND_BYTES], command[COMMAND_BYTES], *argv[WORDS_MAX + 16];
-    size_t words = 0;
-    if (snprintf(ssh, sizeof ssh, "%s", m->ssh) >= (int)sizeof ssh ||
-        !write_command(command, m->keeper))
-        return say_and(STATUS_USAGE, "--ssh or --keeper is too long");
-    if (!split_words(ssh, argv, &words))
-        return say_and(STATUS_USAGE, "--ssh has a quote that does not end");
-    if (words == 0) return say_and(STATUS_USAGE, "--ssh names no program");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) argv[words++] = (char *)(size_t)ours[i];
-    argv[words++] = (char *)(size_t)n->host->name;
-    argv[words++] = command;
-    argv[words] = NULL;
-    return spawn(n, argv, d, d->control);
+    struct ssh_words words;
+    int rc = ssh_command(&words, m->ssh, n->host->name, m->keeper, "keep");
+    return rc ? rc : spawn(n, words.argv, d, d->control);
 }
 
 /* ---- its control stream ---- */

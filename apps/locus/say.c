@@ -5,11 +5,18 @@
 
 enum { LINE_BYTES = 2048 };
 
+static const char *name = "locus run";
+
+void say_as(const char *command)
+{
+    name = command;
+}
+
 static void say_list(const char *format, va_list arguments)
 {
     char text[LINE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "locus run: %s\n", text);
+    fprintf(stderr, "%s: %s\n", name, text);
 }
 
 void say(const char *format, ...)

@@ -1,0 +1,134 @@
+#include "doctor.h"
+
+#include "fail.h"
+#include "args.h"
+#include "findings.h"
+#include "hosts.h"
+#include "locus.h"
+#include "machine.h"
+#include "options.h"
+#include "pairs.h"
+#include "say.h"
+#include "surroundings.h"
+#include "trial.h"
+#include "version.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct doctor {
+    const char *hosts, *ssh, *keeper;
+    uint64_t nodes, workers, port;
+    bool json;
+};
+
+static void parse(struct doctor *d, int argc, char **argv)
+{
+    const struct args_option options[] = {
+        {.name = "--hosts",
+         .argument = "FILE",
+         .help = "look at the hosts of this list, over ssh, and at each two of them",
+         .kind = ARGS_TEXT,
+         .target = &d->hosts},
+        {.name = "--nodes",
+         .argument = "N",
+         .help = "nodes that are to run on this host (1)",
+         .kind = ARGS_COUNT,
+         .target = &d->nodes,
+         .min = 1,
+         .max = OPTIONS_NODES_MAX},
+        {.name = "--workers",
+         .argument = "W",
+         .help = "workers of each (LOCUS_WORKERS, or 1)",
+         .kind = ARGS_COUNT,
+         .target = &d->workers,
+         .min = 1,
+         .max = LOCUS_WORKERS_MAX},
+        {.name = "--port",
+         .argument = "P",
+         .help = "with --hosts: where the first host is reached, as rank 0's rendezvous would be",
+         .kind = ARGS_COUNT,
+         .target = &d->port,
+         .min = 1,
+         .max = 65535},
+        {.name = "--ssh",
+         .argument = "COMMAND",
+         .help = "with --hosts: ssh and its options",
+         .kind = ARGS_TEXT,
+         .target = &d->ssh},
+        {.name = "--keeper",
+         .argument = "PATH",
+         .help = "with --hosts: this program there (the same path as here)",
+         .kind = ARGS_TEXT,
+         .target = &d->keeper},
+        {.name = "--json",
+         .help = "a JSON object for each line",
+         .kind = ARGS_FLAG,
+         .target = &d->json},
+    };
+    const struct args_program program = {
+        .name = "locus doctor",
+        .about =
+            "Looks whether these machines will carry a job: kernel, io_uring, limits, memory, cores, network, the\n"
+            "variables that a launcher sets, the secret, and a trial of two nodes. Start it where, and as, the\n"
+            "program would be started. A line each: ok, warn, fail or skip, with what to do. The exit status is 1\n"
+            "when something fails.",
+        .options = options,
+        .option_count = sizeof options / sizeof *options,
+    };
+    args_parse(&program, argc, argv);
+}
+
+static int look_at_hosts(struct findings *all, const struct doctor *d)
+{
+    struct hosts hosts;
+    char self[PATH_MAX] = "locus";
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) self[n] = '\0';
+    const struct pairs_manner manner = {
+        .ssh = d->ssh, .keeper = d->keeper ? d->keeper : self, .port = (unsigned)d->port};
+    int rc = hosts_read(&hosts, d->hosts);
+    if (rc == 0) rc = pairs_check(all, &hosts, &manner);
+    hosts_free(&hosts);
+    return rc;
+}
+
+static void look_here(struct findings *all, const struct doctor *d)
+{
+    find(all, FIND_OK, "version", "locus " LOCUS_VERSION_TEXT);
+    unsigned spoken = surroundings_check(all);
+    unsigned here = (unsigned)d->nodes, least = here > 2 ? here : 2;
+    const struct machine_plan plan = {
+        .nodes = spoken > least ? spoken : least, .here = here, .workers = (unsigned)d->workers};
+    machine_check(all, &plan);
+    if (all->count[FIND_FAIL] == 0)
+        trial_check(all);
+    else
+        find(all, FIND_SKIP, "trial", "two nodes are not tried where something else fails");
+}
+
+/* What locus run --workers would have told; nonsense there is the program's to refuse. */
+static uint64_t workers_of_environment(void)
+{
+    const char *text = getenv("LOCUS_WORKERS");
+    unsigned long n = text ? strtoul(text, NULL, 10) : 1;
+    return n >= 1 && n <= LOCUS_WORKERS_MAX ? n : 1;
+}
+
+int doctor_main(int argc, char **argv)
+{
+    struct findings all;
+    struct doctor d = {
+        .nodes = 1, .workers = workers_of_environment(), .port = OPTIONS_PORT_REMOTE, .ssh = "ssh"};
+    say_as("locus doctor");
+    fail_set_program("locus doctor");
+    parse(&d, argc, argv);
+    findings_init(&all, d.json ? FINDINGS_JSON : FINDINGS_TEXT);
+    int rc = 0;
+    if (d.hosts)
+        rc = look_at_hosts(&all, &d);
+    else
+        look_here(&all, &d);
+    return rc ? rc : findings_end(&all);
+}

@@ -1,0 +1,183 @@
+#include "probe.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { PING_BYTES = 64, STREAM_BYTES = 1 << 20, PING = 'p', STREAM = 's' };
+
+/* The first address of the name; freed with freeaddrinfo(). */
+static int look_up(const char *host, unsigned port, int flags, struct addrinfo **out)
+{
+    char text[8];
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
+    snprintf(text, sizeof text, "%u", port);
+    return getaddrinfo(host, text, &hints, out) ? -ENOENT : 0;
+}
+
+static void be_patient(int fd)
+{
+    const struct timeval patience = {.tv_sec = PROBE_PATIENCE_S};
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int failed(ssize_t n)
+{
+    if (n == 0) return -ECONNRESET;
+    return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+}
+
+static int send_all(int fd, const void *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = send(fd, (const char *)from + done, bytes - done, MSG_NOSIGNAL);
+        if (n <= 0) return failed(n);
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int receive_all(int fd, void *to, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = recv(fd, (char *)to + done, bytes - done, 0);
+        if (n <= 0) return failed(n);
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+/* ---- who listens ---- */
+
+int probe_listen(const char *host, unsigned *port, int *fd)
+{
+    struct addrinfo *a;
+    struct sockaddr_storage bound = {0};
+    socklen_t bytes = sizeof bound;
+    int on = 1, rc = look_up(host, *port, AI_PASSIVE, &a);
+    if (rc) return rc;
+    *fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (*fd < 0 || bind(*fd, a->ai_addr, a->ai_addrlen) || listen(*fd, 16) ||
+        getsockname(*fd, (struct sockaddr *)&bound, &bytes))
+        rc = -errno;
+    freeaddrinfo(a);
+    if (rc && *fd >= 0) close(*fd);
+    if (rc) return rc;
+    *port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)(void *)&bound)->sin_port
+                                             : ((struct sockaddr_in6 *)(void *)&bound)->sin6_port);
+    return 0;
+}
+
+static int count_stream(int fd, void *buffer)
+{
+    uint64_t count = 0;
+    ssize_t n;
+    while ((n = recv(fd, buffer, STREAM_BYTES, 0)) > 0) count += (size_t)n;
+    return n ? failed(n) : send_all(fd, &count, sizeof count);
+}
+
+static int answer(int fd)
+{
+    char ping[PING_BYTES];
+    int rc = 0;
+    for (unsigned i = 0; i <= PROBE_PINGS && rc == 0; i++) {
+        rc = receive_all(fd, ping, sizeof ping);
+        if (rc == 0 && *ping == STREAM) break;
+        if (rc == 0) rc = send_all(fd, ping, sizeof ping);
+    }
+    void *buffer = rc ? NULL : malloc(STREAM_BYTES);
+    if (!rc) rc = buffer ? count_stream(fd, buffer) : -ENOMEM;
+    free(buffer);
+    return rc;
+}
+
+int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES])
+{
+    int rc = -ETIMEDOUT;
+    double until_s = clock_s() + PROBE_PATIENCE_S;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    while (poll(&p, 1, clock_poll_ms(until_s)) > 0) {
+        char said[PROBE_TOKEN_BYTES];
+        int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        if (peer < 0) continue;
+        be_patient(peer);
+        bool is_ours = receive_all(peer, said, sizeof said) == 0 &&
+                       memcmp(said, token, sizeof said) == 0;
+        if (is_ours) rc = answer(peer);
+        close(peer);
+        if (is_ours) break;
+    }
+    close(fd);
+    return rc;
+}
+
+/* ---- who measures ---- */
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int measure_pings(int fd, struct probe_result *r)
+{
+    static double took_s[PROBE_PINGS];
+    char ping[PING_BYTES] = {PING};
+    int rc = 0;
+    for (unsigned i = 0; i < PROBE_PINGS && rc == 0; i++) {
+        double start_s = clock_s();
+        rc = send_all(fd, ping, sizeof ping);
+        if (rc == 0) rc = receive_all(fd, ping, sizeof ping);
+        took_s[i] = clock_s() - start_s;
+    }
+    qsort(took_s, PROBE_PINGS, sizeof *took_s, compare);
+    r->round_trip_s = took_s[PROBE_PINGS / 2];
+    return rc;
+}
+
+static int measure_stream(int fd, struct probe_result *r)
+{
+    char ping[PING_BYTES] = {STREAM}, *buffer = calloc(1, STREAM_BYTES);
+    uint64_t count = 0;
+    int rc = buffer ? send_all(fd, ping, sizeof ping) : -ENOMEM;
+    double start_s = clock_s();
+    while (rc == 0 && clock_s() < start_s + PROBE_STREAM_S) rc = send_all(fd, buffer, STREAM_BYTES);
+    if (rc == 0) shutdown(fd, SHUT_WR);
+    if (rc == 0) rc = receive_all(fd, &count, sizeof count);
+    r->bytes_a_second = (double)count / (clock_s() - start_s);
+    free(buffer);
+    return rc;
+}
+
+int probe_measure(const char *host, unsigned port, const char token[PROBE_TOKEN_BYTES],
+                  struct probe_result *r)
+{
+    struct addrinfo *a;
+    int rc = look_up(host, port, 0, &a);
+    if (rc) return rc;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) be_patient(fd);
+    if (fd < 0 || connect(fd, a->ai_addr, a->ai_addrlen)) rc = failed(-1);
+    freeaddrinfo(a);
+    if (rc == 0) rc = send_all(fd, token, PROBE_TOKEN_BYTES);
+    if (rc == 0) rc = measure_pings(fd, r);
+    if (rc == 0) rc = measure_stream(fd, r);
+    if (fd >= 0) close(fd);
+    return rc;
+}

@@ -1,0 +1,207 @@
+#include "surroundings.h"
+
+#include "base/clock.h"
+#include "environment.h"
+#include "locus.h"
+#include "membership/address.h"
+#include "membership/rendezvous.h"
+#include "net/mesh_listener.h"
+#include "net/secret.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONNECT_MS = 2000 };
+#define RESOLVE_NS UINT64_C(10000000000)
+
+/* ---- the launcher ---- */
+
+static bool check_launcher(struct findings *all, struct environment *e)
+{
+    if (environment_read(e)) {
+        find(all, FIND_FAIL, "launcher", "%s", locus_error());
+        return false;
+    }
+    if (!e->rendezvous) e->rendezvous = getenv("LOCUS_RENDEZVOUS");
+    if (!e->size)
+        find(all, FIND_OK, "launcher", "none speaks here: a program is a cluster of one");
+    else if (e->size > RENDEZVOUS_NODES_MAX)
+        find(all, FIND_FAIL, "launcher",
+             "size is %d: must be the number of nodes, at most %d, or 0", e->size,
+             RENDEZVOUS_NODES_MAX);
+    else if (e->size > 1 && (!e->rendezvous || !*e->rendezvous))
+        find(all, FIND_FAIL, "launcher",
+             "a cluster of %d nodes needs a rendezvous: set LOCUS_RENDEZVOUS to the host:port on "
+             "which rank 0 listens",
+             e->size);
+    else
+        find(all, FIND_OK, "launcher", "rank %d of %d", e->rank, e->size);
+    return all->count[FIND_FAIL] == 0;
+}
+
+/* ---- the secret ---- */
+
+static bool others_may_read(const char *path)
+{
+    struct stat status;
+    return path && stat(path, &status) == 0 && status.st_mode & S_IROTH;
+}
+
+/* False: there is one, and it cannot be used. */
+static bool check_secret(struct findings *all, bool *is_known)
+{
+    struct secret s = {0};
+    const char *path = getenv("LOCUS_SECRET_FILE");
+    int rc = secret_read(&s);
+    *is_known = rc == 0 && s.is_known;
+    if (rc)
+        find(all, FIND_FAIL, "secret", "%s", locus_error());
+    else if (*is_known && others_may_read(path))
+        find(all, FIND_WARN, "secret",
+             "everybody on this machine may read the cluster's secret in \"%s\": chmod o= it",
+             path);
+    else if (*is_known)
+        find(all, FIND_OK, "secret", "there is one");
+    else
+        find(all, FIND_OK, "secret",
+             "none: a cluster stays on loopback, unless LOCUS_LISTEN names an address");
+    secret_forget(&s);
+    return rc == 0;
+}
+
+/* ---- the rendezvous ---- */
+
+static void find_bound(struct findings *all, const char *shown, int error)
+{
+    const char *what = "rank 0 cannot listen at the rendezvous";
+    switch (error) {
+    case 0: find(all, FIND_OK, "rendezvous", "rank 0 can listen at %s", shown); break;
+    case EADDRINUSE:
+        find(
+            all, FIND_FAIL, "rendezvous",
+            "%s %s: the port is taken, by another program or by a cluster that still runs: end it, "
+            "or choose another port",
+            what, shown);
+        break;
+    case EADDRNOTAVAIL:
+        find(all, FIND_FAIL, "rendezvous",
+             "%s %s: this machine has no such address: give an address of the machine of rank 0",
+             what, shown);
+        break;
+    case EACCES:
+        find(all, FIND_FAIL, "rendezvous", "%s %s: it is not permitted: choose a port above 1023",
+             what, shown);
+        break;
+    default: find(all, FIND_FAIL, "rendezvous", "%s %s: %s", what, shown, strerror(error));
+    }
+}
+
+static int try_bind(const struct addrinfo *a)
+{
+    int on = 1, error = 0, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 1)) error = errno;
+    close(fd);
+    return error;
+}
+
+static int try_connect(const struct addrinfo *a)
+{
+    int error = 0, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t bytes = sizeof error;
+    if (fd < 0) return errno;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) && errno != EINPROGRESS) {
+        error = errno;
+    } else {
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        if (poll(&p, 1, CONNECT_MS) <= 0)
+            error = ETIMEDOUT;
+        else
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    }
+    close(fd);
+    return error;
+}
+
+static void find_connected(struct findings *all, const char *shown, int error)
+{
+    if (error == 0)
+        find(all, FIND_OK, "rendezvous", "%s takes connections", shown);
+    else if (error == ECONNREFUSED)
+        find(
+            all, FIND_WARN, "rendezvous",
+            "nobody answers at %s (Connection refused): start rank 0 there, or correct the address",
+            shown);
+    else
+        find(all, FIND_FAIL, "rendezvous",
+             "nobody answers at %s (%s): start its machine, or let the port through its firewall",
+             shown, strerror(error));
+}
+
+/* Its first address: whose other ones fail as this does, most often. */
+static void reach_rendezvous(struct findings *all, const struct rendezvous_address *r,
+                             bool is_first)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    if (getaddrinfo(r->host, r->port, &hints, &list)) {
+        find(all, FIND_FAIL, "rendezvous", "the rendezvous \"%s\" is not known", r->shown);
+        return;
+    }
+    if (is_first)
+        find_bound(all, r->shown, try_bind(list));
+    else
+        find_connected(all, r->shown, try_connect(list));
+    freeaddrinfo(list);
+}
+
+/* Where the others would reach us, by the rules of LOCUS_LISTEN; `rendezvous` may be NULL. */
+static bool check_listen(struct findings *all, const char *rendezvous, bool has_secret)
+{
+    int fd = -1;
+    char address[MESH_ADDRESS_MAX];
+    const char *listen = getenv("LOCUS_LISTEN");
+    const struct mesh_place place = {.listen = listen,
+                                     .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
+                                     .loopback_only = !has_secret && !mesh_is_told_where(listen),
+                                     .deadline_ns = clock_now_ns() + RESOLVE_NS};
+    int rc = mesh_listen(&place, &fd, address);
+    if (fd >= 0) close(fd);
+    if (rc)
+        find(all, FIND_FAIL, "listen", "%s", locus_error());
+    else
+        find(all, FIND_OK, "listen", "peers would be told %s", address);
+    return rc == 0;
+}
+
+static void check_rendezvous(struct findings *all, const struct environment *e, bool has_secret)
+{
+    struct rendezvous_address r;
+    if (rendezvous_address_parse(&r, e->rendezvous)) {
+        find(all, FIND_FAIL, "rendezvous", "%s", locus_error());
+        return;
+    }
+    if (check_listen(all, e->rendezvous, has_secret)) reach_rendezvous(all, &r, e->rank == 0);
+}
+
+unsigned surroundings_check(struct findings *all)
+{
+    struct environment e;
+    bool has_secret = false, is_told = check_launcher(all, &e);
+    bool has_good_secret = check_secret(all, &has_secret);
+    if (!is_told) return 0;
+    if (!has_good_secret)
+        find(all, FIND_SKIP, "rendezvous", "not looked at without a secret that can be used");
+    else if (e.size > 1)
+        check_rendezvous(all, &e, has_secret);
+    else
+        check_listen(all, NULL, has_secret);
+    return (unsigned)e.size;
+}

@@ -1,0 +1,19 @@
+/*
+ * surroundings.h - would a node started here, with this environment, find its cluster? The
+ * launcher's variables, the secret, the rendezvous, the address for peers. It asks the library's
+ * own parts, and so says what a node would say.
+ *
+ * Callers   doctor.c
+ * Memory    none
+ * Waiting   for the resolver (10 s for a name that nobody knows), and 2 s for the rendezvous
+ * Life      none
+ */
+#ifndef LOCUS_DOCTOR_SURROUNDINGS_H
+#define LOCUS_DOCTOR_SURROUNDINGS_H
+
+#include "findings.h"
+
+/* The number of nodes that the launcher speaks of; 0: none did. */
+unsigned surroundings_check(struct findings *);
+
+#endif
