@@ -439,7 +439,8 @@ LOCUS_API int locus_quiesce(locus_worker *);
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
 
-/* Counters of this node since locus_open(). They include every operation that the caller completed;
+/* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they are
+ * also served to Prometheus. They include every operation that the caller completed;
  * those of other threads are a moment's view. Accesses count keys. */
 struct locus_stats {
     /* keys: main copy here, replica here, elsewhere */

@@ -53,9 +53,10 @@ BASE_LDFLAGS := -pthread -Wl,--as-needed $(filter -fsanitize=%,$(SAN_CFLAGS_$(SA
 
 # What the library may need of others; --as-needed drops what it does not use (yet). The same two lists are in
 # locus.pc for static linking. hwloc is named directly: the static line of its own .pc asks for libudev, of which Debian
-# has no archive, and which the shared libhwloc brings by itself.
+# has no archive, and which the shared libhwloc brings by itself; so is libmicrohttpd, whose line asks for gnutls and all
+# that it is made of, and which speaks plain HTTP here.
 PKGS := liburing ck libsodium jansson
-LIBS := -lnng -lmbedtls -lmbedx509 -lmbedcrypto -lhwloc -lm
+LIBS := -lmicrohttpd -lnng -lmbedtls -lmbedx509 -lmbedcrypto -lhwloc -lm
 PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS) 2>/dev/null),-luring -lck -lsodium -ljansson)
 
 # Flags by folder. Applications see the public header only.

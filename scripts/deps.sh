@@ -15,6 +15,7 @@ build=(
     libhwloc-dev    # where threads are pinned
     libsodium-dev   # the cluster's secret, the digests of checkpoints
     libjansson-dev  # the manifests of checkpoints
+    libmicrohttpd-dev # metrics
     wordnet-base    # what `make demo` trains on
 )
 check=(

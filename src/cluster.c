@@ -504,6 +504,24 @@ struct link_stats cluster_link_stats(const struct cluster *c)
     return sum;
 }
 
+struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
+{
+    struct link_stats sum = {0};
+    for (unsigned s = 0; s < c->shards; s++)
+        link_stats_add(&sum, reactor_peer_stats(c->reactor[s], peer));
+    return sum;
+}
+
+double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
+{
+    return reactor_cpu_s(c->reactor[shard]);
+}
+
+uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
+{
+    return reactor_sleeps(c->reactor[shard]);
+}
+
 struct shard_counters cluster_counters(const struct cluster *c)
 {
     struct shard_counters sum = {0};

@@ -65,6 +65,11 @@ void cluster_free(struct cluster *); /* NULL is allowed */
 /* Sums over the links, over the shards. Any thread. */
 struct link_stats cluster_link_stats(const struct cluster *);
 struct shard_counters cluster_counters(const struct cluster *);
+/* Of the links to one peer. Any thread. */
+struct link_stats cluster_peer_stats(const struct cluster *, unsigned peer);
+/* Of one shard's thread, while it runs: between cluster_start and cluster_leave. Any thread. */
+double cluster_shard_cpu_s(const struct cluster *, unsigned shard);
+uint64_t cluster_shard_sleeps(const struct cluster *, unsigned shard);
 /* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
 void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
                        struct locus_histogram *out);

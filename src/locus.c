@@ -4,11 +4,13 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "membership/rendezvous.h"
+#include "metrics.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void locus_config_init_sized(struct locus_config *c, size_t size)
 {
@@ -211,15 +213,20 @@ static int open_node(const struct locus_config *c, locus *n)
     n->size = c->size;
     note_technique(n, c->technique);
     n->workers = c->workers;
-    int rc = advisor_init(&n->advisor);
+    int metrics = -1, rc = advisor_init(&n->advisor);
+    if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n);
-    return rc ? rc : init_workers(n);
+    if (rc == 0) rc = init_workers(n);
+    if (rc == 0) return metrics_start(n, metrics, &n->metrics);
+    if (metrics >= 0) close(metrics);
+    return rc;
 }
 
 static void free_node(locus *n)
 {
+    metrics_stop(n->metrics); /* before anything that it tells of */
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) store_fini(&n->store);
@@ -268,6 +275,8 @@ int locus_close(locus *n)
     if (open)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
+    metrics_stop(n->metrics);
+    n->metrics = NULL;
     int rc = n->cluster ? cluster_leave(n->cluster) : 0;
     free_node(n);
     return rc;

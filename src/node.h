@@ -94,6 +94,7 @@ struct locus {
     uint64_t distributions;       /* ever registered */
     struct share *share;          /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; one that closed may be opened again */
+    struct door *metrics;         /* NULL: nobody asked for them */
 };
 
 /* One writer: no locked instruction. */

@@ -109,7 +109,7 @@ static int spawn_here(struct node *n, const struct node_manner *m, const struct 
 
 static int spawn_there(struct node *n, const struct node_manner *m, const struct descriptors *d)
 {
-    struct ssh_words words;
+    struct ssh_words words = {0};
     int rc = ssh_command(&words, m->ssh, n->host->name, m->keeper, "keep");
     return rc ? rc : spawn(n, words.argv, d, d->control);
 }

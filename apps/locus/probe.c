@@ -73,9 +73,9 @@ int probe_listen(const char *host, unsigned *port, int *fd)
     if (rc) return rc;
     *fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (*fd < 0 || bind(*fd, a->ai_addr, a->ai_addrlen) || listen(*fd, 16) ||
-        getsockname(*fd, (struct sockaddr *)&bound, &bytes))
-        rc = -errno;
+    bool listens = *fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, 16) == 0 &&
+                   getsockname(*fd, (struct sockaddr *)&bound, &bytes) == 0;
+    if (!listens) rc = errno ? -errno : -EIO;
     freeaddrinfo(a);
     if (rc && *fd >= 0) close(*fd);
     if (rc) return rc;

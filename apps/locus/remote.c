@@ -32,7 +32,7 @@ static int spawn(struct remote *r, char **argv, const int in[2], const int out[2
 
 int remote_start(struct remote *r, const struct host *host, const char *ssh, const char *keeper)
 {
-    struct ssh_words words;
+    struct ssh_words words = {0};
     int in[2], out[2], rc = ssh_command(&words, ssh, host->name, keeper, AGENT_COMMAND);
     *r = (struct remote){.host = host, .to = -1, .from = -1};
     if (rc) return rc;

@@ -1,6 +1,7 @@
 #include "surroundings.h"
 
 #include "base/clock.h"
+#include "door.h"
 #include "environment.h"
 #include "locus.h"
 #include "membership/address.h"
@@ -191,12 +192,25 @@ static void check_rendezvous(struct findings *all, const struct environment *e, 
     if (check_listen(all, e->rendezvous, has_secret)) reach_rendezvous(all, &r, e->rank == 0);
 }
 
+static void check_metrics(struct findings *all, int rank)
+{
+    const char *address = getenv("LOCUS_METRICS");
+    int fd = -1;
+    if (!address || !*address) return;
+    if (door_listen("LOCUS_METRICS", address, (unsigned)rank, &fd))
+        find(all, FIND_FAIL, "metrics", "%s", locus_error());
+    else
+        find(all, FIND_OK, "metrics", "%.100s, and %d ports further", address, rank);
+    if (fd >= 0) close(fd);
+}
+
 unsigned surroundings_check(struct findings *all)
 {
     struct environment e;
     bool has_secret = false, is_told = check_launcher(all, &e);
     bool has_good_secret = check_secret(all, &has_secret);
     if (!is_told) return 0;
+    check_metrics(all, e.rank);
     if (!has_good_secret)
         find(all, FIND_SKIP, "rendezvous", "not looked at without a secret that can be used");
     else if (e.size > 1)

@@ -141,3 +141,25 @@ void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
 {
     for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
 }
+
+/* Nobody serves metrics in a simulation. */
+struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
+{
+    (void)c;
+    (void)peer;
+    return (struct link_stats){0};
+}
+
+double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
+{
+    (void)c;
+    (void)shard;
+    return 0;
+}
+
+uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
+{
+    (void)c;
+    (void)shard;
+    return 0;
+}

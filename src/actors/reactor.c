@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REASON_BYTES = 200 };
@@ -37,6 +38,7 @@ struct reactor {
     struct pinning_place place;
     uint64_t goodbye_ns; /* when to stop waiting for goodbyes */
     uint64_t due_ns;     /* when the shard wants a turn */
+    uint64_t sleeps;     /* how often there was nothing to do; read by any thread */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
@@ -314,7 +316,10 @@ static void sleep_until_news(struct reactor *r)
     /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one
      * of us sees the other. */
     __atomic_exchange_n(&r->shared.sleeping, 1, __ATOMIC_SEQ_CST);
-    if (!has_news(r)) uring_wait(r->uring, until);
+    if (!has_news(r)) {
+        __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
+        uring_wait(r->uring, until);
+    }
     __atomic_store_n(&r->shared.sleeping, 0, __ATOMIC_RELAXED);
 }
 
@@ -437,6 +442,24 @@ struct link_stats reactor_link_stats(const struct reactor *r)
         if (r->link[peer]) link_stats_add(&sum, link_stats(r->link[peer]));
     }
     return sum;
+}
+
+struct link_stats reactor_peer_stats(const struct reactor *r, unsigned peer)
+{
+    return r->link[peer] ? link_stats(r->link[peer]) : (struct link_stats){0};
+}
+
+double reactor_cpu_s(const struct reactor *r)
+{
+    struct timespec used = {0};
+    clockid_t clock;
+    if (r->started && pthread_getcpuclockid(r->thread, &clock) == 0) clock_gettime(clock, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+uint64_t reactor_sleeps(const struct reactor *r)
+{
+    return __atomic_load_n(&r->sleeps, __ATOMIC_RELAXED);
 }
 
 void reactor_add_counters(const struct reactor *r, struct shard_counters *to)

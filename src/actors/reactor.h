@@ -88,6 +88,12 @@ void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
 /* Sums over the reactor's links. Any thread. */
 struct link_stats reactor_link_stats(const struct reactor *);
+/* Of the link to one peer; zeros for ourselves. Any thread. */
+struct link_stats reactor_peer_stats(const struct reactor *, unsigned peer);
+/* Processor time of its thread, 0 unless it runs; and how often that has gone to sleep. Any thread,
+ * but not during reactor_stop. */
+double reactor_cpu_s(const struct reactor *);
+uint64_t reactor_sleeps(const struct reactor *);
 /* Adds what the shard has counted. Any thread. */
 void reactor_add_counters(const struct reactor *, struct shard_counters *to);
 void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind,

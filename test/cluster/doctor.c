@@ -145,6 +145,17 @@ TEST(doctor, names_a_wrong_address_for_peers)
     ARE_NAMED(list);
 }
 
+TEST(doctor, names_a_wrong_address_for_metrics)
+{
+    static const struct illness list[] = {
+        {"LOCUS_METRICS=127.0.0.1:http", "metrics", "is not of the form host:port"},
+        {"LOCUS_METRICS=192.0.2.77:9400", "metrics", "this node cannot listen there"},
+        {"LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=127.0.0.1:7777 LOCUS_METRICS=65535", "metrics",
+         "above 65535"},
+    };
+    ARE_NAMED(list);
+}
+
 /* ---- the secret ---- */
 
 TEST(doctor, names_what_is_wrong_with_the_secret)

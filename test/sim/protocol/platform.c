@@ -688,6 +688,28 @@ struct link_stats cluster_link_stats(const struct cluster *c)
     return (struct link_stats){0};
 }
 
+/* Nobody serves metrics in a simulation. */
+struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
+{
+    (void)c;
+    (void)peer;
+    return (struct link_stats){0};
+}
+
+double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
+{
+    (void)c;
+    (void)shard;
+    return 0;
+}
+
+uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
+{
+    (void)c;
+    (void)shard;
+    return 0;
+}
+
 struct shard_counters cluster_counters(const struct cluster *c)
 {
     struct shard_counters sum = {0};

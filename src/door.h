@@ -1,0 +1,45 @@
+/*
+ * door.h - a small HTTP server, on a thread of its own, that answers GET of a few paths with texts.
+ * All calls of libmicrohttpd are in door.c.
+ *
+ * Nobody who knocks can hurt: at most DOOR_CONNECTIONS_MAX connections are held, each with
+ * DOOR_CONNECTION_BYTES for what it asks; one that is idle for DOOR_IDLE_S ends; and when three
+ * quarters of them are taken, the oldest makes room for the next, so that slow clients do not keep
+ * others out. Bodies of requests are not read.
+ *
+ * Callers   metrics.c
+ * Memory    DOOR_CONNECTIONS_MAX * (DOOR_CONNECTION_BYTES and the text under way)
+ * Waiting   door_close for the thread, which waits for nobody but the answers' makers
+ * Life      door_listen, door_open, door_close
+ */
+#ifndef LOCUS_DOOR_H
+#define LOCUS_DOOR_H
+
+#include <stddef.h>
+
+enum {
+    DOOR_CONNECTIONS_MAX = 32,
+    DOOR_CONNECTION_BYTES = 16384,
+    DOOR_IDLE_S = 10,
+};
+
+struct door;
+
+/* "host:port", ":port" or "port", and `more` is added to a port that is not 0; without a host on
+ * loopback. `what` names the setting. 0, or a negative errno with the sentence in locus_error(). */
+int door_listen(const char *what, const char *address, unsigned more, int *fd);
+
+/* What a path is answered with. The text is from malloc, or NULL: there is none (500). NULL as
+ * `answer` ends a list of them. From the door's thread. */
+struct door_path {
+    const char *path, *type;
+    char *(*answer)(void *context, size_t *length);
+};
+
+/* Takes fd over, also when it fails. 0, or a negative errno with the sentence. The paths stay valid.
+ */
+int door_open(int fd, const struct door_path *, void *context, struct door **out);
+/* No answer is made during or after this call. NULL is allowed. */
+void door_close(struct door *);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * exposition.h - a text in Prometheus' exposition format, version 0.0.4, which grows as it is
+ * written.
+ *
+ *     exposition_head(&e, "locus_rounds_total", "counter", "Synchronizations with peers.");
+ *     exposition_count(&e, "locus_rounds_total", 12);
+ *     exposition_labeled(&e, "locus_sent_bytes_total", "peer", "3", 4096);
+ *
+ * Callers   metrics.c
+ * Memory    malloc, at most EXPOSITION_BYTES_MAX; what is beyond it, or found no memory, makes the
+ *           text fail as a whole
+ * Waiting   never
+ * Life      {0}, any calls, then free(text)
+ */
+#ifndef LOCUS_EXPOSITION_H
+#define LOCUS_EXPOSITION_H
+
+#include "locus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EXPOSITION_BYTES_MAX = 4 << 20 };
+
+struct exposition {
+    char *text;
+    size_t length, room;
+    bool failed;
+};
+
+/* `kind`: "counter", "gauge" or "histogram". Before the samples of that name. */
+void exposition_head(struct exposition *, const char *name, const char *kind, const char *help);
+void exposition_count(struct exposition *, const char *name, uint64_t value);
+void exposition_real(struct exposition *, const char *name, double value);
+/* With one label, whose value needs no quoting. */
+void exposition_labeled(struct exposition *, const char *name, const char *label, const char *of,
+                        double value);
+/* The same, labeled with a number. */
+void exposition_numbered(struct exposition *, const char *name, const char *label, unsigned of,
+                         double value);
+
+/* A histogram of times (in powers of two of nanoseconds, shown in seconds from about a microsecond
+ * up) or of small numbers, each its own bucket. */
+void exposition_times(struct exposition *, const char *name, const struct locus_histogram *);
+void exposition_numbers(struct exposition *, const char *name, const struct locus_histogram *);
+
+#endif

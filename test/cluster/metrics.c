@@ -1,0 +1,505 @@
+/*
+ * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a real
+ * Prometheus takes it, every metric is moved by something, and whoever knocks at the port does no
+ * harm to the node.
+ */
+#include "command.h"
+#include "team.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { NODES = 3, KEYS = 300, LENGTH = 8, PAGE_MAX = 1 << 18, CROWD = 200 };
+static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+
+/* ---- a client ---- */
+
+static int dial(unsigned port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const struct timeval patience = {.tv_sec = HANG_S};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static size_t read_end(int fd, char *page, size_t room)
+{
+    size_t have = 0;
+    for (ssize_t n; have + 1 < room && (n = read(fd, page + have, room - 1 - have)) > 0;)
+        have += (size_t)n;
+    page[have] = '\0';
+    return have;
+}
+
+static void say(unsigned port, const char *request, char page[PAGE_MAX])
+{
+    int fd = dial(port);
+    CHECK_EQ(write(fd, request, strlen(request)), strlen(request));
+    read_end(fd, page, PAGE_MAX);
+    close(fd);
+}
+
+static void scrape(unsigned port, char page[PAGE_MAX])
+{
+    say(port, "GET /metrics HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 200 OK");
+    CHECK_STR(page, "text/plain; version=0.0.4");
+}
+
+/* The sample that begins so, "locus_rounds_total" or "name{label=\"x\"}"; -1: there is none. */
+static double sample(const char *page, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) == 0 && line[n] == ' ') return strtod(line + n, NULL);
+    }
+    return -1;
+}
+
+static double sum_of(const char *page, const char *begin)
+{
+    double sum = 0;
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, begin, strlen(begin)) != 0) continue;
+        sum += strtod(strchr(line, ' '), NULL);
+    }
+    return sum;
+}
+
+/* NODES ports side by side that nobody has. */
+static unsigned ports(void)
+{
+    for (;;) {
+        char address[ADDRESS_BYTES];
+        bool are_free = true;
+        address_new(address);
+        unsigned port = (unsigned)atoi(strchr(address, ':') + 1);
+        for (unsigned i = 0; i < NODES && are_free; i++) {
+            struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(port + i))};
+            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            are_free = port + i < 65536 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+            close(fd);
+        }
+        /* the next addresses are likely to be those beside it: nobody else in this test gets them */
+        for (unsigned i = 1; i < NODES; i++) address_new(address);
+        if (are_free) return port;
+    }
+}
+
+static unsigned base; /* node r is at base + r */
+
+static void ask_for_metrics(void)
+{
+    char text[16];
+    base = ports();
+    snprintf(text, sizeof text, "%u", base);
+    CHECK_EQ(setenv("LOCUS_METRICS", text, 1), 0);
+}
+
+/* ---- what moves them ---- */
+
+/* Each accesses rows of its own and rows of all, with intent and without, and too late. */
+static void work(struct seat *s)
+{
+    float row[LENGTH] = {1};
+    for (int i = 0; i < 200; i++) {
+        locus_clock now = locus_current_clock(s->worker);
+        locus_key shared = (locus_key)(i % 10),
+                  own = 10 + (locus_key)(i + s->rank * 90) % (KEYS - 10),
+                  any = seat_random(s, KEYS);
+        locus_intent(s->worker, &shared, 1, now, now + 3, LOCUS_READ_WRITE);
+        locus_intent(s->worker, &own, 1, now + 2, now + 4, LOCUS_READ_WRITE);
+        CHECK_EQ(locus_push(s->worker, &shared, 1, row), 0);
+        CHECK_EQ(locus_pull(s->worker, &own, 1, row), 0);
+        CHECK_EQ(locus_pull(s->worker, &any, 1, row), 0);
+        CHECK_EQ(locus_push(s->worker, &any, 1, row), 0);
+        locus_advance_clock(s->worker);
+        if (i % 20 == 0) locus_localize(s->worker, &any, 1);
+        sleep_s(0.001);
+    }
+    locus_clock now = locus_current_clock(s->worker);
+    for (locus_key k = 0; k < 10; k++)
+        locus_intent(s->worker, &k, 1, now, INT64_MAX, LOCUS_READ_WRITE);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    sleep_s(0.3);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+static struct team team_of_three(void)
+{
+    return (struct team){.nodes = NODES,
+                         .workers = 1,
+                         .shards = 2,
+                         .is_managed = true,
+                         .technique = LOCUS_ADAPTIVE,
+                         .tables = &table,
+                         .table_count = 1};
+}
+
+/* ---- they are what the node counts ---- */
+
+static void compare(const locus *node, const char *page)
+{
+    struct locus_stats s = stats_of(node);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } all[] = {
+        {"locus_pulled_keys_total{place=\"local\"}", s.pulled_local},
+        {"locus_pulled_keys_total{place=\"replica\"}", s.pulled_replica},
+        {"locus_pulled_keys_total{place=\"remote\"}", s.pulled_remote},
+        {"locus_pushed_keys_total{place=\"local\"}", s.pushed_local},
+        {"locus_pushed_keys_total{place=\"replica\"}", s.pushed_replica},
+        {"locus_pushed_keys_total{place=\"remote\"}", s.pushed_remote},
+        {"locus_relocated_rows_total{direction=\"in\"}", s.relocated_in},
+        {"locus_relocated_rows_total{direction=\"out\"}", s.relocated_out},
+        {"locus_replicas_created_total", s.replicas_created},
+        {"locus_replicas_dropped_total", s.replicas_dropped},
+        {"locus_replicas", s.replicas_now},
+        {"locus_owned_rows", s.owned_now},
+        {"locus_forwarded_requests_total", s.forwards},
+        {"locus_intended_keys_total", s.intents_signaled},
+        {"locus_late_keys_total", s.intents_late},
+        {"locus_advice_total{what=\"intend\"}", s.advice_intend},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double told = sample(page, all[i].name);
+        if (told != (double)all[i].value)
+            test_fail(__FILE__, __LINE__, "%s is %g, and not %llu", all[i].name, told,
+                      (unsigned long long)all[i].value);
+    }
+}
+
+/* Heartbeats and rounds go on. */
+static void is_between(double told, uint64_t before, uint64_t after)
+{
+    CHECK(told >= (double)before && told <= (double)after);
+}
+
+static void compare_at_rest(struct seat *s)
+{
+    static char pages[NODES][PAGE_MAX];
+    char *page = pages[s->rank];
+    work(s);
+    struct locus_stats before = stats_of(s->node);
+    scrape(base + (unsigned)s->rank, page);
+    struct locus_stats after = stats_of(s->node);
+    compare(s->node, page);
+    is_between(sum_of(page, "locus_sent_bytes_total{"), before.bytes_sent, after.bytes_sent);
+    is_between(sum_of(page, "locus_received_bytes_total{"), before.bytes_received,
+               after.bytes_received);
+    is_between(sum_of(page, "locus_sent_frames_total{"), before.messages_sent, after.messages_sent);
+    is_between(sum_of(page, "locus_received_frames_total{"), before.messages_received,
+               after.messages_received);
+    is_between(sample(page, "locus_rounds_total"), before.rounds, after.rounds);
+    CHECK(sample(page, "locus_worker_clock{worker=\"0\"}") == 200);
+    CHECK(sample(page, "locus_blocked_seconds_count") > 0);
+    seat_barrier(s);
+}
+
+TEST(metrics, are_what_the_node_counts)
+{
+    const struct team t = team_of_three();
+    ask_for_metrics();
+    team_run(&t, compare_at_rest);
+}
+
+/* ---- none is always zero ---- */
+
+static char shown[4 * PAGE_MAX];
+
+/* Many keys without intent, until that is noticed. */
+static void need_advice(struct seat *s)
+{
+    static float rows[NODES][64 * LENGTH];
+    locus_key keys[64];
+    for (double end = now_s() + HANG_S; stats_of(s->node).advice_intend == 0;) {
+        CHECK(now_s() < end);
+        for (int i = 0; i < 64; i++) keys[i] = seat_random(s, KEYS);
+        CHECK_EQ(locus_pull(s->worker, keys, 64, rows[s->rank]), 0);
+        locus_advance_clock(s->worker);
+    }
+}
+
+static void collect(struct seat *s)
+{
+    work(s);
+    need_advice(s);
+    if (s->rank == 0)
+        for (unsigned r = 0; r < NODES; r++) scrape(base + r, shown + strlen(shown));
+    seat_barrier(s);
+}
+
+static void collect_quietly(struct seat *s)
+{
+    if (s->rank == 0) scrape(base, shown);
+    seat_barrier(s);
+}
+
+/* Is there a sample of that name, of any labels, that is not zero? */
+static bool is_moved(const char *name, size_t n)
+{
+    for (const char *line = shown; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) != 0 || strchr("{ _", line[n]) == NULL) continue;
+        const char *value = strchr(line, ' ');
+        if (value && strtod(value, NULL) != 0) return true;
+    }
+    return false;
+}
+
+/* Advice is given after ten seconds unless the environment says so: this test asks for it soon. A
+ * request that is parked needs a race that no test can make sure of: its place is test/sim. */
+TEST(metrics, are_all_moved)
+{
+    const struct team t = team_of_three();
+    unsigned names = 0;
+    ask_for_metrics();
+    setenv("LOCUS_ADVICE", "0.02", 1);
+    for (int i = 0; i < 5 && !is_moved("locus_forwarded_requests_total", 30); i++) {
+        *shown = '\0';
+        team_run(&t, collect);
+    }
+    for (const char *line = shown; (line = strstr(line, "# TYPE ")); names++) {
+        line += 7;
+        size_t n = strcspn(line, " ");
+        if (strncmp(line, "locus_parked_seconds", n) == 0) continue;
+        if (!is_moved(line, n)) test_fail(__FILE__, __LINE__, "%.*s is zero", (int)n, line);
+    }
+    CHECK(names >= NODES * 25);
+}
+
+/* Every name is in docs/metrics.md, and the dashboard has no other. */
+TEST(metrics, are_in_the_manual)
+{
+    const struct team t = team_of_three();
+    struct command c;
+    if (access("docs/metrics.md", R_OK)) SKIP("this is not run in the source tree");
+    ask_for_metrics();
+    *shown = '\0';
+    team_run(&t, collect_quietly);
+    for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
+        line += 7;
+        CHECK_EQ(command_run(&c, "grep -q '`%.*s`' docs/metrics.md", (int)strcspn(line, " "), line),
+                 0);
+    }
+    CHECK_EQ(command_run(&c, "grep -oE '(locus|process)_[a-z_]+' docs/grafana.json | sort -u"), 0);
+    for (char *name = strtok(c.out.text, "\n"); name; name = strtok(NULL, "\n"))
+        if (!strstr(shown, name)) test_fail(__FILE__, __LINE__, "no metric is called %s", name);
+}
+
+/* ---- Prometheus ---- */
+
+/* A node of a job, which works and then waits to be told that it may end. */
+static void hold(struct seat *s)
+{
+    work(s);
+    parent_tell("works");
+    char word[LINE_BYTES];
+    CHECK(parent_hear(word));
+}
+
+ROLE(job)
+{
+    struct team t = team_of_three();
+    (void)arguments;
+    team_run(&t, hold);
+}
+
+static const char script[] =
+    "import json,sys,time,urllib.request,urllib.parse\n"
+    "port=sys.argv[1]\n"
+    "def ask(q):\n"
+    "    u='http://127.0.0.1:%s/api/v1/query?query=%s' % (port, urllib.parse.quote(q))\n"
+    "    return json.load(urllib.request.urlopen(u))['data']['result']\n"
+    "end=time.time()+40\n"
+    "while time.time()<end:\n"
+    "    try:\n"
+    "        if len(ask('up==1'))==3 and len(ask('count_over_time(locus_rounds_total[1m])>=2'))==3: break\n"
+    "    except OSError: pass\n"
+    "    time.sleep(0.2)\n"
+    "print('up',len(ask('up==1')))\n"
+    "print('pulled',ask('sum(locus_pulled_keys_total)')[0]['value'][1])\n"
+    "print('clocks',len(ask('locus_worker_clock==200')))\n"
+    "q=ask('histogram_quantile(0.99, sum by (le) (locus_blocked_seconds_bucket))')[0]['value'][1]\n"
+    "print('p99', 0<float(q)<60)\n";
+
+TEST(metrics, are_taken_by_prometheus)
+{
+    char folder[] = "/tmp/locus-prometheus-XXXXXX", web[ADDRESS_BYTES];
+    struct child job[1];
+    struct command server, c;
+    if (command_run(&c, "command -v prometheus && command -v promtool"))
+        SKIP("there is no prometheus here");
+    CHECK(mkdtemp(folder) != NULL);
+    ask_for_metrics();
+    address_new(web);
+    CHECK_EQ(
+        command_run(
+            &c,
+            "printf 'global: {scrape_interval: 200ms}\\nscrape_configs:\\n- job_name: locus\\n"
+            "  static_configs: [{targets: [\"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\"]}]\\n'"
+            " > %s/prometheus.yml && promtool check config %s/prometheus.yml",
+            base, base + 1, base + 2, folder, folder),
+        0);
+    child_start(job, "job", "now");
+    for (int i = 0; i < NODES; i++) child_expect(job, "works");
+    CHECK_EQ(
+        command_run(
+            &c,
+            "python3 -c 'import urllib.request,sys; "
+            "sys.stdout.write(urllib.request.urlopen(\"http://127.0.0.1:%u/metrics\").read().decode())' "
+            "| promtool check metrics",
+            base),
+        0);
+    command_start(&server, COMMAND_FILES,
+                  "exec prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
+                  "--web.listen-address=%s",
+                  folder, folder, web);
+    CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s", script, strchr(web, ':') + 1), 0);
+    CHECK_STR(c.out.text, "up 3");
+    CHECK_STR(c.out.text, "pulled 1200\n");
+    CHECK_STR(c.out.text, "clocks 3");
+    CHECK_STR(c.out.text, "p99 True");
+    command_signal(&server, SIGTERM);
+    command_wait(&server);
+    for (int i = 0; i < NODES; i++) child_tell(job, "end");
+    child_wait(job);
+    command_run(&c, "rm -rf %s", folder);
+}
+
+/* ---- whoever knocks ---- */
+
+static locus *open_alone(void)
+{
+    const struct team t = {.nodes = 1, .workers = 1, .tables = &table, .table_count = 1};
+    ask_for_metrics();
+    return team_open(&t, 0);
+}
+
+TEST(metrics, refuse_what_they_do_not_know)
+{
+    static char page[PAGE_MAX], huge[1 << 20];
+    locus *node = open_alone();
+    say(base, "GET /secrets HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, "404");
+    say(base, "DELETE /metrics HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, "405");
+    say(base, "\x16\x03\x01\x02\r\n\r\n", page);
+    CHECK(!strstr(page, "200 OK"));
+    memset(huge, 'a', sizeof huge - 1);
+    memcpy(huge, "GET /metrics HTTP/1.0\r\nX: ", 26);
+    int fd = dial(base);
+    send(fd, huge, sizeof huge - 1, MSG_NOSIGNAL); /* it may end in the middle */
+    read_end(fd, page, PAGE_MAX);
+    CHECK(!strstr(page, "200 OK"));
+    close(fd);
+    scrape(base, page);
+    CHECK_EQ(locus_close(node), 0);
+}
+
+/* Connections that say nothing, or a byte now and then, are more than it holds: the next one gets
+ * its answer all the same, the node keeps few descriptors, and goes on with its work. */
+TEST(metrics, have_room_for_who_asks)
+{
+    static char page[PAGE_MAX];
+    int fd[CROWD];
+    float row[LENGTH] = {1};
+    locus *node = open_alone();
+    locus_worker *w = worker_of(node);
+    struct footprint before = footprint_now();
+    for (int i = 0; i < CROWD; i++) {
+        fd[i] = dial(base);
+        send(fd[i], "G", 1, MSG_NOSIGNAL);
+        locus_key key = (locus_key)i;
+        CHECK_EQ(locus_push(w, &key, 1, row), 0);
+    }
+    for (int i = 0; i < 5; i++) {
+        for (int j = 0; j < CROWD; j++) send(fd[j], "E", 1, MSG_NOSIGNAL);
+        scrape(base, page);
+        CHECK(sample(page, "locus_pushed_keys_total{place=\"local\"}") == CROWD);
+    }
+    CHECK(footprint_now().descriptors - before.descriptors <= CROWD + 40);
+    for (int i = 0; i < CROWD; i++) close(fd[i]);
+    locus_worker_close(w);
+    CHECK_EQ(locus_close(node), 0);
+}
+
+/* Requests of random bytes, and good ones with bytes changed. */
+TEST(metrics, bear_noise)
+{
+    static char page[PAGE_MAX];
+    unsigned seed = 7;
+    locus *node = open_alone();
+    for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
+        char noise[] = "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+        for (int i = rand_r(&seed) % 8; i > 0; i--)
+            noise[(size_t)rand_r(&seed) % (sizeof noise - 1)] = (char)rand_r(&seed);
+        int fd = dial(base);
+        send(fd, noise, (size_t)rand_r(&seed) % sizeof noise, MSG_NOSIGNAL);
+        shutdown(fd, SHUT_WR);
+        if (rand_r(&seed) % 2) read_end(fd, page, PAGE_MAX);
+        close(fd);
+    }
+    scrape(base, page);
+    CHECK_EQ(locus_close(node), 0);
+}
+
+/* ---- where ---- */
+
+static void is_refused(const char *address, const char *sentence)
+{
+    struct locus_config c;
+    locus *node;
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    c.size = 1;
+    setenv("LOCUS_METRICS", address, 1);
+    CHECK(locus_open(&c, &node) < 0);
+    CHECK_STR(locus_error(), sentence);
+}
+
+TEST(metrics, want_an_address_that_can_be_had)
+{
+    locus *node = open_alone();
+    char text[32];
+    snprintf(text, sizeof text, "127.0.0.1:%u", base);
+    is_refused(text, "this node cannot listen there");
+    is_refused("127.0.0.1:http", "LOCUS_METRICS \"127.0.0.1:http\" is not of the form host:port");
+    is_refused("192.0.2.77:9400", "LOCUS_METRICS is \"192.0.2.77:9400\"");
+    CHECK_EQ(locus_close(node), 0);
+}
+
+/* Nobody else's machine is let in unless it is said so. */
+TEST(metrics, are_on_loopback_unless_told)
+{
+    locus *node = open_alone();
+    struct command c;
+    CHECK_EQ(command_run(&c, "grep -i ':%04X 00000000:0000 0A' /proc/net/tcp", base), 0);
+    CHECK_STR(c.out.text, "0100007F:");
+    CHECK_EQ(locus_close(node), 0);
+}
+
+TEST(metrics, cost_no_thread_when_nobody_asks)
+{
+    const struct team t = {.nodes = 1, .workers = 1, .tables = &table, .table_count = 1};
+    unsetenv("LOCUS_METRICS");
+    struct footprint before = footprint_now();
+    locus *node = team_open(&t, 0);
+    CHECK_EQ(footprint_now().threads, before.threads);
+    CHECK_EQ(locus_close(node), 0);
+}
