@@ -78,6 +78,7 @@ FLAGS_apps/locus/surroundings := -Isrc
 # What a simulated program calls is counted on its way to the library.
 LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait push_async localize quiesce,-Wl,--wrap=locus_$f)
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
+LINK_apps/locus := -lncurses -ltinfo
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
 # vec.c asks the processor which of them it has.
 FLAGS_apps/common/vec_16 := -O3 -ffast-math -falign-functions=64 -falign-loops=64

@@ -16,6 +16,7 @@ build=(
     libsodium-dev   # the cluster's secret, the digests of checkpoints
     libjansson-dev  # the manifests of checkpoints
     libmicrohttpd-dev # metrics
+    libncurses-dev  # locus top
     wordnet-base    # what `make demo` trains on
 )
 check=(

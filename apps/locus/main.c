@@ -7,6 +7,7 @@
 #include "program.h"
 #include "run.h"
 #include "say.h"
+#include "top.h"
 #include "trace.h"
 #include "version.h"
 
@@ -18,6 +19,7 @@ static const char help[] =
     "\n"
     "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
     "  doctor      will these machines carry a job? locus doctor; locus doctor --hosts FILE\n"
+    "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
     "\n"
@@ -35,6 +37,7 @@ static const struct command {
 } commands[] = {
     {"run", run_main},
     {"doctor", doctor_main},
+    {"top", top_main},
     {"trace", trace_main},
     {"checkpoint", checkpoint_main},
     {AGENT_COMMAND, agent_main}, /* what doctor --hosts starts over ssh; not for people */

@@ -1,0 +1,111 @@
+#include "scrape.h"
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* "host:port", "[host]:port", ":port", "port". */
+static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_MAX], char port[8])
+{
+    const char *colon = strrchr(address, ':'), *number = colon ? colon + 1 : address;
+    size_t n = colon ? (size_t)(colon - address) : 0;
+    char *end;
+    unsigned long value = strtoul(number, &end, 10);
+    if (!*number || *end || value + more < 1 || value + more > 65535) return false;
+    if (n >= 2 && *address == '[' && address[n - 1] == ']') {
+        address++;
+        n -= 2;
+    }
+    bool is_any = n == 0 || (n == 7 && memcmp(address, "0.0.0.0", 7) == 0);
+    snprintf(port, 8, "%lu", value + more);
+    return snprintf(host, SCRAPE_ADDRESS_MAX, "%.*s", is_any ? 9 : (int)n,
+                    is_any ? "127.0.0.1" : address) < SCRAPE_ADDRESS_MAX;
+}
+
+static int dial(const char *host, const char *port)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const struct timeval patience = {.tv_sec = SCRAPE_PATIENCE_S};
+    struct addrinfo *a;
+    if (getaddrinfo(host, port, &hints, &a)) return -1;
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(a);
+    return fd;
+}
+
+/* To the end of the connection; NULL: it is not all, or too much. */
+static char *read_all(int fd)
+{
+    size_t have = 0, room = 65536;
+    char *text = malloc(room);
+    ssize_t n = 1;
+    while (text && n > 0 && room <= SCRAPE_BYTES_MAX) {
+        n = read(fd, text + have, room - 1 - have);
+        if (n > 0) have += (size_t)n;
+        if (have + 1 < room) continue;
+        char *more = realloc(text, room *= 2);
+        if (!more) free(text);
+        text = more;
+    }
+    if (text) text[have] = '\0';
+    if (text && n == 0) return text;
+    free(text);
+    return NULL;
+}
+
+char *scrape_read(const char *address, unsigned more)
+{
+    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    char host[SCRAPE_ADDRESS_MAX], port[8];
+    int fd = split(address, more, host, port) ? dial(host, port) : -1;
+    if (fd < 0) return NULL;
+    bool is_said = send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == sizeof request - 1;
+    char *text = is_said ? read_all(fd) : NULL;
+    close(fd);
+    if (text && strstr(text, " 200 ") && strstr(text, "\nlocus_nodes{")) return text;
+    free(text);
+    return NULL;
+}
+
+/* Samples of that name go on with a label or the value. */
+static const char *next_sample(const char *line, const char *begin, double *value)
+{
+    size_t n = strlen(begin);
+    while (line && (line = strchr(line, '\n'))) {
+        line++;
+        if (strncmp(line, begin, n) != 0 || !strchr("{ ", line[n])) continue;
+        const char *space = strchr(line + n, ' ');
+        if (!space) return NULL;
+        *value = strtod(space, NULL);
+        return line;
+    }
+    return NULL;
+}
+
+double scrape_sum(const char *text, const char *begin)
+{
+    double sum = 0, value;
+    while ((text = next_sample(text, begin, &value))) sum += value;
+    return sum;
+}
+
+double scrape_max(const char *text, const char *begin)
+{
+    double most = 0, value;
+    while ((text = next_sample(text, begin, &value)))
+        if (value > most) most = value;
+    return most;
+}

@@ -1,0 +1,131 @@
+#include "table.h"
+
+#include "json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double accesses(const struct look_row *r)
+{
+    return r->rate.local + r->rate.replica + r->rate.remote;
+}
+
+static double percent(double part, const struct look_row *r)
+{
+    double all = accesses(r);
+    return all > 0 ? 100 * part / all : 0;
+}
+
+/* ---- order ---- */
+
+static double weight(const struct look_row *r, enum table_order order)
+{
+    switch (order) {
+    case TABLE_ACCESSES: return accesses(r);
+    case TABLE_REMOTE: return percent(r->rate.remote, r);
+    case TABLE_SENT: return r->rate.sent;
+    case TABLE_SHARDS: return r->rate.shard_cpu_s;
+    default: return 0;
+    }
+}
+
+static enum table_order sorted_by;
+
+/* The most first; where that is equal, by rank. */
+static int compare(const void *a, const void *b)
+{
+    const struct look_row *x = a, *y = b;
+    double wx = weight(x, sorted_by), wy = weight(y, sorted_by);
+    if (wx != wy) return wx < wy ? 1 : -1;
+    if (x->rank != y->rank) return x->rank > y->rank ? 1 : -1;
+    return strcmp(x->address, y->address);
+}
+
+void table_sort(struct look *l, enum table_order order)
+{
+    sorted_by = order;
+    if (l->count) qsort(l->row, l->count, sizeof *l->row, compare);
+}
+
+const char *table_order_name(enum table_order order)
+{
+    static const char *const names[TABLE_ORDERS] = {
+        [TABLE_RANK] = "rank",  [TABLE_ACCESSES] = "accesses", [TABLE_REMOTE] = "remote share",
+        [TABLE_SENT] = "bytes", [TABLE_SHARDS] = "shards",
+    };
+    return names[order];
+}
+
+/* ---- text ---- */
+
+/* 1234567 is 1.23M, in at most six characters. */
+static void shorten(double value, char text[16])
+{
+    static const char units[] = " kMGTP";
+    unsigned u = 0;
+    while (value >= 1000 && u + 2 < sizeof units) {
+        value /= 1000;
+        u++;
+    }
+    snprintf(text, 16, "%.*f%c", u == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[u]);
+}
+
+void table_head(char line[TABLE_LINE_MAX])
+{
+    snprintf(line, TABLE_LINE_MAX, "%4s %7s %6s %6s %6s %7s %7s %7s %8s %7s %6s %6s %6s %7s",
+             "node", "keys/s", "local", "repl.", "remote", "moved/s", "owned", "replic.",
+             "stale ms", "sent/s", "shards", "waits", "late/s", "clock");
+}
+
+void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
+{
+    char keys[16], moved[16], owned[16], replicas[16], sent[16], late[16], clock[16];
+    if (!r->answers) {
+        snprintf(line, TABLE_LINE_MAX, "%4u does not answer at %.200s + %u", r->rank, r->address,
+                 r->port_more);
+        return;
+    }
+    shorten(accesses(r), keys);
+    shorten(r->rate.relocated, moved);
+    shorten(r->owned, owned);
+    shorten(r->replicas, replicas);
+    shorten(r->rate.sent, sent);
+    shorten(r->rate.late, late);
+    shorten(r->clock, clock);
+    snprintf(line, TABLE_LINE_MAX,
+             "%4u %7s %5.1f%% %5.1f%% %5.1f%% %7s %7s %7s %8.1f %7s %5.1f%% %5.1f%% %6s %7s",
+             r->rank, keys, percent(r->rate.local, r), percent(r->rate.replica, r),
+             percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->staleness_s, sent,
+             100 * r->rate.shard_cpu_s, 100 * r->rate.blocked_s, late, clock);
+}
+
+/* ---- JSON ---- */
+
+void table_json(const struct look *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct look_row *r = &l->row[i];
+        struct json j;
+        json_begin(&j, "node");
+        json_count(&j, "rank", r->rank);
+        json_text(&j, "address", r->address);
+        json_count(&j, "port_more", r->port_more);
+        json_count(&j, "answers", r->answers);
+        json_number(&j, "local_keys_per_second", r->rate.local);
+        json_number(&j, "replica_keys_per_second", r->rate.replica);
+        json_number(&j, "remote_keys_per_second", r->rate.remote);
+        json_number(&j, "relocated_rows_per_second", r->rate.relocated);
+        json_number(&j, "late_keys_per_second", r->rate.late);
+        json_number(&j, "sent_bytes_per_second", r->rate.sent);
+        json_number(&j, "cores", r->rate.cpu_s);
+        json_number(&j, "shard_cores", r->rate.shard_cpu_s);
+        json_number(&j, "blocked", r->rate.blocked_s);
+        json_number(&j, "owned_rows", r->owned);
+        json_number(&j, "replicas", r->replicas);
+        json_number(&j, "replica_staleness_seconds", r->staleness_s);
+        json_number(&j, "clock", r->clock);
+        json_number(&j, "resident_bytes", r->resident);
+        json_end(&j);
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * table.h - what `locus top` shows: lines of text, for a terminal or a file, or JSON.
+ *
+ * Callers   top.c
+ * Memory    none
+ * Waiting   for stdout
+ * Life      none
+ */
+#ifndef LOCUS_TOP_TABLE_H
+#define LOCUS_TOP_TABLE_H
+
+#include "look.h"
+
+enum { TABLE_LINE_MAX = 256 };
+
+/* Columns by which rows can be put in order: their numbers, from 0. */
+enum table_order {
+    TABLE_RANK,
+    TABLE_ACCESSES,
+    TABLE_REMOTE,
+    TABLE_SENT,
+    TABLE_SHARDS,
+    TABLE_ORDERS
+};
+
+void table_sort(struct look *, enum table_order);
+const char *table_order_name(enum table_order);
+void table_head(char line[TABLE_LINE_MAX]);
+void table_row(const struct look_row *, char line[TABLE_LINE_MAX]);
+/* An object each, {"event":"node",...}. */
+void table_json(const struct look *);
+
+#endif

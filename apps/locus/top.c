@@ -1,0 +1,165 @@
+#include "top.h"
+
+#include "clock.h"
+#include "fail.h"
+#include "say.h"
+#include "table.h"
+
+#include <ncurses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "usage: locus top [options] [HOST:PORT ...]\n"
+    "\n"
+    "Shows what the nodes of a running job do, a row each. They serve metrics, as LOCUS_METRICS told them. HOST:PORT is\n"
+    "rank 0's, and stands for all nodes at the ports behind it, or another node's. Without one: the jobs of this user on\n"
+    "this host.\n"
+    "\n"
+    "  --once              one table on stdout, of what happens within the interval\n"
+    "  --json              the same as a JSON object for each node\n"
+    "  --interval SECONDS  between two looks (1)\n"
+    "  -h, --help          this text\n"
+    "\n"
+    "  keys: q ends, s sorts by the next column, space freezes\n";
+
+struct top {
+    double interval_s;
+    bool once, json, wants_help;
+    char **address;
+    size_t count;
+};
+
+static int set_interval(struct top *t, const char *value)
+{
+    char *end = NULL;
+    t->interval_s = value ? strtod(value, &end) : 0;
+    if (value && end != value && !*end && t->interval_s >= 0.05 && t->interval_s <= 3600) return 0;
+    return say_and(STATUS_USAGE, "--interval takes seconds from 0.05 to 3600, not \"%s\"",
+                   value ? value : "");
+}
+
+static int parse(struct top *t, int argc, char **argv)
+{
+    int i = 1, rc = 0;
+    for (; i < argc && argv[i][0] == '-' && rc == 0; i++) {
+        if (strcmp(argv[i], "--once") == 0)
+            t->once = true;
+        else if (strcmp(argv[i], "--json") == 0)
+            t->once = t->json = true;
+        else if (strcmp(argv[i], "--interval") == 0)
+            rc = set_interval(t, argv[++i < argc ? i : argc]);
+        else if (strncmp(argv[i], "--interval=", 11) == 0)
+            rc = set_interval(t, argv[i] + 11);
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            t->wants_help = true;
+        else
+            rc = say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[i]);
+    }
+    if (i > argc) i = argc;
+    t->address = argv + i;
+    t->count = (size_t)(argc - i);
+    return rc;
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static int show_once(const struct top *t, struct look *l)
+{
+    char line[TABLE_LINE_MAX];
+    size_t answers = 0;
+    look_again(l);
+    pause_for(t->interval_s);
+    look_again(l);
+    table_sort(l, TABLE_RANK);
+    for (size_t i = 0; i < l->count; i++) answers += l->row[i].answers;
+    if (t->json) {
+        table_json(l);
+    } else {
+        table_head(line);
+        puts(line);
+        for (size_t i = 0; i < l->count; i++) {
+            table_row(&l->row[i], line);
+            puts(line);
+        }
+    }
+    if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
+    return answers == l->count ? 0 : STATUS_FAILED;
+}
+
+/* ---- the screen ---- */
+
+static void draw(const struct look *l, enum table_order order, bool is_frozen)
+{
+    char line[TABLE_LINE_MAX];
+    erase();
+    mvprintw(0, 0, "locus top: %zu nodes, by %s%s   q: end, s: sort, space: freeze", l->count,
+             table_order_name(order), is_frozen ? ", frozen" : "");
+    table_head(line);
+    attron(A_REVERSE);
+    mvaddnstr(2, 0, line, COLS);
+    attroff(A_REVERSE);
+    for (size_t i = 0; i < l->count && (int)i + 3 < LINES; i++) {
+        table_row(&l->row[i], line);
+        mvaddnstr((int)i + 3, 0, line, COLS);
+    }
+    refresh();
+}
+
+static void watch(const struct top *t, struct look *l)
+{
+    unsigned order = TABLE_RANK;
+    bool is_frozen = false;
+    double next_s = 0;
+    for (;;) {
+        if (!is_frozen && clock_s() >= next_s) {
+            look_again(l);
+            next_s = clock_s() + t->interval_s;
+        }
+        table_sort(l, (enum table_order)order);
+        draw(l, (enum table_order)order, is_frozen);
+        timeout(is_frozen ? 3600000 : clock_poll_ms(next_s));
+        int key = getch();
+        if (key == 'q') return;
+        if (key == 's') order = (order + 1) % TABLE_ORDERS;
+        if (key == ' ') is_frozen = !is_frozen;
+    }
+}
+
+static int show_live(const struct top *t, struct look *l)
+{
+    SCREEN *screen = newterm(NULL, stdout, stdin);
+    if (!screen) return say_and(STATUS_FAILED, "this is no terminal that it knows: use --once");
+    cbreak();
+    noecho();
+    curs_set(0);
+    watch(t, l);
+    endwin();
+    delscreen(screen);
+    return 0;
+}
+
+int top_main(int argc, char **argv)
+{
+    struct top t = {.interval_s = 1};
+    struct look l;
+    say_as("locus top");
+    fail_set_program("locus top");
+    int rc = parse(&t, argc, argv);
+    if (rc) return rc;
+    if (t.wants_help) return fputs(usage, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
+    if (!look_find(&l, t.address, t.count)) rc = say_and(STATUS_FAILED, "no memory");
+    if (rc == 0 && l.count == 0)
+        rc = say_and(STATUS_FAILED, "no job of yours on this host serves metrics: start it with "
+                                    "LOCUS_METRICS=127.0.0.1:9400, or give HOST:PORT");
+    if (rc == 0) rc = t.once ? show_once(&t, &l) : show_live(&t, &l);
+    look_free(&l);
+    return rc;
+}

@@ -1,0 +1,140 @@
+/* `locus top`, looking at a job: as JSON, as a table, and on a terminal. */
+#include "command.h"
+#include "team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 2, KEYS = 64, LENGTH = 4 };
+static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+
+/* All rows of all nodes, again and again, until the parent says that it is enough. */
+static void work(struct seat *s)
+{
+    static float rows[NODES][KEYS * LENGTH];
+    static int ends; /* atomic */
+    struct batch all = batch_of_all(s->node);
+    char word[LINE_BYTES];
+    if (s->rank) {
+        parent_tell("works");
+        CHECK(parent_hear(word));
+        __atomic_store_n(&ends, 1, __ATOMIC_RELAXED);
+    }
+    while (!__atomic_load_n(&ends, __ATOMIC_RELAXED)) {
+        CHECK_EQ(locus_pull(s->worker, all.keys, all.n, rows[s->rank]), 0);
+        locus_advance_clock(s->worker);
+        sleep_s(0.001);
+    }
+    batch_free(&all);
+    seat_barrier(s);
+}
+
+ROLE(job)
+{
+    const struct team t = {
+        .nodes = NODES, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};
+    CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
+    team_run(&t, work);
+}
+
+static char base[ADDRESS_BYTES];
+
+/* Rank 1 is at the port behind it. */
+static void start(struct child *job)
+{
+    char next[ADDRESS_BYTES];
+    address_new(base);
+    address_new(next);
+    child_start(job, "job", "%s", base);
+    child_expect(job, "works");
+}
+
+static void end(struct child *job)
+{
+    child_tell(job, "end");
+    child_wait(job);
+}
+
+/* The number behind that name in the object of a rank; -1: there is none. */
+static double field(const char *text, int rank, const char *name)
+{
+    char begin[64], label[64];
+    snprintf(begin, sizeof begin, "\"rank\":%d,", rank);
+    snprintf(label, sizeof label, "\"%s\":", name);
+    const char *object = strstr(text, begin), *value = object ? strstr(object, label) : NULL;
+    return value ? strtod(value + strlen(label), NULL) : -1;
+}
+
+/* Rank 1 waits, rank 0 works: half of its rows are its own. */
+TEST(top, tells_what_a_job_does)
+{
+    struct child job;
+    struct command c;
+    start(&job);
+    CHECK_EQ(command_run(&c, "%s top --json %s", locus_path(), base), 0);
+    double local = field(c.out.text, 0, "local_keys_per_second"),
+           remote = field(c.out.text, 0, "remote_keys_per_second");
+    CHECK(local > 0 && remote > 0.3 * local && local > 0.3 * remote);
+    CHECK(field(c.out.text, 0, "clock") > 0);
+    CHECK(field(c.out.text, 0, "sent_bytes_per_second") > 0);
+    CHECK(field(c.out.text, 0, "shard_cores") > 0);
+    CHECK(field(c.out.text, 0, "owned_rows") + field(c.out.text, 1, "owned_rows") == KEYS);
+    CHECK(field(c.out.text, 1, "local_keys_per_second") == 0);
+    CHECK(field(c.out.text, 1, "answers") == 1);
+    end(&job);
+    CHECK_EQ(command_run(&c, "%s top --json --interval 0.1 %s", locus_path(), base), 1);
+    CHECK(field(c.out.text, 0, "answers") == 0);
+}
+
+TEST(top, finds_the_jobs_of_this_user)
+{
+    struct child job;
+    struct command c, holder;
+    start(&job);
+    /* a process with the variable, as whatever started a job's nodes has it */
+    command_start(&holder, COMMAND_FILES, "LOCUS_METRICS=%s exec sleep 600", base);
+    char port[16];
+    snprintf(port, sizeof port, "%s", strchr(base, ':'));
+    for (double until = now_s() + HANG_S;; sleep_s(0.1)) {
+        command_run(&c, "env -u LOCUS_METRICS %s top --json --interval 0.1", locus_path());
+        if (strstr(c.out.text, port)) break;
+        CHECK(now_s() < until);
+    }
+    command_signal(&holder, 9);
+    command_wait(&holder);
+    end(&job);
+}
+
+TEST(top, is_a_table_on_a_terminal)
+{
+    struct child job;
+    struct command c;
+    start(&job);
+    command_start(&c, COMMAND_TERMINAL, "exec %s top --interval 0.2 %s", locus_path(), base);
+    command_await(&c, &c.out, "2 nodes, by rank");
+    command_await(&c, &c.out, "keys/s");
+    command_type(&c, "s");
+    command_await(&c, &c.out, "accesses");
+    command_type(&c, " ");
+    command_await(&c, &c.out, "frozen");
+    command_type(&c, "q");
+    CHECK_EQ(command_wait(&c), 0);
+    CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), base), 0);
+    CHECK_STR(c.out.text, "\n   0 ");
+    CHECK_STR(c.out.text, "\n   1 ");
+    end(&job);
+}
+
+TEST(top, says_what_it_cannot_do)
+{
+    struct command c;
+    char nobody[ADDRESS_BYTES];
+    address_new(nobody);
+    CHECK_EQ(command_run(&c, "%s top --interval never", locus_path()), 2);
+    CHECK_STR(c.err.text, "locus top: --interval takes seconds from 0.05 to 3600");
+    CHECK_EQ(command_run(&c, "%s top --interval", locus_path()), 2);
+    CHECK_EQ(command_run(&c, "%s top --wrong", locus_path()), 2);
+    CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), nobody), 1);
+    CHECK_STR(c.out.text, "does not answer at");
+}
