@@ -21,6 +21,7 @@ help: ## this list
 include mk/config.mk
 include mk/build.mk
 include mk/test.mk
+include mk/manuals.mk
 include mk/install.mk
 include mk/tools.mk
 

@@ -46,6 +46,7 @@ headers          2 180 every header compiles alone
 bench            1 270 every benchmark runs, small
 install          1 270 programs and examples run from an installed tree
 python           1 240 the Python package, and locus.torch
+manuals          1 120 every public name and every option has a manual page
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
 analyzer         2 180 gcc -fanalyzer
@@ -132,6 +133,7 @@ stage_python() {
     "$python" test/python/run.py
 }
 stage_install() { test/install.sh; }
+stage_manuals() { test/manuals.sh; }
 stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }
 stage_analyzer() { make analyzer; }

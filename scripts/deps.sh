@@ -30,6 +30,8 @@ check=(
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
     faketime        # a host whose clock is wrong
+    prometheus      # which takes the metrics
+    mandoc          # which reads the manual pages
     openmpi-bin     # mpirun, under which a test starts a cluster
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch

@@ -26,6 +26,7 @@ struct doctor {
 static void parse(struct doctor *d, int argc, char **argv)
 {
     const struct args_option options[] = {
+        {.help = "what it looks at, and how it says it", .kind = ARGS_SECTION},
         {.name = "--hosts",
          .argument = "FILE",
          .help = "look at the hosts of this list, over ssh, and at each two of them",
@@ -33,14 +34,14 @@ static void parse(struct doctor *d, int argc, char **argv)
          .target = &d->hosts},
         {.name = "--nodes",
          .argument = "N",
-         .help = "nodes that are to run on this host (1)",
+         .help = "nodes that are to run on this host",
          .kind = ARGS_COUNT,
          .target = &d->nodes,
          .min = 1,
          .max = OPTIONS_NODES_MAX},
         {.name = "--workers",
          .argument = "W",
-         .help = "workers of each (LOCUS_WORKERS, or 1)",
+         .help = "workers of each; LOCUS_WORKERS counts, too",
          .kind = ARGS_COUNT,
          .target = &d->workers,
          .min = 1,

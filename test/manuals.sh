@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Has every public name a manual page, every option of every program a line in one, and does a formatter understand them?
+set -u
+cd "$(dirname "$0")/.." || exit 2
+unset MAKEFLAGS MFLAGS MAKELEVEL
+passed=0 failed=0 skipped=0
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+good() { passed=$((passed + 1)); echo "ok      $*"; }
+bad() { failed=$((failed + 1)); echo "failed: $*"; }
+skip() { skipped=$((skipped + 1)); echo "skipped: $1: $2"; }
+# judge NAME LIST: nothing may be on the list
+judge() { if [ -z "$2" ]; then good "$1"; else bad "$1: $2"; fi; }
+
+make -j"$(nproc)" CC=gcc manuals > "$place/log" 2>&1 || { cat "$place/log"; bad "make manuals"; }
+man=build/gcc/man
+
+# Functions, macros that look like them, and types.
+missing=''
+mapfile -t names < <(grep -oE '\blocus_[a-z0-9_]+' include/locus.h | sort -u)
+for name in "${names[@]}"; do
+    grep -qE "^(LOCUS_API .*[ *]|typedef .*[ *]|#define |struct |enum )$name( \{|;|\()|^ +$name\(" include/locus.h || continue
+    [ -s "$man/man3/$name.3" ] || missing+=" $name"
+done
+judge "every public name has a page" "$missing"
+
+missing=''
+mapfile -t names < <(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' include/locus.h)
+for name in "${names[@]}"; do
+    page=$man/man3/$name.3
+    link=$(sed -n 's/^\.so man3\///p' "$page")
+    [ -z "$link" ] || page=$man/man3/$link
+    awk '/^\.SH SYNOPSIS/ { on = 1 } /^\.SH DESCRIPTION/ { on = 0 } on' "$page" | grep -q "$name(" || missing+=" $name"
+done
+judge "every function's page declares it" "$missing"
+
+# options COMMAND...: what its help speaks of
+options() { "$@" --help | grep -oE '(^|[ ,[(])--?[a-z][a-z-]*' | grep -oE -- '--?[a-z][a-z-]*' | sort -u; }
+# The page as it is read: with its dashes.
+shown() { mandoc -T utf8 "$1" | sed 's/.\x08//g'; }
+
+if ! command -v mandoc > "$place/which"; then
+    skip "pages are understood" "there is no mandoc here"
+else
+    for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus trace' 'kge' 'mf' 'wv'; do
+        page=$man/man1/${command/ /-}.1 missing=''
+        shown "$page" > "$place/shown"
+        read -ra words <<< "$command"
+        for option in $(options "build/gcc/bin/${words[0]}" "${words[@]:1}"); do
+            grep -q -- "$option" "$place/shown" || missing+=" $option"
+        done
+        judge "$command: every option is in its page" "$missing"
+    done
+    judge "mandoc understands every page" "$(cd "$man" && mandoc -T lint -W error man1/*.1 man3/*.3 2>&1 | head -n 5)"
+    missing=''
+    shown "$man/man3/locus_pull.3" | grep -q 'ECONNRESET  *a node was lost' || missing=ECONNRESET
+    judge "man locus_pull speaks of its errors" "$missing"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
