@@ -23,6 +23,7 @@ include mk/build.mk
 include mk/test.mk
 include mk/manuals.mk
 include mk/install.mk
+include mk/package.mk
 include mk/tools.mk
 
 all: lib programs ## the library and the programs (default)

@@ -32,6 +32,7 @@ check=(
     faketime        # a host whose clock is wrong
     prometheus      # which takes the metrics
     mandoc          # which reads the manual pages
+    debhelper dpkg-dev fakeroot lintian # make deb
     openmpi-bin     # mpirun, under which a test starts a cluster
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch
