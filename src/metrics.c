@@ -90,7 +90,7 @@ static void put_management(struct exposition *e, const locus *n, const struct lo
     put_one(e, "locus_intended_keys_total", "counter", "Keys for which intent was signaled.",
             s->intents_signaled);
     if (n->moves && n->technique != LOCUS_FULL_REPLICATION) put_rows(e, s);
-    if (n->replicates) put_replicas(e, s);
+    if (n->moves) put_replicas(e, s);
     if (n->heeds_intents) put_intents(e, s);
 }
 
