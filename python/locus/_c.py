@@ -43,7 +43,8 @@ STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_loc
 class CStats(Structure):
     _fields_: List[Tuple[str, Any]] = [(name, c_uint64) for name in STATS_INTEGERS]
     _fields_ += [("replica_staleness_mean_s", c_double), ("advice_intend", c_uint64), ("advice_earlier", c_uint64),
-                 ("advice_advance", c_uint64)]
+                 ("advice_advance", c_uint64), ("kept_now", c_uint64), ("bounds_waited", c_uint64),
+                 ("bounds_waited_s", c_double)]
 
 
 class CHistogram(Structure):
@@ -71,6 +72,7 @@ _BLOCKING = {
     "locus_localize": (c_int, _handle, _keys, _n),
     "locus_localize_async": (c_int, _handle, _keys, _n, _out),
     "locus_intent": (c_int, _handle, _keys, _n, _clock, _clock, c_int),
+    "locus_unintend": (c_int, _handle, _keys, _n),
     "locus_loader_intent": (c_int, _handle, _keys, _n, _clock, _clock, c_int),
     "locus_loader_open": (c_int, _handle, _out),
     "locus_loader_close": (c_int, _handle),
@@ -83,6 +85,7 @@ _BLOCKING = {
     "locus_finish_sample": (c_int, _handle, c_uint64),
     "locus_barrier": (c_int, _handle),
     "locus_quiesce": (c_int, _handle),
+    "locus_bound": (c_int, _handle, _clock),
     "locus_checkpoint": (c_int, _handle, c_char_p),
     "locus_restore": (c_int, _handle, c_char_p),
 }

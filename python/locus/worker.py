@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .node import Node
 
 READ, WRITE, READ_WRITE = 1, 2, 3
+FOREVER = 2**63 - 1  # as the end of an intent: it never ends
 
 _lib, _quick = _c.lib, _c.quick
 _keys_of, _rows_of = _arrays.keys, _arrays.rows
@@ -174,10 +175,17 @@ class Worker:
     # ---- management ---------------------------------------------------------------------------------------------
 
     def intent(self, keys: Any, start: int, end: int, access: int = READ_WRITE) -> None:
-        """Says that this worker will access the keys while its clock is in [start, end). Never waits."""
+        """Says that this worker will access the keys while its clock is in [start, end); FOREVER as
+        the end keeps a replica for good. Never waits."""
         at, n = _keys_of(keys)
         with _Use(self):
             _c.check(_lib.locus_intent(self._handle, at, n, start, end, access))
+
+    def unintend(self, keys: Any) -> None:
+        """Takes back what was intended to the clock FOREVER about these keys. Never waits."""
+        at, n = _keys_of(keys)
+        with _Use(self):
+            _c.check(_lib.locus_unintend(self._handle, at, n))
 
     def advance_clock(self) -> int:
         """The clock goes on by one; returns it. Clocks start at 0."""
@@ -230,12 +238,17 @@ class Worker:
         """A barrier after which every copy of every row holds every update made before it."""
         self._wait_in(_lib.locus_quiesce)
 
+    def bound(self, staleness: int) -> None:
+        """Waits until the copies of rows here hold all that any worker began before its clock came to ours less
+        `staleness`. Ctrl-C ends the wait, and makes this worker unusable."""
+        self._wait_in(_lib.locus_bound, staleness)
+
     def checkpoint(self, directory: str) -> None:
-        """Collective: writes all rows to a directory that all nodes see. UnsupportedError where the library cannot."""
+        """Collective: writes all rows to a directory that all nodes see."""
         self._wait_in(_lib.locus_checkpoint, directory.encode())
 
     def restore(self, directory: str) -> None:
-        """Collective: all rows become what the checkpoint holds. UnsupportedError where the library cannot."""
+        """Collective: all rows become what the checkpoint holds."""
         self._wait_in(_lib.locus_restore, directory.encode())
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
 """One node: values, shapes, errors before the call."""
+import tempfile
 import unittest
 
 import locus
@@ -70,6 +71,24 @@ class Node(unittest.TestCase):
         self.assertEqual(self.node.owned().tolist(), list(range(1000)))
         self.worker.barrier()
         self.worker.quiesce()
+
+    def test_bounds_and_what_is_kept(self):
+        keys = np.array([1, 2])
+        self.worker.intent(keys, 0, locus.FOREVER)
+        self.worker.unintend(keys)
+        self.worker.advance_clock()
+        self.worker.bound(0)
+        with self.assertRaisesRegex(locus.ArgumentError, "staleness"):
+            self.worker.bound(-1)
+        self.assertEqual(self.node.stats()["bounds_waited"], 0)
+
+    def test_checkpoints(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.worker.set(np.array([5]), np.full((1, 4), 3, np.float32))
+            self.worker.checkpoint(folder)
+            self.worker.set(np.array([5, 6]), np.ones((2, 4), np.float32))
+            self.worker.restore(folder)
+            self.assertEqual(self.worker.pull(np.array([5, 6])).tolist(), [[3] * 4, [0] * 4])
 
     def test_samples(self):
         self.worker.set(np.array([7]), np.full((1, 4), 7, np.float32))
