@@ -8,7 +8,7 @@
   - lines of more than 120 columns, but in tables
   - a README of more than 120 lines or 10 figures
 
-    scripts/documents.py PROGRAMS [FOLDER]     PROGRAMS: the folder with locus, kge, mf and wv
+    scripts/documents.py PROGRAMS [FOLDER]     PROGRAMS: the folder with locus and the trainers
 
 Prints a line for each fault; the exit status is 1 then.
 """
@@ -18,11 +18,12 @@ import subprocess
 import sys
 
 COLUMNS, README_LINES, README_FIGURES = 120, 120, 10
-TRAINERS = ("kge", "mf", "wv")
+TRAINERS = ("kge", "lasso", "lda", "mf", "wv")
+COMMANDS = ("run", "doctor", "top", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
-    --network --gpus --break --wrap""".split())
+    --network --gpus --break --wrap --system-site-packages --break-system-packages""".split())
 faults = []
 
 
@@ -107,7 +108,9 @@ def read_help(programs):
         return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
     known = {name: options_of(run(os.path.join(programs, name), "--help")) for name in TRAINERS}
     locus = os.path.join(programs, "locus")
-    known["locus"] = options_of(run(locus, "run", "--help")) | options_of(run(locus, "--help"))
+    known["locus"] = options_of(run(locus, "--help"))
+    for command in COMMANDS:
+        known["locus"] |= options_of(run(locus, command, "--help"))
     return known
 
 
@@ -179,7 +182,7 @@ def check_names(root, d, targets, variables):
 
 def known_variables(root):
     found = set()
-    for folder in ("include", "src", "apps", "scripts", "test", "mk"):
+    for folder in ("include", "src", "apps", "scripts", "test", "mk", "python"):
         for place, _, names in os.walk(os.path.join(root, folder)):
             for name in names:
                 if name.endswith(".md"):
@@ -202,8 +205,9 @@ def check_blocks(root, d):
 
 
 def check_columns(d):
+    code = {number for number, _ in d.code}  # a command is one line
     for number, line in enumerate(d.lines, 1):
-        if len(line) > COLUMNS and not line.startswith("|"):
+        if len(line) > COLUMNS and not line.startswith("|") and number not in code:
             fault(d.path, number, f"{len(line)} columns; at most {COLUMNS}")
 
 

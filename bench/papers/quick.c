@@ -11,7 +11,7 @@
 
 enum { ENTITIES = 300, FACTS = 2000, WORDS = 8000, NODES = 4, ARGUMENTS_MAX = 24 };
 
-static char folder[] = "/tmp/papers-XXXXXX";
+static char folder[] = P_tmpdir "/papers-XXXXXX";
 
 static const char *const files[] = {"train.txt", "valid.txt", "test.txt", "text.txt",
                                     "first",     "second",    "third"};
