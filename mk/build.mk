@@ -128,6 +128,10 @@ $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 PROGRAMS_BUILT := $(call results,apps,$(B)/bin)
 BENCHES        := $(call results,bench,$(B)/bench)
 CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
+# The command's own: one thread each, and mostly time-outs. A sanitizer has nothing to look at there.
+ifneq ($(SAN),)
+CLUSTER_TESTS  := $(filter-out %/doctor %/top,$(CLUSTER_TESTS))
+endif
 TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
 SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)

@@ -34,19 +34,19 @@ selftest         0 200 the runners and ThreadSanitizer still see a fault
 unit             1 360 unit tests
 unit-asan        1 450 unit tests, AddressSanitizer and UBSan
 unit-tsan        3 700 unit tests, ThreadSanitizer
-sim              2 360 simulations
+sim              2 400 simulations
 mutants          2 270 the simulations find every planted fault
-mutants-protocol 2 360 the same for the protocol between nodes
-sim-asan         1 450 simulations, AddressSanitizer and UBSan
-cluster          1 360 several processes
-cluster-asan     1 450 several processes, AddressSanitizer and UBSan
-cluster-tsan     3 700 several processes, ThreadSanitizer
+mutants-protocol 2 600 the same for the protocol between nodes
+sim-asan         3 500 simulations, AddressSanitizer and UBSan
+cluster          1 600 several processes
+cluster-asan     1 700 several processes, AddressSanitizer and UBSan
+cluster-tsan     3 800 several processes, ThreadSanitizer
 fuzz             2 360 fuzzers
 headers          2 180 every header compiles alone
 bench            1 270 every benchmark runs, small
-install          1 270 programs and examples run from an installed tree
-python           1 240 the Python package, and locus.torch
-manuals          1 120 every public name and every option has a manual page
+install          1 300 programs and examples run from an installed tree
+python           3 300 the Python package, and locus.torch
+manuals          2 120 every public name and every option has a manual page
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
 analyzer         2 180 gcc -fanalyzer

@@ -67,20 +67,24 @@ static int receive_all(int fd, void *to, size_t bytes)
 int probe_listen(const char *host, unsigned *port, int *fd)
 {
     struct addrinfo *a;
-    struct sockaddr_storage bound = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound;
     socklen_t bytes = sizeof bound;
     int on = 1, rc = look_up(host, *port, AI_PASSIVE, &a);
     if (rc) return rc;
+    memset(&bound, 0, sizeof bound);
     *fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     bool listens = *fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, 16) == 0 &&
-                   getsockname(*fd, (struct sockaddr *)&bound, &bytes) == 0;
+                   getsockname(*fd, &bound.any, &bytes) == 0;
     if (!listens) rc = errno ? -errno : -EIO;
     freeaddrinfo(a);
     if (rc && *fd >= 0) close(*fd);
     if (rc) return rc;
-    *port = ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)(void *)&bound)->sin_port
-                                             : ((struct sockaddr_in6 *)(void *)&bound)->sin6_port);
+    *port = ntohs(bound.any.sa_family == AF_INET ? bound.v4.sin_port : bound.v6.sin6_port);
     return 0;
 }
 

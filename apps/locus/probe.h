@@ -21,7 +21,7 @@
 
 #include <stddef.h>
 
-enum { PROBE_TOKEN_BYTES = 32, PROBE_PINGS = 300, PROBE_PATIENCE_S = 5, PROBE_TEXT_MAX = 256 };
+enum { PROBE_TOKEN_BYTES = 32, PROBE_PINGS = 300, PROBE_PATIENCE_S = 8, PROBE_TEXT_MAX = 256 };
 #define PROBE_STREAM_S 0.3
 
 /* At a numeric address or a name of this host, port 0: any. Fills in the port. 0, or a negative

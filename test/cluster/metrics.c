@@ -222,7 +222,7 @@ TEST(metrics, are_what_the_node_counts)
 
 static char shown[4 * PAGE_MAX];
 
-/* Many keys without intent, until that is noticed. */
+/* Many keys, of which intent names few, until that is noticed. */
 static void need_advice(struct seat *s)
 {
     static float rows[NODES][64 * LENGTH];
@@ -230,8 +230,9 @@ static void need_advice(struct seat *s)
     for (double end = now_s() + HANG_S; stats_of(s->node).advice_intend == 0;) {
         CHECK(now_s() < end);
         for (int i = 0; i < 64; i++) keys[i] = seat_random(s, KEYS);
+        locus_clock next = locus_advance_clock(s->worker) + 1;
+        CHECK_EQ(locus_intent(s->worker, keys, 1, next, next + 1, LOCUS_READ), 0);
         CHECK_EQ(locus_pull(s->worker, keys, 64, rows[s->rank]), 0);
-        locus_advance_clock(s->worker);
     }
 }
 

@@ -52,7 +52,7 @@ ROLE(namesake)
 /* Ranks 0 and 1 are on the host that has the name. */
 static void check_names(enum told told)
 {
-    struct cables c;
+    struct cables c = {.hosts = 0};
     struct child node[NODES];
     cables_need();
     cables_lay(&c, 2);
