@@ -1,5 +1,4 @@
 # file: src/protocol/owner.c
 # what: with relocation a row leaves that its owner keeps
 # run: --script kept
-# by: exhaustive
 /^static bool lets_go/,/^}/ s/return !s->records.state\[index\].is_kept;/return true;/
