@@ -222,6 +222,7 @@ TEST(lasso, saves_what_predicts)
 /* Columns that are alike, all updated at once: each makes up for the whole error. */
 TEST(lasso, the_filter_is_what_lets_it_converge)
 {
+    if (IS_SANITIZED) SKIP("it is the arithmetic of one thread, and slow with a sanitizer");
     const char *run = "%s --generate 100x400x60 --lambda 0.01 --order round-robin --width 128 "
                       "--passes 200 --json --baseline %s";
     CHECK_EQ(command_run(&c, run, lasso_path(), "--correlation 0.1"), 0);
