@@ -90,11 +90,14 @@ static void meet_others(struct collective *c)
         const struct meeting meeting = {.name = kind_name(c->kind),
                                         .goes_on = kinds[c->kind].goes_on,
                                         .needs_all = kinds[c->kind].is_still};
+        /* Of its own: a worker that opens meanwhile, and arrives, may say a word, too. */
+        struct word word = c->said;
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
-        rc = c->others(c->context, &meeting, &c->said);
+        rc = c->others(c->context, &meeting, &word);
         pthread_mutex_lock(&c->mutex);
         c->others_called = false;
+        c->said = word;
     }
     complete(c, c->failure ? c->failure : rc);
 }
