@@ -92,7 +92,7 @@ under_tsan() {
     timeout 120 "$place/viewer" "127.0.0.1:$((port + 1))" race > "$place/racy" 2>&1
     status=$?
     cat "$place/racy"
-    [ $status -ne 0 ] && grep -q 'data race .*run_node' "$place/racy"
+    [ $status -ne 0 ] && grep -q 'data race .*be_careless' "$place/racy"
 }
 
 # What the headers declare is there, and nothing else can be seen.
