@@ -37,15 +37,15 @@ unit-tsan        3 700 unit tests, ThreadSanitizer
 sim              2 400 simulations
 mutants          2 270 the simulations find every planted fault
 mutants-protocol 2 600 the same for the protocol between nodes
-sim-asan         3 500 simulations, AddressSanitizer and UBSan
+sim-asan         2 500 simulations, AddressSanitizer and UBSan
 cluster          1 600 several processes
-cluster-asan     1 700 several processes, AddressSanitizer and UBSan
-cluster-tsan     3 800 several processes, ThreadSanitizer
+cluster-asan     1 900 several processes, AddressSanitizer and UBSan
+cluster-tsan     3 1000 several processes, ThreadSanitizer
 fuzz             2 360 fuzzers
 headers          2 180 every header compiles alone
 bench            1 270 every benchmark runs, small
 install          1 300 programs and examples run from an installed tree
-python           3 300 the Python package, and locus.torch
+python           2 300 the Python package, and locus.torch
 manuals          2 120 every public name and every option has a manual page
 tidy             2 600 clang-tidy
 cppcheck         2 270 cppcheck
