@@ -39,8 +39,9 @@ TEST(torchrun, starts_a_cluster)
     is_joined(&c, 3);
 }
 
-/* Two agents, as on two hosts. Each learns from the other where rank 0 is. torchrun draws MASTER_PORT
- * among free ones; the next one, which is ours, may be somebody's: then it starts anew. */
+/* Two agents, as on two hosts. Each learns from the other where rank 0 is. torchrun draws
+ * MASTER_PORT among free ones; the next one, which is ours, may be somebody's: then it starts
+ * anew. */
 TEST(torchrun, starts_a_cluster_of_two_agents)
 {
     static struct command agent[2];
