@@ -1,0 +1,136 @@
+/* All that tells two states apart, and nothing else: the search visits each state once. */
+#include "world_private.h"
+
+#include <stdlib.h>
+
+enum { HASHED_MAX = 4096 };
+
+static struct {
+    uint32_t word[HASHED_MAX];
+    unsigned count;
+} hashed;
+
+static void put(uint64_t value)
+{
+    if (hashed.count == HASHED_MAX) abort();
+    hashed.word[hashed.count++] = (uint32_t)value;
+}
+
+static void put_row(const float *row)
+{
+    for (unsigned i = 0; i < LENGTH; i++) put((uint64_t)row[i]);
+}
+
+static void put_entry(const struct wire_entry *e)
+{
+    put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
+        (uint64_t)e->hops << 24);
+    if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
+    put(e->owner | e->term << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
+    put(e->tag);
+    if (e->length) put_row(wire_values_const(e));
+}
+
+static void put_rounds(const struct shard *s)
+{
+    put((uint64_t)(s->dirty && !dirty_set_is_empty(s->dirty)) << 8 | s->quiescing);
+    for (unsigned peer = 0; peer < NODES; peer++) {
+        const struct peer_backlog *p = &s->backlog->peer[peer];
+        put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
+            (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 |
+            (uint64_t)p->goes_on << 13 | (uint64_t)s->rounds->peer[peer].refreshes << 14 |
+            (uint64_t)p->owes << 15 | s->replicas->source[peer].replicas << 16);
+    }
+}
+
+static void put_replication(const struct record *r, directory_word w)
+{
+    bool has_holders = r->holders > 0;
+    put((uint64_t)r->registered << 4 | (uint64_t)r->in_flight << 5 | (uint64_t)r->has_update << 6 |
+        (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
+        (uint64_t)r->is_recalled << 10 | (uint64_t)r->is_kept << 11 | (uint64_t)r->queued << 12 |
+        r->version << 16);
+    put(has_holders && r->seen_word != directory_version(w));
+    for (unsigned i = 0; i < r->holders; i++) {
+        const struct holder *h = &r->holder[i];
+        put(h->node | (uint64_t)h->is_recalled << 8 | (uint64_t)h->is_queued << 9 |
+            (uint64_t)h->is_kept << 10 | h->seen << 12);
+    }
+    if (r->set != REQUEST_NOWHERE) put(UINT64_C(1) << 30 | request_tag_number(r->set));
+    if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
+}
+
+static void put_waiting(struct record *r)
+{
+    for (request_place place = r->unseen_first; place != REQUEST_NOWHERE;) {
+        put(UINT64_C(1) << 29 | request_tag_number(place));
+        place = world_state.call[request_tag_number(place)].item.next;
+    }
+    for (request_place place = r->waiting_first; place != REQUEST_NOWHERE;) {
+        const struct call *c = &world_state.call[request_tag_number(place)];
+        put(request_tag_number(place));
+        place = c->item.next;
+    }
+}
+
+static void put_node(unsigned node)
+{
+    float row[ROOM];
+    struct location l = location_of(&world_state.node[node].shard, row_ref_at(node));
+    struct record *r = record_of(node);
+    directory_word w = directory_load(row_ref_word(row_ref_at(node)));
+    put(l.owner | (uint64_t)l.is_here << 4 | (uint64_t)l.is_replica << 5 | l.term << 8 |
+        (uint64_t)wanted(node) << 56 | (uint64_t)keeps(node) << 60);
+    if (read_row(node, row)) {
+        put((uint64_t)(directory_has_row(w) && partition_is_zeros(row_ref_at(node).partition, w))
+                << 9 |
+            (uint64_t)directory_has_row(w) << 8 | directory_state(w) << 4);
+        put_row(row);
+    }
+    if (directory_state(w) == DIRECTORY_REPLICA || directory_state(w) == DIRECTORY_SHARED)
+        put(w >> 37 & 1);
+    if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
+        put_row(world_row_of(node) + LENGTH);
+    put_rounds(&world_state.node[node].shard);
+    if (!r) return;
+    put_replication(r, w);
+    put(1u << 31 | r->asked | r->localizing << 8);
+    if (r->asked) {
+        put(r->route | r->askers << 8);
+        put(request_tag_number(r->asked_last));
+    }
+    put_waiting(r);
+    for (struct parked *p = r->parked; p; p = p->next) put_entry(&p->entry);
+}
+
+static void put_call(unsigned i)
+{
+    const struct call *c = &world_state.call[i];
+    put(c->state | c->done_before << 8);
+    if (c->state == CALL_TAKEN)
+        put(c->item.state | (uint64_t)(c->item.state == ITEM_ASKED ? c->item.peer : 0) << 8);
+    if (c->state == CALL_DONE && world_scenario.call[i].kind == CALL_PULL) put_row(c->values);
+}
+
+uint64_t world_hash(void)
+{
+    hashed.count = 0;
+    for (unsigned n = 0; n < NODES; n++) {
+        put(UINT32_C(0xffffff00) | n);
+        put_node(n);
+    }
+    for (unsigned from = 0; from < NODES; from++)
+        for (unsigned to = 0; to < NODES; to++) {
+            const struct lane *l = &world_lane[from][to];
+            put(UINT32_C(0xfffffe00) | l->count);
+            for (unsigned i = 0; i < l->count; i++) put_entry(&l->message[i].entry);
+        }
+    for (unsigned i = 0; i < world_scenario.calls; i++) put_call(i);
+    uint64_t h = hashed.count;
+    for (unsigned i = 0; i < hashed.count; i++) {
+        h = (h ^ hashed.word[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 29;
+    }
+    h *= UINT64_C(0xD6E8FEB86659FD93);
+    return h ^ h >> 32;
+}

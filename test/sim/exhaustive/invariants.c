@@ -1,0 +1,303 @@
+/* The invariants of the protocol; ../protocol/invariants.h has them in words. */
+#include "world_private.h"
+
+#include <stdlib.h>
+
+enum { TERMS_MAX = 64 };
+
+struct sight {
+    unsigned owners, rows;
+    float sum[ROOM];      /* main copy and updates under way */
+    int owner[TERMS_MAX]; /* by whatever knows one, -1: nobody does */
+    uint64_t term;        /* the highest */
+    unsigned hops;
+    const char *wrong;
+};
+
+static void add_row(struct sight *s, const float *row)
+{
+    for (unsigned i = 0; i < LENGTH; i++) s->sum[i] += row[i];
+}
+
+static void add_claim(struct sight *s, unsigned owner, uint64_t term)
+{
+    if (term >= TERMS_MAX) abort();
+    if (s->owner[term] >= 0 && s->owner[term] != (int)owner) s->wrong = "a term has two owners";
+    s->owner[term] = (int)owner;
+    if (term > s->term) s->term = term;
+}
+
+/* On its way to a replica that is as good: that is the main copy, but for what was added since,
+ * which look_at_replica() has. */
+static void add_replica(struct sight *s, unsigned node)
+{
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
+    if (directory_state(w) != DIRECTORY_REPLICA) {
+        s->wrong = "a row without values is on its way to no replica";
+        return;
+    }
+    const float *row = partition_row(ref.partition, directory_slot(w));
+    add_row(s, row);
+    for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++) s->sum[i] -= row[LENGTH + i];
+}
+
+static void add_entry(struct sight *s, const struct wire_entry *e)
+{
+    if (!is_about_a_key(e)) return;
+    bool is_update = e->operation == WIRE_PUSH ||
+                     (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
+    add_claim(s, e->owner, e->term);
+    if (e->operation == WIRE_ROW) s->rows++;
+    if (e->length && (e->operation == WIRE_ROW || is_update)) add_row(s, wire_values_const(e));
+    if (e->encoding == WIRE_AS_REPLICA) add_replica(s, e->owner);
+    if (e->hops > s->hops) s->hops = e->hops;
+}
+
+static void look_at_replica(struct sight *s, unsigned node)
+{
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
+    struct content c;
+    if (directory_state(w) != DIRECTORY_REPLICA) return;
+    const float *row = partition_row(ref.partition, directory_slot(w));
+    if (w & DIRECTORY_DIRTY) add_row(s, row + LENGTH);
+    if (content_read(row, world_layout, &c))
+        s->wrong = "a replica holds an update twice, or is damaged";
+}
+
+static void look_at_node(struct sight *s, unsigned node)
+{
+    float row[ROOM];
+    struct location l = location_of(&world_state.node[node].shard, row_ref_at(node));
+    struct record *r = record_of(node);
+    add_claim(s, l.owner, l.term);
+    if (is_here(node) && read_row(node, row)) {
+        s->owners++;
+        add_row(s, row);
+    }
+    look_at_replica(s, node);
+    for (struct parked *p = r ? r->parked : NULL; p; p = p->next) add_entry(s, &p->entry);
+}
+
+static void look(struct sight *s)
+{
+    *s = (struct sight){0};
+    for (unsigned t = 0; t < TERMS_MAX; t++) s->owner[t] = -1;
+    for (unsigned n = 0; n < NODES; n++) look_at_node(s, n);
+    for (unsigned from = 0; from < NODES; from++)
+        for (unsigned to = 0; to < NODES; to++)
+            for (unsigned i = 0; i < world_lane[from][to].count; i++)
+                add_entry(s, &world_lane[from][to].message[i].entry);
+}
+
+static bool has_sets(void)
+{
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.call[i].kind == CALL_SET) return true;
+    return false;
+}
+
+/* Every update once, a completed one not missing. With sets the order tells (below). */
+static const char *check_updates(const struct sight *s)
+{
+    struct content c;
+    if (has_sets()) return NULL;
+    const char *wrong = content_read(s->sum, world_layout, &c);
+    if (wrong)
+        return "main copy and updates under way: an update is there twice, or the row is damaged";
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.call[i].kind == CALL_PUSH && world_state.call[i].state == CALL_DONE &&
+            !content_has(&c, i))
+            return "a completed update is lost";
+    return NULL;
+}
+
+/* Must call j come before call i? With replicas: what another node had added when i was called may
+ * count as later, a set not. */
+static bool must_precede(unsigned j, unsigned i)
+{
+    const struct scenario_call *a = &world_scenario.call[j], *b = &world_scenario.call[i];
+    if (j < i && a->worker == b->worker) return true;
+    if (!(world_state.call[i].done_before >> j & 1)) return false;
+    return !has_replicas() || a->kind == CALL_SET ||
+           world_scenario.node[a->worker] == world_scenario.node[b->worker];
+}
+
+/* Does the read see what the order has before it? Replicas may be older: check_own() then. */
+static bool sees(unsigned i, const struct content *now)
+{
+    struct content seen;
+    if (has_replicas()) return true;
+    return !content_read(world_state.call[i].values, world_layout, &seen) &&
+           content_equals(&seen, now);
+}
+
+/* Is there an order of all calls in which each sees what came before it? */
+static bool can_be_ordered(unsigned placed, struct content now, const struct content *last)
+{
+    if (placed == (1u << world_scenario.calls) - 1) return content_equals(&now, last);
+    for (unsigned i = 0; i < world_scenario.calls; i++) {
+        const struct scenario_call *s = &world_scenario.call[i];
+        struct content next = now;
+        bool may = !(placed >> i & 1);
+        for (unsigned j = 0; j < world_scenario.calls && may; j++)
+            may = placed >> j & 1 || j == i || !must_precede(j, i);
+        if (!may) continue;
+        if (s->kind == CALL_PUSH) content_add(&next, i);
+        if (s->kind == CALL_SET) next = (struct content){.set = i + 1};
+        if (s->kind == CALL_PULL && !sees(i, &now)) continue;
+        if (can_be_ordered(placed | 1u << i, next, last)) return true;
+    }
+    return false;
+}
+
+/* A pull has what its worker pushed before, unless a set may have taken it away. */
+static bool misses_own(unsigned pull, unsigned push)
+{
+    struct content seen;
+    if (world_scenario.call[push].worker != world_scenario.call[pull].worker || push > pull)
+        return false;
+    if (!(world_state.call[pull].done_before >> push & 1)) return false;
+    if (content_read(world_state.call[pull].values, world_layout, &seen) ||
+        content_has(&seen, push))
+        return false;
+    if (seen.set) return world_state.call[push].done_before >> (seen.set - 1) & 1;
+    return true;
+}
+
+static const char *check_own(void)
+{
+    struct content seen;
+    for (unsigned i = 0; i < world_scenario.calls; i++) {
+        if (world_scenario.call[i].kind != CALL_PULL || world_state.call[i].state != CALL_DONE)
+            continue;
+        if (content_read(world_state.call[i].values, world_layout, &seen))
+            return "a damaged row was read";
+        for (unsigned j = 0; j < world_scenario.calls; j++)
+            if (world_scenario.call[j].kind == CALL_PUSH && misses_own(i, j))
+                return "a worker misses its own update";
+    }
+    return NULL;
+}
+
+static bool is_ordered(unsigned i)
+{
+    return world_scenario.call[i].kind <= CALL_SET; /* the others neither read nor write */
+}
+
+static const char *check_order(void)
+{
+    float row[ROOM];
+    struct content last;
+    for (unsigned n = 0; n < NODES; n++) {
+        if (!is_here(n)) continue;
+        unsigned others = 0;
+        for (unsigned i = 0; i < world_scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
+        read_row(n, row);
+        if (content_read(row, world_layout, &last)) return "the row is damaged";
+        return can_be_ordered(others, (struct content){0}, &last) ? NULL
+                                                                  : "what was done has no order";
+    }
+    return "nobody has the row";
+}
+
+static bool rows_are_equal(const float *a, const float *b)
+{
+    bool equal = true;
+    for (unsigned i = 0; i < LENGTH; i++) equal &= a[i] == b[i];
+    return equal;
+}
+
+/* Shall it hold the row or a replica, at rest? With relocation alone an intent brings the row once,
+ * and another's takes it away again. */
+static bool must_hold(unsigned node)
+{
+    return keeps(node) || (wanted(node) && world_scenario.technique != LOCUS_RELOCATE &&
+                           world_scenario.technique != LOCUS_STATIC);
+}
+
+/* Somebody intends the row for a time, or localizes it. */
+static bool may_move(void)
+{
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.call[i].kind == CALL_LOCALIZE ||
+            world_scenario.call[i].kind == CALL_BEGIN)
+            return true;
+    return false;
+}
+
+/* AdaPM, Section 4.1: who wants the row has it, or a copy that is equal; nobody else has a copy;
+ * and if one node alone wants it, and rows move, it is there. */
+static const char *check_copies(void)
+{
+    float main[ROOM] = {0}, row[ROOM];
+    bool is_full = world_scenario.technique == LOCUS_FULL_REPLICATION;
+    unsigned who_want = 0;
+    for (unsigned n = 0; n < NODES; n++) who_want += wanted(n) > 0 || keeps(n);
+    for (unsigned n = 0; n < NODES; n++) {
+        if (!is_here(n)) continue;
+        read_row(n, main);
+        if (!may_move() && location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
+            return "at rest a row has moved for who keeps it";
+    }
+    for (unsigned n = 0; n < NODES; n++) {
+        struct location l = location_of(&world_state.node[n].shard, row_ref_at(n));
+        if (l.is_replica && !is_full && !must_hold(n)) return "at rest a replica without intent";
+        if (!l.is_replica && !l.is_here && must_hold(n) && !is_full)
+            return "at rest an intent was forgotten";
+        if (wanted(n) && !keeps(n) && who_want == 1 && !l.is_here &&
+            world_scenario.technique == LOCUS_ADAPTIVE)
+            return "at rest the row is not with the only node that wants it";
+        if (l.is_replica && read_row(n, row) && !rows_are_equal(row, main))
+            return "at rest a replica differs";
+    }
+    return NULL;
+}
+
+static bool remembers(unsigned node)
+{
+    const struct record *r = record_of(node);
+    bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE ||
+                       r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE ||
+                       r->parked || r->in_flight || r->is_later || r->queued);
+    return waits || (r && !replicates());
+}
+
+static const char *check_rest(const struct sight *s)
+{
+    unsigned home = row_ref_home(row_ref_at(0));
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_state.call[i].state != CALL_DONE)
+            return "nothing more can happen, and a call is not done";
+    for (unsigned n = 0; n < NODES; n++) {
+        if (remembers(n)) return "at rest a node remembers something of the key";
+        if (world_state.node[n].shard.replicas->awaited ||
+            world_state.node[n].shard.backlog->waiting)
+            return "at rest a round waits";
+        if (world_state.node[n].shard.asked_bytes[(n + 1) % NODES])
+            return "at rest credit is in use";
+        const struct mover *m = &world_state.node[n].shard.mover;
+        if (store_held_rows(&world_store[n]) - m->open.count - m->waiting.count !=
+            row_word_is_written(row_ref_at(n), directory_load(row_ref_word(row_ref_at(n)))))
+            return "at rest a slot is in use that has no row";
+    }
+    if (location_of(&world_state.node[home].shard, row_ref_at(home)).term != s->term)
+        return "at rest the home does not know the owner";
+    const char *wrong = check_copies();
+    return wrong ? wrong : check_order();
+}
+
+const char *world_check(bool at_rest)
+{
+    struct sight s;
+    if (world_state.wrong) return world_state.wrong;
+    look(&s);
+    if (s.wrong) return s.wrong;
+    if (s.owners > 1) return "two owners";
+    if (s.owners + s.rows != 1) return "not one owner, or one row under way";
+    if (s.hops > NODES + s.term) return "a request goes round";
+    const char *wrong = check_updates(&s);
+    if (!wrong) wrong = check_own();
+    return wrong || !at_rest ? wrong : check_rest(&s);
+}

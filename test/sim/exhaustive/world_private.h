@@ -1,0 +1,136 @@
+/*
+ * world_private.h - what the files of the world share: its state, and small looks at it.
+ *
+ * world.c has what happens; invariants.c what must hold, hash.c what tells two states apart, words.c
+ * how they are shown.
+ *
+ * Callers   those four
+ * Memory    world.c's
+ * Waiting   never
+ * Life      the world's
+ */
+#ifndef LOCUS_EXHAUSTIVE_WORLD_PRIVATE_H
+#define LOCUS_EXHAUSTIVE_WORLD_PRIVATE_H
+
+#include "world.h"
+
+#include "sim/content.h"
+#include "sim/parts.h"
+
+#include <string.h>
+
+enum {
+    NODES = SCENARIO_NODES,
+    LENGTH = 3, /* floats of the row: content.h */
+    ROOM = 4,
+    MESSAGES_MAX = 24, /* on a link */
+};
+
+struct message {
+    struct wire_entry entry;
+    float values[ROOM];
+};
+
+/* From one node to another; entries one by one: that they came in one frame is the same as one
+ * after the other. */
+struct lane {
+    unsigned count;
+    struct message message[MESSAGES_MAX];
+};
+
+enum call_state { CALL_FUTURE, CALL_POSTED, CALL_TAKEN, CALL_DONE };
+
+struct call {
+    enum call_state state;
+    unsigned done_before; /* calls that were done when it was called, as bits */
+    struct request request;
+    struct request_item item;
+    float values[ROOM];
+};
+
+struct node {
+    unsigned rank, workers;
+    struct platform port;
+    struct shard shard;
+};
+
+/* Beside the arena all that changes. */
+struct world_state {
+    struct node node[NODES];
+    struct call call[SCENARIO_CALLS_MAX];
+    /* what a shard said of a message, or what else went wrong in the last step */
+    const char *wrong;
+};
+extern struct world_state world_state;
+extern struct lane world_lane[NODES][NODES];
+
+extern struct store world_store[NODES];
+extern struct scenario world_scenario;
+static const struct content_layout world_layout = {.length = LENGTH};
+
+/* The row at a node that holds it; behind a replica the sum of its updates. */
+float *world_row_of(unsigned node);
+/* Of a worker, -1: none. The next call of its script; the first one that no shard has taken. */
+int world_next_call(unsigned worker);
+int world_first_posted(unsigned worker);
+
+static inline struct row_ref row_ref_at(unsigned node)
+{
+    return store_row_ref(&world_store[node], 0);
+}
+
+static inline bool is_here(unsigned node)
+{
+    struct row_ref ref = row_ref_at(node);
+    return row_ref_is_here(ref, directory_load(row_ref_word(ref)));
+}
+
+static inline bool replicates(void)
+{
+    return world_scenario.technique != LOCUS_STATIC;
+}
+
+static inline bool moves(void)
+{
+    return world_scenario.technique == LOCUS_ADAPTIVE || world_scenario.technique == LOCUS_RELOCATE;
+}
+
+/* Do replicas come into being in this scenario? Else every read must see what came before it. */
+static inline bool has_replicas(void)
+{
+    bool keeps = false;
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        keeps |= world_scenario.call[i].kind == CALL_KEEP;
+    return world_scenario.technique == LOCUS_RELOCATE ? keeps : replicates();
+}
+static inline struct record *record_of(unsigned node)
+{
+    return record_find(&world_state.node[node].shard.records, 0);
+}
+
+static inline bool read_row(unsigned node, float row[ROOM])
+{
+    struct row_ref ref = row_ref_at(node);
+    directory_word w = directory_load(row_ref_word(ref));
+    memset(row, 0, ROOM * sizeof *row);
+    if (!row_ref_is_held(ref, w)) return false;
+    if (directory_has_row(w))
+        memcpy(row, partition_row(ref.partition, directory_slot(w)), LENGTH * sizeof *row);
+    return true;
+}
+static inline unsigned wanted(unsigned node)
+{
+    return world_state.node[node].shard.records.state[0].wanted;
+}
+
+static inline bool keeps(unsigned node)
+{
+    return world_state.node[node].shard.records.state[0].is_kept;
+}
+
+static inline bool is_about_a_key(const struct wire_entry *e)
+{
+    return e->operation < WIRE_ROUND;
+}
+
+#endif
