@@ -157,24 +157,35 @@ static bool torchrun_speaks(void)
     return is_set("TORCHELASTIC_RUN_ID") && torch_speaks();
 }
 
+/* The launcher draws MASTER_PORT among those that the system deals out to connecting sockets, or
+ * somebody chose it below them, and opened it and the next one in the firewall. A neighbour of a
+ * drawn one may be anybody's. */
+static unsigned port_beside(unsigned port)
+{
+    return port < ENVIRONMENT_PORT_DRAWN ? port + 1
+                                         : ENVIRONMENT_PORT_MIN + port % ENVIRONMENT_PORT_COUNT;
+}
+
 static int derive_torch(struct environment *e)
 {
     int port, here = 0;
-    const char *host = text_of("MASTER_ADDR");
+    char job[ENVIRONMENT_RENDEZVOUS_MAX];
+    const char *host = text_of("MASTER_ADDR"), *id = text_of("TORCHELASTIC_RUN_ID");
+    const char *start = text_of("TORCHELASTIC_RESTART_COUNT");
     if (!host)
         return error_set(
             -EINVAL,
             "RANK and WORLD_SIZE are set but MASTER_ADDR is not: set it, or LOCUS_RENDEZVOUS");
     int rc = read_number("MASTER_PORT", &port);
     if (rc) return rc;
-    /* torch's own store listens at MASTER_PORT. */
-    if (port < 1 || port > 65534)
-        return error_set(
-            -EINVAL,
-            "MASTER_PORT is %d: must be 1 to 65534, of which locus takes the next: or set LOCUS_RENDEZVOUS",
-            port);
+    if (port < 1 || port > 65535)
+        return error_set(-EINVAL, "MASTER_PORT is %d: must be 1 to 65535: or set LOCUS_RENDEZVOUS",
+                         port);
     if (is_set("LOCAL_WORLD_SIZE")) rc = read_number("LOCAL_WORLD_SIZE", &here);
-    return rc ? rc : derive(e, here == e->size ? "127.0.0.1" : host, (unsigned)port + 1);
+    if (rc) return rc;
+    if (here != e->size) return derive(e, host, port_beside((unsigned)port));
+    snprintf(job, sizeof job, "torch %d %s %s", port, start ? start : "", id ? id : "");
+    return derive_on_loopback(e, job);
 }
 
 static int read_torch(struct environment *e)

@@ -6,7 +6,7 @@
  *     launcher            rank, size                               rendezvous, when
  *                                                                  LOCUS_RENDEZVOUS is not set
  *     locus run, by hand  LOCUS_RANK, LOCUS_SIZE                   none: it must be set
- *     torchrun            RANK, WORLD_SIZE; TORCHELASTIC_RUN_ID    MASTER_ADDR, MASTER_PORT + 1 (*)
+ *     torchrun            RANK, WORLD_SIZE; TORCHELASTIC_RUN_ID    MASTER_ADDR, (*); one host: (**)
  *     Open MPI            OMPI_COMM_WORLD_RANK, ..._SIZE           (**) of PMIX_NAMESPACE; none for
  *                                                                  several hosts
  *     torch's variables   RANK, WORLD_SIZE                         as for torchrun
@@ -14,7 +14,7 @@
  *                                                                  SLURM_STEP_NODELIST, port from
  *                                                                  SLURM_JOB_ID and SLURM_STEP_ID;
  *                                                                  one host: (**)
- *     (*) 127.0.0.1 when all processes are on one host
+ *     (*) MASTER_PORT + 1; a port of our own where MASTER_PORT is one that systems draw
  *     (**) an address on loopback and a port of the job's own, both from its name
  *
  * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or
@@ -35,6 +35,7 @@ enum {
     /* Derived ports are below those that the system deals out to connecting sockets. */
     ENVIRONMENT_PORT_MIN = 10000,
     ENVIRONMENT_PORT_COUNT = 20000,
+    ENVIRONMENT_PORT_DRAWN = 32768, /* the first of those, as Linux has it unless told */
 };
 
 struct environment {

@@ -39,9 +39,7 @@ TEST(torchrun, starts_a_cluster)
     is_joined(&c, 3);
 }
 
-/* Two agents, as on two hosts. Each learns from the other where rank 0 is. torchrun draws
- * MASTER_PORT among free ones; the next one, which is ours, may be somebody's: then it starts
- * anew. */
+/* Two agents, as on two hosts. Each learns from the other where rank 0 is. */
 TEST(torchrun, starts_a_cluster_of_two_agents)
 {
     static struct command agent[2];
@@ -52,7 +50,7 @@ TEST(torchrun, starts_a_cluster_of_two_agents)
     for (int i = 0; i < 2; i++)
         command_start(
             &agent[i], COMMAND_FILES,
-            "exec %s --nnodes 2 --max_restarts 3 --redirects 1 --tee 1 --nproc_per_node 2 --rdzv_backend c10d --rdzv_endpoint %s --rdzv_id locus --no_python "
+            "exec %s --nnodes 2 --redirects 1 --tee 1 --nproc_per_node 2 --rdzv_backend c10d --rdzv_endpoint %s --rdzv_id locus --no_python "
             "%s once",
             path, store, role_command("member"));
     for (int i = 0; i < 2; i++) {

@@ -192,8 +192,22 @@ TEST(environment, torchrun_leaves_its_port_to_torch)
 
 TEST(environment, torchrun_on_one_host_meets_on_loopback)
 {
-    says(TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500", 5, 8,
-         "127.0.0.1:29501");
+    static const char same[] = TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500";
+    CHECK(
+        meet(same, TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=alias MASTER_PORT=29500 LOCAL_RANK=2"));
+    CHECK(!meet(same, TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29501"));
+    CHECK(!meet(same, TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500 "
+                               "TORCHELASTIC_RUN_ID=second"));
+    CHECK(!meet(same, TORCHRUN "LOCAL_WORLD_SIZE=8 MASTER_ADDR=node1 MASTER_PORT=29500 "
+                               "TORCHELASTIC_RESTART_COUNT=1"));
+}
+
+/* The neighbour of a port that the launcher drew may be anybody's. */
+TEST(environment, a_drawn_master_port_has_no_neighbour)
+{
+    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=32767", 5, 8, "node1:32768");
+    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=32768", 5, 8, "node1:22768");
+    says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=65535", 5, 8, "node1:15535");
 }
 
 TEST(environment, torch_variables_of_another_launcher_are_understood)
@@ -208,8 +222,8 @@ TEST(environment, half_of_torch_is_an_error)
     is_wrong("WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1", "WORLD_SIZE is set", "RANK is not");
     is_wrong(TORCH "MASTER_PORT=1", "MASTER_ADDR is not", "LOCUS_RENDEZVOUS");
     is_wrong(TORCH "MASTER_ADDR=a", "MASTER_PORT", "is not set");
-    is_wrong(TORCH "MASTER_ADDR=a MASTER_PORT=65535", "MASTER_PORT is 65535", "65534");
-    is_wrong(TORCH "MASTER_ADDR=a MASTER_PORT=0", "MASTER_PORT is 0", "65534");
+    is_wrong(TORCH "MASTER_ADDR=a MASTER_PORT=65536", "MASTER_PORT is 65536", "65535");
+    is_wrong(TORCH "MASTER_ADDR=a MASTER_PORT=0", "MASTER_PORT is 0", "65535");
 }
 
 TEST(environment, a_rank_or_a_world_size_alone_says_nothing)
