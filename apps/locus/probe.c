@@ -36,6 +36,12 @@ static void be_patient(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+/* A socket with a time-out is interrupted by any signal, and by what a closed ring leaves behind. */
+static bool is_interrupted(ssize_t n)
+{
+    return n < 0 && errno == EINTR;
+}
+
 static int failed(ssize_t n)
 {
     if (n == 0) return -ECONNRESET;
@@ -46,6 +52,7 @@ static int send_all(int fd, const void *from, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         ssize_t n = send(fd, (const char *)from + done, bytes - done, MSG_NOSIGNAL);
+        if (is_interrupted(n)) continue;
         if (n <= 0) return failed(n);
         done += (size_t)n;
     }
@@ -56,6 +63,7 @@ static int receive_all(int fd, void *to, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         ssize_t n = recv(fd, (char *)to + done, bytes - done, 0);
+        if (is_interrupted(n)) continue;
         if (n <= 0) return failed(n);
         done += (size_t)n;
     }
@@ -92,7 +100,8 @@ static int count_stream(int fd, void *buffer)
 {
     uint64_t count = 0;
     ssize_t n;
-    while ((n = recv(fd, buffer, STREAM_BYTES, 0)) > 0) count += (size_t)n;
+    while ((n = recv(fd, buffer, STREAM_BYTES, 0)) > 0 || is_interrupted(n))
+        if (n > 0) count += (size_t)n;
     return n ? failed(n) : send_all(fd, &count, sizeof count);
 }
 
@@ -116,8 +125,11 @@ int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES])
     int rc = -ETIMEDOUT;
     double until_s = clock_s() + PROBE_PATIENCE_S;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    while (poll(&p, 1, clock_poll_ms(until_s)) > 0) {
+    for (;;) {
         char said[PROBE_TOKEN_BYTES];
+        int n = poll(&p, 1, clock_poll_ms(until_s));
+        if (is_interrupted(n)) continue;
+        if (n <= 0) break;
         int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
         if (peer < 0) continue;
         be_patient(peer);
@@ -169,6 +181,22 @@ static int measure_stream(int fd, struct probe_result *r)
     return rc;
 }
 
+/* An interrupted connect() goes on by itself. */
+static int connect_to(int fd, const struct addrinfo *a)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0) return 0;
+    if (errno != EINTR) return failed(-1);
+    double until_s = clock_s() + PROBE_PATIENCE_S;
+    int n;
+    do n = poll(&p, 1, clock_poll_ms(until_s));
+    while (is_interrupted(n));
+    if (n == 0) return -ETIMEDOUT;
+    return n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) ? -errno : -error;
+}
+
 int probe_measure(const char *host, unsigned port, const char token[PROBE_TOKEN_BYTES],
                   struct probe_result *r)
 {
@@ -177,7 +205,7 @@ int probe_measure(const char *host, unsigned port, const char token[PROBE_TOKEN_
     if (rc) return rc;
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0) be_patient(fd);
-    if (fd < 0 || connect(fd, a->ai_addr, a->ai_addrlen)) rc = failed(-1);
+    rc = fd < 0 ? -errno : connect_to(fd, a);
     freeaddrinfo(a);
     if (rc == 0) rc = send_all(fd, token, PROBE_TOKEN_BYTES);
     if (rc == 0) rc = measure_pings(fd, r);

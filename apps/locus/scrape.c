@@ -1,5 +1,8 @@
 #include "scrape.h"
 
+#include "clock.h"
+
+#include <errno.h>
 #include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,14 +49,16 @@ static int dial(const char *host, const char *port)
     return fd;
 }
 
-/* To the end of the connection; NULL: it is not all, or too much. */
+/* To the end of the connection; NULL: it is not all, or too much, or not in time. */
 static char *read_all(int fd)
 {
     size_t have = 0, room = 65536;
+    double until_s = clock_s() + SCRAPE_PATIENCE_S;
     char *text = malloc(room);
     ssize_t n = 1;
-    while (text && n > 0 && room <= SCRAPE_BYTES_MAX) {
-        n = read(fd, text + have, room - 1 - have);
+    while (text && n > 0 && room <= SCRAPE_BYTES_MAX && clock_s() < until_s) {
+        do n = read(fd, text + have, room - 1 - have);
+        while (n < 0 && errno == EINTR);
         if (n > 0) have += (size_t)n;
         if (have + 1 < room) continue;
         char *more = realloc(text, room *= 2);

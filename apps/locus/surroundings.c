@@ -1,6 +1,7 @@
 #include "surroundings.h"
 
 #include "base/clock.h"
+#include "clock.h"
 #include "door.h"
 #include "environment.h"
 #include "locus.h"
@@ -118,11 +119,15 @@ static int try_connect(const struct addrinfo *a)
     int error = 0, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     socklen_t bytes = sizeof error;
     if (fd < 0) return errno;
-    if (connect(fd, a->ai_addr, a->ai_addrlen) && errno != EINPROGRESS) {
+    if (connect(fd, a->ai_addr, a->ai_addrlen) && errno != EINPROGRESS && errno != EINTR) {
         error = errno;
     } else {
         struct pollfd p = {.fd = fd, .events = POLLOUT};
-        if (poll(&p, 1, CONNECT_MS) <= 0)
+        double until_s = clock_s() + 1e-3 * CONNECT_MS;
+        int n;
+        do n = poll(&p, 1, clock_poll_ms(until_s));
+        while (n < 0 && errno == EINTR);
+        if (n <= 0)
             error = ETIMEDOUT;
         else
             getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
