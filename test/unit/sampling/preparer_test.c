@@ -1,0 +1,138 @@
+/* What intent is signaled for samples, by the worker. */
+#include "samples.h"
+
+#include <string.h>
+
+/* Keys for which intent was signaled, a sampled key. Clocks advance with every sample. */
+static double intents_per_key(enum locus_conformity level, size_t n, locus_clock ahead)
+{
+    enum { COUNT = PER_POOL * 20 };
+    struct scene s = scene();
+    locus_distribution *d = uniform(s.node, level, 0);
+    locus_key keys[100];
+    uint64_t before = stats_of(s.node).intents_signaled;
+    for (size_t i = 0; i < COUNT; i += n) {
+        locus_clock now = locus_current_clock(s.worker);
+        locus_sample sample;
+        CHECK_EQ(locus_prepare_sample(s.worker, d, n, now + ahead, now + ahead + 1, &sample), 0);
+        pull(s.worker, sample, n, keys);
+        CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
+        locus_advance_clock(s.worker);
+    }
+    uint64_t signaled = stats_of(s.node).intents_signaled - before;
+    locus_distribution_free(d);
+    close_both(s.node, s.worker);
+    return (double)signaled / COUNT;
+}
+
+TEST(sampling_preparer, reuse_signals_at_most_a_quarter_of_the_intents_of_independent_sampling)
+{
+    const size_t sizes[] = {1, 10, 80, 100};
+    for (int i = 0; i < 4; i++)
+        for (locus_clock ahead = 0; ahead < 100; ahead += 33) {
+            double conform = intents_per_key(LOCUS_CONFORM, sizes[i], ahead);
+            CHECK(conform == 1);
+            double bounded = intents_per_key(LOCUS_BOUNDED, sizes[i], ahead);
+            double long_term = intents_per_key(LOCUS_LONG_TERM, sizes[i], ahead);
+            CHECK(bounded >= 1.0 / USES && bounded <= conform / 4);
+            CHECK(long_term >= 1.0 / USES && long_term <= conform / 4);
+            CHECK(intents_per_key(LOCUS_NON_CONFORM, sizes[i], ahead) == 0);
+        }
+}
+
+/* The next pool's keys are intended while the present one is used: one pool is always ahead. */
+TEST(sampling_preparer, the_next_pool_is_intended_before_its_turn)
+{
+    struct scene s = scene();
+    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
+    locus_key key;
+    sample_keys(s.worker, d, 1, &key, 1);
+    CHECK_EQ(stats_of(s.node).intents_signaled, 2 * POOL);
+    locus_distribution_free(d);
+    close_both(s.node, s.worker);
+}
+
+/* Intents end with their worker, and the next one's clock begins at 0: what was intended for the
+ * old one's is void. */
+TEST(sampling_preparer, a_worker_that_opens_again_begins_with_new_pools)
+{
+    struct scene s = scene();
+    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
+    locus_key keys[2000];
+    sample_keys(s.worker, d, 10, keys, 1000);
+    CHECK_EQ(locus_worker_close(s.worker), 0);
+    s.worker = worker_of(s.node);
+    uint64_t before = stats_of(s.node).intents_signaled;
+    sample_keys(s.worker, d, 1, keys, 1);
+    CHECK_EQ(stats_of(s.node).intents_signaled - before, 2 * POOL);
+    locus_distribution_free(d);
+    close_both(s.node, s.worker);
+}
+
+TEST(sampling_preparer, uses_in_the_past_signal_nothing_and_are_served)
+{
+    struct scene s = scene();
+    locus_key keys[10];
+    for (int i = 0; i < 5; i++) locus_advance_clock(s.worker);
+    for (int l = 0; l < 4; l++) {
+        locus_distribution *d = uniform(s.node, levels[l], 0);
+        locus_sample sample;
+        CHECK_EQ(locus_prepare_sample(s.worker, d, 10, INT64_MIN, 5, &sample), 0);
+        pull(s.worker, sample, 10, keys);
+        CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
+        locus_distribution_free(d);
+    }
+    CHECK_EQ(stats_of(s.node).intents_signaled, 0);
+    close_both(s.node, s.worker);
+}
+
+/* The extremes of clocks, and a start that goes back and forth. */
+TEST(sampling_preparer, any_clocks_are_served)
+{
+    static const locus_clock starts[] = {0, INT64_MAX - 1, 5, INT64_MIN, INT64_C(1) << 62, 1000, 0};
+    struct scene s = scene();
+    locus_key keys[1000];
+    for (int l = 0; l < 4; l++) {
+        locus_distribution *d = uniform(s.node, levels[l], 0);
+        for (int round = 0; round < 70; round++) {
+            locus_clock start = starts[round % 7];
+            locus_sample sample;
+            CHECK_EQ(locus_prepare_sample(s.worker, d, 1000, start,
+                                          round % 3 ? start + 1 : INT64_MAX, &sample),
+                     0);
+            pull(s.worker, sample, 1000, keys);
+            CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
+            locus_advance_clock(s.worker);
+        }
+        locus_distribution_free(d);
+    }
+    close_both(s.node, s.worker);
+}
+
+/* When the manager has no room for intents, samples are served all the same. */
+TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
+{
+    struct scene s = scene();
+    locus_key *keys = keys_of(1000000);
+    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
+                       *c = uniform(s.node, LOCUS_CONFORM, 0);
+    while (locus_intent(s.worker, keys, 1000000, 100, 200, LOCUS_READ) == 0) {
+    }
+    while (locus_intent(s.worker, keys, 1000, 100, 200, LOCUS_READ) == 0) {
+    }
+    while (locus_intent(s.worker, keys, 1, 100, 200, LOCUS_READ) == 0) {
+    }
+    for (int i = 0; i < 100; i++) {
+        locus_sample a, b;
+        CHECK_EQ(locus_prepare_sample(s.worker, d, 100, 50, 60, &a), 0);
+        CHECK_EQ(locus_prepare_sample(s.worker, c, 100, 50, 60, &b), 0);
+        pull(s.worker, a, 100, keys);
+        pull(s.worker, b, 100, keys);
+        CHECK_EQ(locus_finish_sample(s.worker, a), 0);
+        CHECK_EQ(locus_finish_sample(s.worker, b), 0);
+    }
+    free(keys);
+    locus_distribution_free(d);
+    locus_distribution_free(c);
+    close_both(s.node, s.worker);
+}
