@@ -1,5 +1,5 @@
 /*
- * decisions_test.c - AdaPM's figures of what the manager decides, as timelines: intents in, owner
+ * owner_test.c - AdaPM's figures of what the manager decides, as timelines: intents in, owner
  * and replicas out.
  *
  * A column is a moment, a row a node. What workers do:

@@ -1,0 +1,177 @@
+#include "membership/hello.h"
+
+#include "net/secret.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct locus_table tables[] = {
+    {.name = "entities", .rows = UINT64_C(1) << 40, .length = 128},
+    {.rows = 7, .length = 3, .flags = 1},
+};
+
+static struct rendezvous_config config(void)
+{
+    return (struct rendezvous_config){.rank = 2,
+                                      .size = 3,
+                                      .data_address = "10.0.0.1:7777",
+                                      .tables = tables,
+                                      .table_count = 2,
+                                      .technique = LOCUS_RELOCATE,
+                                      .act_immediately = true,
+                                      .shards = 5,
+                                      .workers = 9,
+                                      .join_timeout_s = 60,
+                                      .peer_timeout_s = 1e-9};
+}
+
+static struct rendezvous_message *written(const struct rendezvous_config *c)
+{
+    struct rendezvous_message *m = rendezvous_hello_write(c, 1234);
+    CHECK(m != NULL);
+    return m;
+}
+
+static const unsigned char *body_of(const struct rendezvous_message *m)
+{
+    return m->data + RENDEZVOUS_HEADER_BYTES;
+}
+
+static size_t bytes_of(const struct rendezvous_message *m)
+{
+    return m->bytes - RENDEZVOUS_HEADER_BYTES;
+}
+
+TEST(hello, comes_out_as_it_was_put_in)
+{
+    struct rendezvous_config c = config();
+    struct secret s;
+    struct rendezvous_hello h;
+    CHECK_EQ(secret_from_text(&s, "a text", "open sesame", 11), 0);
+    c.secret = &s;
+    struct rendezvous_message *m = written(&c);
+    CHECK(rendezvous_hello_read(&h, body_of(m), bytes_of(m)));
+    CHECK(h.rank == 2 && h.size == 3 && h.workers == 9 && h.shards == 5 && h.table_count == 2);
+    CHECK(h.technique == LOCUS_RELOCATE && h.act_immediately && h.has_secret);
+    CHECK_EQ(h.join_timeout_ms, 60000);
+    CHECK_EQ(h.peer_timeout_ms, 1); /* never none */
+    CHECK_EQ(h.patience_ms, 1234);
+    CHECK_EQ(strcmp(h.address, "10.0.0.1:7777"), 0);
+    rendezvous_message_let_go(m);
+}
+
+/* As a peer that breaks off, or is no peer, may send it. */
+TEST(hello, that_is_not_whole_is_none)
+{
+    struct rendezvous_config c = config();
+    struct rendezvous_message *m = written(&c);
+    size_t whole = bytes_of(m);
+    unsigned char *longer = calloc(1, whole + 1);
+    struct rendezvous_hello h;
+    CHECK(longer != NULL);
+    for (size_t bytes = 0; bytes < whole; bytes++) {
+        unsigned char *part = malloc(bytes ? bytes : 1); /* of its size: a sanitizer sees its end */
+        CHECK(part != NULL);
+        memcpy(part, body_of(m), bytes);
+        CHECK(!rendezvous_hello_read(&h, part, bytes));
+        free(part);
+    }
+    memcpy(longer, body_of(m), whole);
+    CHECK(rendezvous_hello_read(&h, longer, whole));
+    CHECK(!rendezvous_hello_read(&h, longer, whole + 1));
+    free(longer);
+    rendezvous_message_let_go(m);
+}
+
+static void is_refused(struct rendezvous_config c)
+{
+    struct rendezvous_message *m = written(&c);
+    struct rendezvous_hello h;
+    CHECK(!rendezvous_hello_read(&h, body_of(m), bytes_of(m)));
+    rendezvous_message_let_go(m);
+}
+
+TEST(hello, of_a_node_that_cannot_be_is_none)
+{
+    struct rendezvous_config c = config();
+    c.rank = 3;
+    is_refused(c);
+    c = config();
+    c.size = 1, c.rank = 0;
+    is_refused(c);
+    c = config();
+    c.size = RENDEZVOUS_NODES_MAX + 1;
+    is_refused(c);
+    c = config();
+    c.workers = 0;
+    is_refused(c);
+    c.workers = LOCUS_WORKERS_MAX + 1;
+    is_refused(c);
+    c = config();
+    c.shards = LOCUS_SHARDS_MAX + 1;
+    is_refused(c);
+    c = config();
+    c.data_address = "";
+    is_refused(c);
+}
+
+/* Of whatever version, so that two versions can tell each other. */
+TEST(hello, rank_and_size_are_read_alone)
+{
+    static const unsigned char body[] = {2, 0, 0, 0, 3, 0, 0, 0, 'x'};
+    struct rendezvous_hello h;
+    CHECK(rendezvous_hello_read_rank(&h, body, sizeof body));
+    CHECK(h.rank == 2 && h.size == 3);
+    CHECK(!rendezvous_hello_read_rank(&h, body, 7));
+}
+
+/* The sentence about two nodes that differ in one thing; "": they do not. */
+static void differ(const struct rendezvous_config *theirs, const struct rendezvous_config *ours,
+                   const char *part)
+{
+    char sentence[RENDEZVOUS_TEXT_MAX] = "";
+    struct rendezvous_message *one = written(theirs), *other = written(ours);
+    struct rendezvous_hello t, o;
+    CHECK(rendezvous_hello_read(&t, body_of(one), bytes_of(one)));
+    CHECK(rendezvous_hello_read(&o, body_of(other), bytes_of(other)));
+    CHECK_EQ(rendezvous_hello_differs(&t, &o, 5, sentence, sizeof sentence), *part != '\0');
+    CHECK_STR(sentence, part);
+    if (*part) CHECK_STR(sentence, ": all nodes must be configured alike");
+    rendezvous_message_let_go(one);
+    rendezvous_message_let_go(other);
+}
+
+TEST(hello, what_must_be_equal_is_named)
+{
+    struct rendezvous_config ours = config(), c = config();
+    struct locus_table other[2] = {tables[0], tables[1]};
+    ours.rank = 0;
+    c.workers = 1; /* this may differ */
+    c.shards = 0;  /* any */
+    differ(&c, &ours, "");
+    c.shards = 4;
+    differ(&c, &ours, "rank 2 has shards 4, rank 0 has 5");
+    c = config();
+    c.size = 4;
+    differ(&c, &ours, "rank 2 has size 4, rank 0 has 3");
+    c = config();
+    c.technique = LOCUS_STATIC;
+    differ(&c, &ours, "rank 2 has technique LOCUS_STATIC, rank 0 has LOCUS_RELOCATE");
+    c = config();
+    c.act_immediately = false;
+    differ(&c, &ours, "rank 2 has act_immediately false, rank 0 has true");
+    c = config();
+    c.table_count = 1;
+    differ(&c, &ours, "rank 2 has table_count 1, rank 0 has 2");
+    c = config();
+    c.tables = other;
+    other[0].name = "people";
+    differ(&c, &ours, "rank 2 has table 0 named \"people\", rank 0 has it named \"entities\"");
+    other[0] = tables[0], other[1].rows = 8;
+    differ(&c, &ours, "rank 2 has rows 8 in table 1 (\"table1\"), rank 0 has 7");
+    other[1] = tables[1], other[0].length = 64;
+    differ(&c, &ours, "rank 2 has length 64 in table 0 (\"entities\"), rank 0 has 128");
+    other[0] = tables[0], other[1].flags = 0;
+    differ(&c, &ours, "rank 2 has flags 0 in table 1");
+}

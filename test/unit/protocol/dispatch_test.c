@@ -1,0 +1,106 @@
+/* Entries go to the role that they are for, to the node that has the row, or wait for it. */
+#include "moving.h"
+
+#include "protocol/request.h"
+#include "test.h"
+
+TEST(dispatch, an_entry_that_cannot_be_fails_the_link_with_the_reason)
+{
+    struct world *w = world_new(3, KEYS, LENGTH, WORKERS, 1 << 20, 11);
+    locus_key key = moving_key_at_home(w, 1);
+    unsigned owner = 1, third = 2;
+    float values[LENGTH];
+    struct request_item item = {.key = key, .values = values};
+    struct request r = {0};
+    CHECK_STR(world_receive(w, owner, 0, (struct wire_entry){.operation = WIRE_PULL, .key = KEYS}),
+              "does not exist");
+    CHECK_STR(world_receive(w, third, 0, (struct wire_entry){.operation = WIRE_PULL, .key = key}),
+              "not here");
+    CHECK_STR(world_receive(w, owner, 0,
+                            (struct wire_entry){
+                                .operation = WIRE_PULL, .key = key, .origin = (uint16_t)third}),
+              "name of another");
+    CHECK_STR(world_receive(w, owner, 0,
+                            (struct wire_entry){.operation = WIRE_PULL, .key = key, .length = 2}),
+              "a row of another length");
+    CHECK_STR(world_receive(
+                  w, owner, 0,
+                  (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
+              "another length");
+    CHECK_STR(
+        world_receive(w, 0, owner,
+                      (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
+        "never asked");
+    world_request(&r, 0, 0, REQUEST_PULL, &item, 1);
+    CHECK(shard_serve(&w->node[0].shard, &r));
+    struct wire_entry answer = {
+        .operation = WIRE_PULLED, .key = key, .tag = request_tag(&r, 0), .length = LENGTH};
+    struct wire_entry wrong = answer;
+    wrong.key = key ^ 1;
+    CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
+    wrong = answer;
+    wrong.operation = WIRE_PUSHED;
+    CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
+    wrong = answer;
+    wrong.length = 1;
+    CHECK_STR(world_receive(w, 0, owner, wrong), "another length");
+    CHECK_STR(world_receive(w, 0, third, answer), "another node");
+    CHECK(world_receive(w, 0, owner, answer) == NULL);
+    CHECK_EQ(w->node[0].completed, 1);
+    CHECK_STR(world_receive(w, 0, owner, answer), "never asked");
+    world_free(w);
+}
+
+TEST(dispatch, what_the_technique_does_not_know_fails_the_link)
+{
+    static const uint8_t operations[] = {WIRE_ROW,        WIRE_LOCATION, WIRE_SYNC,    WIRE_ROUND,
+                                         WIRE_ROUND_DONE, WIRE_ANSWER,   WIRE_REFRESH, WIRE_RECALL};
+    struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 1);
+    for (size_t i = 0; i < sizeof operations; i++)
+        CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = operations[i]}),
+                  "an entry of what the cluster's technique does not know");
+    for (unsigned operation = WIRE_OPERATIONS; operation < 256; operation++)
+        CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = (uint8_t)operation}),
+                  "an entry of no known operation");
+    world_free(w);
+}
+
+/* From 2 to the home, 1, which knows that the row has gone to 0. */
+TEST(dispatch, a_request_for_a_row_that_has_left_goes_on_to_its_owner)
+{
+    struct world *w = moving_world(3, 2);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call push, pull;
+    moving_bring(w, 0, key);
+    moving_ask_push(w, &push, 2, 0, 0, key, 3);
+    CHECK_EQ(moving_entries(w, 2, 1), 1);
+    moving_deliver(w, 2, 1);
+    CHECK_EQ(moving_entries(w, 1, 0), 1);
+    CHECK_EQ(moving_entries(w, 1, 2), 0); /* the owner answers, not who passed it on */
+    world_deliver_all(w);
+    CHECK(moving_is_done(&push));
+    CHECK_EQ(w->node[0].shard.histograms.hops[1], 1);
+    moving_ask_pull(w, &pull, 2, 0, 0, key);
+    world_deliver_all(w);
+    CHECK_EQ(moving_pulled(&pull), 3);
+    world_free(w);
+}
+
+/* The row goes from 2 to 0 and is on its way; the home, 1, sends there. */
+TEST(dispatch, a_request_that_comes_before_the_row_waits_for_it)
+{
+    struct world *w = moving_world(3, 3);
+    locus_key key = moving_key_at_home(w, 1);
+    struct call taker, push;
+    moving_begin_slowly(w, key, &taker);
+    moving_ask_push(w, &push, 1, 0, 0, key, 1);
+    moving_deliver(w, 1, 0);
+    CHECK(!moving_is_done(&push));
+    CHECK(w->node[0].shard.parked_bytes > 0);
+    world_deliver_all(w);
+    CHECK(moving_is_done(&push) && moving_is_done(&taker));
+    CHECK_EQ(w->node[0].shard.parked_bytes, 0);
+    moving_check_rest(w, key, 0,
+                      location_of(&w->node[0].shard, store_row_ref(&w->node[0].store, key)).term);
+    world_free(w);
+}

@@ -1,0 +1,121 @@
+#include "store/rows.h"
+
+#include "store/store.h"
+#include "test.h"
+
+#include <string.h>
+
+/* Two tables of rows of 3 and 5 floats, on rank 0 of some nodes. */
+enum { ROWS = 300, SHORT = 3, LONG = 5, KEYS = 2 * ROWS };
+
+static void open_store(struct store *s, unsigned nodes)
+{
+    static const struct locus_table tables[] = {{.rows = ROWS, .length = SHORT},
+                                                {.rows = ROWS, .length = LONG}};
+    const struct store_config c = {
+        .tables = tables, .table_count = 2, .shards = 2, .nodes = nodes, .rank = 0};
+    CHECK_EQ(store_open(s, &c), 0);
+}
+
+static unsigned length_of(locus_key key)
+{
+    return key < ROWS ? SHORT : LONG;
+}
+
+/* All keys, each once, tables mixed. */
+static void shuffle(locus_key *keys)
+{
+    for (uint64_t i = 0; i < KEYS; i++) keys[i] = i * 7919 % KEYS;
+}
+
+static size_t fill(const locus_key *keys, size_t n, float *values)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < length_of(keys[i]); k++) values[at++] = (float)keys[i] + (float)k;
+    return at;
+}
+
+TEST(rows, of_several_lengths_lie_one_behind_the_other)
+{
+    static locus_key keys[KEYS];
+    static float in[KEYS * LONG], out[KEYS * LONG];
+    struct store s;
+    size_t replicas = 0;
+    int rc = 0;
+    open_store(&s, 1);
+    shuffle(keys);
+    size_t floats = fill(keys, KEYS, in);
+    rows_fetch(&s, keys, KEYS);
+    rows_fetch_found(&s, keys, KEYS);
+    CHECK_EQ(rows_write(&s, keys, KEYS, in, ROW_SET, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_write(&s, keys, KEYS, in, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&s, keys, KEYS, out, NULL, &replicas), 0);
+    for (size_t i = 0; i < floats; i++) CHECK(out[i] == 2 * in[i]);
+    CHECK_EQ(rc, 0);
+    CHECK_EQ(replicas, 0);
+    store_fini(&s);
+}
+
+/* A key that a call names twice is written twice, in order. */
+TEST(rows, a_key_may_come_again)
+{
+    const locus_key keys[] = {7, 8, 7, 7};
+    const float in[] = {1, 2, 3, 10, 20, 30, 4, 5, 6, 1, 1, 1};
+    float out[4 * SHORT];
+    struct store s;
+    size_t replicas = 0;
+    int rc = 0;
+    open_store(&s, 1);
+    CHECK_EQ(rows_write(&s, keys, 4, in, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&s, keys, 4, out, NULL, &replicas), 0);
+    CHECK(out[0] == 6 && out[1] == 8 && out[2] == 10);
+    CHECK(out[3] == 10 && memcmp(out, out + 2 * SHORT, sizeof *out * SHORT) == 0);
+    store_fini(&s);
+}
+
+/* Of two nodes each is home to some rows; the others are missed, with their places in both
+ * arrays. */
+TEST(rows, that_are_not_here_are_missed_by_position)
+{
+    static locus_key keys[KEYS];
+    static float in[KEYS * LONG], out[KEYS * LONG];
+    static struct missed_row read[KEYS], written[KEYS];
+    struct store s;
+    size_t replicas = 0, at = 0, n = 0;
+    int rc = 0;
+    open_store(&s, 2);
+    shuffle(keys);
+    fill(keys, KEYS, in);
+    memset(out, 0, sizeof out);
+    size_t count = rows_write(&s, keys, KEYS, in, ROW_SET, written, &replicas, &rc);
+    CHECK(count > 0 && count < KEYS);
+    CHECK_EQ(rows_read(&s, keys, KEYS, out, read, &replicas), count);
+    CHECK_EQ(rows_read(&s, keys, KEYS, out, NULL, &replicas), count);
+    for (size_t i = 0; i < KEYS; i++) {
+        bool is_home = row_ref_is_home(store_row_ref(&s, keys[i]));
+        if (!is_home) {
+            CHECK_EQ(read[n].position, i);
+            CHECK_EQ(read[n].offset, at);
+            CHECK(written[n].position == i && written[n].offset == at);
+            n++;
+        }
+        for (unsigned k = 0; k < length_of(keys[i]); k++, at++)
+            CHECK(out[at] == (is_home ? in[at] : 0));
+    }
+    CHECK_EQ(n, count);
+    store_fini(&s);
+}
+
+TEST(rows, of_no_keys_are_none)
+{
+    struct store s;
+    size_t replicas = 0;
+    int rc = 0;
+    open_store(&s, 2);
+    CHECK_EQ(rows_read(&s, NULL, 0, NULL, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&s, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
+    rows_fetch(&s, NULL, 0);
+    rows_fetch_found(&s, NULL, 0);
+    store_fini(&s);
+}
