@@ -28,11 +28,16 @@ void folder_remove(const char *folder)
     CHECK_EQ(rmdir(folder), 0);
 }
 
+const char *folder_path(const char *folder, const char *file)
+{
+    static char path[2 * FOLDER_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    return path;
+}
+
 void folder_write(const char *folder, const char *file, const char *text, size_t length)
 {
-    char path[2 * FOLDER_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    FILE *f = fopen(path, "wb");
+    FILE *f = fopen(folder_path(folder, file), "wb");
     CHECK(f != NULL);
     if (length == 0) length = strlen(text);
     CHECK_EQ(fwrite(text, 1, length, f), length);
@@ -41,9 +46,7 @@ void folder_write(const char *folder, const char *file, const char *text, size_t
 
 char *folder_read(const char *folder, const char *file, size_t *length)
 {
-    char path[2 * FOLDER_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(folder_path(folder, file), "rb");
     CHECK(f != NULL);
     CHECK_EQ(fseek(f, 0, SEEK_END), 0);
     *length = (size_t)ftell(f);

@@ -11,6 +11,8 @@ enum { FOLDER_PATH_BYTES = 256 };
 
 void folder_new(char *folder);
 void folder_remove(const char *folder);
+/* "folder/file"; valid until the next call. */
+const char *folder_path(const char *folder, const char *file);
 /* Writes folder/file; text of `length` bytes, or up to its zero byte when length is 0. */
 void folder_write(const char *folder, const char *file, const char *text, size_t length);
 /* Reads a file whole, with a zero byte behind it; free() it. */
