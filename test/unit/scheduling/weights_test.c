@@ -1,6 +1,5 @@
 #include "scheduling/weights.h"
 
-#include "sampling/chi_square.h"
 #include "test.h"
 
 #include <float.h>
