@@ -178,7 +178,7 @@ LOCUS_API int locus_port_open(locus *, locus_worker *, const struct locus_schedu
 LOCUS_API int locus_port_close(locus_port *); /* NULL is allowed: 0 */
 
 /* The calls of a round, in this order; another order is -EINVAL. Each may return what a pull or a
- * push may. */
+ * push may; schedule and pull, where they wait for a scheduler that has failed, -ECANCELED. */
 
 /* schedule: the next round. Waits for its scheduler; the worker's clock advances. *parts stay valid
  * until the next round; *count is at least 1. */

@@ -4,6 +4,7 @@
 #include "scheduling/schedule.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -137,6 +138,24 @@ size_t mail_read(const struct mail *m, uint64_t round, const float *row, struct 
         parts[i] = (struct locus_part){.variable = (uint64_t)at[0] << BITS | (uint64_t)at[1],
                                        .worker = (uint32_t)at[2]};
     return count;
+}
+
+/* ---- the end ---- */
+
+void mail_write_failure(const struct mail *m, float *round, float *sums)
+{
+    memset(round, 0, m->round_length * sizeof *round);
+    memset(sums, 0, m->sums_length * sizeof *sums);
+    round[0] = sums[0] = -INFINITY;
+}
+
+int mail_check(const struct mail *m, const char *call, uint64_t round, const float *row)
+{
+    if (row[0] >= 0) return 0;
+    return error_set(-ECANCELED,
+                     "%s: round %llu does not come: scheduler %llu has failed; its "
+                     "locus_scheduler_close() says why",
+                     call, (unsigned long long)round, (unsigned long long)(round % m->schedulers));
 }
 
 /* ---- waiting ---- */

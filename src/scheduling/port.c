@@ -135,6 +135,7 @@ static int look(struct locus_port *p)
     for (uint64_t r = p->known; r < end; r++) p->keys[n++] = m->rounds + mail_slot(m, r);
     int rc = locus_pull(p->worker, p->keys, n, p->rows);
     const float *row = p->rows;
+    if (rc == 0) rc = mail_check(m, "locus_port_schedule", p->known, row);
     for (; rc == 0 && p->known < end; p->known++, row += m->round_length) {
         size_t count = mail_read(m, p->known, row, parts_of(p, p->known));
         if (count == 0) break;
@@ -203,6 +204,7 @@ static int await_sums(struct locus_port *p)
     p->push = 0;
     for (;; mail_nap(&wait)) {
         if (rc == 0) rc = locus_pull(p->worker, &key, 1, p->rows);
+        if (rc == 0) rc = mail_check(&p->mail, "locus_port_pull", p->round, p->rows);
         if (rc || p->rows[0] >= (float)p->workers) return rc;
         if (mail_is_long(&wait))
             fprintf(stderr,

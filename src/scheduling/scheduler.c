@@ -78,6 +78,20 @@ static int localize(const struct locus_scheduler *s)
     return rc;
 }
 
+/* Nothing more comes: workers would wait for ever. Where the cluster is what has failed, they know,
+ * and this fails as well. */
+static void say_failure(struct locus_scheduler *s)
+{
+    float *round = s->row, *sums = s->clear;
+    mail_write_failure(&s->mail, round, sums);
+    for (uint64_t own = 0; own < s->mail.slots; own++) {
+        uint64_t slot = mail_slot(&s->mail, round_of(s, own));
+        locus_key rounds_key = s->mail.rounds + slot, sums_key = s->mail.sums + slot;
+        if (locus_set(s->worker, &rounds_key, 1, round)) return;
+        if (locus_set(s->worker, &sums_key, 1, sums)) return;
+    }
+}
+
 static void *run(void *scheduler)
 {
     struct locus_scheduler *s = scheduler;
@@ -92,6 +106,7 @@ static void *run(void *scheduler)
     if (rc < 0) {
         s->rc = rc;
         snprintf(s->sentence, sizeof s->sentence, "%s", locus_error());
+        say_failure(s);
     }
     return NULL;
 }

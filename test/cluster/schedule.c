@@ -253,6 +253,47 @@ static void refuse_orders(locus *node, locus_worker *worker)
     CHECK_EQ(locus_scheduler_close(scheduler), 0);
 }
 
+/* ---- a scheduler that fails ---- */
+
+static uint64_t next_until_wrong(void *given)
+{
+    unsigned *n = given;
+    return *n < 10 * WIDTH ? (*n)++ : VARIABLES; /* which is no variable */
+}
+
+/* Its worker is told, and does not wait for ever; why, it says when it is closed. */
+TEST(schedule, a_scheduler_that_fails_tells_its_workers)
+{
+    locus *node = open_one();
+    locus_worker *worker = worker_of(node);
+    struct locus_scheduler_config own = config;
+    const struct locus_part *parts;
+    float room[FIGURES * WIDTH + 1] = {0};
+    locus_scheduler *scheduler;
+    locus_port *port;
+    unsigned given = 0, rounds = 0;
+    size_t count;
+    own.schedule.order = LOCUS_OWN_ORDER;
+    own.schedule.next = next_until_wrong;
+    own.schedule.context = &given;
+    CHECK_EQ(locus_port_open(node, worker, &own, 0, &port), 0);
+    CHECK_EQ(locus_scheduler_open(node, &own, 0, &scheduler), 0);
+    for (int rc = 0; rc != -ECANCELED; rounds += rc == 0) {
+        rc = locus_port_schedule(port, &parts, &count);
+        if (rc == 0) rc = locus_port_push(port, room);
+        if (rc == 0) rc = locus_port_pull(port, room);
+        if (rc == 0) rc = locus_port_sync(port, room);
+        CHECK(rc == 0 || rc == -ECANCELED);
+    }
+    CHECK(rounds <= 10);
+    CHECK_STR(locus_error(), "does not come: scheduler 0 has failed");
+    CHECK_EQ(locus_port_close(port), 0);
+    CHECK_EQ(locus_scheduler_close(scheduler), -EINVAL);
+    CHECK_STR(locus_error(), "candidate 300 is no variable");
+    CHECK_EQ(locus_worker_close(worker), 0);
+    CHECK_EQ(locus_close(node), 0);
+}
+
 TEST(schedule, wrong_calls_are_refused)
 {
     locus *node = open_one();
