@@ -100,6 +100,9 @@ void lda_options(struct lda_options *o, int argc, char **argv)
         fail_usage("--data is missing: the documents to learn from; or --generate makes some up");
     if (o->common.data && o->generate)
         fail_usage("--data and --generate are both given: choose one");
+    if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
+        fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
+                   "arrays would lose each other's counts; leave --workers out");
     if (o->generate && o->vocabulary)
         fail_usage("--vocabulary is given with --generate: generated words have no names");
 }

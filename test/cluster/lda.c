@@ -147,6 +147,8 @@ TEST(lda, refuses_wrong_input_with_a_sentence)
     is_refused(2, "", "--data is missing");
     is_refused(2, "--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS");
     is_refused(2, "--generate 10x10x5x2 --topics 1", "--topics");
+    is_refused(2, "--generate 10x10x5x2 --visit copies --baseline --workers 2",
+               "lose each other's");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("", "has no words");
     is_refused_text("2 0:1 1:1\n2 0:1 x:1\n", ":2: \"x\" is no word: must be a whole number");
