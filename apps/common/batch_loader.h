@@ -7,13 +7,13 @@
  * What a portion is, how many clocks it takes and which keys are signaled is the program's affair,
  * in its `fill`.
  *
- * Callers   feeder_open, _take, _give and _close: the worker's thread; `fill`: the loader's
+ * Callers   batch_loader_open, _take, _give and _close: the worker's thread; `fill`: the loader's
  * Memory    depth portions, the caller's type
- * Waiting   feeder_take(): until a portion is ready; feeder_close(): for the loader to end
+ * Waiting   batch_loader_take(): until a portion is ready; batch_loader_close(): for the loader to end
  * Life      open, any mix of take and give, close; close ends the loader wherever it is
  */
-#ifndef APPS_FEEDER_H
-#define APPS_FEEDER_H
+#ifndef APPS_BATCH_LOADER_H
+#define APPS_BATCH_LOADER_H
 
 #include "locus.h"
 #include "world.h"
@@ -39,7 +39,7 @@ struct batch_loader {
     bool is_over, is_closing;
 };
 
-/* `portions` are `depth` pointers, which stay valid until feeder_close(). */
+/* `portions` are `depth` pointers, which stay valid until batch_loader_close(). */
 void batch_loader_open(struct batch_loader *, locus_worker *, void **portions, size_t depth,
                        batch_loader_fill *, void *context);
 /* The next portion, or NULL after the last. It is the worker's until it is given back. */

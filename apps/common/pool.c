@@ -22,9 +22,9 @@ static void place_tables(struct pool *pool, const struct pool_config *config,
                          struct locus_table *tables)
 {
     if (config->table_count > POOL_TABLES_MAX)
-        fail("%zu tables are more than a crew has", config->table_count);
+        fail("%zu tables are more than a pool has", config->table_count);
     if (config->table_count == 0 || config->tables[0].length == 0)
-        fail("a crew needs a table whose rows have floats");
+        fail("a pool needs a table whose rows have floats");
     memcpy(tables, config->tables, config->table_count * sizeof *tables);
     /* As long as other rows: where all rows have one length, none has to be looked for by its
      * table. */

@@ -2,14 +2,14 @@
  * pool.h - the workers of this node: opens locus, starts the worker threads, and lets them meet.
  * With the baseline there is no locus: the same threads share plain arrays.
  *
- * Callers   crew_open, _run, _close: main(); the rest: the workers' threads, each with its own
+ * Callers   pool_open, _run, _close: main(); the rest: the workers' threads, each with its own
  *           member
  * Memory    the pool's; with the baseline all tables are arrays here
- * Waiting   crew_open() for all nodes; crew_meet() and crew_settle() for all workers of all nodes
+ * Waiting   pool_open() for all nodes; pool_meet() and pool_settle() for all workers of all nodes
  * Life      open, run any number of times, close. Any failure ends the program with a sentence
  */
-#ifndef APPS_CREW_H
-#define APPS_CREW_H
+#ifndef APPS_POOL_H
+#define APPS_POOL_H
 
 #include "locus.h"
 #include "world.h"
@@ -43,7 +43,7 @@ struct pool {
     locus *node; /* NULL for the baseline */
     int rank, size;
     unsigned workers, spare;
-    struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for crew_sum() */
+    struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for pool_sum() */
     size_t table_count;
     uint32_t figure_rows;         /* of a node, in that last table */
     struct world_meeting meeting; /* of the baseline, and of the node's workers */

@@ -6,7 +6,7 @@
  *
  * Callers   main(), before args_parse() and after; workers read
  * Memory    texts belong to argv
- * Waiting   settings_open_crew() for all nodes
+ * Waiting   settings_open_pool() for all nodes
  */
 #ifndef APPS_SETTINGS_H
 #define APPS_SETTINGS_H

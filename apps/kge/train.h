@@ -33,7 +33,7 @@ struct training {
 
 void training_init(struct training *, const struct task *, const struct pool *);
 void training_fini(struct training *);
-/* A crew_work; the context is the struct training. */
+/* A pool_work; the context is the struct training. */
 void train_work(struct pool_member *, void *training);
 
 #endif

@@ -23,7 +23,7 @@ struct descent_here {
     struct rounds_here rounds;
 };
 
-/* A crew_work; the context is the struct descent_here. */
+/* A pool_work; the context is the struct descent_here. */
 void descent_work(struct pool_member *, void *here);
 
 #endif

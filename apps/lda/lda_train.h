@@ -17,7 +17,7 @@ struct lda_training {
     struct meter meter;
 };
 
-/* A crew_work; the context is the struct lda_training. */
+/* A pool_work; the context is the struct lda_training. */
 void lda_work(struct pool_member *, void *training);
 
 #endif

@@ -18,7 +18,7 @@ struct mf_training {
     double began_s;
 };
 
-/* A crew_work; the context is the struct mf_training. */
+/* A pool_work; the context is the struct mf_training. */
 void mf_work(struct pool_member *, void *training);
 
 #endif

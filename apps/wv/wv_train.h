@@ -24,7 +24,7 @@ void wv_training_init(struct wv_training *, const struct wv *, const struct pool
 void wv_training_fini(struct wv_training *);
 /* What training begins with. Every worker of every node calls it. */
 void wv_first_rows(struct pool_member *, const struct wv *);
-/* A crew_work; the context is the struct wv_training. */
+/* A pool_work; the context is the struct wv_training. */
 void wv_work(struct pool_member *, void *training);
 
 #endif
