@@ -148,6 +148,25 @@ struct args_option settings_rate(double *target, const char *help)
                                 .help = help};
 }
 
+void settings_parse(const struct args_list *list, const char *name, const char *about,
+                    const char *more, int argc, char **argv)
+{
+    args_parse(&(struct args_program){.name = name,
+                                      .about = about,
+                                      .more = more,
+                                      .options = list->options,
+                                      .option_count = list->count},
+               argc, argv);
+}
+
+void settings_check_source(const struct settings *s, const char *what, const char *option,
+                           const char *made)
+{
+    if (!s->data && !made)
+        fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
+    if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
+}
+
 bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
 {
     return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;

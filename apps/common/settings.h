@@ -40,6 +40,14 @@ struct args_option settings_seconds(struct settings *, const char *help);
 struct args_option settings_batch(uint64_t *target, double max, const char *help);
 struct args_option settings_rate(double *target, const char *help);
 
+/* args_parse() of the options in the list. */
+void settings_parse(const struct args_list *, const char *name, const char *about, const char *more,
+                    int argc, char **argv);
+/* For programs that learn from --data, or from what their own `option` makes up, whose value is
+ * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process otherwise. */
+void settings_check_source(const struct settings *, const char *what, const char *option,
+                           const char *made);
+
 /* Is there an evaluation after this epoch, before the one at the end? */
 bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 

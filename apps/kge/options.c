@@ -138,12 +138,7 @@ void kge_options(struct options *o, int argc, char **argv)
     own_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
-    args_parse(&(struct args_program){.name = "kge",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "kge", about, more, argc, argv);
     if (o->batch == 1) o->has_own_negatives = true;
     check(o);
 }

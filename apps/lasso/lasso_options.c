@@ -110,10 +110,7 @@ static void schedule_options(struct lasso_options *o, struct args_list *list)
 
 static void check(const struct lasso_options *o)
 {
-    if (!o->common.data && !o->generate)
-        fail_usage("--data is missing: the matrix to learn from; or --generate makes one up");
-    if (o->common.data && o->generate)
-        fail_usage("--data and --generate are both given: choose one");
+    settings_check_source(&o->common, "the matrix", "--generate", o->generate);
     if (o->common.technique == LOCUS_FULL_REPLICATION && !o->common.is_baseline)
         fail_usage("--technique full keeps no row that all see alike at once, which schedules "
                    "need: choose another");
@@ -141,12 +138,7 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
     task_options(o, &list);
     schedule_options(o, &list);
     settings_options(&o->common, &list);
-    args_parse(&(struct args_program){.name = "lasso",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "lasso", about, more, argc, argv);
     check(o);
     o->common.spare = o->schedulers;
 }

@@ -90,16 +90,8 @@ void lda_options(struct lda_options *o, int argc, char **argv)
     o->common.epochs = 200;
     task_options(o, &list);
     settings_options(&o->common, &list);
-    args_parse(&(struct args_program){.name = "lda",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
-    if (!o->common.data && !o->generate)
-        fail_usage("--data is missing: the documents to learn from; or --generate makes some up");
-    if (o->common.data && o->generate)
-        fail_usage("--data and --generate are both given: choose one");
+    settings_parse(&list, "lda", about, more, argc, argv);
+    settings_check_source(&o->common, "the documents", "--generate", o->generate);
     if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
         fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
                    "arrays would lose each other's counts; leave --workers out");

@@ -122,9 +122,7 @@ static void training_options(struct mf_options *o, struct args_list *list)
 
 static void check(const struct mf_options *o)
 {
-    if (!o->common.data && !o->zipf)
-        fail_usage("--data is missing: the ratings to learn from; or --zipf makes some up");
-    if (o->common.data && o->zipf) fail_usage("--data and --zipf are both given: choose one");
+    settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
     if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
@@ -147,11 +145,6 @@ void mf_options(struct mf_options *o, int argc, char **argv)
     task_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
-    args_parse(&(struct args_program){.name = "mf",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "mf", about, more, argc, argv);
     check(o);
 }

@@ -141,12 +141,7 @@ void wv_options(struct wv_options *o, int argc, char **argv)
     task_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
-    args_parse(&(struct args_program){.name = "wv",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "wv", about, more, argc, argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     check_negatives(o);
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;

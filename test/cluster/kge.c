@@ -1,7 +1,7 @@
 /* The program kge from end to end, on a graph of a few hundred facts: alone, on clusters, and with
  * wrong input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -44,16 +44,6 @@ static void remove_graph(void)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
-/* Of this build, beside `locus`. */
-static const char *kge_path(void)
-{
-    static char path[PATH_MAX + 16];
-    const char *beside = locus_path();
-    snprintf(path, sizeof path, "%.*s/kge", (int)(strrchr(beside, '/') - beside), beside);
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 /* A script of test/python: this program is <repository>/build/<variant>/test/cluster/kge. */
 static const char *script(const char *name)
 {
@@ -84,8 +74,8 @@ static void check_json(const char *start, const char *options, int epochs, const
 {
     need_python();
     must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines",
-                         start, kge_path(), folder, options, folder, script("json_lines.py"),
-                         epochs, minimum, folder));
+                         start, trainer_path("kge"), folder, options, folder,
+                         script("json_lines.py"), epochs, minimum, folder));
     CHECK_STR(c.out.text, "test MRR");
 }
 
@@ -157,14 +147,14 @@ TEST(kge, one_worker_gives_the_same_in_every_run)
     const char *cut = "sed -E 's/\"(seconds|examples_per_second|gflops)\":[^,}]*//g; /stats/d'";
     for (int baseline = 0; baseline < 2; baseline++) {
         const char *options = baseline ? "--baseline" : "";
-        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(), folder,
-                             small, options, cut));
-        must_run(command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s", kge_path(),
+        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", trainer_path("kge"),
                              folder, small, options, cut));
+        must_run(command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s",
+                             trainer_path("kge"), folder, small, options, cut));
         CHECK_STR(c.out.text, "\"event\":\"epoch\",\"epoch\":3");
         CHECK(strcmp(c.out.text, other.out.text) == 0);
         must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s",
-                             kge_path(), folder, small, options, cut));
+                             trainer_path("kge"), folder, small, options, cut));
         CHECK(strcmp(c.out.text, other.out.text) != 0);
     }
     remove_graph();
@@ -176,7 +166,7 @@ TEST(kge, writes_a_model_that_python_reads)
     need_python();
     must_run(command_run(
         &c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
-        kge_path(), folder, small, folder, script("tensors.py"), folder));
+        trainer_path("kge"), folder, small, folder, script("tensors.py"), folder));
     CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
     CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
     CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
@@ -187,7 +177,7 @@ TEST(kge, writes_a_model_that_python_reads)
         &c,
         "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
         "&& python3 %s %s/model",
-        locus_path(), kge_path(), folder, small, folder, script("tensors.py"), folder));
+        locus_path(), trainer_path("kge"), folder, small, folder, script("tensors.py"), folder));
     CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
     remove_graph();
@@ -200,7 +190,7 @@ TEST(kge, shows_people_what_happens)
         &c,
         "%s --data %s %s --epochs 2 --near 'entity 3,nobody' --chart %s/chart.svg && head -c 4 "
         "%s/chart.svg",
-        kge_path(), folder, small, folder, folder));
+        trainer_path("kge"), folder, small, folder, folder));
     CHECK_STR(c.out.text, "60 entities, 6 relations");
     CHECK_STR(c.out.text, "epoch   2   loss");
     CHECK_STR(c.out.text, "valid       MRR 0.");
@@ -213,7 +203,7 @@ TEST(kge, shows_people_what_happens)
     command_start(
         &c, COMMAND_TERMINAL,
         "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
-        kge_path(), folder);
+        trainer_path("kge"), folder);
     CHECK_EQ(command_wait(&c), 0);
     CHECK(strchr(c.out.text, '\r') != NULL);
     CHECK_STR(c.out.text, "facts/s");
@@ -223,10 +213,7 @@ TEST(kge, shows_people_what_happens)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    CHECK_EQ(command_run(&c, "%s %s", kge_path(), arguments), status);
-    CHECK_STR(c.err.text, "kge: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
+    trainer_refuses(&c, "kge", status, arguments, part);
 }
 
 TEST(kge, refuses_wrong_input_with_a_sentence)
@@ -241,7 +228,7 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     make_graph();
     snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder,
              folder, small);
-    CHECK_EQ(command_run(&c, "%s %s", kge_path(), arguments), 1);
+    CHECK_EQ(command_run(&c, "%s %s", trainer_path("kge"), arguments), 1);
     CHECK_STR(c.err.text, "/no: No such file or directory");
     CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt",
                          folder, folder),
@@ -259,7 +246,7 @@ TEST(kge, nodes_that_differ_in_their_options_are_refused)
     make_graph();
     int status = command_run(
         &c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
-        locus_path(), kge_path(), folder, small);
+        locus_path(), trainer_path("kge"), folder, small);
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "has other data or other options than another node");
     remove_graph();

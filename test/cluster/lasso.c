@@ -1,7 +1,7 @@
 /* The program lasso from end to end: against a plain solver written here, alone, on a cluster, and
  * with wrong input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <math.h>
@@ -15,24 +15,6 @@ enum { PATH_BYTES = 64, ROWS = 60, COLUMNS = 90 };
 static struct command c;
 static char folder[PATH_BYTES];
 static double matrix[ROWS][COLUMNS], response[ROWS];
-
-/* Of this build, beside `locus`. */
-static const char *lasso_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "lasso");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
 
 /* ---- a small regression: neighbouring columns are alike, two in three cells are 0 in the first
  * half and none in the second ---- */
@@ -132,16 +114,16 @@ static double wanted;
 
 static void reaches(const char *start, const char *data, const char *more)
 {
-    int status =
-        command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, lasso_path(), data, more);
+    int status = command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, trainer_path("lasso"),
+                             data, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     const char *event = strstr(c.out.text, "{\"event\":\"lambda\"");
     for (const char *next = event; next; next = strstr(next + 1, "{\"event\":\"lambda\""))
         event = next;
     if (!event) event = "";
-    double objective = number_behind(event, "\"objective\":");
-    CHECK_EQ(number_behind(event, "\"converged\":"), 1);
+    double objective = trainer_number(event, "\"objective\":");
+    CHECK_EQ(trainer_number(event, "\"converged\":"), 1);
     if (!(fabs(objective - wanted) < 1e-5 * wanted))
         test_fail(__FILE__, __LINE__, "%s %s: objective %.9g, not %.9g", start, more, objective,
                   wanted);
@@ -211,11 +193,12 @@ TEST(lasso, saves_what_predicts)
     set_up(libsvm, market);
     double squares = 0;
     for (int r = 0; r < ROWS; r++) squares += response[r] * response[r];
-    CHECK_EQ(command_run(&c, "%s %s --lambda 0.01 --out %s/model", lasso_path(), libsvm, folder),
+    CHECK_EQ(command_run(&c, "%s %s --lambda 0.01 --out %s/model", trainer_path("lasso"), libsvm,
+                         folder),
              0);
     int status = command_run(&c, "python3 -c \"%s\" %s/model %s/x.libsvm", predict, folder, folder);
     if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    CHECK(number_behind(c.out.text, "squares ") < 0.05 * squares);
+    CHECK(trainer_number(c.out.text, "squares ") < 0.05 * squares);
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
@@ -225,14 +208,14 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
     if (IS_SANITIZED) SKIP("it is the arithmetic of one thread, and slow with a sanitizer");
     const char *run = "%s --generate 100x400x60 --lambda 0.01 --order round-robin --width 128 "
                       "--passes 200 --json --baseline %s";
-    CHECK_EQ(command_run(&c, run, lasso_path(), "--correlation 0.1"), 0);
+    CHECK_EQ(command_run(&c, run, trainer_path("lasso"), "--correlation 0.1"), 0);
     const char *last = strstr(c.out.text, "{\"event\":\"lambda\"");
     CHECK(last != NULL);
-    double objective = number_behind(last, "\"objective\":");
-    int status = command_run(&c, run, lasso_path(), "--correlation 1");
+    double objective = trainer_number(last, "\"objective\":");
+    int status = command_run(&c, run, trainer_path("lasso"), "--correlation 1");
     if (status == 0) {
         last = strstr(c.out.text, "{\"event\":\"lambda\"");
-        CHECK(last && number_behind(last, "\"objective\":") > 100 * objective);
+        CHECK(last && trainer_number(last, "\"objective\":") > 100 * objective);
     } else {
         CHECK_STR(c.err.text, "lasso: the coefficients diverge: choose a smaller --width");
     }
@@ -240,21 +223,12 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    CHECK_EQ(command_run(&c, "%s %s", lasso_path(), arguments), status);
-    CHECK_STR(c.err.text, "lasso: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
+    trainer_refuses(&c, "lasso", status, arguments, part);
 }
 
 static void is_refused_text(const char *text, const char *more, const char *part)
 {
-    char path[] = "/tmp/locus-lasso-bad-XXXXXX", arguments[128];
-    int file = mkstemp(path);
-    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-    snprintf(arguments, sizeof arguments, "--data %s %s", path, more);
-    is_refused(1, arguments, part);
-    unlink(path);
+    trainer_refuses_text(&c, "lasso", text, more, part);
 }
 
 TEST(lasso, refuses_wrong_input_with_a_sentence)

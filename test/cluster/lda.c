@@ -1,26 +1,14 @@
 /* The program lda from end to end, on generated documents: alone, on a cluster, and with wrong
  * input. Every run checks its counts by itself, and gives up when they are wrong. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct command c;
-
-/* Of this build, beside `locus`. */
-static const char *lda_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "lda");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
 
 /* 12 planted topics of 30 words: who finds them foretells a word as one of 90, of which some are
  * likelier; who knows only how frequent words are, as one of nearly 300. */
@@ -28,43 +16,36 @@ static const char small[] =
     "--generate 300x360x60x12 --topics 12 --alpha 0.1 --beta 0.05 --epochs 40";
 static const double PERPLEXITY_MAX = 100;
 
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
-
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, lda_path(), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("lda"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":40,");
-    double perplexity = number_behind(c.out.text, "\"perplexity\":");
+    double perplexity = trainer_number(c.out.text, "\"perplexity\":");
     if (!(perplexity > 10 && perplexity < PERPLEXITY_MAX))
         test_fail(__FILE__, __LINE__, "%s %s: perplexity %f", start, more, perplexity);
-    CHECK(number_behind(c.out.text, "\"log_likelihood\":") < 0);
+    CHECK(trainer_number(c.out.text, "\"log_likelihood\":") < 0);
 }
 
 TEST(lda, learns_alone)
 {
     learns("", "");
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
-    CHECK_EQ(number_behind(c.out.text, "\"s_error\":"), 0);
+    CHECK_EQ(trainer_number(c.out.text, "\"s_error\":"), 0);
     learns("", "--sampler plain");
     learns("", "--baseline --workers 3");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
     learns("", "--workers 2 --top 3");
     CHECK_STR(c.out.text, "{\"event\":\"topic\",\"topic\":11,");
-    CHECK(number_behind(c.out.text, "\"s_error\":") > 0);
+    CHECK(trainer_number(c.out.text, "\"s_error\":") > 0);
 }
 
 /* One sweep that learns nothing: knowing nothing is not good enough for these tests. */
 TEST(lda, needs_its_sweeps)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 1", lda_path(), small), 0);
-    CHECK(number_behind(c.out.text, "\"perplexity\":") > 1.3 * PERPLEXITY_MAX);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 1", trainer_path("lda"), small), 0);
+    CHECK(trainer_number(c.out.text, "\"perplexity\":") > 1.3 * PERPLEXITY_MAX);
 }
 
 TEST(lda, learns_on_a_cluster)
@@ -88,7 +69,7 @@ TEST(lda, one_worker_gives_the_same_in_every_run)
         const char *run =
             "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
             "/stats/d'";
-        CHECK_EQ(command_run(&c, run, lda_path(), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, trainer_path("lda"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":40");
@@ -113,7 +94,7 @@ TEST(lda, reads_three_formats)
         const char *run =
             "cd %s && %s %s --topics 2 --epochs 5 --hold-back 0 --top 2 --out model | "
             "grep -v ' s ' | sed 's/^[a-z]*: //; /log p/d'";
-        CHECK_EQ(command_run(&c, run, folder, lda_path(), inputs[i]), 0);
+        CHECK_EQ(command_run(&c, run, folder, trainer_path("lda"), inputs[i]), 0);
         CHECK_STR(c.out.text, "2 documents, 4 words, 8 tokens");
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
         CHECK(strcmp(first, c.out.text) == 0);
@@ -125,21 +106,12 @@ TEST(lda, reads_three_formats)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    CHECK_EQ(command_run(&c, "%s %s", lda_path(), arguments), status);
-    CHECK_STR(c.err.text, "lda: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
+    trainer_refuses(&c, "lda", status, arguments, part);
 }
 
 static void is_refused_text(const char *text, const char *part)
 {
-    char path[] = "/tmp/locus-lda-bad-XXXXXX", arguments[64];
-    int file = mkstemp(path);
-    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-    snprintf(arguments, sizeof arguments, "--data %s", path);
-    is_refused(1, arguments, part);
-    unlink(path);
+    trainer_refuses_text(&c, "lda", text, "", part);
 }
 
 TEST(lda, refuses_wrong_input_with_a_sentence)

@@ -1,48 +1,29 @@
 /* The program mf from end to end, on generated matrices of a few thousand cells: alone, on a
  * cluster, and with wrong input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PATH_BYTES = 64 };
 
 static struct command c;
 
-/* Of this build, beside `locus`. */
-static const char *mf_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "mf");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 static const char small[] =
     "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --lr 0.1 --reg 0.01 --epochs 15 --batch 32";
-
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
 
 /* Values have the standard deviation 1, so an RMSE of 1 is that of knowing nothing; the noise is
  * 0.1. Returns the RMSE. */
 static double learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, mf_path(), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("mf"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":15,");
-    double rmse = number_behind(c.out.text, "\"split\":\"test\",\"rmse\":");
+    double rmse = trainer_number(c.out.text, "\"split\":\"test\",\"rmse\":");
     if (!(rmse > 0 && rmse < 0.5))
         test_fail(__FILE__, __LINE__, "%s %s: RMSE %f", start, more, rmse);
     return rmse;
@@ -76,13 +57,13 @@ enum { SWEEPS = 15 };
 
 static void descends(const char *start, const char *more, double *objectives)
 {
-    int status =
-        command_run(&c, "%s %s %s --method cd --reg 1 %s --json", start, mf_path(), small, more);
+    int status = command_run(&c, "%s %s %s --method cd --reg 1 %s --json", start,
+                             trainer_path("mf"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     const char *at = c.out.text;
     for (int i = 0; i < SWEEPS; i++) {
-        double objective = number_behind(at, "\"objective\":");
+        double objective = trainer_number(at, "\"objective\":");
         at = strstr(at, "\"objective\":") + 1;
         CHECK(i == 0 || objective <= objectives[i - 1] * (1 + 1e-6) || start[0] || more[0]);
         if (!start[0] && !more[0]) objectives[i] = objective;
@@ -91,7 +72,7 @@ static void descends(const char *start, const char *more, double *objectives)
             test_fail(__FILE__, __LINE__, "%s %s: sweep %d: %.9g, not %.9g", start, more, i + 1,
                       objective, objectives[i]);
     }
-    CHECK(number_behind(at, "\"split\":\"test\",\"rmse\":") < 0.3);
+    CHECK(trainer_number(at, "\"split\":\"test\",\"rmse\":") < 0.3);
 }
 
 TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
@@ -107,7 +88,7 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
         snprintf(more, sizeof more, "--technique %s --workers %d", techniques[i], 1 + i % 2);
         descends(start, more, objectives);
     }
-    CHECK_EQ(command_run(&c, "%s %s --method cd --bias", mf_path(), small), 2);
+    CHECK_EQ(command_run(&c, "%s %s --method cd --bias", trainer_path("mf"), small), 2);
     CHECK_STR(c.err.text, "--method cd has neither --bias nor --visit blocks");
 }
 
@@ -119,7 +100,7 @@ TEST(mf, one_worker_gives_the_same_in_every_run)
             command_run(
                 &c,
                 "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
-                mf_path(), small),
+                trainer_path("mf"), small),
             0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
@@ -132,18 +113,19 @@ TEST(mf, reads_what_it_wrote)
 {
     char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
-    CHECK_EQ(command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", mf_path(), small, folder), 0);
+    CHECK_EQ(
+        command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", trainer_path("mf"), small, folder), 0);
     CHECK_EQ(command_run(
                  &c,
                  "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
-                 mf_path(), folder, folder, folder),
+                 trainer_path("mf"), folder, folder, folder),
              0);
     CHECK_STR(c.out.text, "300 rows, 100 columns");
-    CHECK(number_behind(c.out.text, "test        RMSE") < 0.5);
+    CHECK(trainer_number(c.out.text, "test        RMSE") < 0.5);
     CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
     CHECK_STR(c.out.text, "\"rank\":\"6\"");
     CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder,
-                         mf_path(), folder),
+                         trainer_path("mf"), folder),
              1);
     CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
@@ -151,10 +133,7 @@ TEST(mf, reads_what_it_wrote)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    CHECK_EQ(command_run(&c, "%s %s", mf_path(), arguments), status);
-    CHECK_STR(c.err.text, "mf: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
+    trainer_refuses(&c, "mf", status, arguments, part);
 }
 
 TEST(mf, refuses_wrong_input_with_a_sentence)

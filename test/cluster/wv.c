@@ -1,7 +1,7 @@
 /* The program wv from end to end, on a text of a few thousand words: alone, on a cluster, and with
  * wrong input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -46,41 +46,23 @@ static void remove_text(void)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
-/* Of this build, beside `locus`. */
-static const char *wv_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "wv");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 static const char small[] = "--dim 16 --min-count 2 --subsample 0 --epochs 5 --lr 0.1";
-
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
 
 /* Words of one place are alike: the rank correlation with a rating that says so. */
 static void learns(const char *start, const char *more)
 {
     int status = command_run(
         &c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
-        start, wv_path(), folder, folder, folder, small, more);
+        start, trainer_path("wv"), folder, folder, folder, small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":5,");
     CHECK_STR(c.out.text, "\"task\":\"analogies\",\"accuracy\":");
     CHECK_STR(c.out.text, "\"answerable\":1,\"questions\":2");
-    double rho = number_behind(c.out.text, "\"spearman\":");
+    double rho = trainer_number(c.out.text, "\"spearman\":");
     if (!(rho > 0.7)) test_fail(__FILE__, __LINE__, "%s %s: Spearman %f", start, more, rho);
-    double loss = number_behind(strstr(c.out.text, "\"epoch\":5"), "\"loss\":");
-    CHECK(loss > 0 && loss < number_behind(c.out.text, "\"loss\":"));
+    double loss = trainer_number(strstr(c.out.text, "\"epoch\":5"), "\"loss\":");
+    CHECK(loss > 0 && loss < trainer_number(c.out.text, "\"loss\":"));
 }
 
 TEST(wv, learns_alone)
@@ -120,8 +102,11 @@ TEST(wv, one_worker_gives_the_same_in_every_run)
         const char *run =
             "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
         const char *more = baseline ? "--baseline" : "";
-        CHECK_EQ(command_run(&c, run, wv_path(), folder, small, more, folder, folder, folder), 0);
-        CHECK_EQ(command_run(&other, run, wv_path(), folder, small, more, folder, folder, folder),
+        CHECK_EQ(
+            command_run(&c, run, trainer_path("wv"), folder, small, more, folder, folder, folder),
+            0);
+        CHECK_EQ(command_run(&other, run, trainer_path("wv"), folder, small, more, folder, folder,
+                             folder),
                  0);
         CHECK(strcmp(c.out.text, other.out.text) == 0);
     }
@@ -157,8 +142,8 @@ TEST(wv, writes_word2vec_formats)
         &c,
         "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
         "python3 -c \"%s\" %s/t %s/b && head -c 300 %s/m | tail -c 292",
-        locus_path(), wv_path(), folder, small, folder, folder, folder, folder, compare, folder,
-        folder, folder);
+        locus_path(), trainer_path("wv"), folder, small, folder, folder, folder, folder, compare,
+        folder, folder, folder);
     if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     CHECK_STR(c.out.text, "same ");
     CHECK_STR(c.out.text, "\"inputs\":{\"dtype\":\"F32\"");
@@ -167,10 +152,7 @@ TEST(wv, writes_word2vec_formats)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    CHECK_EQ(command_run(&c, "%s %s", wv_path(), arguments), status);
-    CHECK_STR(c.err.text, "wv: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
+    trainer_refuses(&c, "wv", status, arguments, part);
 }
 
 TEST(wv, refuses_wrong_input_with_a_sentence)
@@ -197,7 +179,7 @@ TEST(wv, a_loss_that_is_no_number_ends_the_training)
     int status = command_run(
         &c,
         "TSAN_OPTIONS=\"$TSAN_OPTIONS report_thread_leaks=0\" %s --data %s/text --json --dim 16 %s",
-        wv_path(), folder, "--min-count 2 --lr 100");
+        trainer_path("wv"), folder, "--min-count 2 --lr 100");
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "wv: the loss is no number any more in epoch 1: choose a smaller --lr");
     CHECK_EQ(c.out.length, 0);

@@ -1,0 +1,48 @@
+#include "trainer.h"
+
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *trainer_path(const char *name)
+{
+    static char path[PATH_MAX + 16];
+    const char *beside = locus_path();
+    snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(beside, '/') - beside), beside, name);
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+double trainer_number(const char *printed, const char *part)
+{
+    const char *at = printed ? strstr(printed, part) : NULL;
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, printed ? printed : "");
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+void trainer_refuses(struct command *c, const char *name, int status, const char *arguments,
+                     const char *part)
+{
+    char begin[32];
+    snprintf(begin, sizeof begin, "%s: ", name);
+    CHECK_EQ(command_run(c, "%s %s", trainer_path(name), arguments), status);
+    CHECK_STR(c->err.text, begin);
+    CHECK_STR(c->err.text, part);
+    CHECK_EQ(c->out.length, 0);
+}
+
+void trainer_refuses_text(struct command *c, const char *name, const char *text, const char *more,
+                          const char *part)
+{
+    char path[] = "/tmp/locus-trainer-bad-XXXXXX", arguments[256];
+    int file = mkstemp(path);
+    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    snprintf(arguments, sizeof arguments, "--data %s %s", path, more);
+    trainer_refuses(c, name, 1, arguments, part);
+    unlink(path);
+}
