@@ -125,7 +125,8 @@ int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES])
     int rc = -ETIMEDOUT;
     double until_s = clock_s() + PROBE_PATIENCE_S;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    for (;;) {
+    /* strangers, or none of whom can be accepted, do not make it longer */
+    while (clock_s() < until_s) {
         char said[PROBE_TOKEN_BYTES];
         int n = poll(&p, 1, clock_poll_ms(until_s));
         if (is_interrupted(n)) continue;

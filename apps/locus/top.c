@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: locus top [options] [HOST:PORT ...]\n"
@@ -135,6 +136,10 @@ static void watch(const struct top *t, struct look *l)
 
 static int show_live(const struct top *t, struct look *l)
 {
+    /* without a keyboard there is no wait between two looks, and no end */
+    bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (!is_terminal)
+        return say_and(STATUS_FAILED, "stdin or stdout is no terminal: use --once, or --json");
     SCREEN *screen = newterm(NULL, stdout, stdin);
     if (!screen) return say_and(STATUS_FAILED, "this is no terminal that it knows: use --once");
     cbreak();

@@ -66,6 +66,19 @@ static double field(const char *text, int rank, const char *name)
     return value ? strtod(value + strlen(label), NULL) : -1;
 }
 
+/* It would look again and again, as fast as it can, for a key that nobody can press. */
+TEST(top, wants_a_terminal)
+{
+    struct child job;
+    struct command c;
+    start(&job);
+    CHECK_EQ(command_run(&c, "TERM=xterm timeout -s KILL %d %s top %s < /dev/null", HANG_S,
+                         locus_path(), base),
+             1);
+    CHECK_STR(c.err.text, "no terminal: use --once");
+    end(&job);
+}
+
 /* Rank 1 waits, rank 0 works: half of its rows are its own. */
 TEST(top, tells_what_a_job_does)
 {
