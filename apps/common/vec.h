@@ -37,6 +37,10 @@ struct vec {
     void (*add_scaled)(float *to, float scale, const float *from, size_t n);
     /* to += from */
     void (*add)(float *to, const float *from, size_t n);
+    /* to = max(0, to + from) */
+    void (*add_rectified)(float *to, const float *from, size_t n);
+    /* to becomes 0 where `by` is not above 0: the gradient of what was rectified to `by` */
+    void (*clear_unless_positive)(float *to, const float *by, size_t n);
     /* to = scale * from */
     void (*set_scaled)(float *to, float scale, const float *from, size_t n);
     /* to = after - to: what became of it */

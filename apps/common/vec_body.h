@@ -40,6 +40,19 @@ static void add(float *restrict to, const float *restrict from, size_t n)
     for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
+static void add_rectified(float *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float sum = to[i] + from[i];
+        to[i] = sum > 0 ? sum : 0;
+    }
+}
+
+static void clear_unless_positive(float *restrict to, const float *restrict by, size_t n)
+{
+    for (size_t i = 0; i < n; i++) to[i] = by[i] > 0 ? to[i] : 0;
+}
+
 static void set_scaled(float *restrict to, float scale, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) to[i] = scale * from[i];
@@ -342,6 +355,8 @@ const struct vec VEC_TABLE = {
     .dot = dot,
     .add_scaled = add_scaled,
     .add = add,
+    .add_rectified = add_rectified,
+    .clear_unless_positive = clear_unless_positive,
     .set_scaled = set_scaled,
     .difference = difference,
     .add_difference = add_difference,

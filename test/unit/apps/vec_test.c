@@ -74,6 +74,27 @@ TEST(vec, sums_and_products)
     for_all(check_sums);
 }
 
+static void check_rectified(const struct vec *v, size_t n)
+{
+    float a[LONGEST], b[LONGEST], sum[LONGEST], kept[LONGEST];
+    draw(a, n);
+    draw(b, n);
+    if (n > 0) b[n / 2] = 0;
+    memcpy(sum, a, sizeof sum);
+    memcpy(kept, a, sizeof kept);
+    v->add_rectified(sum, b, n);
+    v->clear_unless_positive(kept, b, n);
+    for (size_t i = 0; i < n; i++) {
+        is_near(sum[i], fmax(0, (double)a[i] + b[i]), 1);
+        is_near(kept[i], b[i] > 0 ? a[i] : 0, 1);
+    }
+}
+
+TEST(vec, what_is_rectified)
+{
+    for_all(check_rectified);
+}
+
 static void check_complex(const struct vec *v, size_t n)
 {
     n -= n % 2;

@@ -1,0 +1,215 @@
+#include "dense_rows.h"
+
+#include "rng.h"
+#include "vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which weights are in which row ---- */
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void dense_plan_add(struct dense_plan *p, size_t inputs, size_t outputs, bool is_rectified)
+{
+    if (p->count == DENSE_LAYERS_MAX) fail("there are more than %d dense layers", DENSE_LAYERS_MAX);
+    size_t fit = DENSE_ROW_FLOATS / outputs ? DENSE_ROW_FLOATS / outputs : 1;
+    struct dense_plan_layer *l = &p->layers[p->count++];
+    *l = (struct dense_plan_layer){.inputs = inputs,
+                                   .outputs = outputs,
+                                   .is_rectified = is_rectified,
+                                   .inputs_of_row = at_most(fit, inputs + 1),
+                                   .first = p->rows};
+    l->rows = (inputs + l->inputs_of_row) / l->inputs_of_row;
+    p->rows += l->rows;
+    size_t length = 2 * l->inputs_of_row * outputs;
+    if (length > p->length) p->length = (uint32_t)length;
+}
+
+uint64_t dense_plan_weights(const struct dense_plan *p)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->count; i++) sum += (p->layers[i].inputs + 1) * p->layers[i].outputs;
+    return sum;
+}
+
+/* Of a layer's row: the first of its inputs, and how many. */
+static size_t first_input(const struct dense_plan_layer *l, uint64_t row)
+{
+    return (size_t)row * l->inputs_of_row;
+}
+
+static size_t inputs_of(const struct dense_plan_layer *l, uint64_t row)
+{
+    return at_most(l->inputs_of_row, l->inputs + 1 - first_input(l, row));
+}
+
+/* ---- first values ---- */
+
+struct first_weights {
+    const struct dense_plan *plan;
+    uint64_t seed;
+};
+
+static const struct dense_plan_layer *layer_of(const struct dense_plan *p, uint64_t row)
+{
+    const struct dense_plan_layer *l = p->layers;
+    while (row - l->first >= l->rows) l++;
+    return l;
+}
+
+/* A rows_draw. Streams of random numbers that no other table has. */
+static void draw_weights(const void *first_weights, uint64_t row, float *values)
+{
+    const struct first_weights *f = first_weights;
+    const struct dense_plan_layer *l = layer_of(f->plan, row);
+    size_t first = first_input(l, row - l->first), count = inputs_of(l, row - l->first);
+    double bound = sqrt((l->is_rectified ? 6.0 : 3.0) / (double)l->inputs);
+    struct rng rng;
+    rng_init(&rng, f->seed, UINT64_C(0xd) << 56 | row);
+    for (size_t i = 0; i < count && first + i < l->inputs; i++)
+        for (size_t j = 0; j < l->outputs; j++)
+            values[i * l->outputs + j] = (float)(bound * (2 * rng_real(&rng) - 1));
+}
+
+void dense_rows_init(const struct dense_plan *p, struct pool_member *m, size_t table, uint64_t seed)
+{
+    rows_init(m, table, draw_weights, &(struct first_weights){.plan = p, .seed = seed});
+}
+
+static locus_key *keys_of(const struct dense_plan *p, const struct pool_member *m, size_t table)
+{
+    locus_key *keys = take_memory(p->rows, sizeof *keys);
+    for (uint64_t i = 0; i < p->rows; i++) keys[i] = m->pool->tables[table].first + i;
+    return keys;
+}
+
+void dense_rows_keep(const struct dense_plan *p, const struct pool_member *m, size_t table)
+{
+    if (!m->worker) return;
+    locus_key *keys = keys_of(p, m, table);
+    must(locus_intent(m->worker, keys, p->rows, 0, LOCUS_FOREVER, LOCUS_READ_WRITE),
+         "keeping the dense layers");
+    free(keys);
+}
+
+/* ---- steps ---- */
+
+void dense_rows_open(struct dense_rows *d, const struct dense_plan *p, struct pool_member *m,
+                     size_t table, size_t examples_max)
+{
+    size_t inputs_max = 0;
+    *d = (struct dense_rows){.plan = p};
+    params_open(&d->params, m, p->rows, p->rows * p->length);
+    d->keys = keys_of(p, m, table);
+    d->rows = take_memory(p->rows, sizeof *d->rows);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct dense_plan_layer *l = &p->layers[i];
+        dense_open(&d->layers[i], l->inputs, l->outputs, l->is_rectified, examples_max);
+        if (l->inputs > inputs_max) inputs_max = l->inputs;
+    }
+    d->lists = take_memory(inputs_max + 1, sizeof *d->lists);
+}
+
+void dense_rows_close(struct dense_rows *d)
+{
+    params_close(&d->params);
+    for (size_t i = 0; i < d->plan->count; i++) dense_close(&d->layers[i]);
+    free(d->keys);
+    free(d->rows);
+    free(d->lists);
+    *d = (struct dense_rows){0};
+}
+
+void dense_rows_read(struct dense_rows *d)
+{
+    const struct dense_plan *p = d->plan;
+    d->has_copies = !params_view(&d->params, d->keys, p->rows, d->rows);
+    if (d->has_copies) params_fetch(&d->params, d->keys, p->rows, d->rows);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct dense_plan_layer *l = &p->layers[i];
+        for (size_t j = 0; j <= l->inputs; j++)
+            d->lists[j] = d->rows[l->first + j / l->inputs_of_row] +
+                          j % l->inputs_of_row * l->outputs;
+        dense_load(&d->layers[i], d->lists);
+    }
+    params_release(&d->params);
+}
+
+struct step {
+    const float *gradient;
+    size_t count;
+    float rate, scale;
+};
+
+/* A locus_change. */
+static void take_step(void *step, float *row, uint32_t length)
+{
+    const struct step *s = step;
+    (void)length;
+    vec_best()->adagrad_scaled(row, s->scale, s->gradient, s->count, s->rate);
+}
+
+/* Rows that were here when they were read, and cannot be changed here now, are rare: then all are
+ * fetched. */
+static void change(struct dense_rows *d, struct params_update *u, uint64_t row, struct step *s)
+{
+    struct params *p = &d->params;
+    float *noted = NULL;
+    if (params_is_plain(p)) {
+        take_step(s, (float *)(uintptr_t)d->rows[row], d->plan->length);
+    } else if (!params_change_here(p, d->keys[row], take_step, s)) {
+        if (!d->has_copies) params_fetch(p, d->keys, d->plan->rows, d->rows);
+        d->has_copies = true;
+        params_change_copy(p, u, d->keys[row], d->rows[row], take_step, s, &noted);
+    }
+}
+
+void dense_rows_train(struct dense_rows *d, float rate, float scale)
+{
+    struct params_update *u = params_is_plain(&d->params) ? NULL : params_begin(&d->params);
+    for (size_t i = 0; i < d->plan->count; i++) {
+        const struct dense_plan_layer *l = &d->plan->layers[i];
+        for (uint64_t r = 0; r < l->rows; r++) {
+            struct step s = {.gradient = d->layers[i].gradient + first_input(l, r) * l->outputs,
+                             .count = inputs_of(l, r) * l->outputs,
+                             .rate = rate,
+                             .scale = scale};
+            change(d, u, l->first + r, &s);
+        }
+    }
+    if (u) params_end(&d->params, u);
+}
+
+void dense_rows_flush(struct dense_rows *d)
+{
+    params_flush(&d->params);
+}
+
+/* ---- model files ---- */
+
+struct collection {
+    const struct dense_plan_layer *layer;
+    float *weights;
+};
+
+static void collect(void *collection, uint64_t row, const float *values)
+{
+    const struct collection *c = collection;
+    uint64_t own = row - c->layer->first;
+    size_t n = c->layer->outputs;
+    memcpy(c->weights + first_input(c->layer, own) * n, values,
+           inputs_of(c->layer, own) * n * sizeof *values);
+}
+
+void dense_rows_collect(const struct dense_plan *p, struct pool_member *m, size_t table,
+                        size_t layer, float *weights)
+{
+    const struct dense_plan_layer *l = &p->layers[layer];
+    rows_visit(m, table, l->first, l->first + l->rows, collect,
+               &(struct collection){.layer = l, .weights = weights});
+}

@@ -1,0 +1,82 @@
+/*
+ * dense_rows.h - the layers of a network, whose weights are rows of one table that every node
+ * holds for good (LOCUS_FOREVER): all nodes need all of them in each step. Steps are AdaGrad's.
+ *
+ * A row of the table has the weights of as many inputs of one layer as DENSE_ROW_FLOATS hold, one
+ * at least, and behind them as many sums of squared gradients. The weights of an input are in one
+ * row; the bias is an input more.
+ *
+ *     dense_plan_add(&plan, inputs, outputs, is_rectified);      each layer, before there is a pool
+ *     ...a table of plan.rows rows of plan.length floats...
+ *     dense_rows_init(&plan, member, table, seed);               every worker, once
+ *     dense_rows_keep(&plan, member, table);                     one worker of each node
+ *     dense_rows_open(&d, &plan, member, table, examples_max);
+ *     for each step
+ *         dense_rows_read(&d);
+ *         ...dense_forward(&d.layers[i], ...), dense_backward(&d.layers[i], ...)...
+ *         dense_rows_train(&d, rate);
+ *     dense_rows_close(&d);
+ *
+ * Callers   one worker's thread
+ * Memory    that of its layers (dense.h); a copy of all rows where some were not here
+ * Waiting   dense_rows_read() and dense_rows_train() for rows that are not here; with updates, when
+ *           too many are under way. So neither inside a read section
+ * Life      as above
+ */
+#ifndef APPS_DENSE_ROWS_H
+#define APPS_DENSE_ROWS_H
+
+#include "dense.h"
+#include "params.h"
+#include "rows.h"
+
+enum { DENSE_LAYERS_MAX = 8, DENSE_ROW_FLOATS = 512 };
+
+struct dense_plan {
+    struct dense_plan_layer {
+        size_t inputs, outputs;
+        bool is_rectified;
+        size_t inputs_of_row; /* whose weights share a row */
+        uint64_t first, rows; /* of the table */
+    } layers[DENSE_LAYERS_MAX];
+    size_t count;
+    uint64_t rows;
+    uint32_t length; /* floats of a row */
+};
+
+struct dense_rows {
+    const struct dense_plan *plan;
+    struct dense layers[DENSE_LAYERS_MAX];
+    struct params params;
+    locus_key *keys;
+    const float **rows;  /* of the table */
+    const float **lists; /* of one layer: the weights of each input */
+    bool has_copies;     /* rows are copies of this step's */
+};
+
+/* A plan begins as zeros. Too many layers end the program. */
+void dense_plan_add(struct dense_plan *, size_t inputs, size_t outputs, bool is_rectified);
+/* All weights, biases included. */
+uint64_t dense_plan_weights(const struct dense_plan *);
+
+/* First weights: uniform, of the variance 2 / inputs where the layer is rectified (He et al., 2015),
+ * else 1 / inputs; biases and sums of squares are 0. The same for a seed on every cluster.
+ * Collective. */
+void dense_rows_init(const struct dense_plan *, struct pool_member *, size_t table, uint64_t seed);
+/* With techniques that heed intents the node keeps them. */
+void dense_rows_keep(const struct dense_plan *, const struct pool_member *, size_t table);
+
+void dense_rows_open(struct dense_rows *, const struct dense_plan *, struct pool_member *,
+                     size_t table, size_t examples_max);
+void dense_rows_close(struct dense_rows *);
+void dense_rows_read(struct dense_rows *);
+/* One AdaGrad step of all layers with their gradients, each multiplied by `scale`. */
+void dense_rows_train(struct dense_rows *, float rate, float scale);
+/* Waits for all updates. */
+void dense_rows_flush(struct dense_rows *);
+
+/* What a layer's weights are, for model files: inputs + 1 rows of `outputs` floats. */
+void dense_rows_collect(const struct dense_plan *, struct pool_member *, size_t table, size_t layer,
+                        float *weights);
+
+#endif
