@@ -12,7 +12,7 @@ build=$1 data=$2
 shift 2
 [ $# -gt 0 ] || set -- 2 4
 declare -A arguments=(
-    [mf]="--zipf 20000x2000x200000 --rank 100 --epochs 4"
+    [mf]="--zipf 20000x2000x200000 --rank 100 --adagrad coordinate --epochs 4"
     [kge]="--data $data --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --epochs 3"
 )
 folder=$(mktemp -d) || exit 1

@@ -14,7 +14,7 @@ mkdir -p "$results"
 # One fact a step and 6 + 6 negatives, as AdaPM's own program has it on this graph.
 declare -A options=(
     [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3"
-    [mf]="--zipf 20000x2000x1000000 --rank 100 --eval-every 1 --epochs 6"
+    [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs 6"
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
 )
 

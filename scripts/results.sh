@@ -114,7 +114,7 @@ techniques() {
 
 need_mf_zipf_sizes() {
     find_zipf
-    mf="mf --data $found --hold-back 0.02 --rank 100"
+    mf="mf --data $found --hold-back 0.02 --rank 100 --adagrad coordinate"
 }
 run_mf_zipf_sizes() { sizes $mf --epochs 5; }
 need_mf_zipf_2_nodes() { need_mf_zipf_sizes; }
@@ -130,12 +130,12 @@ run_mf_zipf_4_nodes() {
 
 need_mf_jester() {
     find_data jester-1.mtx || return 1
-    mf="mf --data $found --rank 10 --bias --lr 0.02 --reg 0.05 --epochs 20"
+    mf="mf --data $found --rank 10 --bias --lr 0.02 --reg 0.05 --epochs 20 --adagrad coordinate"
 }
 run_mf_jester() { sizes $mf; }
 need_mf_movielens() {
     find_data ratings.csv || return 1
-    mf="mf --data $found --rank 10 --bias --lr 0.02 --reg 0.05 --epochs 20"
+    mf="mf --data $found --rank 10 --bias --lr 0.02 --reg 0.05 --epochs 20 --adagrad coordinate"
 }
 run_mf_movielens() {
     sizes $mf

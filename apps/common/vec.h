@@ -29,6 +29,11 @@ struct vec_factors {
     float error, regularization, rate;
 };
 
+/* Of two rows. */
+struct vec_products {
+    float ab, aa, bb;
+};
+
 struct vec {
     const char *name;
 
@@ -61,6 +66,10 @@ struct vec {
     /* Two factors of one product: the gradient of each is error * the other, and regularization *
      * itself. Of each, n parameters, whose sums of squares are `sums` floats behind. */
     void (*factors)(float *a, float *b, size_t n, size_t sums, struct vec_factors);
+    struct vec_products (*products)(const float *a, const float *b, size_t n);
+    /* The same gradients as of `factors`, each row with a rate of its own. */
+    void (*factors_by_row)(float *a, float *b, size_t n, struct vec_factors, float a_rate,
+                           float b_rate);
 
     /* x becomes exp(x - shift); returns the sum. */
     float (*exponentials)(float *x, size_t n, float shift);

@@ -182,6 +182,27 @@ static void factors(float *restrict a, float *restrict b, size_t n, size_t sums,
     }
 }
 
+static struct vec_products products(const float *restrict a, const float *restrict b, size_t n)
+{
+    struct vec_products p = {0, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        p.ab += a[i] * b[i];
+        p.aa += a[i] * a[i];
+        p.bb += b[i] * b[i];
+    }
+    return p;
+}
+
+static void factors_by_row(float *restrict a, float *restrict b, size_t n, struct vec_factors f,
+                           float a_rate, float b_rate)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = a[i], y = b[i];
+        a[i] = x - a_rate * (f.error * y + f.regularization * x);
+        b[i] = y - b_rate * (f.error * x + f.regularization * y);
+    }
+}
+
 /* ---- losses ---- */
 
 /* exp, to about 2 units in the last place: 2^k times a polynomial of what is left, below half a
@@ -367,6 +388,8 @@ const struct vec VEC_TABLE = {
     .adagrad = adagrad,
     .adagrad_scaled = adagrad_scaled,
     .factors = factors,
+    .products = products,
+    .factors_by_row = factors_by_row,
     .exponentials = exponentials,
     .maximum = maximum,
     .scale = scale,

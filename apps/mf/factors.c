@@ -12,7 +12,7 @@ void factors_open(struct factors *s, const struct mf *f, struct pool_member *m)
 {
     size_t batch = f->options.batch;
     *s = (struct factors){.mf = f, .member = m};
-    draft_open(&s->draft, m, 2 * batch, batch, 2 * mf_parameters(f));
+    draft_open(&s->draft, m, 2 * batch, batch, mf_row_floats(f));
 }
 
 void factors_close(struct factors *s)
@@ -37,7 +37,7 @@ static float bias_change(float gradient, float sum, float rate)
 
 static void train_biases(const struct mf *f, float *row, float *column, struct vec_factors step)
 {
-    size_t at = f->options.rank, sum = at + mf_parameters(f);
+    size_t at = f->options.rank, sum = mf_row_floats(f) - 1;
     float g = step.error + step.regularization * row[at],
           h = step.error + step.regularization * column[at];
     row[at] += bias_change(g, row[sum], step.rate);
@@ -46,16 +46,54 @@ static void train_biases(const struct mf *f, float *row, float *column, struct v
     column[sum] += h * h;
 }
 
+static float bias_of(const struct mf *f, const float *row, const float *column)
+{
+    size_t rank = f->options.rank;
+    return (float)f->ratings.mean + (f->options.has_bias ? row[rank] + column[rank] : 0);
+}
+
+/* Adds the mean square of the gradient error * other + regularization * itself to the sum, and
+ * returns the rate. `aa`, `bb`: of itself and of the other. */
+static float rate_of(float *sum, struct vec_factors f, float aa, float bb, float ab, size_t rank)
+{
+    float squares = f.error * f.error * bb + 2 * f.error * f.regularization * ab +
+                    f.regularization * f.regularization * aa;
+    *sum += squares > 0 ? squares / (float)rank : 0;
+    return f.rate / sqrtf(*sum + 1e-10F);
+}
+
+static void train_by_row(struct cell *c, float *row, struct vec_factors step)
+{
+    const struct mf *f = c->mf;
+    size_t rank = f->options.rank, sum = mf_parameters(f);
+    struct vec_products p = vec_best()->products(row, c->column, rank);
+    step.error = c->error = bias_of(f, row, c->column) + p.ab - c->value;
+    float row_rate = rate_of(row + sum, step, p.aa, p.bb, p.ab, rank),
+          column_rate = rate_of(c->column + sum, step, p.bb, p.aa, p.ab, rank);
+    vec_best()->factors_by_row(row, c->column, rank, step, row_rate, column_rate);
+    if (f->options.has_bias) train_biases(f, row, c->column, step);
+}
+
+static void train_by_coordinate(struct cell *c, float *row, struct vec_factors step)
+{
+    const struct mf *f = c->mf;
+    step.error = c->error = mf_predict(f, row, c->column) - c->value;
+    vec_best()->factors(row, c->column, f->options.rank, mf_parameters(f), step);
+    if (f->options.has_bias) train_biases(f, row, c->column, step);
+}
+
 /* A locus_change of the cell's row. */
 static void train_cell(void *cell, float *row, uint32_t length)
 {
     struct cell *c = cell;
     const struct mf_options *o = &c->mf->options;
-    c->error = mf_predict(c->mf, row, c->column) - c->value;
-    struct vec_factors step = {
-        .error = c->error, .regularization = (float)o->regularization, .rate = (float)o->rate};
-    vec_best()->factors(row, c->column, o->rank, length / 2, step);
-    if (o->has_bias) train_biases(c->mf, row, c->column, step);
+    const struct vec_factors step = {.regularization = (float)o->regularization,
+                                     .rate = (float)o->rate};
+    (void)length;
+    if (o->adagrad == MF_BY_ROW)
+        train_by_row(c, row, step);
+    else
+        train_by_coordinate(c, row, step);
 }
 
 /* ---- blocks ---- */

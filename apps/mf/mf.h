@@ -2,7 +2,8 @@
  * mf.h - what the parts of mf share: the options, the ratings, and which keys the factors have.
  *
  * A row of the matrix has a factor of --rank floats, and so has a column; with biases one float
- * more, behind them. With SGD, sums of squares (AdaGrad) follow. The prediction is mean + bias +
+ * more, behind them. With SGD, sums of squares (AdaGrad) follow: one for each float, or one for the
+ * factor and one for the bias. The prediction is mean + bias +
  * bias + the factors' product.
  *
  * Callers   main() fills it in; workers read
@@ -25,6 +26,11 @@ enum mf_method {
     MF_SGD,         /* with AdaGrad, cell by cell */
     MF_COORDINATES, /* factor by factor (STRADS, Section 3.2) */
 };
+/* What has a learning rate of its own, by the sum of its squared gradients. */
+enum mf_adagrad {
+    MF_BY_COORDINATE,
+    MF_BY_ROW, /* by the mean over the factor's coordinates; the bias by itself */
+};
 enum mf_table { MF_ROWS, MF_COLS };
 
 struct mf_options {
@@ -32,7 +38,7 @@ struct mf_options {
     const char *test, *zipf, *write;
     uint64_t rank, batch, zipf_rank;
     double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
-    int visit, method;
+    int visit, method, adagrad;
     bool has_bias;
 };
 
@@ -41,16 +47,22 @@ struct mf {
     struct ratings ratings; /* to train with, then to test */
 };
 
-/* Parameters of a factor: the first half of its row. */
+/* Parameters of a factor: the first floats of its row. */
 static inline size_t mf_parameters(const struct mf *f)
 {
     return (size_t)f->options.rank + f->options.has_bias;
 }
 
-/* Floats of its row: coordinate descent has no sums of squares. */
+/* Sums of squares behind them: coordinate descent has none. */
+static inline size_t mf_sums(const struct mf *f)
+{
+    if (f->options.method == MF_COORDINATES) return 0;
+    return f->options.adagrad == MF_BY_ROW ? 1 + (size_t)f->options.has_bias : mf_parameters(f);
+}
+
 static inline size_t mf_row_floats(const struct mf *f)
 {
-    return f->options.method == MF_COORDINATES ? mf_parameters(f) : 2 * mf_parameters(f);
+    return mf_parameters(f) + mf_sums(f);
 }
 
 /* Where the ratings are from, for people. */

@@ -31,8 +31,8 @@ static void load(struct mf *f)
 static uint64_t digest(const struct mf *f)
 {
     const struct mf_options *o = &f->options;
-    double numbers[] = {(double)o->rank, o->has_bias,       o->visit, (double)o->batch,
-                        o->rate,         o->regularization, o->init,  o->method};
+    double numbers[] = {(double)o->rank,   o->has_bias, o->visit,  (double)o->batch, o->rate,
+                        o->regularization, o->init,     o->method, o->adagrad};
     return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
 }
 

@@ -6,6 +6,8 @@ static const char *const visits[] = {"columns", "blocks", NULL};
 
 static const char *const methods[] = {"sgd", "cd", NULL};
 
+static const char *const adagrads[] = {"coordinate", "row", NULL};
+
 static const char about[] =
     "Factorizes a matrix of which some cells are known (ratings), alone or on a cluster (locus run, mpirun, srun, ...),\n"
     "and says how well the factors predict cells that were held back.";
@@ -100,6 +102,13 @@ static void training_options(struct mf_options *o, struct args_list *list)
              "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
         settings_batch(&o->batch, 1e5, "cells of a step"),
         settings_rate(&o->rate, "learning rate of AdaGrad"),
+        {.name = "--adagrad",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->adagrad,
+         .choices = adagrads,
+         .help =
+             "row: a learning rate for each factor\ncoordinate: for each of its floats: twice the memory"},
         {.name = "--reg",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -137,6 +146,7 @@ void mf_options(struct mf_options *o, int argc, char **argv)
                              .rate = 0.05,
                              .regularization = 0.02,
                              .init = 0.1,
+                             .adagrad = MF_BY_ROW,
                              .held_back = 0.1,
                              .zipf_exponent = 1.1,
                              .zipf_rank = 10,

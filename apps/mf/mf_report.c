@@ -17,8 +17,9 @@ void mf_report_start(const struct mf *f, const struct pool *pool)
         printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
                o->regularization);
     else
-        printf("rank %" PRIu64 "%s; AdaGrad, rate %g, regularization %g; %s\n", o->rank,
-               o->has_bias ? " and biases" : "", o->rate, o->regularization,
+        printf("rank %" PRIu64 "%s; AdaGrad%s, rate %g, regularization %g; %s\n", o->rank,
+               o->has_bias ? " and biases" : "", o->adagrad == MF_BY_ROW ? " by row" : "", o->rate,
+               o->regularization,
                o->visit == MF_BLOCKS ? "blocks of columns from worker to worker"
                                      : "column by column");
     settings_show_pool(&o->common, pool, false);

@@ -37,7 +37,7 @@ struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
     uint64_t first, end;
     pool_settle(m);
     pool_share(f->ratings.test, m->place, m->total, &first, &end);
-    params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * 2 * mf_parameters(f));
+    params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * mf_row_floats(f));
     for (uint64_t at = first; at < end; at += TOGETHER)
         sums[0] +=
             squares_of(f, &p, test + at, end - at < TOGETHER ? (size_t)(end - at) : TOGETHER);

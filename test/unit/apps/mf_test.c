@@ -245,7 +245,7 @@ static void small_init(struct mf *f, enum mf_visit visit)
 
 static void small_pool(struct pool *pool, const struct mf *f, unsigned workers)
 {
-    uint32_t length = (uint32_t)(2 * mf_parameters(f));
+    uint32_t length = (uint32_t)mf_row_floats(f);
     struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
                                    {.rows = f->ratings.columns, .length = length}};
     pool_open(pool, &(struct pool_config){.tables = tables,
@@ -394,18 +394,44 @@ static double adagrad(double *x, double *sum, double gradient, double rate)
     return *x -= rate * gradient / sqrt(*sum + 1e-10);
 }
 
+/* The gradients of both factors before either changes; the biases by themselves. */
+static void step_by_row(const struct mf *f, double *p, double *q, double error)
+{
+    size_t rank = f->options.rank, n = mf_parameters(f);
+    double weight = f->options.regularization, rate = f->options.rate, g[5], h[5];
+    CHECK_EQ(rank, 5);
+    for (size_t k = 0; k < rank; k++) {
+        g[k] = error * q[k] + weight * p[k];
+        h[k] = error * p[k] + weight * q[k];
+        p[n] += g[k] * g[k] / (double)rank;
+        q[n] += h[k] * h[k] / (double)rank;
+    }
+    for (size_t k = 0; k < rank; k++) {
+        p[k] -= rate * g[k] / sqrt(p[n] + 1e-10);
+        q[k] -= rate * h[k] / sqrt(q[n] + 1e-10);
+    }
+    if (n == rank) return;
+    double p_gradient = error + weight * p[rank], q_gradient = error + weight * q[rank];
+    adagrad(&p[rank], &p[n + 1], p_gradient, rate);
+    adagrad(&q[rank], &q[n + 1], q_gradient, rate);
+}
+
 /* By the book, in double precision. `rows` are those of both tables. */
 static double reference(const struct mf *f, const struct visit_batch *b, double *rows)
 {
-    size_t rank = f->options.rank, n = mf_parameters(f);
+    size_t rank = f->options.rank, n = mf_parameters(f), floats = mf_row_floats(f);
     double squares = 0, weight = f->options.regularization, rate = f->options.rate;
     for (uint32_t i = 0; i < b->cells; i++) {
-        double *p = rows + b->keys[b->columns + i] * 2 * n,
-               *q = rows + b->keys[b->column[i]] * 2 * n;
+        double *p = rows + b->keys[b->columns + i] * floats,
+               *q = rows + b->keys[b->column[i]] * floats;
         double error = f->ratings.mean - (double)b->values[i];
         for (size_t k = 0; k < rank; k++) error += p[k] * q[k];
         if (n > rank) error += p[rank] + q[rank];
         squares += error * error;
+        if (f->options.adagrad == MF_BY_ROW) {
+            step_by_row(f, p, q, error);
+            continue;
+        }
         for (size_t k = 0; k < n; k++) {
             double x = k < rank ? p[k] : 1, y = k < rank ? q[k] : 1;
             adagrad(&p[k], &p[n + k], error * y + weight * p[k], rate);
@@ -417,9 +443,9 @@ static double reference(const struct mf *f, const struct visit_batch *b, double 
 
 static void fill_row(const void *mf, uint64_t row, float *values)
 {
-    size_t n = mf_parameters(mf);
+    size_t n = mf_parameters(mf), floats = mf_row_floats(mf);
     for (size_t i = 0; i < n; i++) values[i] = (float)sin((double)row * 7 + (double)i) * 0.5F;
-    for (size_t i = n; i < 2 * n; i++) values[i] = 0.5F;
+    for (size_t i = n; i < floats; i++) values[i] = 0.5F;
 }
 
 struct copy {
@@ -436,7 +462,7 @@ static void copy_row(void *copy, uint64_t row, const float *values)
 
 static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
 {
-    *c = (struct copy){.length = 2 * mf_parameters(f)};
+    *c = (struct copy){.length = mf_row_floats(f)};
     rows_visit(m, MF_ROWS, 0, f->ratings.rows, copy_row, c);
     rows_visit(m, MF_COLS, 0, f->ratings.columns, copy_row, c);
 }
@@ -483,11 +509,12 @@ static void step_work(struct pool_member *m, void *mf)
 
 TEST(mf, steps_are_those_of_the_book)
 {
-    for (int kind = 0; kind < 8; kind++) {
+    for (int kind = 0; kind < 16; kind++) {
         struct mf f;
         struct pool pool;
         small_init(&f, kind & 4 ? MF_BLOCKS : MF_COLUMNS);
         f.options.has_bias = kind & 1;
+        f.options.adagrad = kind & 8 ? MF_BY_ROW : MF_BY_COORDINATE;
         f.options.common.is_baseline = kind & 2;
         f.options.batch = 4;
         small_pool(&pool, &f, 1);
