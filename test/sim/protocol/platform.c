@@ -24,6 +24,7 @@ struct reactor {
     unsigned node, number;
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
+    bool looks; /* whether its shard has news: once after each turn, and when it is woken */
     /* the entry that the shard got last: complete when it asks for the next, or returns */
     struct wire_entry *filling;
     unsigned filling_for;
@@ -413,6 +414,7 @@ static void turn(struct reactor *r)
     begin_call(r);
     r->turn_ns = shard_turn(&r->shard, platform_now_ns());
     end_call(r);
+    r->looks = true;
     flush(r);
 }
 
@@ -424,9 +426,17 @@ static void let_leave(unsigned shard, unsigned from, unsigned to)
     if (!sim.node[from]->reactor[shard]->is_in_call) seal(shard, from, to);
 }
 
+/* As with the reactor that ships: it looks, and sleeps until somebody wakes it. */
+static bool looks_for_news(struct reactor *r)
+{
+    r->looks = r->looks && shard_has_news(&r->shard);
+    return r->looks;
+}
+
 static bool has_news(const void *reactor)
 {
-    const struct reactor *r = reactor;
+    struct reactor *r = sim.node[((const struct reactor *)reactor)->node]
+                            ->reactor[((const struct reactor *)reactor)->number];
     const struct cluster *c = sim.node[r->node];
     uint64_t now = platform_now_ns();
     if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now)
@@ -437,7 +447,7 @@ static bool has_news(const void *reactor)
     }
     for (unsigned w = 0; w < c->workers; w++)
         if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
-    return shard_has_news(&r->shard);
+    return looks_for_news(r);
 }
 
 static void run_reactor(void *argument)
@@ -533,10 +543,14 @@ struct intents *reactor_intents(struct reactor *r)
     return r->shard.intents;
 }
 
-/* A simulated reactor looks by itself. */
 void reactor_wake(struct reactor *r)
 {
-    (void)r;
+    r->looks = true;
+}
+
+static void wake_for_dirty(void *reactor)
+{
+    reactor_wake(reactor);
 }
 
 static void free_reactor(struct reactor *r, unsigned workers)
@@ -556,6 +570,7 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     r->node = (unsigned)c->rank;
     r->number = number;
     r->turn_ns = UINT64_MAX;
+    r->looks = true;
     r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
@@ -575,6 +590,10 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
                                        .round_ns = sim.nature.round_ns,
                                        .credit_bytes = sim.nature.credit_bytes};
     int rc = shard_init(&r->shard, &shard);
+    if (start->store->dirty) {
+        start->store->dirty[number].context = r;
+        start->store->dirty[number].notify = wake_for_dirty;
+    }
     bool can_ride = shard.technique != LOCUS_STATIC && shard.technique != LOCUS_FULL_REPLICATION &&
                     !shard.acts_immediately;
     r->shard.pacer->rounds_are_sparse = sim.nature.rides && can_ride;

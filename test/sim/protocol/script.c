@@ -284,39 +284,56 @@ static void write_kept(struct script *s, struct dice *d)
         }
 }
 
-/* A step of somebody's is that the links between two nodes break. */
+/* A step of somebody's is that the links between two nodes break; not one that others wait for. */
 static void add_break(struct script *s, struct dice *d)
 {
     unsigned worker = dice_below(d, all_workers(s));
     struct script_step *victim = &s->step[dice_below(d, s->count)];
+    if (victim->kind == STEP_CLOCK || victim->kind == STEP_BARRIER) return;
     unsigned node = worker / s->workers;
     *victim = (struct script_step){.kind = STEP_BREAK,
                                    .worker = (uint8_t)worker,
                                    .amount = (node + 1 + dice_below(d, s->nodes - 1)) % s->nodes};
 }
 
+/* Steps of a worker, at most. */
+enum { OF_A_CLOCK = 11 };
+
+static void add_accesses_of_a_clock(struct script *s, struct dice *d, unsigned worker)
+{
+    unsigned key = dice_below(d, s->keys);
+    if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
+    if (dice_below(d, 6) == 0) add_key(s, worker, STEP_KEEP, key, false);
+    if (dice_below(d, 8) == 0) add_key(s, worker, STEP_UNKEEP, key, false);
+    if (dice_below(d, 8) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
+    if (dice_below(d, 4) == 0)
+        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+    for (unsigned k = 0, m = between(d, 1, 3); k < m; k++)
+        add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, dice_below(d, s->keys),
+                dice_below(d, 2));
+}
+
 /* All workers pass as many clocks, each some way ahead of the others at most, and change and read a
- * few keys by every technique's means. Who does nothing for long holds the others up. */
+ * few keys by every technique's means. Who does nothing for long holds the others up; one may only
+ * advance its clock, which no shard hears of by the way. */
 static void write_bounds(struct script *s, struct dice *d)
 {
-    unsigned staleness = dice_below(d, 4), often = between(d, 1, 3);
+    unsigned staleness = dice_below(d, 4), often = between(d, 1, 3), workers = all_workers(s);
+    unsigned idle = dice_below(d, 3) ? workers : dice_below(d, workers);
     s->has_sets = false;
-    for (unsigned i = 0, n = between(d, 2, 10); i < n; i++)
-        for (unsigned worker = 0; worker < all_workers(s); worker++) {
-            unsigned key = dice_below(d, s->keys);
-            if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 6) == 0) add_key(s, worker, STEP_KEEP, key, false);
-            if (dice_below(d, 8) == 0) add_key(s, worker, STEP_UNKEEP, key, false);
-            if (dice_below(d, 8) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
-            if (dice_below(d, 4) == 0)
+    unsigned clocks = between(d, 2, 10), most = SCRIPT_STEPS_MAX / workers / OF_A_CLOCK - 1;
+    for (unsigned i = 0; i < clocks && i < most; i++)
+        for (unsigned worker = 0; worker < workers; worker++) {
+            if (worker != idle)
+                add_accesses_of_a_clock(s, d, worker);
+            else
                 add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
-            for (unsigned k = 0, m = between(d, 1, 3); k < m; k++)
-                add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, dice_below(d, s->keys),
-                        dice_below(d, 2));
             add(s, worker, STEP_CLOCK);
+            if (worker == idle) continue;
             if (i % often == 0) add(s, worker, STEP_BOUND)->amount = staleness;
             add_key(s, worker, STEP_PULL, dice_below(d, s->keys), false);
         }
+    for (unsigned worker = 0; worker < workers; worker++) add(s, worker, STEP_BARRIER);
     if (dice_below(d, 6) == 0) add_break(s, d); /* who waits is told */
 }
 

@@ -45,10 +45,17 @@ static unsigned count_kept(const bool *is_dropped, unsigned count)
     return kept;
 }
 
-/* Drops `n` of the steps that are left, from the given one on. Returns where the next are. */
-static unsigned drop(bool *is_dropped, unsigned count, unsigned from, unsigned n)
+/* Who waits for a clock that was left out would wait for ever: a failure of the script's own. */
+static bool must_stay(const struct script_step *step)
 {
-    for (; from < count && n > 0; from++) {
+    return step->kind == STEP_CLOCK || step->kind == STEP_BARRIER;
+}
+
+/* Drops `n` of the steps that are left, from the given one on. Returns where the next are. */
+static unsigned drop(const struct script *s, bool *is_dropped, unsigned from, unsigned n)
+{
+    for (; from < s->count && n > 0; from++) {
+        if (must_stay(&s->step[from])) continue;
         n -= !is_dropped[from];
         is_dropped[from] = true;
     }
@@ -58,15 +65,15 @@ static unsigned drop(bool *is_dropped, unsigned count, unsigned from, unsigned n
 unsigned shrink(struct run_options *o, bool is_dropped[SCRIPT_STEPS_MAX], unsigned seconds)
 {
     bool before[SCRIPT_STEPS_MAX];
-    unsigned count = run_script(o)->count;
+    const struct script s = *run_script(o);
     uint64_t deadline = clock_now_ns() + seconds * UINT64_C(1000000000);
     memset(is_dropped, 0, SCRIPT_STEPS_MAX * sizeof *is_dropped);
     o->is_dropped = is_dropped;
-    for (unsigned n = (count + 1) / 2; n > 0; n = n == 1 ? 0 : (n + 1) / 2)
-        for (unsigned at = 0; at < count && clock_now_ns() < deadline;) {
+    for (unsigned n = (s.count + 1) / 2; n > 0; n = n == 1 ? 0 : (n + 1) / 2)
+        for (unsigned at = 0; at < s.count && clock_now_ns() < deadline;) {
             memcpy(before, is_dropped, sizeof before);
-            at = drop(is_dropped, count, at, n);
+            at = drop(&s, is_dropped, at, n);
             if (!fails_somehow(o)) memcpy(is_dropped, before, sizeof before);
         }
-    return count_kept(is_dropped, count);
+    return count_kept(is_dropped, s.count);
 }
