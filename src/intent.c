@@ -58,10 +58,11 @@ locus_clock locus_advance_clock(locus_worker *w)
     if (!w) return 0;
     locus_clock now = w->clock + 1;
     __atomic_store_n(&w->progress, now, __ATOMIC_RELAXED);
-    if (w->node->cluster)
-        __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
-    else
+    if (!w->node->cluster) { /* nobody sleeps who would have to be woken */
         __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
+        return now;
+    }
+    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
     signaling_advance(w, now);
     return now;
 }
