@@ -1,16 +1,16 @@
 #include "choice.h"
 
 #include "fail.h"
+#include "lasso_loss.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Of standardized columns: the sum of products of what is there, less what the shifts take away. */
-static double product(const struct choice *c, uint64_t candidate, uint64_t other)
+static double correlation(const struct choice *c, uint64_t candidate, uint64_t other)
 {
     const struct columns *m = &c->lasso->columns;
-    double dot = columns_dot(m, m->start[other], m->start[other + 1], c->rows);
-    return dot - m->rows * m->shift[candidate] * m->shift[other];
+    double product = columns_dot(m, m->start[other], m->start[other + 1], c->rows);
+    return lasso_loss_correlation(c->lasso, candidate, other, product);
 }
 
 static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
@@ -21,7 +21,7 @@ static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t
     bool is_fit = true;
     columns_add(m, first, end, 1, c->rows);
     for (size_t i = 0; i < count && is_fit; i++)
-        is_fit = fabs(product(c, variable, chosen[i])) < c->lasso->options.correlation;
+        is_fit = fabs(correlation(c, variable, chosen[i])) < c->lasso->options.correlation;
     for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
     return is_fit;
 }

@@ -1,8 +1,9 @@
 /*
  * lasso.h - what the parts of lasso share: the options, the data, and the schedule.
  *
- * It minimizes half the sum of squared errors plus lambda times the sum of the coefficients'
- * absolute values, over columns that are centred and of unit norm (STRADS, Section 3.3).
+ * It minimizes half the sum of squared errors, or the logistic loss, plus lambda times the sum of
+ * the coefficients' absolute values, over columns that are centred and of unit norm (STRADS,
+ * Section 3.3).
  *
  * Callers   main() fills it in; workers and schedulers read
  * Memory    the parts'
@@ -16,6 +17,7 @@
 #include "locus_schedule.h"
 #include "settings.h"
 
+enum lasso_loss_kind { LASSO_SQUARED, LASSO_LOGISTIC };
 enum lasso_order { LASSO_PRIORITY, LASSO_ROUND_ROBIN, LASSO_RANDOM };
 enum lasso_table { LASSO_COEFFICIENTS, LASSO_MAILBOXES };
 
@@ -24,6 +26,7 @@ struct lasso_options {
     const char *response, *generate;
     uint64_t width, schedulers, depth, path, passes;
     double lambda, correlation, tolerance;
+    int loss;  /* enum lasso_loss_kind */
     int order; /* enum lasso_order */
 };
 

@@ -4,8 +4,10 @@
 
 static const char *const orders[] = {"priority", "round-robin", "random", NULL};
 
+static const char *const losses[] = {"squared", "logistic", NULL};
+
 static const char about[] =
-    "Linear regression with few coefficients (the lasso), by parallel coordinate descent, alone or on a cluster\n"
+    "Linear or logistic regression with few coefficients (the lasso), by parallel coordinate descent, alone or on a cluster\n"
     "(locus run, mpirun, srun, ...): a scheduler chooses which coefficients are updated at once.";
 
 static const char more[] =
@@ -32,6 +34,12 @@ static void task_options(struct lasso_options *o, struct args_list *list)
          .target = &o->generate,
          .help =
              "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"},
+        {.name = "--loss",
+         .argument = "NAME",
+         .kind = ARGS_CHOICE,
+         .target = &o->loss,
+         .choices = losses,
+         .help = "squared: half the squared errors\nlogistic: the response has two values, labels"},
         {.name = "--lambda",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -116,6 +124,11 @@ static void check(const struct lasso_options *o)
                    "need: choose another");
     if (o->common.workers + o->schedulers > LOCUS_WORKERS_MAX)
         fail_usage("--workers and --schedulers are %d together at most", LOCUS_WORKERS_MAX);
+}
+
+const char *lasso_loss_name(int loss)
+{
+    return losses[loss];
 }
 
 const char *lasso_order_name(int order)

@@ -12,5 +12,6 @@
 
 void lasso_options(struct lasso_options *, int argc, char **argv);
 const char *lasso_order_name(int order);
+const char *lasso_loss_name(int loss);
 
 #endif

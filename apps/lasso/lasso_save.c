@@ -1,9 +1,11 @@
 #include "lasso_save.h"
 
 #include "fail.h"
+#include "lasso_options.h"
 #include "rows.h"
 #include "tensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,27 +13,33 @@ struct scaled {
     const struct columns *columns;
     float *coefficients;
     double intercept;
+    bool is_centred; /* are those columns whose mean is kept beside them? */
 };
 
-/* A centred column of unit norm is (x - mean) / norm. */
+/* A centred column of unit norm is (x - mean) / norm, one that is used as it is x / norm. */
 static void scale_back(void *scaled, uint64_t j, const float *value)
 {
     struct scaled *s = scaled;
     double norm = s->columns->norm[j], coefficient = norm > 0 ? (double)*value / norm : 0;
     s->coefficients[j] = (float)coefficient;
-    s->intercept -= coefficient * s->columns->mean[j];
+    bool is_beside = fabs(s->columns->shift[j]) > 0;
+    if (s->is_centred || !is_beside) s->intercept -= coefficient * s->columns->mean[j];
 }
 
-void lasso_save(const struct lasso *l, struct pool_member *m)
+void lasso_save(const struct lasso *l, struct pool_member *m, double intercept)
 {
     const struct columns *c = &l->columns;
-    struct scaled s = {.columns = c, .intercept = c->response_mean};
+    bool is_logistic = l->options.loss == LASSO_LOGISTIC;
+    struct scaled s = {.columns = c,
+                       .is_centred = !is_logistic,
+                       .intercept = is_logistic ? intercept : c->response_mean};
     struct tensors t;
     char text[64];
     s.coefficients = take_memory(c->count, sizeof *s.coefficients);
     rows_visit(m, LASSO_COEFFICIENTS, 0, c->count, scale_back, &s);
     tensors_open(&t, l->options.common.out);
     tensors_note(&t, "model", "lasso");
+    tensors_note(&t, "loss", lasso_loss_name(l->options.loss));
     snprintf(text, sizeof text, "%.17g", s.intercept);
     tensors_note(&t, "intercept", text);
     snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1));

@@ -11,6 +11,6 @@
 
 #include "lasso.h"
 
-void lasso_save(const struct lasso *, struct pool_member *);
+void lasso_save(const struct lasso *, struct pool_member *, double intercept);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lasso - linear regression with few coefficients, by scheduled coordinate descent (STRADS,
+ * lasso - linear or logistic regression with few coefficients, by scheduled coordinate descent (STRADS,
  * Section 3.3).
  *
  * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (schedulers and ports)
@@ -8,6 +8,7 @@
 #include "descent.h"
 #include "digest.h"
 #include "fail.h"
+#include "lasso_loss.h"
 #include "lasso_options.h"
 #include "lasso_report.h"
 #include "saving.h"
@@ -19,7 +20,8 @@ static uint64_t digest(const struct lasso *l)
     const struct lasso_options *o = &l->options;
     double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth,
                         (double)o->path,  (double)o->passes,     o->lambda,
-                        o->correlation,   o->tolerance,          o->order};
+                        o->correlation,   o->tolerance,          o->order,
+                        o->loss};
     return digest_add(columns_digest(&l->columns), numbers, sizeof numbers);
 }
 
@@ -73,6 +75,7 @@ static void load(struct lasso *l)
     } else {
         columns_generate(&l->columns, o->generate, o->common.seed);
     }
+    lasso_loss_prepare(l);
     if (l->columns.largest <= 0)
         fail("%s: no column has anything in common with the response, which is all constant or "
              "orthogonal: there is nothing to learn",

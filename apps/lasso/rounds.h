@@ -14,7 +14,7 @@
 
 /* Figures of a part: the product of its column with the errors, and the coefficient. Of a round:
  * see descent.c. */
-enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 5 };
+enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 6 };
 
 /* What the workers of a node share. */
 struct rounds_here {

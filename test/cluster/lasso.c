@@ -221,6 +221,59 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
     }
 }
 
+/* ---- labels ---- */
+
+/* The last objective of a run, which converged. */
+static double logistic_objective(const char *start, const char *more)
+{
+    int status = command_run(
+        &c, "%s %s --data %s/labels --loss logistic --lambda 0.2 --width 8 --correlation 0.3 %s",
+        start, trainer_path("lasso"), folder, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    CHECK(strstr(c.out.text, "not converged") == NULL);
+    return trainer_number(c.out.text, "objective ");
+}
+
+/* All find the same, and what they find tells the labels apart. */
+static const char judge[] = "import json, struct, sys\n"
+                            "data = open(sys.argv[1], 'rb').read()\n"
+                            "n = struct.unpack('<Q', data[:8])[0]\n"
+                            "head = json.loads(data[8:8 + n])\n"
+                            "b = struct.unpack('<90f', data[8 + n:])\n"
+                            "at = float(head['__metadata__']['intercept'])\n"
+                            "right = 0\n"
+                            "for line in open(sys.argv[2]):\n"
+                            "    y, *pairs = line.split()\n"
+                            "    p = [pair.split(':') for pair in pairs]\n"
+                            "    margin = at + sum(b[int(j) - 1] * float(x) for j, x in p)\n"
+                            "    right += (margin > 0) == (float(y) > 0)\n"
+                            "print(head['__metadata__']['loss'], right)\n";
+
+TEST(lasso, learns_labels)
+{
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES], start[PATH_MAX + 64];
+    set_up(libsvm, market);
+    CHECK_EQ(command_run(&c,
+                         "awk '{$1 = $1 > 4.2 ? 1 : -1; print}' %s/x.libsvm > %s/labels; "
+                         "cut -c 1 %s/labels | sort | uniq -c",
+                         folder, folder, folder),
+             0);
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    double alone = logistic_objective("", "--baseline");
+    CHECK(alone > 0 && alone < 0.9 * ROWS * log(2));
+    CHECK(fabs(logistic_objective("", "--order round-robin") / alone - 1) < 1e-4);
+    CHECK(fabs(logistic_objective(start, "--workers 2") / alone - 1) < 1e-4);
+    CHECK_EQ(command_run(&c, "%s --data %s/labels --loss logistic --out %s/model",
+                         trainer_path("lasso"), folder, folder),
+             0);
+    CHECK_STR(c.out.text, "logistic loss; priority");
+    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
+    CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s/model %s/labels", judge, folder, folder), 0);
+    CHECK(trainer_number(c.out.text, "logistic ") > 0.8 * ROWS);
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
 static void is_refused(int status, const char *arguments, const char *part)
 {
     trainer_refuses(&c, "lasso", status, arguments, part);
@@ -242,6 +295,8 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
     is_refused_text("1 0:2\n", "", ":1: \"0\" is no index: must be a whole number from 1");
     is_refused_text("1 1:2 1:3\n2 1:1\n", "", "the value of row 1 and column 1 is given twice");
     is_refused_text("1 1:2\n1 1:2\n", "", "nothing to learn");
+    is_refused_text("1 1:2\n2 2:2\n4 2:1\n", "--loss logistic", "row 2 has the response 2");
+    is_refused_text("1 1:2\n1 2:2\n", "--loss logistic", "which there are two in all");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "",
                     ":3: the file ends after 1 of 2 values");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "",

@@ -1,0 +1,173 @@
+#include "lasso_loss.h"
+
+#include "fail.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_logistic(const struct lasso *l)
+{
+    return l->options.loss == LASSO_LOGISTIC;
+}
+
+/* ---- labels ---- */
+
+void lasso_loss_prepare(struct lasso *l)
+{
+    struct columns *c = &l->columns;
+    if (!is_logistic(l)) return;
+    double low = c->response[0], high = low;
+    for (uint32_t r = 1; r < c->rows; r++) {
+        low = fmin(low, c->response[r]);
+        high = fmax(high, c->response[r]);
+    }
+    double wide = high - low;
+    for (uint32_t r = 0; r < c->rows; r++) {
+        double from_end = fmin(c->response[r] - low, high - c->response[r]);
+        if (wide <= 0 || from_end > 1e-9 * wide)
+            fail("row %u has the response %g: --loss logistic takes labels, of which there are two "
+                 "in all, like -1 and 1",
+                 r + 1, c->response[r] + c->response_mean);
+    }
+    c->response_mean = -low / wide;
+    for (uint32_t r = 0; r < c->rows; r++) c->response[r] /= wide;
+    c->response_squares /= wide * wide;
+    c->largest /= wide;
+}
+
+/* ---- life ---- */
+
+/* Without coefficients the share of ones is the best probability: errors are the centred response,
+ * for both. */
+void lasso_loss_open(struct lasso_loss *s, const struct lasso *l, uint32_t first, uint32_t end)
+{
+    const struct columns *c = &l->columns;
+    *s = (struct lasso_loss){.lasso = l, .first = first, .end = end};
+    s->errors = take_memory(c->rows, sizeof *s->errors);
+    memcpy(s->errors + first, c->response + first, (end - first) * sizeof *s->errors);
+    if (!is_logistic(l)) return;
+    s->margin = take_memory(c->rows, sizeof *s->margin);
+    s->intercept = log(c->response_mean / (1 - c->response_mean));
+}
+
+void lasso_loss_close(struct lasso_loss *s)
+{
+    free(s->errors);
+    free(s->margin);
+    *s = (struct lasso_loss){0};
+}
+
+/* ---- a row ---- */
+
+static double label(const struct lasso_loss *s, uint32_t row)
+{
+    const struct columns *c = &s->lasso->columns;
+    return c->response[row] + c->response_mean;
+}
+
+static void renew_error(struct lasso_loss *s, uint32_t row)
+{
+    s->errors[row] = label(s, row) - 1 / (1 + exp(-(s->margin[row] + s->intercept)));
+}
+
+/* log(1 + exp(x)) - label * x, where exp(x) may be too large. */
+static double logistic_of(const struct lasso_loss *s, uint32_t row)
+{
+    double x = s->margin[row] + s->intercept;
+    return fmax(x, 0) + log1p(exp(-fabs(x))) - label(s, row) * x;
+}
+
+static double squared_of(const struct lasso_loss *s, uint32_t row)
+{
+    double error = s->errors[row] + s->shift;
+    return error * error / 2;
+}
+
+double lasso_loss_value(const struct lasso_loss *s)
+{
+    double sum = 0;
+    for (uint32_t r = s->first; r < s->end; r++)
+        sum += s->margin ? logistic_of(s, r) : squared_of(s, r);
+    return sum;
+}
+
+/* ---- a coefficient ---- */
+
+double lasso_loss_product(const struct lasso_loss *s, uint64_t from, uint64_t to)
+{
+    return columns_dot(&s->lasso->columns, from, to, s->errors);
+}
+
+/* What is left when a value is drawn toward 0 by lambda (STRADS, Section 3.3). */
+static double shrink(double value, double lambda)
+{
+    if (value > lambda) return value - lambda;
+    return value < -lambda ? value + lambda : 0;
+}
+
+/* Of the column's values as they are: centred they have 1. */
+static double square_of(const struct lasso *l, uint64_t column)
+{
+    double shift = l->columns.shift[column];
+    return is_logistic(l) ? 1 + l->columns.rows * shift * shift : 1;
+}
+
+/* A column's values sum up to rows * shift, which the errors' common part takes part in with once
+ * for all workers. */
+double lasso_loss_best(const struct lasso_loss *s, uint64_t column, double product, double old,
+                       double lambda)
+{
+    const struct columns *c = &s->lasso->columns;
+    if (c->norm[column] <= 0) return 0;
+    if (!s->margin) return shrink(product + s->shift * c->rows * c->shift[column] + old, lambda);
+    double curvature = square_of(s->lasso, column) / 4;
+    return shrink(product / curvature + old, lambda / curvature);
+}
+
+void lasso_loss_change(struct lasso_loss *s, uint64_t column, uint64_t from, uint64_t to,
+                       double change)
+{
+    const struct columns *c = &s->lasso->columns;
+    if (!s->margin) {
+        columns_add(c, from, to, -change, s->errors);
+        s->shift += change * c->shift[column];
+        return;
+    }
+    columns_add(c, from, to, change, s->margin);
+    for (uint64_t i = from; i < to; i++) renew_error(s, c->row[i]);
+}
+
+/* ---- the intercept ---- */
+
+double lasso_loss_slope(const struct lasso_loss *s)
+{
+    double sum = 0;
+    for (uint32_t r = s->first; r < s->end && s->margin; r++) sum += s->errors[r];
+    return sum;
+}
+
+double lasso_loss_step(struct lasso_loss *s, double slope)
+{
+    if (!s->margin) return 0;
+    double rows = s->lasso->columns.rows, step = slope / (rows / 4);
+    s->intercept += step;
+    for (uint32_t r = s->first; r < s->end; r++) renew_error(s, r);
+    return step * sqrt(rows);
+}
+
+/* ---- columns ---- */
+
+double lasso_loss_mean(const struct lasso *l, uint64_t column)
+{
+    const struct columns *c = &l->columns;
+    return sqrt(c->rows / square_of(l, column)) * fabs(c->shift[column]);
+}
+
+double lasso_loss_correlation(const struct lasso *l, uint64_t a, uint64_t b, double product)
+{
+    const struct columns *c = &l->columns;
+    if (is_logistic(l)) return product / sqrt(square_of(l, a) * square_of(l, b));
+    return product - c->rows * c->shift[a] * c->shift[b];
+}

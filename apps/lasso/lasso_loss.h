@@ -1,0 +1,64 @@
+/*
+ * lasso_loss.h - what is minimized beside the coefficients' absolute values, over a worker's rows:
+ * half the squared errors, or the logistic loss.
+ *
+ * Both are told by what a column's product is taken with: the errors, response less what is
+ * expected; for the logistic loss that is a probability. A coefficient's step minimizes what bounds
+ * the loss from above: its curvature along the column is 1 for squares, for the column has unit
+ * norm, and a quarter of the column's square for the logistic loss. So one step never raises it.
+ *
+ * The logistic loss has an intercept, a coordinate of its own without weight, which takes what
+ * centring would: columns that are centred beside their values are used as they are. So rows in
+ * which nothing changes need not be looked at.
+ *
+ * Callers   descent.c; choice.c asks for correlations; one worker's thread
+ * Memory    8 bytes a row, 16 for the logistic loss
+ * Waiting   never
+ * Life      open, at coefficients that are all 0; any mix of the rest; close
+ */
+#ifndef LASSO_LASSO_LOSS_H
+#define LASSO_LASSO_LOSS_H
+
+#include "lasso.h"
+
+struct lasso_loss {
+    const struct lasso *lasso;
+    uint32_t first, end; /* this worker's rows */
+    /* Response less what is expected; with squares that and `shift`: columns that are centred
+     * beside their values change all rows alike. */
+    double *errors, shift;
+    double *margin; /* logistic: what the coefficients give, without the intercept */
+    double intercept;
+};
+
+/* For the logistic loss: the response becomes 0 and 1. Gives up unless it has two values. */
+void lasso_loss_prepare(struct lasso *);
+
+void lasso_loss_open(struct lasso_loss *, const struct lasso *, uint32_t first, uint32_t end);
+void lasso_loss_close(struct lasso_loss *);
+
+/* Of this worker's rows. */
+double lasso_loss_value(const struct lasso_loss *);
+/* The column's product with the errors, over its values from `from` to before `to`, which are
+ * those of this worker's rows. */
+double lasso_loss_product(const struct lasso_loss *, uint64_t from, uint64_t to);
+
+/* The best value of a coefficient that has been `old`, from the products of all workers. The same
+ * on all of them. */
+double lasso_loss_best(const struct lasso_loss *, uint64_t column, double product, double old,
+                       double lambda);
+/* The coefficient has changed. */
+void lasso_loss_change(struct lasso_loss *, uint64_t column, uint64_t from, uint64_t to,
+                       double change);
+
+/* The intercept: what workers sum up, and the step that follows from the sum; returns how far a
+ * coefficient of a column of unit norm would have gone. With squares both are 0. */
+double lasso_loss_slope(const struct lasso_loss *);
+double lasso_loss_step(struct lasso_loss *, double slope);
+
+/* What a column as the loss uses it and the intercept's have in common: 0 to 1. */
+double lasso_loss_mean(const struct lasso *, uint64_t column);
+/* Of two columns, from the product of their values as they are: as the loss uses them. */
+double lasso_loss_correlation(const struct lasso *, uint64_t a, uint64_t b, double product);
+
+#endif

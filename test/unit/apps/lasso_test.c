@@ -1,0 +1,244 @@
+/* The losses of lasso: products are slopes, steps never go up, and what they come to is the least
+ * there is. */
+#include "lasso/lasso_loss.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROWS = 24, COLUMNS = 4 };
+
+/* Sparse columns with a mean, a dense one, and a constant one. */
+static double value_at(int row, int column)
+{
+    switch (column) {
+    case 0: return row % 3 == 0 ? 1 + 0.1 * row : 0;
+    case 1: return row % 5 == 1 ? 2 : 0;
+    case 2: return sin(7.3 * row) + 0.5;
+    default: return 3;
+    }
+}
+
+static bool is_one(int row)
+{
+    return sin(7.3 * row) + (row % 3 == 0) + 0.8 * cos(3.1 * row * row) > 0.4;
+}
+
+static struct lasso read_data(int loss, const char *zero, const char *one)
+{
+    struct lasso l = {.options = {.loss = loss}};
+    char path[] = "/tmp/locus-lasso-test-XXXXXX";
+    FILE *f = fdopen(mkstemp(path), "w");
+    CHECK(f != NULL);
+    for (int r = 0; r < ROWS; r++) {
+        fprintf(f, "%s", is_one(r) ? one : zero);
+        for (int j = 0; j < COLUMNS; j++)
+            if (fabs(value_at(r, j)) > 0) fprintf(f, " %d:%.17g", j + 1, value_at(r, j));
+        fprintf(f, "\n");
+    }
+    CHECK_EQ(fclose(f), 0);
+    columns_load(&l.columns, path, NULL);
+    unlink(path);
+    lasso_loss_prepare(&l);
+    return l;
+}
+
+static uint64_t from(const struct lasso *l, uint64_t j)
+{
+    return l->columns.start[j];
+}
+
+/* ---- slopes ---- */
+
+static void change(struct lasso_loss *s, uint64_t j, double by)
+{
+    lasso_loss_change(s, j, from(s->lasso, j), from(s->lasso, j + 1), by);
+}
+
+static double product(const struct lasso_loss *s, uint64_t j)
+{
+    return lasso_loss_product(s, from(s->lasso, j), from(s->lasso, j + 1));
+}
+
+/* What the loss falls by where the coefficient grows a little. */
+static double measured_slope(struct lasso_loss *s, uint64_t j)
+{
+    const double little = 1e-5;
+    change(s, j, little);
+    double above = lasso_loss_value(s);
+    change(s, j, -2 * little);
+    double below = lasso_loss_value(s);
+    change(s, j, little);
+    return (below - above) / (2 * little);
+}
+
+/* Squares: of centred columns, which product and shift make up together. The best value is then
+ * the old one and the slope. */
+static void check_slopes(int loss)
+{
+    struct lasso l = read_data(loss, "-1", "1");
+    struct lasso_loss s;
+    lasso_loss_open(&s, &l, 0, ROWS);
+    for (int round = 0; round < 3; round++)
+        for (uint64_t j = 0; j + 1 < COLUMNS; j++) {
+            double slope = measured_slope(&s, j);
+            double best = lasso_loss_best(&s, j, product(&s, j), 0.25, 0);
+            double square = 1 + ROWS * l.columns.shift[j] * l.columns.shift[j];
+            if (loss == LASSO_LOGISTIC) {
+                CHECK(fabs(product(&s, j) - slope) < 1e-6);
+                slope /= square / 4;
+            }
+            CHECK(fabs(best - 0.25 - slope) < 1e-6);
+            change(&s, j, j == 1 ? -0.7 : 0.9);
+            lasso_loss_step(&s, round - 1.0);
+        }
+    CHECK_EQ(l.columns.norm[COLUMNS - 1], 0); /* a constant one has no coefficient */
+    CHECK_EQ(lasso_loss_best(&s, COLUMNS - 1, 1, 0.25, 0), 0);
+    lasso_loss_close(&s);
+    columns_fini(&l.columns);
+}
+
+TEST(lasso_loss, products_are_slopes)
+{
+    check_slopes(LASSO_SQUARED);
+    check_slopes(LASSO_LOGISTIC);
+}
+
+TEST(lasso_loss, the_intercept_steps_down_its_slope)
+{
+    const double little = 1e-5;
+    struct lasso l = read_data(LASSO_LOGISTIC, "0", "2");
+    struct lasso_loss s;
+    lasso_loss_open(&s, &l, 0, ROWS);
+    CHECK(fabs(lasso_loss_slope(&s)) < 1e-9); /* the share of ones is best at first */
+    change(&s, 0, 2);
+    double slope = lasso_loss_slope(&s), before = lasso_loss_value(&s);
+    s.intercept += little;
+    double above = lasso_loss_value(&s);
+    s.intercept -= 2 * little;
+    double below = lasso_loss_value(&s);
+    s.intercept += little;
+    CHECK(fabs((below - above) / (2 * little) - slope) < 1e-5);
+    CHECK(fabs(slope) > 0.1);
+    double far = lasso_loss_step(&s, slope);
+    CHECK(fabs(far - slope / (ROWS / 4.0) * sqrt(ROWS)) < 1e-12);
+    CHECK(lasso_loss_value(&s) < before);
+    lasso_loss_close(&s);
+    columns_fini(&l.columns);
+}
+
+/* ---- the least ---- */
+
+/* Two workers, each with half of the rows, who sum up their products. */
+struct halves {
+    struct lasso_loss s[2];
+    uint64_t from[2][COLUMNS], to[2][COLUMNS];
+    double b[COLUMNS];
+};
+
+static void open_halves(struct halves *h, const struct lasso *l)
+{
+    *h = (struct halves){0};
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t first = i * ROWS / 2, end = (i + 1) * ROWS / 2;
+        lasso_loss_open(&h->s[i], l, first, end);
+        for (uint32_t j = 0; j < COLUMNS; j++) {
+            h->from[i][j] = columns_find(&l->columns, j, first);
+            h->to[i][j] = columns_find(&l->columns, j, end);
+        }
+    }
+}
+
+static double objective(const struct halves *h, double lambda)
+{
+    double sum = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]);
+    for (int j = 0; j < COLUMNS; j++) sum += lambda * fabs(h->b[j]);
+    return sum;
+}
+
+static void step(struct halves *h, uint64_t j, double lambda)
+{
+    double sum = 0, old = h->b[j];
+    for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
+    h->b[j] = lasso_loss_best(&h->s[0], j, sum, old, lambda);
+    for (int i = 0; i < 2; i++)
+        lasso_loss_change(&h->s[i], j, h->from[i][j], h->to[i][j], h->b[j] - old);
+}
+
+/* The least, as the conditions of it say: slopes are lambda's where there is a coefficient, and no
+ * steeper where there is none; the intercept's is 0. */
+static void check_conditions(const struct halves *h, double lambda)
+{
+    double slope = lasso_loss_slope(&h->s[0]) + lasso_loss_slope(&h->s[1]);
+    CHECK(fabs(slope) < 1e-6);
+    int nonzero = 0;
+    for (int j = 0; j + 1 < COLUMNS; j++) {
+        double sum = 0;
+        for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
+        if (fabs(h->b[j]) > 0) {
+            CHECK(fabs(sum - copysign(lambda, h->b[j])) < 1e-6);
+            nonzero++;
+        } else {
+            CHECK(fabs(sum) <= lambda + 1e-6);
+        }
+    }
+    CHECK(nonzero > 0);
+}
+
+TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
+{
+    static const double ratios[] = {0.5, 0.1, 0.01};
+    struct lasso l = read_data(LASSO_LOGISTIC, "1", "2");
+    for (int i = 0; i < 3; i++) {
+        struct halves h;
+        double lambda = ratios[i] * l.columns.largest, before = INFINITY;
+        open_halves(&h, &l);
+        for (int n = 0; n < 20000; n++) {
+            step(&h, (uint64_t)n % COLUMNS, lambda);
+            CHECK(objective(&h, lambda) <= before + 1e-12);
+            before = objective(&h, lambda);
+            if (n % COLUMNS) continue;
+            double slope = lasso_loss_slope(&h.s[0]) + lasso_loss_slope(&h.s[1]);
+            for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
+            CHECK(objective(&h, lambda) <= before + 1e-12);
+            before = objective(&h, lambda);
+        }
+        check_conditions(&h, lambda);
+        for (int w = 0; w < 2; w++) lasso_loss_close(&h.s[w]);
+    }
+    columns_fini(&l.columns);
+}
+
+/* ---- labels ---- */
+
+/* Which two numbers they are does not matter: the larger one is 1. */
+TEST(lasso_loss, labels_are_any_two_numbers)
+{
+    struct lasso a = read_data(LASSO_LOGISTIC, "-1", "1"), b = read_data(LASSO_LOGISTIC, "3", "7");
+    CHECK(fabs(a.columns.largest - b.columns.largest) < 1e-12);
+    for (int r = 0; r < ROWS; r++) {
+        double label = a.columns.response[r] + a.columns.response_mean;
+        CHECK(fabs(label - is_one(r)) < 1e-12);
+        CHECK(fabs(a.columns.response[r] - b.columns.response[r]) < 1e-12);
+    }
+    columns_fini(&a.columns);
+    columns_fini(&b.columns);
+}
+
+/* At the largest lambda nothing is left, and just below something is. */
+TEST(lasso_loss, the_largest_lambda_leaves_nothing)
+{
+    struct lasso l = read_data(LASSO_LOGISTIC, "-1", "1");
+    struct lasso_loss s;
+    int left = 0;
+    lasso_loss_open(&s, &l, 0, ROWS);
+    for (uint64_t j = 0; j < COLUMNS; j++) {
+        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, l.columns.largest * (1 + 1e-6))) <= 0);
+        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, l.columns.largest * 0.999)) > 0;
+    }
+    CHECK_EQ(left, 1);
+    lasso_loss_close(&s);
+    columns_fini(&l.columns);
+}
