@@ -204,6 +204,28 @@ void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
     if (vocabulary) read_vocabulary(c, vocabulary);
 }
 
+/* Words of texts are numbered as they come: by name they are what is known of them. */
+static uint32_t known_word(const struct corpus *c, uint32_t word, const struct corpus *known)
+{
+    if (c->names.count == 0) return word < known->words ? word : NAMES_NONE;
+    const char *name = names_get(&c->names, word);
+    return names_find(&known->names, name, strlen(name));
+}
+
+void corpus_load_test(struct corpus *c, const char *path, const struct corpus *known)
+{
+    uint64_t kept = 0, at = 0;
+    corpus_load(c, path, NULL);
+    for (uint32_t d = 0; d < c->documents; d++) {
+        for (; at < c->start[d + 1]; at++) {
+            uint32_t word = known_word(c, c->token[at], known);
+            if (word != NAMES_NONE) c->token[kept++] = word;
+        }
+        c->start[d + 1] = kept;
+    }
+    if (kept == 0) fail("%s has no word of the documents to train with", path);
+}
+
 uint64_t corpus_digest(const struct corpus *c)
 {
     uint32_t shape[] = {c->documents, c->words};

@@ -27,6 +27,8 @@ struct corpus {
 
 /* Gives up, with file and line, when a file is malformed. `vocabulary` may be NULL. */
 void corpus_load(struct corpus *, const char *path, const char *vocabulary);
+/* Documents in the words of `known`; other words are left out. */
+void corpus_load_test(struct corpus *, const char *path, const struct corpus *known);
 /* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part
  * of the words, and each document has three of them. */
 void corpus_generate(struct corpus *, const char *text, uint64_t seed);

@@ -29,7 +29,7 @@ enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS }
 
 struct lda_options {
     struct settings common;
-    const char *vocabulary, *generate;
+    const char *vocabulary, *test, *generate;
     uint64_t topics, top;
     double alpha, beta, held_back;
     int visit, sampler;
@@ -38,6 +38,7 @@ struct lda_options {
 struct lda {
     struct lda_options options;
     struct corpus corpus;
+    struct corpus test; /* documents that are not trained with, or none; words as in the corpus */
 };
 
 static inline locus_key lda_total_key(const struct lda *l, enum lda_total row)

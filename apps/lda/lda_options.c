@@ -25,6 +25,12 @@ static void task_options(struct lda_options *o, struct args_list *list)
          .kind = ARGS_TEXT,
          .target = &o->vocabulary,
          .help = "the words of LDA-C or docword, one a line"},
+        {.name = "--test",
+         .argument = "FILE",
+         .kind = ARGS_TEXT,
+         .target = &o->test,
+         .help =
+             "documents in the same format: how well does half of\neach foretell the other half, topics as learnt?"},
         {.name = "--generate",
          .argument = "DxWxNxT",
          .kind = ARGS_TEXT,
@@ -95,6 +101,9 @@ void lda_options(struct lda_options *o, int argc, char **argv)
     if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
         fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
                    "arrays would lose each other's counts; leave --workers out");
+    if (o->generate && o->test)
+        fail_usage("--test is given with --generate: generated tokens are held back, see "
+                   "--hold-back");
     if (o->generate && o->vocabulary)
         fail_usage("--vocabulary is given with --generate: generated words have no names");
 }

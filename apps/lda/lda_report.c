@@ -39,6 +39,7 @@ void lda_report_quality(const struct lda *l, const struct quality *q)
     if (!l->options.common.json) {
         printf("log p(w, z) %9.4f a token", q->likelihood);
         if (q->perplexity > 0) printf("   perplexity %8.1f", q->perplexity);
+        if (q->new_perplexity > 0) printf("   of new documents %8.1f", q->new_perplexity);
         printf("   (%.1f s)\n", q->seconds);
         fflush(stdout);
         return;
@@ -47,6 +48,7 @@ void lda_report_quality(const struct lda *l, const struct quality *q)
     json_begin(&j, "eval");
     json_number(&j, "log_likelihood", q->likelihood);
     if (q->perplexity > 0) json_number(&j, "perplexity", q->perplexity);
+    if (q->new_perplexity > 0) json_number(&j, "new_perplexity", q->new_perplexity);
     json_number(&j, "seconds", q->seconds);
     json_end(&j);
 }

@@ -17,7 +17,9 @@ static uint64_t digest(const struct lda *l)
     const struct lda_options *o = &l->options;
     double numbers[] = {(double)o->topics, o->alpha,           o->beta,       o->held_back,
                         o->visit,          (double)o->sampler, (double)o->top};
-    return digest_add(corpus_digest(&l->corpus), numbers, sizeof numbers);
+    uint64_t sum = digest_add(corpus_digest(&l->corpus), numbers, sizeof numbers);
+    uint64_t test = o->test ? corpus_digest(&l->test) : 0;
+    return digest_add(sum, &test, sizeof test);
 }
 
 static void open_pool(struct pool *pool, const struct lda *l)
@@ -42,11 +44,12 @@ int main(int argc, char **argv)
     } else {
         corpus_generate(&lda.corpus, lda.options.generate, lda.options.common.seed);
     }
+    if (lda.options.test) corpus_load_test(&lda.test, lda.options.test, &lda.corpus);
     open_pool(&pool, &lda);
     if (pool.rank == 0) {
         const char *outputs[] = {lda.options.common.out};
-        const char *inputs[] = {lda.options.common.data, lda.options.vocabulary};
-        saving_check(outputs, 1, inputs, 2);
+        const char *inputs[] = {lda.options.common.data, lda.options.vocabulary, lda.options.test};
+        saving_check(outputs, 1, inputs, 3);
         lda_report_start(&lda, &pool);
     }
     training.lda = &lda;
@@ -54,5 +57,6 @@ int main(int argc, char **argv)
     pool_run(&pool, lda_work, &training);
     pool_close(&pool);
     corpus_fini(&lda.corpus);
+    corpus_fini(&lda.test);
     return fail_unless_printed();
 }

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "meter.h"
+#include "new_documents.h"
 #include "rows.h"
 
 #include <math.h>
@@ -94,12 +95,17 @@ struct quality quality_of(const struct lda *l, struct sampler *s, struct word_ro
     sampler_set_totals(s, totals);
     free(totals);
     double sums[] = {words_likelihood(l, r) + documents_likelihood(s->shelf),
-                     (double)s->shelf->tokens, held_logarithms(l, s, r),
-                     (double)s->shelf->held_tokens};
+                     (double)s->shelf->tokens,
+                     held_logarithms(l, s, r),
+                     (double)s->shelf->held_tokens,
+                     0,
+                     0};
+    new_documents_foretell(l, s, r, &sums[4], &sums[5]);
     if (r->member->place == 0) sums[0] += totals_likelihood(l, s);
     pool_sum(r->member, sums, sizeof sums / sizeof *sums);
     return (struct quality){.likelihood = sums[0] / sums[1],
                             .perplexity = sums[3] > 0 ? exp(-sums[2] / sums[3]) : 0,
+                            .new_perplexity = sums[5] > 0 ? exp(-sums[4] / sums[5]) : 0,
                             .seconds = meter_now() - began};
 }
 

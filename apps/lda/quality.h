@@ -17,8 +17,9 @@
 #include "word_rows.h"
 
 struct quality {
-    double likelihood; /* a token */
-    double perplexity; /* 0: nothing is held back */
+    double likelihood;     /* a token */
+    double perplexity;     /* 0: nothing is held back */
+    double new_perplexity; /* of documents that were not trained with; 0: there are none */
     double seconds;
 };
 

@@ -76,6 +76,44 @@ TEST(lda, one_worker_gives_the_same_in_every_run)
     CHECK(strcmp(first, c.out.text) == 0);
 }
 
+/* Documents of three words each, of one of 5 topics: half of one tells the topic, and the other half
+ * has one of three words. Who knows nothing foretells one of 15. Of its own words (x) the test
+ * has no use. */
+static const char write_documents[] =
+    "cd %s && awk 'BEGIN {srand(3); for (d = 0; d < 400; d++) {t = int(5 * rand()); "
+    "for (i = 0; i < 20; i++) printf \"w%%d \", 3 * t + int(3 * rand()); "
+    "print(d < 300 ? \"\" : \"x\")}}' > all && head -n 300 all > text && tail -n 100 all > test";
+
+static double new_perplexity(const char *start, const char *folder, const char *more)
+{
+    int status = command_run(&c,
+                             "%s %s --data %s/text --test %s/test --topics 5 --alpha 0.1 "
+                             "--epochs 60 --hold-back 0 --json %s",
+                             start, trainer_path("lda"), folder, folder, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    return trainer_number(c.out.text, "\"new_perplexity\":");
+}
+
+TEST(lda, foretells_new_documents)
+{
+    char folder[] = "/tmp/locus-lda-XXXXXX", start[PATH_MAX + 64];
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK_EQ(command_run(&c, write_documents, folder), 0);
+    double alone = new_perplexity("", folder, "--seed 2");
+    CHECK(alone > 2.9 && alone < 7);
+    double plain = new_perplexity("", folder, "--seed 2 --baseline");
+    CHECK(plain / alone < 1 + 1e-9 && alone / plain < 1 + 1e-9);
+    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    double cluster = new_perplexity(start, folder, "--seed 2");
+    CHECK(cluster > 2.9 && cluster < 7);
+    CHECK_EQ(command_run(&c, "echo x > %s/test; %s --data %s/text --test %s/test", folder,
+                         trainer_path("lda"), folder, folder),
+             1);
+    CHECK_STR(c.err.text, "/test has no word of the documents to train with");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
 /* The same two documents in three formats. */
 static const char write_formats[] =
     "cd %s && printf '3 0:2 1:1 2:1\\n2 0:1 3:3\\n' > ldac && "

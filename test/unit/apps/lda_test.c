@@ -1,8 +1,10 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
+#include "lda/new_documents.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,4 +134,48 @@ TEST(lda, shelves_are_disjoint_and_whole)
         shelf_close(&s);
     }
     CHECK_EQ(all, sizeof tokens / sizeof *tokens);
+}
+
+/* ---- documents that were not trained with ---- */
+
+/* Where each word belongs to one topic, its tokens say what the shares are. */
+TEST(lda, shares_of_topics_are_those_of_their_words)
+{
+    const double alpha = 0.3, first[] = {0.5, 0, 0}, second[] = {0, 0.25, 0}, third[] = {0, 0, 1};
+    const double *phi[] = {first, first, second, first, third, second};
+    double theta[3], next[3];
+    double logarithms = new_documents_one(phi, 4, 6, 3, alpha, theta, next);
+    CHECK(fabs(theta[0] - (3 + alpha) / (4 + 3 * alpha)) < 1e-9);
+    CHECK(fabs(theta[1] - (1 + alpha) / (4 + 3 * alpha)) < 1e-9);
+    CHECK(fabs(theta[2] - alpha / (4 + 3 * alpha)) < 1e-9);
+    CHECK(fabs(logarithms - log(theta[2]) - log(theta[1] * 0.25)) < 1e-9);
+}
+
+/* Words of several topics: what is found has the greatest likelihood, alpha as so many tokens. */
+TEST(lda, shares_of_topics_are_the_likeliest)
+{
+    enum { TOKENS = 7, GRID = 20000 };
+    const double alpha = 0.1, words[3][2] = {{0.5, 0.1}, {0.2, 0.3}, {0.01, 0.4}};
+    const double *phi[TOKENS];
+    double theta[2], next[2], best = -INFINITY, best_share = 0;
+    for (int i = 0; i < TOKENS; i++) phi[i] = words[i % 3];
+    new_documents_one(phi, TOKENS, TOKENS, 2, alpha, theta, next);
+    for (int i = 1; i < GRID; i++) {
+        double share = i / (double)GRID, sum = alpha * (log(share) + log(1 - share));
+        for (int t = 0; t < TOKENS; t++) sum += log(share * phi[t][0] + (1 - share) * phi[t][1]);
+        if (sum > best) best = sum, best_share = share;
+    }
+    CHECK(fabs(theta[0] - best_share) < 2.0 / GRID);
+    CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
+}
+
+TEST(lda, about_half_of_the_tokens_are_given)
+{
+    int given = 0, same = 0;
+    for (uint64_t t = 0; t < 10000; t++) {
+        given += new_documents_gives(t, 1);
+        same += new_documents_gives(t, 1) == new_documents_gives(t, 2);
+    }
+    CHECK(given > 4800 && given < 5200);
+    CHECK(same > 4800 && same < 5200);
 }
