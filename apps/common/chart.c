@@ -1,6 +1,6 @@
 #include "chart.h"
 
-#include "saving.h"
+#include "svg.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,28 +19,6 @@ enum {
 };
 
 static const char *const colours[CHART_SERIES_MAX] = {"#1f6fb4", "#e08a2e", "#5aa469", "#a04da0"};
-
-static void put_escaped(FILE *f, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<') {
-            fputs("&lt;", f);
-        } else if (*text == '&') {
-            fputs("&amp;", f);
-        } else {
-            fputc(*text, f);
-        }
-    }
-}
-
-static void put_text(FILE *f, double x, double y, int size, const char *colour, const char *anchor,
-                     const char *text)
-{
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\" text-anchor=\"%s\">", x, y,
-            size, colour, anchor);
-    put_escaped(f, text);
-    fputs("</text>\n", f);
-}
 
 /* 1, 2 or 5 times a power of ten: about as many steps as ticks are wanted. */
 static double step_of(double range)
@@ -100,14 +78,14 @@ static void put_axes(FILE *f, const struct chart_panel *p, const struct area *a)
         fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
                 a->left, y, a->left + PLOT_WIDTH, y, i == 0 ? "#888888" : "#e8e8e8");
         number_text(text, sizeof text, i * step);
-        put_text(f, a->left - 6, y + 4, 11, "#333333", "end", text);
+        svg_text(f, a->left - 6, y + 4, 11, "#333333", "end", text);
     }
     step = step_of(a->x_max);
     for (int i = 0; i * step <= a->x_max * 1.0001; i++) {
         number_text(text, sizeof text, i * step);
-        put_text(f, x_of(a, i * step), PLOT_TOP + PLOT_HEIGHT + 16, 11, "#333333", "middle", text);
+        svg_text(f, x_of(a, i * step), PLOT_TOP + PLOT_HEIGHT + 16, 11, "#333333", "middle", text);
     }
-    put_text(f, a->left + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle",
+    svg_text(f, a->left + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle",
              p->x_label);
 }
 
@@ -130,13 +108,13 @@ static void put_series(FILE *f, const struct chart_series *s, const struct area 
 static void put_panel(FILE *f, const struct chart_panel *p, size_t index)
 {
     struct area a = area_of(p, index);
-    put_text(f, a.left, PLOT_TOP - 28, 13, "#111111", "start", p->title);
+    svg_text(f, a.left, PLOT_TOP - 28, 13, "#111111", "start", p->title);
     put_axes(f, p, &a);
     double x = a.left;
     for (size_t s = 0; s < p->series_count; s++) {
         put_series(f, &p->series[s], &a, colours[s]);
         if (p->series_count == 1) continue;
-        put_text(f, x, PLOT_TOP - 11, 11, colours[s], "start", p->series[s].label);
+        svg_text(f, x, PLOT_TOP - 11, 11, colours[s], "start", p->series[s].label);
         x += 16 + 6.2 * (double)strlen(p->series[s].label);
     }
 }
@@ -144,17 +122,7 @@ static void put_panel(FILE *f, const struct chart_panel *p, size_t index)
 void chart_write(const struct chart *c, const char *path)
 {
     struct saving s;
-    saving_open(&s, path);
-    FILE *f = s.file;
-    int width = (int)c->panel_count * PANEL_WIDTH + 20;
-    fprintf(
-        f,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-        "font-family=\"Helvetica,Arial,sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-        width, HEIGHT, width, HEIGHT);
-    put_text(f, 20, 32, 18, "#111111", "start", c->title);
-    put_text(f, 20, 54, 12, "#555555", "start", c->subtitle);
-    for (size_t i = 0; i < c->panel_count; i++) put_panel(f, &c->panels[i], i);
-    fputs("</svg>\n", f);
-    saving_close(&s);
+    svg_begin(&s, path, (int)c->panel_count * PANEL_WIDTH + 20, HEIGHT, c->title, c->subtitle);
+    for (size_t i = 0; i < c->panel_count; i++) put_panel(s.file, &c->panels[i], i);
+    svg_end(&s);
 }

@@ -29,7 +29,7 @@ enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS }
 
 struct lda_options {
     struct settings common;
-    const char *vocabulary, *test, *generate;
+    const char *vocabulary, *test, *generate, *picture;
     uint64_t topics, top;
     double alpha, beta, held_back;
     int visit, sampler;

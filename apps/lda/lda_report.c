@@ -53,14 +53,7 @@ void lda_report_quality(const struct lda *l, const struct quality *q)
     json_end(&j);
 }
 
-static const char *name_of(const struct lda *l, uint32_t word, char *room, size_t bytes)
-{
-    if (l->corpus.names.count > word) return names_get(&l->corpus.names, word);
-    snprintf(room, bytes, "%u", word);
-    return room;
-}
-
-void lda_report_topics(const struct lda *l, const uint32_t *words, const float *totals)
+void lda_report_topics(const struct lda *l, const struct likeliest *b)
 {
     const struct lda_options *o = &l->options;
     char room[16], field[32];
@@ -69,12 +62,12 @@ void lda_report_topics(const struct lda *l, const uint32_t *words, const float *
         if (o->common.json) {
             json_begin(&j, "topic");
             json_count(&j, "topic", k);
-            json_count(&j, "tokens", (uint64_t)totals[k]);
+            json_count(&j, "tokens", (uint64_t)b->totals[k]);
         } else {
-            printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)totals[k]);
+            printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)b->totals[k]);
         }
         for (uint64_t i = 0; i < o->top; i++) {
-            const char *name = name_of(l, words[k * o->top + i], room, sizeof room);
+            const char *name = likeliest_name(l, b->words[k * b->top + i], room, sizeof room);
             snprintf(field, sizeof field, "word%" PRIu64, i + 1);
             if (o->common.json) {
                 json_text(&j, field, name);

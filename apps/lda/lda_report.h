@@ -8,6 +8,7 @@
 #ifndef LDA_LDA_REPORT_H
 #define LDA_LDA_REPORT_H
 
+#include "likeliest.h"
 #include "quality.h"
 
 struct lda_epoch {
@@ -17,7 +18,6 @@ struct lda_epoch {
 void lda_report_start(const struct lda *, const struct pool *);
 void lda_report_epoch(const struct lda *, uint64_t number, const struct lda_epoch *);
 void lda_report_quality(const struct lda *, const struct quality *);
-/* The likeliest words of each topic: `words` are --top of each. */
-void lda_report_topics(const struct lda *, const uint32_t *words, const float *totals);
+void lda_report_topics(const struct lda *, const struct likeliest *);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "lda_report.h"
+#include "likeliest.h"
 #include "rows.h"
 #include "tensors.h"
 
@@ -32,45 +33,10 @@ void lda_save(const struct lda *l, struct pool_member *m, struct word_rows *r)
     free(totals);
 }
 
-/* ---- the likeliest words ---- */
-
-struct best {
-    size_t topics, top;
-    uint32_t *words; /* of each topic, the likeliest first */
-    float *counts;
-};
-
-static void insert(struct best *b, size_t topic, uint32_t word, float count)
+void lda_show_topics(const struct lda *l, struct word_rows *r)
 {
-    float *counts = b->counts + topic * b->top;
-    uint32_t *words = b->words + topic * b->top;
-    size_t at = b->top;
-    for (; at > 0 && count > counts[at - 1]; at--) {
-        if (at == b->top) continue;
-        counts[at] = counts[at - 1];
-        words[at] = words[at - 1];
-    }
-    if (at == b->top) return;
-    counts[at] = count;
-    words[at] = word;
-}
-
-static void compare_word(void *best, uint64_t word, const float *row)
-{
-    struct best *b = best;
-    for (size_t k = 0; k < b->topics; k++) insert(b, k, (uint32_t)word, row[k]);
-}
-
-void lda_show_topics(const struct lda *l, struct pool_member *m, struct word_rows *r)
-{
-    struct best b = {.topics = r->topics, .top = l->options.top};
-    float *totals = take_memory(r->topics, sizeof *totals);
-    b.words = take_memory(b.topics * b.top, sizeof *b.words);
-    b.counts = take_memory(b.topics * b.top, sizeof *b.counts);
-    word_rows_read(r, LDA_TOPICS, totals);
-    rows_visit(m, LDA_WORDS, 0, l->corpus.words, compare_word, &b);
-    lda_report_topics(l, b.words, totals);
-    free(totals);
-    free(b.words);
-    free(b.counts);
+    struct likeliest b;
+    likeliest_find(&b, l, l->options.top, r);
+    lda_report_topics(l, &b);
+    likeliest_fini(&b);
 }

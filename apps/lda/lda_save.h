@@ -13,6 +13,6 @@
 
 /* Tensors `word_topics`, `topic_totals`, and the words' names where they have some. */
 void lda_save(const struct lda *, struct pool_member *, struct word_rows *);
-void lda_show_topics(const struct lda *, struct pool_member *, struct word_rows *);
+void lda_show_topics(const struct lda *, struct word_rows *);
 
 #endif

@@ -1,6 +1,7 @@
 #include "lda_train.h"
 
 #include "gibbs.h"
+#include "lda_picture.h"
 #include "lda_report.h"
 #include "lda_save.h"
 #include "counters.h"
@@ -54,7 +55,8 @@ static void finish(struct lda_training *t, struct pool_member *m, struct word_ro
     struct locus_stats stats = counters_take(m);
     if (!is_first(m)) return;
     if (m->worker) counters_show(&stats, "accesses", m->pool->size, o->common.json);
-    if (o->top > 0) lda_show_topics(t->lda, m, r);
+    if (o->top > 0) lda_show_topics(t->lda, r);
+    if (o->picture) lda_picture_write(t->lda, r);
     if (o->common.out) lda_save(t->lda, m, r);
 }
 

@@ -47,9 +47,9 @@ int main(int argc, char **argv)
     if (lda.options.test) corpus_load_test(&lda.test, lda.options.test, &lda.corpus);
     open_pool(&pool, &lda);
     if (pool.rank == 0) {
-        const char *outputs[] = {lda.options.common.out};
+        const char *outputs[] = {lda.options.common.out, lda.options.picture};
         const char *inputs[] = {lda.options.common.data, lda.options.vocabulary, lda.options.test};
-        saving_check(outputs, 1, inputs, 3);
+        saving_check(outputs, 2, inputs, 3);
         lda_report_start(&lda, &pool);
     }
     training.lda = &lda;

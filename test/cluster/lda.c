@@ -137,6 +137,14 @@ TEST(lda, reads_three_formats)
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
         CHECK(strcmp(first, c.out.text) == 0);
     }
+    CHECK_EQ(command_run(&c,
+                         "cd %s && %s --data text --topics 2 --epochs 5 --picture topics.svg && "
+                         "cat topics.svg",
+                         folder, trainer_path("lda")),
+             0);
+    CHECK_STR(c.out.text, ">2 of 2 topics</text>");
+    CHECK_STR(c.out.text, ">d</text>");
+    CHECK_STR(c.out.text, "</svg>");
     CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
     CHECK_STR(c.out.text, "\"word_topics\":{\"dtype\":\"F32\",\"shape\":[4,2]");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);

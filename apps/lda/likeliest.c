@@ -1,0 +1,53 @@
+#include "likeliest.h"
+
+#include "fail.h"
+#include "rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void insert(struct likeliest *b, size_t topic, uint32_t word, float count)
+{
+    float *counts = b->counts + topic * b->top;
+    uint32_t *words = b->words + topic * b->top;
+    size_t at = b->top;
+    for (; at > 0 && count > counts[at - 1]; at--) {
+        if (at == b->top) continue;
+        counts[at] = counts[at - 1];
+        words[at] = words[at - 1];
+    }
+    if (at == b->top) return;
+    counts[at] = count;
+    words[at] = word;
+}
+
+static void compare_word(void *likeliest, uint64_t word, const float *row)
+{
+    struct likeliest *b = likeliest;
+    for (size_t k = 0; k < b->topics; k++) insert(b, k, (uint32_t)word, row[k]);
+}
+
+void likeliest_find(struct likeliest *b, const struct lda *l, size_t top, struct word_rows *r)
+{
+    *b = (struct likeliest){.topics = r->topics, .top = top};
+    b->words = take_memory(b->topics * top, sizeof *b->words);
+    b->counts = take_memory(b->topics * top, sizeof *b->counts);
+    b->totals = take_memory(b->topics, sizeof *b->totals);
+    word_rows_read(r, LDA_TOPICS, b->totals);
+    rows_visit(r->member, LDA_WORDS, 0, l->corpus.words, compare_word, b);
+}
+
+void likeliest_fini(struct likeliest *b)
+{
+    free(b->words);
+    free(b->counts);
+    free(b->totals);
+    *b = (struct likeliest){0};
+}
+
+const char *likeliest_name(const struct lda *l, uint32_t word, char *room, size_t bytes)
+{
+    if (l->corpus.names.count > word) return names_get(&l->corpus.names, word);
+    snprintf(room, bytes, "%u", word);
+    return room;
+}

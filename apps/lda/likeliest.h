@@ -1,0 +1,26 @@
+/*
+ * likeliest.h - each topic's likeliest words.
+ *
+ * Callers   the first worker of rank 0
+ * Memory    8 bytes a word of each topic
+ * Waiting   for rows of other nodes
+ * Life      likeliest_find; reading; likeliest_fini
+ */
+#ifndef LDA_LIKELIEST_H
+#define LDA_LIKELIEST_H
+
+#include "word_rows.h"
+
+struct likeliest {
+    size_t topics, top;
+    uint32_t *words; /* of each topic `top`, the likeliest first */
+    float *counts;   /* 0: there are no more */
+    float *totals;   /* of the topics */
+};
+
+void likeliest_find(struct likeliest *, const struct lda *, size_t top, struct word_rows *);
+void likeliest_fini(struct likeliest *);
+/* What the word is called, or its number: then in `room`. */
+const char *likeliest_name(const struct lda *, uint32_t word, char *room, size_t bytes);
+
+#endif
