@@ -34,19 +34,21 @@ class Recommender(nn.Module):
 
 def evaluate(model, data):
     with torch.no_grad():
-        errors = [(model(users, items) - rating).square().mean() for users, items, rating in DataLoader(data, 4096)]
+        errors = [(model(users, items) - rating).square().mean() for users, items, rating in data]
     return torch.stack(errors).mean().sqrt().item()
 
 
 def main(epochs):
+    torch.manual_seed(0)
     data = ratings()
-    test = torch.utils.data.Subset(data, range(20_000))
+    test = DataLoader(torch.utils.data.Subset(data, range(20_000)), 4096)
     train = torch.utils.data.Subset(data, range(20_000, len(data)))
     model = Recommender()
     optimizer = locus.torch.Adagrad(model, lr=0.5)
     job = locus.torch.open(optimizer)
     loader = DataLoader(torch.utils.data.Subset(train, range(job.rank, len(train), job.size)), BATCH, shuffle=True)
-    loader = locus.torch.Prefetch(loader, keys=lambda batch: {model.users: batch[0], model.items: batch[1]})
+    loader, test = (locus.torch.Prefetch(each, keys=lambda batch: {model.users: batch[0], model.items: batch[1]})
+                    for each in (loader, test))
     for epoch in range(epochs):
         for users, items, rating in loader:
             optimizer.zero_grad()

@@ -34,13 +34,14 @@ class Recommender(nn.Module):
 
 def evaluate(model, data):
     with torch.no_grad():
-        errors = [(model(users, items) - rating).square().mean() for users, items, rating in DataLoader(data, 4096)]
+        errors = [(model(users, items) - rating).square().mean() for users, items, rating in data]
     return torch.stack(errors).mean().sqrt().item()
 
 
 def main(epochs):
+    torch.manual_seed(0)
     data = ratings()
-    test = torch.utils.data.Subset(data, range(20_000))
+    test = DataLoader(torch.utils.data.Subset(data, range(20_000)), 4096)
     train = torch.utils.data.Subset(data, range(20_000, len(data)))
     model = Recommender()
     optimizer = torch.optim.Adagrad(model.parameters(), lr=0.5)

@@ -44,12 +44,13 @@ class Histogram:
 class Node:
     """This process' part of the cluster. open() makes it; the process alone uses it, a forked child cannot."""
 
-    def __init__(self, handle: int, tables: List[Table], workers: int) -> None:
+    def __init__(self, handle: int, tables: List[Table], workers: int, technique: str) -> None:
         self._handle = handle
         self.workers = workers  # that may be open
         self.rank = int(_quick.locus_rank(handle))
         self.size = int(_quick.locus_size(handle))
         self.keys = int(_quick.locus_keys(handle))  # of all tables: valid keys are below it
+        self.technique = technique
         self.tables: Dict[str, Table] = {table.name: table for table in tables}
         self._ends = np.cumsum([table.rows for table in tables], dtype=np.uint64)
         self._lengths = np.array([table.length for table in tables], np.int64)
@@ -253,7 +254,7 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     global _ever_opened
     _ever_opened = True
     Waiting("the process").call(_lib.locus_open, byref(config), byref(handle), keeps=(c_tables, config, handle))
-    return Node(handle.value or 0, placed, workers)
+    return Node(handle.value or 0, placed, workers, technique)
 
 
 _ever_opened = False

@@ -1,29 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches ahead of time: a thread takes them from a data loader and says which rows they will need."""
-import queue
+import collections
 import threading
-from typing import Any, Callable, Iterable, Iterator, Mapping
+import time
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
+import numpy as np
 import torch
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, Error
+from ..sampling import Loader
+from ..worker import Worker
 from .embedding import _Rows
 
-_LOOK_S = 0.05
-_END = object()
+_LOOK_S = 1e-3
+_ARRIVAL_MAX_S = 0.5  # a round takes milliseconds; who waits longer than this would better ask for the rows
+_LOOKED_AT_MAX = 64  # of the rows of a batch and an embedding: those that are late are many
+_MANAGED = ("adaptive", "replicate")  # the techniques where what is intended comes
 
 
-class _Failed:
-    def __init__(self, fault: BaseException) -> None:
-        self.fault = fault
+class _Item(NamedTuple):
+    """A batch that was intended."""
+
+    batch: Any
+    worker: Optional[Worker]  # whose clock it has; None: no batch so far had indices
+    looked_at: List[torch.Tensor]  # some of its keys
+
+
+class _Line:
+    """Batches on their way from the thread that prepares them to the training loop: one, and at most `ahead` behind it.
+
+    One is given when at least half of `ahead` are behind it, the first when all are, and the last ones as they come. So
+    it has been intended for as long as those behind it took, even when the loader is slower than the training.
+    """
+
+    def __init__(self, ahead: int) -> None:
+        self.ahead, self.least = ahead, ahead  # the least that are behind one that is given
+        self.items: Deque[_Item] = collections.deque()
+        self.changed = threading.Condition()
+        self.over = self.ended = False  # nobody takes any more; nobody puts any more
+        self.fault: Optional[BaseException] = None
+
+    def put(self, item: _Item) -> bool:
+        """Waits for room. False: nobody takes it any more."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.over or len(self.items) <= self.ahead)
+            self.items.append(item)
+            self.changed.notify()
+            return not self.over
+
+    def take(self) -> Optional[Tuple[_Item, bool]]:
+        """Waits for the next one; says whether it may be early: it is the first, or the loader has ended. None after
+        the last; raises why the loader ended before its time, after what it gave."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.ended or len(self.items) > self.least)
+            early = self.ended or self.least == self.ahead
+            self.least = self.ahead // 2
+            self.changed.notify()
+            if self.items:
+                return self.items.popleft(), early
+            if self.fault is not None:
+                raise self.fault
+            return None
+
+    def end(self, fault: Optional[BaseException]) -> None:
+        with self.changed:
+            self.ended, self.fault = True, fault
+            self.changed.notify()
+
+    def leave(self) -> None:
+        with self.changed:
+            self.over = True
+            self.changed.notify()
 
 
 class Prefetch:
     """Iterates over `loader`; batch b is in use while the worker's clock is that of b, and its rows come before that.
 
-    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up. `ahead`: batches that
-    are taken from the loader, and intended, before they are needed. The first one is given when so many are. The worker's
-    clock is advanced here, and nowhere else.
+    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up. `ahead`: batches
+    that are taken from the loader, and intended, before they are needed, at most; at least half as many, but for the
+    last. The first one is given when all are, and its rows are here. The worker's clock is advanced here, and nowhere
+    else.
 
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
@@ -38,63 +95,72 @@ class Prefetch:
         return len(self.loader)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        taken: "queue.Queue[Any]" = queue.Queue(self.ahead)
-        over, full = threading.Event(), threading.Event()
-        thread = threading.Thread(target=self._prepare, args=(taken, over, full), name="locus prefetch", daemon=True)
+        line = _Line(self.ahead)
+        thread = threading.Thread(target=self._prepare, args=(line,), name="locus prefetch", daemon=True)
         thread.start()
         try:
-            full.wait()
             while True:
-                item = taken.get()
-                if item is _END:
+                taken = line.take()
+                if taken is None:
                     return
-                if isinstance(item, _Failed):
-                    raise item.fault
-                worker, batch = item
-                if worker is not None:
-                    worker.advance_clock()
-                yield batch
+                item, early = taken
+                if item.worker is not None:
+                    if early:
+                        _await_arrival(item)
+                    item.worker.advance_clock()
+                yield item.batch
         finally:
-            over.set()
+            line.leave()
             thread.join()
 
-    def _prepare(self, taken: "queue.Queue[Any]", over: threading.Event, full: threading.Event) -> None:
-        loaders: Any = {}
+    def _prepare(self, line: _Line) -> None:
+        loaders: Dict[Worker, Tuple[Loader, int]] = {}
+        fault: Optional[BaseException] = None
         try:
             for number, batch in enumerate(self.loader):
-                worker = self._intend(number, batch, loaders)
-                if taken.full():
-                    full.set()
-                if not _put(taken, over, (worker, batch)):
-                    return
-            last: Any = _END
-        except BaseException as fault:  # the training loop's to see
-            last = _Failed(fault)
-        finally:
-            for loader, _ in loaders.values():
+                if not line.put(self._intend(number, batch, loaders)):
+                    break
+        except BaseException as caught:  # the training loop's to see
+            fault = caught
+        for loader, _ in loaders.values():
+            try:
                 loader.close()
-        full.set()
-        _put(taken, over, last)
+            except Error as caught:  # the node was closed meanwhile
+                fault = fault or caught
+        line.end(fault)
 
-    def _intend(self, number: int, batch: Any, loaders: Any) -> Any:
-        worker = None
+    def _intend(self, number: int, batch: Any, loaders: Dict[Worker, Tuple[Loader, int]]) -> _Item:
+        worker, looked_at = next(iter(loaders), None), []
         for embedding, indices in self.keys(batch).items():
             worker = embedding.worker
             if worker not in loaders:
                 # Batches without indices, before, do not advance the clock.
                 loaders[worker] = worker.loader(), worker.clock + 1 - number
             loader, first = loaders[worker]
-            different = torch.unique(indices.reshape(-1).long())
-            loader.intent(embedding.keys_of(different), first + number, first + number + 1)
-        return worker or next(iter(loaders), None)
+            keys = embedding.keys_of(torch.unique(indices.reshape(-1).long()))
+            loader.intent(keys, first + number, first + number + 1)
+            looked_at.append(_some_of(keys))
+        return _Item(batch, worker, looked_at)
 
 
-def _put(taken: "queue.Queue[Any]", over: threading.Event, item: Any) -> bool:
-    """False: nobody takes it any more."""
-    while not over.is_set():
-        try:
-            taken.put(item, timeout=_LOOK_S)
-            return True
-        except queue.Full:
-            continue
-    return False
+def _some_of(keys: torch.Tensor) -> torch.Tensor:
+    """At random, since every n-th one may have its home at one node; not by torch's generator, which is the user's."""
+    if len(keys) <= _LOOKED_AT_MAX:
+        return keys
+    return keys[torch.from_numpy(np.random.default_rng(len(keys)).integers(0, len(keys), _LOOKED_AT_MAX))]
+
+
+def _await_arrival(item: _Item) -> None:
+    """Until its rows are here. The first batches of an epoch were intended a moment ago; the last ones are given faster
+    than those before them, where the loader is slower than the training, and the manager, which acts in time for the
+    pace that it saw, is late for a while."""
+    worker = item.worker
+    if worker is None or worker.node.size == 1 or worker.node.technique not in _MANAGED:
+        return
+    deadline = time.monotonic() + _ARRIVAL_MAX_S
+    for keys in item.looked_at:
+        for key in keys.tolist():
+            while worker.pull_local(key) is None:
+                if time.monotonic() >= deadline:
+                    return
+                time.sleep(_LOOK_S)
