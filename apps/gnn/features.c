@@ -1,0 +1,141 @@
+#include "features.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "marks.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEATURES_MAX = 1 << 29 };
+
+/* As the lines come. */
+struct reading {
+    uint32_t *node; /* of each line */
+    uint64_t *end;  /* of its values */
+    size_t lines, lines_room, values, room;
+    uint32_t *index;
+    float *value;
+};
+
+static void *longer(void *array, size_t count, size_t bytes)
+{
+    void *larger = realloc(array, count * bytes);
+    if (!larger) fail("%zu values of features find no memory", count);
+    return larger;
+}
+
+static void add_value(struct reading *r, uint32_t index, float value)
+{
+    if (r->values == r->room) {
+        r->room = r->room ? 2 * r->room : 4096;
+        r->index = longer(r->index, r->room, sizeof *r->index);
+        r->value = longer(r->value, r->room, sizeof *r->value);
+    }
+    r->index[r->values] = index;
+    r->value[r->values++] = value;
+}
+
+static void read_pair(struct features *f, struct reading *r, const struct lines *l,
+                      struct field pair)
+{
+    const char *colon = memchr(pair.text, ':', pair.length);
+    double index, value;
+    if (!colon)
+        lines_fail(l, "\"%.*s\" is no feature: must be index:value", lines_shown(pair.length),
+                   pair.text);
+    size_t before = (size_t)(colon - pair.text);
+    if (!lines_number(pair.text, before, &index) || index < 0 || index >= FEATURES_MAX ||
+        index > floor(index))
+        lines_fail(l, "\"%.*s\" is no index of a feature: must be a whole number from 0 to %d",
+                   lines_shown(before), pair.text, FEATURES_MAX - 1);
+    size_t after = pair.length - before - 1;
+    if (!lines_number(colon + 1, after, &value) || fabs(value) > (double)FLT_MAX)
+        lines_fail(l, "\"%.*s\" is no value of a feature: must be a number", lines_shown(after),
+                   colon + 1);
+    if ((uint32_t)index >= f->count) f->count = (uint32_t)index + 1;
+    add_value(r, (uint32_t)index, (float)value);
+}
+
+static void read_line(struct features *f, struct reading *r, const struct lines *l)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    uint64_t first = r->values;
+    double sum = 0;
+    for (size_t words = 0;; words++) {
+        while (at < end && (*at == ' ' || *at == '\t')) at++;
+        if (at == end) break;
+        const char *from = at;
+        while (at < end && *at != ' ' && *at != '\t') at++;
+        if (words > 0) read_pair(f, r, l, (struct field){from, (size_t)(at - from)});
+    }
+    for (uint64_t i = first; i < r->values; i++) sum += fabs((double)r->value[i]);
+    for (uint64_t i = first; i < r->values && sum > 0; i++)
+        r->value[i] = (float)((double)r->value[i] / sum);
+}
+
+static void read_lines(struct features *f, struct reading *r, struct network *n, const char *path)
+{
+    struct lines l;
+    lines_open(&l, path);
+    while (lines_next(&l)) {
+        if (fields_is_comment(&l)) continue;
+        if (r->lines == r->lines_room) {
+            r->lines_room = r->lines_room ? 2 * r->lines_room : 1024;
+            r->node = longer(r->node, r->lines_room, sizeof *r->node);
+            r->end = longer(r->end, r->lines_room, sizeof *r->end);
+        }
+        r->node[r->lines] = marks_node_of_line(n, &l, r->lines, false);
+        read_line(f, r, &l);
+        r->end[r->lines++] = r->values;
+    }
+    lines_close(&l);
+    if (f->count == 0) fail("%s has no features", path);
+}
+
+/* Lines become nodes, whose numbers are others. */
+static void sort_lines(struct features *f, const struct reading *r)
+{
+    for (size_t i = 0; i < r->lines; i++)
+        f->start[r->node[i] + 1] = r->end[i] - (i > 0 ? r->end[i - 1] : 0);
+    for (uint32_t v = 0; v < f->nodes; v++) f->start[v + 1] += f->start[v];
+    for (size_t i = 0; i < r->lines; i++) {
+        uint64_t from = i > 0 ? r->end[i - 1] : 0, to = f->start[r->node[i]];
+        if (r->end[i] == from) continue;
+        memcpy(f->index + to, r->index + from, (r->end[i] - from) * sizeof *f->index);
+        memcpy(f->value + to, r->value + from, (r->end[i] - from) * sizeof *f->value);
+    }
+}
+
+void features_load(struct features *f, struct network *n, const char *path)
+{
+    struct reading r = {0};
+    *f = (struct features){.nodes = n->nodes};
+    read_lines(f, &r, n, path);
+    f->start = take_memory((size_t)f->nodes + 1, sizeof *f->start);
+    f->index = take_memory(r.values, sizeof *f->index);
+    f->value = take_memory(r.values, sizeof *f->value);
+    sort_lines(f, &r);
+    free(r.node);
+    free(r.end);
+    free(r.index);
+    free(r.value);
+}
+
+void features_fini(struct features *f)
+{
+    free(f->start);
+    free(f->index);
+    free(f->value);
+    *f = (struct features){0};
+}
+
+uint64_t features_digest(const struct features *f)
+{
+    if (!f->start) return DIGEST_FIRST;
+    uint64_t digest = digest_add(DIGEST_FIRST, f->start, (f->nodes + 1) * sizeof *f->start);
+    digest = digest_add(digest, f->index, f->start[f->nodes] * sizeof *f->index);
+    return digest_add(digest, f->value, f->start[f->nodes] * sizeof *f->value);
+}

@@ -1,0 +1,120 @@
+#include "gnn_job.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "gnn_options.h"
+#include "gnn_report.h"
+#include "gnn_train.h"
+#include "partition.h"
+#include "planted.h"
+#include "saving.h"
+
+#include <stdlib.h>
+
+static void load(struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    network_init(&g->network);
+    labels_init(&g->labels);
+    if (o->planted) {
+        struct planted p = {
+            .exponent = o->planted_exponent, .same = o->planted_same, .seed = o->common.seed};
+        planted_parse(&p, o->planted);
+        planted_generate(&p, &g->network, &g->labels);
+    } else {
+        network_load(&g->network, o->common.data);
+        labels_load(&g->labels, &g->network, o->labels);
+    }
+    network_finish(&g->network);
+    labels_room(&g->labels, g->network.nodes);
+    if (o->split)
+        labels_split_by_file(&g->labels, &g->network, o->split);
+    else
+        labels_split(&g->labels, o->train, o->validate, o->common.seed);
+    if (o->features) features_load(&g->features, &g->network, o->features);
+}
+
+static void plan(struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    if (!gnn_has_features(g)) dense_plan_add(&g->plan, o->dim, o->hidden, true);
+    dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
+}
+
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    double numbers[] = {(double)o->dim,
+                        (double)o->hidden,
+                        (double)o->batch,
+                        (double)o->neighbours,
+                        o->rate,
+                        o->dense_rate,
+                        o->decay,
+                        o->dropout,
+                        o->init,
+                        o->average,
+                        o->partition,
+                        (double)o->test_neighbours,
+                        gnn_has_features(g)};
+    uint64_t parts[] = {network_digest(&g->network), labels_digest(&g->labels),
+                        features_digest(&g->features)};
+    return digest_add(digest_add(DIGEST_FIRST, parts, sizeof parts), numbers, sizeof numbers);
+}
+
+static void open_pool(struct pool *pool, const struct gnn *g)
+{
+    struct locus_table tables[] = {
+        [GNN_INPUTS] = {.name = gnn_has_features(g) ? "features" : "nodes",
+                        .rows = gnn_inputs(g),
+                        .length = (uint32_t)(2 * gnn_width(g))},
+        [GNN_DENSE] = {.name = "dense", .rows = g->plan.rows, .length = g->plan.length},
+    };
+    settings_open_pool(&g->options.common, pool, tables, sizeof tables / sizeof *tables, digest(g));
+}
+
+static void check_files(const struct gnn_options *o)
+{
+    const char *outputs[] = {o->common.out},
+               *inputs[] = {o->common.data, o->labels, o->features, o->split};
+    saving_check(outputs, 1, inputs, sizeof inputs / sizeof *inputs);
+}
+
+static void cut(struct gnn *g, const struct pool *pool)
+{
+    g->part_of = take_memory(g->network.nodes, sizeof *g->part_of);
+    partition_cut((enum partition_kind)g->options.partition, &g->network, &g->labels,
+                  (uint32_t)pool->size, g->options.common.seed, g->part_of);
+}
+
+static void release(struct gnn *g)
+{
+    network_fini(&g->network);
+    labels_fini(&g->labels);
+    features_fini(&g->features);
+    free(g->part_of);
+    free(g);
+}
+
+int gnn_job(int argc, char **argv)
+{
+    struct gnn *gnn = take_memory(1, sizeof *gnn);
+    struct gnn_training *training = take_memory(1, sizeof *training);
+    struct pool pool;
+    fail_set_program("gnn");
+    gnn_options(&gnn->options, argc, argv);
+    load(gnn);
+    plan(gnn);
+    open_pool(&pool, gnn);
+    if (pool.rank == 0) check_files(&gnn->options);
+    cut(gnn, &pool);
+    if (pool.rank == 0) gnn_report_start(gnn, &pool);
+    training->gnn = gnn;
+    meter_init(&training->meter, pool.rank == 0);
+    pool_run(&pool, gnn_work, training);
+    pool_close(&pool);
+    release(gnn);
+    free(training);
+    return fail_unless_printed();
+}

@@ -1,0 +1,131 @@
+#include "labels.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "marks.h"
+#include "rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void labels_init(struct labels *l)
+{
+    *l = (struct labels){0};
+    names_init(&l->names);
+}
+
+void labels_fini(struct labels *l)
+{
+    names_fini(&l->names);
+    free(l->class_of);
+    free(l->purpose_of);
+    for (int p = 0; p < LABELS_PURPOSES; p++) free(l->list[p]);
+    *l = (struct labels){0};
+}
+
+void labels_room(struct labels *l, uint32_t nodes)
+{
+    if (nodes <= l->nodes) return;
+    uint32_t room = l->nodes ? l->nodes : 1024;
+    while (room < nodes) room *= 2;
+    uint32_t *larger = realloc(l->class_of, room * sizeof *larger);
+    if (!larger) fail("the classes of %u nodes find no memory", room);
+    for (uint32_t v = l->nodes; v < room; v++) larger[v] = LABELS_NONE;
+    l->class_of = larger;
+    l->nodes = room;
+}
+
+/* ---- classes ---- */
+
+static void set_class(void *labels, const struct lines *lines, uint32_t node, struct field word)
+{
+    struct labels *l = labels;
+    if (word.length == 2 && memcmp(word.text, "-1", 2) == 0) return;
+    labels_room(l, node + 1);
+    uint32_t class = names_add(&l->names, word.text, word.length);
+    if (class >= LABELS_CLASSES_MAX)
+        lines_fail(lines, "there are more than %d classes: is the last field a class?",
+                   LABELS_CLASSES_MAX);
+    if (l->class_of[node] != LABELS_NONE && l->class_of[node] != class)
+        lines_fail(lines, "a node has two classes: \"%s\" and \"%s\"",
+                   names_get(&l->names, l->class_of[node]), names_get(&l->names, class));
+    l->class_of[node] = class;
+}
+
+void labels_load(struct labels *l, struct network *n, const char *path)
+{
+    marks_read(n, path, true, set_class, l);
+    l->classes = l->names.count;
+    if (l->classes < 2) fail("%s has %u classes: must have two at least", path, l->classes);
+}
+
+/* ---- purposes ---- */
+
+static bool is_word(struct field f, const char *word)
+{
+    return f.length == strlen(word) && memcmp(f.text, word, f.length) == 0;
+}
+
+static void set_purpose(void *labels, const struct lines *lines, uint32_t node, struct field word)
+{
+    struct labels *l = labels;
+    (void)lines;
+    enum labels_purpose p = LABELS_PURPOSES;
+    if (is_word(word, "train")) p = LABELS_TRAIN;
+    if (is_word(word, "val") || is_word(word, "valid") || is_word(word, "validation"))
+        p = LABELS_VALIDATE;
+    if (is_word(word, "test")) p = LABELS_TEST;
+    l->purpose_of[node] = (uint8_t)p;
+}
+
+static void list_purposes(struct labels *l)
+{
+    for (int p = 0; p < LABELS_PURPOSES; p++)
+        l->list[p] = take_memory(l->nodes, sizeof *l->list[p]);
+    for (uint32_t v = 0; v < l->nodes; v++) {
+        uint8_t p = l->purpose_of[v];
+        if (p < LABELS_PURPOSES && l->class_of[v] != LABELS_NONE) l->list[p][l->count[p]++] = v;
+    }
+    if (l->count[LABELS_TRAIN] == 0) fail("there is no node with a class to train with");
+}
+
+static void begin_split(struct labels *l)
+{
+    l->purpose_of = take_memory(l->nodes, sizeof *l->purpose_of);
+    memset(l->purpose_of, LABELS_PURPOSES, l->nodes);
+}
+
+void labels_split_by_file(struct labels *l, struct network *n, const char *path)
+{
+    labels_room(l, n->nodes);
+    begin_split(l);
+    marks_read(n, path, false, set_purpose, l);
+    list_purposes(l);
+}
+
+/* Exact shares of those that have a class. */
+void labels_split(struct labels *l, double train, double validate, uint64_t seed)
+{
+    struct rng rng;
+    uint32_t *order = take_memory(l->nodes, sizeof *order), count = 0;
+    begin_split(l);
+    for (uint32_t v = 0; v < l->nodes; v++)
+        if (l->class_of[v] != LABELS_NONE) order[count++] = v;
+    rng_init(&rng, seed, UINT64_C(1) << 60);
+    rng_shuffle(&rng, order, count);
+    uint32_t first = (uint32_t)(train * count), second = (uint32_t)((train + validate) * count);
+    for (uint32_t i = 0; i < count; i++) {
+        enum labels_purpose p = i < second ? LABELS_VALIDATE : LABELS_TEST;
+        l->purpose_of[order[i]] = (uint8_t)(i < first ? LABELS_TRAIN : p);
+    }
+    free(order);
+    list_purposes(l);
+}
+
+uint64_t labels_digest(const struct labels *l)
+{
+    uint64_t digest = digest_add(DIGEST_FIRST, &l->classes, sizeof l->classes);
+    digest = digest_add(digest, l->purpose_of, l->nodes);
+    for (uint32_t v = 0; v < l->nodes; v++) digest = rng_mix(digest ^ l->class_of[v]);
+    return digest;
+}

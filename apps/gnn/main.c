@@ -1,0 +1,14 @@
+/*
+ * gnn - finds the classes of a graph's nodes: graph convolution with sampled neighbours, on
+ * embeddings of the nodes that are learned, as in AdaPM's experiments (Appendix C), or on given
+ * features.
+ *
+ * Read gnn.h first (what all share), then gnn_train.c (the loop), convolution.c (a training step)
+ * and neighbourhood.c (what a step depends on).
+ */
+#include "gnn_job.h"
+
+int main(int argc, char **argv)
+{
+    return gnn_job(argc, argv);
+}

@@ -1,0 +1,246 @@
+#include "neighbourhood.h"
+
+#include "fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+static void *longer(void *array, size_t count, size_t bytes)
+{
+    void *larger = realloc(array, count * bytes);
+    if (!larger) fail("a batch of %zu edges finds no memory", count);
+    return larger;
+}
+
+void neighbourhood_init(struct neighbourhood *h, size_t tops_max)
+{
+    *h = (struct neighbourhood){0};
+    h->top = take_memory(tops_max, sizeof *h->top);
+    h->top_start = take_memory(tops_max + 1, sizeof *h->top_start);
+}
+
+void neighbourhood_fini(struct neighbourhood *h)
+{
+    free(h->top);
+    free(h->middle);
+    free(h->input);
+    free(h->top_start);
+    free(h->upper);
+    free(h->input_start);
+    free(h->lower);
+    *h = (struct neighbourhood){0};
+}
+
+static uint32_t highest_degree(const struct network *n)
+{
+    uint32_t most = 0;
+    for (uint32_t v = 0; v < n->nodes; v++)
+        if (network_degree(n, v) > most) most = network_degree(n, v);
+    return most;
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t drawn_of(const struct gnn *g, size_t neighbours)
+{
+    return neighbours > 0 ? neighbours : highest_degree(&g->network);
+}
+
+size_t neighbourhood_middles_max(const struct gnn *g, size_t tops_max, size_t neighbours)
+{
+    return at_most(tops_max * (1 + drawn_of(g, neighbours)), g->network.nodes);
+}
+
+size_t neighbourhood_inputs_max(const struct gnn *g, size_t tops_max, size_t neighbours)
+{
+    size_t middles = neighbourhood_middles_max(g, tops_max, neighbours);
+    if (gnn_has_features(g)) return g->features.count;
+    return at_most(middles * (1 + drawn_of(g, neighbours)), g->network.nodes);
+}
+
+void neighbourhood_maker_init(struct neighbourhood_maker *m, const struct gnn *g, size_t tops_max,
+                              size_t neighbours, double dropout)
+{
+    *m =
+        (struct neighbourhood_maker){.gnn = g, .neighbours = neighbours, .dropout = (float)dropout};
+    places_init(&m->middles, neighbourhood_middles_max(g, tops_max, neighbours));
+    places_init(&m->inputs, neighbourhood_inputs_max(g, tops_max, neighbours));
+    m->chosen = take_memory(drawn_of(g, neighbours), sizeof *m->chosen);
+}
+
+void neighbourhood_maker_fini(struct neighbourhood_maker *m)
+{
+    places_fini(&m->middles);
+    places_fini(&m->inputs);
+    free(m->chosen);
+    free(m->input_of);
+    free(m->middle_of);
+    free(m->weight);
+    *m = (struct neighbourhood_maker){0};
+}
+
+/* ---- neighbours ---- */
+
+static bool is_among(const uint32_t *list, uint32_t count, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == wanted) return true;
+    return false;
+}
+
+/* Different ones, each set equally likely (Floyd's method), into m->chosen. */
+static uint32_t choose(struct neighbourhood_maker *m, uint32_t node, struct rng *rng)
+{
+    const struct network *n = &m->gnn->network;
+    const uint32_t *neighbour = n->neighbour + n->start[node];
+    uint32_t degree = network_degree(n, node), count = (uint32_t)m->neighbours;
+    struct rng own;
+    if (count == 0 || degree <= count) {
+        memcpy(m->chosen, neighbour, degree * sizeof *neighbour);
+        return degree;
+    }
+    if (m->is_fixed) {
+        rng_init(&own, m->gnn->options.common.seed, UINT64_C(5) << 56 | node);
+        rng = &own;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t last = degree - count + i, drawn = (uint32_t)rng_below(rng, (uint64_t)last + 1);
+        m->chosen[i] = is_among(m->chosen, i, drawn) ? last : drawn;
+    }
+    for (uint32_t i = 0; i < count; i++) m->chosen[i] = neighbour[m->chosen[i]];
+    return count;
+}
+
+/* How much of `from` goes to `to`, of which `count` neighbours are chosen. The mean; or Kipf and
+ * Welling's: over the root of both degrees, each node a neighbour of itself, and chosen ones stand
+ * for all. */
+static float weight_of(const struct neighbourhood_maker *m, uint32_t to, uint32_t from,
+                       uint32_t count)
+{
+    if (m->gnn->options.average == GNN_MEAN) return 1 / (1 + (float)count);
+    float own = 1 + (float)network_degree(&m->gnn->network, to);
+    if (from == to) return 1 / own;
+    float other = 1 + (float)network_degree(&m->gnn->network, from);
+    return (own - 1) / (float)count / sqrtf(own * other);
+}
+
+/* ---- the upper layer ---- */
+
+static uint32_t middle_place(struct neighbourhood_maker *m, struct neighbourhood *h, uint32_t node)
+{
+    if (h->middles == h->middle_room) {
+        h->middle_room = h->middle_room ? 2 * h->middle_room : 256;
+        h->middle = longer(h->middle, h->middle_room, sizeof *h->middle);
+    }
+    uint32_t place = places_find(&m->middles, h->middle, h->middles, node);
+    if (place == h->middles) h->middle[h->middles++] = node;
+    return place;
+}
+
+static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, struct rng *rng)
+{
+    uint32_t edges = 0;
+    h->middles = 0;
+    places_clear(&m->middles);
+    for (uint32_t t = 0; t < h->tops; t++) {
+        uint32_t node = h->top[t], count = choose(m, node, rng);
+        if (edges + count + 1 > h->upper_room) {
+            h->upper_room = 2 * ((size_t)edges + count + 1);
+            h->upper = longer(h->upper, h->upper_room, sizeof *h->upper);
+        }
+        h->top_start[t] = edges;
+        h->upper[edges++] =
+            (struct neighbourhood_edge){middle_place(m, h, node), weight_of(m, node, node, count)};
+        for (uint32_t i = 0; i < count; i++)
+            h->upper[edges++] = (struct neighbourhood_edge){
+                middle_place(m, h, m->chosen[i]), weight_of(m, node, m->chosen[i], count)};
+    }
+    h->top_start[h->tops] = edges;
+}
+
+/* ---- the lower layer ---- */
+
+static void add_edge(struct neighbourhood_maker *m, struct neighbourhood *h, locus_key row,
+                     uint32_t middle, float weight)
+{
+    if (m->edges == m->edge_room) {
+        m->edge_room = m->edge_room ? 2 * m->edge_room : 4096;
+        m->input_of = longer(m->input_of, m->edge_room, sizeof *m->input_of);
+        m->middle_of = longer(m->middle_of, m->edge_room, sizeof *m->middle_of);
+        m->weight = longer(m->weight, m->edge_room, sizeof *m->weight);
+    }
+    if (h->inputs == h->input_room) {
+        h->input_room = h->input_room ? 2 * h->input_room : 1024;
+        h->input = longer(h->input, h->input_room, sizeof *h->input);
+        h->input_start = longer(h->input_start, h->input_room + 1, sizeof *h->input_start);
+    }
+    uint32_t place = places_find(&m->inputs, h->input, h->inputs, row);
+    if (place == h->inputs) h->input[h->inputs++] = row;
+    m->input_of[m->edges] = place;
+    m->middle_of[m->edges] = middle;
+    m->weight[m->edges++] = weight;
+}
+
+/* Is this value of this node left out of the batch? The same wherever the batch needs the node. */
+static bool is_dropped(const struct neighbourhood_maker *m, uint64_t salt, uint64_t value)
+{
+    return (float)(rng_mix(salt ^ value) >> 40) * 0x1p-24F < m->dropout;
+}
+
+static void add_node(struct neighbourhood_maker *m, struct neighbourhood *h, uint32_t node,
+                     uint32_t middle, float weight, uint64_t salt)
+{
+    const struct features *f = &m->gnn->features;
+    if (!gnn_has_features(m->gnn)) {
+        add_edge(m, h, node, middle, weight);
+        return;
+    }
+    float kept = weight / (1 - m->dropout);
+    for (uint64_t i = f->start[node]; i < f->start[node + 1]; i++) {
+        if (m->dropout > 0 && is_dropped(m, salt, i)) continue;
+        add_edge(m, h, f->index[i], middle, kept * f->value[i]);
+    }
+}
+
+/* From the order of the middle nodes to that of the inputs. */
+static void sort_lower(struct neighbourhood_maker *m, struct neighbourhood *h)
+{
+    if (m->edges > h->lower_room) {
+        h->lower_room = m->edges + m->edges / 4;
+        h->lower = longer(h->lower, h->lower_room, sizeof *h->lower);
+    }
+    uint32_t sum = 0;
+    memset(h->input_start, 0, (h->inputs + 1) * sizeof *h->input_start);
+    for (size_t i = 0; i < m->edges; i++) h->input_start[m->input_of[i]]++;
+    for (uint32_t i = 0; i <= h->inputs; i++) h->input_start[i] = sum += h->input_start[i];
+    for (size_t i = m->edges; i-- > 0;)
+        h->lower[--h->input_start[m->input_of[i]]] =
+            (struct neighbourhood_edge){m->middle_of[i], m->weight[i]};
+}
+
+static void make_lower(struct neighbourhood_maker *m, struct neighbourhood *h, struct rng *rng)
+{
+    uint64_t salt = rng_next(rng);
+    h->inputs = 0;
+    m->edges = 0;
+    places_clear(&m->inputs);
+    for (uint32_t i = 0; i < h->middles; i++) {
+        uint32_t node = (uint32_t)h->middle[i], count = choose(m, node, rng);
+        add_node(m, h, node, i, weight_of(m, node, node, count), salt);
+        for (uint32_t j = 0; j < count; j++)
+            add_node(m, h, m->chosen[j], i, weight_of(m, node, m->chosen[j], count), salt);
+    }
+    if (h->inputs > 0) sort_lower(m, h);
+}
+
+void neighbourhood_make(struct neighbourhood_maker *m, struct neighbourhood *h, struct rng *rng)
+{
+    make_upper(m, h, rng);
+    make_lower(m, h, rng);
+}

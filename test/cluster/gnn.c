@@ -1,0 +1,153 @@
+/* The program gnn from end to end, on generated graphs: alone, on a cluster, and with wrong
+ * input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct command c;
+
+/* Of this build, beside `locus`. */
+static const char *gnn_path(void)
+{
+    static char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s", locus_path());
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "gnn");
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+/* Who knows nothing finds a quarter; who finds the planted classes, nearly all. */
+static const char small[] =
+    "--planted 600x12x4 --planted-same 0.8 --dim 16 --hidden 16 --neighbours 8 --epochs 6";
+static const double ACCURACY_MIN = 0.8;
+
+static double number_behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+static void learns(const char *start, const char *more)
+{
+    int status = command_run(&c, "%s %s %s %s --json", start, gnn_path(), small, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":6,");
+    const char *last = strstr(c.out.text, "{\"event\":\"epoch\",\"epoch\":6,");
+    double test = number_behind(last, "\"accuracy\":"),
+           validation = number_behind(last, "\"validation_accuracy\":");
+    if (!(test > ACCURACY_MIN && test <= 1 && validation > ACCURACY_MIN))
+        test_fail(__FILE__, __LINE__, "%s %s: accuracy %f, %f", start, more, test, validation);
+}
+
+TEST(gnn, learns_alone)
+{
+    learns("", "");
+    CHECK_STR(c.out.text, "\"event\":\"stats\"");
+    learns("", "--baseline --workers 3 --average symmetric");
+    CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
+    learns("", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0");
+    CHECK_STR(c.out.text, "{\"event\":\"best\",\"epoch\":");
+}
+
+/* Nothing learned is not good enough for these tests. */
+TEST(gnn, needs_its_epochs)
+{
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", gnn_path(), small), 0);
+    CHECK(number_behind(c.out.text, "\"accuracy\":") < 0.6);
+}
+
+TEST(gnn, learns_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive",  "static", "relocate",
+                                             "replicate", "full",   "nups --hot 20"};
+    char start[PATH_MAX + 64], more[64];
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 6; i++) {
+        snprintf(more, sizeof more, "--technique %s", techniques[i]);
+        learns(start, more);
+    }
+    CHECK(number_behind(c.out.text, "\"edges_between\":") < 0.5);
+    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    learns(start, "--workers 2 --partition random");
+}
+
+TEST(gnn, one_worker_gives_the_same_in_every_run)
+{
+    static char first[COMMAND_TEXT_MAX];
+    for (int i = 0; i < 3; i++) {
+        const char *run =
+            "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
+            "/stats/d'";
+        CHECK_EQ(command_run(&c, run, gnn_path(), small, i == 2 ? "--baseline" : ""), 0);
+        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
+    }
+    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":6");
+    CHECK(strcmp(first, c.out.text) == 0);
+}
+
+/* Two circles of ten with an edge between them; a circle is a class, and a feature says which, but
+ * for one node in five. The same as LIBSVM and as tables. */
+static const char write_formats[] =
+    "cd %s && for i in 0 1 2 3 4 5 6 7 8 9; do echo $i $(((i+1)%%10)); "
+    "echo 1$i 1$(((i+1)%%10)); done > edges && echo 3 13 >> edges && "
+    "(echo from,to,weight && sed 's/ /,/; s/$/,1/' edges) > edges.csv && "
+    "for i in $(seq 0 19); do j=$((i%%5 ? i/10 : 2)); echo c$((i/10)) $j:1; done > nodes && "
+    "(echo id,name,class; awk '{printf \"%%d,\\\"node, %%d\\\",%%s\\n\", NR-1, NR-1, $1}' nodes) "
+    "> nodes.csv && awk '{print NR %% 2 ? \"train\" : \"test\"}' nodes > split";
+
+TEST(gnn, reads_two_formats_and_writes_a_model)
+{
+    static char first[COMMAND_TEXT_MAX];
+    char folder[] = "/tmp/locus-gnn-XXXXXX";
+    static const char *const inputs[] = {"--data edges --labels nodes",
+                                         "--data edges.csv --labels nodes.csv"};
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK_EQ(command_run(&c, write_formats, folder), 0);
+    for (int i = 0; i < 2; i++) {
+        const char *run =
+            "cd %s && %s %s --features nodes --split split --epochs 20 --batch 4 --out model | "
+            "sed -E 's/^edges[.csv]*: //; s/ [0-9.]+ s.*//'";
+        CHECK_EQ(command_run(&c, run, folder, gnn_path(), inputs[i]), 0);
+        CHECK_STR(c.out.text, "20 nodes, 21 edges, 2 classes; 10 nodes to train with, 0 to val");
+        CHECK_STR(c.out.text, "test 1.0000");
+        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
+        if (strcmp(first, c.out.text) != 0)
+            test_fail(__FILE__, __LINE__, "%s is not %s", c.out.text, first);
+    }
+    CHECK_EQ(command_run(&c, "head -c 600 %s/model | tail -c 592", folder), 0);
+    CHECK_STR(c.out.text, "\"layer1.weight\":{\"dtype\":\"F32\",\"shape\":[3,64]");
+    CHECK_STR(c.out.text, "\"layer2.bias\":{\"dtype\":\"F32\",\"shape\":[2]");
+    CHECK_EQ(command_run(&c, "tail -c 6 %s/model", folder), 0);
+    CHECK_STR(c.out.text, "c0\nc1\n");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", gnn_path(), arguments), status);
+    CHECK_STR(c.err.text, "gnn: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+TEST(gnn, refuses_wrong_input_with_a_sentence)
+{
+    is_refused(2, "", "--data is missing");
+    is_refused(2, "--data edges", "--labels is missing");
+    is_refused(2, "--planted 10x10", "--planted takes NODESxDEGREExCLASSES");
+    is_refused(2, "--planted 10x2x2", "there must be 20 to");
+    is_refused(2, "--planted 100x60x2", "the mean degree must be from 1 to");
+    is_refused(2, "--planted 100x4x2 --features x", "--planted has neither");
+    is_refused(2, "--planted 100x4x2 --train 0.9", "are more than all nodes");
+    is_refused(1, "--planted 100x4x2 --train 0", "no node with a class to train with");
+    is_refused(1, "--data /no/such --labels x", "/no/such: No such file");
+    is_refused(1, "--data /dev/null --labels x", "is not a regular file");
+}
