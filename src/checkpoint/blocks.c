@@ -43,10 +43,24 @@ static int complete(const struct blocks *b, unsigned i, size_t done)
     return 0;
 }
 
+/* The kernel has no memory just now, or we were interrupted. */
+static bool is_passing(int rc)
+{
+    return rc == -EINTR || rc == -EAGAIN || rc == -EBUSY;
+}
+
+/* The ring does not work: the block has failed, and with it the file; the next goes without. */
+static void give_up(struct blocks *b, unsigned i, int rc)
+{
+    b->block[i].result = rc;
+    b->block[i].is_under_way = false;
+    b->is_broken = true;
+}
+
 static void submit(struct blocks *b, unsigned i)
 {
     struct block *block = &b->block[i];
-    struct io_uring_sqe *sqe = b->has_ring ? io_uring_get_sqe(&b->ring) : NULL;
+    struct io_uring_sqe *sqe = b->has_ring && !b->is_broken ? io_uring_get_sqe(&b->ring) : NULL;
     block->result = 0;
     block->is_under_way = sqe != NULL;
     if (!sqe) {
@@ -58,8 +72,10 @@ static void submit(struct blocks *b, unsigned i)
     else
         io_uring_prep_read(sqe, b->fd, memory_of(b, i), (unsigned)block->bytes, block->at);
     sqe->user_data = i;
-    while (io_uring_submit(&b->ring) < 0) {
-    }
+    int rc;
+    do rc = io_uring_submit(&b->ring);
+    while (is_passing(rc));
+    if (rc < 0) give_up(b, i, rc);
 }
 
 /* The result of block i, once it is there. */
@@ -67,7 +83,12 @@ static int await(struct blocks *b, unsigned i)
 {
     while (b->block[i].is_under_way) {
         struct io_uring_cqe *cqe;
-        if (io_uring_wait_cqe(&b->ring, &cqe) < 0) continue;
+        int rc = io_uring_wait_cqe(&b->ring, &cqe);
+        if (is_passing(rc)) continue;
+        if (rc < 0) {
+            give_up(b, i, rc);
+            break;
+        }
         unsigned done = (unsigned)cqe->user_data;
         int n = cqe->res;
         io_uring_cqe_seen(&b->ring, cqe);

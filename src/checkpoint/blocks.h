@@ -34,7 +34,7 @@ struct block {
 struct blocks {
     unsigned char *memory;
     struct io_uring ring;
-    bool has_ring;
+    bool has_ring, is_broken;
     int fd;
     struct block block[BLOCKS];
     unsigned current;

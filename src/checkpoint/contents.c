@@ -52,7 +52,8 @@ static int verify_length(const struct contents *c, const struct manifest_file *f
     if (rc) return rc;
     rc = blocks_pass(c->blocks, 1);
     blocks_close(c->blocks, NULL);
-    return rc == 0 ? damaged(c, f, "it is longer than the manifest says") : 0;
+    if (rc == 0) return damaged(c, f, "it is longer than the manifest says");
+    return rc == -ENODATA ? 0 : cannot_read(c, f, rc);
 }
 
 int contents_verify(const struct contents *c, const struct manifest_file *f)
