@@ -482,6 +482,9 @@ enum locus_histogram_kind {
     LOCUS_BLOCKED_TIME, /* of a call that waited for other nodes */
     /* of a request that this node served for another: how often it was forwarded */
     LOCUS_HOPS,
+    /* of replicas here, the time since the owner's last frame, in milliseconds of a replica: two
+     * that were 1 ms old for 5 ms count 10. `sum` ends at half of what it can hold */
+    LOCUS_STALENESS,
 };
 LOCUS_API int locus_histogram_read(const locus *, enum locus_histogram_kind,
                                    struct locus_histogram *);

@@ -252,6 +252,8 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
                         kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, keys, n);
     enum missing missing = MISSING_ASK;
     if (is_in_section(w) && operations_would_wait(&w->operations, n) &&
         (rc = check_section(w, kind, keys, n, &missing)))
@@ -276,23 +278,26 @@ static inline __attribute__((always_inline)) bool is_one_key(const locus_worker 
            w->operations.keys_under_way == 0;
 }
 
-static inline __attribute__((always_inline)) bool is_usual(const locus_worker *w,
-                                                           const locus_key *keys, size_t n,
-                                                           const void *values)
+/* The part to look into; NULL: it is not so easy. */
+static inline __attribute__((always_inline)) struct partition *usual_part(const locus_worker *w,
+                                                                          const locus_key *keys,
+                                                                          size_t n,
+                                                                          const void *values)
 {
-    return __builtin_expect(is_one_key(w, keys, n, values) && w->only, 1);
+    return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
 }
 
 static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
 {
     struct row_ref s = store_row_ref(w->store, key);
     if (kind == REQUEST_PULL) return row_read_alone(s, values);
-    if (!w->only && s.partition->home) row_fetch_to_write(s);
+    if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
     return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
 }
 
-static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
-                                                    const locus_key *keys, size_t n, float *values)
+static inline __attribute__((always_inline)) int access_now(locus_worker *w, enum request_kind kind,
+                                                            const locus_key *keys, size_t n,
+                                                            float *values)
 {
     int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
     if (done < 0) return access_rows(w, kind, keys, n, values);
@@ -300,28 +305,48 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
     return 0;
 }
 
-static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
-                                                            float *values, uint32_t length)
+static __attribute__((noinline)) int access_observed(locus_worker *w, enum request_kind kind,
+                                                     const locus_key *keys, size_t n, float *values)
 {
-    int done = row_try_read(partition_row_ref(w->only, keys[0]), values, length, true);
+    bool is_due = observer_is_due(w->observer, &w->only);
+    uint64_t began_ns = is_due ? clock_now_ns() : 0;
+    int rc = access_now(w, kind, keys, n, values);
+    if (rc == 0 && is_due)
+        observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
+    return rc;
+}
+
+static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
+                                                    const locus_key *keys, size_t n, float *values)
+{
+    if (__builtin_expect(w && w->observer, 0)) return access_observed(w, kind, keys, n, values);
+    return access_now(w, kind, keys, n, values);
+}
+
+static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
+                                                            float *values, struct partition *only,
+                                                            uint32_t length)
+{
+    int done = row_try_read(partition_row_ref(only, keys[0]), values, length, true);
     if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
     count_read(w, done);
     return 0;
 }
 
 static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys,
-                                                   float *values)
+                                                   float *values, struct partition *only)
 {
-    return pull_usual(w, keys, values, w->only->length);
+    return pull_usual(w, keys, values, only, only->length);
 }
 
 /* What calls nothing has nothing to save: short rows are copied here. */
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
-    if (!is_usual(w, keys, n, values)) return access_unusual(w, REQUEST_PULL, keys, n, values);
-    uint32_t length = w->only->length;
-    if (length > FLOATS_FEW) return pull_long_row(w, keys, values);
-    return pull_usual(w, keys, values, length);
+    struct partition *only = usual_part(w, keys, n, values);
+    if (__builtin_expect(!only, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    uint32_t length = only->length;
+    if (length > FLOATS_FEW) return pull_long_row(w, keys, values, only);
+    return pull_usual(w, keys, values, only, length);
 }
 
 /* false: nothing was done. */
@@ -330,8 +355,9 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
                                                               const float *values,
                                                               enum row_change change)
 {
-    if (!is_usual(w, keys, n, values)) return false;
-    struct row_ref s = partition_row_ref(w->only, keys[0]);
+    struct partition *only = usual_part(w, keys, n, values);
+    if (__builtin_expect(!only, 0)) return false;
+    struct row_ref s = partition_row_ref(only, keys[0]);
     if (s.partition->home) row_fetch_to_write(s);
     return row_write_own(s, values, change);
 }

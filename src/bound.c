@@ -119,11 +119,28 @@ static void say_others(void *context, unsigned waited_s)
             w->id, waited_s, (long long)a->clock, last, (long long)least);
 }
 
-static bool is_fresh(const locus *n, unsigned shards, locus_clock clock)
+/* Before this clock everything that was done is in the copies here. */
+static locus_clock fresh_clock(const locus *n, unsigned shards)
 {
-    for (unsigned s = 0; s < shards; s++)
-        if (clocks_gate(n->clocks[s]) < clock) return false;
-    return true;
+    locus_clock least = INT64_MAX;
+    for (unsigned s = 0; s < shards; s++) {
+        locus_clock gate = clocks_gate(n->clocks[s]);
+        if (gate < least) least = gate;
+    }
+    return least;
+}
+
+/* How far the copies are behind as the worker goes on. Without other nodes there is one copy. */
+static void count_behind(locus_worker *w)
+{
+    const locus *n = w->node;
+    if (!n->clocks) return;
+    locus_clock fresh = fresh_clock(n, w->store->keyspace.shards);
+    uint64_t behind = fresh < w->clock ? (uint64_t)(w->clock - fresh) : 0;
+    unsigned bucket = behind < LOCUS_HISTOGRAM_BUCKETS ? (unsigned)behind
+                                                       : LOCUS_HISTOGRAM_BUCKETS - 1;
+    counter_add(&w->bounds.behind.count[bucket], 1);
+    counter_add(&w->bounds.behind.sum, behind);
 }
 
 static int wait_for_copies(locus_worker *w, locus_clock clock)
@@ -143,15 +160,17 @@ int locus_bound(locus_worker *w, locus_clock staleness)
     const locus *n = w->node;
     locus_clock clock = w->clock - staleness;
     if (clock <= 0) return 0;
-    if (n->clocks ? is_fresh(n, w->store->keyspace.shards, clock) : who_lags(n, clock) < 0)
-        return 0;
-    uint64_t began = clock_now_ns();
     int rc = 0;
-    if (n->clocks)
-        rc = wait_for_copies(w, clock);
-    else
-        wait_local(w, clock);
-    counter_add(&w->bounds.waited, 1);
-    counter_add(&w->bounds.waited_ns, clock_now_ns() - began);
+    if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
+                    : who_lags(n, clock) < 0)) {
+        uint64_t began = clock_now_ns();
+        if (n->clocks)
+            rc = wait_for_copies(w, clock);
+        else
+            wait_local(w, clock);
+        counter_add(&w->bounds.waited, 1);
+        counter_add(&w->bounds.waited_ns, clock_now_ns() - began);
+    }
+    if (rc == 0) count_behind(w);
     return rc;
 }

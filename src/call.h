@@ -12,6 +12,7 @@
 #define LOCUS_CALL_H
 
 #include "node.h"
+#include "observer.h"
 
 /* Each sets the sentence for `call` and returns the errno. */
 int call_no_worker(const char *call);
@@ -26,6 +27,11 @@ int call_in_section(const char *call);
 int call_name_loss(const locus_worker *, int rc);
 /* Waits for what quiesce needs of this node's shards. */
 int call_flush(locus_worker *, enum request_kind);
+
+static inline struct partition *worker_only(const locus_worker *w)
+{
+    return __atomic_load_n(&w->only, __ATOMIC_RELAXED);
+}
 
 static inline uint64_t call_key_bound(const locus_worker *w)
 {

@@ -512,6 +512,35 @@ struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
     return sum;
 }
 
+struct reactor_peer_load cluster_peer_load(const struct cluster *c, unsigned peer)
+{
+    struct reactor_peer_load sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) {
+        const struct reactor_peer_load l = reactor_peer_load(c->reactor[s], peer);
+        sum.asked_bytes += l.asked_bytes;
+        sum.link.queued_bytes += l.link.queued_bytes;
+        if (l.link.round_trip_s > sum.link.round_trip_s)
+            sum.link.round_trip_s = l.link.round_trip_s;
+    }
+    return sum;
+}
+
+struct reactor_memory cluster_memory(const struct cluster *c)
+{
+    struct reactor_memory sum = {0};
+    for (unsigned s = 0; s < c->shards; s++) {
+        const struct reactor_memory m = reactor_memory(c->reactor[s]);
+        sum.records += m.records;
+        sum.buffers += m.buffers;
+    }
+    return sum;
+}
+
+void cluster_shard_rounds(const struct cluster *c, unsigned shard, struct locus_histogram *out)
+{
+    reactor_add_rounds(c->reactor[shard], out);
+}
+
 double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
 {
     return reactor_cpu_s(c->reactor[shard]);

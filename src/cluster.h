@@ -67,9 +67,14 @@ struct link_stats cluster_link_stats(const struct cluster *);
 struct shard_counters cluster_counters(const struct cluster *);
 /* Of the links to one peer. Any thread. */
 struct link_stats cluster_peer_stats(const struct cluster *, unsigned peer);
+/* What they have to carry, and of the credit what is used; the longest round trip. */
+struct reactor_peer_load cluster_peer_load(const struct cluster *, unsigned peer);
+struct reactor_memory cluster_memory(const struct cluster *);
 /* Of one shard's thread, while it runs: between cluster_start and cluster_leave. Any thread. */
 double cluster_shard_cpu_s(const struct cluster *, unsigned shard);
 uint64_t cluster_shard_sleeps(const struct cluster *, unsigned shard);
+/* How long its rounds took, added to `out`. Any thread. */
+void cluster_shard_rounds(const struct cluster *, unsigned shard, struct locus_histogram *out);
 /* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
 void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
                        struct locus_histogram *out);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 16384, SHORTEST = 9, NUMBERS_SHOWN = 8 };
+enum { FIRST_ROOM = 16384, NUMBERS_SHOWN = 8 };
 
 static bool make_room(struct exposition *e, size_t more)
 {
@@ -63,6 +63,12 @@ void exposition_numbered(struct exposition *e, const char *name, const char *lab
     put(e, "%s{%s=\"%u\"} %.15g\n", name, label, of, value);
 }
 
+void exposition_key(struct exposition *e, const char *name, locus_key key, const char *place,
+                    uint64_t value)
+{
+    put(e, "%s{key=\"%" PRIu64 "\",place=\"%s\"} %" PRIu64 "\n", name, (uint64_t)key, place, value);
+}
+
 static void close_histogram(struct exposition *e, const char *name, uint64_t count, double sum)
 {
     put(e, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.15g\n%s_count %" PRIu64 "\n", name, count,
@@ -70,16 +76,17 @@ static void close_histogram(struct exposition *e, const char *name, uint64_t cou
 }
 
 /* The last bucket has no upper end. */
-void exposition_times(struct exposition *e, const char *name, const struct locus_histogram *h)
+void exposition_times(struct exposition *e, const char *name, const struct locus_histogram *h,
+                      unsigned first, double sum_s)
 {
     uint64_t count = 0;
     for (unsigned i = 0; i + 1 < LOCUS_HISTOGRAM_BUCKETS; i++) {
         count += h->count[i];
-        if (i >= SHORTEST)
+        if (i >= first)
             put(e, "%s_bucket{le=\"%.9g\"} %" PRIu64 "\n", name, 1e-9 * (double)(UINT64_C(2) << i),
                 count);
     }
-    close_histogram(e, name, count + h->count[LOCUS_HISTOGRAM_BUCKETS - 1], 1e-9 * (double)h->sum);
+    close_histogram(e, name, count + h->count[LOCUS_HISTOGRAM_BUCKETS - 1], sum_s);
 }
 
 void exposition_numbers(struct exposition *e, const char *name, const struct locus_histogram *h)
@@ -90,4 +97,13 @@ void exposition_numbers(struct exposition *e, const char *name, const struct loc
         if (i < NUMBERS_SHOWN) put(e, "%s_bucket{le=\"%u\"} %" PRIu64 "\n", name, i, count);
     }
     close_histogram(e, name, count, (double)h->sum);
+}
+
+void exposition_summary(struct exposition *e, const char *name, const char *label, unsigned of,
+                        const struct locus_histogram *h)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h->count[i];
+    put(e, "%s_sum{%s=\"%u\"} %.15g\n%s_count{%s=\"%u\"} %" PRIu64 "\n", name, label, of,
+        1e-9 * (double)h->sum, name, label, of, count);
 }

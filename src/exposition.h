@@ -29,7 +29,7 @@ struct exposition {
     bool failed;
 };
 
-/* `kind`: "counter", "gauge" or "histogram". Before the samples of that name. */
+/* `kind`: "counter", "gauge", "histogram" or "summary". Before the samples of that name. */
 void exposition_head(struct exposition *, const char *name, const char *kind, const char *help);
 void exposition_count(struct exposition *, const char *name, uint64_t value);
 void exposition_real(struct exposition *, const char *name, double value);
@@ -40,9 +40,19 @@ void exposition_labeled(struct exposition *, const char *name, const char *label
 void exposition_numbered(struct exposition *, const char *name, const char *label, unsigned of,
                          double value);
 
-/* A histogram of times (in powers of two of nanoseconds, shown in seconds from about a microsecond
- * up) or of small numbers, each its own bucket. */
-void exposition_times(struct exposition *, const char *name, const struct locus_histogram *);
+/* Of a key. */
+void exposition_key(struct exposition *, const char *name, locus_key, const char *place,
+                    uint64_t value);
+
+/* A histogram of times, in powers of two of nanoseconds, shown in seconds: the buckets from number
+ * `first` on, what is below in it, too. `sum_s`: of all of them. Or one of small numbers, each its
+ * own bucket. */
+enum { EXPOSITION_MICROSECOND = 9, EXPOSITION_32_NS = 4 };
+void exposition_times(struct exposition *, const char *name, const struct locus_histogram *,
+                      unsigned first, double sum_s);
 void exposition_numbers(struct exposition *, const char *name, const struct locus_histogram *);
+/* Sum and count of one of times, labeled with a number; its kind is "summary". */
+void exposition_summary(struct exposition *, const char *name, const char *label, unsigned of,
+                        const struct locus_histogram *);
 
 #endif

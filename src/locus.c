@@ -5,6 +5,7 @@
 #include "base/histogram.h"
 #include "membership/rendezvous.h"
 #include "metrics.h"
+#include "observer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -89,6 +90,8 @@ static int init_worker(locus *n, unsigned id)
     w->store = &n->store;
     w->only = n->store.has_one_part ? n->store.partition : NULL;
     w->id = (int)id;
+    if (n->is_observed && !(w->observer = observer_new(w->only, id)))
+        return error_set(-ENOMEM, "no memory for worker %u", id);
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
@@ -113,6 +116,7 @@ static void fini_workers(locus *n)
         locus_worker *w = &n->worker[i];
         if (!w->node) continue;
         operations_fini(&w->operations);
+        observer_free(w->observer);
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
@@ -218,6 +222,7 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     if (rc == 0 && n->cluster) rc = start_cluster(c, n);
+    n->is_observed = metrics >= 0;
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
     if (metrics >= 0) close(metrics);
@@ -366,7 +371,7 @@ int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
 {
     if (!n || !out)
         return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
-    if ((unsigned)kind > LOCUS_HOPS)
+    if ((unsigned)kind > LOCUS_STALENESS)
         return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
     *out = (struct locus_histogram){0};
     if (kind != LOCUS_BLOCKED_TIME && n->cluster) cluster_histogram(n->cluster, kind, out);

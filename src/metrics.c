@@ -1,9 +1,15 @@
 #include "metrics.h"
 
 #include "door.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/histogram.h"
 #include "exposition.h"
+#include "hottest.h"
 #include "node.h"
+#include "observer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +87,26 @@ static void put_intents(struct exposition *e, const struct locus_stats *s)
     exposition_labeled(e, advice, "what", "intend", (double)s->advice_intend);
     exposition_labeled(e, advice, "what", "earlier", (double)s->advice_earlier);
     exposition_labeled(e, advice, "what", "advance", (double)s->advice_advance);
+    put_one(e, "locus_kept_keys", "gauge", "Keys that this node intends for ever.", s->kept_now);
+}
+
+/* Of bounded staleness, once somebody has asked for it. */
+static void put_bounds(struct exposition *e, const locus *n, const struct locus_stats *s)
+{
+    struct locus_histogram behind = {0};
+    const char *waited = "locus_bound_waited_seconds_total", *name = "locus_bound_behind_clocks";
+    uint64_t calls = 0;
+    for (unsigned w = 0; w < n->workers; w++) histogram_sum(&behind, &n->worker[w].bounds.behind);
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) calls += behind.count[i];
+    if (calls == 0 && s->bounds_waited == 0) return;
+    put_one(e, "locus_bound_waits_total", "counter", "Calls of locus_bound that had to wait.",
+            s->bounds_waited);
+    exposition_head(e, waited, "counter", "How long calls of locus_bound waited.");
+    exposition_real(e, waited, s->bounds_waited_s);
+    if (calls == 0) return;
+    exposition_head(e, name, "histogram",
+                    "Clocks that the copies here were behind a worker that came from locus_bound.");
+    exposition_numbers(e, name, &behind);
 }
 
 /* What cannot change with this technique, or on a cluster of one, is left out. */
@@ -92,6 +118,7 @@ static void put_management(struct exposition *e, const locus *n, const struct lo
     if (n->moves && n->technique != LOCUS_FULL_REPLICATION) put_rows(e, s);
     if (n->moves) put_replicas(e, s);
     if (n->heeds_intents) put_intents(e, s);
+    put_bounds(e, n, s);
 }
 
 static void put_histograms(struct exposition *e, const locus *n)
@@ -116,7 +143,55 @@ static void put_histograms(struct exposition *e, const locus *n)
         if (all[i].kind == LOCUS_HOPS)
             exposition_numbers(e, all[i].name, &h);
         else
-            exposition_times(e, all[i].name, &h);
+            exposition_times(e, all[i].name, &h, EXPOSITION_MICROSECOND, 1e-9 * (double)h.sum);
+    }
+}
+
+/* The mean is exact; the sum of a histogram of such numbers may not be. */
+static void put_staleness(struct exposition *e, const locus *n, const struct locus_stats *s)
+{
+    struct locus_histogram h;
+    const char *name = "locus_staleness_seconds";
+    uint64_t count = 0;
+    if (!n->moves || locus_histogram_read(n, LOCUS_STALENESS, &h)) return;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h.count[i];
+    exposition_head(e, name, "histogram",
+                    "Age of replicas since the owner's last frame: each counts every millisecond.");
+    exposition_times(e, name, &h, EXPOSITION_MICROSECOND,
+                     s->replica_staleness_mean_s * (double)count);
+}
+
+static void put_calls(struct exposition *e, const locus *n)
+{
+    struct locus_histogram pull = {0}, push = {0};
+    const char *name = "locus_pull_seconds";
+    for (unsigned w = 0; w < n->workers; w++) {
+        histogram_sum(&pull, &n->worker[w].observer->pull);
+        histogram_sum(&push, &n->worker[w].observer->push);
+    }
+    exposition_head(e, name, "histogram",
+                    "How long calls of locus_pull took: of a sample of them.");
+    exposition_times(e, name, &pull, EXPOSITION_32_NS, 1e-9 * (double)pull.sum);
+    name = "locus_push_seconds";
+    exposition_head(e, name, "histogram",
+                    "How long calls of locus_push and locus_set took: of a sample of them.");
+    exposition_times(e, name, &push, EXPOSITION_32_NS, 1e-9 * (double)push.sum);
+}
+
+static void put_rounds(struct exposition *e, const locus *n)
+{
+    struct locus_histogram all = {0};
+    const char *name = "locus_round_seconds", *by_shard = "locus_shard_round_seconds";
+    unsigned shards = cluster_shards(n->cluster);
+    for (unsigned s = 0; s < shards; s++) cluster_shard_rounds(n->cluster, s, &all);
+    exposition_head(e, name, "histogram",
+                    "From the beginning of a round to a peer until that had served all of it.");
+    exposition_times(e, name, &all, EXPOSITION_MICROSECOND, 1e-9 * (double)all.sum);
+    exposition_head(e, by_shard, "summary", "The same of each shard.");
+    for (unsigned s = 0; s < shards; s++) {
+        struct locus_histogram h = {0};
+        cluster_shard_rounds(n->cluster, s, &h);
+        exposition_summary(e, by_shard, "shard", s, &h);
     }
 }
 
@@ -149,6 +224,33 @@ static void put_peers(struct exposition *e, const locus *n)
     }
 }
 
+/* What is on its way to them now. */
+static void put_loads(struct exposition *e, const locus *n)
+{
+    static const struct {
+        const char *name, *help;
+    } all[] = {
+        {"locus_peer_queued_bytes",
+         "Bytes for the peer that it has not acknowledged, here and in the kernel."},
+        {"locus_peer_asked_bytes",
+         "Bytes of requests and their answers that are under way: of the credit, what is used."},
+        {"locus_peer_credit_bytes", "Bytes of requests and answers that may be under way."},
+        {"locus_peer_round_trip_seconds",
+         "Round trip to the peer, as TCP sees it; the longest of all shards' links."},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        exposition_head(e, all[i].name, "gauge", all[i].help);
+        for (unsigned peer = 0; peer < (unsigned)n->size; peer++) {
+            if (peer == (unsigned)n->rank) continue;
+            const struct reactor_peer_load l = cluster_peer_load(n->cluster, peer);
+            const double value[] = {(double)l.link.queued_bytes, (double)l.asked_bytes,
+                                    (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES,
+                                    l.link.round_trip_s};
+            exposition_numbered(e, all[i].name, "peer", peer, value[i]);
+        }
+    }
+}
+
 static void put_shards(struct exposition *e, const locus *n)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -161,6 +263,25 @@ static void put_shards(struct exposition *e, const locus *n)
                     "How often the shard's thread found nothing to do and slept until woken.");
     for (unsigned s = 0; s < shards; s++)
         exposition_numbered(e, name, "shard", s, (double)cluster_shard_sleeps(n->cluster, s));
+}
+
+static void put_memory(struct exposition *e, const locus *n)
+{
+    const char *name = "locus_memory_bytes";
+    uint64_t rows = 0, replicas = 0, requests = 0;
+    store_row_bytes(&n->store, &rows, &replicas);
+    for (unsigned w = 0; w < n->workers; w++)
+        requests += operations_bytes(&n->worker[w].operations);
+    exposition_head(e, name, "gauge",
+                    "Memory in use: rows, those with replicas, what shards remember of keys, "
+                    "buffers for sending, and workers' requests.");
+    exposition_labeled(e, name, "kind", "rows", (double)rows);
+    if (!n->cluster) return;
+    const struct reactor_memory m = cluster_memory(n->cluster);
+    if (n->moves) exposition_labeled(e, name, "kind", "replicas", (double)replicas);
+    if (n->moves) exposition_labeled(e, name, "kind", "records", (double)m.records);
+    exposition_labeled(e, name, "kind", "buffers", (double)m.buffers);
+    exposition_labeled(e, name, "kind", "requests", (double)requests);
 }
 
 static void put_workers(struct exposition *e, const locus *n)
@@ -198,6 +319,27 @@ static void put_process(struct exposition *e, const locus *n)
 
 /* ---- serving ---- */
 
+/* For so long after a look at keys they are noted; and so many are shown. */
+#define LOOK_NS UINT64_C(5000000000)
+enum { KEYS_SHOWN = 32 };
+
+struct metrics {
+    struct door *door;
+    struct observers *observers;
+    /* The door's thread: looks at keys. */
+    uint64_t looked_ns; /* the last one; 0: never */
+    uint64_t *seen;     /* [workers] */
+    struct hottest hottest;
+};
+
+static char *give_text(struct exposition *e, size_t *length)
+{
+    *length = e->length;
+    if (!e->failed) return e->text;
+    free(e->text);
+    return NULL;
+}
+
 static char *write_metrics(void *node, size_t *length)
 {
     const locus *n = node;
@@ -206,18 +348,65 @@ static char *write_metrics(void *node, size_t *length)
     locus_stats_read(n, &s);
     put_process(&e, n);
     put_accesses(&e, &s);
+    put_calls(&e, n);
     put_management(&e, n, &s);
     put_workers(&e, n);
+    put_memory(&e, n);
     if (n->cluster) {
         put_histograms(&e, n);
+        put_staleness(&e, n, &s);
+        if (n->heeds_intents) put_rounds(&e, n);
         put_peers(&e, n);
+        put_loads(&e, n);
         put_shards(&e, n);
     }
-    *length = e.length;
-    if (!e.failed) return e.text;
-    free(e.text);
-    return NULL;
+    return give_text(&e, length);
 }
+
+/* ---- the hottest keys ---- */
+
+static void take_keys(const locus *n, struct metrics *m)
+{
+    locus_key keys[OBSERVER_KEYS];
+    for (unsigned w = 0; w < n->workers; w++) {
+        size_t count = observer_take(n->worker[w].observer, &m->seen[w], keys);
+        for (size_t i = 0; i < count; i++) hottest_add(&m->hottest, keys[i]);
+    }
+}
+
+/* Where a key's row is, as far as this node can see. */
+static const char *place_of(const locus *n, locus_key key)
+{
+    struct row_ref ref = store_row_ref(&n->store, key);
+    directory_word word = directory_load(row_ref_word(ref));
+    if (row_ref_is_here(ref, word)) return "local";
+    return row_ref_is_held(ref, word) ? "replica" : "remote";
+}
+
+/* Who has not looked for a while begins anew: what was noted before is nothing of now. */
+static char *write_keys(void *node, size_t *length)
+{
+    const locus *n = node;
+    struct metrics *m = n->metrics;
+    struct exposition e = {0};
+    struct hottest_key key[KEYS_SHOWN];
+    uint64_t now_ns = clock_now_ns();
+    take_keys(n, m);
+    if (m->looked_ns == 0 || now_ns - m->looked_ns > LOOK_NS) hottest_clear(&m->hottest);
+    m->looked_ns = now_ns;
+    observers_want_keys(m->observers, now_ns + LOOK_NS);
+    size_t count = hottest_list(&m->hottest, key, KEYS_SHOWN);
+    put_one(&e, "locus_sampled_keys", "gauge", "Keys of calls that were looked at.",
+            m->hottest.all);
+    exposition_head(&e, "locus_hot_keys", "gauge",
+                    "How often at least a key was among them: the most frequent ones.");
+    for (size_t i = 0; i < count; i++)
+        exposition_key(&e, "locus_hot_keys", key[i].key, place_of(n, key[i].key),
+                       key[i].count - key[i].error);
+    return give_text(&e, length);
+}
+
+/* ---- life ---- */
 
 int metrics_listen(unsigned rank, int *fd)
 {
@@ -227,15 +416,41 @@ int metrics_listen(unsigned rank, int *fd)
     return door_listen("LOCUS_METRICS", address, rank, fd);
 }
 
-int metrics_start(locus *n, int fd, struct door **out)
+/* Before the first answer, *out stands. */
+int metrics_start(locus *n, int fd, struct metrics **out)
 {
+    static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
     static const struct door_path paths[] = {
-        {"/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics}, {0}};
+        {"/metrics", type, write_metrics}, {"/keys", type, write_keys}, {0}};
     *out = NULL;
-    return fd < 0 ? 0 : door_open(fd, paths, n, out);
+    if (fd < 0) return 0;
+    struct metrics *m = calloc(1, sizeof *m);
+    uint64_t *seen = calloc(n->workers, sizeof *seen);
+    int rc = m && seen ? 0 : error_set(-ENOMEM, "no memory for metrics");
+    if (rc) {
+        free(m);
+        free(seen);
+        close(fd);
+        return rc;
+    }
+    m->seen = seen;
+    *out = m;
+    rc = observers_start(n, &m->observers);
+    if (rc)
+        close(fd);
+    else
+        rc = door_open(fd, paths, n, &m->door);
+    if (rc == 0) return 0;
+    metrics_stop(m);
+    *out = NULL;
+    return rc;
 }
 
-void metrics_stop(struct door *d)
+void metrics_stop(struct metrics *m)
 {
-    door_close(d);
+    if (!m) return;
+    door_close(m->door);
+    observers_stop(m->observers);
+    free(m->seen);
+    free(m);
 }

@@ -14,13 +14,13 @@
 
 #include "locus.h"
 
-struct door;
+struct metrics;
 
 /* The node of `rank` listens at the port of LOCUS_METRICS + rank. *fd is -1 when nobody wants it.
  * 0, or a negative errno with the sentence in locus_error(). */
 int metrics_listen(unsigned rank, int *fd);
 /* Takes fd over; -1: nothing. Same results. */
-int metrics_start(locus *, int fd, struct door **out);
-void metrics_stop(struct door *); /* NULL is allowed */
+int metrics_start(locus *, int fd, struct metrics **out);
+void metrics_stop(struct metrics *); /* NULL is allowed */
 
 #endif

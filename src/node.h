@@ -19,6 +19,9 @@
 #include "store/rows.h"
 #include "waiting.h"
 
+struct metrics;
+struct observer;
+
 /* Where an access was served; the first two are what row_read and row_write return. */
 enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
 
@@ -30,6 +33,7 @@ struct worker_counters {
 /* Waits for clocks; as above. */
 struct bound_counters {
     uint64_t waited, waited_ns;
+    struct locus_histogram behind; /* clocks that the copies were behind the worker's */
 };
 
 /* Keys of a call that are looked at together: those that are not here are remembered by
@@ -41,14 +45,16 @@ enum { CALL_CHUNK = 1024 };
  * worker for them. */
 struct locus_worker {
     /* Nobody, but for `bound`. */
-    struct store *store;    /* the node's */
-    struct partition *only; /* its only part, or NULL: it has several */
-    uint64_t bound;         /* keys below it may be accessed: all; none once a node was lost */
+    struct store *store; /* the node's */
+    /* atomic: its only part; NULL: it has several, or an observer looks */
+    struct partition *only;
+    uint64_t bound; /* keys below it may be accessed: all; none once a node was lost */
     locus *node;
     int id;
     struct missed_row *missed;     /* [CALL_CHUNK] */
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
+    struct observer *observer;     /* NULL: nobody asked for metrics */
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
@@ -86,6 +92,7 @@ struct locus {
     struct advisor advisor;
     bool moves;                   /* rows may move between nodes, or have replicas */
     bool heeds_intents;           /* shards act on them */
+    bool is_observed;             /* it serves metrics, and workers have observers */
     struct intents **intents;     /* [shards] */
     const locus_clock **clock;    /* [workers] */
     struct clocks **clocks;       /* [shards] */
@@ -94,7 +101,7 @@ struct locus {
     uint64_t distributions;       /* ever registered */
     struct share *share;          /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; one that closed may be opened again */
-    struct door *metrics;         /* NULL: nobody asked for them */
+    struct metrics *metrics;      /* NULL: nobody asked for them */
 };
 
 /* One writer: no locked instruction. */

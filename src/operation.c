@@ -404,3 +404,9 @@ bool operations_all_done(const struct operations *o)
     for (unsigned i = 0; i < OPERATIONS_MAX; i++) all &= is_complete(&o->operation[i]);
     return all;
 }
+
+size_t operations_bytes(const struct operations *o)
+{
+    size_t places = o->under_way ? OPERATIONS_PLACES * sizeof *o->under_way : 0;
+    return places + o->requests * (sizeof *o->request + REQUEST_ITEMS_MAX * sizeof *o->item);
+}

@@ -125,6 +125,9 @@ static inline bool operations_hold_key(const struct operations *o, locus_key key
     return *operations_under_way(o, key) > 0;
 }
 
+/* Of the pool. */
+size_t operations_bytes(const struct operations *);
+
 /* From the shard's thread: one request is done. */
 void operation_request_done(struct request *, int rc);
 

@@ -24,6 +24,8 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
     if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
         done = row_edit(store_row_ref(w->store, key), edit);
     if (done < 0) return no_change(w, key, edit->change, done);
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, &key, 1);
     counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
@@ -33,9 +35,9 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
 {
     const struct row_edit edit = {
         .change = change, .context = context, .scratch = w ? w->scratch : NULL};
-    bool is_easy = w && w->only && change && key < call_key_bound(w) &&
-                   w->operations.keys_under_way == 0;
-    if (__builtin_expect(!is_easy || !row_edit_own(partition_row_ref(w->only, key), &edit), 0))
+    struct partition *only = w ? worker_only(w) : NULL;
+    bool is_easy = only && change && key < call_key_bound(w) && w->operations.keys_under_way == 0;
+    if (__builtin_expect(!is_easy || !row_edit_own(partition_row_ref(only, key), &edit), 0))
         return change_slowly(w, key, &edit);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
@@ -45,11 +47,11 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
  * without a struct in memory. Of a plain part nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
-    bool is_plain = w && w->only && change && key < call_key_bound(w) &&
-                    partition_is_plain(w->only);
+    struct partition *only = w ? worker_only(w) : NULL;
+    bool is_plain = only && change && key < call_key_bound(w) && partition_is_plain(only);
     if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
-    row_edit_at(row_ref_array_row(partition_row_ref(w->only, key)), w->only->length, change,
-                context, w->scratch);
+    row_edit_at(row_ref_array_row(partition_row_ref(only, key)), only->length, change, context,
+                w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
@@ -81,13 +83,16 @@ static inline __attribute__((always_inline)) const float *view_at(locus_worker *
 
 static __attribute__((noinline)) const float *view_among_parts(locus_worker *w, locus_key key)
 {
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, &key, 1);
     return view_at(w, store_row_ref(w->store, key));
 }
 
 const float *locus_view(locus_worker *w, locus_key key)
 {
     if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
-    return w->only ? view_at(w, partition_row_ref(w->only, key)) : view_among_parts(w, key);
+    struct partition *only = worker_only(w);
+    return only ? view_at(w, partition_row_ref(only, key)) : view_among_parts(w, key);
 }
 
 void locus_read_end(locus_worker *w)

@@ -150,6 +150,24 @@ struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
     return (struct link_stats){0};
 }
 
+struct reactor_peer_load cluster_peer_load(const struct cluster *c, unsigned peer)
+{
+    (void)c;
+    (void)peer;
+    return (struct reactor_peer_load){0};
+}
+
+struct reactor_memory cluster_memory(const struct cluster *c)
+{
+    (void)c;
+    return (struct reactor_memory){0};
+}
+
+void cluster_shard_rounds(const struct cluster *c, unsigned shard, struct locus_histogram *out)
+{
+    shard_add_rounds(&c->reactor[shard]->shard, out);
+}
+
 double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
 {
     (void)c;

@@ -449,6 +449,19 @@ struct link_stats reactor_peer_stats(const struct reactor *r, unsigned peer)
     return r->link[peer] ? link_stats(r->link[peer]) : (struct link_stats){0};
 }
 
+struct reactor_peer_load reactor_peer_load(const struct reactor *r, unsigned peer)
+{
+    if (!r->link[peer]) return (struct reactor_peer_load){0};
+    return (struct reactor_peer_load){.link = link_load(r->link[peer]),
+                                      .asked_bytes = shard_asked_bytes(&r->shard, peer)};
+}
+
+struct reactor_memory reactor_memory(const struct reactor *r)
+{
+    return (struct reactor_memory){.records = shard_record_bytes(&r->shard),
+                                   .buffers = uring_buffer_bytes(r->uring)};
+}
+
 double reactor_cpu_s(const struct reactor *r)
 {
     struct timespec used = {0};
@@ -471,4 +484,9 @@ void reactor_add_histogram(const struct reactor *r, enum locus_histogram_kind ki
                            struct locus_histogram *to)
 {
     shard_add_histogram(&r->shard, kind, to);
+}
+
+void reactor_add_rounds(const struct reactor *r, struct locus_histogram *to)
+{
+    shard_add_rounds(&r->shard, to);
 }

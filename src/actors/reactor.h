@@ -90,6 +90,17 @@ void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 struct link_stats reactor_link_stats(const struct reactor *);
 /* Of the link to one peer; zeros for ourselves. Any thread. */
 struct link_stats reactor_peer_stats(const struct reactor *, unsigned peer);
+/* The same of what it has to carry, and of the credit that is used. */
+struct reactor_peer_load {
+    struct link_load link;
+    size_t asked_bytes;
+};
+struct reactor_peer_load reactor_peer_load(const struct reactor *, unsigned peer);
+/* Bytes of what it remembers of keys, and of buffers for sending. Any thread. */
+struct reactor_memory {
+    uint64_t records, buffers;
+};
+struct reactor_memory reactor_memory(const struct reactor *);
 /* Processor time of its thread, 0 unless it runs; and how often that has gone to sleep. Any thread,
  * but not during reactor_stop. */
 double reactor_cpu_s(const struct reactor *);
@@ -98,5 +109,6 @@ uint64_t reactor_sleeps(const struct reactor *);
 void reactor_add_counters(const struct reactor *, struct shard_counters *to);
 void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind,
                            struct locus_histogram *to);
+void reactor_add_rounds(const struct reactor *, struct locus_histogram *to);
 
 #endif

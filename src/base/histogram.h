@@ -11,10 +11,15 @@
 
 #include "locus.h"
 
-static inline void histogram_add(struct locus_histogram *h, uint64_t ns)
+static inline unsigned histogram_bucket(uint64_t ns)
 {
     unsigned bucket = ns < 2 ? 0 : 63 - (unsigned)__builtin_clzll(ns);
-    if (bucket >= LOCUS_HISTOGRAM_BUCKETS) bucket = LOCUS_HISTOGRAM_BUCKETS - 1;
+    return bucket < LOCUS_HISTOGRAM_BUCKETS ? bucket : LOCUS_HISTOGRAM_BUCKETS - 1;
+}
+
+static inline void histogram_add(struct locus_histogram *h, uint64_t ns)
+{
+    unsigned bucket = histogram_bucket(ns);
     __atomic_store_n(&h->count[bucket], h->count[bucket] + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&h->sum, h->sum + ns, __ATOMIC_RELAXED);
 }

@@ -5,10 +5,14 @@
 #include "locus.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -48,6 +52,12 @@ void links_fini(struct links *all)
     }
 }
 
+/* Written by one thread, read by any. */
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
 /* The buffer last given back comes first: it is still in the cache. */
 static struct outgoing *take_buffer(struct links *all)
 {
@@ -58,6 +68,8 @@ static struct outgoing *take_buffer(struct links *all)
     } else if (posix_memalign((void **)&o, _Alignof(struct outgoing),
                               sizeof *o + all->frame_bytes) != 0) {
         return NULL;
+    } else {
+        count(&all->buffers, 1);
     }
     o->next = NULL;
     o->bytes = sizeof(struct wire_frame);
@@ -69,6 +81,7 @@ static void give_buffer(struct links *all, struct outgoing *o)
 {
     if (all->spares >= all->spares_max) {
         free(o);
+        count(&all->buffers, UINT64_MAX); /* one less */
         return;
     }
     o->next = all->spare;
@@ -76,10 +89,10 @@ static void give_buffer(struct links *all, struct outgoing *o)
     all->spares++;
 }
 
-/* Written by one thread, read by any. */
-static void count(uint64_t *counter, uint64_t n)
+/* The same of a number that goes up and down. */
+static void set_queued(struct link *l, size_t bytes)
 {
-    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->queued_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -113,7 +126,7 @@ static void drop_queue(struct link *l)
     l->last = last;
     if (l->building) give_buffer(l->all, l->building);
     l->building = NULL;
-    l->queued_bytes = 0;
+    set_queued(l, 0);
 }
 
 void link_free(struct link *l)
@@ -249,7 +262,7 @@ static bool start_building(struct link *l)
                   l->all->frame_bytes);
         return false;
     }
-    l->queued_bytes += l->building->bytes;
+    set_queued(l, l->queued_bytes + l->building->bytes);
     return true;
 }
 
@@ -277,7 +290,7 @@ struct wire_entry *link_entry(struct link *l, uint32_t length)
     if (length % 2 != 0) wire_values(e)[length] = 0;
     o->bytes += bytes;
     o->count++;
-    l->queued_bytes += bytes;
+    set_queued(l, l->queued_bytes + bytes);
     return e;
 }
 
@@ -299,7 +312,7 @@ static void send_notice(struct link *l, enum wire_kind kind, unsigned lost, cons
     memset(o->data + o->bytes, 0, bytes);
     memcpy(o->data + o->bytes, text, length);
     o->bytes += bytes;
-    l->queued_bytes += bytes;
+    set_queued(l, l->queued_bytes + bytes);
     l->building = NULL;
     seal(l, o, kind, lost);
 }
@@ -339,7 +352,7 @@ unsigned link_gather(struct link *l)
 static void count_sent(struct link *l, size_t bytes)
 {
     count(&l->stats.bytes_sent, bytes);
-    l->queued_bytes -= bytes;
+    set_queued(l, l->queued_bytes - bytes);
     l->sent += bytes;
     while (l->first && l->sent >= l->first->bytes) {
         struct outgoing *o = l->first;
@@ -370,6 +383,26 @@ void link_sent(struct link *l, int result)
 size_t link_queued_bytes(const struct link *l)
 {
     return l->queued_bytes;
+}
+
+struct link_load link_load(const struct link *l)
+{
+    struct link_load load = {
+        .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED),
+    };
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+    int unacknowledged = 0;
+    if (ioctl(l->fd, SIOCOUTQ, &unacknowledged) == 0) load.queued_bytes += (size_t)unacknowledged;
+    if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0)
+        load.round_trip_s = 1e-6 * info.tcpi_rtt;
+    return load;
+}
+
+uint64_t links_bytes(const struct links *all)
+{
+    return __atomic_load_n(&all->buffers, __ATOMIC_RELAXED) *
+           (sizeof(struct outgoing) + all->frame_bytes);
 }
 
 bool link_is_drained(const struct link *l)

@@ -86,6 +86,13 @@ struct link_stats {
 };
 struct link_stats link_stats(const struct link *); /* any thread */
 
+/* What the link has to carry, any thread until it is freed. */
+struct link_load {
+    size_t queued_bytes; /* that the peer has not acknowledged: here, and in the kernel */
+    double round_trip_s; /* as TCP sees it; 0: it does not know */
+};
+struct link_load link_load(const struct link *);
+
 static inline void link_stats_add(struct link_stats *to, struct link_stats more)
 {
     to->bytes_sent += more.bytes_sent;

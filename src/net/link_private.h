@@ -44,6 +44,7 @@ struct links {
     uint64_t now_ns; /* of the latest poll or tick */
     bool all_run;    /* every node has started, and speaks */
     struct outgoing *spare;
+    uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
     struct link *ready;  /* those with something to send or to receive, for the ring to look at */
     struct link *fallen; /* those that failed, in that order, and nobody has been told */
@@ -89,6 +90,7 @@ struct link {
 void links_init(struct links *, const struct link_events *, unsigned nodes, size_t entry_bytes_max,
                 double timeout_s);
 void links_fini(struct links *);
+uint64_t links_bytes(const struct links *); /* of send buffers; any thread */
 
 /* NULL: no memory; the descriptor is still the caller's. */
 struct link *link_new(struct links *, unsigned peer, int fd);

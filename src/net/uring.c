@@ -399,6 +399,11 @@ void uring_wake(struct uring *u)
     INVARIANT(n == sizeof one, "a sleeping thread cannot be woken");
 }
 
+uint64_t uring_buffer_bytes(const struct uring *u)
+{
+    return links_bytes(&u->links);
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 static void excuse_silence(struct uring *u, uint64_t late_ns, uint64_t now_ns)

@@ -68,6 +68,9 @@ void uring_wait(struct uring *, uint64_t until_ns);
  * counts it as one of the things to do. From any thread; one write to an eventfd. */
 void uring_wake(struct uring *);
 
+/* Of the buffers for what its links send. Any thread. */
+uint64_t uring_buffer_bytes(const struct uring *);
+
 /* Heartbeats and silence: to be called when uring_next_tick_ns has come, in between at will. Time
  * by which it comes late, because this thread did not run, does not count as a peer's silence. */
 void uring_tick(struct uring *, uint64_t now_ns);

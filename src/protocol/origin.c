@@ -62,7 +62,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     if (!fits_credit(s, to.owner, bytes)) return false;
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
-    s->asked_bytes[to.owner] += bytes;
+    shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
     if (s->trace) trace_sent(s->trace, ref.index, r->kind);
     if (s->moves) {
         struct record *record = record_get(&s->records, ref.index);
@@ -289,7 +289,8 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     uint32_t i = request_tag_item(tag);
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->moves ? record_find(&s->records, ref.index) : NULL;
-    s->asked_bytes[r->item[i].peer] -= cost(ref.partition->length);
+    unsigned peer = r->item[i].peer;
+    shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition->length));
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);

@@ -52,7 +52,14 @@ static void add_chunk(struct records *all)
     INVARIANT(chunk && free_numbers && records,
               "no memory for what a shard must remember of its keys");
     memset(records, 0, RECORDS_A_CHUNK * sizeof *records);
-    all->chunk[all->chunks++] = records;
+    all->chunk[all->chunks] = records;
+    __atomic_store_n(&all->chunks, chunks, __ATOMIC_RELAXED);
+}
+
+uint64_t records_bytes(const struct records *all)
+{
+    return (uint64_t)__atomic_load_n(&all->chunks, __ATOMIC_RELAXED) * RECORDS_A_CHUNK *
+           (sizeof(struct record) + sizeof *all->free);
 }
 
 struct record *record_get(struct records *all, uint64_t index)

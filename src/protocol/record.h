@@ -121,8 +121,9 @@ struct records {
     uint64_t keys;           /* of the shard */
     struct key_state *state; /* [keys] */
     struct record **chunk;
-    uint32_t chunks, used, free_count; /* records are numbered from 1 */
-    uint32_t *free;                    /* numbers that can be used again */
+    uint32_t chunks;           /* read by any thread */
+    uint32_t used, free_count; /* records are numbered from 1 */
+    uint32_t *free;            /* numbers that can be used again */
 };
 
 #ifdef LOCUS_FIBERS
@@ -167,5 +168,7 @@ struct record *record_get(struct records *, uint64_t index);
 /* Gives a record back that has nothing more to remember. */
 void record_release(struct records *, struct record *);
 uint32_t records_in_use(const struct records *);
+/* Of memory, without holders and what is parked. Any thread. */
+uint64_t records_bytes(const struct records *);
 
 #endif

@@ -456,6 +456,9 @@ void replica_heard(struct shard *s, unsigned peer)
     struct source *source = &s->replicas->source[peer];
     if (source->replicas > 0) {
         uint64_t us = (s->now_ns - source->heard_ns) / 1000;
+        unsigned gap = histogram_bucket(s->now_ns - source->heard_ns);
+        shard_count(&s->histograms.gap[gap].replicas, source->replicas);
+        shard_count(&s->histograms.gap[gap].replica_us, source->replicas * us);
         shard_count(&s->counters.stale_us, source->replicas * us);
         double half_square = (double)source->replicas * (double)us * (double)us / 2;
         shard_count(&s->counters.stale_us_squared,

@@ -134,6 +134,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     b->is_under_way = true;
     p->refreshes |= b->owes;
     b->owes = false;
+    p->began_ns = s->now_ns;
     say_round(s, peer, WIRE_ROUND, ++p->number);
     for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
     shard_count(&s->counters.rounds, 1);
@@ -154,6 +155,7 @@ const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e
     p->refreshes = false;
     clocks_round_over(s, peer);
     p->ended_ns = s->now_ns;
+    histogram_add(&s->histograms.round, s->now_ns - p->began_ns);
     backlog_note(s, peer);
     for (unsigned w = 0; w < s->workers; w++) lookahead_end(&p->lookahead[w], shard_clock(s, w));
     s->rounds->lookaheads_changed = true;

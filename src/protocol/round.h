@@ -35,6 +35,7 @@ struct peer_round {
     /* the one under way carries refreshes, or follows rows that went there */
     bool refreshes;
     uint32_t number;             /* of the last one */
+    uint64_t began_ns;           /* the last one */
     uint64_t ended_ns;           /* when the last one was acknowledged; 0: never */
     struct lookahead *lookahead; /* [workers] */
 };

@@ -443,13 +443,51 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
     add(&to->stale_us_squared, &s->counters.stale_us_squared);
 }
 
+/* Between two frames replicas have each age up to the gap for as long as any other. So at the ends of
+ * buckets this is exact: those of longer gaps spend all of a bucket's width in it; those whose gap
+ * lies in it, what is left of it. */
+static void add_ages(const struct shard *s, struct locus_histogram *to)
+{
+    double longer = 0, ages = 0;
+    for (unsigned i = LOCUS_HISTOGRAM_BUCKETS; i-- > 0;) {
+        uint64_t replicas = 0, us = 0;
+        add(&replicas, &s->histograms.gap[i].replicas);
+        add(&us, &s->histograms.gap[i].replica_us);
+        double begin = i == 0 ? 0 : (double)(UINT64_C(1) << i);
+        double width = (double)(UINT64_C(2) << i) - begin;
+        double last = 1e3 * (double)us - begin * (double)replicas;
+        to->count[i] += (uint64_t)(1e-6 * (longer * width + (last > 0 ? last : 0)));
+        longer += (double)replicas;
+    }
+    uint64_t squared = 0;
+    add(&squared, &s->counters.stale_us_squared);
+    ages = (double)to->sum + (double)squared * (1 << SHARD_STALE_SHIFT);
+    to->sum = ages < (double)(UINT64_MAX / 2) ? (uint64_t)ages : UINT64_MAX / 2;
+}
+
 void shard_add_histogram(const struct shard *s, enum locus_histogram_kind kind,
                          struct locus_histogram *to)
 {
     if (kind == LOCUS_RELOCATION_TIME) histogram_sum(to, &s->histograms.relocation);
     if (kind == LOCUS_PARKED_TIME) histogram_sum(to, &s->histograms.parked);
+    if (kind == LOCUS_STALENESS) add_ages(s, to);
     for (unsigned hops = 0; kind == LOCUS_HOPS && hops < SHARD_HOPS; hops++) {
         add(&to->count[hops], &s->histograms.hops[hops]);
         to->sum += hops * __atomic_load_n(&s->histograms.hops[hops], __ATOMIC_RELAXED);
     }
+}
+
+void shard_add_rounds(const struct shard *s, struct locus_histogram *to)
+{
+    histogram_sum(to, &s->histograms.round);
+}
+
+size_t shard_asked_bytes(const struct shard *s, unsigned peer)
+{
+    return __atomic_load_n(&s->asked_bytes[peer], __ATOMIC_RELAXED);
+}
+
+uint64_t shard_record_bytes(const struct shard *s)
+{
+    return records_bytes(&s->records);
 }

@@ -79,5 +79,9 @@ void shard_fail(struct shard *, int rc);
 void shard_add_counters(const struct shard *, struct shard_counters *to);
 void shard_add_histogram(const struct shard *, enum locus_histogram_kind,
                          struct locus_histogram *to);
+void shard_add_rounds(const struct shard *, struct locus_histogram *to);
+/* Of the credit to a peer, what is used; bytes of what is remembered of keys. Any thread. */
+size_t shard_asked_bytes(const struct shard *, unsigned peer);
+uint64_t shard_record_bytes(const struct shard *);
 
 #endif

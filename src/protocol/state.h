@@ -47,6 +47,12 @@ struct shard_histograms {
     struct locus_histogram relocation;
     struct locus_histogram parked; /* of requests of other nodes, until the row was here */
     uint64_t hops[SHARD_HOPS];     /* requests that were served here after so many hops */
+    struct locus_histogram round;  /* of ours, until the peer had acknowledged it */
+    /* Of times between two frames of a peer that we hold replicas of: their number, and that times
+     * the microseconds. By bucket, as times are. */
+    struct {
+        uint64_t replicas, replica_us;
+    } gap[LOCUS_HISTOGRAM_BUCKETS];
 };
 
 struct shard {
@@ -137,6 +143,12 @@ void shard_wake(struct shard *, struct record *, unsigned roles);
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);
+}
+
+/* So much of the credit to a peer is used now; read by any thread. */
+static inline void shard_asks(struct shard *s, unsigned peer, size_t bytes)
+{
+    __atomic_store_n(&s->asked_bytes[peer], bytes, __ATOMIC_RELAXED);
 }
 
 /* Reads or writes a row that is here; waits for memory as handover.h says. */

@@ -182,6 +182,16 @@ uint64_t store_held_rows(const struct store *s)
     return rows;
 }
 
+void store_row_bytes(const struct store *s, uint64_t *rows, uint64_t *replicas)
+{
+    *rows = *replicas = 0;
+    for (size_t i = 0; i < partition_count(s); i++) {
+        const struct partition *p = &s->partition[i];
+        *rows += slab_held(&p->slab) * p->slab.row_bytes;
+        *replicas += slab_held(&p->pairs) * p->pairs.row_bytes;
+    }
+}
+
 static uint64_t partition_home_keys(const struct partition *p, const struct home *h)
 {
     uint64_t first = p->first_bucket, end = first + p->keys, keys = 0;

@@ -110,6 +110,8 @@ void store_ranges(const struct store *, unsigned shard,
 /* Bytes of row memory in use, to the chunk; rows held. For statistics and tests. */
 uint64_t store_touched_bytes(struct store *);
 uint64_t store_held_rows(const struct store *);
+/* Bytes of the rows that are held; and of those that are replicas', two rows each. Any thread. */
+void store_row_bytes(const struct store *, uint64_t *rows, uint64_t *replicas);
 
 /* Keys whose home is here. */
 uint64_t store_home_keys(const struct store *);

@@ -1,0 +1,40 @@
+/*
+ * hottest.h - which keys come most often, of a stream of them: Space-Saving (Metwally et al., 2005).
+ *
+ * So many counters, each of a key. A key without a counter takes the least one over, and counts on
+ * from there. So whatever is more than one in HOTTEST_KEYS of the stream has a counter, and no
+ * counter is too high by more than `error`.
+ *
+ * Callers   metrics.c, on one thread
+ * Memory    the caller's, 6 KiB
+ * Waiting   never
+ * Life      hottest_clear, any use
+ */
+#ifndef LOCUS_HOTTEST_H
+#define LOCUS_HOTTEST_H
+
+#include "locus.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HOTTEST_KEYS = 256 };
+
+struct hottest_key {
+    locus_key key;
+    uint64_t count, error; /* it came `count` times at most, `count - error` at least */
+};
+
+struct hottest {
+    uint64_t all; /* of the stream */
+    unsigned used;
+    struct hottest_key key[HOTTEST_KEYS];
+};
+
+void hottest_clear(struct hottest *);
+void hottest_add(struct hottest *, locus_key);
+/* The first of them, at most n, falling; those of which it is certain that they came more than once.
+ * Sorts. Returns how many. */
+size_t hottest_list(struct hottest *, struct hottest_key *out, size_t n);
+
+#endif

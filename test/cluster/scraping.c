@@ -1,0 +1,69 @@
+#include "scraping.h"
+
+#include "process.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int scraping_dial(unsigned port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const struct timeval patience = {.tv_sec = HANG_S};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+size_t scraping_read(int fd, char *page, size_t room)
+{
+    size_t have = 0;
+    for (ssize_t n; have + 1 < room && (n = read(fd, page + have, room - 1 - have)) > 0;)
+        have += (size_t)n;
+    page[have] = '\0';
+    return have;
+}
+
+void scraping_say(unsigned port, const char *request, char page[PAGE_MAX])
+{
+    int fd = scraping_dial(port);
+    CHECK_EQ(write(fd, request, strlen(request)), strlen(request));
+    scraping_read(fd, page, PAGE_MAX);
+    close(fd);
+}
+
+void scraping_get(unsigned port, char page[PAGE_MAX])
+{
+    scraping_say(port, "GET /metrics HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 200 OK");
+    CHECK_STR(page, "text/plain; version=0.0.4");
+}
+
+double scraping_sample(const char *page, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) == 0 && line[n] == ' ') return strtod(line + n, NULL);
+    }
+    return -1;
+}
+
+double scraping_sum(const char *page, const char *begin)
+{
+    double sum = 0;
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, begin, strlen(begin)) != 0) continue;
+        sum += strtod(strchr(line, ' '), NULL);
+    }
+    return sum;
+}
