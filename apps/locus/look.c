@@ -153,6 +153,42 @@ static void set_rates(struct look_row *r, const struct look_sums *s, double seco
     r->sums = *s;
 }
 
+static void set_ages(struct look_row *r, const char *text)
+{
+    static const double percent[LOOK_PARTS] = {[LOOK_P50] = 50, [LOOK_P99] = 99};
+    const struct quantile before = r->ages;
+    quantile_read(&r->ages, text, "locus_staleness_seconds_bucket");
+    for (int i = 0; i < LOOK_PARTS; i++)
+        r->age_s[i] = quantile_between(&before, &r->ages, percent[i]);
+}
+
+static void forget(struct look_row *r)
+{
+    free(r->text);
+    free(r->before);
+    r->text = r->before = NULL;
+}
+
+/* Takes the text over. */
+static void keep(struct look_row *r, char *text)
+{
+    if (!r->is_chosen) {
+        free(text);
+        return;
+    }
+    free(r->before);
+    r->before = r->text;
+    r->text = text;
+}
+
+void look_choose(struct look *l, size_t row)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        l->row[i].is_chosen = i == row;
+        if (i != row) forget(&l->row[i]);
+    }
+}
+
 static void look_at(struct look_row *r)
 {
     char *text = scrape_read(r->address, r->port_more);
@@ -160,7 +196,9 @@ static void look_at(struct look_row *r)
     r->answers = text != NULL;
     if (!text) return;
     struct look_sums s = sums_of(text);
-    set_rates(r, &s, r->looks ? now_s - r->at_s : 0);
+    r->seconds = r->looks ? now_s - r->at_s : 0;
+    set_rates(r, &s, r->seconds);
+    set_ages(r, text);
     r->at_s = now_s;
     r->looks++;
     r->rank = rank_of(text);
@@ -169,7 +207,7 @@ static void look_at(struct look_row *r)
     r->staleness_s = scrape_sum(text, "locus_replica_staleness_seconds");
     r->clock = scrape_max(text, "locus_worker_clock");
     r->resident = scrape_sum(text, "process_resident_memory_bytes");
-    free(text);
+    keep(r, text);
 }
 
 void look_again(struct look *l)
@@ -179,6 +217,7 @@ void look_again(struct look *l)
 
 void look_free(struct look *l)
 {
+    for (size_t i = 0; i < l->count; i++) forget(&l->row[i]);
     free(l->row);
     *l = (struct look){0};
 }

@@ -1,7 +1,7 @@
 /*
  * look.h - two looks at the metrics of nodes, and what happened between them.
  *
- * Callers   top.c, table.c
+ * Callers   top.c, screen.c; table.c and detail.c read
  * Memory    the caller's
  * Waiting   as scrape.h
  * Life      look_find, any number of look_again, look_free
@@ -9,6 +9,7 @@
 #ifndef LOCUS_TOP_LOOK_H
 #define LOCUS_TOP_LOOK_H
 
+#include "quantile.h"
 #include "scrape.h"
 
 #include <stdbool.h>
@@ -22,6 +23,9 @@ struct look_sums {
     double relocated, sent, late, cpu_s, shard_cpu_s, blocked_s;
 };
 
+/* Below it is half of something, and 99 of a hundred. */
+enum look_part { LOOK_P50, LOOK_P99, LOOK_PARTS };
+
 /* A row: rates between the last two looks, and what stands now. */
 struct look_row {
     char address[SCRAPE_ADDRESS_MAX];
@@ -32,6 +36,12 @@ struct look_row {
     double at_s;
     struct look_sums sums, rate;
     double replicas, owned, staleness_s, clock, resident;
+    struct quantile ages;     /* of replicas, since the node was opened */
+    double age_s[LOOK_PARTS]; /* of replicas between the last two looks */
+    /* Of the chosen row: what it said at the last two looks, so many seconds apart. */
+    bool is_chosen;
+    char *text, *before;
+    double seconds;
 };
 
 struct look {
@@ -44,6 +54,8 @@ struct look {
  * no memory. */
 bool look_find(struct look *, char *const *address, size_t count);
 void look_again(struct look *);
+/* This row keeps what it sees from now on, and no other does. */
+void look_choose(struct look *, size_t row);
 void look_free(struct look *);
 
 #endif

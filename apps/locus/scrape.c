@@ -71,16 +71,36 @@ static char *read_all(int fd)
     return NULL;
 }
 
-char *scrape_read(const char *address, unsigned more)
+/* The whole answer, header included. */
+static char *ask(const char *address, unsigned more, const char *path)
 {
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
-    char host[SCRAPE_ADDRESS_MAX], port[8];
+    char host[SCRAPE_ADDRESS_MAX], port[8], request[SCRAPE_PATH_MAX + 32];
+    int n = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+    if (n < 0 || (size_t)n >= sizeof request) return NULL;
     int fd = split(address, more, host, port) ? dial(host, port) : -1;
     if (fd < 0) return NULL;
-    bool is_said = send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == sizeof request - 1;
+    bool is_said = send(fd, request, (size_t)n, MSG_NOSIGNAL) == n;
     char *text = is_said ? read_all(fd) : NULL;
     close(fd);
+    return text;
+}
+
+char *scrape_read(const char *address, unsigned more)
+{
+    char *text = ask(address, more, "/metrics");
     if (text && strstr(text, " 200 ") && strstr(text, "\nlocus_nodes{")) return text;
+    free(text);
+    return NULL;
+}
+
+char *scrape_path(const char *address, unsigned more, const char *path, unsigned *status)
+{
+    char *text = ask(address, more, path);
+    const char *body = text ? strstr(text, "\r\n\r\n") : NULL;
+    if (body && sscanf(text, "HTTP/%*u.%*u %3u ", status) == 1) {
+        memmove(text, body + 4, strlen(body + 4) + 1);
+        return text;
+    }
     free(text);
     return NULL;
 }
@@ -113,4 +133,14 @@ double scrape_max(const char *text, const char *begin)
     while ((text = next_sample(text, begin, &value)))
         if (value > most) most = value;
     return most;
+}
+
+const char *scrape_next(const char *at, const char *name, struct scrape_sample *out)
+{
+    at = next_sample(at, name, &out->value);
+    if (!at) return NULL;
+    const char *from = at + strlen(name) + 1,
+               *end = at[strlen(name)] == '{' ? strchr(from, '}') : from;
+    snprintf(out->labels, sizeof out->labels, "%.*s", end ? (int)(end - from) : 0, from);
+    return at;
 }

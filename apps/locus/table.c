@@ -26,6 +26,8 @@ static double weight(const struct look_row *r, enum table_order order)
     case TABLE_REMOTE: return percent(r->rate.remote, r);
     case TABLE_SENT: return r->rate.sent;
     case TABLE_SHARDS: return r->rate.shard_cpu_s;
+    case TABLE_STALENESS: return r->age_s[LOOK_P99];
+    case TABLE_LATE: return r->rate.late;
     default: return 0;
     }
 }
@@ -51,16 +53,16 @@ void table_sort(struct look *l, enum table_order order)
 const char *table_order_name(enum table_order order)
 {
     static const char *const names[TABLE_ORDERS] = {
-        [TABLE_RANK] = "rank",  [TABLE_ACCESSES] = "accesses", [TABLE_REMOTE] = "remote share",
-        [TABLE_SENT] = "bytes", [TABLE_SHARDS] = "shards",
+        [TABLE_RANK] = "rank",      [TABLE_ACCESSES] = "accesses", [TABLE_REMOTE] = "remote share",
+        [TABLE_SENT] = "bytes",     [TABLE_SHARDS] = "shards",     [TABLE_STALENESS] = "staleness",
+        [TABLE_LATE] = "late keys",
     };
     return names[order];
 }
 
 /* ---- text ---- */
 
-/* 1234567 is 1.23M, in at most six characters. */
-static void shorten(double value, char text[16])
+void table_shorten(double value, char text[16])
 {
     static const char units[] = " kMGTP";
     unsigned u = 0;
@@ -73,9 +75,9 @@ static void shorten(double value, char text[16])
 
 void table_head(char line[TABLE_LINE_MAX])
 {
-    snprintf(line, TABLE_LINE_MAX, "%4s %7s %6s %6s %6s %7s %7s %7s %8s %7s %6s %6s %6s %7s",
-             "node", "keys/s", "local", "repl.", "remote", "moved/s", "owned", "replic.",
-             "stale ms", "sent/s", "shards", "waits", "late/s", "clock");
+    snprintf(line, TABLE_LINE_MAX, "%4s %7s %6s %6s %6s %7s %7s %7s %6s %6s %7s %6s %6s %6s %7s",
+             "node", "keys/s", "local", "repl.", "remote", "moved/s", "owned", "replic.", "p50 ms",
+             "p99 ms", "sent/s", "shards", "waits", "late/s", "clock");
 }
 
 void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
@@ -86,18 +88,19 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
                  r->port_more);
         return;
     }
-    shorten(accesses(r), keys);
-    shorten(r->rate.relocated, moved);
-    shorten(r->owned, owned);
-    shorten(r->replicas, replicas);
-    shorten(r->rate.sent, sent);
-    shorten(r->rate.late, late);
-    shorten(r->clock, clock);
+    table_shorten(accesses(r), keys);
+    table_shorten(r->rate.relocated, moved);
+    table_shorten(r->owned, owned);
+    table_shorten(r->replicas, replicas);
+    table_shorten(r->rate.sent, sent);
+    table_shorten(r->rate.late, late);
+    table_shorten(r->clock, clock);
     snprintf(line, TABLE_LINE_MAX,
-             "%4u %7s %5.1f%% %5.1f%% %5.1f%% %7s %7s %7s %8.1f %7s %5.1f%% %5.1f%% %6s %7s",
+             "%4u %7s %5.1f%% %5.1f%% %5.1f%% %7s %7s %7s %6.1f %6.1f %7s %5.1f%% %5.1f%% %6s %7s",
              r->rank, keys, percent(r->rate.local, r), percent(r->rate.replica, r),
-             percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->staleness_s, sent,
-             100 * r->rate.shard_cpu_s, 100 * r->rate.blocked_s, late, clock);
+             percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->age_s[LOOK_P50],
+             1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate.shard_cpu_s, 100 * r->rate.blocked_s,
+             late, clock);
 }
 
 /* ---- JSON ---- */
@@ -124,6 +127,8 @@ void table_json(const struct look *l)
         json_number(&j, "owned_rows", r->owned);
         json_number(&j, "replicas", r->replicas);
         json_number(&j, "replica_staleness_seconds", r->staleness_s);
+        json_number(&j, "staleness_p50_seconds", r->age_s[LOOK_P50]);
+        json_number(&j, "staleness_p99_seconds", r->age_s[LOOK_P99]);
         json_number(&j, "clock", r->clock);
         json_number(&j, "resident_bytes", r->resident);
         json_end(&j);

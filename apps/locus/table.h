@@ -1,7 +1,7 @@
 /*
  * table.h - what `locus top` shows: lines of text, for a terminal or a file, or JSON.
  *
- * Callers   top.c
+ * Callers   top.c, screen.c, detail.c
  * Memory    none
  * Waiting   for stdout
  * Life      none
@@ -20,11 +20,15 @@ enum table_order {
     TABLE_REMOTE,
     TABLE_SENT,
     TABLE_SHARDS,
+    TABLE_STALENESS,
+    TABLE_LATE,
     TABLE_ORDERS
 };
 
 void table_sort(struct look *, enum table_order);
 const char *table_order_name(enum table_order);
+/* 1234567 is 1.23M, in at most six characters. */
+void table_shorten(double value, char text[16]);
 void table_head(char line[TABLE_LINE_MAX]);
 void table_row(const struct look_row *, char line[TABLE_LINE_MAX]);
 /* An object each, {"event":"node",...}. */

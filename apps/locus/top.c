@@ -1,16 +1,15 @@
 #include "top.h"
 
-#include "clock.h"
+#include "detail.h"
 #include "fail.h"
 #include "say.h"
+#include "screen.h"
 #include "table.h"
 
-#include <ncurses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: locus top [options] [HOST:PORT ...]\n"
@@ -22,13 +21,15 @@ static const char usage[] =
     "  --once              one table on stdout, of what happens within the interval\n"
     "  --json              the same as a JSON object for each node\n"
     "  --interval SECONDS  between two looks (1)\n"
+    "  --keys              with --once: the hottest keys of each node, instead\n"
     "  -h, --help          this text\n"
     "\n"
-    "  keys: q ends, s sorts by the next column, space freezes\n";
+    "  keys: q ends; s sorts by the next column; space freezes; up and down choose a node; n shows its shards and peers;\n"
+    "  k the keys that its calls name most often; b goes back\n";
 
 struct top {
     double interval_s;
-    bool once, json, wants_help;
+    bool once, json, keys, wants_help;
     char **address;
     size_t count;
 };
@@ -50,6 +51,8 @@ static int parse(struct top *t, int argc, char **argv)
             t->once = true;
         else if (strcmp(argv[i], "--json") == 0)
             t->once = t->json = true;
+        else if (strcmp(argv[i], "--keys") == 0)
+            t->once = t->keys = true;
         else if (strcmp(argv[i], "--interval") == 0)
             rc = set_interval(t, argv[++i < argc ? i : argc]);
         else if (strncmp(argv[i], "--interval=", 11) == 0)
@@ -59,6 +62,8 @@ static int parse(struct top *t, int argc, char **argv)
         else
             rc = say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[i]);
     }
+    if (rc == 0 && t->keys && t->json)
+        rc = say_and(STATUS_USAGE, "--keys is a text: leave --json out, or ask a node for /keys");
     if (i > argc) i = argc;
     t->address = argv + i;
     t->count = (size_t)(argc - i);
@@ -70,6 +75,21 @@ static void pause_for(double seconds)
     struct timespec time = {.tv_sec = (time_t)seconds};
     time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
     nanosleep(&time, NULL);
+}
+
+/* The first look makes nodes note them. */
+static int show_keys(const struct top *t, struct look *l)
+{
+    static char text[DETAIL_BYTES_MAX];
+    look_again(l);
+    for (size_t i = 0; i < l->count; i++) detail_keys(&l->row[i], text);
+    pause_for(t->interval_s);
+    for (size_t i = 0; i < l->count; i++) {
+        detail_keys(&l->row[i], text);
+        printf("%snode %u\n%s", i > 0 ? "\n" : "", l->row[i].rank, text);
+    }
+    if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
+    return 0;
 }
 
 static int show_once(const struct top *t, struct look *l)
@@ -95,62 +115,6 @@ static int show_once(const struct top *t, struct look *l)
     return answers == l->count ? 0 : STATUS_FAILED;
 }
 
-/* ---- the screen ---- */
-
-static void draw(const struct look *l, enum table_order order, bool is_frozen)
-{
-    char line[TABLE_LINE_MAX];
-    erase();
-    mvprintw(0, 0, "locus top: %zu nodes, by %s%s   q: end, s: sort, space: freeze", l->count,
-             table_order_name(order), is_frozen ? ", frozen" : "");
-    table_head(line);
-    attron(A_REVERSE);
-    mvaddnstr(2, 0, line, COLS);
-    attroff(A_REVERSE);
-    for (size_t i = 0; i < l->count && (int)i + 3 < LINES; i++) {
-        table_row(&l->row[i], line);
-        mvaddnstr((int)i + 3, 0, line, COLS);
-    }
-    refresh();
-}
-
-static void watch(const struct top *t, struct look *l)
-{
-    unsigned order = TABLE_RANK;
-    bool is_frozen = false;
-    double next_s = 0;
-    for (;;) {
-        if (!is_frozen && clock_s() >= next_s) {
-            look_again(l);
-            next_s = clock_s() + t->interval_s;
-        }
-        table_sort(l, (enum table_order)order);
-        draw(l, (enum table_order)order, is_frozen);
-        timeout(is_frozen ? 3600000 : clock_poll_ms(next_s));
-        int key = getch();
-        if (key == 'q') return;
-        if (key == 's') order = (order + 1) % TABLE_ORDERS;
-        if (key == ' ') is_frozen = !is_frozen;
-    }
-}
-
-static int show_live(const struct top *t, struct look *l)
-{
-    /* without a keyboard there is no wait between two looks, and no end */
-    bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (!is_terminal)
-        return say_and(STATUS_FAILED, "stdin or stdout is no terminal: use --once, or --json");
-    SCREEN *screen = newterm(NULL, stdout, stdin);
-    if (!screen) return say_and(STATUS_FAILED, "this is no terminal that it knows: use --once");
-    cbreak();
-    noecho();
-    curs_set(0);
-    watch(t, l);
-    endwin();
-    delscreen(screen);
-    return 0;
-}
-
 int top_main(int argc, char **argv)
 {
     struct top t = {.interval_s = 1};
@@ -164,7 +128,10 @@ int top_main(int argc, char **argv)
     if (rc == 0 && l.count == 0)
         rc = say_and(STATUS_FAILED, "no job of yours on this host serves metrics: start it with "
                                     "LOCUS_METRICS=127.0.0.1:9400, or give HOST:PORT");
-    if (rc == 0) rc = t.once ? show_once(&t, &l) : show_live(&t, &l);
+    if (rc == 0)
+        rc = t.keys   ? show_keys(&t, &l)
+             : t.once ? show_once(&t, &l)
+                      : screen_show(&l, t.interval_s);
     look_free(&l);
     return rc;
 }

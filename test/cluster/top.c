@@ -16,6 +16,9 @@ static void work(struct seat *s)
     static int ends; /* atomic */
     struct batch all = batch_of_all(s->node);
     char word[LINE_BYTES];
+    for (locus_key k = 0; k < KEYS / 4; k++)
+        CHECK_EQ(locus_intent(s->worker, &k, 1, 0, LOCUS_FOREVER, LOCUS_READ), 0);
+    seat_barrier(s);
     if (s->rank) {
         parent_tell("works");
         CHECK(parent_hear(word));
@@ -32,8 +35,13 @@ static void work(struct seat *s)
 
 ROLE(job)
 {
-    const struct team t = {
-        .nodes = NODES, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};
+    const struct team t = {.nodes = NODES,
+                           .workers = 1,
+                           .shards = 1,
+                           .is_managed = true,
+                           .technique = LOCUS_ADAPTIVE,
+                           .tables = &table,
+                           .table_count = 1};
     CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
     team_run(&t, work);
 }
@@ -90,6 +98,8 @@ TEST(top, tells_what_a_job_does)
            remote = field(c.out.text, 0, "remote_keys_per_second");
     CHECK(local > 0 && remote > 0.3 * local && local > 0.3 * remote);
     CHECK(field(c.out.text, 0, "clock") > 0);
+    double half = field(c.out.text, 0, "staleness_p50_seconds");
+    CHECK(half > 0 && half <= field(c.out.text, 0, "staleness_p99_seconds"));
     CHECK(field(c.out.text, 0, "sent_bytes_per_second") > 0);
     CHECK(field(c.out.text, 0, "shard_cores") > 0);
     CHECK(field(c.out.text, 0, "owned_rows") + field(c.out.text, 1, "owned_rows") == KEYS);
@@ -129,6 +139,13 @@ TEST(top, is_a_table_on_a_terminal)
     command_await(&c, &c.out, "keys/s");
     command_type(&c, "s");
     command_await(&c, &c.out, "accesses");
+    command_type(&c, "n");
+    command_await(&c, &c.out, "rounds/s");
+    command_await(&c, &c.out, "credit");
+    command_await(&c, &c.out, "replicas ");
+    command_type(&c, "k");
+    command_await(&c, &c.out, "of calls");
+    command_type(&c, "b");
     command_type(&c, " ");
     command_await(&c, &c.out, "frozen");
     command_type(&c, "q");
@@ -136,6 +153,11 @@ TEST(top, is_a_table_on_a_terminal)
     CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), base), 0);
     CHECK_STR(c.out.text, "\n   0 ");
     CHECK_STR(c.out.text, "\n   1 ");
+    for (double until = now_s() + HANG_S; !strstr(c.out.text, "local");) {
+        CHECK_EQ(command_run(&c, "%s top --keys --interval 0.2 %s", locus_path(), base), 0);
+        CHECK_STR(c.out.text, "node 0\n");
+        CHECK(now_s() < until);
+    }
     end(&job);
 }
 
@@ -148,6 +170,7 @@ TEST(top, says_what_it_cannot_do)
     CHECK_STR(c.err.text, "locus top: --interval takes seconds from 0.05 to 3600");
     CHECK_EQ(command_run(&c, "%s top --interval", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --wrong", locus_path()), 2);
+    CHECK_EQ(command_run(&c, "%s top --keys --json", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), nobody), 1);
     CHECK_STR(c.out.text, "does not answer at");
 }
