@@ -5,6 +5,7 @@
 
 function flush_page(    i, page, description, code, in_first, ends, line) {
     if (!names) { count = 0; return }
+    name_after_a_function()
     page = folder "/" name[1] ".3"
     description = ""; code = ""; in_first = (text[1] ~ /^\/\*/)
     for (i = 1; i <= count; i++) {
@@ -24,6 +25,24 @@ function flush_page(    i, page, description, code, in_first, ends, line) {
     }
     close(page)
     count = names = 0
+}
+
+# The page is called as its first name in small letters: a constant before it is found there, too.
+function name_after_a_function(    i, first) {
+    for (i = 1; i <= names && name[i] !~ /^locus/; i++) continue
+    if (i == 1 || i > names) return
+    first = name[i]
+    for (; i > 1; i--) name[i] = name[i - 1]
+    name[1] = first
+}
+
+# Of an enumeration's lines: each word in capitals that is no value of another one.
+function add_constants(line) {
+    gsub(/=[^,}]*/, "", line)
+    while (match(line, /LOCUS_[A-Z0-9_]+/)) {
+        add(substr(line, RSTART, RLENGTH))
+        line = substr(line, RSTART + RLENGTH)
+    }
 }
 
 function quoted(line) {
@@ -84,6 +103,10 @@ comment { if ($0 ~ /\*\//) comment = 0; next }
     else if (line ~ /^ +\*?locus_[a-z0-9_]+\(/ && match(line, /locus_[a-z0-9_]+/)) add(substr(line, RSTART, RLENGTH))
     else if (line ~ /^typedef .*;/ && match(line, /locus[a-z0-9_]*;/)) add(substr(line, RSTART, RLENGTH - 1))
     else if (line ~ /^(struct|enum) locus_[a-z_]+ \{/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
+    else if (line ~ /^#define LOCUS_[A-Z_]+ / && line !~ /LOCUS_API/ && match(line, /LOCUS_[A-Z_]+/)) add(substr(line, RSTART, RLENGTH))
     else if (line ~ /^#define locus_[a-z_]+/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
+    if (line ~ /^enum .*\{/) in_enum = 1
+    if (in_enum) { sub(/^.*\{/, "", line); add_constants(line) }
+    if (line ~ /\}/) in_enum = 0
 }
 END { flush_page() }

@@ -146,7 +146,13 @@ try "the example of docs/scheduling.md" scheduling
 try "the exported names are those of the headers" exports
 try "no library is linked in vain" needs_only_what_it_uses
 
-has_manuals() { [ -s "$prefix/share/man/man1/locus-run.1" ] && [ -s "$prefix/share/man/man3/locus_pull.3" ]; }
+has_manuals() {
+    local program
+    for program in "$prefix"/bin/*; do
+        grep -q "^${program##*/} .*-" "$prefix/share/man/man1/${program##*/}.1" || return 1
+    done
+    [ -s "$prefix/share/man/man1/locus-run.1" ] && [ -s "$prefix/share/man/man3/locus_pull.3" ]
+}
 try "manuals are there" has_manuals
 try "the command is there" "$prefix/bin/locus" --version
 

@@ -24,6 +24,23 @@ for name in "${names[@]}"; do
 done
 judge "every public name has a page" "$missing"
 
+# Constants: what the compiler sees of them. A macro's page is found by its name; an enumerator's is its enumeration's.
+missing=''
+mapfile -t names < <({ gcc -E -P -Iinclude include/locus.h; gcc -E -dM -Iinclude include/locus.h | grep '^#define LOCUS_'; } |
+    grep -oE '\bLOCUS_[A-Z_]+' | grep -vxE 'LOCUS_(H|API)' | sort -u)
+[ "${#names[@]}" -gt 20 ] || missing=' hardly any'
+for name in "${names[@]}"; do
+    [ -s "$man/man3/$name.3" ] || missing+=" $name"
+done
+judge "every constant has a page" "$missing"
+
+# The commands that `locus --help` lists.
+missing=''
+for command in $(build/gcc/bin/locus --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    [ -s "$man/man1/locus-$command.1" ] || missing+=" locus-$command"
+done
+judge "every command has a page" "$missing"
+
 missing=''
 mapfile -t names < <(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' include/locus.h)
 for name in "${names[@]}"; do
@@ -42,7 +59,8 @@ shown() { mandoc -T utf8 "$1" | sed 's/.\x08//g'; }
 if ! command -v mandoc > "$place/which"; then
     skip "pages are understood" "there is no mandoc here"
 else
-    for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus trace' 'kge' 'mf' 'wv'; do
+    for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus trace' 'locus checkpoint' \
+        $(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || dirname "$f"; done); do
         page=$man/man1/${command/ /-}.1 missing=''
         shown "$page" > "$place/shown"
         read -ra words <<< "$command"
