@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block for each worker; few workers have two, so that copies of the totals are not old. */
+/* One and the staleness for each worker; few workers have two, so that copies of the totals are not
+ * old. */
 uint32_t gibbs_blocks(const struct lda *l, const struct pool_member *m)
 {
     enum { FEW = 4 };
     if (l->options.visit == LDA_COPIES || m->total == 1) return 1;
-    uint32_t blocks = m->total < FEW ? 2 * m->total : m->total;
+    uint32_t each = (uint32_t)l->options.staleness + 1;
+    uint32_t blocks = (each == 1 && m->total < FEW ? 2 : each) * m->total;
     if (l->corpus.words < blocks)
         fail("%u words cannot be divided into %u blocks for %u workers: use fewer", l->corpus.words,
              blocks, m->total);
@@ -79,7 +81,8 @@ static void open_rotation(struct gibbs *g)
 static void intend_totals(const struct gibbs *g)
 {
     locus_key key = lda_total_key(g->lda, LDA_TOPICS);
-    must(locus_intent(g->member->worker, &key, 1, g->clock, INT64_MAX, LOCUS_READ_WRITE), "intent");
+    must(locus_intent(g->member->worker, &key, 1, g->clock, LOCUS_FOREVER, LOCUS_READ_WRITE),
+         "intent");
 }
 
 void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, struct shelf *shelf,
@@ -91,7 +94,7 @@ void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, str
     if (m->worker) {
         g->clock = locus_current_clock(m->worker);
         intend_totals(g);
-        intend(g, g->block, g->clock, g->schedule ? g->clock + 1 : INT64_MAX);
+        intend(g, g->block, g->clock, g->schedule ? g->clock + 1 : LOCUS_FOREVER);
     }
     count_all(g);
 }
@@ -122,38 +125,53 @@ static void visit(struct gibbs *g, uint32_t block)
     word_rows_visit(g->rows, words, first, draw_word, g->sampler);
 }
 
-/* Adds what this worker has changed, and returns how far its copy was from the truth. */
-static double renew_totals(struct gibbs *g)
+/* Adds what this worker has changed. */
+static void add_totals(struct gibbs *g)
 {
     size_t topics = g->sampler->topics;
     float *changes = take_memory(topics, sizeof *changes);
-    double distance = 0;
     for (size_t k = 0; k < topics; k++) changes[k] = (float)g->sampler->totals[k] - g->totals[k];
     word_rows_add(g->rows, LDA_TOPICS, changes);
     free(changes);
-    pool_settle(g->member);
+}
+
+/* Returns how far this worker's copy was from what there is now. */
+static double renew_totals(struct gibbs *g)
+{
+    double distance = 0;
     word_rows_read(g->rows, LDA_TOPICS, g->totals);
-    for (size_t k = 0; k < topics; k++)
+    for (size_t k = 0; k < g->sampler->topics; k++)
         distance += fabs((double)g->totals[k] - g->sampler->totals[k]);
     sampler_set_totals(g->sampler, g->totals);
     return distance;
 }
 
-static double do_round(struct gibbs *g)
+/* Returns how far the copy of the totals was from the truth; 0 where nobody knows that, for others
+ * go on. */
+static double do_round(struct gibbs *g, bool is_last)
 {
     uint32_t block = g->block;
+    uint64_t staleness = g->lda->options.staleness;
+    locus_worker *w = g->member->worker;
     if (g->schedule) g->block = next_block(g);
-    if (g->member->worker && g->schedule) intend(g, g->block, g->clock + 1, g->clock + 2);
+    if (w && g->schedule) intend(g, g->block, g->clock + 1, g->clock + 2);
     visit(g, block);
-    double distance = renew_totals(g);
-    if (g->member->worker) g->clock = locus_advance_clock(g->member->worker);
-    return distance;
+    add_totals(g);
+    if (w) g->clock = locus_advance_clock(w);
+    if (staleness == 0 || is_last) {
+        pool_settle(g->member);
+        return renew_totals(g);
+    }
+    must(locus_bound(w, (locus_clock)staleness), "waiting for the other workers");
+    renew_totals(g);
+    return 0;
 }
 
 double gibbs_sweep(struct gibbs *g)
 {
     uint32_t rounds = g->schedule ? g->shelf->blocks : 1;
+    uint32_t known = g->lda->options.staleness > 0 ? 1 : rounds;
     double tokens = (double)g->lda->corpus.start[g->lda->corpus.documents], distance = 0;
-    for (uint32_t i = 0; i < rounds; i++) distance += do_round(g);
-    return distance / tokens / rounds;
+    for (uint32_t i = 0; i < rounds; i++) distance += do_round(g, i + 1 == rounds);
+    return distance / tokens / known;
 }

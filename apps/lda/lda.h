@@ -25,12 +25,13 @@ enum lda_table { LDA_WORDS, LDA_TOTALS };
 /* Rows of the second table: the totals; and two that are used to check the counts. */
 enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS };
 
+#define LDA_STALENESS_MAX 64
 #define LDA_COUNT_MAX 16777215 /* a float has no larger whole numbers one by one */
 
 struct lda_options {
     struct settings common;
     const char *vocabulary, *test, *generate, *picture;
-    uint64_t topics, top;
+    uint64_t topics, top, staleness;
     double alpha, beta, held_back;
     int visit, sampler;
 };

@@ -82,6 +82,13 @@ static void task_options(struct lda_options *o, struct args_list *list)
          .choices = visits,
          .help =
              "rotation: blocks of words go from worker to worker\ncopies: all workers have all their words, and learn of\nothers' changes in the background"},
+        {.name = "--staleness",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->staleness,
+         .max = LDA_STALENESS_MAX,
+         .help =
+             "a round may begin when all have ended the one N before\nthe last; 0: when all have ended the last"},
         {.name = "--sampler",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -103,6 +110,9 @@ void lda_options(struct lda_options *o, int argc, char **argv)
     settings_options(&o->common, &list);
     settings_parse(&list, "lda", about, more, argc, argv);
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
+    if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
+        fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
+                   "--baseline out");
     if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
         fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
                    "arrays would lose each other's counts; leave --workers out");

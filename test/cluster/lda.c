@@ -60,6 +60,8 @@ TEST(lda, learns_on_a_cluster)
     learns(start, "--visit copies --workers 2");
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     learns(start, "--workers 2 --eval-every 20");
+    learns(start, "--workers 2 --staleness 1 --eval-every 10");
+    learns("", "--workers 3 --staleness 2 --technique relocate");
 }
 
 TEST(lda, one_worker_gives_the_same_in_every_run)
@@ -167,6 +169,7 @@ TEST(lda, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--generate 10x10x5x2 --topics 1", "--topics");
     is_refused(2, "--generate 10x10x5x2 --visit copies --baseline --workers 2",
                "lose each other's");
+    is_refused(2, "--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for blocks");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("", "has no words");
     is_refused_text("2 0:1 1:1\n2 0:1 x:1\n", ":2: \"x\" is no word: must be a whole number");
