@@ -111,7 +111,10 @@ void gibbs_close(struct gibbs *g)
 
 static void draw_word(void *sampler, uint32_t word, float *row)
 {
+    const struct sampler *s = sampler;
+    const uint64_t *start = s->shelf->train.start;
     sampler_draw_word(sampler, word, row);
+    world_computed(WORLD_TRAINED, start[word + 1] - start[word]);
 }
 
 /* Those of a block; by copies not all workers begin with the same word. */

@@ -1,6 +1,7 @@
 #include "cluster.h"
 
 #include "../../apps/kge/kge_job.h"
+#include "../../apps/lda/lda_job.h"
 #include "../../apps/mf/mf_job.h"
 #include "../../apps/wv/wv_job.h"
 #include "../scale/platform.h"
@@ -15,6 +16,7 @@ static const struct papers *papers;
 int (*cluster_job(const char *name))(int argc, char **argv)
 {
     if (strcmp(name, "kge") == 0) return kge_job;
+    if (strcmp(name, "lda") == 0) return lda_job;
     if (strcmp(name, "mf") == 0) return mf_job;
     if (strcmp(name, "wv") == 0) return wv_job;
     return NULL;

@@ -1,0 +1,71 @@
+#include "lda_job.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "lda_options.h"
+#include "lda_report.h"
+#include "lda_train.h"
+#include "saving.h"
+
+#include <stdlib.h>
+
+static uint64_t digest(const struct lda *l)
+{
+    const struct lda_options *o = &l->options;
+    double numbers[] = {
+        (double)o->topics, o->alpha,           o->beta,        o->held_back,
+        o->visit,          (double)o->sampler, (double)o->top, (double)o->staleness};
+    uint64_t sum = digest_add(corpus_digest(&l->corpus), numbers, sizeof numbers);
+    uint64_t test = o->test ? corpus_digest(&l->test) : 0;
+    return digest_add(sum, &test, sizeof test);
+}
+
+static void open_pool(struct pool *pool, const struct lda *l)
+{
+    const struct lda_options *o = &l->options;
+    struct locus_table tables[] = {
+        [LDA_WORDS] = {.name = "words", .rows = l->corpus.words, .length = (uint32_t)o->topics},
+        [LDA_TOTALS] = {.name = "totals", .rows = LDA_TOTAL_ROWS, .length = (uint32_t)o->topics},
+    };
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(l));
+}
+
+static void load(struct lda *l)
+{
+    const struct lda_options *o = &l->options;
+    if (o->common.data) {
+        corpus_load(&l->corpus, o->common.data, o->vocabulary);
+    } else {
+        corpus_generate(&l->corpus, o->generate, o->common.seed);
+    }
+    if (o->test) corpus_load_test(&l->test, o->test, &l->corpus);
+}
+
+static void check_files(const struct lda_options *o)
+{
+    const char *outputs[] = {o->common.out, o->picture};
+    const char *inputs[] = {o->common.data, o->vocabulary, o->test};
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+}
+
+int lda_job(int argc, char **argv)
+{
+    struct lda *lda = take_memory(1, sizeof *lda);
+    struct lda_training *training = take_memory(1, sizeof *training);
+    struct pool pool;
+    fail_set_program("lda");
+    lda_options(&lda->options, argc, argv);
+    load(lda);
+    open_pool(&pool, lda);
+    if (pool.rank == 0) check_files(&lda->options);
+    if (pool.rank == 0) lda_report_start(lda, &pool);
+    training->lda = lda;
+    meter_init(&training->meter, pool.rank == 0);
+    pool_run(&pool, lda_work, training);
+    pool_close(&pool);
+    corpus_fini(&lda->corpus);
+    corpus_fini(&lda->test);
+    free(lda);
+    free(training);
+    return fail_unless_printed();
+}
