@@ -7,11 +7,14 @@ same for an index whenever and wherever it is asked.
 import math
 from typing import Any, Dict
 
+import numpy as np
 import torch
 import torch.nn.functional
 
 _BITS, _PARTS = 11, 3
 _ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
+_SHIFTS = 20 + _BITS * np.arange(_PARTS)
+_FIRSTS = np.arange(_PARTS) << _BITS
 
 
 class Zeros:
@@ -38,14 +41,15 @@ class _Mixed:
 
     @torch.no_grad()
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
-        hashed = (indices + self.seed) * _ODD[0]
-        hashed = (hashed ^ (hashed >> 31)) * _ODD[1]
-        chosen = torch.empty(len(indices), _PARTS, dtype=torch.int64)
-        for part in range(_PARTS):
-            chosen[:, part] = ((hashed >> (20 + part * _BITS)) & ((1 << _BITS) - 1)) + (part << _BITS)
         if len(indices) == 0:
             return torch.zeros(0, dimension)
-        return torch.nn.functional.embedding_bag(chosen, self._table(dimension), mode="sum")
+        hashed = (indices.numpy() + self.seed) * _ODD[0]
+        hashed ^= hashed >> 31
+        hashed *= _ODD[1]
+        chosen = hashed[:, None] >> _SHIFTS
+        chosen &= (1 << _BITS) - 1
+        chosen += _FIRSTS
+        return torch.nn.functional.embedding_bag(torch.from_numpy(chosen), self._table(dimension), mode="sum")
 
 
 class Normal(_Mixed):

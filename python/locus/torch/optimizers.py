@@ -27,9 +27,9 @@ class Optimizer:
         """Floats of state behind a row of this dimension."""
         raise NotImplementedError
 
-    def update(self, table: str, state: torch.Tensor, gradient: torch.Tensor, values: torch.Tensor,
-               states: torch.Tensor) -> None:
-        """Writes to `values` and `states` what is to be added; `state` is that of the rows."""
+    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
+        """Writes to `values` what is to be added to them, and to `state`, which is that of the rows, what is to be
+        added to it."""
         raise NotImplementedError
 
     @torch.no_grad()
@@ -40,10 +40,9 @@ class Optimizer:
             if taken is not None:
                 keys, rows, gradient = taken
                 dimension = embedding.embedding_dim
-                updates = torch.empty_like(rows)
-                self.update(embedding.table, rows[:, dimension:], gradient, updates[:, :dimension],
-                            updates[:, dimension:])
-                embedding.worker.push_async(keys, updates)
+                # In place: the rows are in the processor's caches, and nobody wants them any more.
+                self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
+                embedding.worker.push_async(keys, rows)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the forward passes since the last step."""
@@ -79,8 +78,7 @@ class SGD(Optimizer):
     def state_length(self, dimension: int) -> int:
         return 0
 
-    def update(self, table: str, state: torch.Tensor, gradient: torch.Tensor, values: torch.Tensor,
-               states: torch.Tensor) -> None:
+    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
         torch.mul(gradient, -self.lr, out=values)
 
 
@@ -95,10 +93,9 @@ class Adagrad(Optimizer):
     def state_length(self, dimension: int) -> int:
         return dimension
 
-    def update(self, table: str, state: torch.Tensor, gradient: torch.Tensor, values: torch.Tensor,
-               states: torch.Tensor) -> None:
-        torch.mul(gradient, gradient, out=states)
-        sums = state + states
+    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
+        sums = torch.addcmul(state, gradient, gradient)
+        torch.mul(gradient, gradient, out=state)
         if self.initial_accumulator_value:
             sums += self.initial_accumulator_value
         torch.div(gradient, sums.sqrt_().add_(self.eps), out=values)
@@ -111,10 +108,10 @@ class RowAdagrad(Adagrad):
     def state_length(self, dimension: int) -> int:
         return 1
 
-    def update(self, table: str, state: torch.Tensor, gradient: torch.Tensor, values: torch.Tensor,
-               states: torch.Tensor) -> None:
-        states.copy_((gradient * gradient).mean(1, keepdim=True))
-        sums = state + states + self.initial_accumulator_value
+    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
+        squares = (gradient * gradient).mean(1, keepdim=True)
+        sums = state + squares + self.initial_accumulator_value
+        state.copy_(squares)
         torch.div(gradient, sums.sqrt_().add_(self.eps), out=values)
         values.mul_(-self.lr)
 
@@ -131,18 +128,16 @@ class Adam(Optimizer):
     def state_length(self, dimension: int) -> int:
         return 2 * dimension
 
-    def update(self, table: str, state: torch.Tensor, gradient: torch.Tensor, values: torch.Tensor,
-               states: torch.Tensor) -> None:
+    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
         step = self.steps[table] = self.steps.get(table, 0) + 1
-        dimension = gradient.shape[1]
-        for power, beta in enumerate(self.betas):
-            part = slice(power * dimension, (power + 1) * dimension)
-            torch.sub(gradient if power == 0 else gradient * gradient, state[:, part], out=states[:, part])
-            states[:, part].mul_(1 - beta)
-        moments = state + states
+        first, second = state.split(gradient.shape[1], 1)
+        # Each line is a pass over memory, which is what it costs: few of them, and the results in arrays without gaps.
+        mean = torch.mul(first, self.betas[0]).add_(gradient, alpha=1 - self.betas[0])
+        square = torch.mul(second, self.betas[1]).addcmul_(gradient, gradient, value=1 - self.betas[1])
+        torch.sub(mean, first, out=first)
+        torch.sub(square, second, out=second)
         size = self.lr * math.sqrt(1 - self.betas[1] ** step) / (1 - self.betas[0] ** step)
-        torch.div(moments[:, :dimension], moments[:, dimension:].sqrt_().add_(self.eps), out=values)
-        values.mul_(-size)
+        torch.mul(mean.div_(square.sqrt_().add_(self.eps)), -size, out=values)
 
     def state_dict(self) -> Dict[str, Any]:
         return {"lr": self.lr, "steps": dict(self.steps)}
