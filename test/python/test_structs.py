@@ -1,5 +1,7 @@
 """The structs and calls of the binding are those of locus.h."""
+import ast
 import ctypes
+import importlib.util
 import re
 import subprocess
 import tempfile
@@ -62,11 +64,71 @@ class Structs(unittest.TestCase):
         self.assertIn(f"OPERATIONS_MAX = {_c.OPERATIONS_MAX},", private)
 
 
+# What locus.torch uses of torch; the whole of it takes mypy most of a minute.
+MYPY = """[mypy]
+strict = True
+[mypy-torch.*]
+follow_imports = skip
+[mypy-torch,torch._C,torch._C._VariableFunctions,torch._tensor,torch.functional,torch.nn,torch.nn.functional]
+follow_imports = silent
+[mypy-torch.nn.modules,torch.nn.modules.module,torch.types,torch.autograd,torch.autograd.grad_mode,torch.random]
+follow_imports = silent
+"""
+
+
 class Types(unittest.TestCase):
-    def test_mypy_finds_nothing(self):
+    def setUp(self):
         if not Path("/usr/bin/mypy").exists():
             self.skipTest("there is no mypy here")
-        with tempfile.TemporaryDirectory() as cache:
-            said = subprocess.run(["/usr/bin/mypy", "--strict", "--cache-dir", cache, "locus"], cwd=ROOT / "python",
-                                  stdout=subprocess.PIPE, text=True)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "mypy.ini").write_text(MYPY)
+
+    def mypy(self, *what):
+        return subprocess.run(["/usr/bin/mypy", "--config-file", str(self.folder / "mypy.ini"), "--cache-dir",
+                               str(self.folder / "cache"), *what], cwd=ROOT / "python", stdout=subprocess.PIPE, text=True)
+
+    def test_mypy_finds_nothing(self):
+        said = self.mypy("locus")
         self.assertEqual(said.returncode, 0, said.stdout)
+        if not importlib.util.find_spec("torch"):
+            return
+        wrong = self.folder / "wrong.py"
+        wrong.write_text("import torch\nimport locus.torch\n\n\ndef f(a: torch.Tensor) -> int:\n"
+                         "    locus.torch.Adam(3, lr='a')\n    a.no_such_call()\n    return torch.nn.Module()\n")
+        self.assertIn("Found 3 errors", self.mypy("locus", str(wrong)).stdout)
+
+
+class Syntax(unittest.TestCase):
+    def test_sources_are_of_python_3_9(self):
+        sources = [path for folder in ("python", "test/python", "bench/python")
+                   for path in sorted((ROOT / folder).rglob("*.py"))]
+        self.assertGreater(len(sources), 20)
+        for path in sources:
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
+            self.assertEqual(newer_than_3_9(path.read_text()), [], path)
+        with self.assertRaises(SyntaxError):
+            ast.parse("match x:\n    case 1: pass\n", feature_version=(3, 9))
+        self.assertCountEqual(newer_than_3_9("def f(a: int | None, b: 'X | Y'):\n    zip(a, strict=True)\nimport tomllib"),
+                              ["int | None", "X | Y", "zip(strict=)", "tomllib"])
+
+
+def newer_than_3_9(source):
+    """What parses and yet needs a later Python: unions of types by |, and what the standard library has since."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        for hint in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(hint, ast.Constant) and isinstance(hint.value, str):
+                hint = ast.parse(hint.value, mode="eval").body
+            if hint is not None:
+                found += [ast.unparse(part) for part in ast.walk(hint)
+                          if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr)]
+        if isinstance(node, ast.Call):
+            name, options = getattr(node.func, "id", ""), {option.arg for option in node.keywords}
+            found += [f"{name}({option}=)" for where, option in (("zip", "strict"), ("dataclass", "slots"))
+                      if where == name and option in options]
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            found += [name for name in names if name in ("tomllib",)]
+    return found

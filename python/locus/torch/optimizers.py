@@ -130,7 +130,8 @@ class Adam(Optimizer):
 
     def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
         step = self.steps[table] = self.steps.get(table, 0) + 1
-        first, second = state.split(gradient.shape[1], 1)
+        dimension = gradient.shape[1]
+        first, second = state[:, :dimension], state[:, dimension:]
         # Each line is a pass over memory, which is what it costs: few of them, and the results in arrays without gaps.
         mean = torch.mul(first, self.betas[0]).add_(gradient, alpha=1 - self.betas[0])
         square = torch.mul(second, self.betas[1]).addcmul_(gradient, gradient, value=1 - self.betas[1])
