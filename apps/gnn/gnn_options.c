@@ -184,7 +184,7 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
                               .planted_exponent = 2.5,
                               .planted_same = 0.6,
                               .rate = 0.1,
-                              .dense_rate = 0.05,
+                              .dense_rate = 0.01,
                               .init = 0.1};
     settings_init(&o->common);
     o->common.epochs = 3;

@@ -57,8 +57,10 @@ void gnn_report_epoch(const struct gnn *g, uint64_t number, const struct gnn_epo
 void gnn_report_accuracy(const struct gnn *g, const struct accuracy *a)
 {
     if (!g->options.common.json) {
-        printf("accuracy    validation %.4f   test %.4f   (%.1f s)\n", a->validation, a->test,
-               a->seconds);
+        printf("accuracy    ");
+        if (g->labels.count[LABELS_VALIDATE] > 0) printf("validation %.4f   ", a->validation);
+        if (g->labels.count[LABELS_TEST] > 0) printf("test %.4f   ", a->test);
+        printf("(%.1f s)\n", a->seconds);
         fflush(stdout);
         return;
     }
@@ -74,8 +76,8 @@ void gnn_report_accuracy(const struct gnn *g, const struct accuracy *a)
 void gnn_report_best(const struct gnn *g, uint64_t number, const struct accuracy *a)
 {
     if (!g->options.common.json) {
-        printf("best validation after epoch %" PRIu64 ": %.4f   test %.4f\n", number, a->validation,
-               a->test);
+        printf("best        validation %.4f   test %.4f   after epoch %" PRIu64 "\n", a->validation,
+               a->test, number);
         return;
     }
     struct json j;

@@ -90,6 +90,7 @@ static void judge(struct trainer *t, uint64_t epoch)
     struct accuracy a = accuracy_take(&t->judge);
     if (!is_first(t)) return;
     gnn_report_accuracy(g, &a);
+    if (g->labels.count[LABELS_VALIDATE] == 0) return;
     if (training->best_epoch > 0 && !(a.validation > training->best.validation)) return;
     training->best = a;
     training->best_epoch = epoch;

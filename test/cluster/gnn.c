@@ -24,7 +24,7 @@ static const char *gnn_path(void)
 
 /* Who knows nothing finds a quarter; who finds the planted classes, nearly all. */
 static const char small[] =
-    "--planted 600x12x4 --planted-same 0.8 --dim 16 --hidden 16 --neighbours 8 --epochs 6";
+    "--planted 400x12x4 --planted-same 0.8 --dim 8 --hidden 16 --neighbours 6 --epochs 4";
 static const double ACCURACY_MIN = 0.8;
 
 static double number_behind(const char *text, const char *part)
@@ -39,8 +39,8 @@ static void learns(const char *start, const char *more)
     int status = command_run(&c, "%s %s %s %s --json", start, gnn_path(), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
-    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":6,");
-    const char *last = strstr(c.out.text, "{\"event\":\"epoch\",\"epoch\":6,");
+    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
+    const char *last = strstr(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
     double test = number_behind(last, "\"accuracy\":"),
            validation = number_behind(last, "\"validation_accuracy\":");
     if (!(test > ACCURACY_MIN && test <= 1 && validation > ACCURACY_MIN))
@@ -51,7 +51,7 @@ TEST(gnn, learns_alone)
 {
     learns("", "");
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
-    learns("", "--baseline --workers 3 --average symmetric");
+    learns("", "--baseline --average symmetric");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
     learns("", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0");
     CHECK_STR(c.out.text, "{\"event\":\"best\",\"epoch\":");
@@ -64,17 +64,25 @@ TEST(gnn, needs_its_epochs)
     CHECK(number_behind(c.out.text, "\"accuracy\":") < 0.6);
 }
 
+/* Where ThreadSanitizer looks on, rows are copied and their changes added, which rounds otherwise
+ * than changing arrays; and a run takes twenty times as long. */
+#if defined(LOCUS_TSAN)
+enum { SAME_RUNS = 2, EVERY = 3 };
+#else
+enum { SAME_RUNS = 3, EVERY = 1 };
+#endif
+
 TEST(gnn, learns_on_a_cluster)
 {
     static const char *const techniques[] = {"adaptive",  "static", "relocate",
                                              "replicate", "full",   "nups --hot 20"};
     char start[PATH_MAX + 64], more[64];
     snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i += EVERY) {
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
-    CHECK(number_behind(c.out.text, "\"edges_between\":") < 0.5);
+    CHECK(number_behind(c.out.text, "\"edges_between\":") < 0.4);
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     learns(start, "--workers 2 --partition random");
 }
@@ -82,14 +90,14 @@ TEST(gnn, learns_on_a_cluster)
 TEST(gnn, one_worker_gives_the_same_in_every_run)
 {
     static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < SAME_RUNS; i++) {
         const char *run =
             "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
             "/stats/d'";
         CHECK_EQ(command_run(&c, run, gnn_path(), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
-    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":6");
+    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":4");
     CHECK(strcmp(first, c.out.text) == 0);
 }
 
