@@ -371,6 +371,10 @@ LOCUS_API int locus_distribution_weighted(locus *, locus_key first, const double
  * turns). Before the first sample, else -EBUSY. Unless told, the seed is the number of
  * distributions that the node registered before. */
 LOCUS_API int locus_distribution_seed(locus_distribution *, uint64_t seed);
+/* The same for one worker of this node, at any time and from any thread: what it and its loaders
+ * draw from now on is as if nothing had been prepared before. With a seed for each epoch, a training
+ * that goes on from a checkpoint draws what it would have drawn. -EINVAL: there is no such worker */
+LOCUS_API int locus_distribution_seed_worker(locus_distribution *, int worker, uint64_t seed);
 /* No sample of it is prepared or pulled during or after this call; finishing one is allowed. NULL
  * is allowed. */
 LOCUS_API void locus_distribution_free(locus_distribution *);

@@ -103,6 +103,7 @@ _QUICK = {
     "locus_advance_clock": (c_int64, _handle),
     "locus_current_clock": (c_int64, _handle),
     "locus_distribution_seed": (c_int, _handle, c_uint64),
+    "locus_distribution_seed_worker": (c_int, _handle, c_int, c_uint64),
     "locus_stats_read_sized": (c_int, _handle, POINTER(CStats), c_size_t),
     "locus_histogram_read": (c_int, _handle, c_int, POINTER(CHistogram)),
 }

@@ -115,6 +115,17 @@ int locus_distribution_seed(locus_distribution *d, uint64_t seed)
     return 0;
 }
 
+int locus_distribution_seed_worker(locus_distribution *d, int worker, uint64_t seed)
+{
+    static const char call[] = "locus_distribution_seed_worker";
+    if (!d) return error_set(-EINVAL, "%s: the distribution is NULL", call);
+    if (worker < 0 || (unsigned)worker >= d->streams)
+        return error_set(-EINVAL, "%s: worker %d is not one of the node's %u", call, worker,
+                         d->streams);
+    stream_reseed(&d->stream[worker], seed, d->rank, (unsigned)worker);
+    return 0;
+}
+
 void locus_distribution_free(locus_distribution *d)
 {
     if (d) distribution_free(d);

@@ -15,6 +15,18 @@ void stream_seed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker
     random_init(&s->filling, ~seed, rank, worker);
 }
 
+/* Leases of pools that are forgotten end by themselves. */
+void stream_reseed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t worker)
+{
+    latch_take(&s->latch);
+    stream_seed(s, seed, rank, worker);
+    s->filled = 0;
+    s->ahead = 1;
+    s->began = s->pool_clocks = 0;
+    s->local = (struct local){.count = 0};
+    latch_give(&s->latch);
+}
+
 void stream_fini(struct stream *s)
 {
     for (unsigned i = 0; i < POOLS_MAX; i++) pool_fini(&s->pool[i].pool);

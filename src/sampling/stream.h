@@ -65,6 +65,8 @@ struct drawing {
 void stream_init(struct stream *);
 /* Before anything is drawn. */
 void stream_seed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
+/* At any time: pools, and what is known to be here, are forgotten. */
+void stream_reseed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
 void stream_fini(struct stream *);
 
 /* Each scheme: n keys, or -ENOMEM, or what signaling intent said: a node was lost. */

@@ -164,6 +164,30 @@ TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
     close_both(s.node, s.worker);
 }
 
+/* Pools half used, and what is known to be here, do not tell. */
+TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
+{
+    enum { ROUNDS = 60, N = 70 };
+    static locus_key first[ROUNDS * N], again[ROUNDS * N];
+    struct scene s = scene();
+    for (int l = 0; l < 4; l++) {
+        locus_distribution *d = weighted(s.node, levels[l], 0);
+        CHECK_EQ(locus_distribution_seed_worker(d, 0, 11), 0);
+        sample_keys(s.worker, d, N, first, ROUNDS * N);
+        sample_keys(s.worker, d, N, again, ROUNDS * N);
+        CHECK(memcmp(first, again, sizeof first) != 0);
+        CHECK_EQ(locus_distribution_seed_worker(d, 0, 11), 0);
+        sample_keys(s.worker, d, N, again, ROUNDS * N);
+        CHECK(memcmp(first, again, sizeof first) == 0);
+        CHECK_EQ(locus_distribution_seed_worker(d, 1, 11), -EINVAL);
+        CHECK_STR(locus_error(), "worker 1 is not one of the node's 1");
+        CHECK_EQ(locus_distribution_seed_worker(d, -1, 11), -EINVAL);
+        locus_distribution_free(d);
+    }
+    CHECK_EQ(locus_distribution_seed_worker(NULL, 0, 1), -EINVAL);
+    close_both(s.node, s.worker);
+}
+
 TEST(sampling_calls, keys_alone_are_those_that_would_have_come_with_values)
 {
     struct scene s = scene();
