@@ -14,6 +14,7 @@
 enum {
     FLOATS_OF_DOUBLE = 4,
     EXPONENT = 3,
+    RECORD = POOL_NODES_MAX, /* its rows lie behind those of the nodes' figures */
     SUM_FLOATS = POOL_FIGURES_MAX * FLOATS_OF_DOUBLE,
     HUGE_PAGE = 1 << 21
 };
@@ -31,7 +32,7 @@ static void place_tables(struct pool *pool, const struct pool_config *config,
     uint32_t length = config->tables[0].length;
     pool->figure_rows = (SUM_FLOATS + length - 1) / length;
     tables[config->table_count] = (struct locus_table){
-        .name = "figures", .rows = POOL_NODES_MAX * pool->figure_rows, .length = length};
+        .name = "figures", .rows = (POOL_NODES_MAX + 1) * pool->figure_rows, .length = length};
     pool->table_count = config->table_count + 1;
     locus_key first = 0;
     for (size_t i = 0; i < pool->table_count; i++) {
@@ -97,7 +98,8 @@ void pool_open(struct pool *pool, const struct pool_config *config)
     *pool = (struct pool){.size = 1,
                           .workers = config->workers,
                           .spare = config->spare,
-                          .fingerprint = config->fingerprint};
+                          .fingerprint = config->fingerprint,
+                          .task = config->task};
     place_tables(pool, config, tables);
     world_meeting_init(&pool->meeting, config->workers);
     if (config->is_baseline) {
@@ -266,6 +268,37 @@ static void read_figures(const struct pool_member *m, size_t count, locus_key *k
     }
 }
 
+static float *take_rows(const struct pool *pool, locus_key **keys)
+{
+    *keys = take_memory(pool->figure_rows, sizeof **keys);
+    return take_memory((size_t)pool->figure_rows * pool->tables[0].length, sizeof(float));
+}
+
+void pool_set_record(const struct pool_member *m, const double *figures, size_t count)
+{
+    const struct pool *pool = m->pool;
+    locus_key *keys;
+    float *rows = take_rows(pool, &keys);
+    encode(rows, figures, count);
+    figure_keys(pool, RECORD, keys);
+    must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing the record");
+    free(keys);
+    free(rows);
+}
+
+void pool_get_record(const struct pool_member *m, double *figures, size_t count)
+{
+    const struct pool *pool = m->pool;
+    locus_key *keys;
+    float *rows = take_rows(pool, &keys);
+    figure_keys(pool, RECORD, keys);
+    must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading the record");
+    memset(figures, 0, count * sizeof *figures);
+    decode_and_add(figures, rows, count);
+    free(keys);
+    free(rows);
+}
+
 /* Each node writes what its workers summed up into its own rows; all read all rows. */
 static void exchange(struct pool_member *m, size_t count)
 {
@@ -273,8 +306,7 @@ static void exchange(struct pool_member *m, size_t count)
     locus_key *keys = NULL;
     float *rows = NULL;
     if (m->index == 0) {
-        keys = take_memory(pool->figure_rows, sizeof *keys);
-        rows = take_memory((size_t)pool->figure_rows * pool->tables[0].length, sizeof *rows);
+        rows = take_rows(pool, &keys);
         write_figures(m, count, keys, rows);
     }
     pool_settle(m);

@@ -29,6 +29,7 @@ struct pool_config {
     enum locus_technique technique;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */
+    uint64_t task;        /* likewise, of what goes on from a checkpoint */
 };
 
 /* A table as a plain array. */
@@ -48,7 +49,7 @@ struct pool {
     uint32_t figure_rows;         /* of a node, in that last table */
     struct world_meeting meeting; /* of the baseline, and of the node's workers */
     double figures[POOL_FIGURES_MAX];
-    uint64_t fingerprint;
+    uint64_t fingerprint, task;
 };
 
 /* One worker. */
@@ -85,6 +86,11 @@ void pool_meet_here(struct pool_member *);
 /* Every worker gives `count` figures (at most POOL_FIGURES_MAX) and gets their sums over all
  * workers of all nodes. Whole numbers below 2^53 are summed exactly. Settles, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);
+
+/* Figures that stay, and are in a checkpoint; zeros before they are set. One worker sets them, and
+ * all settle before they are read. Not with the baseline. */
+void pool_set_record(const struct pool_member *, const double *figures, size_t count);
+void pool_get_record(const struct pool_member *, double *figures, size_t count);
 
 /* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one
  * at most. */

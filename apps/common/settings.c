@@ -167,6 +167,13 @@ void settings_check_source(const struct settings *s, const char *what, const cha
     if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
 }
 
+void settings_check(const struct settings *s)
+{
+    if (s->is_baseline && s->checkpoints.folder)
+        fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
+    checkpoints_check(&s->checkpoints);
+}
+
 bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
 {
     return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;
@@ -217,13 +224,16 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
                         (double)s->workers, s->sampling,           (double)s->seconds,
                         s->technique};
+    const double model[] = {(double)s->seed, s->sampling};
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
                             .spare = (unsigned)s->spare,
                             .technique = settings_technique(s),
                             .is_baseline = s->is_baseline,
-                            .fingerprint = digest_add(digest, numbers, sizeof numbers)};
+                            .task = digest_add(digest, model, sizeof model)};
+    c.fingerprint =
+        checkpoints_digest(&s->checkpoints, digest_add(digest, numbers, sizeof numbers));
     pool_open(pool, &c);
 }
 

@@ -12,6 +12,7 @@
 #define APPS_SETTINGS_H
 
 #include "args.h"
+#include "checkpoints.h"
 #include "pool.h"
 
 struct settings {
@@ -23,6 +24,7 @@ struct settings {
     int sampling;                 /* enum locus_conformity */
     const char *data, *out;
     bool json, is_baseline;
+    struct checkpoints_wish checkpoints; /* of programs that have checkpoints_options() */
 };
 
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
@@ -47,7 +49,8 @@ void settings_parse(const struct args_list *, const char *name, const char *abou
  * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process otherwise. */
 void settings_check_source(const struct settings *, const char *what, const char *option,
                            const char *made);
-
+/* What does not go together ends the program. */
+void settings_check(const struct settings *);
 /* Is there an evaluation after this epoch, before the one at the end? */
 bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 

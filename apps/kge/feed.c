@@ -111,7 +111,7 @@ static void prepare_sample(struct feed *f, locus_loader *loader, struct portion 
 static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
 {
     const struct fact *facts = f->task->graph.splits[GRAPH_TRAIN].list;
-    size_t left = f->count - f->at;
+    size_t left = f->end - f->at;
     b->facts = (uint32_t)(left < f->task->options.batch ? left : f->task->options.batch);
     b->negatives = (uint32_t)feed_negatives(f->task, b->facts);
     b->entities = b->relations = 0;
@@ -129,7 +129,7 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
     if (!loader) draw_negatives(f, b);
     f->at += b->facts;
     f->batches++;
-    b->is_last = f->at == f->count;
+    b->is_last = f->at == f->end;
 }
 
 static size_t facts_of(const struct portion *p)
@@ -139,17 +139,58 @@ static size_t facts_of(const struct portion *p)
     return facts;
 }
 
+/* From epoch and part alone follows which negatives come. (The first part has those of the seed
+ * itself. Non-conform ones are chosen later, by what is here.) */
+static void seed_negatives(const struct feed *f)
+{
+    const struct task *t = f->task;
+    uint64_t place = (f->epochs - 1) << 32 | (f->part - 1);
+    bool is_chosen_later = t->options.common.sampling == LOCUS_NON_CONFORM;
+    if (f->worker < 0 || place == 0 || is_chosen_later) return;
+    must(locus_distribution_seed_worker(t->distribution, f->worker,
+                                        rng_mix(t->options.common.seed) + place),
+         "seeding the negative samples");
+}
+
+static void begin_epoch(struct feed *f)
+{
+    f->epochs++;
+    f->part = 0;
+    f->at = 0;
+    rng_shuffle(&f->rng, f->order, f->count);
+}
+
+static size_t end_of_part(const struct feed *f)
+{
+    return (size_t)(f->count * f->part / f->parts);
+}
+
+/* False: all are over. */
+static bool begin_part(struct feed *f)
+{
+    if (f->part == f->parts && f->epochs == f->task->options.common.epochs) return false;
+    if (f->part == f->parts) begin_epoch(f);
+    f->part++;
+    f->end = end_of_part(f);
+    seed_negatives(f);
+    return true;
+}
+
+/* Where that many epochs and parts are over: the order of facts follows from those before. */
+static void go_to(struct feed *f, const struct progress *from)
+{
+    f->part = f->parts;
+    while (f->epochs < from->epochs + (from->part > 0)) begin_epoch(f);
+    f->part = from->part > 0 ? from->part : f->parts;
+    f->at = f->end = end_of_part(f);
+}
+
 static bool fill(void *feed, locus_loader *loader, void *to)
 {
     struct feed *f = feed;
     struct portion *p = to;
-    if (f->at == f->count) {
-        if (f->epochs == f->task->options.common.epochs) return false;
-        f->epochs++;
-        f->at = 0;
-        rng_shuffle(&f->rng, f->order, f->count);
-    }
-    for (p->count = 0; p->count < f->portion_batches && f->at < f->count; p->count++)
+    if (f->at == f->end && !begin_part(f)) return false;
+    for (p->count = 0; p->count < f->portion_batches && f->at < f->end; p->count++)
         fill_batch(f, loader, &p->batches[p->count]);
     world_computed(WORLD_PREPARED, facts_of(p));
     if (loader) {
@@ -221,12 +262,14 @@ static size_t round_up(size_t n, size_t by)
     return (n + by - 1) / by;
 }
 
-void feed_open(struct feed *f, const struct task *t, struct pool_member *m)
+void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
+               const struct progress *from, uint64_t parts)
 {
-    *f = (struct feed){.task = t};
+    *f = (struct feed){
+        .task = t, .parts = parts, .worker = m->worker ? locus_worker_id(m->worker) : -1};
     take_share(f, m);
-    f->at = f->count;
     rng_init(&f->rng, t->options.common.seed, 2 + m->place);
+    go_to(f, from);
     places_init(&f->places, feed_keys_max(t));
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);

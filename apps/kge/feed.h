@@ -31,7 +31,7 @@ struct batch {
     locus_key *negative_keys; /* without locus: drawn by the loader */
     locus_sample sample;      /* with locus: the next `negatives` keys of it */
     bool is_last_of_sample;
-    bool is_last; /* of its epoch */
+    bool is_last; /* of its part of an epoch */
 };
 
 struct feed {
@@ -39,8 +39,10 @@ struct feed {
     struct batch_loader batch_loader;
     struct rng rng;
     uint32_t *order; /* of the worker's facts */
-    size_t count, at;
+    size_t count, at, end;
     uint64_t batches, epochs; /* so far; the former is the clock */
+    uint64_t part, parts;     /* of the epoch: begun, and all; `end` is that of the part */
+    int worker;               /* its id; -1 without locus */
     struct portion **portions;
     size_t portion_count, portion_batches;
     struct portion *taken;
@@ -49,7 +51,9 @@ struct feed {
     locus_key *announced; /* the keys of a portion */
 };
 
-void feed_open(struct feed *, const struct task *, struct pool_member *);
+/* An epoch has `parts` parts, each with at least a batch; the first one is that behind `from`. */
+void feed_open(struct feed *, const struct task *, struct pool_member *,
+               const struct progress *from, uint64_t parts);
 /* Valid until the next call. NULL: all epochs are over. A worker without facts has no batches at
  * all. */
 const struct batch *feed_next(struct feed *);

@@ -138,7 +138,9 @@ void kge_options(struct options *o, int argc, char **argv)
     own_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "kge", about, more, argc, argv);
     if (o->batch == 1) o->has_own_negatives = true;
     check(o);
+    settings_check(&o->common);
 }

@@ -10,12 +10,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EPOCHS_AT_FIRST = 64 };
 
 void training_init(struct training *t, const struct task *task, const struct pool *pool)
 {
+    const struct settings *s = &task->options.common;
+    uint64_t workers = (uint64_t)pool->size * pool->workers,
+             batches = task->graph.splits[GRAPH_TRAIN].count / workers;
     *t = (struct training){.task = task};
+    checkpoints_init(&t->checkpoints, &s->checkpoints, s->epochs, batches / task->options.batch,
+                     s->json);
     evaluation_init(&t->evaluation, task);
     meter_init(&t->meter, pool->rank == 0);
 }
@@ -64,10 +70,10 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-/* The batches of this worker's epoch, or as many as there is time for; sets how many facts they
- * had. Returns the sum of the losses. */
-static double run_epoch(struct training *t, struct pool_member *m, struct feed *feed,
-                        struct step *step, uint64_t *facts)
+/* The batches of this worker's part of an epoch, or as many as there is time for; sets how many
+ * facts they had. Returns the sum of the losses. */
+static double run_part(struct training *t, struct pool_member *m, struct feed *feed,
+                       struct step *step, uint64_t *facts)
 {
     double loss = 0;
     uint64_t done = 0;
@@ -77,7 +83,8 @@ static double run_epoch(struct training *t, struct pool_member *m, struct feed *
         done += b->facts;
         loss += step_train(step, b);
         world_computed(WORLD_TRAINED, b->facts);
-        if (is_first(m) && (done & 31) < b->facts) meter_set(&t->meter, done * m->total);
+        if (is_first(m) && (done & 31) < b->facts)
+            meter_set(&t->meter, t->facts_before + done * m->total);
     }
     params_flush(&step->params);
     *facts = done;
@@ -104,55 +111,99 @@ static struct epoch *add_epoch(struct training *t)
     return &t->epochs[t->epoch_count++];
 }
 
-/* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct training *t, struct pool_member *m, struct feed *feed,
-                        struct step *step, uint64_t number)
+/* What progress.sums are of. */
+enum { SUM_LOSS, SUM_FACTS, SUM_SECONDS };
+
+/* Returns whether there is time for more, and whether it is time for a checkpoint: the same on all
+ * workers. */
+static bool train_part(struct training *t, struct pool_member *m, struct feed *feed,
+                       struct step *step, struct progress *p, bool *is_due)
 {
     uint64_t facts;
+    if (is_first(m)) t->facts_before = (uint64_t)p->sums[SUM_FACTS];
+    double began = meter_now(), loss = run_part(t, m, feed, step, &facts);
+    struct progress next = *p;
+    progress_next(&next, t->checkpoints.parts);
+    double sums[] = {loss, (double)facts, is_over(t),
+                     checkpoints_is_due(&t->checkpoints, m, &next)};
+    pool_sum(m, sums, sizeof sums / sizeof *sums);
+    next.sums[SUM_LOSS] = p->sums[SUM_LOSS] + sums[0];
+    next.sums[SUM_FACTS] = p->sums[SUM_FACTS] + sums[1];
+    next.sums[SUM_SECONDS] = p->sums[SUM_SECONDS] + (meter_now() - began);
+    bool has_time = sums[2] == 0;
+    *is_due = sums[3] > 0 && has_time;
+    *p = next;
+    return has_time;
+}
+
+static void report_epoch_of(struct training *t, const struct progress *p, uint64_t number,
+                            const struct locus_stats *stats)
+{
+    double facts = p->sums[SUM_FACTS], seconds = p->sums[SUM_SECONDS];
+    double before_s = t->epoch_count ? t->epochs[t->epoch_count - 1].ended_s : 0;
+    if (!isfinite(p->sums[SUM_LOSS]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
+    struct epoch *e = add_epoch(t);
+    *e = (struct epoch){.ended_s = before_s + seconds,
+                        .seconds = seconds,
+                        .examples_per_second = facts / seconds,
+                        .loss = facts > 0 ? p->sums[SUM_LOSS] / facts : 0,
+                        .valid_mrr = -1,
+                        .stats = *stats};
+    report_epoch(t->task, number, e);
+}
+
+/* The parts that are left of an epoch. Returns whether there is time for another one: the same on
+ * all workers. */
+static bool train_parts(struct training *t, struct pool_member *m, struct feed *feed,
+                        struct step *step, struct progress *p, bool *is_due)
+{
+    bool has_time = true;
+    do {
+        has_time = train_part(t, m, feed, step, p, is_due);
+        if (p->part == 0 || !*is_due) continue;
+        if (is_first(m)) meter_end(&t->meter);
+        checkpoints_write(&t->checkpoints, m, p);
+    } while (has_time && p->part > 0);
+    return has_time;
+}
+
+/* What is left of an epoch; likewise. */
+static bool train_epoch(struct training *t, struct pool_member *m, struct feed *feed,
+                        struct step *step, struct progress *p)
+{
+    uint64_t number = p->epochs + 1;
+    bool is_due;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     struct locus_stats before = counters_take(m);
     if (is_first(m))
         meter_begin(&t->meter, task, "facts", t->task->graph.splits[GRAPH_TRAIN].count);
-    double began = meter_now();
-    double loss = run_epoch(t, m, feed, step, &facts);
-    double sums[] = {loss, (double)facts, is_over(t)};
-    pool_sum(m, sums, sizeof sums / sizeof *sums);
-    double seconds = meter_now() - began;
-    bool has_time = sums[2] == 0;
-    struct locus_stats after = counters_take(m);
-    if (!is_first(m)) return has_time;
-    meter_end(&t->meter);
-    if (sums[1] == 0 && !has_time) return false; /* it has not begun */
-    if (!isfinite(sums[0]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
-             (unsigned long long)number);
-    double began_s = t->epoch_count ? t->epochs[t->epoch_count - 1].ended_s : 0;
-    struct epoch *e = add_epoch(t);
-    *e = (struct epoch){.ended_s = began_s + seconds,
-                        .seconds = seconds,
-                        .examples_per_second = sums[1] / seconds,
-                        .loss = sums[1] > 0 ? sums[0] / sums[1] : 0,
-                        .valid_mrr = -1,
-                        .stats = counters_change(&before, &after)};
-    report_epoch(t->task, number, e);
+    bool has_time = train_parts(t, m, feed, step, p, &is_due);
+    struct locus_stats after = counters_take(m), stats = counters_change(&before, &after);
+    if (is_first(m)) meter_end(&t->meter);
+    bool has_begun = p->sums[SUM_FACTS] > 0 || has_time;
+    if (is_first(m) && has_begun) report_epoch_of(t, p, number, &stats);
+    memset(p->sums, 0, sizeof p->sums);
+    if (is_due) checkpoints_write(&t->checkpoints, m, p);
     return has_time;
 }
 
-static void train_all(struct training *t, struct pool_member *m)
+static void train_all(struct training *t, struct pool_member *m, struct progress *p)
 {
     const struct options *o = &t->task->options;
     struct quality valid;
     struct feed feed;
     struct step step;
-    feed_open(&feed, t->task, m);
+    feed_open(&feed, t->task, m, p, t->checkpoints.parts);
     step_open(&step, t->task, m);
     bool has_time = true;
-    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
-        has_time = train_epoch(t, m, &feed, &step, epoch);
-        if (!has_time || !settings_wants_evaluation(&o->common, epoch)) continue;
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = train_epoch(t, m, &feed, &step, p);
+        if (!has_time || !settings_wants_evaluation(&o->common, p->epochs)) continue;
         evaluate_and_report(t, m, GRAPH_VALID, &valid);
-        if (is_first(m)) t->epochs[epoch - 1].valid_mrr = valid.mrr;
+        if (is_first(m)) t->epochs[t->epoch_count - 1].valid_mrr = valid.mrr;
     }
     step_close(&step);
     feed_close(&feed);
@@ -179,13 +230,17 @@ static void keep_hot(const struct task *t, const struct pool_member *m)
 void train_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
-    init_table(m, &t->task->options, 0);
-    init_table(m, &t->task->options, 1);
+    struct progress progress;
+    if (!checkpoints_resume(&t->checkpoints, m, &progress)) {
+        init_table(m, &t->task->options, 0);
+        init_table(m, &t->task->options, 1);
+    }
     if (m->index == 0 && settings_keeps(&t->task->options.common)) keep_hot(t->task, m);
     pool_settle(m);
-    if (m->index == 0) t->began_s = meter_now();
+    if (m->index == 0) t->began_s = meter_now() - progress.seconds;
+    checkpoints_begin(&t->checkpoints, m, &progress);
     pool_meet_here(m);
-    train_all(t, m);
+    train_all(t, m, &progress);
     evaluate_and_report(t, m, GRAPH_VALID, &t->valid);
     evaluate_and_report(t, m, GRAPH_TEST, &t->test);
     struct locus_stats stats = counters_take(m);

@@ -25,7 +25,9 @@ struct training {
     const struct task *task;
     struct evaluation evaluation;
     struct meter meter;
-    double began_s;
+    uint64_t facts_before; /* in this epoch, when its part began */
+    double began_s;        /* as if all had been trained in this run */
+    struct checkpoints checkpoints;
     struct epoch *epochs; /* on rank 0 */
     size_t epoch_count, epoch_room;
     struct quality valid, test; /* at the end */

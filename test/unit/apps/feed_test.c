@@ -61,7 +61,7 @@ static void run(struct pass *p)
     struct feed feed;
     tiny_pool(&pool, &p->task, true, 1);
     struct pool_member m = {.pool = &pool, .place = p->place, .total = p->total};
-    feed_open(&feed, &p->task, &m);
+    feed_open(&feed, &p->task, &m, &(struct progress){.part = 0}, 1);
     const struct batch *b;
     size_t in_epoch = 0;
     while ((b = feed_next(&feed)) != NULL) {
@@ -149,10 +149,10 @@ TEST(feed, closes_in_the_middle)
     tiny_finish(&p.task);
     tiny_pool(&pool, &p.task, true, 1);
     struct pool_member m = {.pool = &pool, .total = 1};
-    feed_open(&feed, &p.task, &m);
+    feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
     CHECK(feed_next(&feed) != NULL);
     feed_close(&feed);
-    feed_open(&feed, &p.task, &m);
+    feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
     feed_close(&feed);
     pool_close(&pool);
     tiny_fini(&p.task);

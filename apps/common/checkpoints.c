@@ -1,0 +1,287 @@
+#include "checkpoints.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "json.h"
+#include "meter.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RECORD_VERSION = 1, PATH_BYTES = 4096 };
+static const char EVERY[] = "10s";
+static const double EVERY_MAX = 1e9;
+
+/* ---- options ---- */
+
+void checkpoints_options(struct checkpoints_wish *w, struct args_list *list)
+{
+    const struct args_option options[] = {
+        {.name = "--checkpoint",
+         .argument = "DIR",
+         .kind = ARGS_TEXT,
+         .target = &w->folder,
+         .help = "write checkpoints there: a folder that all nodes see"},
+        {.name = "--checkpoint-every",
+         .argument = "N[s]",
+         .kind = ARGS_TEXT,
+         .target = &w->every,
+         .help = "each N epochs, or about each N seconds (1); and\nbehind the last epoch"},
+        {.name = "--resume",
+         .kind = ARGS_FLAG,
+         .target = &w->resumes,
+         .help =
+             "go on from the newest checkpoint in DIR, if there\nis one; LOCUS_RESTART (of locus run --restarts) says\nthe same"},
+    };
+    args_add(list, options, sizeof options / sizeof *options);
+}
+
+uint64_t checkpoints_digest(const struct checkpoints_wish *w, uint64_t digest)
+{
+    const char *every = w->every ? w->every : "";
+    double has_folder = w->folder != NULL;
+    digest = digest_add(digest, &has_folder, sizeof has_folder);
+    return digest_add(digest, every, strlen(every));
+}
+
+/* These launchers say how often they have started a job again. */
+static bool is_restart(void)
+{
+    static const char *const names[] = {"LOCUS_RESTART", "TORCHELASTIC_RESTART_COUNT",
+                                        "SLURM_RESTART_COUNT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text && strtoul(text, NULL, 10) > 0) return true;
+    }
+    return false;
+}
+
+static void parse_every(struct checkpoints *c, const char *text)
+{
+    char *end;
+    double n = strtod(text, &end);
+    bool is_time = strcmp(end, "s") == 0, is_digit = *text >= '0' && *text <= '9';
+    if (!is_digit || (*end && !is_time) || !(n > 0 && n <= EVERY_MAX) ||
+        (!is_time && n != (double)(uint64_t)n))
+        fail_usage("--checkpoint-every takes a number of epochs, or of seconds like %s, not \"%s\"",
+                   EVERY, text);
+    if (is_time)
+        c->every_s = n;
+    else
+        c->every = (uint64_t)n;
+}
+
+void checkpoints_check(const struct checkpoints_wish *w)
+{
+    struct checkpoints c;
+    if (!w->folder && (w->every || w->resumes))
+        fail_usage("%s needs --checkpoint DIR", w->every ? "--checkpoint-every" : "--resume");
+    if (w->every) parse_every(&c, w->every);
+}
+
+void checkpoints_init(struct checkpoints *c, const struct checkpoints_wish *w, uint64_t epochs,
+                      uint64_t parts_max, bool json)
+{
+    *c = (struct checkpoints){.folder = w->folder,
+                              .parts = 1,
+                              .epochs = epochs,
+                              .resumes = w->folder && (w->resumes || is_restart()),
+                              .json = json};
+    if (!w->folder) return;
+    parse_every(c, w->every ? w->every : "1");
+    if (c->every_s > 0) c->parts = parts_max < CHECKPOINTS_PARTS ? parts_max : CHECKPOINTS_PARTS;
+    if (c->parts == 0) c->parts = 1;
+}
+
+/* ---- progress ---- */
+
+void progress_next(struct progress *p, uint64_t parts)
+{
+    if (++p->part < parts) return;
+    p->part = 0;
+    p->epochs++;
+}
+
+void checkpoints_begin(struct checkpoints *c, const struct pool_member *m, const struct progress *p)
+{
+    if (m->place != 0) return;
+    c->began_s = meter_now() - p->seconds;
+    c->written_s = meter_now();
+}
+
+/* ---- the record ---- */
+
+enum {
+    AT_VERSION,
+    AT_TASK_HIGH,
+    AT_TASK_LOW,
+    AT_EPOCHS,
+    AT_PART,
+    AT_PARTS,
+    AT_SECONDS,
+    AT_TIME,
+    AT_SUMS,
+    RECORD_FIGURES = AT_SUMS + CHECKPOINTS_SUMS
+};
+_Static_assert((int)RECORD_FIGURES <= (int)POOL_FIGURES_MAX, "a record is one of the pool's");
+
+static double wall_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void put_record(const struct checkpoints *c, const struct pool_member *m,
+                       const struct progress *p)
+{
+    double r[RECORD_FIGURES] = {[AT_VERSION] = RECORD_VERSION,
+                                [AT_TASK_HIGH] = (double)(m->pool->task >> 32),
+                                [AT_TASK_LOW] = (double)(m->pool->task & UINT32_MAX),
+                                [AT_EPOCHS] = (double)p->epochs,
+                                [AT_PART] = (double)p->part,
+                                [AT_PARTS] = (double)c->parts,
+                                [AT_SECONDS] = meter_now() - c->began_s,
+                                [AT_TIME] = wall_clock()};
+    memcpy(r + AT_SUMS, p->sums, sizeof p->sums);
+    pool_set_record(m, r, RECORD_FIGURES);
+}
+
+/* Parts of another size: the part in which it had stopped is done again. */
+static void take_record(const struct checkpoints *c, const struct pool_member *m,
+                        struct progress *p, double *written)
+{
+    double r[RECORD_FIGURES];
+    pool_get_record(m, r, RECORD_FIGURES);
+    if (r[AT_VERSION] != RECORD_VERSION)
+        fail("the checkpoint in %s was not written by a training program of this release",
+             c->folder);
+    if (r[AT_TASK_HIGH] != (double)(m->pool->task >> 32) ||
+        r[AT_TASK_LOW] != (double)(m->pool->task & UINT32_MAX))
+        fail(
+            "the checkpoint in %s is of other data, or of other options than these: all but --epochs, --seconds, "
+            "--eval-every, --workers and --technique must be the same",
+            c->folder);
+    *p = (struct progress){.epochs = (uint64_t)r[AT_EPOCHS], .seconds = r[AT_SECONDS]};
+    p->part = (uint64_t)r[AT_PART] * c->parts / (uint64_t)r[AT_PARTS];
+    if (p->part > 0) memcpy(p->sums, r + AT_SUMS, sizeof p->sums);
+    *written = r[AT_TIME];
+}
+
+/* ---- going on ---- */
+
+static bool has_manifest(const char *folder, const char *name)
+{
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s%s%s/manifest.json", folder, *name ? "/" : "", name);
+    return n < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+/* One that is whole, or the folder is one. */
+static bool has_checkpoint(const char *folder)
+{
+    static const char prefix[] = "checkpoint-";
+    bool found = has_manifest(folder, "");
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && !found && (e = readdir(d));)
+        found = strncmp(e->d_name, prefix, sizeof prefix - 1) == 0 &&
+                has_manifest(folder, e->d_name);
+    if (d) closedir(d);
+    return found;
+}
+
+/* What rank 0 sees counts for all. All refuse with the status of a wrong command line: who starts a
+ * job again when it has failed would go on from another job's checkpoint. */
+static bool look(const struct checkpoints *c, struct pool_member *m)
+{
+    double found = m->place == 0 && has_checkpoint(c->folder);
+    double sums[] = {found, found > 0 && !c->resumes};
+    pool_sum(m, sums, 2);
+    if (sums[1] > 0)
+        fail_usage(
+            "there are checkpoints in %s already: --resume goes on from them, or choose another folder",
+            c->folder);
+    if (sums[0] == 0 && c->resumes && m->place == 0 && !c->json)
+        printf("no checkpoint in %s yet: from the beginning\n", c->folder);
+    return sums[0] > 0;
+}
+
+/* What a lost node cost, as far as is known: `locus run` says when that was. */
+static void report_resumed(const struct checkpoints *c, const struct progress *p, double written)
+{
+    const char *lost = getenv("LOCUS_LOST"), *restart = getenv("LOCUS_RESTART");
+    double lost_s = lost ? strtod(lost, NULL) - written : -1;
+    if (c->json) {
+        struct json j;
+        json_begin(&j, "resume");
+        json_count(&j, "epoch", p->epochs);
+        json_number(&j, "of_the_next", (double)p->part / (double)c->parts);
+        json_number(&j, "seconds", p->seconds);
+        if (lost_s >= 0) json_number(&j, "repeated_s", lost_s);
+        json_end(&j);
+        return;
+    }
+    printf("goes on behind epoch %" PRIu64, p->epochs);
+    if (p->part > 0) printf(" and %" PRIu64 "/%" PRIu64 " of the next", p->part, c->parts);
+    printf(" (%.1f s of training)", p->seconds);
+    if (lost_s >= 0)
+        printf("; restart %s repeats %.1f s, the checkpoint's age when the job ended",
+               restart ? restart : "?", lost_s);
+    printf("\n");
+    fflush(stdout);
+}
+
+bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
+{
+    double written;
+    *p = (struct progress){.epochs = 0};
+    if (!c->folder || !m->worker || !look(c, m)) return false;
+    must(locus_restore(m->worker, c->folder), "going on from a checkpoint");
+    take_record(c, m, p, &written);
+    if (m->place == 0) report_resumed(c, p, written);
+    pool_meet(m);
+    return true;
+}
+
+/* ---- writing ---- */
+
+double checkpoints_is_due(const struct checkpoints *c, const struct pool_member *m,
+                          const struct progress *p)
+{
+    if (!c->folder || m->place != 0) return 0;
+    if (p->part == 0 && p->epochs == c->epochs) return 1;
+    if (c->every_s > 0) return meter_now() - c->written_s >= c->every_s;
+    return p->part == 0 && p->epochs % c->every == 0;
+}
+
+static void report_written(const struct checkpoints *c, const struct progress *p, double seconds)
+{
+    if (c->json) {
+        struct json j;
+        json_begin(&j, "checkpoint");
+        json_count(&j, "epoch", p->epochs);
+        json_number(&j, "of_the_next", (double)p->part / (double)c->parts);
+        json_number(&j, "seconds", seconds);
+        json_end(&j);
+        return;
+    }
+    printf("checkpoint behind epoch %" PRIu64, p->epochs);
+    if (p->part > 0) printf(" and %" PRIu64 "/%" PRIu64 " of the next", p->part, c->parts);
+    printf("   %.2f s\n", seconds);
+    fflush(stdout);
+}
+
+void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
+{
+    double began = meter_now();
+    if (m->place == 0) put_record(c, m, p);
+    must(locus_checkpoint(m->worker, c->folder), "writing a checkpoint");
+    if (m->place != 0) return;
+    c->written_s = meter_now();
+    report_written(c, p, c->written_s - began);
+}

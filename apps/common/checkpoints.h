@@ -1,0 +1,81 @@
+/*
+ * checkpoints.h - when a training writes a checkpoint, and where it goes on from one: --checkpoint,
+ * --checkpoint-every, --resume.
+ *
+ * A checkpoint has the rows, and among them the record: how far the training had come, and of which
+ * data and options it is. Random numbers are not in it: programs draw those of an epoch, or of a
+ * part of one, from a stream of its own, so that place and seed say what comes next.
+ *
+ *     if (!checkpoints_resume(&c, m, &p)) first_rows(m);
+ *     checkpoints_begin(&c, m, &p);
+ *     while (...) {
+ *         train a part;
+ *         figures[] = {..., checkpoints_is_due(&c, m, &next)};
+ *         pool_sum(m, figures, ...);
+ *         if (figures[...] > 0) checkpoints_write(&c, m, &next);
+ *     }
+ *
+ * Callers   options and init: main(); the others: every worker of every node
+ * Memory    texts belong to argv
+ * Waiting   for all workers of all nodes, and the disk
+ */
+#ifndef APPS_CHECKPOINTS_H
+#define APPS_CHECKPOINTS_H
+
+#include "args.h"
+#include "pool.h"
+
+enum { CHECKPOINTS_PARTS = 32, CHECKPOINTS_SUMS = 4 };
+
+/* As given. */
+struct checkpoints_wish {
+    const char *folder, *every; /* NULL: no checkpoints */
+    bool resumes;
+};
+
+/* How far a training has come. */
+struct progress {
+    uint64_t epochs;               /* are over */
+    uint64_t part;                 /* so many of the next one's parts are, too */
+    double seconds;                /* of training, in all runs */
+    double sums[CHECKPOINTS_SUMS]; /* the program's, of the epoch that is not over */
+};
+
+/* A node's. */
+struct checkpoints {
+    const char *folder;
+    uint64_t every,
+        parts; /* epochs; 0: by time. Parts of an epoch between which there may be one */
+    double every_s;
+    uint64_t epochs; /* wanted: behind the last there is one in any case */
+    bool resumes, json;
+    double began_s, written_s; /* the first worker's */
+};
+
+/* --checkpoint, --checkpoint-every and --resume. */
+void checkpoints_options(struct checkpoints_wish *, struct args_list *);
+/* Of the wish, what must be equal on all nodes. */
+uint64_t checkpoints_digest(const struct checkpoints_wish *, uint64_t digest);
+/* What is wrong in them ends the program. */
+void checkpoints_check(const struct checkpoints_wish *);
+/* `parts_max`: of an epoch, for those who want them by
+ * time. */
+void checkpoints_init(struct checkpoints *, const struct checkpoints_wish *, uint64_t epochs,
+                      uint64_t parts_max, bool json);
+
+/* True: the rows, and *progress, are those of the newest checkpoint. False: there is none to go on
+ * from, and nothing has changed. */
+bool checkpoints_resume(struct checkpoints *, struct pool_member *, struct progress *);
+/* When training begins, before all meet. */
+void checkpoints_begin(struct checkpoints *, const struct pool_member *, const struct progress *);
+/* 1 on one worker when it is time for one at this place; to be summed up. Parts of the epoch are
+ * over, all or some. */
+double checkpoints_is_due(const struct checkpoints *, const struct pool_member *,
+                          const struct progress *);
+/* Behind pool_sum(): all have settled. */
+void checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
+
+/* A part more, of so many in an epoch. */
+void progress_next(struct progress *, uint64_t parts);
+
+#endif

@@ -1,0 +1,152 @@
+/* Training programs with --checkpoint: one that goes on where another stopped ends as
+ * if nothing had happened. */
+#include "command.h"
+#include "program.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct command c;
+static char folder[PROGRAM_FOLDER_BYTES];
+
+static void must_run(int status)
+{
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
+}
+
+/* ---- one worker: the same bits ---- */
+
+struct trained {
+    const char *program, *options;
+};
+
+static const struct trained programs[] = {
+    {"kge", "--data graph --dim 16 --batch 16 --negatives 20 --lr 0.2"},
+    {"kge", "--data graph --dim 16 --batch 1 --negatives 5 --sampling bounded --reciprocal"},
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static void check_bits(const struct trained *t, int before, int all)
+{
+    const char *path = program_path(t->program);
+    must_run(command_run(&c,
+                         "cd %s && rm -rf model whole resumed && %s %s --epochs %d --out whole && "
+                         "%s %s --epochs %d --checkpoint model --checkpoint-every 2 && "
+                         "%s %s --epochs %d --checkpoint model --resume --out resumed && "
+                         "cmp whole resumed",
+                         folder, path, t->options, all, path, t->options, before, path, t->options,
+                         all));
+    CHECK_STR(c.out.text, "goes on behind epoch 3 (");
+}
+
+TEST(resume, one_worker_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
+{
+    program_folder(folder);
+    for (int i = 0; i < PROGRAMS; i++) check_bits(&programs[i], 3, 5);
+    program_folder_remove(folder);
+}
+
+/* By time there are checkpoints within an epoch, here behind each of its parts. */
+TEST(resume, a_training_goes_on_within_an_epoch)
+{
+    static const char options[] = "--data graph --dim 16 --batch 24 --negatives 20 --lr 0.2 "
+                                  "--epochs 2";
+    static const struct {
+        int number;
+        const char *place;
+    } kept[] = {{1, "behind epoch 0 and 1/12 of"},
+                {7, "behind epoch 0 and 7/12 of"},
+                {12, "behind epoch 1 ("},
+                {17, "behind epoch 1 and 5/12 of"},
+                {24, "behind epoch 2 ("}};
+    const char *kge = program_path("kge");
+    program_folder(folder);
+    must_run(command_run(&c,
+                         "cd %s && LOCUS_CHECKPOINTS=100 %s %s --checkpoint all "
+                         "--checkpoint-every 0.000001s --out whole",
+                         folder, kge, options));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        must_run(command_run(&c,
+                             "cd %s && rm -rf one && mkdir one && cp -r all/checkpoint-%06d one && "
+                             "%s %s --checkpoint one --checkpoint-every 1000s --resume "
+                             "--out resumed && cmp whole resumed",
+                             folder, kept[i].number, kge, options));
+        CHECK_STR(c.out.text, kept[i].place);
+    }
+    program_folder_remove(folder);
+}
+
+/* ---- several nodes ---- */
+
+/* What is printed of the test split, without the time that it took. */
+static void test_line(char line[256])
+{
+    const char *at = strstr(c.out.text, "\ntest "), *end = at ? strstr(at, "(") : NULL;
+    CHECK(end != NULL && end - at < 256);
+    snprintf(line, 256, "%.*s", (int)(end - at), at);
+}
+
+TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
+{
+    static const char options[] = "--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 "
+                                  "--reg 0.001 --checkpoint model";
+    char before[256], after[256];
+    const char *kge = program_path("kge");
+    double mrr;
+    program_folder(folder);
+    must_run(command_run(&c, "cd %s && %s run -n 2 -- %s %s --epochs 15", folder, locus_path(), kge,
+                         options));
+    test_line(before);
+    /* Nothing is left to train: evaluated only. */
+    must_run(command_run(&c, "cd %s && %s run -n 4 -- %s %s --epochs 15 --resume", folder,
+                         locus_path(), kge, options));
+    test_line(after);
+    if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
+    must_run(command_run(
+        &c, "cd %s && %s run -n 3 -- %s %s --technique static --workers 2 --epochs 30 --resume",
+        folder, locus_path(), kge, options));
+    test_line(after);
+    CHECK_EQ(sscanf(after, " test MRR %lf", &mrr), 1);
+    CHECK(mrr > 0.5);
+    CHECK_STR(c.out.text, "goes on behind epoch 15 (");
+    CHECK_STR(c.out.text, "epoch  16 ");
+    CHECK(strstr(c.out.text, "epoch  15 ") == NULL);
+    program_folder_remove(folder);
+}
+
+/* ---- what is refused ---- */
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "cd %s && %s --data graph --dim 16 --epochs 1 %s", folder,
+                         program_path("kge"), arguments),
+             status);
+    CHECK_STR(c.err.text, part);
+}
+
+TEST(resume, what_would_be_another_training_is_refused)
+{
+    program_folder(folder);
+    is_refused(2, "--resume", "--resume needs --checkpoint DIR");
+    is_refused(2, "--checkpoint-every 3", "--checkpoint-every needs --checkpoint DIR");
+    is_refused(2, "--checkpoint model --baseline", "--baseline writes no checkpoints");
+    is_refused(2, "--checkpoint model --checkpoint-every 0", "takes a number of epochs");
+    is_refused(2, "--checkpoint model --checkpoint-every 2m", "not \"2m\"");
+    is_refused(2, "--checkpoint model --checkpoint-every 1.5", "not \"1.5\"");
+    is_refused(2, "--checkpoint model --checkpoint-every -1s", "not \"-1s\"");
+    is_refused(0, "--checkpoint model --resume", "");
+    CHECK_STR(c.out.text, "no checkpoint in model yet: from the beginning");
+    is_refused(2, "--checkpoint model", "there are checkpoints in model already");
+    is_refused(1, "--checkpoint model --resume --lr 0.3", "is of other data, or of other options");
+    is_refused(1, "--checkpoint model --resume --seed 2", "is of other data, or of other options");
+    is_refused(1, "--checkpoint model --resume --dim 32", "has rows of 64 floats here, of 32 in");
+    is_refused(0, "--checkpoint model --resume --technique static --epochs 2", "");
+    setenv("LOCUS_RESTART", "1", 1);
+    is_refused(0, "--checkpoint model", "");
+    CHECK_STR(c.out.text, "goes on behind epoch ");
+    unsetenv("LOCUS_RESTART");
+    program_folder_remove(folder);
+}
