@@ -19,9 +19,12 @@ static const char help[] =
     "      --prefix WHEN    the rank before each line of output: auto (on a terminal), always, never\n"
     "      --grace SECONDS  from SIGTERM to SIGKILL when nodes are ended (5)\n"
     "      --directory DIR  where the program runs (here)\n"
+    "      --restarts N     when a node fails, start all again, so often at most; programs that write checkpoints go on\n"
+    "                       from the newest one (LOCUS_RESTART says which restart it is)\n"
     "      --port P         of rank 0's rendezvous (a free one; with --hosts 7777)\n"
     "\n"
     "      --hosts FILE     start them over ssh, on these hosts: lines of `host [address] [slots]`\n"
+    "      --min-nodes M    restart without hosts that do not answer any more, with at least so many nodes (all)\n"
     "      --export NAME    give this variable to the hosts, too; those that begin with LOCUS_ are always given\n"
     "      --ssh COMMAND    ssh and its options (ssh)\n"
     "      --keeper PATH    this program on the hosts (the same path as here)\n"
@@ -64,6 +67,16 @@ static int set_workers(struct options *o, const char *option, const char *value)
 static int set_port(struct options *o, const char *option, const char *value)
 {
     return set_count(&o->port, option, value, 65535);
+}
+
+static int set_restarts(struct options *o, const char *option, const char *value)
+{
+    return set_count(&o->restarts, option, value, OPTIONS_RESTARTS_MAX);
+}
+
+static int set_min_nodes(struct options *o, const char *option, const char *value)
+{
+    return set_count(&o->min_nodes, option, value, OPTIONS_NODES_MAX);
 }
 
 static int set_prefix(struct options *o, const char *option, const char *value)
@@ -132,6 +145,7 @@ static const struct option {
     {"--port", NULL, set_port},           {"--hosts", NULL, set_hosts},
     {"--directory", NULL, set_directory}, {"--ssh", NULL, set_ssh},
     {"--keeper", NULL, set_keeper},       {"--export", NULL, add_export},
+    {"--restarts", NULL, set_restarts},   {"--min-nodes", NULL, set_min_nodes},
 };
 
 /* `length`: of the name, without what may stand behind "=". */
@@ -170,6 +184,11 @@ static int check(const struct options *o)
                        "which program? locus run -n 4 -- program arguments; --help says more");
     if (!o->nodes && !o->hosts)
         return say_and(STATUS_USAGE, "how many nodes? -n N, or --hosts FILE; --help says more");
+    if (o->min_nodes && (!o->restarts || !o->hosts))
+        return say_and(STATUS_USAGE, "--min-nodes is for --restarts with --hosts");
+    if (o->min_nodes > o->nodes && o->nodes)
+        return say_and(STATUS_USAGE, "--min-nodes %u is more than the %u nodes of -n", o->min_nodes,
+                       o->nodes);
     if (o->hosts || (!o->exports && !o->ssh && !o->keeper)) return 0;
     return say_and(STATUS_USAGE,
                    "--export, --ssh and --keeper are for --hosts, which is not given");

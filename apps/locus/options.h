@@ -13,7 +13,8 @@
 #include <stddef.h>
 
 enum {
-    OPTIONS_NODES_MAX = 4096,   /* as many as a cluster can have */
+    OPTIONS_NODES_MAX = 4096, /* as many as a cluster can have */
+    OPTIONS_RESTARTS_MAX = 1000,
     OPTIONS_EXPORTS_MAX = 64,   /* names given with --export */
     OPTIONS_PORT_REMOTE = 7777, /* of rank 0 on another host, where no free one can be looked for */
 };
@@ -21,9 +22,11 @@ enum {
 enum prefix { PREFIX_ON_TERMINALS, PREFIX_ALWAYS, PREFIX_NEVER };
 
 struct options {
-    unsigned nodes;   /* 0: not given */
-    unsigned workers; /* 0: not given */
-    unsigned port;    /* 0: not given */
+    unsigned nodes;     /* 0: not given */
+    unsigned workers;   /* 0: not given */
+    unsigned port;      /* 0: not given */
+    unsigned restarts;  /* 0: none */
+    unsigned min_nodes; /* of a restart; 0: as many as at first */
     double grace_s;
     enum prefix prefix;
     const char *hosts;     /* a file; NULL: this host */

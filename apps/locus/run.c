@@ -1,13 +1,16 @@
 #include "run.h"
 
+#include "beats.h"
 #include "clock.h"
 #include "family.h"
 #include "hosts.h"
 #include "input.h"
 #include "node.h"
 #include "options.h"
+#include "orders.h"
 #include "port.h"
 #include "program.h"
+#include "roll_call.h"
 #include "say.h"
 #include "signals.h"
 
@@ -15,7 +18,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { BEAT_S = 5 };
-static const double SILENCE_S = 120; /* of keepers on other hosts */
 /* beyond the grace, for keepers to end: then they are killed */
 static const double KEEPERS_S = 7;
 static const double KILL_AGAIN_S = 1;
@@ -58,16 +56,13 @@ struct run {
     const struct node *failed; /* NULL: none, or it has been told already */
     int failed_status;
     double settle_s;
-    bool is_ending, has_lost_output;
-    double asked_s; /* when a signal last asked us to end */
-    double kill_s;  /* when to kill keepers */
+    unsigned restart;                           /* how often all were started again */
+    double lost_s;                              /* when a node failed last: seconds since 1970 */
+    bool is_ending, has_lost_output, was_asked; /* by a signal, to end */
+    double asked_s;                             /* when a signal last asked us to end */
+    double kill_s;                              /* when to kill keepers */
     unsigned kills;
-    struct beats {
-        pthread_t thread;
-        pthread_mutex_t mutex; /* the control streams are open, or are not */
-        pthread_cond_t over;
-        bool is_running, must_stop;
-    } beats;
+    struct beats beats;
 };
 
 /* ---- preparing ---- */
@@ -157,6 +152,14 @@ static int prepare_here(struct run *r)
     return rc;
 }
 
+static void name_rendezvous(struct run *r)
+{
+    const char *first = r->hosts.host[0].address;
+    bool is_bare_ipv6 = strchr(first, ':') && *first != '[';
+    snprintf(r->rendezvous, sizeof r->rendezvous, is_bare_ipv6 ? "[%s]:%u" : "%s:%u", first,
+             r->o.port ? r->o.port : OPTIONS_PORT_REMOTE);
+}
+
 static int prepare_hosts(struct run *r)
 {
     int rc = hosts_read(&r->hosts, r->o.hosts);
@@ -165,10 +168,7 @@ static int prepare_hosts(struct run *r)
         return say_and(STATUS_USAGE, "%u nodes do not fit: the hosts of \"%s\" have %u slots",
                        r->o.nodes, r->o.hosts, r->hosts.slots);
     r->nodes = r->o.nodes ? r->o.nodes : r->hosts.slots;
-    const char *first = r->hosts.host[0].address;
-    bool is_bare_ipv6 = strchr(first, ':') && *first != '[';
-    snprintf(r->rendezvous, sizeof r->rendezvous, is_bare_ipv6 ? "[%s]:%u" : "%s:%u", first,
-             r->o.port ? r->o.port : OPTIONS_PORT_REMOTE);
+    name_rendezvous(r);
     find_directory(r);
     return 0;
 }
@@ -184,6 +184,12 @@ static void raise_descriptors(const struct run *r)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static void clear_nodes(struct run *r)
+{
+    for (unsigned i = 0; i < r->nodes; i++)
+        r->node[i] = (struct node){.rank = i, .control = -1, .out.from = -1, .err.from = -1};
+}
+
 static int prepare(struct run *r)
 {
     int rc = r->o.hosts ? prepare_hosts(r) : prepare_here(r);
@@ -193,8 +199,7 @@ static int prepare(struct run *r)
     r->node = calloc(r->nodes, sizeof *r->node);
     r->polled = calloc(FIXED + 2 * (size_t)r->nodes, sizeof *r->polled);
     if (!r->node || !r->polled) return say_and(STATUS_FAILED, "no memory for %u nodes", r->nodes);
-    for (unsigned i = 0; i < r->nodes; i++)
-        r->node[i] = (struct node){.rank = i, .control = -1, .out.from = -1, .err.from = -1};
+    clear_nodes(r);
     r->signals = signals_open();
     if (r->signals < 0) return say_and(STATUS_FAILED, "no pipe for signals: %s", strerror(errno));
     family_init(&r->family);
@@ -202,74 +207,19 @@ static int prepare(struct run *r)
     return 0;
 }
 
-/* ---- what to run ---- */
-
-static void put_number(struct control_text *t, enum control_kind kind, const char *format,
-                       double value)
-{
-    char text[64];
-    snprintf(text, sizeof text, format, value);
-    control_put(t, kind, text);
-}
-
-static void put_variable(struct control_text *t, const char *name, const char *value)
-{
-    char text[HOST_NAME_BYTES + 64];
-    snprintf(text, sizeof text, "%s=%s", name, value);
-    control_put(t, CONTROL_VARIABLE, text);
-}
-
-static void put_place(const struct run *r, const struct node *n, struct control_text *t)
-{
-    char number[16];
-    snprintf(number, sizeof number, "%u", n->rank);
-    put_variable(t, "LOCUS_RANK", number);
-    snprintf(number, sizeof number, "%u", r->nodes);
-    put_variable(t, "LOCUS_SIZE", number);
-    put_variable(t, "LOCUS_RENDEZVOUS", r->rendezvous);
-    snprintf(number, sizeof number, "%u", r->o.workers);
-    if (r->o.workers) put_variable(t, "LOCUS_WORKERS", number);
-    if (*r->secret) put_variable(t, "LOCUS_SECRET", r->secret);
-}
-
-static bool is_name_of(const char *name, size_t length, const char *variable)
-{
-    return strncmp(variable, name, length) == 0 && variable[length] == '=';
-}
-
-/* Those of locus, but for an address to listen at: that belongs to this machine. */
-static bool goes_to_hosts(const struct run *r, const char *variable)
-{
-    for (size_t i = 0; i < r->o.exports; i++)
-        if (is_name_of(r->o.export[i], strlen(r->o.export[i]), variable)) return true;
-    return strncmp(variable, "LOCUS_", 6) == 0 && !is_name_of("LOCUS_LISTEN", 12, variable);
-}
-
-/* Over the stream, not on ssh's command line: there every user of both hosts could read a
- * secret. */
-static void put_host(const struct run *r, const struct node *n, struct control_text *t)
-{
-    for (char **v = environ; *v; v++)
-        if (goes_to_hosts(r, *v)) control_put(t, CONTROL_VARIABLE, *v);
-    if (n->host->has_address) put_variable(t, "LOCUS_LISTEN", n->host->address);
-    control_put(t, CONTROL_DIRECTORY, r->o.directory ? r->o.directory : r->directory);
-    put_number(t, CONTROL_SILENCE, "%g", SILENCE_S);
-}
-
 static int start_node(struct run *r, struct node *n)
 {
+    const struct orders orders = {.options = &r->o,
+                                  .rendezvous = r->rendezvous,
+                                  .directory = r->directory,
+                                  .secret = r->secret,
+                                  .nodes = r->nodes,
+                                  .restart = r->restart,
+                                  .lost_s = r->lost_s,
+                                  .carries_input = r->manner.carries_input};
     struct control_text t = {0};
-    control_put(&t, CONTROL_HELLO, CONTROL_VERSION);
-    put_number(&t, CONTROL_RANK, "%g", n->rank); /* first: it is in all sentences */
-    if (n->host) put_host(r, n, &t);
-    put_place(r, n, &t);
-    put_number(&t, CONTROL_GRACE, "%g", r->o.grace_s);
-    for (char **a = r->o.argv; *a; a++) control_put(&t, CONTROL_ARGUMENT, *a);
-    if (n->rank == 0 && r->manner.carries_input) control_put(&t, CONTROL_PIPE, "");
-    control_put(&t, CONTROL_START, "");
-    int rc = t.failed ? say_and(STATUS_FAILED,
-                                "arguments and variables are too long: at most 1 MiB together")
-                      : node_start(n, &r->manner, &t);
+    int rc = orders_write(&orders, n, &t);
+    if (rc == 0) rc = node_start(n, &r->manner, &t);
     free(t.bytes);
     return rc;
 }
@@ -284,10 +234,10 @@ static void begin_ending(struct run *r)
     r->is_ending = true;
     r->kill_s = clock_s() + r->o.grace_s + KEEPERS_S;
     r->input.is_open = false;
-    pthread_mutex_lock(&r->beats.mutex);
+    beats_hold(&r->beats);
     for (unsigned i = 0; i < r->nodes; i++) node_end(&r->node[i]);
     if (is_clogged) node_end(&r->node[0]);
-    pthread_mutex_unlock(&r->beats.mutex);
+    beats_go_on(&r->beats);
 }
 
 static void fail(struct run *r, int status)
@@ -328,6 +278,9 @@ static void note_failure(struct run *r, const struct node *n, int status)
         r->settle_s = clock_s() + SETTLE_S;
     else if (is_by_signal(r->failed_status) || !is_by_signal(status))
         return;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    r->lost_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     r->failed = n;
     r->failed_status = status;
 }
@@ -364,6 +317,7 @@ static void heed_signal(struct run *r, int signal)
 {
     if (r->is_ending && signal != SIGINT && clock_s() < r->asked_s + ASKED_AGAIN_S) return;
     r->asked_s = clock_s();
+    r->was_asked = true;
     if (r->failed && !r->is_ending) {
         settle(r);
         return;
@@ -406,47 +360,6 @@ static void heed_outputs(struct run *r)
     }
 }
 
-/* ---- beats ---- */
-
-/* On a thread of its own: the loop waits for whoever takes our output, who may have stopped
- * (Ctrl-S). */
-static void *beat(void *run)
-{
-    struct run *r = run;
-    pthread_mutex_lock(&r->beats.mutex);
-    while (!r->beats.must_stop) {
-        struct timespec until;
-        for (unsigned i = 0; i < r->nodes; i++) node_beat(&r->node[i]);
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += BEAT_S;
-        pthread_cond_timedwait(&r->beats.over, &r->beats.mutex, &until);
-    }
-    pthread_mutex_unlock(&r->beats.mutex);
-    return NULL;
-}
-
-static int start_beats(struct run *r)
-{
-    sigset_t all, before;
-    if (!r->o.hosts) return 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* they are the loop's */
-    int rc = pthread_create(&r->beats.thread, NULL, beat, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    r->beats.is_running = rc == 0;
-    return rc ? say_and(STATUS_FAILED, "no thread: %s", strerror(rc)) : 0;
-}
-
-static void stop_beats(struct run *r)
-{
-    if (!r->beats.is_running) return;
-    pthread_mutex_lock(&r->beats.mutex);
-    r->beats.must_stop = true;
-    pthread_cond_signal(&r->beats.over);
-    pthread_mutex_unlock(&r->beats.mutex);
-    pthread_join(r->beats.thread, NULL);
-}
-
 /* ---- the loop ---- */
 
 static void heed_time(struct run *r)
@@ -458,6 +371,7 @@ static void heed_time(struct run *r)
     r->kill_s = now_s + KILL_AGAIN_S;
     if (++r->kills < KILLS_MAX) return;
     say("%u nodes cannot be killed", r->living);
+    r->was_asked = true;
     r->living = 0;
 }
 
@@ -497,9 +411,9 @@ static void start_all(struct run *r)
     for (unsigned i = 0; i < r->nodes && !r->is_ending; i++) {
         struct node *n = &r->node[i];
         if (r->o.hosts) n->host = hosts_of_rank(&r->hosts, i);
-        pthread_mutex_lock(&r->beats.mutex);
+        beats_hold(&r->beats);
         int rc = start_node(r, n);
-        pthread_mutex_unlock(&r->beats.mutex);
+        beats_go_on(&r->beats);
         if (n->pid) r->living++;
         if (rc) fail(r, rc);
         heed_signals(r);
@@ -553,6 +467,65 @@ static void run(struct run *r)
     heed_outputs(r);
 }
 
+/* ---- once more ---- */
+
+/* What would fail again is not tried again. */
+static bool should_restart(const struct run *r)
+{
+    bool is_hopeless = r->failed_status == STATUS_USAGE || r->failed_status == STATUS_NOT_FOUND ||
+                       r->failed_status == STATUS_NOT_EXECUTABLE;
+    return r->failed && !is_hopeless && r->restart < r->o.restarts && !r->was_asked &&
+           !r->has_lost_output;
+}
+
+/* As many nodes as the hosts that answer have room for. 0, or a status with a sentence. */
+static int count_hosts(struct run *r, unsigned wanted)
+{
+    unsigned least = r->o.min_nodes ? r->o.min_nodes : wanted;
+    int rc = roll_call(&r->hosts, r->manner.ssh, r->manner.keeper);
+    if (rc) return rc;
+    if (r->hosts.slots < least)
+        return say_and(r->status, "not started again: the hosts that answer have %u slots of %u%s",
+                       r->hosts.slots, least, r->o.min_nodes ? " (--min-nodes)" : "");
+    r->nodes = r->hosts.slots < wanted ? r->hosts.slots : wanted;
+    name_rendezvous(r);
+    return 0;
+}
+
+/* `wanted` nodes, or as many as there is room for. */
+static int restart(struct run *r, unsigned wanted)
+{
+    beats_hold(&r->beats);
+    for (unsigned i = 0; i < r->nodes; i++) node_fini(&r->node[i]);
+    r->nodes = wanted;
+    clear_nodes(r);
+    beats_go_on(&r->beats);
+    int rc = r->o.hosts ? count_hosts(r, wanted) : 0;
+    if (rc == 0 && *r->secret) rc = make_secret(r); /* nobody of the run before joins */
+    if (rc) return rc;
+    r->failed = NULL;
+    r->is_ending = false;
+    r->status = r->failed_status = 0;
+    r->kills = 0;
+    r->settle_s = r->kill_s = 0;
+    heed_signals(r); /* they may have come while hosts were asked */
+    if (r->is_ending) return r->status;
+    say("restart %u of %u, with %u nodes", ++r->restart, r->o.restarts, r->nodes);
+    return 0;
+}
+
+static int run_all(struct run *r)
+{
+    unsigned wanted = r->nodes;
+    run(r);
+    while (should_restart(r)) {
+        int rc = restart(r, wanted);
+        if (rc) return rc;
+        run(r);
+    }
+    return r->status;
+}
+
 static void fini(struct run *r)
 {
     for (unsigned i = 0; r->node && i < r->nodes; i++) node_fini(&r->node[i]);
@@ -565,10 +538,7 @@ static void fini(struct run *r)
 
 int run_main(int argc, char **argv)
 {
-    struct run r = {
-        .port.fd = -1,
-        .signals = -1,
-        .beats = {.mutex = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER}};
+    struct run r = {.port.fd = -1, .signals = -1};
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
     if (r.o.wants_help) {
@@ -577,12 +547,10 @@ int run_main(int argc, char **argv)
     }
     fill_standard_descriptors();
     rc = prepare(&r);
-    if (rc == 0) rc = start_beats(&r);
-    if (rc == 0) {
-        run(&r);
-        rc = r.status;
-    }
-    stop_beats(&r);
+    beats_init(&r.beats, r.node, &r.nodes);
+    if (rc == 0 && r.o.hosts) rc = beats_start(&r.beats);
+    if (rc == 0) rc = run_all(&r);
+    beats_stop(&r.beats);
     fini(&r);
     /* By the signal itself, so that a shell's script ends with us. */
     if (r.signal) {
