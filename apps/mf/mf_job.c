@@ -66,6 +66,8 @@ int mf_job(int argc, char **argv)
     if (pool.rank == 0) mf_report_start(mf, &pool);
     if (pool.rank == 0 && mf->options.write) ratings_write(&mf->ratings, mf->options.write);
     training->mf = mf;
+    const struct settings *s = &mf->options.common;
+    checkpoints_init(&training->checkpoints, &s->checkpoints, s->epochs, 1, s->json);
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, mf_work, training);
     pool_close(&pool);

@@ -155,6 +155,8 @@ void mf_options(struct mf_options *o, int argc, char **argv)
     task_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "mf", about, more, argc, argv);
     check(o);
+    settings_check(&o->common);
 }

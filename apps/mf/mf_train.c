@@ -63,26 +63,35 @@ static struct mf_epoch run_epoch(struct mf_training *t, struct pool_member *m, s
     return e;
 }
 
+/* Sums over all workers: cells, squares, and who has no more time. */
+static void report_epoch(struct mf_training *t, const double *sums, uint64_t number, double seconds)
+{
+    meter_end(&t->meter);
+    if (sums[0] == 0 && sums[2] > 0) return; /* it has not begun */
+    if (!isfinite(sums[1]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
+    const struct mf_epoch e = {.cells = sums[0], .squares = sums[1], .seconds = seconds};
+    mf_report_epoch(t->mf, number, &e);
+}
+
 /* Returns whether there is time for another one: the same on all workers. */
 static bool train_epoch(struct mf_training *t, struct pool_member *m, struct visit *visit,
-                        struct factors *step, uint64_t number)
+                        struct factors *step, struct progress *p)
 {
+    uint64_t number = p->epochs + 1;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     if (is_first(m)) meter_begin(&t->meter, task, "cells", t->mf->ratings.train);
     double began = meter_now();
     struct mf_epoch e = run_epoch(t, m, visit, step);
-    double sums[] = {e.cells, e.squares, is_over(t)};
+    struct progress next = {.epochs = number};
+    double sums[] = {e.cells, e.squares, is_over(t), checkpoints_is_due(&t->checkpoints, m, &next)};
     pool_sum(m, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[2] == 0;
-    if (!is_first(m)) return has_time;
-    meter_end(&t->meter);
-    if (sums[0] == 0 && !has_time) return false; /* it has not begun */
-    if (!isfinite(sums[1]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
-             (unsigned long long)number);
-    e = (struct mf_epoch){.cells = sums[0], .squares = sums[1], .seconds = meter_now() - began};
-    mf_report_epoch(t->mf, number, &e);
+    *p = next;
+    if (is_first(m)) report_epoch(t, sums, number, meter_now() - began);
+    if (sums[3] > 0 && has_time) checkpoints_write(&t->checkpoints, m, p);
     return has_time;
 }
 
@@ -93,21 +102,27 @@ static void test_and_report(struct mf_training *t, struct pool_member *m)
     if (is_first(m)) mf_report_test(t->mf, &r);
 }
 
-static void train_all(struct mf_training *t, struct pool_member *m)
+static void begin(struct mf_training *t, struct pool_member *m, const struct progress *p)
+{
+    if (m->index == 0) t->began_s = meter_now() - p->seconds;
+    checkpoints_begin(&t->checkpoints, m, p);
+    pool_meet_here(m);
+}
+
+static void train_all(struct mf_training *t, struct pool_member *m, struct progress *p)
 {
     const struct mf_options *o = &t->mf->options;
     struct visit visit;
     struct factors step;
-    visit_open(&visit, t->mf, m);
+    visit_open(&visit, t->mf, m, p->epochs);
     factors_open(&step, t->mf, m);
     /* Sorting out the cells is not part of the first epoch. */
     pool_settle(m);
-    if (m->index == 0) t->began_s = meter_now();
-    pool_meet_here(m);
+    begin(t, m, p);
     bool has_time = true;
-    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
-        has_time = train_epoch(t, m, &visit, &step, epoch);
-        if (has_time && settings_wants_evaluation(&o->common, epoch)) test_and_report(t, m);
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = train_epoch(t, m, &visit, &step, p);
+        if (has_time && settings_wants_evaluation(&o->common, p->epochs)) test_and_report(t, m);
     }
     factors_close(&step);
     visit_close(&visit);
@@ -117,36 +132,39 @@ static void train_all(struct mf_training *t, struct pool_member *m)
 
 /* Returns whether there is time for another one. */
 static bool sweep(struct mf_training *t, struct pool_member *m, struct coordinates *c,
-                  uint64_t number)
+                  struct progress *p)
 {
     const struct mf *f = t->mf;
-    double began = meter_now(), sums[3];
+    double began = meter_now(), sums[4];
     coordinates_sweep(c, &sums[0], &sums[1]);
+    p->epochs++;
     sums[2] = is_over(t);
+    sums[3] = checkpoints_is_due(&t->checkpoints, m, p);
     pool_sum(m, sums, sizeof sums / sizeof *sums);
     struct mf_epoch e = {.cells = (double)f->ratings.train,
                          .squares = sums[0],
                          .seconds = meter_now() - began,
                          .objective = sums[0] + f->options.regularization * sums[1]};
-    if (!is_first(m)) return sums[2] == 0;
-    meter_set(&t->meter, number);
-    mf_report_epoch(f, number, &e);
+    if (is_first(m)) {
+        meter_set(&t->meter, p->epochs);
+        mf_report_epoch(f, p->epochs, &e);
+    }
+    if (sums[3] > 0) checkpoints_write(&t->checkpoints, m, p);
     return sums[2] == 0;
 }
 
-static void train_by_coordinates(struct mf_training *t, struct pool_member *m)
+static void train_by_coordinates(struct mf_training *t, struct pool_member *m, struct progress *p)
 {
     const struct mf_options *o = &t->mf->options;
     struct coordinates c;
     bool has_time = true;
     coordinates_open(&c, t->mf, m);
     pool_settle(m);
-    if (m->index == 0) t->began_s = meter_now();
-    pool_meet_here(m);
+    begin(t, m, p);
     if (is_first(m)) meter_begin(&t->meter, "training", "epochs", o->common.epochs);
-    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
-        has_time = sweep(t, m, &c, epoch);
-        if (has_time && settings_wants_evaluation(&o->common, epoch)) test_and_report(t, m);
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = sweep(t, m, &c, p);
+        if (has_time && settings_wants_evaluation(&o->common, p->epochs)) test_and_report(t, m);
     }
     if (is_first(m)) meter_end(&t->meter);
     coordinates_close(&c);
@@ -168,14 +186,17 @@ static void keep_hot(const struct mf *f, const struct pool_member *m)
 void mf_work(struct pool_member *m, void *training)
 {
     struct mf_training *t = training;
-    rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
-    rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
+    struct progress progress;
+    if (!checkpoints_resume(&t->checkpoints, m, &progress)) {
+        rows_init(m, MF_ROWS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_ROWS});
+        rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
+    }
     if (m->index == 0 && settings_keeps(&t->mf->options.common)) keep_hot(t->mf, m);
     pool_settle(m);
     if (t->mf->options.method == MF_COORDINATES) {
-        train_by_coordinates(t, m);
+        train_by_coordinates(t, m, &progress);
     } else {
-        train_all(t, m);
+        train_all(t, m, &progress);
     }
     pool_settle(m);
     test_and_report(t, m);

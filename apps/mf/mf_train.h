@@ -15,7 +15,8 @@
 struct mf_training {
     const struct mf *mf;
     struct meter meter;
-    double began_s;
+    double began_s; /* as if all had been trained in this run */
+    struct checkpoints checkpoints;
 };
 
 /* A pool_work; the context is the struct mf_training. */

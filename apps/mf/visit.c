@@ -194,6 +194,8 @@ static void order_groups(struct visit *v, size_t first, size_t end)
     qsort(v->groups + first, end - first, sizeof *v->groups, by_turn);
 }
 
+static void begin_group(struct visit *v);
+
 static void begin_part(struct visit *v, uint32_t part)
 {
     v->part = part;
@@ -201,7 +203,7 @@ static void begin_part(struct visit *v, uint32_t part)
     size_t first = v->block_first[block], end = v->block_first[block + 1];
     order_groups(v, first, end);
     v->group = first;
-    v->at = first < end ? v->groups[first].first : 0;
+    if (first < end) begin_group(v);
 }
 
 static bool is_part_over(const struct visit *v)
@@ -209,15 +211,25 @@ static bool is_part_over(const struct visit *v)
     return v->group == v->block_first[block_now(v) + 1];
 }
 
-/* A random one of the column's cells that are left, which comes to the front of them. */
+/* A column's cells in the order of the data; which comes when follows from seed and epoch alone. */
+static void begin_group(struct visit *v)
+{
+    const struct visit_group *g = &v->groups[v->group];
+    v->at = g->first;
+    rng_init(&v->rng, v->mf->options.common.seed,
+             (v->epochs + 1) << 40 ^ rng_mix((uint64_t)v->place << 32 | g->column));
+    memcpy(v->turns, v->cells + g->first, (g->end - g->first) * sizeof *v->turns);
+}
+
+/* A random one of those that are left, which comes to the front of them. */
 static const struct rating *take_cell(struct visit *v)
 {
     const struct visit_group *g = &v->groups[v->group];
-    size_t chosen = v->at + rng_below(&v->rng, g->end - v->at);
-    struct rating kept = v->cells[chosen];
-    v->cells[chosen] = v->cells[v->at];
-    v->cells[v->at] = kept;
-    return &v->cells[v->at++];
+    size_t at = v->at++ - g->first, chosen = at + rng_below(&v->rng, g->end - g->first - at);
+    struct rating kept = v->turns[chosen];
+    v->turns[chosen] = v->turns[at];
+    v->turns[at] = kept;
+    return &v->turns[at];
 }
 
 static void add_column(struct visit *v, struct visit_batch *b)
@@ -235,7 +247,7 @@ static void add_column(struct visit *v, struct visit_batch *b)
     }
     if (v->at < g->end) return;
     v->group++;
-    if (!is_part_over(v)) v->at = v->groups[v->group].first;
+    if (!is_part_over(v)) begin_group(v);
 }
 
 static void announce(const struct visit *v, locus_loader *loader, const struct visit_batch *b)
@@ -252,8 +264,8 @@ static void announce(const struct visit *v, locus_loader *loader, const struct v
 static bool begin_batch(struct visit *v, struct visit_batch *b)
 {
     b->begins_block = false;
-    if (v->epochs > 0 && !is_part_over(v)) return true;
-    bool is_epoch = v->epochs == 0 || v->part + 1 == v->blocks;
+    if (!is_part_over(v)) return true;
+    bool is_epoch = v->part + 1 == v->blocks;
     if (is_epoch && v->epochs == v->mf->options.common.epochs) return false;
     v->epochs += is_epoch;
     begin_part(v, is_epoch ? 0 : v->part + 1);
@@ -290,14 +302,33 @@ static struct visit_batch *batch_new(size_t cells)
     return b;
 }
 
-void visit_open(struct visit *v, const struct mf *f, struct pool_member *m)
+static size_t longest_group(const struct visit *v)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < v->group_count; i++) {
+        size_t cells = v->groups[i].end - v->groups[i].first;
+        if (cells > longest) longest = cells;
+    }
+    return longest;
+}
+
+/* Where so many epochs are over. */
+static void go_to(struct visit *v, uint64_t epochs)
+{
+    v->epochs = epochs;
+    v->part = v->blocks - 1;
+    v->group = v->block_first[block_now(v) + 1];
+}
+
+void visit_open(struct visit *v, const struct mf *f, struct pool_member *m, uint64_t epochs)
 {
     size_t batch = f->options.batch;
     *v = (struct visit){.mf = f};
     struct share s = share_of(v, m);
     take_cells(v, &s);
     announce_rows(v, m, &s);
-    rng_init(&v->rng, f->options.common.seed, 2 + m->place);
+    v->turns = take_memory(longest_group(v), sizeof *v->turns);
+    go_to(v, epochs);
     size_t ahead = (m->pool->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
     v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
     v->list = take_memory(v->list_count, sizeof *v->list);
@@ -324,6 +355,7 @@ void visit_close(struct visit *v)
     }
     free(v->list);
     free(v->cells);
+    free(v->turns);
     free(v->groups);
     free(v->block_first);
     free(v->block_column);

@@ -51,6 +51,7 @@ struct visit {
     struct rng rng;
     struct rating *cells; /* column by column, block by block */
     size_t count;
+    struct rating *turns; /* those of the column at hand, as their turns come */
     struct visit_group *groups;
     size_t group_count;
     size_t *block_first; /* group of each block; one more for the end */
@@ -66,7 +67,8 @@ struct visit {
     bool has_taken;
 };
 
-void visit_open(struct visit *, const struct mf *, struct pool_member *);
+/* Behind so many epochs. */
+void visit_open(struct visit *, const struct mf *, struct pool_member *, uint64_t epochs);
 /* Valid until the next call. */
 const struct visit_batch *visit_next(struct visit *);
 void visit_close(struct visit *);

@@ -109,16 +109,28 @@ static void fill_middles(struct windows *s, struct window_batch *b)
     }
 }
 
+/* From seed and epoch alone follows what is drawn in it: widths of windows, words that are left out,
+ * negatives. (In the first one the latter have the seed itself. Non-conform ones are chosen later,
+ * by what is here.) */
+static void begin_epoch(struct windows *s)
+{
+    const struct settings *o = &s->wv->options.common;
+    rng_init(&s->rng, o->seed, s->epochs << 32 | (2 + s->place));
+    if (s->worker >= 0 && s->epochs > 0 && o->sampling != LOCUS_NON_CONFORM)
+        must(locus_distribution_seed_worker(s->wv->distribution, s->worker,
+                                            rng_mix(o->seed) + s->epochs),
+             "seeding the negative samples");
+    s->epochs++;
+    s->is_over = false;
+    text_rewind(&s->text);
+}
+
 static bool fill(void *windows, locus_loader *loader, void *to)
 {
     struct windows *s = windows;
     struct window_batch *b = to;
-    if (s->is_over) {
-        if (s->epochs == s->wv->options.common.epochs) return false;
-        s->epochs++;
-        s->is_over = false;
-        text_rewind(&s->text);
-    }
+    if (s->is_over && s->epochs == s->wv->options.common.epochs) return false;
+    if (s->is_over) begin_epoch(s);
     b->middles = b->pairs = b->keys_used = 0;
     places_clear(&s->places);
     fill_middles(s, b);
@@ -162,11 +174,14 @@ static void batch_free(struct window_batch *b)
     free(b);
 }
 
-void windows_open(struct windows *s, const struct wv *w, struct pool_member *m)
+void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, uint64_t epochs)
 {
-    *s = (struct windows){.wv = w, .is_over = true};
+    *s = (struct windows){.wv = w,
+                          .is_over = true,
+                          .epochs = epochs,
+                          .place = m->place,
+                          .worker = m->worker ? locus_worker_id(m->worker) : -1};
     text_open(&s->text, w->options.common.data, m->place, m->total);
-    rng_init(&s->rng, w->options.common.seed, 2 + m->place);
     s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
     for (uint32_t i = 0; i < w->vocabulary.words.count; i++)
         s->keep[i] = vocabulary_keep(&w->vocabulary, i, w->options.subsample);

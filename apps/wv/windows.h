@@ -46,6 +46,8 @@ struct windows {
     size_t sentence_length, sentence_at;
     uint64_t words;           /* read, and in no batch yet */
     uint64_t batches, epochs; /* so far; the former is the clock */
+    unsigned place;           /* of the worker, among all */
+    int worker;               /* its id; -1 without locus */
     bool is_over;             /* the epoch's text is */
     struct window_batch **list;
     size_t count;
@@ -53,7 +55,8 @@ struct windows {
     struct places places; /* finds keys that come again in a batch */
 };
 
-void windows_open(struct windows *, const struct wv *, struct pool_member *);
+/* Behind so many epochs. */
+void windows_open(struct windows *, const struct wv *, struct pool_member *, uint64_t epochs);
 /* Valid until the next call. */
 const struct window_batch *windows_next(struct windows *);
 void windows_close(struct windows *);

@@ -141,8 +141,10 @@ void wv_options(struct wv_options *o, int argc, char **argv)
     task_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "wv", about, more, argc, argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     check_negatives(o);
+    settings_check(&o->common);
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }

@@ -12,7 +12,9 @@
 
 void wv_training_init(struct wv_training *t, const struct wv *w, const struct pool *pool)
 {
+    const struct settings *s = &w->options.common;
     *t = (struct wv_training){.wv = w};
+    checkpoints_init(&t->checkpoints, &s->checkpoints, s->epochs, 1, s->json);
     judge_init(&t->judge, w);
     meter_init(&t->meter, pool->rank == 0);
 }
@@ -69,31 +71,42 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct pool_member *m,
     return e;
 }
 
+/* Sums over all workers: words, pairs, loss, and who has no more time. */
+static void report_epoch(struct wv_training *t, const double *sums, uint64_t number, double seconds)
+{
+    bool has_time = sums[3] == 0;
+    meter_end(&t->meter);
+    if (!isfinite(sums[2]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
+    if (sums[0] == 0 && !has_time) return; /* it has not begun */
+    if (sums[1] == 0 && has_time)
+        fail(
+            "no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
+            t->wv->options.subsample);
+    const struct wv_epoch e = {
+        .words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = seconds};
+    wv_report_epoch(t->wv, number, &e);
+}
+
 /* Returns whether there is time for another one: the same on all workers. */
 static bool train_epoch(struct wv_training *t, struct pool_member *m, struct windows *windows,
-                        struct skipgram *step, uint64_t number)
+                        struct skipgram *step, struct progress *p)
 {
+    uint64_t number = p->epochs + 1;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     if (is_first(m)) meter_begin(&t->meter, task, "words", t->wv->vocabulary.total);
     double began = meter_now();
     struct wv_epoch e = run_epoch(t, m, windows, step);
-    double sums[] = {e.words, e.pairs, e.loss, is_over(t)};
+    struct progress next = {.epochs = number};
+    double sums[] = {e.words, e.pairs, e.loss, is_over(t),
+                     checkpoints_is_due(&t->checkpoints, m, &next)};
     pool_sum(m, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[3] == 0;
-    if (!is_first(m)) return has_time;
-    meter_end(&t->meter);
-    if (!isfinite(sums[2]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
-             (unsigned long long)number);
-    if (sums[0] == 0 && !has_time) return false; /* it has not begun */
-    if (sums[1] == 0 && has_time)
-        fail(
-            "no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",
-            t->wv->options.subsample);
-    e = (struct wv_epoch){
-        .words = sums[0], .pairs = sums[1], .loss = sums[2], .seconds = meter_now() - began};
-    wv_report_epoch(t->wv, number, &e);
+    *p = next;
+    if (is_first(m)) report_epoch(t, sums, number, meter_now() - began);
+    if (sums[4] > 0 && has_time) checkpoints_write(&t->checkpoints, m, p);
     return has_time;
 }
 
@@ -105,17 +118,17 @@ static void judge_and_report(struct wv_training *t, struct pool_member *m)
     free(v.correct);
 }
 
-static void train_all(struct wv_training *t, struct pool_member *m)
+static void train_all(struct wv_training *t, struct pool_member *m, struct progress *p)
 {
     const struct wv_options *o = &t->wv->options;
     struct windows *windows = take_memory(1, sizeof *windows);
     struct skipgram step;
-    windows_open(windows, t->wv, m);
+    windows_open(windows, t->wv, m, p->epochs);
     skipgram_open(&step, t->wv, m);
     bool has_time = true;
-    for (uint64_t epoch = 1; epoch <= o->common.epochs && has_time; epoch++) {
-        has_time = train_epoch(t, m, windows, &step, epoch);
-        if (has_time && settings_wants_evaluation(&o->common, epoch)) judge_and_report(t, m);
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = train_epoch(t, m, windows, &step, p);
+        if (has_time && settings_wants_evaluation(&o->common, p->epochs)) judge_and_report(t, m);
     }
     skipgram_close(&step);
     windows_close(windows);
@@ -144,12 +157,14 @@ static void keep_hot(const struct wv *w, const struct pool_member *m)
 void wv_work(struct pool_member *m, void *training)
 {
     struct wv_training *t = training;
-    wv_first_rows(m, t->wv);
+    struct progress progress;
+    if (!checkpoints_resume(&t->checkpoints, m, &progress)) wv_first_rows(m, t->wv);
     if (m->index == 0 && settings_keeps(&t->wv->options.common)) keep_hot(t->wv, m);
     pool_settle(m);
-    if (m->index == 0) t->began_s = meter_now();
+    if (m->index == 0) t->began_s = meter_now() - progress.seconds;
+    checkpoints_begin(&t->checkpoints, m, &progress);
     pool_meet_here(m);
-    train_all(t, m);
+    train_all(t, m, &progress);
     pool_settle(m);
     judge_and_report(t, m);
     struct locus_stats stats = counters_take(m);

@@ -17,7 +17,8 @@ struct wv_training {
     const struct wv *wv;
     struct judge judge;
     struct meter meter;
-    double began_s;
+    double began_s; /* as if all had been trained in this run */
+    struct checkpoints checkpoints;
 };
 
 void wv_training_init(struct wv_training *, const struct wv *, const struct pool *);

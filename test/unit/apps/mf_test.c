@@ -274,7 +274,7 @@ static void visit_work(struct pool_member *m, void *mf)
     struct visit v;
     const struct visit_batch *b;
     int epochs = 0, blocks = 0;
-    visit_open(&v, f, m);
+    visit_open(&v, f, m, 0);
     while ((b = visit_next(&v)) != NULL) {
         check_visits(f, b);
         CHECK(b->cells <= f->options.batch);
@@ -326,7 +326,7 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
     struct walk *w = &walks[rank];
     struct visit v;
     *w = (struct walk){0};
-    visit_open(&v, f, &m);
+    visit_open(&v, f, &m, 0);
     for (bool is_last = false; !is_last;) {
         const struct visit_batch *b = visit_next(&v);
         is_last = b->is_last;
@@ -488,7 +488,7 @@ static void step_work(struct pool_member *m, void *mf)
     int compared = 0;
     rows_init(m, MF_ROWS, fill_row, f);
     rows_init(m, MF_COLS, fill_row, f);
-    visit_open(&v, f, m);
+    visit_open(&v, f, m, 0);
     factors_open(&step, f, m);
     for (int i = 0; i < 60; i++) {
         const struct visit_batch *b = visit_next(&v);

@@ -226,7 +226,7 @@ static void windows_work(struct pool_member *m, void *wv)
     uint64_t read = 0;
     float rate = 1;
     CHECK(s != NULL);
-    windows_open(s, w, m);
+    windows_open(s, w, m, 0);
     while ((b = windows_next(s)) != NULL) {
         check_batch(w, b, middles, &far);
         CHECK(b->rate <= rate);
@@ -330,7 +330,7 @@ static void step_work(struct pool_member *m, void *wv)
     CHECK(windows != NULL);
     rows_init(m, WV_INPUTS, fill_row, NULL);
     rows_init(m, WV_OUTPUTS, fill_row, NULL);
-    windows_open(windows, w, m);
+    windows_open(windows, w, m, 0);
     skipgram_open(&step, w, m);
     for (int batch = 0; batch < 3; batch++) {
         const struct window_batch *b = windows_next(windows);
@@ -368,7 +368,7 @@ static void descend(struct pool_member *m, void *wv)
     uint64_t pairs = 0;
     CHECK(windows != NULL);
     wv_first_rows(m, w);
-    windows_open(windows, w, m);
+    windows_open(windows, w, m, 0);
     skipgram_open(&step, w, m);
     const struct window_batch *b;
     for (int batch = 0; (b = windows_next(windows)) != NULL; batch++) {
