@@ -23,7 +23,8 @@ COMMANDS = ("run", "doctor", "top", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
-    --network --gpus --break --wrap --system-site-packages --break-system-packages""".split())
+    --network --gpus --break --wrap --system-site-packages --break-system-packages --max_restarts
+    --kill-on-bad-exit --requeue --open-mode""".split())
 faults = []
 
 
