@@ -13,8 +13,12 @@ function has(text) { return index($0, "\"" text "\"") > 0 }
 function note(q) {
     if (curve) printf "%.6f %.6f\n", seconds, q
     if (q > best) best = q
+    # between two evaluations quality rises evenly
+    if (goal > 0 && !reached && q >= goal)
+        reached = evaluations ? before + (seconds - before) * (goal - last) / (q - last) : seconds
+    evaluations++
+    before = seconds
     last = q
-    if (goal > 0 && !reached && q >= goal) reached = seconds
 }
 has("epoch") && field("epoch") > 0 { epochs++; seconds += field("seconds"); loss = field("loss")
     if (has("pairs_per_second")) note(1 / loss) }
