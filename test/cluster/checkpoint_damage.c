@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -217,6 +219,82 @@ TEST(checkpoint_damage, what_cannot_be_written_leaves_the_older_one)
     for (int i = 0; i < 3; i++) free(names[i]);
     free(names);
     close_one(node, w);
+    folder_remove(folder);
+}
+
+/* A file system of this process alone, which goes with it. False: it may not have one. */
+static bool mount_small(const char *folder, const char *size)
+{
+    return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", folder, "tmpfs", 0, size) == 0;
+}
+
+static const struct locus_table wide[] = {{.name = "wide", .rows = 200, .length = 3000}};
+enum { WIDE_ROWS = 200, WIDE_LENGTH = 3000, WIDE_FEW = 20 };
+
+/* Rows from the beginning; the others are zero. */
+static void set_wide(struct seat *s, int rows, float value)
+{
+    float row[WIDE_LENGTH];
+    for (int i = 0; i < WIDE_LENGTH; i++) row[i] = value;
+    for (locus_key key = 0; s->number == 0 && key < (unsigned)rows; key++)
+        CHECK_EQ(locus_set(s->worker, &key, 1, row), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+}
+
+static void check_wide(struct seat *s, int rows, float value)
+{
+    float row[WIDE_LENGTH];
+    for (locus_key key = 0; key < WIDE_ROWS; key++) {
+        float right = key < (unsigned)rows ? value : 0;
+        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+        for (int i = 0; i < WIDE_LENGTH; i++) CHECK(row[i] == right);
+    }
+    seat_barrier(s);
+}
+
+/* The model has 2.4 MB, the file system 1 MB: some node's disk is full first, and all are told. */
+static void fill_the_disk(struct seat *s)
+{
+    const char *folder = s->team->shared;
+    char path[PATH_BYTES];
+    set_wide(s, WIDE_FEW, 3);
+    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
+    for (int i = 0; i < 3; i++) {
+        set_wide(s, WIDE_ROWS, 5);
+        CHECK_EQ(locus_checkpoint(s->worker, folder), -ENOSPC);
+        CHECK_STR(locus_error(), "locus_checkpoint: node ");
+        CHECK_STR(locus_error(), "cannot write ");
+        CHECK_STR(locus_error(), "checkpoint-000002/");
+        CHECK_STR(locus_error(), "No space left on device");
+        check_wide(s, WIDE_ROWS, 5);
+        snprintf(path, sizeof path, "%s/checkpoint-000002", folder);
+        CHECK_EQ(access(path, F_OK), -1);
+        seat_barrier(s);
+    }
+    CHECK_EQ(locus_restore(s->worker, folder), 0);
+    check_wide(s, WIDE_FEW, 3);
+    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
+}
+
+TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_older_one)
+{
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    if (!mount_small(folder, "size=1m")) {
+        folder_remove(folder);
+        SKIP("this process may not mount a file system of its own");
+    }
+    struct team team = {.nodes = 3,
+                        .workers = 2,
+                        .shards = 1,
+                        .is_managed = true,
+                        .tables = wide,
+                        .table_count = 1,
+                        .shared = folder};
+    team_run(&team, fill_the_disk);
+    CHECK_EQ(umount(folder), 0);
     folder_remove(folder);
 }
 
