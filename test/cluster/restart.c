@@ -132,14 +132,14 @@ static void lose_a_node(int number)
 
 TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses_none)
 {
-    enum { LOSSES = 3 };
+    enum { LOSSES = 3, EPOCHS = IS_SANITIZED ? 60 : 120 };
     double mrr;
     program_folder(folder);
     command_start(&c, COMMAND_FILES,
                   "cd %s && exec %s run -n 3 --restarts 5 --grace 1 -- %s --data graph --dim 32 "
-                  "--batch 16 --negatives 20 --lr 0.2 --reg 0.001 --epochs 300 --checkpoint model "
-                  "--checkpoint-every 15",
-                  folder, locus_path(), program_path("kge"));
+                  "--batch 16 --negatives 20 --lr 0.2 --reg 0.001 --epochs %d --checkpoint model "
+                  "--checkpoint-every 10",
+                  folder, locus_path(), program_path("kge"), EPOCHS);
     for (int i = 0; i < LOSSES; i++) lose_a_node(i);
     int status = command_wait(&c);
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
@@ -148,7 +148,7 @@ TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses
     const char *test = strstr(c.out.text, "\ntest ");
     CHECK(test != NULL);
     CHECK_EQ(sscanf(test, " test MRR %lf", &mrr), 1);
-    CHECK(mrr > 0.9);
+    CHECK(mrr > (IS_SANITIZED ? 0.5 : 0.9));
     CHECK_EQ(command_left(&c, SOON_S), 0);
     program_folder_remove(folder);
 }
