@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROWS = 128, LENGTH = 16000, LOSSES = 16 };
+enum { ROWS = 128, LENGTH = IS_SANITIZED ? 1000 : 16000, LOSSES = IS_SANITIZED ? 2 : 16 };
 
 static const struct locus_table tables[] = {{.name = "large", .rows = ROWS, .length = LENGTH}};
 
