@@ -22,7 +22,7 @@ def text(count, seed):
 
 
 class SkipGrams(IterableDataset):
-    """Word, its neighbour, and words drawn at random, which are its neighbours seldom."""
+    """Word and its neighbour."""
 
     def __init__(self, sentences):
         self.sentences = sentences
@@ -32,7 +32,7 @@ class SkipGrams(IterableDataset):
             for at in range(len(sentence)):
                 for near in range(max(0, at - WINDOW), min(len(sentence), at + WINDOW + 1)):
                     if near != at:
-                        yield sentence[at], torch.cat([sentence[near:near + 1], torch.randint(0, WORDS, (NEGATIVES,))])
+                        yield sentence[at], sentence[near]
 
 
 class Word2vec(nn.Module):
@@ -57,10 +57,13 @@ def main(epochs):
     optimizer = locus.torch.Adagrad(model, lr=0.2)
     with locus.torch.open(optimizer) as job:
         loader = DataLoader(SkipGrams(text(600, seed=0)[job.rank::job.size]), 256)
-        batches = locus.torch.Prefetch(loader, keys=lambda batch: {model.words: batch[0], model.contexts: batch[1]})
+        negatives = locus.torch.Negatives(model.contexts, conformity="bounded", seed=0)  # its neighbours seldom
+        batches = locus.torch.Prefetch(loader, keys=lambda batch: {
+            model.words: batch[0], model.contexts: batch[1], negatives: NEGATIVES * len(batch[0])})
         for epoch in range(epochs):
-            for words, contexts in batches:
-                scores = model(words, contexts)
+            for words, neighbours in batches:
+                strange = negatives.take(len(words), NEGATIVES)
+                scores = model(words, torch.cat([neighbours[:, None], strange], 1))
                 labels = torch.zeros_like(scores)
                 labels[:, 0] = 1
                 nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum").backward()

@@ -128,9 +128,7 @@ class Sample:
 
     def pull(self, n: Optional[int] = None) -> Tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
         """The next n keys, all that are left unless told, and their rows: int64 of shape (n,), float32 (n, length)."""
-        n = self.left if n is None else n
-        if not 0 <= n <= self.left:
-            raise ArgumentError(f"n is {n}: must be 0 to {self.left}, the keys that are left")
+        n = self._checked(n)
         keys, rows = np.empty(n, np.int64), np.empty((n, self.length), np.float32)
         if n > 0:
             self.worker._wait_in(_lib.locus_pull_sample, self._handle, n, keys.__array_interface__["data"][0],
@@ -138,11 +136,26 @@ class Sample:
             self.left -= n
         return keys, rows
 
+    def keys(self, n: Optional[int] = None) -> "np.ndarray[Any, Any]":
+        """The next n keys without their rows, which the caller pulls: int64 of shape (n,). Never waits."""
+        n = self._checked(n)
+        keys = np.empty(n, np.int64)
+        if n > 0:
+            self.worker._at_once(_lib.locus_pull_sample, self._handle, n, keys.__array_interface__["data"][0], None)
+            self.left -= n
+        return keys
+
     def finish(self) -> None:
-        """Ends it, pulled to its end or not. Again: does nothing."""
+        """Ends it, pulled to its end or not. Again: does nothing. Never waits."""
         if self._open:
             self._open = False
-            self.worker._wait_in(_lib.locus_finish_sample, self._handle)
+            self.worker._at_once(_lib.locus_finish_sample, self._handle)
+
+    def _checked(self, n: Optional[int]) -> int:
+        n = self.left if n is None else n
+        if not 0 <= n <= self.left:
+            raise ArgumentError(f"n is {n}: must be 0 to {self.left}, the keys that are left")
+        return n
 
     def __enter__(self) -> "Sample":
         return self

@@ -296,6 +296,10 @@ class Worker:
             else:
                 self._wait_for_call(call, self._handle, *arguments, keeps=keeps)
 
+    def _at_once(self, call: Callable[..., int], *arguments: Any) -> None:
+        with _Use(self):
+            _c.check(call(self._handle, *arguments))
+
     def _wait_for_call(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
         self._unusable = True  # should Ctrl-C end the wait
         try:

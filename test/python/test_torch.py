@@ -240,6 +240,63 @@ class Ahead(unittest.TestCase):
         self.assertEqual(self.job.worker._loaders, [])
 
 
+class Drawn(unittest.TestCase):
+    def setUp(self):
+        self.before, self.embedding = lt.Embedding(50, 4), lt.Embedding(ROWS, DIMENSION)
+        self.job = lt.open(lt.SGD([self.before, self.embedding], 1))
+        self.addCleanup(self.job.close)
+
+    def drawn(self, negatives, count=10, batches=6):
+        """What is taken of each batch."""
+        return [negatives.take(2, count // 2) for _ in lt.Prefetch(
+            [torch.tensor([1])] * batches, keys=lambda batch: {self.embedding: batch, negatives: count}, ahead=3)]
+
+    def test_for_each_batch(self):
+        taken = self.drawn(lt.Negatives(self.embedding, seed=5))
+        self.assertEqual([(each.shape, each.dtype) for each in taken], [((2, 5), torch.int64)] * 6)
+        values = torch.stack(taken)
+        self.assertTrue(0 <= values.min() and values.max() < ROWS)
+        self.assertGreater(len(torch.unique(values)), 30)  # of 60, of 200 that are equally likely: 52
+        self.assertTrue(torch.equal(values, torch.stack(self.drawn(lt.Negatives(self.embedding, seed=5)))))
+        self.assertEqual(self.embedding(values).shape, (6, 2, 5, DIMENSION))
+
+    def test_by_weight(self):
+        weights = torch.zeros(ROWS)
+        weights[[3, 7]] = torch.tensor([1., 3.])
+        values = torch.stack(self.drawn(lt.Negatives(self.embedding, weights, seed=1), count=400)).flatten()
+        self.assertEqual(sorted(torch.unique(values).tolist()), [3, 7])
+        self.assertLess(abs(float((values == 7).float().mean()) - 0.75), 0.05)
+        without = lt.Negatives(self.embedding, replace=False)
+        self.assertEqual(len(torch.unique(self.drawn(without, ROWS, 1)[0])), ROWS)
+
+    def test_without_prefetch(self):
+        values = lt.Negatives(self.embedding, seed=5).take(20)
+        self.assertEqual((values.shape, values.dtype), ((20,), torch.int64))
+        self.assertTrue(0 <= values.min() and values.max() < ROWS)
+
+    def test_what_cannot_be_is_refused(self):
+        negatives = lt.Negatives(self.embedding)
+        with self.assertRaisesRegex(locus.ArgumentError, "must have 200, one for each"):
+            lt.Negatives(self.embedding, torch.ones(3))
+        with self.assertRaisesRegex(locus.ArgumentError, "conformity is 'most'"):
+            lt.Negatives(self.embedding, conformity="most").take(1)
+        with self.assertRaisesRegex(locus.UsageError, "4 indices are asked for, but 3 are left"):
+            for _ in lt.Prefetch([0], keys=lambda batch: {negatives: 10}):
+                negatives.take(7)
+                negatives.take(4)
+        self.assertEqual(negatives.take(4).shape, (4,))  # of its own again
+
+    def test_nothing_stays_open(self):
+        negatives, samples = lt.Negatives(self.embedding), []
+        prepare = negatives.prepare
+        negatives.prepare = lambda *told: samples.append(prepare(*told)) or samples[-1]
+        for _ in lt.Prefetch([0] * 20, keys=lambda batch: {negatives: 10}, ahead=3):
+            if len(samples) > 8:
+                break
+        self.assertGreater(len(samples), 8)
+        self.assertEqual([sample for sample in samples if sample._open], [])
+
+
 class Processes(unittest.TestCase):
     def test_worker_processes_of_the_data_loader(self):
         said = passes(self, run("""
@@ -279,10 +336,12 @@ class Processes(unittest.TestCase):
                 before = job.node.stats()
                 batches = torch.arange(5000).reshape(-1, 10)
                 batches = [batches[i] for i in range(len(batches)) if i % 3 != job.rank]
+                negatives = lt.Negatives(embedding, conformity="bounded")
                 for epoch in range(3):
-                    for batch in lt.Prefetch(batches, keys=lambda batch: {embedding: batch}):
+                    for batch in lt.Prefetch(batches, keys=lambda batch: {embedding: batch, negatives: 20}):
                         embedding(batch).sum().backward()
                         optimizer.step()
+                        with torch.no_grad(): embedding(negatives.take(4, 5))
                         time.sleep(.001)
                 stats = job.node.stats()
                 job.quiesce()
@@ -290,7 +349,7 @@ class Processes(unittest.TestCase):
                 visits = torch.tensor([3 * sum(i % 3 != rank for rank in range(2)) for i in range(500)])
                 assert torch.allclose(moved, -0.1 * visits.repeat_interleave(10)[:, None].float(), atol=1e-5)
                 counts = [stats[name] - before[name] for name in ("pulled_remote", "pushed_remote")]
-                sys.stdout.write(f"remote {sum(remote) / 2000} {sum(counts) / (2 * 10 * 3 * len(batches))}\\n")
+                sys.stdout.write(f"remote {sum(remote) / 2000} {sum(counts) / (40 * 3 * len(batches))}\\n")
                 job.barrier()"""))
         shares = [[float(share) for share in line.split()[1:]] for line in said.splitlines()]
         self.assertEqual(len(shares), 2)

@@ -11,8 +11,9 @@
 from .embedding import Embedding, EmbeddingBag
 from .initial import Normal, Uniform, Zeros
 from .job import Job, open
+from .negatives import Negatives
 from .optimizers import SGD, Adagrad, Adam, Optimizer, RowAdagrad
 from .prefetch import Prefetch
 
-__all__ = ["Adagrad", "Adam", "Embedding", "EmbeddingBag", "Job", "Normal", "Optimizer", "Prefetch", "RowAdagrad",
-           "SGD", "Uniform", "Zeros", "open"]
+__all__ = ["Adagrad", "Adam", "Embedding", "EmbeddingBag", "Job", "Negatives", "Normal", "Optimizer", "Prefetch",
+           "RowAdagrad", "SGD", "Uniform", "Zeros", "open"]

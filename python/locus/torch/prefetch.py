@@ -3,15 +3,16 @@
 import collections
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import torch
 
 from ..errors import ArgumentError, Error
-from ..sampling import Loader
+from ..sampling import Loader, Sample
 from ..worker import Worker
 from .embedding import _Rows
+from .negatives import Negatives
 
 _LOOK_S = 1e-3
 _ARRIVAL_MAX_S = 0.5  # a round takes milliseconds; who waits longer than this would better ask for the rows
@@ -25,6 +26,7 @@ class _Item(NamedTuple):
     batch: Any
     worker: Optional[Worker]  # whose clock it has; None: no batch so far had indices
     looked_at: List[torch.Tensor]  # some of its keys
+    samples: List[Tuple[Negatives, Sample]]  # what was drawn for it
 
 
 class _Line:
@@ -77,15 +79,15 @@ class _Line:
 class Prefetch:
     """Iterates over `loader`; batch b is in use while the worker's clock is that of b, and its rows come before that.
 
-    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up. `ahead`: batches
-    that are taken from the loader, and intended, before they are needed, at most; at least half as many, but for the
+    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up, and {negatives: how
+    many} of what it draws at random (negatives.py). `ahead`: batches that are taken from the loader, and intended, before they are needed, at most; at least half as many, but for the
     last. The first one is given when all are, and its rows are here. The worker's clock is advanced here, and nowhere
     else.
 
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
 
-    def __init__(self, loader: Iterable[Any], keys: Callable[[Any], Mapping[_Rows, torch.Tensor]],
+    def __init__(self, loader: Iterable[Any], keys: Callable[[Any], Mapping[Union[_Rows, Negatives], Any]],
                  ahead: int = 32) -> None:
         if ahead < 1:
             raise ArgumentError(f"ahead is {ahead}: must be at least 1")
@@ -98,6 +100,7 @@ class Prefetch:
         line = _Line(self.ahead)
         thread = threading.Thread(target=self._prepare, args=(line,), name="locus prefetch", daemon=True)
         thread.start()
+        given: List[Tuple[Negatives, Sample]] = []
         try:
             while True:
                 taken = line.take()
@@ -108,10 +111,14 @@ class Prefetch:
                     if early:
                         _await_arrival(item)
                     item.worker.advance_clock()
+                given = item.samples
+                for negatives, sample in given:
+                    negatives.give(sample)
                 yield item.batch
         finally:
             line.leave()
             thread.join()
+            _finish(given, line.items)
 
     def _prepare(self, line: _Line) -> None:
         loaders: Dict[Worker, Tuple[Loader, int]] = {}
@@ -130,17 +137,32 @@ class Prefetch:
         line.end(fault)
 
     def _intend(self, number: int, batch: Any, loaders: Dict[Worker, Tuple[Loader, int]]) -> _Item:
-        worker, looked_at = next(iter(loaders), None), []
-        for embedding, indices in self.keys(batch).items():
-            worker = embedding.worker
+        worker, looked_at, samples = next(iter(loaders), None), [], []
+        for source, wanted in self.keys(batch).items():
+            worker = source.embedding.worker if isinstance(source, Negatives) else source.worker
             if worker not in loaders:
                 # Batches without indices, before, do not advance the clock.
                 loaders[worker] = worker.loader(), worker.clock + 1 - number
             loader, first = loaders[worker]
-            keys = embedding.keys_of(torch.unique(indices.reshape(-1).long()))
+            if isinstance(source, Negatives):
+                samples.append((source, source.prepare(loader, wanted, first + number)))
+                continue
+            keys = source.keys_of(torch.unique(wanted.reshape(-1).long()))
             loader.intent(keys, first + number, first + number + 1)
             looked_at.append(_some_of(keys))
-        return _Item(batch, worker, looked_at)
+        return _Item(batch, worker, looked_at, samples)
+
+
+def _finish(given: List[Tuple[Negatives, Sample]], items: Iterable[_Item]) -> None:
+    """What was drawn for batches that nobody takes any more."""
+    try:
+        for negatives, _ in given:
+            negatives.give(None)
+        for item in items:
+            for _, sample in item.samples:
+                sample.finish()
+    except Error:  # the node was closed, and with it they ended; or it was lost
+        pass
 
 
 def _some_of(keys: torch.Tensor) -> torch.Tensor:
