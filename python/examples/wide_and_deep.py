@@ -1,7 +1,7 @@
-"""Wide & Deep: embeddings of features in locus, the dense layers in torch's DistributedDataParallel over gloo, in the same
-processes.
+"""Wide & Deep: embeddings of features in locus, the dense layers in torch's DistributedDataParallel over gloo, in the
+same processes. On planted clicks, or files of LIBSVM (the Adult census, one-hot).
 
-    python3 -m torch.distributed.run --standalone --nproc_per_node 2 wide_and_deep.py [epochs]
+    python3 -m torch.distributed.run --standalone --nproc_per_node 2 wide_and_deep.py [epochs [train test]]
 """
 import os
 import sys
@@ -11,63 +11,66 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
-FIELDS, FEATURES, DIMENSION = 8, 2000, 8
 
-
-def clicks(count=60_000, seed=0):
-    """Planted: each feature has a weight, and some pairs of the first fields count besides."""
-    random = torch.Generator().manual_seed(seed)
-    features = (torch.rand(count, FIELDS, generator=random) ** 4 * FEATURES).long()
-    weight = torch.randn(FIELDS, FEATURES, generator=random)
-    score = sum(weight[f][features[:, f]] for f in range(FIELDS)) + 2 * torch.sign(weight[0][features[:, 1]]) * torch.sign(
-        weight[1][features[:, 0]])
+def clicks(count=60_000, test=10_000, fields=8, each=2000):
+    """Planted: each feature has a weight, and some pairs of the first fields count besides. Those of the test last."""
+    random = torch.Generator().manual_seed(0)
+    features = (torch.rand(count, fields, generator=random) ** 4 * each).long()
+    weight = torch.randn(fields, each, generator=random)
+    score = sum(weight[f][features[:, f]] for f in range(fields))
+    score += 2 * torch.sign(weight[0][features[:, 1]]) * torch.sign(weight[1][features[:, 0]])
     label = (torch.rand(count, generator=random) < score.sigmoid()).float()
-    return TensorDataset(features + FEATURES * torch.arange(FIELDS), label)
+    return features + each * torch.arange(fields), label, test
+
+
+def census(train, test):
+    """Files of LIBSVM, each example with one feature of each field."""
+    lines = [[line.split() for line in open(path)] for path in (train, test)]
+    features = torch.tensor([[int(word.split(":")[0]) for word in line[1:]] for line in lines[0] + lines[1]])
+    return features, torch.tensor([float(line[0] == "1") for line in lines[0] + lines[1]]), len(lines[1])
 
 
 class WideAndDeep(nn.Module):
-    def __init__(self):
+    def __init__(self, features, fields, dimension=8):
         super().__init__()
-        self.wide = locus.torch.EmbeddingBag(FIELDS * FEATURES, 1, mode="sum", initial=locus.torch.Zeros())
-        self.deep = locus.torch.Embedding(FIELDS * FEATURES, DIMENSION, initial=locus.torch.Normal(0.1))
-        self.layers = nn.Sequential(nn.Linear(FIELDS * DIMENSION, 32), nn.ReLU(), nn.Linear(32, 1))
+        self.wide = locus.torch.EmbeddingBag(features, 1, mode="sum", initial=locus.torch.Zeros())
+        self.deep = locus.torch.Embedding(features, dimension, initial=locus.torch.Normal(0.1))
+        self.layers = nn.Sequential(nn.Linear(fields * dimension, 32), nn.ReLU(), nn.Linear(32, 1))
 
     def forward(self, features):
         return (self.wide(features) + self.layers(self.deep(features).flatten(1))).squeeze(1)
 
 
-def area_under_curve(model, data):
-    with torch.no_grad():
-        features, label = data[:]
-        ranks = model(features).argsort().argsort().float() + 1
-    ones = label.sum()
+@torch.no_grad()
+def area_under_curve(model, features, label):
+    ranks = model(features).argsort().argsort().double() + 1
+    ones = label.sum().double()
     return ((ranks[label == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(label) - ones))).item()
 
 
-def main(epochs):
+def main(epochs, features, label, test):
     torch.manual_seed(0)
-    data = clicks()
-    model = WideAndDeep()
+    model = WideAndDeep(int(features.max()) + 1, features.shape[1])
     rows = locus.torch.Adagrad(model, lr=0.05)
     with locus.torch.open(rows) as job:
         if "MASTER_ADDR" in os.environ:
             torch.distributed.init_process_group("gloo")
             model.layers = nn.parallel.DistributedDataParallel(model.layers)
         dense = torch.optim.Adagrad(model.parameters(), lr=0.05)
-        train = Subset(data, range(10_000 + job.rank, len(data) // job.size * job.size, job.size))
-        loader = DataLoader(train, 128, shuffle=True)
+        share = range(job.rank, (len(label) - test) // job.size * job.size, job.size)
+        loader = DataLoader(Subset(TensorDataset(features, label), share), 128, shuffle=True)
         batches = locus.torch.Prefetch(loader, keys=lambda batch: {model.wide: batch[0], model.deep: batch[0]})
         for epoch in range(epochs):
-            for features, label in batches:
+            for some, clicked in batches:
                 dense.zero_grad()
-                nn.functional.binary_cross_entropy_with_logits(model(features), label).backward()
+                nn.functional.binary_cross_entropy_with_logits(model(some), clicked).backward()
                 dense.step()
                 rows.step()
             job.quiesce()
             if job.rank == 0:
-                print(f"epoch {epoch + 1} auc {area_under_curve(model, Subset(data, range(10_000))):.4f}", flush=True)
+                print(f"epoch {epoch + 1} auc {area_under_curve(model, features[-test:], label[-test:]):.4f}", flush=True)
             job.barrier()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2, *(census(*sys.argv[2:4]) if len(sys.argv) > 2 else clicks()))

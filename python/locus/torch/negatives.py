@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Negative samples: indices drawn at random, whose rows the manager brings in time, or chooses among those that are here.
-"""
+"""Negative samples: indices drawn at random, whose rows the manager brings in time, or chooses among those it has."""
 import threading
 from typing import Any, Optional
 
@@ -16,10 +15,10 @@ from .embedding import _Rows
 class Negatives:
     """Draws indices of `embedding`: equally likely, or by `weights`, of shape (num_embeddings,).
 
-    Prefetch prepares them for each batch, for which its `keys` says how many: {negatives: count}. take() gives them. All
-    processes make the same ones, in the same order. `conformity` and `replace` are those of Node.distribution(): conform
-    draws as the weights say; the others, up to non_conform, prefer rows that are here more and more. The same `seed`,
-    rank and batches: the same indices (but for non_conform and long_term).
+    Prefetch prepares them for each batch, for which its `keys` says how many: {negatives: count}. take() gives them.
+    All processes make the same ones, in the same order. `conformity` and `replace` are those of Node.distribution():
+    conform draws as the weights say; bounded uses each draw several times; long_term puts off rows that are not here;
+    non_conform takes rows that are here. The same `seed`, rank and batches: the same indices, but for the last two.
     """
 
     def __init__(self, embedding: _Rows, weights: Any = None, conformity: str = "conform", replace: bool = True,
@@ -40,8 +39,8 @@ class Negatives:
         count, sample = int(np.prod(shape)), self._sample
         if sample is not None:
             if count > sample.left:
-                raise UsageError(f"{count} indices are asked for, but {sample.left} are left of those that were prepared "
-                                 "for this batch: `keys` of Prefetch says how many it takes")
+                raise UsageError(f"{count} indices are asked for, but {sample.left} are left of those that were "
+                                 "prepared for this batch: `keys` of Prefetch says how many it takes")
             return self._indices(sample, shape)
         worker = self.embedding.worker
         with worker.prepare_sample(self._of(worker), count, worker.clock, worker.clock + 1) as drawn:

@@ -79,10 +79,10 @@ class _Line:
 class Prefetch:
     """Iterates over `loader`; batch b is in use while the worker's clock is that of b, and its rows come before that.
 
-    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up, and {negatives: how
-    many} of what it draws at random (negatives.py). `ahead`: batches that are taken from the loader, and intended, before they are needed, at most; at least half as many, but for the
-    last. The first one is given when all are, and its rows are here. The worker's clock is advanced here, and nowhere
-    else.
+    `keys` takes a batch and returns {embedding: indices}, of all embeddings that the batch looks up, and {negatives:
+    how many} of what it draws at random (negatives.py). `ahead`: batches that are taken from the loader, and intended,
+    before they are needed, at most; at least half as many, but for the last. The first one is given when all are, and
+    its rows are here. The worker's clock is advanced here, and nowhere else.
 
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
