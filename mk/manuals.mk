@@ -12,6 +12,9 @@ manual = $(Q)mkdir -p $(@D) && $1 --help > $@.help && \
 
 manuals: $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) ## the manual pages, in build/VARIANT/man
 
+docs: manuals ## the documents and manual pages as a site, build/docs/index.html; every link is followed
+	$(Q)scripts/site.py build/docs $(MAN)
+
 # One of many that it writes.
 $(MAN)/man3/locus_open.3: include/locus.h scripts/manual-functions.awk
 	$(call say,MAN,man3)
@@ -28,4 +31,4 @@ $(MAN)/man1/%.1: $(B)/bin/% $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
 	$(call manual,$<,locus-run(1) locus(1))
 
-.PHONY: manuals
+.PHONY: docs manuals

@@ -1,4 +1,4 @@
-# Debian packages: liblocus0, liblocus-dev and locus, in build/deb/. What is packed is the tree as it stands, without git.
+# Debian packages: liblocus0, liblocus-dev, locus and python3-locus, in build/deb/. What is packed is the tree as it stands, without git.
 #
 #     make deb MAINTAINER='Name <name@host>'    who answers for the packages; nobody unless told, which lintian then overlooks
 
@@ -10,7 +10,8 @@ DEB_TAGS := $(if $(MAINTAINER),,--suppress-tags bogus-mail-host$(comma)bogus-mai
 
 deb: ## Debian packages, in build/deb/, and what lintian says of them
 	@rm -rf $(DEB) && mkdir -p $(DEB_TREE)
-	@cp -r Makefile LICENSE README.md mk include src apps scripts docs packaging/debian $(DEB_TREE)
+	@cp -r Makefile LICENSE README.md mk include src apps python scripts docs packaging/debian $(DEB_TREE)
+	@find $(DEB_TREE) -name __pycache__ -prune -exec rm -rf {} +
 	@head -n 1 $(DEB_TREE)/debian/changelog | grep -q '($(VERSION))' || \
 	    { echo "packaging/debian/changelog has not $(VERSION), which locus.h has, on top" >&2; exit 1; }
 	$(if $(MAINTAINER),@sed -i 's|locus developers <locus@localhost>|$(MAINTAINER)|' $(DEB_TREE)/debian/control $(DEB_TREE)/debian/changelog)
@@ -19,4 +20,15 @@ deb: ## Debian packages, in build/deb/, and what lintian says of them
 	@lintian --fail-on error --allow-root $(DEB_TAGS) $(DEB)/*.changes
 	@ls $(DEB)/*.deb
 
-.PHONY: deb
+# What a release is: every file that git knows, as it is committed. It builds where there is no git.
+DIST := build/locus-$(VERSION)
+
+dist: ## a release: build/locus-VERSION.tar.gz, and its checksum
+	@git rev-parse --verify -q HEAD > /dev/null || { echo "make dist packs what is committed: this is no git tree" >&2; exit 1; }
+	@git diff --quiet HEAD || echo "make dist: what is not committed is left out" >&2
+	@mkdir -p build
+	@git archive --format=tar --prefix=$(notdir $(DIST))/ HEAD | gzip -n9 > $(DIST).tar.gz
+	@cd build && sha256sum $(notdir $(DIST)).tar.gz > $(notdir $(DIST)).tar.gz.sha256
+	@ls $(DIST).tar.gz
+
+.PHONY: deb dist

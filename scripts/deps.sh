@@ -31,6 +31,7 @@ check=(
     iproute2        # networks whose cables a test pulls
     faketime        # a host whose clock is wrong
     prometheus      # which takes the metrics
+    python3-markdown # make docs
     mandoc          # which reads the manual pages
     debhelper dpkg-dev fakeroot lintian # make deb
     openmpi-bin     # mpirun, under which a test starts a cluster

@@ -75,5 +75,24 @@ else
     judge "man locus_pull speaks of its errors" "$missing"
 fi
 
+if ! /usr/bin/python3 -c 'import markdown' 2> "$place/which" || ! command -v mandoc > "$place/which"; then
+    skip "make docs" "python3-markdown or mandoc is missing"
+else
+    # They are made from the tree as it is; what leads nowhere is printed.
+    if scripts/site.py "$place/site" "$man" > "$place/faults"; then
+        judge "every link of the site leads somewhere" ""
+    else
+        judge "every link of the site leads somewhere" "$(head -n 3 "$place/faults")"
+    fi
+    missing=''
+    grep -q '<table>' "$place/site/docs/metrics.html" || missing+=' tables'
+    grep -q '<h3 id="the-rendezvous">' "$place/site/docs/running.html" || missing+=' headings'
+    grep -q 'locus_pull' "$place/site/man/locus_pull.3.html" || missing+=' manuals'
+    # A link that is planted to lead nowhere is seen.
+    sed -i 's/href="docs\/running.html"/href="docs\/nowhere.html"/' "$place/site/README.html"
+    scripts/site.py --check "$place/site" > "$place/faults" && missing+=' who follows links'
+    judge "the site has what documents have" "$missing"
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
