@@ -1,11 +1,13 @@
 # Debian packages: liblocus0, liblocus-dev, locus and python3-locus, in build/deb/. What is packed is the tree as it stands, without git.
 #
 #     make deb MAINTAINER='Name <name@host>'    who answers for the packages; nobody unless told, which lintian then overlooks
+#     make deb LINTIAN=                             without asking lintian
 
 comma    := ,
 DEB      := build/deb
 DEB_TREE := $(DEB)/locus-$(VERSION)
 MAINTAINER ?=
+LINTIAN    ?= lintian
 DEB_TAGS := $(if $(MAINTAINER),,--suppress-tags bogus-mail-host$(comma)bogus-mail-host-in-debian-changelog)
 
 deb: ## Debian packages, in build/deb/, and what lintian says of them
@@ -17,7 +19,7 @@ deb: ## Debian packages, in build/deb/, and what lintian says of them
 	$(if $(MAINTAINER),@sed -i 's|locus developers <locus@localhost>|$(MAINTAINER)|' $(DEB_TREE)/debian/control $(DEB_TREE)/debian/changelog)
 	@cd $(DEB_TREE) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS="parallel=$$(nproc)" \
 	    dpkg-buildpackage -b -us -uc > ../log 2>&1 || { tail -n 30 ../log; exit 1; }
-	@lintian --fail-on error --allow-root $(DEB_TAGS) $(DEB)/*.changes
+	$(if $(LINTIAN),@$(LINTIAN) --fail-on error --allow-root $(DEB_TAGS) $(DEB)/*.changes)
 	@ls $(DEB)/*.deb
 
 # What a release is: every file that git knows, as it is committed. It builds where there is no git.
