@@ -74,7 +74,9 @@ TEST(doctor, names_what_launchers_leave_out)
          "MASTER_PORT is 65536: must be 1 to 65535"},
         {"SLURM_STEP_ID=0", "launcher", "SLURM_STEP_ID is set but SLURM_PROCID is not"},
         {"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", "launcher",
-         "set LOCUS_RENDEZVOUS"},
+         "SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS"},
+        {"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=4", "launcher",
+         "SLURM_STEP_NODELIST is not: set LOCUS_RENDEZVOUS"},
         {"RANK=0 WORLD_SIZE=2 MASTER_PORT=7000 MASTER_ADDR=$(printf %0300d 0)", "launcher",
          "of rank 0 is too long: set LOCUS_RENDEZVOUS"},
     };
@@ -107,6 +109,7 @@ TEST(doctor, names_a_port_that_is_taken)
     struct command holder, c;
     address_new(address);
     const struct illness taken = {before, "rendezvous", "the port is taken, by another program"};
+    const struct illness metrics = {before, "metrics", "this node cannot listen there"};
     const struct illness peers = {before, "listen", "is taken: choose another with LOCUS_LISTEN"};
     command_start(&holder, COMMAND_FILES,
                   "exec python3 -uc 'import socket,time; s=socket.socket(); "
@@ -119,6 +122,9 @@ TEST(doctor, names_a_port_that_is_taken)
     snprintf(before, sizeof before, "LOCUS_RANK=0 LOCUS_SIZE=1 LOCUS_LISTEN=%s", address);
     CHECK_EQ(command_run(&c, BARE "%s %s doctor", before, locus_path()), 1);
     is_named(&c, "fail", &peers);
+    snprintf(before, sizeof before, "LOCUS_METRICS=%s", address);
+    CHECK_EQ(command_run(&c, BARE "%s %s doctor", before, locus_path()), 1);
+    is_named(&c, "fail", &metrics);
     command_signal(&holder, SIGKILL);
     command_wait(&holder);
 }
@@ -187,6 +193,11 @@ TEST(doctor, warns_of_a_secret_that_all_may_read)
                          locus_path()),
              0);
     CHECK_STR(c.out.text, "0 warnings");
+    const struct illness empty = {"", "secret", "is empty: must hold the cluster's secret"};
+    CHECK_EQ(
+        command_run(&c, ": > %s; " BARE "LOCUS_SECRET_FILE=%s %s doctor", path, path, locus_path()),
+        1);
+    is_named(&c, "fail", &empty);
     unlink(path);
 }
 
@@ -250,6 +261,46 @@ TEST(doctor, names_what_refuses_io_uring)
     is_sealed(SYS_io_uring_setup, EINVAL, "io_uring", "locus needs Linux 5.7 or newer");
     is_sealed(SYS_io_uring_setup, ENOMEM, "io_uring", "raise `ulimit -l`");
     is_sealed(SYS_io_uring_setup, EMFILE, "io_uring", "raise `ulimit -n`");
+}
+
+/* ---- the network of this machine ---- */
+
+#define ALONE \
+    "unshare -n sh -c 'ip link set lo up; ip link add d0 type veth peer name d1; " \
+    "ip link set d0 up; exec env \"$@\"' -- "
+
+/* Loopback, and an interface that has no address. */
+TEST(doctor, names_what_a_machine_without_a_network_cannot)
+{
+    static const struct illness list[] = {
+        {ALONE "LOCUS_SECRET=s LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=192.0.2.7:7777", "listen",
+         "Network is unreachable; connect this machine to that network"},
+        {ALONE "LOCUS_LISTEN=d0", "listen", "the interface \"d0\" has no address"},
+        {ALONE "LOCUS_LISTEN=[fd00::7]", "listen", "belongs to no interface of this machine"},
+    };
+    struct command c;
+    if (command_run(&c, "unshare -n sh -c 'ip link add d0 type veth peer name d1'"))
+        SKIP("this system makes no networks for tests");
+    ARE_NAMED(list);
+}
+
+/* Who may have such a port is asked as somebody who may not. */
+#define NOBODY "setpriv --reuid=65534 --regid=65534 --clear-groups env "
+
+TEST(doctor, names_a_port_that_is_not_permitted)
+{
+    static const struct illness list[] = {
+        {NOBODY "LOCUS_LISTEN=127.0.0.1:80", "listen", "is reserved: use one above 1023"},
+        {NOBODY PAIR "LOCUS_RENDEZVOUS=127.0.0.1:80", "rendezvous",
+         "it is not permitted: choose a port above 1023"},
+        {NOBODY "LOCUS_METRICS=127.0.0.1:80", "metrics", "this node cannot listen there"},
+    };
+    struct command c;
+    if (command_run(&c, NOBODY "%s --version", locus_path()))
+        SKIP("this test cannot be somebody else, or nobody else may read the program");
+    if (command_run(&c, "test $(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) -gt 80"))
+        SKIP("everybody may have every port here");
+    ARE_NAMED(list);
 }
 
 /* ---- hosts ---- */
