@@ -1,5 +1,6 @@
 #include "params.h"
 
+#include "pace.h"
 #include "vec.h"
 
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static bool view(struct params *p, const locus_key *keys, size_t n, const float 
 void params_fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
     params_release(p);
+    pace_missed(p->member, keys, n);
     must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
     places_clear(&p->places);
     const float *copy = p->copies;

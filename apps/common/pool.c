@@ -98,6 +98,7 @@ void pool_open(struct pool *pool, const struct pool_config *config)
     *pool = (struct pool){.size = 1,
                           .workers = config->workers,
                           .spare = config->spare,
+                          .bound = config->bound,
                           .fingerprint = config->fingerprint,
                           .task = config->task};
     place_tables(pool, config, tables);

@@ -20,6 +20,13 @@
 
 enum { POOL_TABLES_MAX = 8, POOL_NODES_MAX = 256, POOL_FIGURES_MAX = 32 };
 
+/* Bounded staleness: pace.h. */
+struct pool_bound {
+    bool is_on, keeps;     /* replicas come when they are missed; and stay */
+    locus_clock staleness; /* clocks that a copy may be behind */
+    uint64_t clocks;       /* of an epoch */
+};
+
 struct pool_config {
     const struct locus_table *tables; /* at most POOL_TABLES_MAX */
     size_t table_count;
@@ -27,6 +34,7 @@ struct pool_config {
     /* more that a node may open, for schedulers: until it does they are waited for by nobody */
     unsigned spare;
     enum locus_technique technique;
+    struct pool_bound bound;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */
     uint64_t task;        /* likewise, of what goes on from a checkpoint */
@@ -44,6 +52,7 @@ struct pool {
     locus *node; /* NULL for the baseline */
     int rank, size;
     unsigned workers, spare;
+    struct pool_bound bound;
     struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for pool_sum() */
     size_t table_count;
     uint32_t figure_rows;         /* of a node, in that last table */

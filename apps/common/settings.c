@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate",
-                                         "full",     "nups",   NULL};
-enum { TECHNIQUE_NUPS = LOCUS_FULL_REPLICATION + 1 };
+static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full",
+                                         "nups",     "ssp",    "essp",     NULL};
+enum { TECHNIQUE_NUPS = LOCUS_FULL_REPLICATION + 1, TECHNIQUE_SSP, TECHNIQUE_ESSP };
 static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
 
 _Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4,
@@ -33,8 +33,12 @@ static uint64_t workers_of_environment(void)
 
 void settings_init(struct settings *s)
 {
-    *s = (struct settings){
-        .workers = workers_of_environment(), .seed = 1, .epochs = 10, .hot = "auto"};
+    *s = (struct settings){.workers = workers_of_environment(),
+                           .seed = 1,
+                           .epochs = 10,
+                           .hot = "auto",
+                           .staleness = 1,
+                           .clocks = 64};
 }
 
 void settings_options(struct settings *s, struct args_list *list)
@@ -65,13 +69,26 @@ void settings_options(struct settings *s, struct args_list *list)
          .target = &s->technique,
          .choices = techniques,
          .help =
-             "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated"},
+             "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated; ssp, essp: replicated when\nthey are missed, for --staleness clocks or for good"},
         {.name = "--hot",
          .argument = "RULE",
          .kind = ARGS_TEXT,
          .target = &s->hot,
          .help =
              "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)"},
+        {.name = "--staleness",
+         .argument = "S",
+         .kind = ARGS_COUNT,
+         .target = &s->staleness,
+         .max = 1e6,
+         .help = "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"},
+        {.name = "--clocks",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &s->clocks,
+         .min = 1,
+         .max = 1e6,
+         .help = "clocks of an epoch with ssp and essp"},
         {.name = "--out",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -181,7 +198,13 @@ bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
 
 enum locus_technique settings_technique(const struct settings *s)
 {
-    return s->technique == TECHNIQUE_NUPS ? LOCUS_RELOCATE : (enum locus_technique)s->technique;
+    if (s->technique == TECHNIQUE_NUPS) return LOCUS_RELOCATE;
+    return settings_is_bounded(s) ? LOCUS_REPLICATE : (enum locus_technique)s->technique;
+}
+
+bool settings_is_bounded(const struct settings *s)
+{
+    return s->technique == TECHNIQUE_SSP || s->technique == TECHNIQUE_ESSP;
 }
 
 /* Said once more before it is needed: a wrong one ends the program. */
@@ -221,15 +244,22 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
     (void)rule_of(s);
+    if (settings_is_bounded(s) && !s->has_bounds)
+        fail_usage("--technique %s is for kge, wv and mf: choose another",
+                   techniques[s->technique]);
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
                         (double)s->workers, s->sampling,           (double)s->seconds,
-                        s->technique};
+                        s->technique,       (double)s->staleness,  (double)s->clocks};
     const double model[] = {(double)s->seed, s->sampling};
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
                             .spare = (unsigned)s->spare,
                             .technique = settings_technique(s),
+                            .bound = {.is_on = settings_is_bounded(s) && !s->is_baseline,
+                                      .keeps = s->technique == TECHNIQUE_ESSP,
+                                      .staleness = (locus_clock)s->staleness,
+                                      .clocks = s->clocks},
                             .is_baseline = s->is_baseline,
                             .task = digest_add(digest, model, sizeof model)};
     c.fingerprint =
@@ -245,6 +275,9 @@ void settings_show_pool(const struct settings *s, const struct pool *pool, bool 
     } else {
         printf("%d node%s of %u worker%s, %s", pool->size, pool->size == 1 ? "" : "s",
                pool->workers, plural, techniques[s->technique]);
+        if (pool->bound.is_on)
+            printf(" (staleness %llu, %llu clocks an epoch)", (unsigned long long)s->staleness,
+                   (unsigned long long)s->clocks);
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

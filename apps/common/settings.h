@@ -19,8 +19,10 @@ struct settings {
     uint64_t workers, seed, epochs;
     uint64_t spare;               /* workers of each node for schedulers */
     uint64_t eval_every, seconds; /* 0: never; no limit */
-    int technique;                /* enum locus_technique, or one more: nups */
-    const char *hot;              /* which keys that replicates: hot.h */
+    int technique;                /* enum locus_technique, or one more: nups, ssp, essp */
+    const char *hot;              /* which keys nups replicates: hot.h */
+    uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
+    bool has_bounds;              /* the program has ssp and essp */
     int sampling;                 /* enum locus_conformity */
     const char *data, *out;
     bool json, is_baseline;
@@ -56,6 +58,8 @@ bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 
 /* How locus manages them. */
 enum locus_technique settings_technique(const struct settings *);
+/* By replicas that are missed first (--technique ssp and essp: pace.h). */
+bool settings_is_bounded(const struct settings *);
 /* Shall each node keep the hot keys (--technique nups)? Then one worker of each does, before
  * training; the number of each count is its key. */
 bool settings_keeps(const struct settings *);

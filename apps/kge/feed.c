@@ -108,7 +108,7 @@ static void prepare_sample(struct feed *f, locus_loader *loader, struct portion 
     }
 }
 
-static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
+static void fill_batch(struct feed *f, struct batch *b)
 {
     const struct fact *facts = f->task->graph.splits[GRAPH_TRAIN].list;
     size_t left = f->end - f->at;
@@ -126,7 +126,7 @@ static void fill_batch(struct feed *f, locus_loader *loader, struct batch *b)
             b->relation[side][i] =
                 use_relation(f, b, (enum model_side)side, facts[order[i]].relation);
     }
-    if (!loader) draw_negatives(f, b);
+    if (!f->task->distribution) draw_negatives(f, b);
     f->at += b->facts;
     f->batches++;
     b->is_last = f->at == f->end;
@@ -191,9 +191,9 @@ static bool fill(void *feed, locus_loader *loader, void *to)
     struct portion *p = to;
     if (f->at == f->end && !begin_part(f)) return false;
     for (p->count = 0; p->count < f->portion_batches && f->at < f->end; p->count++)
-        fill_batch(f, loader, &p->batches[p->count]);
+        fill_batch(f, &p->batches[p->count]);
     world_computed(WORLD_PREPARED, facts_of(p));
-    if (loader) {
+    if (f->task->distribution) {
         announce(f, loader, p);
         prepare_sample(f, loader, p);
     }
@@ -266,7 +266,7 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
                const struct progress *from, uint64_t parts)
 {
     *f = (struct feed){
-        .task = t, .parts = parts, .worker = m->worker ? locus_worker_id(m->worker) : -1};
+        .task = t, .parts = parts, .worker = t->distribution ? locus_worker_id(m->worker) : -1};
     take_share(f, m);
     rng_init(&f->rng, t->options.common.seed, 2 + m->place);
     go_to(f, from);
@@ -281,7 +281,8 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
     for (size_t i = 0; i < f->portion_count; i++) {
         struct portion *p = f->portions[i] = take_memory(1, sizeof *p);
         p->batches = take_memory(f->portion_batches, sizeof *p->batches);
-        for (size_t j = 0; j < f->portion_batches; j++) batch_init(&p->batches[j], t, !m->worker);
+        for (size_t j = 0; j < f->portion_batches; j++)
+            batch_init(&p->batches[j], t, !t->distribution);
     }
     batch_loader_open(&f->batch_loader, m->worker, (void **)f->portions, f->portion_count, fill, f);
 }

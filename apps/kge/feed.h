@@ -42,7 +42,7 @@ struct feed {
     size_t count, at, end;
     uint64_t batches, epochs; /* so far; the former is the clock */
     uint64_t part, parts;     /* of the epoch: begun, and all; `end` is that of the part */
-    int worker;               /* its id; -1 without locus */
+    int worker;               /* its id; -1 where it draws the negatives */
     struct portion **portions;
     size_t portion_count, portion_batches;
     struct portion *taken;

@@ -2,6 +2,7 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "pace.h"
 #include "options.h"
 #include "report.h"
 #include "saving.h"
@@ -55,7 +56,7 @@ static void open_pool(struct pool *pool, const struct task *t)
 /* Negative samples are drawn among all entities alike. */
 static void open_distribution(struct task *t, const struct pool *pool)
 {
-    if (!pool->node) return;
+    if (!pace_signals_ahead(pool)) return;
     must(locus_distribution_uniform(pool->node, 0, t->model.entities,
                                     (enum locus_conformity)t->options.common.sampling, 0,
                                     &t->distribution),

@@ -133,6 +133,7 @@ void kge_options(struct options *o, int argc, char **argv)
                           .init = 0.01,
                           .loss = LOSS_SOFTMAX};
     settings_init(&o->common);
+    o->common.has_bounds = true;
     o->common.epochs = 30;
     o->common.data = "/usr/share/wordnet";
     own_options(o, &list);

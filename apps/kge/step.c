@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "matrix.h"
+#include "pace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +323,7 @@ double step_train(struct step *s, const struct batch *b)
     params_end(&s->params, s->update);
     if (s->task->distribution && b->is_last_of_sample)
         must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
-    if (s->member->worker) locus_advance_clock(s->member->worker);
+    pace_step(s->member);
     return loss;
 }
 

@@ -1,6 +1,7 @@
 #include "train.h"
 
 #include "fail.h"
+#include "pace.h"
 #include "picture.h"
 #include "report.h"
 #include "rows.h"
@@ -76,16 +77,20 @@ static double run_part(struct training *t, struct pool_member *m, struct feed *f
                        struct step *step, uint64_t *facts)
 {
     double loss = 0;
-    uint64_t done = 0;
+    uint64_t done = 0, parts = feed->parts;
+    struct pace pace;
+    pace_begin(&pace, m, feed->count / parts, (m->pool->bound.clocks + parts - 1) / parts);
     for (bool is_last = feed->count == 0; !is_last && !is_over(t);) {
         const struct batch *b = feed_next(feed);
         is_last = b->is_last;
         done += b->facts;
         loss += step_train(step, b);
         world_computed(WORLD_TRAINED, b->facts);
+        pace_done(&pace, done);
         if (is_first(m) && (done & 31) < b->facts)
             meter_set(&t->meter, t->facts_before + done * m->total);
     }
+    pace_end(&pace);
     params_flush(&step->params);
     *facts = done;
     return loss;

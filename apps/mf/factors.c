@@ -1,6 +1,7 @@
 #include "factors.h"
 
 #include "fail.h"
+#include "pace.h"
 #include "vec.h"
 
 #include <math.h>
@@ -149,8 +150,9 @@ double factors_train(struct factors *s, const struct visit *v, const struct visi
         }
         draft_end(&s->draft);
     }
-    if (s->member->worker) locus_advance_clock(s->member->worker);
-    if (has_blocks(s) && b->ends_block) {
+    pace_step(s->member);
+    /* With ssp and essp a block is a clock, and nobody meets. */
+    if (has_blocks(s) && b->ends_block && !s->member->pool->bound.is_on) {
         draft_flush(&s->draft);
         pool_meet(s->member);
     }

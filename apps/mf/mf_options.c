@@ -136,6 +136,8 @@ static void check(const struct mf_options *o)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
     if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
         fail_usage("--method cd has neither --bias nor --visit blocks: leave them out");
+    if (o->method == MF_COORDINATES && settings_is_bounded(&o->common))
+        fail_usage("--method cd bounds no staleness, its phases meet: choose another --technique");
 }
 
 void mf_options(struct mf_options *o, int argc, char **argv)
@@ -152,6 +154,7 @@ void mf_options(struct mf_options *o, int argc, char **argv)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common);
+    o->common.has_bounds = true;
     task_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);

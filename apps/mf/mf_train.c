@@ -3,6 +3,7 @@
 #include "coordinates.h"
 #include "fail.h"
 #include "mf_report.h"
+#include "pace.h"
 #include "mf_save.h"
 #include "rmse.h"
 #include "rows.h"
@@ -51,14 +52,21 @@ static struct mf_epoch run_epoch(struct mf_training *t, struct pool_member *m, s
                                  struct factors *step)
 {
     struct mf_epoch e = {0};
+    struct pace pace;
+    uint32_t blocks = 0;
+    bool has_blocks = t->mf->options.visit == MF_BLOCKS;
+    pace_begin(&pace, m, has_blocks ? visit->blocks : visit->count, has_blocks ? visit->blocks : 0);
     for (bool is_last = false; !is_last && !ends_here(t);) {
         const struct visit_batch *b = visit_next(visit);
         is_last = b->is_last;
         e.cells += b->cells;
         e.squares += factors_train(step, visit, b);
         world_computed(WORLD_TRAINED, b->cells);
+        blocks += b->ends_block;
+        pace_done(&pace, has_blocks ? blocks : (uint64_t)e.cells);
         if (is_first(m)) meter_set(&t->meter, (uint64_t)e.cells * m->total);
     }
+    pace_end(&pace);
     draft_flush(&step->draft);
     return e;
 }

@@ -1,6 +1,7 @@
 #include "visit.h"
 
 #include "fail.h"
+#include "pace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static void take_cells(struct visit *v, const struct share *s)
 
 static void announce_rows(const struct visit *v, const struct pool_member *m, const struct share *s)
 {
-    if (!m->worker) return;
+    if (!pace_signals_ahead(m->pool)) return;
     bool *is_used = take_memory(v->mf->ratings.rows, sizeof *is_used);
     locus_key *keys = take_memory(INTENT_KEYS, sizeof *keys);
     size_t count = 0;
@@ -286,7 +287,7 @@ static bool fill(void *visit, locus_loader *loader, void *to)
     b->ends_block = is_part_over(v);
     b->is_last = b->ends_block && v->part + 1 == v->blocks;
     world_computed(WORLD_PREPARED, b->cells);
-    if (loader) announce(v, loader, b);
+    if (loader && !settings_is_bounded(&v->mf->options.common)) announce(v, loader, b);
     v->batches++;
     return true;
 }

@@ -1,6 +1,7 @@
 #include "skipgram.h"
 
 #include "fail.h"
+#include "pace.h"
 #include "vec.h"
 
 #include <stdlib.h>
@@ -196,6 +197,6 @@ double skipgram_train(struct skipgram *s, const struct window_batch *b)
         loss = train_middles(s, b);
         end_rows(s, b);
     }
-    if (s->member->worker) locus_advance_clock(s->member->worker);
+    pace_step(s->member);
     return loss;
 }

@@ -81,7 +81,7 @@ static double rate_now(const struct windows *s)
     return o->rate * (left > LEAST_RATE ? left : LEAST_RATE);
 }
 
-/* Those of the baseline; with locus, the manager draws them. */
+/* Where nothing is signaled ahead; else the manager draws them. */
 static void draw_negatives(struct windows *s, struct window_batch *b)
 {
     for (uint32_t i = 0; i < b->negatives; i++)
@@ -137,7 +137,7 @@ static bool fill(void *windows, locus_loader *loader, void *to)
     world_computed(WORLD_PREPARED, b->pairs);
     b->negatives =
         (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
-    if (loader) {
+    if (s->wv->distribution) {
         announce(s, loader, b);
     } else {
         draw_negatives(s, b);
@@ -180,7 +180,7 @@ void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, 
                           .is_over = true,
                           .epochs = epochs,
                           .place = m->place,
-                          .worker = m->worker ? locus_worker_id(m->worker) : -1};
+                          .worker = w->distribution ? locus_worker_id(m->worker) : -1};
     text_open(&s->text, w->options.common.data, m->place, m->total);
     s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
     for (uint32_t i = 0; i < w->vocabulary.words.count; i++)
@@ -190,7 +190,7 @@ void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, 
     if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
     s->list = take_memory(s->count, sizeof *s->list);
-    for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !m->worker);
+    for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !w->distribution);
     batch_loader_open(&s->batch_loader, m->worker, (void **)s->list, s->count, fill, s);
 }
 

@@ -47,7 +47,7 @@ struct windows {
     uint64_t words;           /* read, and in no batch yet */
     uint64_t batches, epochs; /* so far; the former is the clock */
     unsigned place;           /* of the worker, among all */
-    int worker;               /* its id; -1 without locus */
+    int worker;               /* its id; -1 where it draws the negatives */
     bool is_over;             /* the epoch's text is */
     struct window_batch **list;
     size_t count;

@@ -2,6 +2,7 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "pace.h"
 #include "lines.h"
 #include "saving.h"
 #include "wv_options.h"
@@ -42,7 +43,7 @@ static void open_negatives(struct wv *w, const struct pool *pool)
 {
     uint32_t words = w->vocabulary.words.count;
     double *weights = vocabulary_weights(&w->vocabulary);
-    if (pool->node) {
+    if (pace_signals_ahead(pool)) {
         must(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights, words,
                                          (enum locus_conformity)w->options.common.sampling, 0,
                                          &w->distribution),

@@ -137,6 +137,7 @@ void wv_options(struct wv_options *o, int argc, char **argv)
                              .analogy_words = 30000,
                              .subsample = 1e-3};
     settings_init(&o->common);
+    o->common.has_bounds = true;
     o->common.epochs = 5;
     task_options(o, &list);
     settings_options(&o->common, &list);

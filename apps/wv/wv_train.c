@@ -1,6 +1,7 @@
 #include "wv_train.h"
 
 #include "fail.h"
+#include "pace.h"
 #include "rows.h"
 #include "counters.h"
 #include "vectors.h"
@@ -58,6 +59,8 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct pool_member *m,
                                  struct windows *windows, struct skipgram *step)
 {
     struct wv_epoch e = {0};
+    struct pace pace;
+    pace_begin(&pace, m, t->wv->vocabulary.total / m->total, 0);
     for (bool is_last = false; !is_last && !is_over(t);) {
         const struct window_batch *b = windows_next(windows);
         is_last = b->is_last;
@@ -65,8 +68,10 @@ static struct wv_epoch run_epoch(struct wv_training *t, struct pool_member *m,
         e.pairs += (double)b->pairs;
         e.loss += skipgram_train(step, b);
         world_computed(WORLD_TRAINED, b->pairs);
+        pace_done(&pace, (uint64_t)e.words);
         if (is_first(m)) meter_set(&t->meter, (uint64_t)e.words * m->total);
     }
+    pace_end(&pace);
     draft_flush(&step->draft);
     return e;
 }

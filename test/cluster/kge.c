@@ -116,10 +116,12 @@ TEST(kge, samples_at_every_level)
 /* Whatever the technique, and however many nodes: the same quality. */
 TEST(kge, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    static const char *const techniques[] = {
+        "adaptive", "static", "relocate",          "replicate",
+        "full",     "nups",   "ssp --staleness 1", "essp --staleness 0 --clocks 9"};
     char start[PATH_MAX + 64], options[256];
     make_graph();
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         snprintf(start, sizeof start, "%s run -n %d", locus_path(), i == 0 ? 3 : 2);
         snprintf(options, sizeof options, "%s --technique %s", small, techniques[i]);
         check_json(start, options, 30, "0.4");

@@ -4,6 +4,7 @@
 #include "trainer.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,37 @@ TEST(mf, learns_on_a_cluster)
     learns(start, "--visit blocks --seconds 100 --eval-every 5");
 }
 
+/* A block has one writer at a time: whoever waits for copies in which nothing is missing trains with
+ * what is moved to it otherwise. */
+TEST(mf, keeps_step_with_copies_that_lack_nothing)
+{
+    static const char *const bounds[] = {"essp", "ssp"};
+    char start[PATH_MAX + 64], more[128];
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    double moved = learns(start, "--visit blocks --technique relocate --workers 2");
+    for (int i = 0; i < 2; i++) {
+        snprintf(more, sizeof more, "--visit blocks --technique %s --staleness 0 --workers 2",
+                 bounds[i]);
+        double copied = learns(start, more);
+        if (!(fabs(copied - moved) < 1e-4))
+            test_fail(__FILE__, __LINE__, "%s: RMSE %.6f, not %.6f", more, copied, moved);
+    }
+}
+
+/* Workers that have more to do, or less, than others; and with whom nobody waits. */
+TEST(mf, learns_from_stale_copies)
+{
+    char start[PATH_MAX + 64];
+    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    learns(start, "--technique ssp --staleness 1 --clocks 7");
+    CHECK(trainer_number(c.out.text, "\"replicas_created\":") > 0);
+    learns(start, "--technique essp --staleness 2 --clocks 1000");
+    learns(start, "--visit blocks --technique essp --staleness 1");
+    learns("", "--technique essp --workers 3");
+    learns("", "--technique ssp --baseline");
+    learns(start, "--technique ssp --seconds 100");
+}
+
 /* Coordinate descent: each sweep's objective, which never rises, is the same whoever does it. */
 enum { SWEEPS = 15 };
 
@@ -90,6 +122,8 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
     }
     CHECK_EQ(command_run(&c, "%s %s --method cd --bias", trainer_path("mf"), small), 2);
     CHECK_STR(c.err.text, "--method cd has neither --bias nor --visit blocks");
+    CHECK_EQ(command_run(&c, "%s %s --method cd --technique essp", trainer_path("mf"), small), 2);
+    CHECK_STR(c.err.text, "--method cd bounds no staleness");
 }
 
 TEST(mf, one_worker_gives_the_same_in_every_run)

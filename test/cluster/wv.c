@@ -87,6 +87,8 @@ TEST(wv, learns_on_a_cluster)
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
+    learns(start, "--technique essp --staleness 1 --workers 2");
+    learns(start, "--technique ssp --staleness 0 --clocks 5");
     learns(start, "--sampling long-term");
     learns(start, "--sampling non-conform");
     learns(start, "--sampling non-conform --shared-negatives");
