@@ -1,0 +1,218 @@
+#include "protocol/clocks.h"
+
+#include "protocol/backlog.h"
+#include "test.h"
+#include "world.h"
+
+#include <string.h>
+
+enum { NODES = 3, WORKERS = 2, SAID_MAX = 32 };
+
+/* The shard of node 0, whose workers' clocks and whose peers are the test's; it keeps what is said. */
+static struct {
+    struct world *world;
+    struct shard *s;
+    struct platform port;
+    locus_clock progress[WORKERS];
+    uint64_t posted[WORKERS];
+    const locus_clock *progress_of[WORKERS];
+    const uint64_t *posted_of[WORKERS];
+    struct wire_entry said[SAID_MAX];
+    unsigned to[SAID_MAX], count, completed;
+} t;
+
+static struct wire_entry *note_entry(void *context, unsigned peer, uint32_t length, uint64_t until)
+{
+    (void)context, (void)until;
+    CHECK(t.count < SAID_MAX && length == 0);
+    t.to[t.count] = peer;
+    memset(&t.said[t.count], 0, sizeof t.said[0]);
+    return &t.said[t.count++];
+}
+
+static void note_completed(void *context, struct request *r, int rc)
+{
+    (void)context, (void)r;
+    t.completed += rc == 0;
+}
+
+static void begin(void)
+{
+    memset(&t, 0, sizeof t);
+    t.world = world_new_managed(LOCUS_ADAPTIVE, NODES, 16, 1, WORKERS, 1 << 20, 1);
+    t.s = &t.world->node[0].shard;
+    t.port = *t.s->platform;
+    t.port.entry = note_entry;
+    t.port.complete = note_completed;
+    t.s->platform = &t.port;
+    for (int w = 0; w < WORKERS; w++) {
+        t.progress_of[w] = &t.progress[w];
+        t.posted_of[w] = &t.posted[w];
+    }
+    t.s->clocks->progress = t.progress_of;
+    t.s->clocks->posted = t.posted_of;
+}
+
+static void end(void)
+{
+    world_free(t.world);
+}
+
+static void turn(void)
+{
+    if (clocks_want_look(t.s)) clocks_looked(t.s);
+    clocks_say(t.s);
+}
+
+/* How many were told since the last look: this, and nothing else. */
+static unsigned told(uint8_t operation, uint64_t clock)
+{
+    unsigned count = t.count;
+    for (unsigned i = 0; i < t.count; i++)
+        CHECK(t.said[i].operation == operation && t.said[i].version == clock && t.to[i] != 0);
+    t.count = 0;
+    return count;
+}
+
+static const char *hear(unsigned peer, uint8_t operation, locus_clock clock)
+{
+    const struct wire_entry e = {.operation = operation, .version = (uint64_t)clock};
+    return clocks_entry(t.s, peer, &e);
+}
+
+static void advance_all(locus_clock clock)
+{
+    for (int w = 0; w < WORKERS; w++) t.progress[w] = clock;
+}
+
+TEST(clocks, nothing_is_said_until_somebody_waits)
+{
+    begin();
+    advance_all(5);
+    turn();
+    CHECK_EQ(t.count, 0);
+    CHECK(!clocks_have_news(t.s) && !clocks_hurry(t.s) && !clocks_advanced(t.s->clocks, 6));
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 3));
+    CHECK(clocks_have_news(t.s));
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 5), NODES - 1);
+    CHECK(!clocks_have_news(t.s) && clocks_advanced(t.s->clocks, 6));
+    t.progress[0] = 6; /* the other one is behind */
+    turn();
+    CHECK_EQ(t.count, 0);
+    end();
+}
+
+TEST(clocks, a_clock_is_said_behind_requests_that_were_posted_before_it)
+{
+    struct request push = {.kind = REQUEST_PUSH, .worker = 1}, later = push;
+    begin();
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1));
+    t.posted[1] = 1;
+    advance_all(1);
+    turn();
+    CHECK_EQ(t.count, 0); /* not yet taken on */
+    clocks_taken(t.s, &push);
+    turn();
+    CHECK_EQ(t.count, 0); /* under way */
+    t.posted[1] = 2;
+    clocks_taken(t.s, &later); /* of a later clock: it is not waited for */
+    clocks_done(t.s, &push);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 1), NODES - 1);
+    advance_all(2);
+    turn();
+    CHECK_EQ(t.count, 0);
+    clocks_done(t.s, &later);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
+    end();
+}
+
+TEST(clocks, a_clock_is_said_behind_what_replicas_have_not_sent)
+{
+    begin();
+    struct record *before = record_get(&t.s->records, 1), *after = record_get(&t.s->records, 2);
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1));
+    clocks_unsent(t.s, before);
+    advance_all(1);
+    turn();
+    clocks_unsent(t.s, after);
+    turn();
+    CHECK_EQ(t.count, 0);
+    clocks_sent(t.s, before);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 1), NODES - 1);
+    advance_all(2);
+    turn();
+    CHECK_EQ(t.count, 0);
+    clocks_sent(t.s, after);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
+    end();
+}
+
+TEST(clocks, copies_are_fresh_behind_the_refreshes_and_when_our_round_is_over)
+{
+    struct request wait = {.kind = REQUEST_CLOCK, .worker = 1, .clock = 2};
+    begin();
+    advance_all(2);
+    clocks_wait(t.s, &wait);
+    CHECK_EQ(told(WIRE_CLOCK_AWAITED, 2), NODES - 1);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
+    backlog_add_refresh(t.s, 2, 3); /* one that node 2 has not got */
+    CHECK(!hear(1, WIRE_CLOCK_UPDATED, 2) && !hear(2, WIRE_CLOCK_UPDATED, 3));
+    turn();
+    CHECK(t.count == 1 && t.to[0] == 1);
+    CHECK_EQ(told(WIRE_CLOCK_FRESH, 2), 1);
+    t.s->backlog->peer[2].refreshes_left++;
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_FRESH, 2), 1);
+    t.s->backlog->peer[1].is_under_way = true;
+    CHECK(!hear(1, WIRE_CLOCK_FRESH, 2) && !hear(2, WIRE_CLOCK_FRESH, 2));
+    turn();
+    CHECK(clocks_gate(t.s->clocks) == 0 && t.completed == 0);
+    t.s->backlog->peer[1].is_under_way = false;
+    clocks_round_over(t.s, 1);
+    turn();
+    CHECK(clocks_gate(t.s->clocks) == 2 && t.completed == 1);
+    end();
+}
+
+TEST(clocks, who_has_closed_is_not_waited_for_nor_who_opens_again)
+{
+    locus_clock at;
+    begin();
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 9));
+    t.progress[0] = 4;
+    t.progress[1] = INT64_MAX;
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 4), NODES - 1);
+    CHECK(clocks_last(t.s->clocks, NODES, 0, &at) == 1 && at == 0);
+    t.progress[1] = 0; /* it counts when it has passed 4 */
+    t.progress[0] = 7;
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 7), NODES - 1);
+    t.progress[1] = 7;
+    t.progress[0] = 8;
+    turn();
+    CHECK_EQ(t.count, 0);
+    advance_all(INT64_MAX);
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, INT64_MAX), NODES - 1);
+    end();
+}
+
+TEST(clocks, a_peer_that_goes_back_is_refused)
+{
+    begin();
+    CHECK(!hear(1, WIRE_CLOCK_UPDATED, 3) && !hear(1, WIRE_CLOCK_FRESH, 3));
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 3));
+    CHECK_STR(hear(1, WIRE_CLOCK_UPDATED, 3), "a clock that goes back");
+    CHECK_STR(hear(1, WIRE_CLOCK_FRESH, 2), "a clock that goes back");
+    CHECK_STR(hear(1, WIRE_CLOCK_AWAITED, 3), "a clock that is awaited no longer");
+    const struct wire_entry values = {.operation = WIRE_CLOCK_FRESH, .version = 9, .length = 1};
+    CHECK_STR(clocks_entry(t.s, 1, &values), "a clock with values");
+    end();
+}
