@@ -19,7 +19,7 @@ static const char usage[] =
     "all nodes in one process. What it prints is what it would print there; its seconds are those of\n"
     "the model. The same command gives the same output, to the bit.\n\n"
     "  --nodes N          machines, 1 to 64 (8)\n"
-    "  --machine NAME     nups, lapse, today: which machines and network (nups)\n"
+    "  --machine NAME     nups, lapse, strads, today: which machines and network (nups)\n"
     "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
     "  --list             the constants of the machine, and where they come from\n"
     "  --quick            is it repeatable? A few seconds\n"

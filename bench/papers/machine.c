@@ -29,6 +29,8 @@ static const struct {
     {"nups", "latency=10000,bandwidth=12.5,shards=4"},
     /* Lapse: 10 Gbit/s Ethernet; 16 cores. */
     {"lapse", "latency=50000,bandwidth=1.25,shards=2"},
+    /* STRADS' first cluster: 1 Gbit/s, 2 cores. */
+    {"strads", "latency=50000,bandwidth=0.125,shards=1"},
     /* A data centre: 100 Gbit/s; 64 cores. */
     {"today", "latency=10000,bandwidth=12.5,shards=8"},
 };

@@ -1,6 +1,7 @@
 #include "scheduling/scheduler.h"
 
 #include "base/error.h"
+#include "store/yield.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,11 +93,10 @@ static void say_failure(struct locus_scheduler *s)
     }
 }
 
-static void *run(void *scheduler)
+void *scheduler_run(void *scheduler)
 {
     struct locus_scheduler *s = scheduler;
     struct mail_wait wait = {0};
-    pthread_setname_np(pthread_self(), "scheduler");
     int rc = localize(s);
     while (rc >= 0 && !__atomic_load_n(&s->is_closing, __ATOMIC_RELAXED)) {
         rc = step(s);
@@ -108,8 +108,43 @@ static void *run(void *scheduler)
         snprintf(s->sentence, sizeof s->sentence, "%s", locus_error());
         say_failure(s);
     }
+    s->has_ended = true;
     return NULL;
 }
+
+#ifdef LOCUS_FIBERS
+static int start_thread(struct locus_scheduler *s)
+{
+    (void)s;
+    return 0;
+}
+
+static bool has_ended(const void *scheduler)
+{
+    return ((const struct locus_scheduler *)scheduler)->has_ended;
+}
+
+static void join(const struct locus_scheduler *s)
+{
+    locus_fiber_wait(has_ended, s);
+}
+#else
+static void *be_thread(void *scheduler)
+{
+    pthread_setname_np(pthread_self(), "scheduler");
+    return scheduler_run(scheduler);
+}
+
+static int start_thread(struct locus_scheduler *s)
+{
+    return pthread_create(&s->thread, NULL, be_thread, s);
+}
+
+static void join(const struct locus_scheduler *s)
+{
+    pthread_join(s->thread, NULL);
+}
+#endif
 
 /* ---- life ---- */
 
@@ -146,7 +181,7 @@ static int start(struct locus_scheduler *s, locus *node,
     int rc = locus_schedule_new(&c, &s->schedule);
     if (rc == 0) rc = locus_worker_open(node, &s->worker);
     if (rc) return rc;
-    rc = pthread_create(&s->thread, NULL, run, s);
+    rc = start_thread(s);
     if (rc == 0) return 0;
     locus_worker_close(s->worker);
     return error_set(-EAGAIN, "locus_scheduler_open: no thread could be started: %s",
@@ -183,7 +218,7 @@ int locus_scheduler_close(locus_scheduler *s)
 {
     if (!s) return 0;
     __atomic_store_n(&s->is_closing, true, __ATOMIC_RELAXED);
-    pthread_join(s->thread, NULL);
+    join(s);
     int closed = locus_worker_close(s->worker);
     int rc = s->rc ? error_set(s->rc, "%s", s->sentence) : closed;
     drop(s);

@@ -23,6 +23,7 @@ struct locus_scheduler {
     locus_worker *worker;
     pthread_t thread;
     bool is_closing; /* atomic */
+    bool has_ended;  /* of a simulation */
     int rc;          /* of the thread */
     char sentence[512];
 
@@ -31,5 +32,9 @@ struct locus_scheduler {
     size_t *counts;
     float *row, *clear; /* as long as the longest; zeros */
 };
+
+/* The thread, until it is closed or something fails. A simulation, built with LOCUS_FIBERS, calls
+ * it on a fiber: there locus_scheduler_open() starts no thread. */
+void *scheduler_run(void *scheduler);
 
 #endif

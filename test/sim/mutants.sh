@@ -5,6 +5,7 @@
 #   test/sim/mutants.sh SET [TEXT]   those whose name contains TEXT
 #
 # local      the store; found by local_fibers
+# schedule   what is updated next, and by whom; found by schedule
 # protocol   what nodes say to each other; found by protocol or exhaustive
 #
 # A mutant is a sed script. Its first lines name the file that it changes and say what is broken then; in protocol also
@@ -12,7 +13,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-usage() { echo "usage: $0 local|protocol [TEXT]" >&2; exit 2; }
+usage() { echo "usage: $0 local|schedule|protocol [TEXT]" >&2; exit 2; }
 [ $# -ge 1 ] || usage
 set=$1 text=${2:-}
 mutants=("$here/mutants/$set"/*"$text"*.sed)
@@ -35,6 +36,9 @@ case $set in
     local)
         programs=(local_fibers) finding='^seed.*'
         sources=(src/store/*.c src/base/error.c test/sim/local_fibers.c) ;;
+    schedule)
+        programs=(schedule) finding='^seed.*'
+        sources=(src/scheduling/*.c src/base/error.c test/sim/schedule/*.c) ;;
     protocol)
         programs=(protocol exhaustive) finding='violation: .*'
         mapfile -t sources < <(find src test/sim/protocol test/sim/exhaustive -name '*.c' | sort) ;;
@@ -45,6 +49,7 @@ esac
 is_sound() {
     case $set in
         local) original/local_fibers --seeds 200 ;;
+        schedule) original/schedule ;;
         protocol) original/exhaustive --calls 2 && original/protocol --seeds 200 ;;
     esac
 }
@@ -53,6 +58,8 @@ is_sound() {
 find_mutant() {
     if [ "$set" = local ]; then
         fails 20 local_fibers --seeds 10000
+    elif [ "$set" = schedule ]; then
+        fails 20 schedule
     elif grep -q '^# by: exhaustive' "$1"; then
         fails 30 exhaustive --known
     else

@@ -1,0 +1,3 @@
+# file: src/scheduling/schedule.c
+# what: what is done is not the oldest round
+s/round_at(s, s->done);/round_at(s, s->done + 1);/

@@ -1,0 +1,3 @@
+# file: src/scheduling/candidates.c
+# what: a variable that is under way keeps its weight
+s/if (c->change) weights_set(&c->weights, \*variable, 0);//

@@ -1,0 +1,3 @@
+# file: src/scheduling/candidates.c
+# what: a variable that is under way is a candidate
+s/c->busy\[\*variable \/ BITS\] |= .*/(void)0;/

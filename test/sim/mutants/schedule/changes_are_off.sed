@@ -1,0 +1,3 @@
+# file: src/scheduling/scheduler.c
+# what: a variable has the change of the one before
+s/s->row\[1 + i\]/s->row[i]/

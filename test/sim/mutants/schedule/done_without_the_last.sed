@@ -1,0 +1,3 @@
+# file: src/scheduling/scheduler.c
+# what: a round is done before the last worker says so
+s/s->row\[0\] < (float)s->workers)/s->row[0] < (float)s->workers - 1)/

@@ -1,0 +1,3 @@
+# file: src/scheduling/schedule.c
+# what: the filter is not asked about the second of a round
+s/c->fits \&\& count > 0/c->fits \&\& count > 1/

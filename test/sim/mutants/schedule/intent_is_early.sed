@@ -1,0 +1,3 @@
+# file: src/scheduling/port.c
+# what: a round is intended for the clock before
+s/locus_clock clock = p->clock + (locus_clock)round;/locus_clock clock = p->clock + (locus_clock)round - 1;/

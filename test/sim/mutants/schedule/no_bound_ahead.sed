@@ -1,0 +1,3 @@
+# file: src/scheduling/schedule.c
+# what: a round more than there is room for is given
+s/s->given - s->done == LOCUS_SCHEDULE_AHEAD_MAX)/s->given - s->done == LOCUS_SCHEDULE_AHEAD_MAX + 1)/

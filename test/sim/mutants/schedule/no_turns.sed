@@ -1,0 +1,3 @@
+# file: src/scheduling/candidates.c
+# what: what never changes comes by its eta alone
+s/c->unseen || c->given % CANDIDATES_TURN == 0/c->unseen/

@@ -1,0 +1,3 @@
+# file: src/scheduling/schedule.c
+# what: all shares have the variables of the first
+s/local \* s->config.shares + s->config.share/local * s->config.shares/

@@ -1,0 +1,3 @@
+# file: src/scheduling/scheduler.c
+# what: a slot is used again while it is
+s/s->given - s->done < s->mail.slots ?/s->given - s->done <= s->mail.slots ?/

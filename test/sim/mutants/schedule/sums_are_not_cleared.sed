@@ -1,0 +1,3 @@
+# file: src/scheduling/scheduler.c
+# what: a round begins with the sums of another
+s/int rc = clear(s, slot);/int rc = 0;/
