@@ -44,7 +44,7 @@ enum locus_order {
      * filter, and is not shared by several schedulers */
     LOCUS_ROTATION,
     /* drawn with a probability in proportion to (last change)^2 + eta (STRADS, Section 3.3), once
-     * each has had its first turn. One candidate in 16 is the next of a round robin, so that each
+     * each has had its first turn. One candidate in two is the next of a round robin, so that each
      * comes again in time, whatever the changes are */
     LOCUS_PRIORITY,
     /* candidates from the program's own function */
@@ -102,7 +102,7 @@ LOCUS_API void locus_schedule_free(locus_schedule *); /* NULL is allowed */
  * on from hand to hand). 0: all that could be is under way, or refused by the filter because of
  * what is; at rest at least one variable is always found, unless the program's own function has
  * none; no such round is ever done. Each variable comes again within 2 * variables + 8 * width
- * rounds (with LOCUS_PRIORITY within 16 times as many), whatever the filter says, if each round is
+ * rounds (with LOCUS_PRIORITY within twice as many), whatever the filter says, if each round is
  * done before the next one; where nothing is refused, round robin needs variables / width.
  *   -EBUSY   LOCUS_SCHEDULE_AHEAD_MAX rounds are given and not done
  *   -EINVAL  a candidate of the program's own that is no variable of this share */

@@ -46,7 +46,7 @@ static void plan(struct lasso *l, unsigned workers)
     c->schedule.variables = l->columns.count;
     c->schedule.workers = workers;
     c->schedule.width = (unsigned)o->width;
-    c->schedule.eta = 1e-10 * l->columns.response_squares / l->columns.count + 1e-30;
+    c->schedule.eta = 1e-5 * sqrt(l->columns.response_squares / l->columns.count) + 1e-30;
     c->schedule.seed = o->common.seed;
     c->schedulers = (unsigned)o->schedulers;
     c->depth = (unsigned)o->depth;

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,11 +122,11 @@ void rounds_sum(struct rounds *r, double *figures)
 void rounds_changed(struct rounds *r, const double *changes)
 {
     if (r->port) {
-        for (size_t i = 0; i < r->count; i++) r->floats[i] = (float)changes[i];
+        for (size_t i = 0; i < r->count; i++) r->floats[i] = (float)sqrt(fabs(changes[i]));
         must(locus_port_sync(r->port, r->floats), "ending a round");
     } else if (r->member->index == 0) {
         for (size_t i = 0; i < r->count; i++)
-            locus_schedule_changed(r->here->schedule, r->parts[i].variable, changes[i]);
+            locus_schedule_changed(r->here->schedule, r->parts[i].variable, sqrt(fabs(changes[i])));
     }
 }
 

@@ -48,6 +48,9 @@ void rounds_close(struct rounds *);
 void rounds_schedule(struct rounds *);
 /* Figures part by part, then the extra ones; they become the sums over all workers. */
 void rounds_sum(struct rounds *, double *figures);
+/* What the coefficients have changed by. The schedule squares changes (STRADS, Section 3.3); it is
+ * given the roots, so that a coefficient comes in proportion to its change: squared, those that
+ * change most leave nearly nothing for the many that change a little, who make up the objective. */
 void rounds_changed(struct rounds *, const double *changes);
 
 /* Shares of the time that this worker waited for schedulers, and for other workers; 0 for the

@@ -22,14 +22,16 @@ struct candidates {
     uint64_t *busy;         /* a bit a variable */
     uint64_t cursor;        /* whose turn it is */
     uint64_t unseen;        /* priority: variables that have not had their first turn */
-    uint64_t given;         /* candidates, to know each 16th */
+    uint64_t given;         /* candidates, to know whose turn it is */
     struct weights weights; /* priority: 0 while busy */
     float *change;          /* priority: the last one */
     uint64_t random;        /* splitmix64's state */
 };
 
-/* Every so many candidates one is in turn, with priorities. */
-enum { CANDIDATES_TURN = 16 };
+/* Every so many candidates one is in turn, with priorities. What a variable changed by the last time
+ * does not tell what it would now, after all others did: with one in 16 most of a lasso's objective
+ * waited for turns. */
+enum { CANDIDATES_TURN = 2 };
 
 /* 0 or -ENOMEM. */
 int candidates_init(struct candidates *, const struct locus_schedule_config *, uint64_t count);

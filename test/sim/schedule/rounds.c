@@ -119,7 +119,7 @@ static void check_bound(void)
     const struct locus_schedule_config *c = &world.config;
     uint64_t bound = 2 * c->variables + 8 * (uint64_t)c->width;
     if (!world.is_serial || c->order == LOCUS_OWN_ORDER) return;
-    if (c->order == LOCUS_PRIORITY) bound *= 16;
+    if (c->order == LOCUS_PRIORITY) bound *= 2;
     if (c->order == LOCUS_ROUND_ROBIN && !c->fits) bound = c->variables / c->width + 1;
     if (c->order == LOCUS_ROTATION) bound = c->variables;
     for (uint64_t v = c->share; v < c->variables; v += c->shares)
@@ -180,7 +180,7 @@ static void begin_round(void)
 
 /* ---- frequencies ---- */
 
-/* One at a time, each done at once: all but one in 16 are drawn, independently. */
+/* One at a time, each done at once: every second one is drawn, independently. */
 static void check_frequencies(uint64_t seed)
 {
     enum { FEW = 12, DRAWS = 20000 };
@@ -198,7 +198,7 @@ static void check_frequencies(uint64_t seed)
     for (int i = 0; i < DRAWS; i++, locus_schedule_done(s)) {
         MUST(locus_schedule_next(s, &part) == 1, "no variable of %d", FEW);
         if (i < FEW) locus_schedule_changed(s, part.variable, -0.5 * (double)part.variable);
-        if (i >= FEW && i % 16 > 0) world.drawn[part.variable]++, draws++;
+        if (i >= FEW && i % 2 > 0) world.drawn[part.variable]++, draws++;
     }
     locus_schedule_free(s);
     for (int v = 0; v < FEW; v++) sum += 0.25 * v * v + 0.5;
