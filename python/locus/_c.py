@@ -20,7 +20,7 @@ OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
 CONFORMITIES = ("conform", "bounded", "long_term", "non_conform")
-HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops")
+HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops", "staleness")
 
 
 class CTable(Structure):

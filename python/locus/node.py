@@ -95,7 +95,8 @@ class Node:
         return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
 
     def histogram(self, kind: str) -> Histogram:
-        """kind: relocation_time, parked_time, blocked_time or hops."""
+        """kind: relocation_time, parked_time, blocked_time, hops, or staleness, of replicas: milliseconds of each by
+        the time since the owner's last frame."""
         if kind not in _c.HISTOGRAMS:
             raise ArgumentError(f"kind is {kind!r}: must be one of {', '.join(_c.HISTOGRAMS)}")
         histogram = _c.CHistogram()

@@ -67,6 +67,7 @@ class Node(unittest.TestCase):
         stats = self.node.stats()
         self.assertEqual((stats["pulled_local"], stats["intents_signaled"]), (10, 4))
         self.assertEqual(self.node.histogram("hops").sum, 0)
+        self.assertEqual(self.node.histogram("staleness").sum, 0)  # there are no replicas
         self.assertEqual(len(self.node.histogram("blocked_time").count), 40)
         self.assertEqual(self.node.owned().tolist(), list(range(1000)))
         self.worker.barrier()
