@@ -319,7 +319,8 @@ static __attribute__((noinline)) int access_observed(locus_worker *w, enum reque
 static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
-    if (__builtin_expect(w && w->observer, 0)) return access_observed(w, kind, keys, n, values);
+    if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
+    if (__builtin_expect(w->observer != NULL, 0)) return access_observed(w, kind, keys, n, values);
     return access_now(w, kind, keys, n, values);
 }
 

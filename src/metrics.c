@@ -426,16 +426,15 @@ int metrics_start(locus *n, int fd, struct metrics **out)
     if (fd < 0) return 0;
     struct metrics *m = calloc(1, sizeof *m);
     uint64_t *seen = calloc(n->workers, sizeof *seen);
-    int rc = m && seen ? 0 : error_set(-ENOMEM, "no memory for metrics");
-    if (rc) {
+    if (!m || !seen) {
         free(m);
         free(seen);
         close(fd);
-        return rc;
+        return error_set(-ENOMEM, "no memory for metrics");
     }
     m->seen = seen;
     *out = m;
-    rc = observers_start(n, &m->observers);
+    int rc = observers_start(n, &m->observers);
     if (rc)
         close(fd);
     else
