@@ -71,16 +71,19 @@ TEST(restart, who_is_asked_to_end_does)
     CHECK_EQ(count(c.err.text, "restart"), 0);
     CHECK_EQ(command_left(&c, SOON_S), 0);
     /* Likewise while the nodes are ended: one of them takes its time. */
+    program_folder(folder);
     command_start(
         &c, COMMAND_FILES,
-        "exec %s run -n 2 --restarts 2 --grace 30 -- sh -c 'test $LOCUS_RANK = 1 && exit 7;"
-        " trap \"echo asked\" TERM; while :; do sleep 0.1; done'",
-        locus_path());
+        "cd %s && exec %s run -n 2 --restarts 2 --grace 30 -- sh -c "
+        "'if test $LOCUS_RANK = 1; then until test -e trapped; do sleep 0.1; done; exit 7; "
+        "fi; trap \"echo asked\" TERM; touch trapped; while :; do sleep 0.1; done'",
+        folder, locus_path());
     command_await(&c, &c.out, "asked");
     command_signal(&c, SIGINT);
     CHECK_EQ(command_wait(&c), 7);
     CHECK_EQ(count(c.err.text, "restart"), 0);
     CHECK_EQ(command_left(&c, SOON_S), 0);
+    program_folder_remove(folder);
 }
 
 TEST(restart, options_that_make_no_sense_are_refused)
@@ -130,27 +133,41 @@ static void lose_a_node(int number)
     CHECK_EQ(kill(v.pid, SIGKILL), 0);
 }
 
+static const char training[] = "--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2 "
+                               "--reg 0.001 --checkpoint model";
+
+/* One that does not end by itself, so that there always is a node to lose. */
+static void train_and_lose(int losses)
+{
+    char last[64];
+    command_start(&c, COMMAND_FILES,
+                  "cd %s && exec %s run -n 3 --restarts 5 --grace 1 -- %s %s --epochs 1000000",
+                  folder, locus_path(), program_path("kge"), training);
+    for (int i = 0; i < losses; i++) lose_a_node(i);
+    snprintf(last, sizeof last, "; restart %d repeats ", losses);
+    command_await(&c, &c.out, last);
+    command_signal(&c, SIGTERM);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+    CHECK_EQ(count(c.err.text, "; ending the others"), losses);
+    CHECK_EQ(count(c.out.text, "goes on behind epoch "), losses);
+    CHECK_EQ(command_left(&c, SOON_S), 0);
+}
+
 TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses_none)
 {
-    /* A sanitizer is slow: a single loss. */
-    enum { LOSSES = IS_SANITIZED ? 1 : 3, EPOCHS = IS_SANITIZED ? 25 : 120 };
+    /* A sanitizer is slow. */
+    enum { LOSSES = IS_SANITIZED ? 1 : 3, EPOCHS = IS_SANITIZED ? 25 : 60 };
     double mrr;
     program_folder(folder);
-    command_start(&c, COMMAND_FILES,
-                  "cd %s && exec %s run -n 3 --restarts 5 --grace 1 -- %s --data graph --dim 32 "
-                  "--batch 16 --negatives 20 --lr 0.2 --reg 0.001 --epochs %d --checkpoint model "
-                  "--checkpoint-every 10",
-                  folder, locus_path(), program_path("kge"), EPOCHS);
-    for (int i = 0; i < LOSSES; i++) lose_a_node(i);
-    int status = command_wait(&c);
+    train_and_lose(LOSSES);
+    int status = command_run(
+        &c, "cd %s && %s run -n 3 -- %s %s --checkpoint-every 1000 --epochs %d --resume", folder,
+        locus_path(), program_path("kge"), training, EPOCHS);
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    CHECK_EQ(count(c.err.text, "; ending the others"), LOSSES);
-    CHECK_EQ(count(c.out.text, "goes on behind epoch "), LOSSES);
     const char *test = strstr(c.out.text, "\ntest ");
     CHECK(test != NULL);
     CHECK_EQ(sscanf(test, " test MRR %lf", &mrr), 1);
-    CHECK(mrr > (IS_SANITIZED ? 0.2 : 0.9));
-    CHECK_EQ(command_left(&c, SOON_S), 0);
+    CHECK(mrr > (IS_SANITIZED ? 0.2 : 0.8));
     program_folder_remove(folder);
 }
 
