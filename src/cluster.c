@@ -309,6 +309,7 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .workers = start->workers,
             .technique = start->technique,
             .acts_immediately = start->acts_immediately,
+            .remembers = start->remembers,
             .max_rounds_per_second = start->max_rounds_per_second,
             .clock = start->clock,
             .node_keys = start->node_keys,
@@ -549,6 +550,11 @@ double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
 uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
 {
     return reactor_sleeps(c->reactor[shard]);
+}
+
+int cluster_look(const struct cluster *c, unsigned shard, uint64_t index, struct key_look *out)
+{
+    return reactor_look(c->reactor[shard], index, out);
 }
 
 struct shard_counters cluster_counters(const struct cluster *c)

@@ -35,6 +35,7 @@ struct cluster_start {
     unsigned workers;
     enum locus_technique technique;
     bool acts_immediately;
+    bool remembers; /* what the shards decide */
     unsigned max_rounds_per_second;
     const locus_clock *const *clock; /* [workers]; stays valid */
     uint64_t *node_keys;             /* keys of waiting intents */
@@ -75,6 +76,8 @@ double cluster_shard_cpu_s(const struct cluster *, unsigned shard);
 uint64_t cluster_shard_sleeps(const struct cluster *, unsigned shard);
 /* How long its rounds took, added to `out`. Any thread. */
 void cluster_shard_rounds(const struct cluster *, unsigned shard, struct locus_histogram *out);
+/* As reactor_look(), of one shard. */
+int cluster_look(const struct cluster *, unsigned shard, uint64_t index, struct key_look *);
 /* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
 void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
                        struct locus_histogram *out);

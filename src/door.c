@@ -145,13 +145,23 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
         "text/plain");
 }
 
+struct door_request {
+    struct MHD_Connection *connection;
+};
+
+const char *door_argument(const struct door_request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 static enum MHD_Result answer(void *door, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *body,
                               size_t *body_bytes, void **request)
 {
     struct door *d = door;
     const struct door_path *p = d->path;
-    size_t length = 0;
+    const struct door_request r = {connection};
+    struct door_reply made = {.status = MHD_HTTP_OK};
     (void)version;
     (void)body;
     (void)request;
@@ -160,12 +170,12 @@ static enum MHD_Result answer(void *door, struct MHD_Connection *connection, con
         return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
     while (p->answer && strcmp(p->path, url) != 0) p++;
     if (!p->answer) return refuse(connection, MHD_HTTP_NOT_FOUND, "no such path: try /metrics\n");
-    char *text = p->answer(d->context, &length);
-    if (!text) return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
+    p->answer(d->context, &r, &made);
+    if (!made.text) return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
-    if (!response) free(text);
-    return reply(connection, MHD_HTTP_OK, response, p->type);
+        MHD_create_response_from_buffer(made.length, made.text, MHD_RESPMEM_MUST_FREE);
+    if (!response) free(made.text);
+    return reply(connection, made.status, response, p->type);
 }
 
 /* What strangers send is nobody's concern. */

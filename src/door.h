@@ -29,11 +29,22 @@ struct door;
  * loopback. `what` names the setting. 0, or a negative errno with the sentence in locus_error(). */
 int door_listen(const char *what, const char *address, unsigned more, int *fd);
 
-/* What a path is answered with. The text is from malloc, or NULL: there is none (500). NULL as
- * `answer` ends a list of them. From the door's thread. */
+/* A request, while it is answered; what stands behind `name=` in it, NULL: nothing does. */
+struct door_request;
+const char *door_argument(const struct door_request *, const char *name);
+
+/* The text is from malloc, or NULL: there is none (status 500). */
+struct door_reply {
+    char *text;
+    size_t length;
+    unsigned status; /* of HTTP: 200 unless told */
+};
+
+/* What a path is answered with. NULL as `answer` ends a list of them. From the door's thread, one
+ * request at a time. */
 struct door_path {
     const char *path, *type;
-    char *(*answer)(void *context, size_t *length);
+    void (*answer)(void *context, const struct door_request *, struct door_reply *);
 };
 
 /* Takes fd over, also when it fails. 0, or a negative errno with the sentence. The paths stay valid.

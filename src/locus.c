@@ -161,7 +161,7 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
-static int start_cluster(const struct locus_config *c, locus *n)
+static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
     int rc;
@@ -174,6 +174,7 @@ static int start_cluster(const struct locus_config *c, locus *n)
                                         .workers = n->workers,
                                         .technique = n->technique,
                                         .acts_immediately = c->act_immediately,
+                                        .remembers = remembers,
                                         .max_rounds_per_second = c->max_rounds_per_second,
                                         .clock = n->clock,
                                         .node_keys = &n->waiting_keys,
@@ -221,8 +222,8 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
-    if (rc == 0 && n->cluster) rc = start_cluster(c, n);
     n->is_observed = metrics >= 0;
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
     if (metrics >= 0) close(metrics);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "explain.h"
 #include "exposition.h"
 #include "hottest.h"
 #include "node.h"
@@ -332,19 +333,22 @@ struct metrics {
     struct hottest hottest;
 };
 
-static char *give_text(struct exposition *e, size_t *length)
+static void give_text(const struct exposition *e, struct door_reply *out)
 {
-    *length = e->length;
-    if (!e->failed) return e->text;
-    free(e->text);
-    return NULL;
+    if (e->failed) {
+        free(e->text);
+        return;
+    }
+    out->text = e->text;
+    out->length = e->length;
 }
 
-static char *write_metrics(void *node, size_t *length)
+static void write_metrics(void *node, const struct door_request *request, struct door_reply *out)
 {
     const locus *n = node;
     struct exposition e = {0};
     struct locus_stats s;
+    (void)request;
     locus_stats_read(n, &s);
     put_process(&e, n);
     put_accesses(&e, &s);
@@ -360,7 +364,7 @@ static char *write_metrics(void *node, size_t *length)
         put_loads(&e, n);
         put_shards(&e, n);
     }
-    return give_text(&e, length);
+    give_text(&e, out);
 }
 
 /* ---- the hottest keys ---- */
@@ -384,13 +388,14 @@ static const char *place_of(const locus *n, locus_key key)
 }
 
 /* Who has not looked for a while begins anew: what was noted before is nothing of now. */
-static char *write_keys(void *node, size_t *length)
+static void write_keys(void *node, const struct door_request *request, struct door_reply *out)
 {
     const locus *n = node;
     struct metrics *m = n->metrics;
     struct exposition e = {0};
     struct hottest_key key[KEYS_SHOWN];
     uint64_t now_ns = clock_now_ns();
+    (void)request;
     take_keys(n, m);
     if (m->looked_ns == 0 || now_ns - m->looked_ns > LOOK_NS) hottest_clear(&m->hottest);
     m->looked_ns = now_ns;
@@ -403,7 +408,7 @@ static char *write_keys(void *node, size_t *length)
     for (size_t i = 0; i < count; i++)
         exposition_key(&e, "locus_hot_keys", key[i].key, place_of(n, key[i].key),
                        key[i].count - key[i].error);
-    return give_text(&e, length);
+    give_text(&e, out);
 }
 
 /* ---- life ---- */
@@ -421,7 +426,10 @@ int metrics_start(locus *n, int fd, struct metrics **out)
 {
     static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
     static const struct door_path paths[] = {
-        {"/metrics", type, write_metrics}, {"/keys", type, write_keys}, {0}};
+        {"/metrics", type, write_metrics},
+        {"/keys", type, write_keys},
+        {"/key", "text/plain; charset=utf-8", explain_key},
+        {0}};
     *out = NULL;
     if (fd < 0) return 0;
     struct metrics *m = calloc(1, sizeof *m);

@@ -2,6 +2,7 @@
 #include "agent.h"
 #include "checkpoint.h"
 #include "doctor.h"
+#include "explain.h"
 #include "keeper.h"
 #include "locus.h"
 #include "program.h"
@@ -20,6 +21,7 @@ static const char help[] =
     "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
     "  doctor      will these machines carry a job? locus doctor; locus doctor --hosts FILE\n"
     "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"
+    "  explain     why a key of a running job is where it is: locus explain TABLE:7\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
     "\n"
@@ -35,11 +37,8 @@ static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
 } commands[] = {
-    {"run", run_main},
-    {"doctor", doctor_main},
-    {"top", top_main},
-    {"trace", trace_main},
-    {"checkpoint", checkpoint_main},
+    {"run", run_main},           {"doctor", doctor_main}, {"top", top_main},
+    {"explain", explain_main},   {"trace", trace_main},   {"checkpoint", checkpoint_main},
     {AGENT_COMMAND, agent_main}, /* what doctor --hosts starts over ssh; not for people */
     {"keep", keeper_main},       /* what run starts, here and over ssh; not for people */
 };

@@ -181,3 +181,9 @@ uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
     (void)shard;
     return 0;
 }
+
+int cluster_look(const struct cluster *c, unsigned shard, uint64_t index, struct key_look *out)
+{
+    shard_look(&c->reactor[shard]->shard, index, out);
+    return 0;
+}

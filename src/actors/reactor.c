@@ -3,6 +3,7 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "protocol/shard.h"
+#include "protocol/look.h"
 #include "protocol/trace.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,6 +22,16 @@ enum { REASON_BYTES = 200 };
 struct inbox {
     struct mailbox mailbox;
     struct request *current; /* taken out, and waiting for credit */
+};
+
+/* Of another thread, about a key. Whoever takes it out of its place, to answer it or because it has
+ * waited for too long, has it for himself. */
+struct question {
+    uint64_t index;
+    struct key_look *answer;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_answered;
 };
 
 struct reactor {
@@ -50,6 +61,7 @@ struct reactor {
         int stopping;
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
+        struct question *question; /* atomic; NULL: none */
         char reason[REASON_BYTES];
     } shared __attribute__((aligned(64)));
 };
@@ -135,6 +147,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .workers = c->workers,
                                        .credit_bytes = LINK_CREDIT_BYTES,
                                        .acts_immediately = c->acts_immediately,
+                                       .remembers = c->remembers,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .round_ns = REACTOR_ROUND_NS,
                                        .kib_ns = REACTOR_KIB_NS,
@@ -275,6 +288,18 @@ static void handle_loss(struct reactor *r)
     for_all_links(r, say_lost);
 }
 
+static void answer_question(struct reactor *r)
+{
+    if (!__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return;
+    struct question *q = __atomic_exchange_n(&r->shared.question, NULL, __ATOMIC_ACQUIRE);
+    if (!q) return;
+    shard_look(&r->shard, q->index, q->answer);
+    pthread_mutex_lock(&q->mutex);
+    q->is_answered = true;
+    pthread_cond_signal(&q->changed);
+    pthread_mutex_unlock(&q->mutex);
+}
+
 static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
 {
     for (unsigned peer = 0; peer < r->nodes; peer++)
@@ -303,6 +328,7 @@ static bool has_news(struct reactor *r)
     for (unsigned w = 0; w < r->workers; w++)
         if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
     if (shard_has_news(&r->shard)) return true;
+    if (__atomic_load_n(&r->shared.question, __ATOMIC_RELAXED)) return true;
     if (!r->said_bye && __atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return true;
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
@@ -338,6 +364,7 @@ static void *run(void *argument)
     while (!is_finished(r, now)) {
         unsigned work = uring_poll(r->uring, now);
         handle_loss(r);
+        answer_question(r);
         work += serve_inboxes(r);
         r->due_ns = shard_turn(&r->shard, now);
         flush_links(r, now);
@@ -407,6 +434,43 @@ void reactor_wake(struct reactor *r)
 static void wake_for_dirty(void *reactor)
 {
     reactor_wake(reactor);
+}
+
+static void init_question(struct question *q)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&q->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&q->mutex, NULL);
+}
+
+static bool take_back(struct reactor *r, struct question *q)
+{
+    return __atomic_compare_exchange_n(&r->shared.question, &q, NULL, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
+{
+    struct question q = {.index = index, .answer = out};
+    struct timespec until;
+    int rc = 0;
+    init_question(&q);
+    __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
+    wake_if_sleeping(r);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += REACTOR_LOOK_S;
+    pthread_mutex_lock(&q.mutex);
+    while (!q.is_answered && rc == 0) rc = pthread_cond_timedwait(&q.changed, &q.mutex, &until);
+    bool is_late = !q.is_answered && take_back(r, &q);
+    /* Who has taken it answers at once. */
+    while (!q.is_answered && !is_late) pthread_cond_wait(&q.changed, &q.mutex);
+    pthread_mutex_unlock(&q.mutex);
+    pthread_cond_destroy(&q.changed);
+    pthread_mutex_destroy(&q.mutex);
+    return is_late ? -ETIMEDOUT : 0;
 }
 
 void reactor_lose(struct reactor *r, unsigned rank, const char *reason)

@@ -12,7 +12,8 @@
  * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose
  *           from any thread
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
- * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye
+ * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
+ *           REACTOR_LOOK_S
  * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more),
  *           reactor_fini, reactor_free
  */
@@ -20,6 +21,7 @@
 #define LOCUS_ACTORS_REACTOR_H
 
 #include "actors/pinning.h"
+#include "protocol/look.h"
 #include "protocol/request.h"
 #include "protocol/shard.h"
 #include "net/link.h"
@@ -42,6 +44,7 @@ struct reactor_config {
     unsigned workers; /* of this node */
     enum locus_technique technique;
     bool acts_immediately;
+    bool remembers; /* what the shard decides */
     unsigned max_rounds_per_second;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
@@ -105,6 +108,11 @@ struct reactor_memory reactor_memory(const struct reactor *);
  * but not during reactor_stop. */
 double reactor_cpu_s(const struct reactor *);
 uint64_t reactor_sleeps(const struct reactor *);
+/* What the shard sees of a key of its own. One thread asks, and waits. 0, or -ETIMEDOUT: the shard
+ * has not found the time. Not during reactor_stop. */
+enum { REACTOR_LOOK_S = 2 };
+int reactor_look(struct reactor *, uint64_t index, struct key_look *);
+
 /* Adds what the shard has counted. Any thread. */
 void reactor_add_counters(const struct reactor *, struct shard_counters *to);
 void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind,

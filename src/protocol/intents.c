@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The keys of one call that belong to this shard. */
 struct intent_batch {
     locus_clock start, end;
     uint32_t count, capacity;
@@ -91,15 +90,55 @@ enum { TOGETHER = 64 };
 struct together {
     const struct intent_events *events;
     void (*event)(void *context, uint64_t index);
-    uint32_t count;
+    uint32_t count, parts;
+    struct {
+        const struct intent_batch *batch;
+        uint32_t end; /* of its keys among these */
+    } part[TOGETHER]; /* of those that begin */
     uint64_t index[TOGETHER];
 };
+
+/* No initializer: that would fill it with zeros, and there are several in each turn. */
+static void together_init(struct together *t, const struct intent_events *events,
+                          void (*event)(void *context, uint64_t index))
+{
+    t->events = events;
+    t->event = event;
+    t->count = t->parts = 0;
+}
 
 static void together_happen(struct together *t)
 {
     for (uint32_t i = 0; i < t->count; i++) t->events->very_soon(t->events->context, t->index[i]);
     for (uint32_t i = 0; i < t->count; i++) t->event(t->events->context, t->index[i]);
     t->count = 0;
+}
+
+/* The same for keys that begin: who is told of one may ask for its clocks. */
+static void together_begin(struct together *t, struct intents *all)
+{
+    const struct intent_events *e = t->events;
+    for (uint32_t i = 0; i < t->count; i++) e->very_soon(e->context, t->index[i]);
+    for (uint32_t p = 0, i = 0; p < t->parts; p++) {
+        all->beginning = t->part[p].batch;
+        for (; i < t->part[p].end; i++) e->begin(e->context, t->index[i]);
+    }
+    all->beginning = NULL;
+    t->count = t->parts = 0;
+}
+
+static void together_add_beginning(struct together *t, struct intents *all,
+                                   const struct intent_batch *b)
+{
+    for (uint32_t i = 0; i < b->count;) {
+        if (t->count == TOGETHER) together_begin(t, all);
+        for (; i < b->count && t->count < TOGETHER; i++) {
+            t->index[t->count++] = b->index[i];
+            t->events->soon(t->events->context, b->index[i]);
+        }
+        t->part[t->parts].batch = b;
+        t->part[t->parts++].end = t->count;
+    }
 }
 
 static void together_add_key(struct together *t, uint64_t index)
@@ -146,8 +185,9 @@ static void merge_with(struct worker_intents *w, struct keyset *seen,
                        const struct intent_events *events)
 {
     struct clock_due *due = w->active.due;
-    struct together ends = {.events = events, .event = events->end, .count = 0};
+    struct together ends;
     size_t all = w->active.count, kept = 0;
+    together_init(&ends, events, events->end);
     qsort(due, all, sizeof *due, latest_first);
     w->active_keys = 0;
     for (size_t i = 0; i < all; i++) {
@@ -184,7 +224,8 @@ static void merge(struct worker_intents *w, const struct intent_events *events)
 
 static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
 {
-    struct together ends = {.events = events, .event = events->end, .count = 0};
+    struct together ends;
+    together_init(&ends, events, events->end);
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
         together_add(&ends, b);
@@ -198,7 +239,8 @@ static void end_until(struct worker_intents *w, locus_clock now, const struct in
 static void end_worker(struct intents *all, struct worker_intents *w,
                        const struct intent_events *events)
 {
-    struct together keeps = {.events = events, .event = events->keep, .count = 0};
+    struct together keeps;
+    together_init(&keeps, events, events->keep);
     while (w->waiting.count > 0) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
@@ -214,7 +256,8 @@ static void end_worker(struct intents *all, struct worker_intents *w,
 static void happens(const struct intent_record *r, const struct intent_events *events,
                     void (*event)(void *context, uint64_t index))
 {
-    struct together t = {.events = events, .event = event, .count = 0};
+    struct together t;
+    together_init(&t, events, event);
     for (uint32_t i = 0; i < r->count; i++) together_add_key(&t, r->index[i]);
     together_happen(&t);
 }
@@ -353,8 +396,9 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
-    struct together begins = {.events = events, .event = events->begin, .count = 0},
-                    keeps = {.events = events, .event = events->keep, .count = 0};
+    struct together begins, keeps;
+    together_init(&begins, events, events->begin);
+    together_init(&keeps, events, events->keep);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
@@ -367,11 +411,11 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
             free(b);
             continue;
         }
-        together_add(&begins, b);
+        together_add_beginning(&begins, all, b);
         w->active_keys += b->count;
         push(&w->active, b->end, b);
     }
-    together_happen(&begins);
+    together_begin(&begins, all);
     together_happen(&keeps);
     merge(w, events);
 }
@@ -420,6 +464,51 @@ void intents_turn(struct intents *all, const struct intent_events *events)
     read_streams(all, events);
     begin_all(all, events);
     for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, events);
+}
+
+void intents_beginning(const struct intents *all, locus_clock *start, locus_clock *end)
+{
+    *start = all->beginning ? all->beginning->start : 0;
+    *end = all->beginning ? all->beginning->end : 0;
+}
+
+/* ---- looking ---- */
+
+struct search {
+    uint64_t index, left; /* keys to look through */
+    struct intent_found *found;
+    unsigned count, max;
+    bool *more;
+};
+
+static void search_batch(struct search *s, const struct intent_batch *b, unsigned worker,
+                         bool is_active)
+{
+    uint32_t n = b->count < s->left ? b->count : (uint32_t)s->left, i = 0;
+    s->left -= n;
+    if (n < b->count) *s->more = true;
+    while (i < n && b->index[i] != s->index) i++;
+    if (i == n) return;
+    if (s->count < s->max)
+        s->found[s->count++] = (struct intent_found){worker, is_active, b->start, b->end};
+    else
+        *s->more = true;
+}
+
+unsigned intents_find(const struct intents *all, uint64_t index, struct intent_found *found,
+                      unsigned max, bool *more)
+{
+    struct search s = {
+        .index = index, .left = INTENTS_LOOK_MAX, .found = found, .max = max, .more = more};
+    *more = false;
+    for (unsigned w = 0; w < all->workers; w++) {
+        const struct clock_heap *active = &all->worker[w].active,
+                                *waiting = &all->worker[w].waiting;
+        for (size_t i = 0; i < active->count; i++) search_batch(&s, active->due[i].what, w, true);
+        for (size_t i = 0; i < waiting->count; i++)
+            search_batch(&s, waiting->due[i].what, w, false);
+    }
+    return s.count;
 }
 
 bool intents_have_news(const struct intents *all)

@@ -36,6 +36,9 @@
 #include "base/clock_heap.h"
 #include "protocol/intent_stream.h"
 
+/* The keys of one call that belong to this shard. */
+struct intent_batch;
+
 /* Of one worker, in one shard. */
 struct worker_intents {
     struct clock_heap waiting, active; /* by start, by end */
@@ -48,6 +51,8 @@ struct intents {
     unsigned workers;
     /* of `ahead`: so far beyond the lookahead starts what begins just now */
     uint32_t eighths;
+    /* whose keys begin just now, NULL: none's */
+    const struct intent_batch *beginning;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys that wait, of the whole node */
     struct intent_stream *arrived;   /* atomic: opened, not yet known to the shard */
@@ -95,6 +100,19 @@ struct intent_events {
 
 /* Reads the streams, begins and ends what is due. */
 void intents_turn(struct intents *, const struct intent_events *);
+/* The clocks of the batch whose keys begin just now; both 0 when it is none. */
+void intents_beginning(const struct intents *, locus_clock *start, locus_clock *end);
+
+/* Those of a key, for look.h. *more: there was no room for all, or more than INTENTS_LOOK_MAX keys
+ * to look through. Returns how many. */
+enum { INTENTS_LOOK_MAX = 1 << 20 };
+struct intent_found {
+    unsigned worker;
+    bool is_active;         /* else it waits for its start */
+    locus_clock start, end; /* LOCUS_FOREVER: it does not end */
+};
+unsigned intents_find(const struct intents *, uint64_t index, struct intent_found *, unsigned max,
+                      bool *more);
 /* Is there anything that intents_turn would do? Asked before sleeping, after having announced
  * it. */
 bool intents_have_news(const struct intents *);

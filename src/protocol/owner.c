@@ -133,6 +133,7 @@ bool owner_recall(struct shard *s, struct record *r, unsigned node)
         return false;
     }
     h->is_recalled = true;
+    shard_decided(s, r->index, node, DECISION_RECALLED, WHY_LAST_INTENT, 0);
     say(s, r, node, WIRE_RECALL, 0, 0);
     return true;
 }
@@ -144,6 +145,21 @@ static bool lets_go(const struct shard *s, uint64_t index)
     if (r && r->holders > 0) return false;
     if (s->technique == LOCUS_RELOCATE) return !s->records.state[index].is_kept;
     return s->technique == LOCUS_ADAPTIVE && !is_wanted(s, index);
+}
+
+static void give(struct shard *s, struct row_ref ref, const struct wire_entry *e,
+                 const directory_word *then, enum decision_why why)
+{
+    uint64_t term = s->records.state[ref.index].term + 1;
+    shard_decided(s, ref.index, e->origin, DECISION_GAVE, why, term);
+    handover_give(s, ref, e, then);
+}
+
+/* Why a row does not move to who asks. */
+static enum decision_why why_it_stays(const struct shard *s, uint64_t index)
+{
+    if (s->technique == LOCUS_REPLICATE || shard_is_full(s)) return WHY_NEVER_MOVES;
+    return is_wanted(s, index) ? WHY_OWNER : WHY_OTHERS;
 }
 
 /* ---- what holders and those who intend say ---- */
@@ -168,11 +184,18 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
 {
     if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_ADD);
     if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET);
-    if (e->flags & WIRE_END) holders_remove(r, ref, e->origin);
+    if (e->flags & WIRE_END) {
+        holders_remove(r, ref, e->origin);
+        shard_decided(s, ref.index, e->origin, DECISION_UNSHARED, WHY_NONE, 0);
+    }
     bool is_counted = e->flags & WIRE_BEGIN &&
                       (s->technique != LOCUS_RELOCATE || e->flags & WIRE_FOREVER);
+    unsigned before = r->holders;
     struct holder *h = is_counted ? holders_add(r, ref, e->origin) : holder_find(r, e->origin);
     if (!h) return;
+    if (r->holders > before)
+        shard_decided(s, ref.index, e->origin, DECISION_SHARED,
+                      e->flags & WIRE_FOREVER ? WHY_FOR_EVER : why_it_stays(s, ref.index), 0);
     h->is_recalled = false;
     if (is_counted) h->is_kept = e->flags & WIRE_FOREVER;
 }
@@ -204,7 +227,7 @@ static void serve_entry(struct shard *s, struct row_ref ref, const struct wire_e
     fresh = fresh && is_still_fresh(r, ref, e, &then);
     struct holder *only = only_one_who_wants(s, r);
     if (only && only->node == e->origin) {
-        handover_give(s, ref, e, fresh ? &then : NULL);
+        give(s, ref, e, fresh ? &then : NULL, WHY_LAST_INTENT);
         return;
     }
     answer(s, r, ref, e, fresh);
@@ -232,7 +255,7 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_r
     const struct record *r = record_find(&s->records, ref.index);
     bool begins = e->flags & WIRE_BEGIN;
     if (e->flags == WIRE_BEGIN && lets_go(s, ref.index)) {
-        handover_give(s, ref, e, NULL);
+        give(s, ref, e, NULL, s->technique == LOCUS_RELOCATE ? WHY_FOLLOWS : WHY_ONLY_INTENT);
         return NULL;
     }
     if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))
@@ -281,10 +304,12 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct row_
 
 static void serve_localize(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    if (lets_go(s, ref.index))
-        handover_give(s, ref, e, NULL);
-    else
-        reply(s, ref, e, WIRE_STAYS, 0);
+    if (lets_go(s, ref.index)) {
+        give(s, ref, e, NULL, WHY_LOCALIZED);
+        return;
+    }
+    shard_decided(s, ref.index, e->origin, DECISION_STAYED, why_it_stays(s, ref.index), 0);
+    reply(s, ref, e, WIRE_STAYS, 0);
 }
 
 void owner_serve(struct shard *s, const struct wire_entry *e, struct row_ref ref)

@@ -22,6 +22,7 @@ static void replica_begins(struct shard *s, struct record *r, unsigned owner, ui
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
+    shard_decided(s, r->index, owner, DECISION_COPIED, WHY_NONE, 0);
 }
 
 static void want_row(struct shard *s, struct record *r, bool wants)
@@ -147,6 +148,18 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
+/* For `locus explain`: until when is it intended? */
+static void note_asked(struct shard *s, uint64_t index, bool is_kept)
+{
+    struct location l = location_of(s, shard_row_ref(s, index));
+    struct decision asked = {
+        .ns = s->now_ns, .index = index, .node = (uint16_t)l.owner, .kind = DECISION_ASKED};
+    if (l.is_here) return;
+    intents_beginning(s->intents, &asked.start, &asked.end);
+    if (is_kept) asked.end = LOCUS_FOREVER;
+    decisions_note(s->decisions, &asked);
+}
+
 /* In this turn, that is, or the round was full: what waits for the end of one has less time left
  * than it had. */
 static bool is_said_soon(const struct shard *s, struct row_ref ref)
@@ -165,6 +178,7 @@ void replica_want(struct shard *s, uint64_t index)
     if (!r) r = record_get(&s->records, index);
     bool has_slack = s->intents->eighths > 0 && is_said_soon(s, ref);
     r->eighths = has_slack ? s->intents->eighths & (INTENTS_EIGHTHS - 1) : 0;
+    if (s->decisions) note_asked(s, index, false);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -215,6 +229,7 @@ void replica_keep(struct shard *s, uint64_t index)
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
+    if (s->decisions) note_asked(s, index, true);
     queue_what_must_be_said(s, r, ref);
 }
 

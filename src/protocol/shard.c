@@ -47,6 +47,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->active || !s->intents) return -ENOMEM;
     if (clocks_init(s, c->progress, c->posted)) return -ENOMEM;
+    if (c->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     if (s->clock && intents_init(s->intents, c->workers, c->clock, c->node_keys)) return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
@@ -89,6 +90,7 @@ void shard_fini(struct shard *s)
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
+    decisions_free(s->decisions);
     free(s->asked_bytes);
     free(s->active);
     free(s->intents);

@@ -26,6 +26,7 @@ struct shard_config {
     unsigned number, workers;
     size_t credit_bytes;
     bool acts_immediately;
+    bool remembers;                 /* what it decides: decisions.h */
     unsigned max_rounds_per_second; /* 0: the pacer alone decides */
     /* processor time of the platform for a round, at each end: a frame out, one in */
     uint64_t round_ns;

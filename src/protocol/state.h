@@ -14,6 +14,7 @@
 #define LOCUS_PROTOCOL_STATE_H
 
 #include "base/histogram.h"
+#include "protocol/decisions.h"
 #include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
@@ -79,9 +80,10 @@ struct shard {
     size_t *asked_bytes; /* [nodes] requests and their answers under way */
     /* records with items that wait for credit: the first one's number, 0: none */
     uint32_t stalled;
-    unsigned quiescing;  /* quiesce requests under way (round.h) */
-    size_t parked_bytes; /* entries that wait for rows on their way here (handover.h) */
-    struct trace *trace; /* NULL: nothing is traced. The reactor's */
+    unsigned quiescing;          /* quiesce requests under way (round.h) */
+    size_t parked_bytes;         /* entries that wait for rows on their way here (handover.h) */
+    struct trace *trace;         /* NULL: nothing is traced. The reactor's */
+    struct decisions *decisions; /* NULL: nobody asks for them */
     /* when to look again for memory that no reader sees any more */
     uint64_t reclaim_ns, reclaim_pause_ns;
     /* Each belongs to the role of its name. */
@@ -149,6 +151,19 @@ static inline void shard_count(uint64_t *counter, uint64_t n)
 static inline void shard_asks(struct shard *s, unsigned peer, size_t bytes)
 {
     __atomic_store_n(&s->asked_bytes[peer], bytes, __ATOMIC_RELAXED);
+}
+
+/* Of a key; `node` is the other one. */
+static inline void shard_decided(const struct shard *s, uint64_t index, unsigned node,
+                                 enum decision_kind kind, enum decision_why why, uint64_t term)
+{
+    if (!s->decisions) return;
+    decisions_note(s->decisions, &(struct decision){.ns = s->now_ns,
+                                                    .index = index,
+                                                    .term = term,
+                                                    .node = (uint16_t)node,
+                                                    .kind = (uint8_t)kind,
+                                                    .why = (uint8_t)why});
 }
 
 /* Reads or writes a row that is here; waits for memory as handover.h says. */

@@ -412,6 +412,18 @@ TEST(metrics, refuse_what_they_do_not_know)
     locus *node = open_alone();
     scraping_say(base, "GET /secrets HTTP/1.0\r\n\r\n", page);
     CHECK_STR(page, "404");
+    scraping_say(base, "GET /key HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 400 ");
+    CHECK_STR(page, "the key \"\" is no number");
+    scraping_say(base, "GET /key?key=-1 HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 400 ");
+    scraping_say(base, "GET /key?key=99999999999999999999 HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 400 ");
+    scraping_say(base, "GET /key?key=300 HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 404 ");
+    scraping_say(base, "GET /key?key=299 HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 200 OK");
+    CHECK_STR(page, "place main\nowner 0 0\nintends 0\nend\n");
     scraping_say(base, "DELETE /metrics HTTP/1.0\r\n\r\n", page);
     CHECK_STR(page, "405");
     scraping_say(base, "\x16\x03\x01\x02\r\n\r\n", page);
@@ -479,11 +491,14 @@ TEST(metrics, bear_noise)
     unsigned seed = 7;
     locus *node = open_alone();
     for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
-        char noise[] = "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+        char metrics[] = "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+             question[] = "GET /key?table=table0&key=299 HTTP/1.1\r\nHost: ab\r\n\r\n and more";
+        _Static_assert(sizeof question >= sizeof metrics, "noise is put into either");
+        char *noise = rand_r(&seed) % 2 ? metrics : question;
         for (int i = rand_r(&seed) % 8; i > 0; i--)
-            noise[(size_t)rand_r(&seed) % (sizeof noise - 1)] = (char)rand_r(&seed);
+            noise[(size_t)rand_r(&seed) % (sizeof metrics - 1)] = (char)rand_r(&seed);
         int fd = scraping_dial(base);
-        send(fd, noise, (size_t)rand_r(&seed) % sizeof noise, MSG_NOSIGNAL);
+        send(fd, noise, (size_t)rand_r(&seed) % sizeof metrics, MSG_NOSIGNAL);
         shutdown(fd, SHUT_WR);
         if (rand_r(&seed) % 2) scraping_read(fd, page, PAGE_MAX);
         close(fd);

@@ -747,6 +747,12 @@ uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
     return 0;
 }
 
+int cluster_look(const struct cluster *c, unsigned shard, uint64_t index, struct key_look *out)
+{
+    shard_look(&c->reactor[shard]->shard, index, out);
+    return 0;
+}
+
 struct shard_counters cluster_counters(const struct cluster *c)
 {
     struct shard_counters sum = {0};

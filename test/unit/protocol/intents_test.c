@@ -21,6 +21,8 @@ struct desk {
     int kept[KEYS];
     long begun, ended;
     unsigned eighths; /* ahead, of the last that began */
+    bool tells_clocks;
+    locus_clock start[KEYS], end[KEYS]; /* of what began last, if so */
 };
 
 static void look(void *desk, uint64_t index)
@@ -36,6 +38,7 @@ static void begin(void *context, uint64_t index)
     d->wanted[index]++;
     d->begun++;
     d->eighths = d->intents.eighths;
+    if (d->tells_clocks) intents_beginning(&d->intents, &d->start[index], &d->end[index]);
 }
 
 static void end(void *context, uint64_t index)
@@ -151,6 +154,55 @@ TEST(intents, an_intent_that_is_extended_again_and_again_is_kept_once)
     advance(&d, 0, 10 + STEPS);
     for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d.wanted[i], 0);
     CHECK_EQ(d.intents.worker[0].active_keys, 0);
+    close_desk(&d);
+}
+
+/* Whoever is told that a key begins may ask for its clocks, however many keys a batch has, and
+ * however many batches begin together. */
+TEST(intents, tell_the_clocks_of_what_begins)
+{
+    static struct desk d;
+    uint64_t first = 0;
+    open_desk(&d);
+    d.tells_clocks = true;
+    struct intent_stream *s = intents_open_stream(&d.intents, 1);
+    for (uint64_t count = 1; first + count <= KEYS; first += count, count++)
+        signal_range(&d, s, first, count, 2, (locus_clock)(100 + count));
+    turn(&d);
+    CHECK_EQ(d.begun, first);
+    for (uint64_t count = 1, i = 0; i < first; count++) {
+        for (uint64_t end_of = i + count; i < end_of; i++) {
+            CHECK_EQ(d.start[i], 2);
+            CHECK_EQ(d.end[i], 100 + count);
+        }
+    }
+    locus_clock start, end_clock;
+    intents_beginning(&d.intents, &start, &end_clock);
+    CHECK(start == 0 && end_clock == 0);
+    close_desk(&d);
+}
+
+TEST(intents, are_found_by_key)
+{
+    struct intent_found found[4];
+    struct desk d;
+    bool more;
+    open_desk(&d);
+    struct intent_stream *s[WORKERS] = {intents_open_stream(&d.intents, 0),
+                                        intents_open_stream(&d.intents, 1)};
+    signal_range(&d, s[0], 0, 10, 0, 20);
+    signal_range(&d, s[1], 5, 10, 500, 600);
+    turn(&d);
+    CHECK_EQ(intents_find(&d.intents, 20, found, 4, &more), 0);
+    CHECK_EQ(intents_find(&d.intents, 7, found, 4, &more), 2);
+    CHECK(!more);
+    CHECK(found[0].is_active && found[0].worker == 0 && found[0].start == 0 && found[0].end == 20);
+    CHECK(!found[1].is_active && found[1].worker == 1 && found[1].start == 500 &&
+          found[1].end == 600);
+    CHECK_EQ(intents_find(&d.intents, 7, found, 1, &more), 1);
+    CHECK(more);
+    advance(&d, 0, 20);
+    CHECK_EQ(intents_find(&d.intents, 7, found, 4, &more), 1);
     close_desk(&d);
 }
 

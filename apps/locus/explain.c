@@ -1,0 +1,176 @@
+#include "explain.h"
+
+#include "clock.h"
+#include "explained.h"
+#include "known.h"
+#include "look.h"
+#include "say.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "usage: locus explain [options] [TABLE:]KEY [HOST:PORT ...]\n"
+    "\n"
+    "Says of a key of a running job where its main copy is, which nodes hold replicas and how old they are, who intends to\n"
+    "access it until which clock, and what was lately decided about it, and why. KEY is a key, or the row of TABLE. The\n"
+    "nodes must serve metrics, as LOCUS_METRICS told them. HOST:PORT is rank 0's, and stands for all nodes at the ports\n"
+    "behind it, or another node's. Without one: the job of this user on this host.\n"
+    "\n"
+    "  --wait SECONDS  ask twice, so far apart: what is decided meanwhile is remembered in any case (0)\n"
+    "  --json          the same as JSON objects\n"
+    "  -h, --help      this text\n";
+
+struct explain {
+    double wait_s;
+    bool json, wants_help;
+    const char *what;
+    char **address;
+    size_t count;
+};
+
+/* ---- the command line ---- */
+
+static int set_wait(struct explain *e, const char *value)
+{
+    char *end = NULL;
+    e->wait_s = value ? strtod(value, &end) : -1;
+    if (value && end != value && !*end && e->wait_s >= 0 && e->wait_s <= 60) return 0;
+    return say_and(STATUS_USAGE, "--wait takes seconds from 0 to 60, not \"%s\"",
+                   value ? value : "");
+}
+
+static int parse(struct explain *e, int argc, char **argv)
+{
+    int i = 1, rc = 0;
+    for (; i < argc && argv[i][0] == '-' && rc == 0; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            e->json = true;
+        else if (strcmp(argv[i], "--wait") == 0)
+            rc = set_wait(e, argv[++i < argc ? i : argc]);
+        else if (strncmp(argv[i], "--wait=", 7) == 0)
+            rc = set_wait(e, argv[i] + 7);
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            e->wants_help = true;
+        else
+            rc = say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[i]);
+    }
+    if (rc || e->wants_help) return rc;
+    if (i >= argc) return say_and(STATUS_USAGE, "which key? locus explain 7, or entities:7");
+    e->what = argv[i];
+    e->address = argv + i + 1;
+    e->count = (size_t)(argc - i - 1);
+    return 0;
+}
+
+/* "7", "entities:7"; names of tables may have colons, numbers have none. Returns false for what can
+ * be neither. */
+static bool make_path(const char *what, char path[SCRAPE_PATH_MAX])
+{
+    const char *colon = strrchr(what, ':'), *number = colon ? colon + 1 : what;
+    size_t at = (size_t)snprintf(path, SCRAPE_PATH_MAX, "/key?key=%.20s", number);
+    if (!*number || number[strspn(number, "0123456789")] || strlen(number) > 19) return false;
+    if (!colon) return true;
+    at += (size_t)snprintf(path + at, SCRAPE_PATH_MAX - at, "&table=");
+    for (const char *c = what; c < colon; c++) {
+        if (at + 4 > SCRAPE_PATH_MAX) return false;
+        at += (size_t)snprintf(path + at, SCRAPE_PATH_MAX - at,
+                               isalnum((unsigned char)*c) ? "%c" : "%%%02X", (unsigned char)*c);
+    }
+    return true;
+}
+
+/* ---- asking ---- */
+
+static int refused(unsigned status, char *text)
+{
+    text[strcspn(text, "\n")] = '\0';
+    /* A job of another version has no such path. */
+    if (strncmp(text, "no such path", 12) == 0)
+        return say_and(STATUS_FAILED,
+                       "the job's library is older than this command: it cannot tell");
+    return say_and(status == 400 ? STATUS_USAGE : STATUS_FAILED, "%s", text);
+}
+
+/* Nodes that do not answer are left out; one that refuses ends it. */
+static int ask_all(const struct look *l, const char *path, struct explained *out)
+{
+    int rc = 0;
+    out->count = 0;
+    for (size_t i = 0; i < l->count && rc == 0; i++) {
+        unsigned status = 0;
+        char *text = scrape_path(l->row[i].address, l->row[i].port_more, path, &status);
+        if (!text) continue;
+        if (status != 200)
+            rc = refused(status, text);
+        else if (known_read(&out->known[out->count], text, clock_s()))
+            out->count++;
+        free(text);
+    }
+    if (rc == 0 && out->count == 0)
+        rc = say_and(STATUS_FAILED, "no node answers at %s: has the job ended?", l->row[0].address);
+    return rc;
+}
+
+static int check_jobs(const struct explain *e, const struct look *l)
+{
+    if (l->count == 0)
+        return say_and(STATUS_FAILED, "no job of yours on this host serves metrics: start it with "
+                                      "LOCUS_METRICS=127.0.0.1:9400, or give HOST:PORT");
+    for (size_t i = 1; i < l->count && e->count == 0; i++)
+        if (strcmp(l->row[i].address, l->row[0].address) != 0)
+            return say_and(STATUS_USAGE, "several jobs of yours run here: give HOST:PORT, %s or %s",
+                           l->row[0].address, l->row[i].address);
+    return 0;
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static int explain(const struct explain *e, const struct look *l, const char *path)
+{
+    struct explained x = {.known = calloc(l->count, sizeof(struct known))};
+    int rc = x.known ? ask_all(l, path, &x) : say_and(STATUS_FAILED, "no memory");
+    if (rc == 0 && e->wait_s > 0) {
+        pause_for(e->wait_s);
+        rc = ask_all(l, path, &x);
+    }
+    if (rc == 0) {
+        x.now_s = clock_s();
+        if (e->json)
+            explained_json(&x);
+        else
+            explained_show(&x);
+        if (fflush(stdout) || ferror(stdout))
+            rc = say_and(STATUS_FAILED, "stdout cannot be written");
+        else if (x.count < x.known[0].nodes)
+            rc = STATUS_FAILED;
+    }
+    free(x.known);
+    return rc;
+}
+
+int explain_main(int argc, char **argv)
+{
+    struct explain e = {0};
+    struct look l = {0};
+    char path[SCRAPE_PATH_MAX];
+    say_as("locus explain");
+    int rc = parse(&e, argc, argv);
+    if (rc) return rc;
+    if (e.wants_help) return fputs(usage, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
+    if (!make_path(e.what, path))
+        return say_and(STATUS_USAGE, "\"%s\" is no key: write a number, or TABLE:ROW", e.what);
+    if (!look_find(&l, e.address, e.count)) rc = say_and(STATUS_FAILED, "no memory");
+    if (rc == 0) rc = check_jobs(&e, &l);
+    if (rc == 0) rc = explain(&e, &l, path);
+    look_free(&l);
+    return rc;
+}

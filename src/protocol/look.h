@@ -1,0 +1,47 @@
+/*
+ * look.h - what a shard sees of one key when somebody asks (`locus explain`): where the main copy
+ * is, who holds replicas, what this node intends, and what was lately decided about it.
+ *
+ * Callers   reactor.c, on the shard's thread; changes nothing but which keys are watched
+ *           (decisions.h)
+ * Memory    the caller's
+ * Waiting   never. It takes as long as looking through this shard's intents, of which it looks at
+ *           INTENTS_LOOK_MAX keys at most
+ * Life      none
+ */
+#ifndef LOCUS_PROTOCOL_LOOK_H
+#define LOCUS_PROTOCOL_LOOK_H
+
+#include "protocol/decisions.h"
+#include "protocol/intents.h"
+#include "protocol/state.h"
+
+enum { LOOK_HOLDERS_MAX = 64, LOOK_INTENTS_MAX = 32 };
+
+struct look_holder {
+    unsigned node;
+    bool is_kept, is_current; /* it has what the main copy has, or it is on its way */
+    uint64_t brought_ns;      /* ago */
+};
+
+struct key_look {
+    uint64_t now_ns;
+    unsigned owner; /* as far as we know; we, and not here: it is on its way to us */
+    uint64_t term;  /* of that ownership: so often the row has moved */
+    bool is_here, is_replica;
+    bool is_asking;    /* an entry of ours to the owner is not yet answered */
+    bool is_kept;      /* an intent that never ends */
+    unsigned wanted;   /* active intents that will end */
+    uint64_t parked;   /* requests that wait here for the row */
+    uint64_t heard_ns; /* of a replica: how long ago its owner was heard */
+    unsigned holders, intents, decisions;
+    unsigned more_holders; /* that found no room below */
+    bool has_more_intents; /* or there may be */
+    struct look_holder holder[LOOK_HOLDERS_MAX];
+    struct intent_found intent[LOOK_INTENTS_MAX];
+    struct decision decision[DECISIONS_OF_KEY];
+};
+
+void shard_look(struct shard *, uint64_t index, struct key_look *);
+
+#endif
