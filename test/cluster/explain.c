@@ -69,14 +69,15 @@ static void work(struct seat *s)
         key = own_key(s->node);
         parent_tell("%llu", (unsigned long long)key - ROWS);
     }
-    do {
+    for (bool is_last = false; !is_last;) {
         if (s->rank == 0 && !parent_hear(step)) snprintf(step, sizeof step, "end");
         seat_barrier(s);
         act(s);
+        is_last = strcmp(step, "end") == 0;
         CHECK_EQ(locus_quiesce(s->worker), 0);
         if (s->rank == 0) parent_tell("done");
         seat_barrier(s);
-    } while (strcmp(step, "end") != 0);
+    }
 }
 
 ROLE(job)
