@@ -1,12 +1,12 @@
 #include "json.h"
 
 #include "fail.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 static void put(struct json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -21,25 +21,9 @@ static void put(struct json *j, const char *format, ...)
     j->length += (size_t)n;
 }
 
-/* How many bytes the character at the beginning of the text has, or 0 when it is no UTF-8. */
-static size_t character(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    size_t length = c[0] < 0x80                   ? 1
-                    : c[0] >= 0xC2 && c[0] < 0xE0 ? 2
-                    : c[0] >= 0xE0 && c[0] < 0xF0 ? 3
-                                                  : 4;
-    if ((c[0] >= 0x80 && c[0] < 0xC2) || c[0] > 0xF4) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80) return 0;
-    bool is_long = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
-    bool is_surrogate = c[0] == 0xED && c[1] > 0x9F, is_beyond = c[0] == 0xF4 && c[1] > 0x8F;
-    return is_long || is_surrogate || is_beyond ? 0 : length;
-}
-
 const char *json_escape(const char *text, char *escaped)
 {
-    size_t length = character(text);
+    size_t length = utf8_length(text);
     if (length == 0) {
         snprintf(escaped, JSON_ESCAPED_BYTES, "\\ufffd");
         return text + 1;

@@ -1,24 +1,13 @@
 #include "svg.h"
 
-static void put_escaped(FILE *f, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<') {
-            fputs("&lt;", f);
-        } else if (*text == '&') {
-            fputs("&amp;", f);
-        } else {
-            fputc((unsigned char)*text < ' ' ? '?' : *text, f);
-        }
-    }
-}
+#include "markup.h"
 
 void svg_text(FILE *f, double x, double y, int size, const char *colour, const char *anchor,
               const char *text)
 {
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\" text-anchor=\"%s\">", x, y,
             size, colour, anchor);
-    put_escaped(f, text);
+    markup_text(f, text);
     fputs("</text>\n", f);
 }
 

@@ -13,7 +13,7 @@
 
 void svg_begin(struct saving *, const char *path, int width, int height, const char *title,
                const char *subtitle);
-/* `anchor` is start, middle or end. Any bytes: what would be no text is shown as a question mark. */
+/* `anchor` is start, middle or end. Any bytes: markup.h. */
 void svg_text(FILE *, double x, double y, int size, const char *colour, const char *anchor,
               const char *text);
 void svg_end(struct saving *);

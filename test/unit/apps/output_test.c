@@ -130,7 +130,7 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
     snprintf(path, sizeof path, "%s/chart.svg", folder);
     chart_write(&c, path);
     char *text = folder_read(folder, "chart.svg", &length);
-    CHECK_STR(text, "a &lt;b> &amp; c");
+    CHECK_STR(text, "a &lt;b&gt; &amp; c");
     CHECK_STR(text, ">first<");
     CHECK_STR(text, "</svg>\n");
     CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
@@ -141,6 +141,28 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
      * second. */
     CHECK_STR(text, "cx=\"308.0\" cy=\"110.0\"");
     CHECK_STR(text, "cx=\"638.0\" cy=\"281.0\"");
+    free(text);
+    folder_remove(folder);
+}
+
+/* A path of the user's may be cut in the middle of a character, or be no text at all; no viewer
+ * takes a picture with a byte that XML does not have. */
+TEST(output, a_chart_is_xml_whatever_its_texts_are)
+{
+    static const double x[] = {1, 2}, y[] = {5, 10};
+    size_t length;
+    struct chart c = {
+        .title = "caf\xC3", .subtitle = "\x01 \"q\" \xFF \xEF\xBF\xBF", .panel_count = 1};
+    c.panels[0] =
+        (struct chart_panel){.title = "\xC3\xA9t\xC3\xA9", .x_label = "x", .series_count = 1};
+    c.panels[0].series[0] = (struct chart_series){"y", x, y, 2};
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/chart.svg", folder);
+    chart_write(&c, path);
+    char *text = folder_read(folder, "chart.svg", &length);
+    CHECK_STR(text, ">caf\xEF\xBF\xBD<");
+    CHECK_STR(text, ">\xEF\xBF\xBD &quot;q&quot; \xEF\xBF\xBD \xEF\xBF\xBD");
+    CHECK_STR(text, ">\xC3\xA9t\xC3\xA9<");
     free(text);
     folder_remove(folder);
 }
