@@ -19,7 +19,7 @@ import sys
 
 COLUMNS, README_LINES, README_FIGURES = 120, 120, 10
 TRAINERS = ("gnn", "kge", "lasso", "lda", "mf", "wv")
-COMMANDS = ("run", "doctor", "top", "explain", "trace", "checkpoint")
+COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs

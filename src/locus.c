@@ -3,6 +3,7 @@
 #include "environment.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "journal.h"
 #include "membership/rendezvous.h"
 #include "metrics.h"
 #include "observer.h"
@@ -219,12 +220,14 @@ static int open_node(const struct locus_config *c, locus *n)
     note_technique(n, c->technique);
     n->workers = c->workers;
     int metrics = -1, rc = advisor_init(&n->advisor);
+    if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
     if (rc == 0) rc = open_store(c, n);
     n->is_observed = metrics >= 0;
     if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
     if (rc == 0) rc = init_workers(n);
+    if (rc == 0) rc = journal_start(n->journal, n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
     if (metrics >= 0) close(metrics);
     return rc;
@@ -232,7 +235,8 @@ static int open_node(const struct locus_config *c, locus *n)
 
 static void free_node(locus *n)
 {
-    metrics_stop(n->metrics); /* before anything that it tells of */
+    metrics_stop(n->metrics); /* before anything that they tell of */
+    journal_close(n->journal);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
     if (n->has_store) store_fini(&n->store);
@@ -282,7 +286,9 @@ int locus_close(locus *n)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
     metrics_stop(n->metrics);
+    journal_close(n->journal);
     n->metrics = NULL;
+    n->journal = NULL;
     int rc = n->cluster ? cluster_leave(n->cluster) : 0;
     free_node(n);
     return rc;

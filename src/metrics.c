@@ -1,5 +1,6 @@
 #include "metrics.h"
 
+#include "base/footprint.h"
 #include "door.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- what the node counts ---- */
@@ -295,24 +294,12 @@ static void put_workers(struct exposition *e, const locus *n)
 
 /* ---- the process ---- */
 
-static double resident_bytes(void)
-{
-    unsigned long long all, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%llu %llu", &all, &resident) != 2) resident = 0;
-    if (f) fclose(f);
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void put_process(struct exposition *e, const locus *n)
 {
-    struct timespec used = {0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     exposition_head(e, "process_cpu_seconds_total", "counter", "Processor time of the process.");
-    exposition_real(e, "process_cpu_seconds_total",
-                    (double)used.tv_sec + 1e-9 * (double)used.tv_nsec);
+    exposition_real(e, "process_cpu_seconds_total", footprint_cpu_s());
     exposition_head(e, "process_resident_memory_bytes", "gauge", "Memory that the process holds.");
-    exposition_real(e, "process_resident_memory_bytes", resident_bytes());
+    exposition_real(e, "process_resident_memory_bytes", footprint_resident_bytes());
     exposition_head(e, "locus_nodes", "gauge",
                     "Nodes of the cluster; the label is this one's rank.");
     exposition_numbered(e, "locus_nodes", "rank", (unsigned)n->rank, n->size);
@@ -425,11 +412,10 @@ int metrics_listen(unsigned rank, int *fd)
 int metrics_start(locus *n, int fd, struct metrics **out)
 {
     static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
-    static const struct door_path paths[] = {
-        {"/metrics", type, write_metrics},
-        {"/keys", type, write_keys},
-        {"/key", "text/plain; charset=utf-8", explain_key},
-        {0}};
+    static const struct door_path paths[] = {{"/metrics", type, write_metrics},
+                                             {"/keys", type, write_keys},
+                                             {"/key", "text/plain; charset=utf-8", explain_key},
+                                             {0}};
     *out = NULL;
     if (fd < 0) return 0;
     struct metrics *m = calloc(1, sizeof *m);

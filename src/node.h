@@ -102,6 +102,7 @@ struct locus {
     struct share *share;          /* of checkpoints; NULL: there was none */
     locus_worker *worker;         /* [workers]; one that closed may be opened again */
     struct metrics *metrics;      /* NULL: nobody asked for them */
+    struct journal *journal;      /* likewise */
 };
 
 /* One writer: no locked instruction. */

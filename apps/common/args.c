@@ -150,7 +150,33 @@ static int parse_one(const struct args_program *p, char **rest)
     return has_value ? 1 : 2;
 }
 
+static struct args_list parsed;
+
 void args_parse(const struct args_program *p, int argc, char **argv)
 {
+    parsed.count = 0;
+    args_add(&parsed, p->options, p->option_count);
     for (int i = 1; i < argc;) i += parse_one(p, argv + i);
+}
+
+static const char *value_text(const struct args_option *o, char *text, size_t room)
+{
+    *text = '\0';
+    if (o->kind == ARGS_FLAG) return *(const bool *)o->target ? "yes" : "no";
+    if (o->kind == ARGS_TEXT) return *(const char *const *)o->target;
+    if (o->kind == ARGS_CHOICE) return o->choices[*(const int *)o->target];
+    if (o->kind == ARGS_COUNT) snprintf(text, room, "%" PRIu64, *(const uint64_t *)o->target);
+    if (o->kind == ARGS_SMALL) snprintf(text, room, "%u", *(const unsigned *)o->target);
+    if (o->kind == ARGS_REAL) snprintf(text, room, "%g", *(const double *)o->target);
+    return text;
+}
+
+void args_each(void (*visit)(void *context, const char *name, const char *value), void *context)
+{
+    for (size_t i = 0; i < parsed.count; i++) {
+        const struct args_option *o = &parsed.options[i];
+        char text[32];
+        const char *value = o->kind == ARGS_SECTION ? NULL : value_text(o, text, sizeof text);
+        if (value) visit(context, o->name, value);
+    }
 }

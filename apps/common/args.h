@@ -58,5 +58,8 @@ void args_add(struct args_list *, const struct args_option *options, size_t coun
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one
  * sentence on stderr that names the value and what would be right, on a wrong option (status 2). */
 void args_parse(const struct args_program *, int argc, char **argv);
+/* Each option that was last parsed, with its value as it is now; a text that nobody gave is left
+ * out. The targets must still be there. */
+void args_each(void (*visit)(void *context, const char *name, const char *value), void *context);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +14,13 @@ enum {
     PLOT_TOP = 110,
     PLOT_HEIGHT = 190,
     HEIGHT = 350,
+    HEAD = 62, /* titles take so much of it */
     TICKS = 4,
+    DOTS_MAX = 60, /* in more points nobody sees them */
 };
 
-static const char *const colours[CHART_SERIES_MAX] = {"#1f6fb4", "#e08a2e", "#5aa469", "#a04da0"};
+static const char *const colours[CHART_SERIES_MAX] = {"#1f6fb4", "#e08a2e", "#5aa469",
+                                                      "#a04da0", "#c0504d", "#7f7f7f"};
 
 /* 1, 2 or 5 times a power of ten: about as many steps as ticks are wanted. */
 static double step_of(double range)
@@ -45,12 +47,13 @@ struct area {
 
 static struct area area_of(const struct chart_panel *p, size_t index)
 {
-    struct area a = {.left = (double)index * PANEL_WIDTH + PLOT_LEFT, .y_max = p->y_max};
+    struct area a = {
+        .left = (double)index * PANEL_WIDTH + PLOT_LEFT, .x_max = p->x_max, .y_max = p->y_max};
     for (size_t s = 0; s < p->series_count; s++) {
         for (size_t i = 0; i < p->series[s].count; i++) {
             double x = p->series[s].x[i], y = p->series[s].y[i];
             if (!isfinite(y)) continue;
-            if (x > a.x_max) a.x_max = x;
+            if (p->x_max <= 0 && x > a.x_max) a.x_max = x;
             if (p->y_max <= 0 && y > a.y_max) a.y_max = y;
         }
     }
@@ -89,15 +92,30 @@ static void put_axes(FILE *f, const struct chart_panel *p, const struct area *a)
              p->x_label);
 }
 
-static void put_series(FILE *f, const struct chart_series *s, const struct area *a,
-                       const char *colour)
+static void put_line(FILE *f, const struct chart_series *s, const struct area *a, bool has_gaps,
+                     const char *colour)
 {
-    fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", colour);
+    bool is_open = false;
     for (size_t i = 0; i < s->count; i++) {
-        if (isfinite(s->y[i])) fprintf(f, "%.1f,%.1f ", x_of(a, s->x[i]), y_of(a, s->y[i]));
+        bool is_shown = isfinite(s->y[i]);
+        if (is_open && !is_shown && has_gaps) {
+            fputs("\"/>\n", f);
+            is_open = false;
+        }
+        if (!is_shown) continue;
+        if (!is_open)
+            fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
+                    colour);
+        is_open = true;
+        fprintf(f, "%.1f,%.1f ", x_of(a, s->x[i]), y_of(a, s->y[i]));
     }
-    fputs("\"/>\n", f);
-    for (size_t i = 0; i < s->count; i++) {
+    if (is_open) fputs("\"/>\n", f);
+}
+
+static void put_dots(FILE *f, const struct chart_series *s, const struct area *a,
+                     const char *colour)
+{
+    for (size_t i = 0; i < s->count && s->count <= DOTS_MAX; i++) {
         if (isfinite(s->y[i]))
             fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"%s\"/>\n", x_of(a, s->x[i]),
                     y_of(a, s->y[i]), colour);
@@ -112,17 +130,33 @@ static void put_panel(FILE *f, const struct chart_panel *p, size_t index)
     put_axes(f, p, &a);
     double x = a.left;
     for (size_t s = 0; s < p->series_count; s++) {
-        put_series(f, &p->series[s], &a, colours[s]);
+        put_line(f, &p->series[s], &a, p->has_gaps, colours[s]);
+        put_dots(f, &p->series[s], &a, colours[s]);
         if (p->series_count == 1) continue;
         svg_text(f, x, PLOT_TOP - 11, 11, colours[s], "start", p->series[s].label);
         x += 16 + 6.2 * (double)strlen(p->series[s].label);
     }
 }
 
+void chart_put(const struct chart *c, FILE *f)
+{
+    int width = (int)c->panel_count * PANEL_WIDTH + 20, top = c->title ? 0 : HEAD;
+    fprintf(
+        f,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 %d %d "
+        "%d\" font-family=\"Helvetica,Arial,sans-serif\">\n<rect y=\"%d\" width=\"100%%\" "
+        "height=\"100%%\" fill=\"#ffffff\"/>\n",
+        width, HEIGHT - top, top, width, HEIGHT - top, top);
+    if (c->title) svg_text(f, 20, 32, 18, "#111111", "start", c->title);
+    if (c->subtitle) svg_text(f, 20, 54, 12, "#555555", "start", c->subtitle);
+    for (size_t i = 0; i < c->panel_count; i++) put_panel(f, &c->panels[i], i);
+    fputs("</svg>\n", f);
+}
+
 void chart_write(const struct chart *c, const char *path)
 {
     struct saving s;
-    svg_begin(&s, path, (int)c->panel_count * PANEL_WIDTH + 20, HEIGHT, c->title, c->subtitle);
-    for (size_t i = 0; i < c->panel_count; i++) put_panel(s.file, &c->panels[i], i);
-    svg_end(&s);
+    saving_open(&s, path);
+    chart_put(c, s.file);
+    saving_close(&s);
 }

@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "hot.h"
+#include "run_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -94,6 +95,12 @@ void settings_options(struct settings *s, struct args_list *list)
          .kind = ARGS_TEXT,
          .target = &s->out,
          .help = "write the model there, as safetensors"},
+        {.name = "--report",
+         .argument = "PATH",
+         .kind = ARGS_TEXT,
+         .target = &s->report,
+         .help =
+             "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node"},
         {.name = "--json",
          .kind = ARGS_FLAG,
          .target = &s->json,
@@ -264,7 +271,9 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                             .task = digest_add(digest, model, sizeof model)};
     c.fingerprint =
         checkpoints_digest(&s->checkpoints, digest_add(digest, numbers, sizeof numbers));
+    run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
+    if (pool->rank == 0) run_log_open(fail_program());
 }
 
 void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)

@@ -24,7 +24,7 @@ struct settings {
     uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
     bool has_bounds;              /* the program has ssp and essp */
     int sampling;                 /* enum locus_conformity */
-    const char *data, *out;
+    const char *data, *out, *report;
     bool json, is_baseline;
     struct checkpoints_wish checkpoints; /* of programs that have checkpoints_options() */
 };
@@ -32,7 +32,8 @@ struct settings {
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
 void settings_init(struct settings *);
 
-/* Adds --epochs, --seed, --workers, --technique, --out, --json and --baseline. */
+/* Adds --epochs, --seed, --workers, --technique, --out, --report, --json and
+ * --baseline. */
 void settings_options(struct settings *, struct args_list *);
 
 /* One option each: --data, --sampling, --eval-every, --seconds. */

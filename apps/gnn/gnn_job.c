@@ -7,6 +7,7 @@
 #include "gnn_train.h"
 #include "partition.h"
 #include "planted.h"
+#include "run_log.h"
 #include "saving.h"
 
 #include <stdlib.h>
@@ -76,9 +77,9 @@ static void open_pool(struct pool *pool, const struct gnn *g)
 
 static void check_files(const struct gnn_options *o)
 {
-    const char *outputs[] = {o->common.out},
+    const char *outputs[] = {o->common.out, o->common.report},
                *inputs[] = {o->common.data, o->labels, o->features, o->split};
-    saving_check(outputs, 1, inputs, sizeof inputs / sizeof *inputs);
+    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
 }
 
 static void cut(struct gnn *g, const struct pool *pool)
@@ -114,6 +115,7 @@ int gnn_job(int argc, char **argv)
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, gnn_work, training);
     pool_close(&pool);
+    run_log_close();
     release(gnn);
     free(training);
     return fail_unless_printed();

@@ -2,6 +2,7 @@
 
 #include "json.h"
 #include "partition.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +43,8 @@ void gnn_report_start(const struct gnn *g, const struct pool *pool)
 void gnn_report_epoch(const struct gnn *g, uint64_t number, const struct gnn_epoch *e)
 {
     double loss = e->nodes > 0 ? e->loss / e->nodes : 0;
+    run_log_point("Loss of a node", loss);
+    run_log_point("Nodes trained a second", e->nodes / e->seconds);
     if (!g->options.common.json) {
         printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f nodes/s\n", number, loss,
                e->seconds, e->nodes / e->seconds);
@@ -56,6 +59,7 @@ void gnn_report_epoch(const struct gnn *g, uint64_t number, const struct gnn_epo
 
 void gnn_report_accuracy(const struct gnn *g, const struct accuracy *a)
 {
+    if (g->labels.count[LABELS_VALIDATE] > 0) run_log_point("Accuracy, validation", a->validation);
     if (!g->options.common.json) {
         printf("accuracy    ");
         if (g->labels.count[LABELS_VALIDATE] > 0) printf("validation %.4f   ", a->validation);

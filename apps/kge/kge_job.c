@@ -5,6 +5,7 @@
 #include "pace.h"
 #include "options.h"
 #include "report.h"
+#include "run_log.h"
 #include "saving.h"
 #include "train.h"
 
@@ -70,7 +71,7 @@ enum { FILES_MAX = 8 }; /* of WordNet's */
 static void check_files(const struct options *o)
 {
     static char paths[FILES_MAX][PATH_MAX];
-    const char *outputs[] = {o->common.out, o->chart}, *inputs[FILES_MAX];
+    const char *outputs[] = {o->common.out, o->common.report, o->chart}, *inputs[FILES_MAX];
     unsigned count = 0;
     for (; count < FILES_MAX && graph_file(o->common.data, count, paths[count]); count++)
         inputs[count] = paths[count];
@@ -94,6 +95,7 @@ int kge_job(int argc, char **argv)
     training_fini(&training);
     locus_distribution_free(task->distribution);
     pool_close(&pool);
+    run_log_close();
     filter_fini(&task->filter);
     graph_fini(&task->graph);
     free(task);

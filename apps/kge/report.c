@@ -2,6 +2,7 @@
 
 #include "json.h"
 #include "counters.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ void report_start(const struct task *t, const struct pool *pool)
 void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
 {
     double gflops = step_operations(t) * e->examples_per_second * 1e-9;
+    run_log_point("Loss of a fact", e->loss);
+    run_log_point("Facts trained a second", e->examples_per_second);
     if (!t->options.common.json) {
         printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f facts/s   %.1f GFLOP/s\n", number,
                e->loss, e->seconds, e->examples_per_second, gflops);
@@ -44,6 +47,7 @@ void report_epoch(const struct task *t, uint64_t number, const struct epoch *e)
 
 void report_quality(const struct task *t, enum graph_split split, const struct quality *q)
 {
+    if (split == GRAPH_VALID) run_log_point("MRR, valid, filtered", q->mrr);
     if (!t->options.common.json) {
         printf("%-5s       MRR %.4f   hits@1 %.4f   hits@3 %.4f   hits@10 %.4f   (%.1f s)\n",
                graph_split_name(split), q->mrr, q->hits1, q->hits3, q->hits10, q->seconds);

@@ -1,6 +1,7 @@
 #include "lasso_report.h"
 
 #include "json.h"
+#include "run_log.h"
 #include "lasso_options.h"
 
 #include <inttypes.h>
@@ -44,6 +45,8 @@ void lasso_report_progress(const struct lasso *l, const struct lasso_progress *p
 
 void lasso_report_step(const struct lasso *l, const struct lasso_progress *p)
 {
+    run_log_point("Objective", p->objective);
+    run_log_point("Coefficients that are not 0", p->nonzero);
     if (l->options.common.json) {
         write_event(l, p, "lambda");
         return;

@@ -12,6 +12,7 @@
 #include "lasso_options.h"
 #include "lasso_report.h"
 #include "saving.h"
+#include "run_log.h"
 
 #include <math.h>
 
@@ -95,15 +96,16 @@ int main(int argc, char **argv)
     load(&lasso);
     open_pool(&pool, &lasso);
     if (pool.rank == 0) {
-        const char *outputs[] = {lasso.options.common.out};
+        const char *outputs[] = {lasso.options.common.out, lasso.options.common.report};
         const char *inputs[] = {lasso.options.common.data, lasso.options.response};
-        saving_check(outputs, 1, inputs, 2);
+        saving_check(outputs, 2, inputs, 2);
         lasso_report_start(&lasso, &pool);
     }
     here.lasso = &lasso;
     meter_init(&here.meter, pool.rank == 0);
     pool_run(&pool, descent_work, &here);
     pool_close(&pool);
+    run_log_close();
     columns_fini(&lasso.columns);
     return fail_unless_printed();
 }

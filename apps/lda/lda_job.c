@@ -5,6 +5,7 @@
 #include "lda_options.h"
 #include "lda_report.h"
 #include "lda_train.h"
+#include "run_log.h"
 #include "saving.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void load(struct lda *l)
 
 static void check_files(const struct lda_options *o)
 {
-    const char *outputs[] = {o->common.out, o->picture};
+    const char *outputs[] = {o->common.out, o->common.report, o->picture};
     const char *inputs[] = {o->common.data, o->vocabulary, o->test};
     saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
 }
@@ -63,6 +64,7 @@ int lda_job(int argc, char **argv)
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, lda_work, training);
     pool_close(&pool);
+    run_log_close();
     corpus_fini(&lda->corpus);
     corpus_fini(&lda->test);
     free(lda);

@@ -1,6 +1,7 @@
 #include "lda_report.h"
 
 #include "json.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ void lda_report_start(const struct lda *l, const struct pool *pool)
 
 void lda_report_epoch(const struct lda *l, uint64_t number, const struct lda_epoch *e)
 {
+    run_log_point("S-error", e->error);
+    run_log_point("Tokens sampled a second", e->tokens / e->seconds);
     if (!l->options.common.json) {
         printf("sweep %4" PRIu64 "   s-error %7.5f   %7.3f s   %10.0f tokens/s\n", number, e->error,
                e->seconds, e->tokens / e->seconds);
@@ -36,6 +39,7 @@ void lda_report_epoch(const struct lda *l, uint64_t number, const struct lda_epo
 
 void lda_report_quality(const struct lda *l, const struct quality *q)
 {
+    if (q->perplexity > 0) run_log_point("Perplexity", q->perplexity);
     if (!l->options.common.json) {
         printf("log p(w, z) %9.4f a token", q->likelihood);
         if (q->perplexity > 0) printf("   perplexity %8.1f", q->perplexity);

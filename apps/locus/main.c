@@ -6,6 +6,7 @@
 #include "keeper.h"
 #include "locus.h"
 #include "program.h"
+#include "report.h"
 #include "run.h"
 #include "say.h"
 #include "top.h"
@@ -22,6 +23,7 @@ static const char help[] =
     "  doctor      will these machines carry a job? locus doctor; locus doctor --hosts FILE\n"
     "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"
     "  explain     why a key of a running job is where it is: locus explain TABLE:7\n"
+    "  report      a page of a whole run: locus report PREFIX > page.html\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
     "\n"
@@ -37,8 +39,13 @@ static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
 } commands[] = {
-    {"run", run_main},           {"doctor", doctor_main}, {"top", top_main},
-    {"explain", explain_main},   {"trace", trace_main},   {"checkpoint", checkpoint_main},
+    {"run", run_main},
+    {"doctor", doctor_main},
+    {"top", top_main},
+    {"explain", explain_main},
+    {"report", report_main},
+    {"trace", trace_main},
+    {"checkpoint", checkpoint_main},
     {AGENT_COMMAND, agent_main}, /* what doctor --hosts starts over ssh; not for people */
     {"keep", keeper_main},       /* what run starts, here and over ssh; not for people */
 };

@@ -5,6 +5,7 @@
 #include "mf_options.h"
 #include "mf_report.h"
 #include "mf_train.h"
+#include "run_log.h"
 #include "saving.h"
 #include "zipf.h"
 
@@ -49,7 +50,8 @@ static void open_pool(struct pool *pool, const struct mf *f)
 
 static void check_files(const struct mf_options *o)
 {
-    const char *outputs[] = {o->common.out, o->write}, *inputs[] = {o->common.data, o->test};
+    const char *outputs[] = {o->common.out, o->common.report, o->write},
+               *inputs[] = {o->common.data, o->test};
     saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
 }
 
@@ -71,6 +73,7 @@ int mf_job(int argc, char **argv)
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, mf_work, training);
     pool_close(&pool);
+    run_log_close();
     ratings_fini(&mf->ratings);
     free(mf);
     free(training);

@@ -1,6 +1,7 @@
 #include "mf_report.h"
 
 #include "json.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,6 +29,8 @@ void mf_report_start(const struct mf *f, const struct pool *pool)
 void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch *e)
 {
     double loss = e->cells > 0 ? e->squares / e->cells : 0;
+    run_log_point("RMSE of the cells trained with", sqrt(loss));
+    run_log_point("Cells trained a second", e->cells / e->seconds);
     if (!f->options.common.json) {
         printf("epoch %3" PRIu64 "   RMSE %8.4f   %7.2f s   %9.0f cells/s", number, sqrt(loss),
                e->seconds, e->cells / e->seconds);
@@ -45,6 +48,7 @@ void mf_report_epoch(const struct mf *f, uint64_t number, const struct mf_epoch 
 
 void mf_report_test(const struct mf *f, const struct rmse *r)
 {
+    run_log_point("RMSE of the test cells", r->rmse);
     if (!f->options.common.json) {
         printf("test        RMSE %8.4f   (%.1f s)\n", r->rmse, r->seconds);
         fflush(stdout);

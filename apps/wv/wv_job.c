@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "pace.h"
 #include "lines.h"
+#include "run_log.h"
 #include "saving.h"
 #include "wv_options.h"
 #include "wv_report.h"
@@ -58,7 +59,7 @@ static void open_negatives(struct wv *w, const struct pool *pool)
 
 static void check_files(const struct wv_options *o)
 {
-    const char *outputs[] = {o->common.out, o->text, o->binary};
+    const char *outputs[] = {o->common.out, o->common.report, o->text, o->binary};
     const char *inputs[] = {o->common.data, o->analogies, o->similarity};
     saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
 }
@@ -81,6 +82,7 @@ int wv_job(int argc, char **argv)
     locus_distribution_free(wv->distribution);
     noise_fini(&wv->noise);
     pool_close(&pool);
+    run_log_close();
     vocabulary_fini(&wv->vocabulary);
     free(wv);
     free(training);

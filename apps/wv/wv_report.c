@@ -1,6 +1,7 @@
 #include "wv_report.h"
 
 #include "json.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,6 +26,8 @@ void wv_report_start(const struct wv *w, const struct pool *pool)
 void wv_report_epoch(const struct wv *w, uint64_t number, const struct wv_epoch *e)
 {
     double loss = e->pairs > 0 ? e->loss / e->pairs : 0;
+    run_log_point("Loss of a pair", loss);
+    run_log_point("Words trained a second", e->words / e->seconds);
     if (!w->options.common.json) {
         printf("epoch %3" PRIu64 "   loss %8.4f   %7.2f s   %9.0f words/s   %9.0f pairs/s\n",
                number, loss, e->seconds, e->words / e->seconds, e->pairs / e->seconds);

@@ -54,6 +54,15 @@ static void parse(int argc, char **argv)
         argc, argv);
 }
 
+static char told[256];
+
+static void tell(void *context, const char *name, const char *value)
+{
+    size_t used = strlen(told);
+    CHECK(context == &got);
+    snprintf(told + used, sizeof told - used, "%s=%s ", name, value);
+}
+
 /* The words of a command line, one space between them. */
 static void parse_line(const void *line)
 {
@@ -221,4 +230,16 @@ static void add_too_many(const void *unused)
 TEST(args, a_list_of_options_has_an_end)
 {
     ends_with(add_too_many, NULL, 1, "more than 48 options");
+}
+
+TEST(args, are_told_with_their_values)
+{
+    parse_line("--flag --real -0.5 --colour green");
+    *told = '\0';
+    args_each(tell, &got);
+    CHECK_EQ(strcmp(told, "--flag=yes --count=7 --real=-0.5 --text=none --colour=green "), 0);
+    got.text = NULL; /* nobody gave one */
+    *told = '\0';
+    args_each(tell, &got);
+    CHECK_STR(told, " --real=-0.5 --colour=green ");
 }

@@ -1,0 +1,28 @@
+/*
+ * run_log.h - what a program tells of its run beside what the nodes count: its settings, and curves
+ * like the loss. For the page that --report asks for, and for `locus report` (docs/report.md).
+ *
+ * With --report FILE.html the nodes write to FILE.html.parts.*, unless LOCUS_REPORT names another
+ * place; at the end rank 0 makes the page of them and, if the place was ours, removes those that
+ * are on its host. With LOCUS_REPORT alone they stay, and there is no page.
+ *
+ * Callers   settings.c opens; the first worker of rank 0 adds points; the program closes. One run a
+ *           process
+ * Memory    a path
+ * Waiting   for the disk. What cannot be written ends the program with a sentence
+ * Life      run_log_place before the node opens; run_log_open on rank 0; points; run_log_close when
+ *           the node has closed: then all nodes have written all they have
+ */
+#ifndef APPS_RUN_LOG_H
+#define APPS_RUN_LOG_H
+
+#include <stdbool.h>
+
+/* `page`: the file, or NULL. `has_nodes`: there will be one, which is to write. */
+void run_log_place(const char *page, bool has_nodes);
+void run_log_open(const char *program);
+/* A point of the curve of that name, now. Nothing, where nobody wants it. */
+void run_log_point(const char *curve, double y);
+void run_log_close(void);
+
+#endif

@@ -1,0 +1,228 @@
+#include "run_parts.h"
+
+#include "run_line.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+static const char *const names[RUN_COUNTS] = {
+    "local", "replica", "remote", "relocated", "copied",    "replicas", "owned",    "late",
+    "sent",  "held",    "aged",   "shards_s",  "busiest_s", "cpu_s",    "resident", "clock"};
+
+/* ---- a node's file ---- */
+
+static bool add_sample(struct run_node *n, const char *line)
+{
+    double at;
+    if (!run_line_number(line, "t", &at)) return false;
+    if (n->samples == RUN_SAMPLES_MAX) return true;
+    if (n->samples == n->room) {
+        size_t room = n->room ? 2 * n->room : 256;
+        struct run_sample *more = realloc(n->sample, room * sizeof *more);
+        if (!more) return false;
+        n->sample = more;
+        n->room = room;
+    }
+    struct run_sample *s = &n->sample[n->samples];
+    *s = (struct run_sample){.at_s = 1e-6 * at};
+    for (int i = 0; i < RUN_COUNTS; i++) run_line_number(line, names[i], &s->count[i]);
+    /* Time may be set back, and a curve goes on all the same. */
+    if (n->samples == 0 || s[-1].at_s < s->at_s) n->samples++;
+    double ends = 0;
+    n->has_ended |= run_line_number(line, "end", &ends) && ends > 0;
+    return true;
+}
+
+static bool read_head(struct run_node *n, const char *line, unsigned *node, unsigned *nodes)
+{
+    double rank, size, workers, shards, at;
+    if (!run_line_number(line, "node", &rank) || !run_line_number(line, "nodes", &size) ||
+        !run_line_number(line, "workers", &workers) || !run_line_number(line, "shards", &shards) ||
+        !run_line_number(line, "t", &at) || !(rank >= 0 && rank < size && size <= RUN_NODES_MAX))
+        return false;
+    *node = (unsigned)rank;
+    *nodes = (unsigned)size;
+    n->workers = (unsigned)workers;
+    n->shards = (unsigned)shards;
+    n->began_s = 1e-6 * at;
+    run_line_text(line, "technique", n->technique, sizeof n->technique);
+    run_line_text(line, "tables", n->tables, sizeof n->tables);
+    return true;
+}
+
+static void read_samples(struct run_node *n, FILE *f)
+{
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, f) > 0)
+        if (!run_line_is_whole(line) || !add_sample(n, line)) n->cut++;
+    free(line);
+}
+
+/* False: it is not of this run; `why` says it. */
+static bool read_node(struct run_parts *p, const char *prefix, unsigned rank, char *why)
+{
+    char path[PATH_BYTES], *line = NULL;
+    size_t room = 0;
+    unsigned node = 0, nodes = 0;
+    struct run_node n = {.has_file = true};
+    snprintf(path, sizeof path, "%s.%u.report.jsonl", prefix, rank);
+    FILE *f = fopen(path, "re");
+    if (!f) return true;
+    bool ok = getline(&line, &room, f) > 0 && read_head(&n, line, &node, &nodes) && node == rank;
+    free(line);
+    if (!ok) {
+        snprintf(why, RUN_TEXT_MAX, "%.300s is not what LOCUS_REPORT makes a node write", path);
+    } else if (p->nodes && nodes != p->nodes) {
+        snprintf(why, RUN_TEXT_MAX,
+                 "%.300s is of a cluster of %u nodes, others of %u: give each run a prefix", path,
+                 nodes, p->nodes);
+        ok = false;
+    } else if (!p->nodes) {
+        p->node = calloc(nodes, sizeof *p->node);
+        ok = p->node != NULL;
+        if (ok) p->nodes = nodes;
+        if (!ok) snprintf(why, RUN_TEXT_MAX, "no memory for %u nodes", nodes);
+    }
+    if (ok) {
+        read_samples(&n, f);
+        p->node[rank] = n;
+    }
+    fclose(f);
+    return ok;
+}
+
+/* Rank 0's file may be on another host: whose is here tells how many there are. */
+static bool read_nodes(struct run_parts *p, const char *prefix, char *why)
+{
+    enum { LOOKED_FOR = 256 };
+    for (unsigned rank = 0; rank < (p->nodes ? p->nodes : LOOKED_FOR); rank++)
+        if (!read_node(p, prefix, rank, why)) return false;
+    return true;
+}
+
+static void stretch(struct run_parts *p, double at_s)
+{
+    if (at_s < p->began_s) p->began_s = at_s;
+    if (at_s > p->ended_s) p->ended_s = at_s;
+}
+
+/* ---- the program's ---- */
+
+static struct run_curve *curve_of(struct run_parts *p, const char *name)
+{
+    for (size_t i = 0; i < p->curves; i++)
+        if (strcmp(p->curve[i].name, name) == 0) return &p->curve[i];
+    if (p->curves == RUN_CURVES_MAX) return NULL;
+    struct run_curve *c = &p->curve[p->curves++];
+    snprintf(c->name, sizeof c->name, "%.31s", name);
+    return c;
+}
+
+static bool add_point(struct run_curve *c, double at_s, double y)
+{
+    if (c->points == RUN_SAMPLES_MAX) return true;
+    if (c->points == c->room) {
+        size_t room = c->room ? 2 * c->room : 64;
+        double *at = realloc(c->at_s, room * sizeof *at);
+        if (at) c->at_s = at;
+        double *values = at ? realloc(c->y, room * sizeof *values) : NULL;
+        if (!values) return false;
+        c->y = values;
+        c->room = room;
+    }
+    c->at_s[c->points] = at_s;
+    c->y[c->points++] = y;
+    return true;
+}
+
+static void add_setting(struct run_parts *p, const char *name, const char *value)
+{
+    if (p->settings == RUN_SETTINGS_MAX) return;
+    struct run_setting s = {strdup(name), strdup(value)};
+    if (s.name && s.value) {
+        p->setting[p->settings++] = s;
+        return;
+    }
+    free(s.name);
+    free(s.value);
+}
+
+static void read_program_line(struct run_parts *p, const char *line)
+{
+    char name[RUN_TEXT_MAX], value[RUN_TEXT_MAX];
+    double at, y;
+    if (run_line_number(line, "t", &at)) stretch(p, 1e-6 * at);
+    if (run_line_text(line, "program", name, sizeof name)) {
+        free(p->program);
+        p->program = strdup(name);
+    } else if (run_line_text(line, "setting", name, sizeof name) &&
+               run_line_text(line, "value", value, sizeof value)) {
+        add_setting(p, name, value);
+    } else if (run_line_text(line, "curve", name, sizeof name) && run_line_number(line, "t", &at) &&
+               run_line_number(line, "y", &y)) {
+        struct run_curve *c = curve_of(p, name);
+        if (c) add_point(c, 1e-6 * at, y);
+    }
+}
+
+static void read_program(struct run_parts *p, const char *prefix)
+{
+    char path[PATH_BYTES], *line = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "%s.run.jsonl", prefix);
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    while (getline(&line, &room, f) > 0)
+        if (run_line_is_whole(line)) read_program_line(p, line);
+    free(line);
+    fclose(f);
+}
+
+/* ---- all ---- */
+
+/* Times since the first of all. */
+static void align(struct run_parts *p)
+{
+    for (unsigned i = 0; i < p->nodes; i++)
+        for (size_t s = 0; s < p->node[i].samples; s++) stretch(p, p->node[i].sample[s].at_s);
+    for (unsigned i = 0; i < p->nodes; i++)
+        for (size_t s = 0; s < p->node[i].samples; s++) p->node[i].sample[s].at_s -= p->began_s;
+    for (size_t c = 0; c < p->curves; c++)
+        for (size_t i = 0; i < p->curve[c].points; i++) p->curve[c].at_s[i] -= p->began_s;
+}
+
+bool run_parts_read(struct run_parts *p, const char *prefix, char why[RUN_TEXT_MAX])
+{
+    *p = (struct run_parts){.began_s = INFINITY};
+    if (!read_nodes(p, prefix, why)) return false;
+    read_program(p, prefix);
+    align(p);
+    if (p->ended_s > 0) return true;
+    snprintf(why, RUN_TEXT_MAX,
+             "there is no %.300s.RANK.report.jsonl: nodes write them when they run with "
+             "LOCUS_REPORT=%.100s",
+             prefix, prefix);
+    return false;
+}
+
+void run_parts_free(struct run_parts *p)
+{
+    for (unsigned i = 0; i < p->nodes; i++) free(p->node[i].sample);
+    for (size_t i = 0; i < p->settings; i++) {
+        free(p->setting[i].name);
+        free(p->setting[i].value);
+    }
+    for (size_t i = 0; i < p->curves; i++) {
+        free(p->curve[i].at_s);
+        free(p->curve[i].y);
+    }
+    free(p->node);
+    free(p->program);
+    *p = (struct run_parts){0};
+}

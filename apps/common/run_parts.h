@@ -1,0 +1,88 @@
+/*
+ * run_parts.h - what nodes and a program have written of a run, to be shown on a page: each node's
+ * counts over time (PREFIX.RANK.report.jsonl, src/journal.h), and the program's settings and curves
+ * (PREFIX.run.jsonl, run_log.h).
+ *
+ * Callers   run_page.c
+ * Memory    the parts', until run_parts_free(): 144 bytes a line, RUN_SAMPLES_MAX of a node
+ * Waiting   for the disk
+ * Life      run_parts_read, any look, run_parts_free
+ */
+#ifndef APPS_RUN_PARTS_H
+#define APPS_RUN_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    RUN_NODES_MAX = 4096,
+    RUN_SAMPLES_MAX = 100000,
+    RUN_TEXT_MAX = 512,
+    RUN_SETTINGS_MAX = 64,
+    RUN_CURVES_MAX = 8
+};
+
+/* What a node counts. All since its beginning, but the gauges. */
+enum run_count {
+    RUN_LOCAL,
+    RUN_REPLICA,
+    RUN_REMOTE,
+    RUN_RELOCATED,
+    RUN_COPIED,
+    RUN_REPLICAS, /* gauge */
+    RUN_OWNED,    /* gauge */
+    RUN_LATE,
+    RUN_SENT,
+    RUN_HELD, /* replica-microseconds, */
+    RUN_AGED, /* and their ages */
+    RUN_SHARDS_S,
+    RUN_BUSIEST_S,
+    RUN_CPU_S,
+    RUN_RESIDENT, /* gauge */
+    RUN_CLOCK,    /* gauge */
+    RUN_COUNTS
+};
+
+struct run_sample {
+    double at_s; /* since the first of all */
+    double count[RUN_COUNTS];
+};
+
+struct run_node {
+    bool has_file, has_ended;
+    unsigned workers, shards, cut; /* lines that are none: the node was killed */
+    char technique[32], tables[RUN_TEXT_MAX];
+    double began_s; /* wall clock */
+    struct run_sample *sample;
+    size_t samples, room;
+};
+
+/* A curve of the program's. */
+struct run_curve {
+    char name[32];
+    double *at_s, *y;
+    size_t points, room;
+};
+
+struct run_setting {
+    char *name, *value;
+};
+
+struct run_parts {
+    struct run_node *node; /* [nodes] */
+    unsigned nodes;
+    char *program;
+    double began_s, ended_s; /* wall clock of the first line, the last */
+    struct run_setting setting[RUN_SETTINGS_MAX];
+    size_t settings;
+    struct run_curve curve[RUN_CURVES_MAX];
+    size_t curves;
+};
+
+/* Files that are not there are no error, for they may be on other hosts; `why` is the sentence when
+ * there are none at all, or one is of something else. */
+bool run_parts_read(struct run_parts *, const char *prefix, char why[RUN_TEXT_MAX]);
+void run_parts_free(struct run_parts *);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * footprint.h - what this process takes: memory, processor time.
+ *
+ * Callers   metrics.c, journal.c
+ * Memory    none
+ * Waiting   never, but for a system call or two
+ * Life      none
+ */
+#ifndef LOCUS_BASE_FOOTPRINT_H
+#define LOCUS_BASE_FOOTPRINT_H
+
+double footprint_resident_bytes(void); /* 0: the system does not tell */
+double footprint_cpu_s(void);
+
+#endif

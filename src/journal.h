@@ -1,0 +1,34 @@
+/*
+ * journal.h - what a node counts, again and again over its life, into a file: for `locus report`
+ * (docs/report.md).
+ *
+ * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
+ * every JOURNAL_FIRST_NS in the beginning, ever less often later (after so long that a five
+ * hundredth of what has passed is more), and one when the node closes. So a short run has enough of
+ * them for curves, and one of a month writes some megabytes.
+ *
+ * Callers   locus.c
+ * Memory    a line
+ * Waiting   for the disk, on a thread of its own; journal_close for that thread
+ * Life      journal_open before the node joins, so that a file that cannot be written is said to
+ *           whoever started it; journal_start when it works; journal_close before it leaves
+ */
+#ifndef LOCUS_JOURNAL_H
+#define LOCUS_JOURNAL_H
+
+#include "locus.h"
+
+#include <stdint.h>
+
+#define JOURNAL_FIRST_NS UINT64_C(100000000)
+enum { JOURNAL_SHARE = 500 };
+
+struct journal;
+
+/* *out stays NULL when nobody wants it. 0, or a negative errno with the sentence in
+ * locus_error(). */
+int journal_open(unsigned rank, struct journal **out);
+int journal_start(struct journal *, const locus *); /* the same results; NULL: nothing */
+void journal_close(struct journal *);               /* NULL is allowed */
+
+#endif
