@@ -71,8 +71,9 @@ static int parse(struct explain *e, int argc, char **argv)
 static bool make_path(const char *what, char path[SCRAPE_PATH_MAX])
 {
     const char *colon = strrchr(what, ':'), *number = colon ? colon + 1 : what;
-    size_t at = (size_t)snprintf(path, SCRAPE_PATH_MAX, "/key?key=%.20s", number);
-    if (!*number || number[strspn(number, "0123456789")] || strlen(number) > 19) return false;
+    size_t digits = strspn(number, "0123456789");
+    if (digits < 1 || digits > 19 || number[digits]) return false;
+    size_t at = (size_t)snprintf(path, SCRAPE_PATH_MAX, "/key?key=%s", number);
     if (!colon) return true;
     at += (size_t)snprintf(path + at, SCRAPE_PATH_MAX - at, "&table=");
     for (const char *c = what; c < colon; c++) {
@@ -159,7 +160,7 @@ static int explain(const struct explain *e, const struct look *l, const char *pa
 
 int explain_main(int argc, char **argv)
 {
-    struct explain e = {0};
+    struct explain e = {.what = ""};
     struct look l = {0};
     char path[SCRAPE_PATH_MAX];
     say_as("locus explain");

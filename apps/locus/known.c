@@ -198,7 +198,7 @@ static void tell_transfer(struct known *all, size_t count, const struct known *b
     struct known *to = of_node(all, count, d->node);
     struct known_decision *came = counterpart(to, by->node, d);
     reason(d, by->node, d->node, why, sizeof why);
-    clocks(came ? intent_of(to, came) : NULL, when, sizeof when);
+    clocks(to && came ? intent_of(to, came) : NULL, when, sizeof when);
     if (came) came->is_told = true;
     e->what = is(d, "gave") ? "moved" : "copied";
     snprintf(e->text, sizeof e->text, "%s %u -> %u: %s%s", e->what, by->node, d->node, why, when);

@@ -69,9 +69,8 @@ static void is_drawn(const char *title)
     int lines = 0, points = 0;
     snprintf(line, sizeof line, "\n%s: ", title);
     const char *at = strstr(c.out.text, line);
-    if (!at) test_fail(__FILE__, __LINE__, "no panel is called %s", title);
-    if (sscanf(at + strlen(line), "%d lines, %d points", &lines, &points) != 2 || lines < 1 ||
-        points < 1)
+    if (!at || sscanf(at + strlen(line), "%d lines, %d points", &lines, &points) != 2 ||
+        lines < 1 || points < 1)
         test_fail(__FILE__, __LINE__, "%s: %d lines, %d points", title, lines, points);
 }
 
