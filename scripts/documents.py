@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 COLUMNS, README_LINES, README_FIGURES = 120, 120, 10
-TRAINERS = ("gnn", "kge", "lasso", "lda", "mf", "wv")
+TRAINERS = ("ctr", "gnn", "kge", "lasso", "lda", "mf", "wv")
 COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port

@@ -1,0 +1,92 @@
+#include "click_feed.h"
+
+#include "fail.h"
+
+#include <stdlib.h>
+
+/* Batches that the loader is ahead: AdaPM has 100 (Appendix C), so that rows have the time to come.
+ * Where there are no other nodes a few will do; and no more entries than this in all. */
+enum { AHEAD = 100, AHEAD_ALONE = 8, AHEAD_LEAST = 4, AHEAD_ENTRIES = 1 << 22 };
+
+static void begin_epoch(struct click_feed *f)
+{
+    f->epochs++;
+    f->at = 0;
+    if (f->order) rng_shuffle(&f->rng, f->order, f->count);
+}
+
+static bool fill(void *feed, locus_loader *loader, void *batch)
+{
+    struct click_feed *f = feed;
+    struct click_batch *b = batch;
+    const struct ctr_options *o = &f->ctr->options;
+    if (f->at == f->count || f->epochs == 0) {
+        if (f->epochs == o->common.epochs) return false;
+        begin_epoch(f);
+    }
+    click_batch_clear(b, &f->places);
+    double passed = f->count > 0 ? (double)f->at / (double)f->count : 0;
+    b->progress = ((double)(f->epochs - 1) + passed) / (double)o->common.epochs;
+    while (b->examples < o->batch && f->at < f->count) {
+        uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
+        struct click c = ctr_get(f->ctr, number, f->room);
+        click_batch_add(b, &f->places, &c);
+        f->at++;
+    }
+    b->is_last = f->at == f->count;
+    world_computed(WORLD_PREPARED, b->examples);
+    locus_clock now = (locus_clock)f->batches++;
+    if (loader)
+        must(locus_loader_intent(loader, b->keys, b->key_count, now, now + 1, LOCUS_READ_WRITE),
+             "intent");
+    return true;
+}
+
+static size_t batches_ahead(const struct ctr *c, const struct pool_member *m)
+{
+    size_t wanted = m->pool->size > 1 ? AHEAD : AHEAD_ALONE;
+    size_t fit = AHEAD_ENTRIES / ((size_t)c->options.batch * c->entries_max);
+    if (wanted > fit) wanted = fit;
+    return wanted > AHEAD_LEAST ? wanted : AHEAD_LEAST;
+}
+
+void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_member *m)
+{
+    uint64_t end;
+    *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(c, m)};
+    pool_share(c->train, m->place, m->total, &f->first, &end);
+    f->count = end - f->first;
+    if (!c->planted) {
+        f->order = take_memory(f->count, sizeof *f->order);
+        for (uint64_t i = 0; i < f->count; i++) f->order[i] = (uint32_t)i;
+    }
+    f->room = take_memory(1, sizeof *f->room);
+    rng_init(&f->rng, c->options.common.seed, 16 + m->place);
+    places_init(&f->places, (size_t)c->options.batch * c->entries_max);
+    f->batch = take_memory(f->list_count, sizeof *f->batch);
+    f->list = take_memory(f->list_count, sizeof *f->list);
+    for (size_t i = 0; i < f->list_count; i++) {
+        click_batch_open(&f->batch[i], c->options.batch, c->entries_max);
+        f->list[i] = &f->batch[i];
+    }
+    batch_loader_open(&f->loader, m->worker, f->list, f->list_count, fill, f);
+}
+
+const struct click_batch *click_feed_next(struct click_feed *f)
+{
+    if (f->has_taken) batch_loader_give(&f->loader);
+    const struct click_batch *b = batch_loader_take(&f->loader);
+    f->has_taken = b != NULL;
+    return b;
+}
+
+void click_feed_close(struct click_feed *f)
+{
+    batch_loader_close(&f->loader);
+    for (size_t i = 0; i < f->list_count; i++) click_batch_close(&f->batch[i]);
+    free(f->batch);
+    free(f->list);
+    free(f->order);
+    free(f->room);
+    places_fini(&f->places);
+}

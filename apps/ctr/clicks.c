@@ -1,0 +1,112 @@
+#include "clicks.h"
+
+#include "digest.h"
+#include "fail.h"
+#include "rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void clicks_init(struct clicks *c)
+{
+    *c = (struct clicks){0};
+    names_init(&c->names);
+}
+
+void clicks_fini(struct clicks *c)
+{
+    names_fini(&c->names);
+    free(c->features);
+    free(c->fields);
+    free(c->values);
+    free(c->starts);
+    free(c->labels);
+    free(c->order);
+    *c = (struct clicks){0};
+}
+
+static void *grown(void *list, uint64_t count, size_t bytes)
+{
+    void *larger = realloc(list, count * bytes);
+    if (!larger) fail("%llu examples or features find no memory", (unsigned long long)count);
+    return larger;
+}
+
+void clicks_add(struct clicks *c, uint32_t feature, uint32_t field, float value)
+{
+    if (c->entries == c->entry_room) {
+        c->entry_room = c->entry_room ? c->entry_room + c->entry_room / 2 : 4096;
+        c->features = grown(c->features, c->entry_room, sizeof *c->features);
+        c->fields = grown(c->fields, c->entry_room, sizeof *c->fields);
+        c->values = grown(c->values, c->entry_room, sizeof *c->values);
+    }
+    c->features[c->entries] = feature;
+    c->fields[c->entries] = (uint16_t)field;
+    c->values[c->entries++] = value;
+    if (feature >= c->feature_count) c->feature_count = feature + 1;
+    if (field >= c->field_count) c->field_count = field + 1;
+}
+
+void clicks_end(struct clicks *c, bool is_click)
+{
+    if (c->count == UINT32_MAX) fail("there are more than %u examples", UINT32_MAX);
+    if (c->count + 1 >= c->room) {
+        c->room = c->room ? c->room + c->room / 2 : 1024;
+        c->starts = grown(c->starts, c->room + 1, sizeof *c->starts);
+        c->labels = grown(c->labels, c->room, sizeof *c->labels);
+    }
+    if (c->count == 0) c->starts[0] = 0;
+    uint64_t entries = c->entries - c->starts[c->count];
+    if (entries > c->entries_max) c->entries_max = (uint32_t)entries;
+    c->labels[c->count++] = is_click;
+    c->starts[c->count] = c->entries;
+}
+
+/* Whether an example is held back depends on its place in the file alone. */
+static bool is_held(uint64_t number, double share, uint64_t seed)
+{
+    return (double)(rng_mix(rng_mix(seed) + number) >> 11) * 0x1p-53 < share;
+}
+
+void clicks_finish(struct clicks *c, uint64_t train, double held_back, uint64_t seed)
+{
+    struct rng rng;
+    bool has_test = train < c->count;
+    c->order = take_memory(c->count, sizeof *c->order);
+    for (uint64_t i = 0; i < c->count; i++) {
+        bool is_test = has_test ? i >= train : is_held(i, held_back, seed);
+        if (!is_test) c->order[c->train++] = (uint32_t)i;
+    }
+    uint64_t at = c->train;
+    for (uint64_t i = 0; i < c->count; i++) {
+        bool is_test = has_test ? i >= train : is_held(i, held_back, seed);
+        if (is_test) c->order[at++] = (uint32_t)i;
+    }
+    c->test = c->count - c->train;
+    if (c->train == 0) fail("there is no example left to train with: hold back fewer");
+    rng_init(&rng, seed, 1);
+    rng_shuffle(&rng, c->order, c->train);
+}
+
+struct click clicks_get(const struct clicks *c, uint64_t number)
+{
+    uint32_t i = c->order[number];
+    uint64_t start = c->starts[i];
+    return (struct click){.count = (uint32_t)(c->starts[i + 1] - start),
+                          .feature = c->features + start,
+                          .field = c->fields + start,
+                          .value = c->values + start,
+                          .is_click = c->labels[i]};
+}
+
+uint64_t clicks_digest(const struct clicks *c)
+{
+    uint64_t shape[] = {c->count, c->entries, c->train, c->feature_count};
+    uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
+    for (uint64_t i = 0; i < c->entries; i++) {
+        uint32_t bits;
+        memcpy(&bits, &c->values[i], sizeof bits);
+        digest = rng_mix(digest ^ ((uint64_t)c->fields[i] << 32 | c->features[i])) + bits;
+    }
+    return digest_add(digest, c->labels, c->count);
+}

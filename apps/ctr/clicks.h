@@ -1,0 +1,57 @@
+/*
+ * clicks.h - examples with a label, as they were read: which features each has, with what value and
+ * in which field; those to train with, then those to test with.
+ *
+ * Callers   one thread adds; any thread reads
+ * Memory    10 bytes an entry, 13 an example, and names
+ * Waiting   never
+ */
+#ifndef CTR_CLICKS_H
+#define CTR_CLICKS_H
+
+#include "names.h"
+
+#include <stdbool.h>
+
+enum { CLICKS_FIELDS_MAX = 4096 };
+
+/* One of them; the arrays are somebody else's. */
+struct click {
+    uint32_t count;
+    const uint32_t *feature;
+    const uint16_t *field;
+    const float *value;
+    bool is_click;
+};
+
+struct clicks {
+    uint32_t *features;
+    uint16_t *fields;
+    float *values;
+    uint64_t entries, entry_room;
+    uint64_t *starts; /* of each example among the entries, and the end */
+    uint8_t *labels;
+    uint64_t count, room;
+    uint32_t *order; /* examples to train with, then those to test with */
+    uint64_t train, test;
+    uint32_t feature_count, field_count, entries_max; /* of an example */
+    struct names names; /* of features; none where they have numbers */
+};
+
+void clicks_init(struct clicks *);
+void clicks_fini(struct clicks *);
+
+/* The next example's entries, one after the other; then its label. */
+void clicks_add(struct clicks *, uint32_t feature, uint32_t field, float value);
+void clicks_end(struct clicks *, bool is_click);
+
+/* Before it is used: the first `train` of them are to train with, all others to test with; if there
+ * are no others, the share `held_back`, chosen by the seed. Training examples come in random
+ * order. */
+void clicks_finish(struct clicks *, uint64_t train, double held_back, uint64_t seed);
+
+/* Number 0 ... train - 1, and train ... train + test - 1. */
+struct click clicks_get(const struct clicks *, uint64_t number);
+uint64_t clicks_digest(const struct clicks *);
+
+#endif

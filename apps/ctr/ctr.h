@@ -1,0 +1,68 @@
+/*
+ * ctr.h - what the parts of ctr share: the options, where examples come from, and the keys.
+ *
+ * Wide & Deep (Cheng et al., 2016): an example's logit is the sum of its features' weights, plus
+ * what dense layers make of its features' vectors, which are added up field by field. A feature is
+ * one key: its row has the weight, the vector of --dim floats, and as many sums of squares
+ * (AdaGrad). The layers are rows that every node keeps (dense_rows.h).
+ *
+ * Callers   main() fills it in; workers read
+ * Memory    the parts'
+ * Waiting   never
+ */
+#ifndef CTR_CTR_H
+#define CTR_CTR_H
+
+#include "clicks.h"
+#include "dense_rows.h"
+#include "planted.h"
+#include "settings.h"
+
+enum ctr_table { CTR_FEATURES, CTR_LAYERS, CTR_SCORES };
+enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
+
+struct ctr_options {
+    struct settings common;
+    const char *test, *zipf, *label, *positive, *hidden;
+    uint64_t dim, batch, hash_bits, bins;
+    double rate, final_rate, regularization, init, held_back, zipf_exponent;
+    int format;
+};
+
+struct ctr {
+    struct ctr_options options;
+    struct clicks clicks;    /* empty with --zipf */
+    struct planted *planted; /* NULL without */
+    uint64_t train, test, features;
+    uint32_t fields, entries_max; /* of an example */
+    struct dense_plan plan;
+};
+
+/* From the files, or from the planted model; then the layers. */
+void ctr_load(struct ctr *);
+void ctr_unload(struct ctr *);
+
+/* An example to train with, or behind those one to test with. The room is for a planted one. */
+static inline struct click ctr_get(const struct ctr *c, uint64_t number, struct planted_room *room)
+{
+    return c->planted ? planted_get(c->planted, number, room) : clicks_get(&c->clicks, number);
+}
+
+/* A feature's parameters: the first half of its row. */
+static inline size_t ctr_parameters(const struct ctr *c)
+{
+    return 1 + (size_t)c->options.dim;
+}
+
+/* Where the examples are from, for people. */
+static inline const char *ctr_source(const struct ctr *c)
+{
+    return c->planted ? c->options.zipf : c->options.common.data;
+}
+
+static inline uint64_t ctr_score_rows(const struct ctr *c)
+{
+    return c->test / CTR_SCORES_OF_ROW + 1;
+}
+
+#endif

@@ -1,0 +1,67 @@
+#include "ctr_job.h"
+
+#include "ctr_options.h"
+#include "ctr_report.h"
+#include "ctr_train.h"
+#include "digest.h"
+#include "fail.h"
+#include "saving.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of what must be equal on all nodes, besides the settings. */
+static uint64_t digest(const struct ctr *c)
+{
+    const struct ctr_options *o = &c->options;
+    double numbers[] = {(double)o->dim,    (double)o->batch, o->rate,      o->final_rate,
+                        o->regularization, o->init,          o->held_back, o->zipf_exponent,
+                        (double)c->train,  (double)c->test,  c->fields};
+    uint64_t digest = c->planted ? digest_add(DIGEST_FIRST, o->zipf, strlen(o->zipf))
+                                 : clicks_digest(&c->clicks);
+    digest = digest_add(digest, o->hidden, strlen(o->hidden));
+    return digest_add(digest, numbers, sizeof numbers);
+}
+
+static void open_pool(struct pool *pool, const struct ctr *c)
+{
+    struct locus_table tables[] = {
+        [CTR_FEATURES] = {.name = "features",
+                          .rows = c->features,
+                          .length = 2 * (uint32_t)ctr_parameters(c)},
+        [CTR_LAYERS] = {.name = "layers", .rows = c->plan.rows, .length = c->plan.length},
+        [CTR_SCORES] = {.name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW},
+    };
+    settings_open_pool(&c->options.common, pool, tables, sizeof tables / sizeof *tables, digest(c));
+}
+
+static void check_files(const struct ctr_options *o)
+{
+    const char *outputs[] = {o->common.out}, *inputs[] = {o->common.data, o->test};
+    saving_check(outputs, 1, inputs, 2);
+}
+
+int ctr_job(int argc, char **argv)
+{
+    struct ctr *ctr = take_memory(1, sizeof *ctr);
+    struct ctr_training *training = take_memory(1, sizeof *training);
+    struct pool pool;
+    fail_set_program("ctr");
+    ctr_options(&ctr->options, argc, argv);
+    ctr_load(ctr);
+    open_pool(&pool, ctr);
+    if (pool.rank == 0) check_files(&ctr->options);
+    if (pool.rank == 0) ctr_report_start(ctr, &pool);
+    if (pool.rank == 0 && ctr->planted && ctr->test > 0) {
+        struct ctr_quality q = ctr_quality_planted(ctr);
+        ctr_report_quality(ctr, "planted", 0, &q);
+    }
+    training->ctr = ctr;
+    meter_init(&training->meter, pool.rank == 0);
+    pool_run(&pool, ctr_work, training);
+    pool_close(&pool);
+    ctr_unload(ctr);
+    free(ctr);
+    free(training);
+    return fail_unless_printed();
+}

@@ -1,0 +1,15 @@
+/*
+ * ctr_job.h - a node's part of the job, from the command line to the exit status: all that ctr is,
+ * but for main(), so that a simulation can have several nodes in one process.
+ *
+ * Callers   main(), or each node of a simulation
+ * Memory    the job's, until it returns
+ * Waiting   for the cluster
+ */
+#ifndef CTR_CTR_JOB_H
+#define CTR_CTR_JOB_H
+
+/* Trains; any failure ends the program with a sentence. */
+int ctr_job(int argc, char **argv);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * ctr_quality.h - how well clicks of the examples held back are foretold: all nodes compute the
+ * logits, which lie in rows of a table; rank 0 judges them.
+ *
+ * Callers   every worker of every node, a collective; the first one gets the result
+ * Memory    5 bytes an example held back, at rank 0 twice that while it ranks them
+ * Waiting   for rows of other nodes, and for all workers
+ */
+#ifndef CTR_CTR_QUALITY_H
+#define CTR_CTR_QUALITY_H
+
+#include "wide_deep.h"
+
+struct ctr_quality {
+    double auc; /* that a click's logit is above a non-click's; equal ones count half */
+    double log_loss;
+    double calibration;       /* clicks foretold, a click that came */
+    double calibration_error; /* mean distance of both in ten bins of probability */
+    double seconds;
+};
+
+/* Of any logits. Without clicks, or with nothing else, the AUC is no number. */
+struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, size_t count);
+
+/* A worker's part of it. */
+struct ctr_quality ctr_quality_test(const struct ctr *, struct pool_member *, struct wide_deep *);
+/* Of the planted model itself. */
+struct ctr_quality ctr_quality_planted(const struct ctr *);
+
+#endif

@@ -1,0 +1,58 @@
+#include "ctr_report.h"
+
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void ctr_report_start(const struct ctr *c, const struct pool *pool)
+{
+    const struct ctr_options *o = &c->options;
+    if (o->common.json) return;
+    printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
+           " examples to train with, %" PRIu64 " to test with\n",
+           ctr_source(c), c->features, c->fields, c->fields == 1 ? "" : "s", c->train, c->test);
+    printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
+           " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
+           o->dim, o->hidden, dense_plan_weights(&c->plan), o->rate, o->batch);
+    settings_show_pool(&o->common, pool, false);
+}
+
+void ctr_report_epoch(const struct ctr *c, uint64_t number, const struct ctr_epoch *e)
+{
+    double loss = e->examples > 0 ? e->loss / e->examples : 0;
+    if (!c->options.common.json) {
+        printf("epoch %3" PRIu64 "   log loss %8.5f   %7.2f s   %9.0f examples/s\n", number, loss,
+               e->seconds, e->examples / e->seconds);
+        fflush(stdout);
+        return;
+    }
+    struct json j;
+    json_begin_epoch(&j, number, e->seconds, e->examples / e->seconds);
+    json_number(&j, "loss", loss);
+    json_end(&j);
+}
+
+void ctr_report_quality(const struct ctr *c, const char *split, uint64_t epoch,
+                        const struct ctr_quality *q)
+{
+    if (!c->options.common.json) {
+        printf("%-7s     log loss %8.5f   AUC %7.5f   calibration %5.3f   error %6.4f", split,
+               q->log_loss, q->auc, q->calibration, q->calibration_error);
+        if (epoch > 0) printf("   epoch %" PRIu64, epoch);
+        if (q->seconds > 0) printf("   (%.1f s)", q->seconds);
+        printf("\n");
+        fflush(stdout);
+        return;
+    }
+    struct json j;
+    json_begin(&j, "eval");
+    json_text(&j, "split", split);
+    if (epoch > 0) json_count(&j, "epoch", epoch);
+    json_number(&j, "auc", q->auc);
+    json_number(&j, "log_loss", q->log_loss);
+    json_number(&j, "calibration", q->calibration);
+    json_number(&j, "calibration_error", q->calibration_error);
+    json_number(&j, "seconds", q->seconds);
+    json_end(&j);
+}

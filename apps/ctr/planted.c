@@ -1,0 +1,137 @@
+#include "planted.h"
+
+#include "fail.h"
+#include "rng.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { LEAST = 4, CATEGORIES_MAX = 1 << 30 };
+
+/* A category of this rank adds half of the variance that the first one does. */
+#define HALF_RANK 200.0
+#define CONSTANT (-1.2)
+#define WIDE_DEVIATION 1.0 /* of the weights' sum, if all categories were frequent */
+#define DEEP_DEVIATION 0.8 /* of the other part, about */
+
+static void parse(struct planted *p, const char *text)
+{
+    uint64_t fields;
+    char rest;
+    if (sscanf(text, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "%c", &fields, &p->categories, &p->examples,
+               &rest) != 3)
+        fail_usage("--zipf takes FIELDSxCATEGORIESxEXAMPLES, as 26x100000x1000000, not \"%s\"",
+                   text);
+    if (fields < 1 || fields > PLANTED_FIELDS_MAX)
+        fail_usage("--zipf %s: fields must be from 1 to %d", text, PLANTED_FIELDS_MAX);
+    if (p->categories < 2 * LEAST * fields || p->categories > CATEGORIES_MAX)
+        fail_usage("--zipf %s: categories must be from %" PRIu64 " (8 a field) to %d", text,
+                   2 * LEAST * fields, CATEGORIES_MAX);
+    if (p->examples < 1 || p->examples > UINT32_MAX)
+        fail_usage("--zipf %s: examples must be from 1 to %" PRIu32, text, UINT32_MAX);
+    p->fields = (uint32_t)fields;
+}
+
+/* The integral of x^-exponent from 1 to x, and its inverse. */
+static double integral(double exponent, double x)
+{
+    return fabs(exponent - 1) < 1e-9 ? log(x) : (pow(x, 1 - exponent) - 1) / (1 - exponent);
+}
+
+static double inverse(double exponent, double y)
+{
+    return fabs(exponent - 1) < 1e-9 ? exp(y) : pow(1 + y * (1 - exponent), 1 / (1 - exponent));
+}
+
+static void share_categories(struct planted *p)
+{
+    uint64_t left = p->categories, first = 0;
+    for (uint32_t f = p->fields; f-- > 0;) {
+        uint64_t count = f < 40 ? p->categories >> (f + 1) : 0;
+        if (count < LEAST) count = LEAST;
+        if (f == 0) count = left;
+        p->field[f] = (struct planted_field){.first = (uint32_t)first,
+                                             .count = (uint32_t)count,
+                                             .span = integral(p->exponent, (double)count + 1)};
+        first += count;
+        left -= count;
+    }
+}
+
+void planted_init(struct planted *p, const char *text, double exponent, uint64_t seed)
+{
+    struct rng rng;
+    *p = (struct planted){.exponent = exponent, .seed = rng_mix(seed)};
+    parse(p, text);
+    share_categories(p);
+    rng_init(&rng, seed, 3);
+    size_t inputs = (size_t)p->fields * PLANTED_VECTOR;
+    for (size_t u = 0; u < PLANTED_UNITS; u++) {
+        for (size_t i = 0; i < inputs; i++)
+            p->units[u][i] = (float)(rng_normal(&rng) / sqrt((double)inputs));
+        /* Both signs alike: the sum has no mean. A rectified normal has the variance 0.34. */
+        p->outputs[u] =
+            (float)((u % 2 ? -1 : 1) * DEEP_DEVIATION / sqrt(0.34 * (double)PLANTED_UNITS));
+    }
+}
+
+/* ---- an example ---- */
+
+/* Uniform, of variance 1. */
+static float unit_of(uint64_t bits)
+{
+    return ((float)(bits & 0xffff) / 65536.0F - 0.5F) * 3.4641016F;
+}
+
+/* The law's rank of x in [0, 1), from 0. */
+static uint32_t rank_of(const struct planted *p, const struct planted_field *f, double x)
+{
+    double rank = floor(inverse(p->exponent, x * f->span)) - 1;
+    return rank < 0 ? 0 : rank >= f->count ? f->count - 1 : (uint32_t)rank;
+}
+
+/* The factor is a prime above all counts. */
+static uint32_t feature_of(const struct planted_field *f, uint32_t rank)
+{
+    return f->first + (uint32_t)((rank * UINT64_C(2654435761) + 17) % f->count);
+}
+
+static double logit_of(const struct planted *p, const uint32_t *rank, const uint32_t *feature)
+{
+    float vectors[PLANTED_FIELDS_MAX * PLANTED_VECTOR];
+    double wide = 0, deep = 0;
+    for (uint32_t i = 0; i < p->fields; i++) {
+        uint64_t bits = rng_mix(p->seed ^ ((uint64_t)feature[i] << 20)), more = rng_mix(bits);
+        float strength = 1 / sqrtf(1 + (float)(rank[i] / HALF_RANK));
+        wide += (double)(strength * unit_of(more));
+        for (uint32_t j = 0; j < PLANTED_VECTOR; j++)
+            vectors[i * PLANTED_VECTOR + j] = strength * unit_of(bits >> 16 * j);
+    }
+    for (uint32_t u = 0; u < PLANTED_UNITS; u++) {
+        float sum = 0;
+        for (uint32_t i = 0; i < p->fields * PLANTED_VECTOR; i++)
+            sum += p->units[u][i] * vectors[i];
+        if (sum > 0) deep += (double)(p->outputs[u] * sum);
+    }
+    return CONSTANT + WIDE_DEVIATION * wide / sqrt(p->fields) + deep;
+}
+
+struct click planted_get(const struct planted *p, uint64_t number, struct planted_room *room)
+{
+    uint32_t rank[PLANTED_FIELDS_MAX];
+    struct rng rng;
+    rng_init(&rng, p->seed, 1000 + number);
+    for (uint32_t i = 0; i < p->fields; i++) {
+        rank[i] = rank_of(p, &p->field[i], rng_real(&rng));
+        room->feature[i] = feature_of(&p->field[i], rank[i]);
+        room->field[i] = (uint16_t)i;
+        room->value[i] = 1;
+    }
+    room->logit = logit_of(p, rank, room->feature);
+    return (struct click){.count = p->fields,
+                          .feature = room->feature,
+                          .field = room->field,
+                          .value = room->value,
+                          .is_click = rng_real(&rng) * (1 + exp(-room->logit)) < 1};
+}

@@ -1,0 +1,168 @@
+/* The program ctr from end to end, on planted clicks: alone, on a cluster, and with wrong input. */
+#include "command.h"
+#include "test.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct command c;
+
+/* Of this build, beside `locus`. */
+static const char *ctr_path(void)
+{
+    static char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s", locus_path());
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, sizeof path - (size_t)(name - path), "ctr");
+    CHECK_EQ(access(path, X_OK), 0);
+    return path;
+}
+
+/* The planted model has an AUC of 0.80; who knows nothing has 0.5. */
+static const char small[] = "--zipf 8x200x6000 --dim 4 --hidden 16,8 --epochs 3 --lr 0.05 "
+                            "--batch 64 --hold-back 0.25 --eval-every 0";
+static const double AUC_MIN = 0.70;
+
+static double number_behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
+    return at ? strtod(at + strlen(part), NULL) : 0;
+}
+
+static double auc_of(const char *split)
+{
+    char event[64];
+    snprintf(event, sizeof event, "{\"event\":\"eval\",\"split\":\"%s\"", split);
+    const char *at = strstr(c.out.text, event);
+    return number_behind(at ? at : "", "\"auc\":");
+}
+
+static void learns(const char *start, const char *more)
+{
+    int status = command_run(&c, "%s %s %s %s --json", start, ctr_path(), small, more);
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":3,");
+    double auc = auc_of("test"), planted = auc_of("planted");
+    if (!(auc > AUC_MIN && auc < planted + 0.02))
+        test_fail(__FILE__, __LINE__, "%s %s: AUC %f, planted %f", start, more, auc, planted);
+}
+
+TEST(ctr, learns_alone)
+{
+    learns("", "");
+    CHECK_STR(c.out.text, "\"event\":\"stats\"");
+    learns("", "--workers 2 --eval-every 1");
+    CHECK_STR(c.out.text, "\"split\":\"best\",\"epoch\":");
+    learns("", "--baseline --workers 2");
+    CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
+}
+
+/* What is not trained foretells nothing. */
+TEST(ctr, needs_its_epochs)
+{
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", ctr_path(), small), 0);
+    CHECK(auc_of("test") > 0.4 && auc_of("test") < 0.6);
+    CHECK(strstr(c.out.text, "{\"event\":\"epoch\"") == NULL);
+}
+
+TEST(ctr, learns_on_a_cluster)
+{
+    static const char *const techniques[] = {"adaptive",  "static", "relocate",
+                                             "replicate", "full",   "nups --hot 4"};
+    char start[PATH_MAX + 64], more[64];
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    for (int i = 0; i < 6; i++) {
+        snprintf(more, sizeof more, "--technique %s", techniques[i]);
+        learns(start, more);
+    }
+    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    learns(start, "--workers 2 --eval-every 1 --reg 1e-6");
+}
+
+TEST(ctr, one_worker_gives_the_same_in_every_run)
+{
+    static char first[COMMAND_TEXT_MAX];
+    for (int i = 0; i < 3; i++) {
+        const char *run = "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":"
+                          "[^,}]*//g; /stats/d'";
+        CHECK_EQ(command_run(&c, run, ctr_path(), small, i == 2 ? "--baseline" : ""), 0);
+        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
+    }
+    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":3");
+    CHECK(strcmp(first, c.out.text) == 0);
+}
+
+/* Whether somebody clicks follows from the second feature. */
+static const char write_formats[] =
+    "cd %s && for i in 1 2 3 4 5 6 7 8 9; do "
+    "echo \"1 $i:1 20:1\"; echo \"-1 $i:1 21:1\"; done > libsvm && "
+    "sed 's/^-1/no/; s/^1/yes/; s/ \\([0-9]*\\):1/,w\\1/g; s/^\\([^,]*\\),\\(.*\\)/\\2,\\1/' "
+    "libsvm > csv && "
+    "awk '{ l = ($1 > 0) \"\"; for (i = 0; i < 13; i++) l = l \"\\t\"; "
+    "l = l \"\\t\" $2 \"\\t\" $3; for (i = 0; i < 24; i++) l = l \"\\t\"; print l }' libsvm > criteo";
+
+TEST(ctr, reads_three_formats)
+{
+    char folder[] = "/tmp/locus-ctr-XXXXXX";
+    static const char *const inputs[] = {"libsvm", "csv --positive yes", "criteo",
+                                         "criteo --hash 10 --format criteo"};
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK_EQ(command_run(&c, write_formats, folder), 0);
+    for (int i = 0; i < 4; i++) {
+        const char *run = "cd %s && %s --data %s --test %s --epochs 50 --dim 2 --hidden 4 --lr 0.1 "
+                          "--batch 4 --eval-every 0 --out model";
+        char train[] = "libsvm";
+        snprintf(train, sizeof train, "%.*s", (int)strcspn(inputs[i], " "), inputs[i]);
+        CHECK_EQ(command_run(&c, run, folder, ctr_path(), inputs[i], train), 0);
+        CHECK_STR(c.out.text, "18 examples to train with, 18 to test with");
+        CHECK_STR(c.out.text, "AUC 1.00000");
+    }
+    CHECK_EQ(command_run(&c, "head -c 700 %s/model | tail -c 692", folder), 0);
+    CHECK_STR(c.out.text, "\"wide\":{\"dtype\":\"F32\",\"shape\":[1024]");
+    CHECK_STR(c.out.text, "\"vectors\":{\"dtype\":\"F32\",\"shape\":[1024,2]");
+    CHECK_STR(c.out.text, "\"layer1.bias\":{\"dtype\":\"F32\",\"shape\":[1]");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+static void is_refused(int status, const char *arguments, const char *part)
+{
+    CHECK_EQ(command_run(&c, "%s %s", ctr_path(), arguments), status);
+    CHECK_STR(c.err.text, "ctr: ");
+    CHECK_STR(c.err.text, part);
+    CHECK_EQ(c.out.length, 0);
+}
+
+static void is_refused_text(const char *text, const char *more, const char *part)
+{
+    char path[] = "/tmp/locus-ctr-bad-XXXXXX", arguments[96];
+    int file = mkstemp(path);
+    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    snprintf(arguments, sizeof arguments, "--data %s %s", path, more);
+    is_refused(1, arguments, part);
+    unlink(path);
+}
+
+TEST(ctr, refuses_wrong_input_with_a_sentence)
+{
+    is_refused(2, "", "--data is missing");
+    is_refused(2, "--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES");
+    is_refused(2, "--zipf 100x10000x5", "fields must be from 1 to 64");
+    is_refused(2, "--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers");
+    is_refused(1, "--data /no/such", "/no/such: No such file");
+    is_refused_text("", "", "has no examples");
+    is_refused_text("hello\n", "", ":1: is neither LIBSVM nor Criteo's format nor CSV");
+    is_refused_text("1 2:1\n2 2:1\n", "", ":2: label 2: must be 1 for a click");
+    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: \"x\" is no feature: must be a whole number");
+    is_refused_text("1 2:1\n0 2:y\n", "", ":2: \"y\" is no value: must be a number");
+    is_refused_text("1 2:1\n0 1:2:1\n", "", ":2: \"1:2:1\": either all features have a field");
+    is_refused_text("1\t2\t3\n", "", ":1: has 3 fields, with tabs between; must be 40");
+    is_refused_text("a,b,1\na,1\n", "", ":2: has 2 columns; the first line has 3");
+    is_refused_text("a,b,0\na,c,0\n", "", "no example has the label \"1\": --positive");
+    is_refused_text("a,b\nx,1\n", "--label z", ":1: no column has the name \"z\"");
+}

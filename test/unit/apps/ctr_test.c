@@ -1,0 +1,294 @@
+/* The parts of ctr: what is read, what is planted, how clicks are judged, and the gradients. */
+#include "ctr/click_batch.h"
+#include "ctr/clicks_read.h"
+#include "ctr/ctr_quality.h"
+#include "ctr/planted.h"
+#include "ctr/wide_deep.h"
+#include "fail.h"
+#include "rng.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct rng rng = {{9, 8, 7, 6}};
+
+/* ---- quality ---- */
+
+enum { SCORES = 300 };
+
+TEST(ctr, auc_counts_ties_half)
+{
+    float logits[SCORES];
+    bool is_click[SCORES];
+    for (int levels = 1; levels <= SCORES; levels *= 4) {
+        double above = 0, pairs = 0, loss = 0;
+        for (int i = 0; i < SCORES; i++) {
+            logits[i] = (float)rng_below(&rng, (uint64_t)levels) / 16 - 2;
+            is_click[i] = rng_below(&rng, 3) == 0;
+        }
+        for (int i = 0; i < SCORES; i++) {
+            double p = 1 / (1 + exp(-(double)logits[i]));
+            loss -= log(is_click[i] ? p : 1 - p) / SCORES;
+            for (int j = 0; j < SCORES; j++) {
+                if (!is_click[i] || is_click[j]) continue;
+                pairs++;
+                above += logits[i] > logits[j] ? 1 : logits[i] < logits[j] ? 0 : 0.5;
+            }
+        }
+        struct ctr_quality q = ctr_quality_of(logits, is_click, SCORES);
+        CHECK(fabs(q.auc - above / pairs) < 1e-12);
+        CHECK(fabs(q.log_loss - loss) < 1e-9);
+    }
+}
+
+TEST(ctr, calibration_is_of_clicks_that_come)
+{
+    static const float logits[] = {0, 0, 0, 0, 100, -100};
+    static const bool as_foretold[] = {true, false, true, false, true, false},
+                      less[] = {true, false, false, false, true, false};
+    struct ctr_quality q = ctr_quality_of(logits, as_foretold, 6);
+    CHECK(fabs(q.calibration - 1) < 1e-6 && q.calibration_error < 1e-6);
+    q = ctr_quality_of(logits, less, 6);
+    CHECK(fabs(q.calibration - 1.5) < 1e-6 && fabs(q.calibration_error - 1 / 6.0) < 1e-6);
+}
+
+/* ---- reading ---- */
+
+static char train_path[] = "/tmp/locus-ctr-train-XXXXXX",
+            test_path[] = "/tmp/locus-ctr-test-XXXXXX";
+
+static void write_file(char *path, const char *text)
+{
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    int file = mkstemp(path);
+    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+}
+
+/* Reads two texts; in the order in which they stand. */
+static void read_texts(struct clicks *c, struct clicks_source s, const char *train,
+                       const char *test)
+{
+    clicks_init(c);
+    write_file(train_path, train);
+    write_file(test_path, test);
+    s.train = train_path;
+    s.test = test_path;
+    uint64_t count = clicks_read(c, &s);
+    clicks_finish(c, count, 0, 1);
+    for (uint64_t i = 0; i < c->count; i++) c->order[i] = (uint32_t)i;
+    unlink(train_path);
+    unlink(test_path);
+}
+
+static void has(const struct clicks *c, uint64_t number, bool is_click, uint32_t count,
+                const uint32_t *features, const uint16_t *fields)
+{
+    struct click x = clicks_get(c, number);
+    CHECK_EQ(x.is_click, is_click);
+    CHECK_EQ(x.count, count);
+    for (uint32_t i = 0; i < count && i < x.count; i++) {
+        CHECK_EQ(x.feature[i], features[i]);
+        CHECK_EQ(x.field[i], fields[i]);
+    }
+}
+
+#define LIST(...) ((const uint32_t[]){__VA_ARGS__})
+#define FIELDS(...) ((const uint16_t[]){__VA_ARGS__})
+
+TEST(ctr, libsvm_has_fields_by_position_where_all_have_as_many)
+{
+    struct clicks c;
+    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n");
+    CHECK_EQ(c.train, 2);
+    CHECK_EQ(c.test, 1);
+    CHECK_EQ(c.feature_count, 10);
+    CHECK_EQ(c.field_count, 2);
+    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 1));
+    has(&c, 1, false, 2, LIST(3, 9), FIELDS(0, 1));
+    has(&c, 2, true, 2, LIST(2, 9), FIELDS(0, 1));
+    CHECK(clicks_get(&c, 0).value[1] == 0.5f && clicks_get(&c, 2).value[1] == 2);
+    clicks_fini(&c);
+    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n");
+    CHECK_EQ(c.field_count, 1);
+    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 0));
+    clicks_fini(&c);
+}
+
+TEST(ctr, libffm_names_its_fields)
+{
+    struct clicks c;
+    read_texts(&c, (struct clicks_source){0}, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n");
+    CHECK_EQ(c.field_count, 5);
+    has(&c, 0, true, 3, LIST(3, 7, 8), FIELDS(0, 4, 4));
+    has(&c, 1, false, 1, LIST(1), FIELDS(2));
+    clicks_fini(&c);
+}
+
+#define TABS_25 "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
+#define NUMBERS(first) "\t" first "\t\t\t\t\t\t\t\t\t\t\t\t"
+
+TEST(ctr, criteo_has_numbers_and_categories)
+{
+    struct clicks c;
+    const char train[] = "1" NUMBERS("2") "\tab" TABS_25 "\n0" NUMBERS("1000") "\tcd" TABS_25 "\n",
+               test[] = "1" NUMBERS("1001") "\tef" TABS_25 "\n";
+    read_texts(&c, (struct clicks_source){0}, train, test);
+    CHECK_EQ(c.feature_count, 4);
+    has(&c, 0, true, 2, LIST(0, 1), FIELDS(0, 13));
+    has(&c, 1, false, 2, LIST(2, 3), FIELDS(0, 13));
+    has(&c, 2, true, 1, LIST(2), FIELDS(0)); /* the logarithms are alike; ef was not trained with */
+    CHECK_STR(names_get(&c.names, 0), "I1=2");
+    CHECK_STR(names_get(&c.names, 1), "C1=ab");
+    CHECK_STR(names_get(&c.names, 2), "I1=l47");
+    clicks_fini(&c);
+    read_texts(&c, (struct clicks_source){.hash_bits = 5}, train, test);
+    CHECK_EQ(c.feature_count, 32);
+    CHECK_EQ(clicks_get(&c, 2).count, 2);
+    CHECK_EQ(clicks_get(&c, 1).feature[0], clicks_get(&c, 2).feature[0]);
+    clicks_fini(&c);
+}
+
+TEST(ctr, csv_cuts_columns_of_numbers)
+{
+    struct clicks c;
+    struct clicks_source s = {.positive = ">50K", .bins = 2};
+    read_texts(&c, s, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
+               "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n");
+    CHECK_EQ(c.train, 4);
+    CHECK_EQ(c.field_count, 3);
+    /* two parts; x, y and none; 5 and 6 */
+    CHECK_EQ(c.feature_count, 7);
+    has(&c, 0, true, 3, LIST(0, 1, 2), FIELDS(0, 1, 2));
+    has(&c, 1, false, 3, LIST(0, 3, 2), FIELDS(0, 1, 2));
+    has(&c, 3, true, 3, LIST(4, 1, 6), FIELDS(0, 1, 2));
+    has(&c, 4, true, 2, LIST(4, 2), FIELDS(0, 2)); /* z was not trained with */
+    has(&c, 5, false, 2, LIST(0, 1), FIELDS(0, 1));
+    clicks_fini(&c);
+    s = (struct clicks_source){.label = "bought", .positive = "yes", .bins = 9};
+    read_texts(&c, s, "bought,what\nyes,\"book\"\nno,pen\n", "bought,what\nno,book\nyes,pen\n");
+    CHECK_EQ(c.count, 4);
+    has(&c, 0, true, 1, LIST(0), FIELDS(0));
+    has(&c, 2, false, 1, LIST(0), FIELDS(0));
+    clicks_fini(&c);
+}
+
+/* ---- planted ---- */
+
+TEST(ctr, planted_clicks_come_as_the_model_says)
+{
+    enum { EXAMPLES = 20000 };
+    static struct planted p;
+    static struct planted_room a, b;
+    double foretold = 0, variance = 0, clicks = 0, first = 0;
+    planted_init(&p, "5x1000x20000", 1.2, 3);
+    CHECK_EQ(p.field[0].count, 1000 - 250 - 125 - 62 - 31);
+    for (uint64_t i = 0; i < EXAMPLES; i++) {
+        struct click x = planted_get(&p, i, &a);
+        CHECK_EQ(x.count, 5);
+        for (uint32_t f = 0; f < 5; f++)
+            CHECK(x.feature[f] >= p.field[f].first &&
+                  x.feature[f] < p.field[f].first + p.field[f].count && x.field[f] == f);
+        double chance = 1 / (1 + exp(-a.logit));
+        foretold += chance;
+        variance += chance * (1 - chance);
+        clicks += x.is_click;
+        first += x.feature[4] == p.field[4].first + 17;
+        struct click again = planted_get(&p, i, &b);
+        CHECK(again.is_click == x.is_click && memcmp(a.feature, b.feature, 20) == 0);
+    }
+    CHECK(fabs(clicks - foretold) < 5 * sqrt(variance));
+    CHECK(clicks > EXAMPLES / 20.0 && clicks < EXAMPLES / 2.0);
+    /* the most frequent of 31: the integral of x^-1.2 from 1 to 2, of that from 1 to 32 */
+    double share = (1 - pow(2, -0.2)) / (1 - pow(32, -0.2));
+    CHECK(fabs(first - share * EXAMPLES) < 5 * sqrt(share * (1 - share) * EXAMPLES));
+}
+
+/* ---- gradients ---- */
+
+enum { FIELD_COUNT = 3, DIM = 5, EXAMPLES = 6, FEATURES = 9 };
+
+static double loss_of(struct wide_deep *w, const struct click_batch *b)
+{
+    const float *logits = wide_deep_predict(w, b);
+    double loss = 0;
+    for (uint32_t i = 0; i < b->examples; i++)
+        loss += log1p(exp(b->is_click[i] ? -(double)logits[i] : (double)logits[i]));
+    return loss / EXAMPLES;
+}
+
+/* By plain arrays, whose values can be changed; with a rate of 0 a step changes none of them. */
+static void check_gradients(struct pool_member *m, void *ctr)
+{
+    static const uint32_t features[] = {1, 4, 6, 8};
+    static const uint16_t fields[] = {0, 1, 2, 2};
+    static const float values[] = {1, 0.5F, -1, 2};
+    const struct pool_table *t = &m->pool->tables[CTR_FEATURES];
+    struct ctr *c = ctr;
+    struct wide_deep w;
+    struct click_batch b;
+    struct places places;
+    for (uint64_t i = 0; i < t->rows * t->length; i++)
+        t->values[i] = (float)(i % t->length <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
+    dense_rows_init(&c->plan, m, CTR_LAYERS, 11);
+    wide_deep_open(&w, c, m, EXAMPLES);
+    click_batch_open(&b, EXAMPLES, c->entries_max);
+    places_init(&places, (size_t)EXAMPLES * c->entries_max);
+    click_batch_clear(&b, &places);
+    for (uint32_t i = 0; i < EXAMPLES; i++) {
+        uint32_t own[4];
+        for (uint32_t j = 0; j < 4; j++) own[j] = (features[j] + (j < 2 ? i : 0)) % FEATURES;
+        struct click x = {.count = 3 + i % 2,
+                          .feature = own,
+                          .field = fields,
+                          .value = values,
+                          .is_click = i % 3 == 0};
+        click_batch_add(&b, &places, &x);
+    }
+    CHECK_EQ(b.key_count, FEATURES); /* of 21 entries */
+    double trained = wide_deep_train(&w, &b) / EXAMPLES;
+    CHECK(fabs(trained - loss_of(&w, &b)) < 1e-5);
+    for (uint32_t i = 0; i < b.key_count; i++) {
+        for (uint32_t j = 0; j <= DIM; j++) {
+            const float by = 2e-3F;
+            float *at = t->values + b.keys[i] * t->length + j, before = *at;
+            *at = before + by;
+            double above = loss_of(&w, &b);
+            *at = before - by;
+            double slope = (above - loss_of(&w, &b)) / (2 * (double)by);
+            double gradient = (double)w.gradients[i * (DIM + 1) + j];
+            *at = before;
+            if (!(fabs(gradient - slope) < 2e-3 + 0.02 * fabs(slope)))
+                test_fail(__FILE__, __LINE__, "key %u, %u: gradient %g, slope %g", i, j, gradient,
+                          slope);
+        }
+    }
+    click_batch_close(&b);
+    places_fini(&places);
+    wide_deep_close(&w);
+}
+
+TEST(ctr, gradients_of_features_are_slopes)
+{
+    static struct ctr c = {.options = {.dim = DIM, .batch = EXAMPLES},
+                           .train = EXAMPLES,
+                           .features = FEATURES,
+                           .fields = FIELD_COUNT,
+                           .entries_max = 4};
+    struct pool pool;
+    dense_plan_add(&c.plan, (size_t)FIELD_COUNT * DIM, 7, true);
+    dense_plan_add(&c.plan, 7, 1, false);
+    struct locus_table tables[] = {
+        {.rows = FEATURES, .length = 2 * (DIM + 1)},
+        {.rows = c.plan.rows, .length = c.plan.length},
+        {.rows = 1, .length = CTR_SCORES_OF_ROW},
+    };
+    pool_open(&pool, &(struct pool_config){
+                         .tables = tables, .table_count = 3, .workers = 1, .is_baseline = true});
+    pool_run(&pool, check_gradients, &c);
+    pool_close(&pool);
+}
