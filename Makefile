@@ -37,9 +37,10 @@ check: deps ## everything that must hold; the last line is the sum of all tests 
 	@scripts/check.sh $(STAGES)
 
 DATA ?= data
-results: deps-build ## the tables of docs/kge.md, wv.md and mf.md (DATA=folder; what is not there is passed over)
+results: deps-build ## the tables of docs/kge.md, wv.md, mf.md and ctr.md (DATA=folder; what is not there is passed over)
 	@$(MAKE) all $(B)/test/cluster/distance
 	@scripts/results-kge.sh $(B)/bin '$(DATA)' build/results/kge
+	@scripts/results-ctr.sh $(B)/bin '$(DATA)' build/results/ctr
 	@scripts/results.sh $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built

@@ -141,7 +141,7 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
                               .positive = "1",
                               .zipf_exponent = 1.1};
     settings_init(&o->common);
-    o->common.epochs = 5;
+    o->common.epochs = 8;
     o->common.eval_every = 1;
     data_options(o, &list);
     training_options(o, &list);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NAME_BYTES = 32 };
+enum { NAME_BYTES = 48 };
 
 static void write_layer(const struct ctr *c, struct pool_member *m, size_t layer, struct tensors *t)
 {

@@ -13,7 +13,7 @@ enum { LEAST = 4, CATEGORIES_MAX = 1 << 30 };
 #define HALF_RANK 200.0
 #define CONSTANT (-1.2)
 #define WIDE_DEVIATION 1.0 /* of the weights' sum, if all categories were frequent */
-#define DEEP_DEVIATION 0.8 /* of the other part, about */
+#define DEEP_DEVIATION 1.0 /* of the other part, about */
 
 static void parse(struct planted *p, const char *text)
 {
@@ -66,10 +66,12 @@ void planted_init(struct planted *p, const char *text, double exponent, uint64_t
     parse(p, text);
     share_categories(p);
     rng_init(&rng, seed, 3);
-    size_t inputs = (size_t)p->fields * PLANTED_VECTOR;
     for (size_t u = 0; u < PLANTED_UNITS; u++) {
-        for (size_t i = 0; i < inputs; i++)
-            p->units[u][i] = (float)(rng_normal(&rng) / sqrt((double)inputs));
+        struct planted_unit *unit = &p->units[u];
+        for (size_t i = 0; i < PLANTED_SEEN; i++)
+            unit->field[i] = (uint32_t)rng_below(&rng, p->fields);
+        for (size_t i = 0; i < PLANTED_SEEN * PLANTED_VECTOR; i++)
+            unit->weights[i] = (float)(rng_normal(&rng) / sqrt(PLANTED_SEEN * PLANTED_VECTOR));
         /* Both signs alike: the sum has no mean. A rectified normal has the variance 0.34. */
         p->outputs[u] =
             (float)((u % 2 ? -1 : 1) * DEEP_DEVIATION / sqrt(0.34 * (double)PLANTED_UNITS));
@@ -99,19 +101,21 @@ static uint32_t feature_of(const struct planted_field *f, uint32_t rank)
 
 static double logit_of(const struct planted *p, const uint32_t *rank, const uint32_t *feature)
 {
-    float vectors[PLANTED_FIELDS_MAX * PLANTED_VECTOR];
+    float vectors[PLANTED_FIELDS_MAX][PLANTED_VECTOR];
     double wide = 0, deep = 0;
     for (uint32_t i = 0; i < p->fields; i++) {
         uint64_t bits = rng_mix(p->seed ^ ((uint64_t)feature[i] << 20)), more = rng_mix(bits);
         float strength = 1 / sqrtf(1 + (float)(rank[i] / HALF_RANK));
         wide += (double)(strength * unit_of(more));
         for (uint32_t j = 0; j < PLANTED_VECTOR; j++)
-            vectors[i * PLANTED_VECTOR + j] = strength * unit_of(bits >> 16 * j);
+            vectors[i][j] = strength * unit_of(bits >> 16 * j);
     }
     for (uint32_t u = 0; u < PLANTED_UNITS; u++) {
+        const float *weights = p->units[u].weights;
         float sum = 0;
-        for (uint32_t i = 0; i < p->fields * PLANTED_VECTOR; i++)
-            sum += p->units[u][i] * vectors[i];
+        for (uint32_t i = 0; i < PLANTED_SEEN; i++, weights += PLANTED_VECTOR)
+            for (uint32_t j = 0; j < PLANTED_VECTOR; j++)
+                sum += weights[j] * vectors[p->units[u].field[i]][j];
         if (sum > 0) deep += (double)(p->outputs[u] * sum);
     }
     return CONSTANT + WIDE_DEVIATION * wide / sqrt(p->fields) + deep;

