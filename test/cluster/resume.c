@@ -92,9 +92,11 @@ TEST(resume, a_training_goes_on_within_an_epoch)
 /* What is printed of the test split, without the time that it took. */
 static void test_line(char line[256])
 {
-    const char *at = strstr(c.out.text, "\ntest "), *end = at ? strstr(at, "(") : NULL;
-    CHECK(end != NULL && end - at < 256);
-    snprintf(line, 256, "%.*s", (int)(end - at), at);
+    const char *at = strstr(c.out.text, "\ntest ");
+    CHECK(at != NULL);
+    size_t length = strcspn(at, "(");
+    CHECK(length < 256);
+    snprintf(line, 256, "%.*s", (int)length, at);
 }
 
 TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
