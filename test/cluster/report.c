@@ -98,7 +98,8 @@ static void check_run_of_two(void)
     CHECK_STR(c.out.text, "node 0 node 1");
     CHECK_STR(c.out.text, "\nnodes|2\nworkers of each|1\n");
     CHECK_STR(c.out.text, "\ntechnique|adaptive\n");
-    CHECK_STR(c.out.text, "rows 300 x 12, columns 100 x 12, figures ");
+    CHECK_STR(c.out.text, "(rows x floats)|rows 300 x ");
+    CHECK_STR(c.out.text, ", columns 100 x ");
     CHECK_STR(c.out.text, "\n--epochs|15\n");
     CHECK_STR(c.out.text, "\n--zipf|300x100x8000\n");
     CHECK(!strstr(c.out.text, "it was killed"));
