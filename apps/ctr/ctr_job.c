@@ -5,6 +5,7 @@
 #include "ctr_train.h"
 #include "digest.h"
 #include "fail.h"
+#include "run_log.h"
 #include "saving.h"
 
 #include <stdlib.h>
@@ -37,8 +38,9 @@ static void open_pool(struct pool *pool, const struct ctr *c)
 
 static void check_files(const struct ctr_options *o)
 {
-    const char *outputs[] = {o->common.out}, *inputs[] = {o->common.data, o->test};
-    saving_check(outputs, 1, inputs, 2);
+    const char *outputs[] = {o->common.out, o->common.report},
+               *inputs[] = {o->common.data, o->test};
+    saving_check(outputs, 2, inputs, 2);
 }
 
 int ctr_job(int argc, char **argv)
@@ -60,6 +62,7 @@ int ctr_job(int argc, char **argv)
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, ctr_work, training);
     pool_close(&pool);
+    run_log_close();
     ctr_unload(ctr);
     free(ctr);
     free(training);

@@ -1,6 +1,7 @@
 #include "ctr_report.h"
 
 #include "json.h"
+#include "run_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ void ctr_report_start(const struct ctr *c, const struct pool *pool)
 void ctr_report_epoch(const struct ctr *c, uint64_t number, const struct ctr_epoch *e)
 {
     double loss = e->examples > 0 ? e->loss / e->examples : 0;
+    run_log_point("Log loss of an example", loss);
+    run_log_point("Examples trained a second", e->examples / e->seconds);
     if (!c->options.common.json) {
         printf("epoch %3" PRIu64 "   log loss %8.5f   %7.2f s   %9.0f examples/s\n", number, loss,
                e->seconds, e->examples / e->seconds);
