@@ -46,8 +46,8 @@ static void put_word(FILE *f, const struct lda *l, uint32_t word, double share, 
 static void put_topic(FILE *f, const struct lda *l, const struct likeliest *b, size_t topic,
                       size_t place)
 {
-    double x = LEFT + (double)(place % ACROSS) * CELL_WIDTH,
-           y = TOP + (double)(place / ACROSS) * CELL_HEIGHT;
+    size_t column = place % ACROSS, line = place / ACROSS;
+    double x = LEFT + (double)column * CELL_WIDTH, y = TOP + (double)line * CELL_HEIGHT;
     const float *counts = b->counts + topic * b->top;
     char head[64];
     double share = b->totals[topic] > 0 ? (double)(counts[0] / b->totals[topic]) : 0;

@@ -69,11 +69,15 @@ find_mutant() {
     fi
 }
 
-# fails <seconds> <program> <arguments>: prints how. A hang counts: it would end the check by its time limit.
+# fails <seconds> <program> <arguments>: prints how. A hang counts: it would end the check by its time limit. Seconds are of
+# the processor, so that a busy machine does not find what the simulation does not.
 fails() {
     local seconds=$1 program=$2
     shift 2
-    LOCUS_SIM_BRIEF=1 timeout "$seconds" "mutant/$program" "$@" > output 2>&1 && return 1
+    (
+        ulimit -t "$seconds"
+        LOCUS_SIM_BRIEF=1 exec timeout $((10 * seconds)) "mutant/$program" "$@" > output 2>&1
+    ) && return 1
     echo "$program: $(grep -m 1 -o "$finding" output | sed 's/^violation: //' | cut -c -79 | grep . || echo "a hang")"
 }
 
