@@ -245,8 +245,9 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * least), the node takes no further ones, nor answers others, until it ends.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
-/* NULL: not held here, no such key, or no section. A row that was never written shows zeros, and
- * goes on to show them when it is written: ask again. */
+/* NULL: not held here, no such key, no section, or an operation of this worker's on the key may be
+ * under way (sometimes said of other keys): a view shows all that its worker wrote. A row that was
+ * never written shows zeros, and goes on to show them when it is written: ask again. */
 LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 

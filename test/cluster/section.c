@@ -91,6 +91,34 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
     team.is_managed = false;
 }
 
+/* The set of a replica goes by way of its owner: until it is done there is no view, for the replica
+ * still has the value before. */
+TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
+{
+    team.is_managed = true;
+    team.technique = LOCUS_FULL_REPLICATION;
+    struct cluster c = cluster_open();
+    int seen = 0;
+    for (int i = 1; i <= 100; i++) {
+        const float values[LENGTH] = {(float)i, (float)i, (float)i, (float)i};
+        locus_ticket set;
+        CHECK_EQ(locus_set_async(c.worker[0], &c.of[1], 1, values, &set), 0);
+        locus_read_begin(c.worker[0]);
+        const float *view = locus_view(c.worker[0], c.of[1]);
+        CHECK(!view || view[0] == (float)i);
+        locus_read_end(c.worker[0]);
+        CHECK_EQ(locus_wait(c.worker[0], set), 0);
+        locus_read_begin(c.worker[0]);
+        view = locus_view(c.worker[0], c.of[1]);
+        CHECK(!view || view[0] == (float)i);
+        seen += view != NULL;
+        locus_read_end(c.worker[0]);
+    }
+    CHECK(seen > 0);
+    cluster_close(&c);
+    team.is_managed = false;
+}
+
 /* Nothing waits when the operation is only handed over; it may be waited for behind the section. */
 TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
 {
