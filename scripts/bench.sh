@@ -11,7 +11,7 @@ for program; do
     name=${program##*/}
     echo "== $name"
     if [ $quick ]; then
-        timeout --kill-after=10 120 "$program" --quick < /dev/null
+        timeout --kill-after=10 600 "$program" --quick < /dev/null
     else
         "$program" --json "$results/$name.json" --svg "$results/$name.svg"
     fi

@@ -17,7 +17,7 @@ run() {
     [[ $name == planted_* ]] && seconds=$((seconds < 60 ? 60 : seconds))
     mkdir -p "$results/$name"
     [ -d "test/fuzz/seeds/$name" ] && inputs+=("test/fuzz/seeds/$name")
-    timeout --kill-after=10 $((seconds + 60)) "$programs/$name" -max_total_time="$seconds" -timeout=10 \
+    timeout --kill-after=10 $((seconds + 300)) "$programs/$name" -max_total_time="$seconds" -timeout=30 \
         -rss_limit_mb=1024 -max_len=4096 -verbosity=0 -print_final_stats=1 -artifact_prefix="$results/$name-" \
         "${inputs[@]}" > "$log" 2>&1 < /dev/null
     echo $? > "$results/$name.status"

@@ -3,7 +3,7 @@
 # skipped"; one that ends badly without counting a failure, or counts nothing, is counted as failed here. What the bad ones
 # said comes once more at the end.
 set -u
-limit=$((120 + 20 * ${LOCUS_TEST_SECONDS:-5}))
+limit=$((1200 + 20 * ${LOCUS_TEST_SECONDS:-5}))
 sum='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 bad=0
 output=$(mktemp)

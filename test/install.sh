@@ -57,8 +57,8 @@ scheduling() {
     awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/scheduling.md > "$place/scheduling.c"
     # shellcheck disable=SC2046
     compile gcc "$place/scheduling.c" "$place/scheduling" -Wno-unused-parameter $(flags --cflags --libs) -lm &&
-        export LD_LIBRARY_PATH=$prefix/lib && timeout 60 "$place/scheduling" > "$place/found" &&
-        timeout 60 "$prefix/bin/locus" run -n 2 "$place/scheduling" >> "$place/found" &&
+        export LD_LIBRARY_PATH=$prefix/lib && timeout 300 "$place/scheduling" > "$place/found" &&
+        timeout 300 "$prefix/bin/locus" run -n 2 "$place/scheduling" >> "$place/found" &&
         [ "$(grep -c 'coefficient 4 is 4.000' "$place/found")" = 3 ]
 }
 
@@ -87,9 +87,9 @@ under_tsan() {
     # shellcheck disable=SC2046
     compile gcc test/install/viewer.c "$place/viewer" -g -O1 -fsanitize=thread $(flags --cflags --libs) || return
     export LD_LIBRARY_PATH=$prefix/lib TSAN_OPTIONS="suppressions=$prefix/share/locus/tsan.suppressions"
-    timeout 120 "$place/viewer" "127.0.0.1:$port" > "$place/quiet" 2>&1 || { cat "$place/quiet"; return 1; }
+    timeout 400 "$place/viewer" "127.0.0.1:$port" > "$place/quiet" 2>&1 || { cat "$place/quiet"; return 1; }
     if grep 'WARNING: ThreadSanitizer' "$place/quiet"; then return 1; fi
-    timeout 120 "$place/viewer" "127.0.0.1:$((port + 1))" race > "$place/racy" 2>&1
+    timeout 400 "$place/viewer" "127.0.0.1:$((port + 1))" race > "$place/racy" 2>&1
     status=$?
     cat "$place/racy"
     [ $status -ne 0 ] && grep -q 'data race .*be_careless' "$place/racy"
@@ -176,9 +176,9 @@ build_examples() {
         compile gcc "$source" "$place/examples/$(basename "$source" .c)" -O2 $(flags --cflags --libs) -lm -pthread || return
     done
 }
-example() { LD_LIBRARY_PATH=$prefix/lib timeout 100 "$place/examples/$1" "${@:2}" 2>&1; }
+example() { LD_LIBRARY_PATH=$prefix/lib timeout 400 "$place/examples/$1" "${@:2}" 2>&1; }
 examples_on_two() {
-    LD_LIBRARY_PATH=$prefix/lib timeout 100 "$prefix/bin/locus" run -n 2 "$place/examples/$1" "${@:2}" 2>&1
+    LD_LIBRARY_PATH=$prefix/lib timeout 400 "$prefix/bin/locus" run -n 2 "$place/examples/$1" "${@:2}" 2>&1
 }
 # says PATTERN COUNT: so many lines of the input are of that form; shows the input
 says() { tee "$place/said" | grep -cE -- "$1" > "$place/count"; cat "$place/said"; [ "$(cat "$place/count")" = "$2" ]; }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "gcc" / "bin"
-LIMIT_S = 120
+LIMIT_S = 400
 
 
 def environment(**more):

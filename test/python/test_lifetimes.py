@@ -118,7 +118,7 @@ class Interrupts(unittest.TestCase):
                 with self.assertRaises(subprocess.TimeoutExpired):
                     program.wait(0.3)  # it waits
                 program.send_signal(2)
-                said = program.communicate(timeout=60)[0]
+                said = program.communicate(timeout=300)[0]
             self.assertEqual((said, program.returncode), ("good\n", 0))
 
     def test_ctrl_c_ends_a_barrier(self):
@@ -177,7 +177,7 @@ class Clusters(unittest.TestCase):
         """The peer is stopped, so that nothing answers."""
         said = passes(self, run_nodes(2, """
             import ctypes
-            with locus.open([locus.Table('a', 20000, 4)], technique='static', peer_timeout=60) as n, n.worker() as w:
+            with locus.open([locus.Table('a', 20000, 4)], technique='static', peer_timeout=300) as n, n.worker() as w:
                 owned = n.owned()
                 other = np.setdiff1d(np.arange(20000), owned)
                 pids = os.path.join(os.path.dirname(sys.argv[0]), 'pid')

@@ -26,7 +26,7 @@ class Package(unittest.TestCase):
 
     def run_in(self, command, **more):
         ended = subprocess.run(command, cwd=self.folder, env=dict(self.environment, **more), text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400)
         self.assertEqual(ended.returncode, 0, ended.stdout)
         return ended.stdout
 

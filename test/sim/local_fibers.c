@@ -44,7 +44,7 @@ enum {
     CROWDED_BYTES = 1 << 30,
     STEPS_MAX = 200000,
     UNDECIDED_MAX = 10, /* more, and this would judge nothing */
-    SECONDS_MAX = 60,   /* a seed takes far below a millisecond */
+    SECONDS_MAX = 240,  /* a seed takes far below a millisecond */
 };
 
 struct key {

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SEEDS = 2000, SECONDS_MAX = 120, SHRINK_SECONDS = 20, UNDECIDED_OF = 200 };
+enum { SEEDS = 2000, SECONDS_MAX = 480, SHRINK_SECONDS = 20, UNDECIDED_OF = 200 };
 
 static const enum locus_technique techniques[] = {
     LOCUS_ADAPTIVE, LOCUS_RELOCATE,         LOCUS_ADAPTIVE, LOCUS_REPLICATE,
