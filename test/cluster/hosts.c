@@ -238,8 +238,12 @@ TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
         command_run(
             &c,
             "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
-            "sleep 4; wc -c < %s/orders; sleep 11; wc -c < %s/orders; kill $p; wait $p; echo status $?",
-            folder, folder, run(), folder, folder, folder, folder),
+            "n=0; until test -s %s/orders || test $n = 900; do sleep 0.1; n=$((n + 1)); done; "
+            "sleep 3; was=$(wc -c < %s/orders); now=$was; n=0; "
+            "until test $now -gt $was || test $n = 900; do sleep 0.1; n=$((n + 1)); "
+            "now=$(wc -c < %s/orders); done; "
+            "echo $was $now; kill $p; wait $p; echo status $?",
+            folder, folder, run(), folder, folder, folder, folder, folder),
         0);
     int before, after, status;
     CHECK_EQ(sscanf(c.out.text, "%d %d status %d", &before, &after, &status), 3);
