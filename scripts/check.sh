@@ -106,7 +106,7 @@ stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER="$CHECK_RUN
 # But for suites that have one thread, and take long under it.
 stage_unit-tsan() {
     need_sanitizer thread
-    build SAN=thread RUNNER=plain T='-pinning/ -relocation/ -shard/ -decisions/ -mf/ -wv/ -wordnet/ -target/' test
+    build SAN=thread RUNNER=plain T='-pinning/ -relocation/ -shard/ -owner/ -mf/ -wv/ -wordnet/ -target/' test
 }
 
 stage_sim() { build sim; }

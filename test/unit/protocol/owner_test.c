@@ -232,7 +232,7 @@ static void play(const struct timeline *t)
 
 /* Two nodes, one after the other: the row goes to whoever wants it, and stays there until somebody
  * else does. */
-TEST(decisions, figure_4b_intents_that_do_not_overlap)
+TEST(owner, figure_4b_intents_that_do_not_overlap)
 {
     play(&(struct timeline){.intent = {"....................", "s.-###P.............",
                                        "....................", "s..........-####...."},
@@ -242,7 +242,7 @@ TEST(decisions, figure_4b_intents_that_do_not_overlap)
 }
 
 /* To the first, a replica at the second while both want it, then to the second. */
-TEST(decisions, figure_4c_intents_that_overlap_partially)
+TEST(owner, figure_4c_intents_that_overlap_partially)
 {
     play(&(struct timeline){.intent = {"....................", "s.-###P###..........",
                                        "....................", "s.....-#P#####P#...."},
@@ -261,7 +261,7 @@ static const char *const hot_spot[NODES] = {
 
 /* A hot row reference: replicas exactly where and while there is intent; the row moves whenever one
  * node alone has it. */
-TEST(decisions, figure_4d_many_intents_at_a_time)
+TEST(owner, figure_4d_many_intents_at_a_time)
 {
     play(&(struct timeline){.intent = {hot_spot[0], hot_spot[1], hot_spot[2], hot_spot[3]},
                             .result =
@@ -280,7 +280,7 @@ TEST(decisions, figure_4d_many_intents_at_a_time)
 /* Responsibility moves with the row. After it has come to node 2, its home is not asked any more:
  * neither while node 2 signals again, nor when node 3, which has learned from its first request
  * where the row is, comes and goes. */
-TEST(decisions, figure_10b_the_home_is_not_involved)
+TEST(owner, figure_10b_the_home_is_not_involved)
 {
     play(&(struct timeline){
         .intent = {"................................", "................................",
@@ -300,7 +300,7 @@ TEST(decisions, figure_10b_the_home_is_not_involved)
 
 /* While two others hold replicas the row stays with its owner, wanted there or not; it moves to the
  * last one. */
-TEST(decisions, figure_11a_relocated_only_to_the_only_one)
+TEST(owner, figure_11a_relocated_only_to_the_only_one)
 {
     play(&(struct timeline){.intent = {"..........................", "s-####P...................",
                                        "..s-########P..s-###......", "....s-#P####P#####P####P.."},
@@ -313,7 +313,7 @@ TEST(decisions, figure_11a_relocated_only_to_the_only_one)
 /* ---- beyond the figures ---- */
 
 /* The home itself has intent: the others replicate, and nothing moves. */
-TEST(decisions, the_owners_intent_counts_like_any)
+TEST(owner, the_owners_intent_counts_like_any)
 {
     play(&(struct timeline){
         .intent = {"s-########....", "..s-#P#.......", "..............", "....s-#####..."},
@@ -323,7 +323,7 @@ TEST(decisions, the_owners_intent_counts_like_any)
 }
 
 /* The owner wants the row again before it has left, and after. */
-TEST(decisions, an_owner_that_comes_back)
+TEST(owner, an_owner_that_comes_back)
 {
     play(&(struct timeline){.intent = {"..................", "s-####s-####......",
                                        "..s-############..", ".................."},
@@ -335,7 +335,7 @@ TEST(decisions, an_owner_that_comes_back)
 
 /* Signaled when it is already time: acted on at once. Accesses without intent go to the owner, and
  * change nothing. */
-TEST(decisions, late_signals_and_accesses_without_intent)
+TEST(owner, late_signals_and_accesses_without_intent)
 {
     play(&(struct timeline){
         .intent = {"..............", ".s##P#........", "...p...p.....p", ".....p........"},
@@ -345,7 +345,7 @@ TEST(decisions, late_signals_and_accesses_without_intent)
 
 /* ---- the other techniques, on the hot row reference ---- */
 
-TEST(decisions, with_replication_alone_the_row_stays_at_home)
+TEST(owner, with_replication_alone_the_row_stays_at_home)
 {
     play(&(struct timeline){.technique = LOCUS_REPLICATE,
                             .intent = {hot_spot[0], hot_spot[1], hot_spot[2], hot_spot[3]},
@@ -359,7 +359,7 @@ TEST(decisions, with_replication_alone_the_row_stays_at_home)
                             .replicas = 7});
 }
 
-TEST(decisions, with_relocation_alone_the_row_goes_to_the_latest_intent)
+TEST(owner, with_relocation_alone_the_row_goes_to_the_latest_intent)
 {
     play(&(struct timeline){.technique = LOCUS_RELOCATE,
                             .intent = {hot_spot[0], hot_spot[1], hot_spot[2], hot_spot[3]},
@@ -377,7 +377,7 @@ TEST(decisions, with_relocation_alone_the_row_goes_to_the_latest_intent)
 
 /* Who keeps a key has a replica until it takes that back; the row never moves for it, nor for
  * another's intent meanwhile. */
-TEST(decisions, a_kept_row_stays_where_it_is)
+TEST(owner, a_kept_row_stays_where_it_is)
 {
     play(&(struct timeline){.intent = {"...p.........p..........", ".K..p........U..........",
                                        "....s.-#P##.............", "................s.-##P.."},
@@ -387,7 +387,7 @@ TEST(decisions, a_kept_row_stays_where_it_is)
                             .replicas = 2});
 }
 
-TEST(decisions, a_row_that_all_keep_is_replicated_on_all)
+TEST(owner, a_row_that_all_keep_is_replicated_on_all)
 {
     static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE,
                                                      LOCUS_RELOCATE};
@@ -399,7 +399,7 @@ TEST(decisions, a_row_that_all_keep_is_replicated_on_all)
 }
 
 /* An owner that keeps its row gives replicas, and keeps it when the others have gone. */
-TEST(decisions, the_owner_keeps)
+TEST(owner, the_owner_keeps)
 {
     play(&(struct timeline){.intent = {"K..........U......", ".s.-##P...........",
                                        "..................", ".................."},
@@ -410,7 +410,7 @@ TEST(decisions, the_owner_keeps)
 
 /* With relocation alone an intent of another node moves nothing while the row is kept: that node
  * accesses it where it is. Afterwards it moves as ever. */
-TEST(decisions, relocation_moves_what_nobody_keeps)
+TEST(owner, relocation_moves_what_nobody_keeps)
 {
     play(&(struct timeline){.technique = LOCUS_RELOCATE,
                             .intent = {"..........................", ".K..p......U..p...........",
@@ -423,7 +423,7 @@ TEST(decisions, relocation_moves_what_nobody_keeps)
 
 /* What is no longer kept, but intended, is like any intent: the row moves to the only node that has
  * one. */
-TEST(decisions, what_is_left_when_a_keep_is_taken_back_is_an_intent)
+TEST(owner, what_is_left_when_a_keep_is_taken_back_is_an_intent)
 {
     play(&(struct timeline){.intent = {"....................", ".K.s.-##P##V##P##...",
                                        "....................", "...................."},

@@ -1,4 +1,4 @@
-/* What a shard remembers of its decisions. */
+/* What a shard has decided about its keys: what it remembers of that, and for how long. */
 #include "protocol/decisions.h"
 
 #include "test.h"
@@ -18,7 +18,7 @@ static struct decisions *made(void)
     return d;
 }
 
-TEST(remembered, are_the_last_ones_of_the_key_in_order)
+TEST(decisions, of_a_key_are_the_last_ones_in_order)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];
@@ -38,7 +38,7 @@ TEST(remembered, are_the_last_ones_of_the_key_in_order)
 }
 
 /* Much else is decided: what nobody asked about is forgotten, what somebody did is not. */
-TEST(remembered, are_those_of_keys_that_were_asked_about)
+TEST(decisions, of_keys_that_were_asked_about_are_kept)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];
@@ -53,7 +53,7 @@ TEST(remembered, are_those_of_keys_that_were_asked_about)
 }
 
 /* For a while after the last question, and of so many keys. */
-TEST(remembered, are_watched_within_bounds)
+TEST(decisions, are_watched_within_bounds)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];

@@ -1,0 +1,67 @@
+/* footprint: what the system says of this process, and that it follows what the process takes. */
+#include "base/footprint.h"
+
+#include "base/clock.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum { BYTES = 64 << 20 };
+
+/* What /proc/self/status says, in bytes. */
+static double resident_by_status(void)
+{
+    char line[256];
+    long long kib = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    CHECK(f != NULL);
+    while (fgets(line, sizeof line, f))
+        if (sscanf(line, "VmRSS: %lld kB", &kib) == 1) break;
+    fclose(f);
+    CHECK(kib > 0);
+    return 1024.0 * (double)kib;
+}
+
+/* The kernel counts pages by processor, and adds them up now and then: a few megabytes. */
+TEST(footprint, memory_is_what_the_kernel_calls_resident)
+{
+    double told = footprint_resident_bytes(), known = resident_by_status();
+    CHECK(told > 0);
+    CHECK(told > known - (8 << 20) && told < known + (8 << 20));
+}
+
+TEST(footprint, memory_grows_where_pages_are_touched_and_shrinks_where_they_go)
+{
+    double before = footprint_resident_bytes();
+    char *all = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(all != MAP_FAILED);
+    CHECK(footprint_resident_bytes() < before + BYTES / 2.0); /* an address is no memory */
+    memset(all, 1, BYTES);
+    CHECK(footprint_resident_bytes() > before + BYTES / 2.0);
+    CHECK_EQ(munmap(all, BYTES), 0);
+    CHECK(footprint_resident_bytes() < before + BYTES / 2.0);
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+/* Of all threads, whether in the kernel or not: between two readings of what getrusage says. */
+TEST(footprint, processor_time_is_what_the_system_counts)
+{
+    struct rusage before, after;
+    volatile double sum = 0;
+    double began_s = footprint_cpu_s();
+    while (footprint_cpu_s() < began_s + 0.02)
+        for (int i = 0; i < 10000; i++) sum = sum + i;
+    CHECK_EQ(getrusage(RUSAGE_SELF, &before), 0);
+    double told_s = footprint_cpu_s();
+    CHECK_EQ(getrusage(RUSAGE_SELF, &after), 0);
+    CHECK(told_s > seconds(before.ru_utime) + seconds(before.ru_stime) - 0.001);
+    CHECK(told_s < seconds(after.ru_utime) + seconds(after.ru_stime) + 0.001);
+}
