@@ -120,20 +120,6 @@ TEST(contents, rows_are_those_that_were_written_to_several_files)
     check_rows(20, 5); /* the third has rows of both tables */
 }
 
-TEST(tensors, lie_where_a_mapping_wants_them)
-{
-    struct scene *s = scene(13);
-    for (unsigned i = 0; i < s->manifest.files; i++) {
-        const struct manifest_file *f = &s->manifest.file[i];
-        CHECK(f->data_at % 4096 == 0 && f->bytes % TENSORS_ALIGNMENT == 0);
-        CHECK(strncmp(f->name, "3-1-", 4) == 0); /* by rank and worker: nobody else's */
-        for (unsigned k = 0; k < f->sections; k++)
-            CHECK(f->section[k].rows_at % TENSORS_ALIGNMENT == 0 &&
-                  f->section[k].keys_at % TENSORS_ALIGNMENT == 0);
-    }
-    end(s);
-}
-
 /* ---- damage ---- */
 
 static void is_damaged(const struct scene *s, const char *part)

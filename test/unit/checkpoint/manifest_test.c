@@ -1,7 +1,5 @@
 #include "checkpoint/manifest.h"
 
-#include "checkpoint/home_rows.h"
-#include "locus.h"
 #include "one_node.h"
 
 #include <string.h>
@@ -79,31 +77,5 @@ TEST(manifest, names_of_files_stay_in_the_folder)
         m.file[0].name = strdup(wrong[i]);
         CHECK_EQ(parse_again(&m), -EBADMSG);
         CHECK_STR(locus_error(), "a file whose name cannot be");
-    }
-}
-
-/* ---- slices ---- */
-
-TEST(home_rows, every_key_is_dealt_once)
-{
-    static const struct locus_table tables[] = {
-        {.rows = 3, .length = 1}, {.rows = 200000, .length = 1}, {.rows = 1, .length = 2}};
-    static unsigned char dealt[200004];
-    for (unsigned shards = 1; shards < 8; shards += 2) {
-        struct store store;
-        struct slice last = {.table = 0}, s;
-        CHECK_EQ(store_init(&store, tables, 3, shards, 1, 0), 0);
-        memset(dealt, 0, sizeof dealt);
-        while (home_rows_deal(&store, &last, &s)) {
-            CHECK(s.from < s.end);
-            for (uint64_t index = s.from; index < s.end; index++) {
-                locus_key key = keyspace_key(&store.keyspace, s.shard, index);
-                CHECK_EQ(keyspace_table_of(&store.keyspace, key), s.table);
-                CHECK_EQ(dealt[key]++, 0);
-            }
-        }
-        CHECK(!home_rows_deal(&store, &last, &s));
-        for (size_t key = 0; key < sizeof dealt; key++) CHECK_EQ(dealt[key], 1);
-        store_fini(&store);
     }
 }

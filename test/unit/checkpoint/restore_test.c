@@ -1,0 +1,180 @@
+/* locus_restore(), on one node: rows become those of the checkpoint, or none changes. */
+#include "checkpoint/series.h"
+#include "common/folder.h"
+#include "one_node.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 60, LENGTH = 3 };
+static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = LENGTH},
+                                            {.name = "items", .rows = ROWS, .length = 1}};
+
+struct scene {
+    char folder[FOLDER_PATH_BYTES];
+    locus *node;
+    locus_worker *worker;
+};
+
+static float get(const struct scene *s, locus_key key)
+{
+    float row[LENGTH];
+    CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+    return row[0];
+}
+
+static void set(const struct scene *s, locus_key key, float value)
+{
+    const float row[LENGTH] = {value, value, value};
+    CHECK_EQ(locus_set(s->worker, &key, 1, row), 0);
+}
+
+/* A checkpoint in which every third row has its key and one, and the others are zero. */
+static void begin(struct scene *s)
+{
+    *s = (struct scene){.node = node_of(tables, 2, 1, 2)};
+    s->worker = worker_of(s->node);
+    folder_new(s->folder);
+    for (locus_key key = 0; key < 2 * ROWS; key += 3) set(s, key, (float)key + 1);
+    CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
+}
+
+static void end(struct scene *s)
+{
+    folder_remove(s->folder);
+    close_both(s->node, s->worker);
+}
+
+static void check_is_restored(const struct scene *s)
+{
+    for (locus_key key = 0; key < 2 * ROWS; key++)
+        CHECK(get(s, key) == (key % 3 == 0 ? (float)key + 1 : 0));
+}
+
+/* Everything is something else. */
+static void overwrite(const struct scene *s)
+{
+    for (locus_key key = 0; key < 2 * ROWS; key++) set(s, key, -7);
+}
+
+TEST(restore, rows_are_those_of_the_checkpoint_and_the_others_zero)
+{
+    struct scene s;
+    begin(&s);
+    overwrite(&s);
+    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
+    check_is_restored(&s);
+    overwrite(&s);
+    CHECK_EQ(locus_restore(s.worker, folder_path(s.folder, "checkpoint-000001")), 0);
+    check_is_restored(&s);
+    end(&s);
+}
+
+TEST(restore, of_several_the_newest_is_taken_unless_one_is_named)
+{
+    struct scene s;
+    begin(&s);
+    overwrite(&s);
+    CHECK_EQ(locus_checkpoint(s.worker, s.folder), 0);
+    set(&s, 0, 5);
+    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
+    CHECK(get(&s, 0) == -7 && get(&s, 1) == -7);
+    CHECK_EQ(locus_restore(s.worker, folder_path(s.folder, "checkpoint-000001")), 0);
+    check_is_restored(&s);
+    end(&s);
+}
+
+/* Tables are known by their names, whatever keys they have; rows live in other shards. */
+TEST(restore, tables_may_stand_in_another_order)
+{
+    static const struct locus_table swapped[] = {{.name = "items", .rows = ROWS, .length = 1},
+                                                 {.name = "users", .rows = ROWS, .length = LENGTH}};
+    struct scene s, other = {.folder = ""};
+    begin(&s);
+    other.node = node_of(swapped, 2, 1, 1);
+    other.worker = worker_of(other.node);
+    CHECK_EQ(locus_restore(other.worker, s.folder), 0);
+    for (locus_key key = 0; key < 2 * ROWS; key++)
+        CHECK(get(&other, (key + ROWS) % (2 * ROWS)) == get(&s, key));
+    close_both(other.node, other.worker);
+    end(&s);
+}
+
+/* ---- what is refused, before anything changes ---- */
+
+static void refuses(const struct scene *s, const char *folder, int rc, const char *sentence)
+{
+    overwrite(s);
+    CHECK_EQ(locus_restore(s->worker, folder), rc);
+    CHECK_STR(locus_error(), "locus_restore: node 0: ");
+    CHECK_STR(locus_error(), sentence);
+    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == -7);
+}
+
+TEST(restore, a_folder_without_a_checkpoint_is_named)
+{
+    struct scene s;
+    begin(&s);
+    refuses(&s, folder_path(s.folder, "none"), -ENOENT, "cannot open the folder of checkpoints");
+    CHECK_EQ(unlink(folder_path(s.folder, "checkpoint-000001/" MANIFEST_NAME)), 0);
+    refuses(&s, s.folder, -ENOENT, "there is no checkpoint in ");
+    end(&s);
+}
+
+/* The tables of a program that has changed. */
+static void check_tables(const struct scene *of, const struct locus_table *changed, size_t count,
+                         const char *sentence)
+{
+    locus *n = node_of(changed, count, 1, 1);
+    locus_worker *w = worker_of(n);
+    const locus_key key = 0;
+    float before[LENGTH + 1] = {-7}, after[LENGTH + 1] = {0};
+    CHECK_EQ(locus_set(w, &key, 1, before), 0);
+    CHECK_EQ(locus_restore(w, of->folder), -EINVAL);
+    CHECK_STR(locus_error(), sentence);
+    CHECK_EQ(locus_pull(w, &key, 1, after), 0);
+    CHECK(after[0] == -7);
+    close_both(n, w);
+}
+
+TEST(restore, tables_that_differ_are_named)
+{
+    struct scene s;
+    struct locus_table t[3] = {tables[0], tables[1], {.name = "more", .rows = 1, .length = 1}};
+    begin(&s);
+    t[0].rows++;
+    check_tables(&s, t, 2, "table \"users\" has 61 rows here, 60 in ");
+    t[0] = tables[0], t[1].length = 2;
+    check_tables(&s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    t[1] = tables[1], t[1].name = "things";
+    check_tables(&s, t, 2, "table \"items\" of ");
+    t[1] = tables[1];
+    check_tables(&s, t, 3, "there are 3 tables here, 2 in ");
+    check_tables(&s, t, 1, "table \"items\" of ");
+    end(&s);
+}
+
+TEST(restore, a_file_that_is_damaged_changes_nothing)
+{
+    struct scene s;
+    char file[2 * FOLDER_PATH_BYTES];
+    unsigned char byte;
+    begin(&s);
+    snprintf(file, sizeof file, "%s", folder_path(s.folder, "checkpoint-000001/0-0-0.safetensors"));
+    int fd = open(file, O_RDWR | O_CLOEXEC);
+    off_t at = lseek(fd, 0, SEEK_END) - 100;
+    CHECK_EQ(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+    refuses(&s, s.folder, -EBADMSG, "0-0-0.safetensors");
+    byte ^= 1;
+    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
+    check_is_restored(&s);
+    CHECK_EQ(unlink(file), 0);
+    refuses(&s, s.folder, -EBADMSG, "it is missing");
+    end(&s);
+}

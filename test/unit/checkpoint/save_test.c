@@ -1,0 +1,153 @@
+/* locus_checkpoint(), on one node: what it writes, what it refuses, and that a failure leaves
+ * nothing behind. */
+#include "checkpoint/series.h"
+#include "common/folder.h"
+#include "one_node.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { ROWS = 50 };
+static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = 3},
+                                            {.name = "items", .rows = ROWS, .length = 1}};
+
+static void set(locus_worker *w, locus_key key, float value)
+{
+    const float row[3] = {value, value + 1, value + 2};
+    CHECK_EQ(locus_set(w, &key, 1, row), 0);
+}
+
+static struct manifest manifest_of(const char *folder, const char *name)
+{
+    struct manifest m;
+    char path[SERIES_PATH];
+    CHECK_EQ(series_path(path, folder_path(folder, name), MANIFEST_NAME), 0);
+    CHECK_EQ(manifest_read(&m, path, NULL), 0);
+    return m;
+}
+
+/* How many names a folder has. */
+static unsigned names_in(const char *folder)
+{
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (const struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+TEST(save, a_checkpoint_has_the_rows_that_are_not_zero)
+{
+    char f[FOLDER_PATH_BYTES];
+    locus *n = node_of(tables, 2, 1, 2);
+    locus_worker *w = worker_of(n);
+    folder_new(f);
+    for (locus_key key = 0; key < ROWS; key += 2) set(w, key, (float)key);
+    set(w, ROWS + 7, 5);
+    CHECK_EQ(locus_checkpoint(w, f), 0);
+    struct manifest m = manifest_of(f, "checkpoint-000001");
+    CHECK_EQ(m.number, 1);
+    CHECK_EQ(m.nodes, 1);
+    CHECK_EQ(m.tables, 2);
+    CHECK_STR(m.table[1].name, "items");
+    CHECK_EQ(manifest_rows(&m, 0), ROWS / 2);
+    CHECK_EQ(manifest_rows(&m, 1), 1);
+    /* what helped to write it is gone: its files and the manifest are there */
+    CHECK_EQ(names_in(folder_path(f, "checkpoint-000001")), m.files + 1);
+    manifest_fini(&m);
+    folder_remove(f);
+    close_both(n, w);
+}
+
+TEST(save, old_checkpoints_are_kept_as_many_as_asked)
+{
+    char f[FOLDER_PATH_BYTES], name[SERIES_NAME];
+    locus *n = node_of(tables, 2, 1, 1);
+    locus_worker *w = worker_of(n);
+    folder_new(f);
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "2", 1), 0);
+    for (int i = 1; i <= 4; i++) {
+        CHECK_EQ(locus_checkpoint(w, f), 0);
+        CHECK_EQ(names_in(f), i < 2 ? i : 2);
+    }
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_STR(name, "checkpoint-000004");
+    CHECK_EQ(access(folder_path(f, "checkpoint-000003"), F_OK), 0);
+    folder_remove(f);
+    close_both(n, w);
+}
+
+/* ---- what fails ---- */
+
+static void refuses(locus_worker *w, const char *folder, int rc, const char *sentence)
+{
+    CHECK_EQ(locus_checkpoint(w, folder), rc);
+    CHECK_STR(locus_error(), "locus_checkpoint: node 0: ");
+    CHECK_STR(locus_error(), sentence);
+}
+
+TEST(save, tables_of_one_name_are_refused_before_anything_is_written)
+{
+    static const struct locus_table twins[] = {{.name = "users", .rows = ROWS, .length = 3},
+                                               {.name = "items", .rows = ROWS, .length = 1},
+                                               {.name = "users", .rows = ROWS, .length = 1}};
+    char f[FOLDER_PATH_BYTES];
+    locus *n = node_of(twins, 3, 1, 1);
+    locus_worker *w = worker_of(n);
+    folder_new(f);
+    refuses(w, f, -EINVAL, "tables 0 and 2 have one name, \"users\": give each its own");
+    CHECK_EQ(names_in(f), 0);
+    folder_remove(f);
+    close_both(n, w);
+}
+
+TEST(save, what_cannot_be_kept_or_made_is_named)
+{
+    char f[FOLDER_PATH_BYTES];
+    locus *n = node_of(tables, 2, 1, 1);
+    locus_worker *w = worker_of(n);
+    folder_new(f);
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
+    refuses(w, f, -EINVAL, "LOCUS_CHECKPOINTS is \"none\"");
+    CHECK_EQ(unsetenv("LOCUS_CHECKPOINTS"), 0);
+    CHECK_EQ(names_in(f), 0);
+    refuses(w, folder_path(f, "no/such"), -ENOENT, "cannot make the folder of checkpoints");
+    folder_write(f, "file", "no folder", 0);
+    refuses(w, folder_path(f, "file"), -ENOTDIR, "file: Not a directory");
+    CHECK_EQ(locus_checkpoint(w, f), 0); /* nothing of that lasts */
+    folder_remove(f);
+    close_both(n, w);
+}
+
+/* A disk that is full once rows are written. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit l;
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &l), 0);
+    l.rlim_cur = bytes;
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+TEST(save, a_failure_on_the_way_leaves_nothing_but_the_older_one)
+{
+    char f[FOLDER_PATH_BYTES], name[SERIES_NAME];
+    locus *n = node_of(tables, 2, 1, 1);
+    locus_worker *w = worker_of(n);
+    folder_new(f);
+    set(w, 3, 1);
+    CHECK_EQ(locus_checkpoint(w, f), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(1000); /* the token of a folder, and no file of rows */
+    refuses(w, f, -EFBIG, "0-0-0.safetensors: File too large");
+    limit_files(RLIM_INFINITY);
+    CHECK_EQ(names_in(f), 1);
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_STR(name, "checkpoint-000001");
+    CHECK_EQ(locus_checkpoint(w, f), 0);
+    CHECK_EQ(names_in(f), 2);
+    folder_remove(f);
+    close_both(n, w);
+}

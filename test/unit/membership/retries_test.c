@@ -1,0 +1,121 @@
+/* retries: of all sockets of this process the stream's own, and no other, tries again soon. */
+#include "membership/retries.h"
+
+#include "membership/dial.h"
+#include "net/silence.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44
+#endif
+
+enum { URL_BYTES = 64 };
+
+/* A socket of loopback that takes connections, and its URL. */
+static int bound(char url[URL_BYTES])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_EQ(bind(fd, (struct sockaddr *)&a, bytes), 0);
+    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
+    CHECK_EQ(listen(fd, 4), 0);
+    snprintf(url, URL_BYTES, "tcp://127.0.0.1:%u", ntohs(a.sin_port));
+    return fd;
+}
+
+/* How often TCP tries again on the socket of this process that is connected to the port of the URL,
+ * in ms; 0: the kernel does not say. */
+static int retries_ms(const char *url)
+{
+    unsigned port = 0;
+    int ms = 0;
+    CHECK_EQ(sscanf(url, "tcp://127.0.0.1:%u", &port), 1);
+    DIR *all = opendir("/proc/self/fd");
+    CHECK(all != NULL);
+    for (const struct dirent *d; (d = readdir(all));) {
+        struct sockaddr_in a = {0};
+        socklen_t bytes = sizeof a;
+        int fd = atoi(d->d_name);
+        if (getpeername(fd, (struct sockaddr *)&a, &bytes) || ntohs(a.sin_port) != port) continue;
+        bytes = sizeof ms;
+        if (getsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &ms, &bytes)) ms = 0;
+        break;
+    }
+    closedir(all);
+    return ms;
+}
+
+static nng_stream *dialed(const char *url)
+{
+    nng_stream *stream = NULL;
+    CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
+    return stream;
+}
+
+/* The lowest descriptor that is free. */
+static int lowest(void)
+{
+    int fd = dup(STDERR_FILENO);
+    CHECK(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+TEST(retries, are_bounded_on_the_stream_of_nng)
+{
+    char url[URL_BYTES];
+    int fd = bound(url);
+    nng_stream *stream = dialed(url);
+    int before = retries_ms(url);
+    if (before) {
+        CHECK(before > SILENCE_RETRY_MS);
+        retries_bound(stream);
+        CHECK_EQ(retries_ms(url), SILENCE_RETRY_MS);
+    }
+    nng_stream_free(stream);
+    close(fd);
+    if (!before) SKIP("this kernel does not let TCP's retries be bounded");
+}
+
+TEST(retries, of_other_streams_are_left_as_they_are)
+{
+    char url[2][URL_BYTES];
+    int fd[2] = {bound(url[0]), bound(url[1])};
+    nng_stream *stream[2] = {dialed(url[0]), dialed(url[1])};
+    int before = retries_ms(url[1]);
+    if (before) {
+        retries_bound(stream[0]);
+        CHECK_EQ(retries_ms(url[0]), SILENCE_RETRY_MS);
+        CHECK_EQ(retries_ms(url[1]), before);
+    }
+    for (int i = 0; i < 2; i++) {
+        nng_stream_free(stream[i]);
+        close(fd[i]);
+    }
+    if (!before) SKIP("this kernel does not let TCP's retries be bounded");
+}
+
+/* Many channels are watched, and each looks through all descriptors. */
+TEST(retries, looking_for_a_stream_leaves_no_descriptor_open)
+{
+    char url[URL_BYTES];
+    int fd = bound(url);
+    nng_stream *stream = dialed(url);
+    int before = lowest();
+    for (int i = 0; i < 10; i++) retries_bound(stream);
+    CHECK_EQ(lowest(), before);
+    nng_stream_close(stream);
+    retries_bound(stream); /* its socket may be somebody else's by now */
+    CHECK(lowest() <= before);
+    nng_stream_free(stream);
+    close(fd);
+}
