@@ -1,0 +1,453 @@
+/* hub: messages come whole and in order, and whatever ends a connection is told once, with its
+ * reason. The peer is a bare socket; it is closed when the hub has stopped. */
+#include "membership/hub.h"
+
+#include "membership/agreement.h"
+#include "membership/dial.h"
+#include "membership/peers.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HEARD_MAX = 256 };
+#define LONG_S 1000.0
+
+/* What the owner was told; under the hub's lock. */
+struct scene {
+    struct rendezvous_hub hub;
+    struct rendezvous_channel *channel;
+    int listener, fd;
+    unsigned heard, ends, ticks;
+    unsigned type[HEARD_MAX];
+    uint32_t length[HEARD_MAX], first[HEARD_MAX]; /* number of the body */
+    int rc;
+    char reason[RENDEZVOUS_TEXT_MAX];
+};
+
+static void on_message(void *context, struct rendezvous_channel *c,
+                       const struct rendezvous_header *header, const void *body)
+{
+    struct scene *s = context;
+    struct rendezvous_reader r = rendezvous_reader(body, header->length);
+    CHECK(c == s->channel);
+    CHECK(s->heard < HEARD_MAX);
+    s->type[s->heard] = header->type;
+    s->length[s->heard] = header->length;
+    s->first[s->heard++] = header->length >= 4 ? rendezvous_get_u32(&r) : 0;
+    rendezvous_hub_announce(&s->hub);
+}
+
+static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+{
+    struct scene *s = context;
+    CHECK(c == s->channel);
+    s->ends++;
+    s->rc = rc;
+    snprintf(s->reason, sizeof s->reason, "%s", reason);
+    rendezvous_hub_announce(&s->hub);
+}
+
+static uint64_t on_tick(void *context, uint64_t now_ns)
+{
+    struct scene *s = context;
+    (void)now_ns;
+    s->ticks++;
+    rendezvous_hub_announce(&s->hub);
+    return RENDEZVOUS_NEVER;
+}
+
+static const struct rendezvous_events events = {
+    .message = on_message, .ended = on_ended, .tick = on_tick};
+
+static void begin(struct scene *s, double timeout_s)
+{
+    char url[64];
+    nng_stream *stream;
+    const char *address = nodes_address();
+    *s = (struct scene){.listener = peer_listen(address)};
+    snprintf(url, sizeof url, "tcp://%s", address);
+    CHECK_EQ(rendezvous_hub_prepare_nng(), 0);
+    CHECK_EQ(rendezvous_hub_start(&s->hub, timeout_s, &events, s), 0);
+    CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
+    s->fd = accept(s->listener, NULL, NULL);
+    CHECK(s->fd >= 0);
+    rendezvous_hub_lock(&s->hub);
+    s->channel = rendezvous_channel_open(&s->hub, stream, 0);
+    CHECK(s->channel != NULL);
+    rendezvous_hub_unlock(&s->hub);
+}
+
+static void end(struct scene *s)
+{
+    rendezvous_hub_stop(&s->hub);
+    rendezvous_hub_fini(&s->hub);
+    close(s->fd);
+    close(s->listener);
+}
+
+/* With the lock. */
+static void await(struct scene *s, const unsigned *count, unsigned value)
+{
+    while (*count < value) rendezvous_hub_wait(&s->hub, RENDEZVOUS_NEVER);
+    CHECK_EQ(*count, value);
+}
+
+static void expect_messages(struct scene *s, unsigned heard)
+{
+    rendezvous_hub_lock(&s->hub);
+    await(s, &s->heard, heard);
+    CHECK_EQ(s->ends, 0);
+    rendezvous_hub_unlock(&s->hub);
+}
+
+static void expect_end(struct scene *s, int rc, const char *reason)
+{
+    rendezvous_hub_lock(&s->hub);
+    await(s, &s->ends, 1);
+    CHECK_EQ(s->rc, rc);
+    CHECK_STR(s->reason, reason);
+    rendezvous_hub_unlock(&s->hub);
+}
+
+static struct rendezvous_message *numbered(uint32_t number, size_t more)
+{
+    static const unsigned char zeros[10000];
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
+    rendezvous_put_u32(m, number);
+    rendezvous_put_bytes(m, zeros, more);
+    return m;
+}
+
+/* ---- receiving ---- */
+
+TEST(hub, messages_come_whole_however_they_are_cut)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    struct rendezvous_message *m = rendezvous_message_done(numbered(7, 20));
+    for (size_t i = 0; i < m->bytes; i++) peer_say(s.fd, m->data + i, 1);
+    rendezvous_message_let_go(m);
+    expect_messages(&s, 1);
+    CHECK_EQ(s.type[0], RENDEZVOUS_REPORT);
+    CHECK_EQ(s.length[0], 24);
+    CHECK_EQ(s.first[0], 7);
+    end(&s);
+}
+
+/* Some longer than the room that there is at first, between short ones; in one write. */
+TEST(hub, messages_come_in_order_whatever_their_length)
+{
+    enum { MESSAGES = 30 };
+    static unsigned char all[MESSAGES * 11000];
+    struct scene s;
+    size_t bytes = 0;
+    begin(&s, LONG_S);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        struct rendezvous_message *m = rendezvous_message_done(numbered(i, i % 3 * 5000));
+        memcpy(all + bytes, m->data, m->bytes);
+        bytes += m->bytes;
+        rendezvous_message_let_go(m);
+    }
+    peer_say(s.fd, all, bytes);
+    expect_messages(&s, MESSAGES);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        CHECK_EQ(s.first[i], i);
+        CHECK_EQ(s.length[i], 4 + i % 3 * 5000);
+    }
+    end(&s);
+}
+
+TEST(hub, heartbeats_are_messages_until_the_channel_is_watched)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    peer_say_message(s.fd, rendezvous_message_new(RENDEZVOUS_HEARTBEAT));
+    expect_messages(&s, 1);
+    CHECK_EQ(s.type[0], RENDEZVOUS_HEARTBEAT);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_watch(s.channel, 1000000);
+    rendezvous_hub_unlock(&s.hub);
+    peer_say_message(s.fd, rendezvous_message_new(RENDEZVOUS_HEARTBEAT));
+    peer_say_message(s.fd, numbered(1, 0));
+    expect_messages(&s, 2);
+    CHECK_EQ(s.type[1], RENDEZVOUS_REPORT);
+    end(&s);
+}
+
+TEST(hub, what_is_no_message_ends_its_channel)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    peer_say(s.fd, "GET / HTTP/1.1\r\n\r\n", 18);
+    expect_end(&s, -EPROTO, "sent what is no message of a rendezvous");
+    CHECK_EQ(s.heard, 0);
+    end(&s);
+}
+
+/* Until it has a rank; the owner gives one when it knows whom it speaks with. */
+TEST(hub, an_unauthenticated_peer_may_say_less)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    s.hub.unauthenticated_bytes_max = 1000;
+    s.channel->rank = 3;
+    rendezvous_hub_unlock(&s.hub);
+    peer_say_message(s.fd, numbered(1, 2000));
+    expect_messages(&s, 1);
+    rendezvous_hub_lock(&s.hub);
+    s.channel->rank = -1;
+    rendezvous_hub_unlock(&s.hub);
+    peer_say_message(s.fd, numbered(2, 1000 - RENDEZVOUS_HEADER_BYTES - 4));
+    expect_messages(&s, 2);
+    peer_say_message(s.fd, numbered(3, 1000 - RENDEZVOUS_HEADER_BYTES - 3));
+    expect_end(&s, -EPROTO, "sent what is no message of a rendezvous");
+    CHECK_EQ(s.heard, 2);
+    end(&s);
+}
+
+/* ---- sending ---- */
+
+TEST(hub, what_is_sent_arrives_in_order)
+{
+    unsigned char data[11000];
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    for (uint32_t i = 0; i < RENDEZVOUS_QUEUE_MAX; i++)
+        rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(i, i % 2 * 10000)));
+    rendezvous_hub_unlock(&s.hub);
+    for (uint32_t i = 0; i < RENDEZVOUS_QUEUE_MAX; i++) {
+        size_t bytes = peer_hear(s.fd, RENDEZVOUS_REPORT, data, sizeof data);
+        CHECK_EQ(bytes, RENDEZVOUS_HEADER_BYTES + 4 + i % 2 * 10000);
+        struct rendezvous_reader r = rendezvous_reader(data + RENDEZVOUS_HEADER_BYTES, 4);
+        CHECK_EQ(rendezvous_get_u32(&r), i);
+    }
+    end(&s);
+}
+
+/* While the lock is held nothing leaves the queue. */
+TEST(hub, who_does_not_read_is_given_up)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    for (uint32_t i = 0; i <= RENDEZVOUS_QUEUE_MAX; i++)
+        rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(i, 0)));
+    CHECK_EQ(s.ends, 0); /* the owner may be in the middle of sending to many */
+    rendezvous_hub_unlock(&s.hub);
+    expect_end(&s, -ENOBUFS, "does not read what it is sent");
+    end(&s);
+}
+
+TEST(hub, a_message_that_could_not_be_made_ends_its_channel)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_send(s.channel, NULL);
+    rendezvous_hub_unlock(&s.hub);
+    expect_end(&s, -ENOMEM, "could not be sent a message: no memory");
+    end(&s);
+}
+
+/* ---- time ---- */
+
+TEST(hub, a_watched_channel_says_something_when_there_is_nothing_to_say)
+{
+    unsigned char data[64];
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_watch(s.channel, 40); /* often enough for the peer */
+    rendezvous_hub_unlock(&s.hub);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(peer_hear(s.fd, RENDEZVOUS_HEARTBEAT, data, sizeof data), RENDEZVOUS_HEADER_BYTES);
+    end(&s);
+}
+
+TEST(hub, silence_ends_a_watched_channel)
+{
+    struct scene s;
+    begin(&s, 0.3);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_watch(s.channel, 300);
+    rendezvous_hub_unlock(&s.hub);
+    expect_end(&s, -ETIMEDOUT, "was silent for 0.3 s");
+    end(&s);
+}
+
+TEST(hub, a_deadline_ends_what_is_not_watched_by_then)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    s.channel->deadline_ns = clock_now_ns() + 1000000;
+    rendezvous_hub_note(&s.hub);
+    rendezvous_hub_unlock(&s.hub);
+    expect_end(&s, -ETIMEDOUT, "was too slow");
+    end(&s);
+}
+
+/* What the thread would find when it wakes so late; it cannot while the lock is held. */
+TEST(hub, time_in_which_this_process_did_not_run_is_known)
+{
+    struct scene s;
+    begin(&s, 100);
+    rendezvous_hub_lock(&s.hub);
+    uint64_t now_ns = clock_now_ns();
+    s.hub.due_ns = now_ns + UINT64_C(1000000000);
+    CHECK_EQ(rendezvous_hub_absence(&s.hub), 0);
+    s.hub.due_ns = now_ns - UINT64_C(60000000000);
+    CHECK(rendezvous_hub_absence(&s.hub) >= UINT64_C(60000000000));
+    s.hub.due_ns = RENDEZVOUS_NEVER;
+    s.hub.absence_ns = UINT64_C(70000000000);
+    s.hub.absence_end_ns = now_ns;
+    CHECK_EQ(rendezvous_hub_absence(&s.hub), UINT64_C(70000000000));
+    s.hub.absence_ns = UINT64_C(40000000000); /* less than half of the time-out */
+    CHECK_EQ(rendezvous_hub_absence(&s.hub), 0);
+    rendezvous_hub_unlock(&s.hub);
+    end(&s);
+}
+
+TEST(hub, the_shorter_time_out_is_that_of_all_channels)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_watch(s.channel, 1000000);
+    CHECK_EQ(s.channel->beat_ns, SILENCE_BEAT_NS_MAX);
+    rendezvous_hub_agree(&s.hub, 400);
+    CHECK_EQ(s.channel->beat_ns, 100000000);
+    rendezvous_hub_unlock(&s.hub);
+    expect_end(&s, -ETIMEDOUT, "was silent for 0.4 s");
+    end(&s);
+}
+
+/* ---- ends ---- */
+
+TEST(hub, a_peer_that_goes_is_told_once)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    peer_say_message(s.fd, numbered(1, 0));
+    shutdown(s.fd, SHUT_RDWR);
+    expect_end(&s, -ECONNRESET, "closed the connection");
+    CHECK_EQ(s.heard, 1); /* what it said before has come */
+    end(&s);
+    CHECK_EQ(s.ends, 1);
+}
+
+TEST(hub, what_the_owner_ends_is_not_told)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_close(s.channel);
+    rendezvous_channel_close(s.channel); /* again does no harm */
+    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(1, 0)));
+    while (s.hub.channels > 0) rendezvous_hub_wait(&s.hub, RENDEZVOUS_NEVER);
+    CHECK(s.hub.first == NULL && s.hub.last == NULL);
+    rendezvous_hub_unlock(&s.hub);
+    unsigned char byte;
+    CHECK_EQ(recv(s.fd, &byte, 1, 0), 0);
+    end(&s);
+    CHECK_EQ(s.ends, 0);
+}
+
+/* The end of the connection is the acknowledgement, for which the hub waits. */
+TEST(hub, a_last_word_arrives_and_its_end_is_no_failure)
+{
+    unsigned char data[64];
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    s.channel->rank = 1;
+    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(5, 0)));
+    rendezvous_channel_finish(s.channel, UINT64_C(1000000000000));
+    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(6, 0))); /* too late */
+    rendezvous_hub_unlock(&s.hub);
+    peer_say_message(s.fd, numbered(9, 0)); /* nobody listens any more */
+    CHECK_EQ(peer_hear(s.fd, RENDEZVOUS_REPORT, data, sizeof data), RENDEZVOUS_HEADER_BYTES + 4);
+    CHECK_EQ(data[RENDEZVOUS_HEADER_BYTES], 5);
+    shutdown(s.fd, SHUT_RDWR);
+    rendezvous_hub_drain(&s.hub);
+    end(&s);
+    CHECK_EQ(s.heard, 0);
+    CHECK_EQ(s.ends, 0);
+}
+
+TEST(hub, a_last_word_waits_for_its_reader_no_longer_than_said)
+{
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
+    s.channel->rank = 1;
+    rendezvous_channel_finish(s.channel, 1000000);
+    rendezvous_hub_unlock(&s.hub);
+    rendezvous_hub_drain(&s.hub); /* the peer says nothing, and stays */
+    end(&s);
+    CHECK_EQ(s.ends, 0);
+}
+
+/* The owner may hold on to its channels until then; it looks once more when all have gone. */
+TEST(hub, stopping_ends_all_channels_without_a_word)
+{
+    unsigned char byte;
+    struct scene s;
+    begin(&s, LONG_S);
+    unsigned ticks = s.ticks;
+    rendezvous_hub_stop(&s.hub);
+    CHECK(s.ticks > ticks);
+    CHECK_EQ(s.hub.channels, 0);
+    CHECK_EQ(recv(s.fd, &byte, 1, 0), 0);
+    rendezvous_hub_lock(&s.hub); /* which goes on working */
+    CHECK_EQ(s.ends, 0);
+    rendezvous_hub_unlock(&s.hub);
+    rendezvous_hub_fini(&s.hub);
+    close(s.fd);
+    close(s.listener);
+}
+
+TEST(hub, a_hub_that_stops_takes_no_channel)
+{
+    char url[64];
+    nng_stream *stream;
+    struct scene s;
+    begin(&s, LONG_S);
+    rendezvous_hub_stop(&s.hub);
+    const char *address = nodes_address();
+    int listener = peer_listen(address);
+    snprintf(url, sizeof url, "tcp://%s", address);
+    CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
+    rendezvous_hub_lock(&s.hub);
+    CHECK(rendezvous_channel_open(&s.hub, stream, 0) == NULL);
+    rendezvous_hub_unlock(&s.hub);
+    nng_stream_free(stream); /* it is still ours */
+    rendezvous_hub_fini(&s.hub);
+    close(listener);
+    close(s.fd);
+    close(s.listener);
+}
+
+TEST(hub, a_peer_is_shown_by_its_address)
+{
+    char text[RENDEZVOUS_PEER_BYTES], wanted[RENDEZVOUS_PEER_BYTES];
+    struct sockaddr_in a;
+    socklen_t bytes = sizeof a;
+    struct scene s;
+    begin(&s, LONG_S);
+    CHECK_EQ(getsockname(s.fd, (struct sockaddr *)&a, &bytes), 0);
+    snprintf(wanted, sizeof wanted, "127.0.0.1:%u", ntohs(a.sin_port));
+    rendezvous_hub_lock(&s.hub);
+    rendezvous_channel_show_peer(s.channel, text);
+    rendezvous_hub_unlock(&s.hub);
+    CHECK_EQ(strcmp(text, wanted), 0);
+    end(&s);
+}
