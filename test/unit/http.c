@@ -10,15 +10,30 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int http_connect(unsigned port)
+static int try_connect(unsigned port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(fd >= 0);
-    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+int http_connect(unsigned port)
+{
+    int fd = try_connect(port);
+    CHECK(fd >= 0);
     return fd;
+}
+
+bool http_listens(unsigned port)
+{
+    int fd = try_connect(port);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
 }
 
 static char *read_all(int fd, size_t *have)

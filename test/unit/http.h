@@ -5,6 +5,7 @@
 #ifndef LOCUS_TEST_HTTP_H
 #define LOCUS_TEST_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct http_answer {
@@ -22,6 +23,8 @@ struct http_answer http_talk(int fd, const char *request);
 struct http_answer http_get(unsigned port, const char *path);
 /* The same; the status must be `status`, and the body contain `part`. */
 void http_expect(unsigned port, const char *path, int status, const char *part);
+/* Does anybody take connections there? */
+bool http_listens(unsigned port);
 /* Of a socket that listens. */
 unsigned http_port_of(int fd);
 

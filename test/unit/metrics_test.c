@@ -138,4 +138,5 @@ TEST(metrics, are_gone_before_the_node_is)
     close_both(n, w);
     CHECK(recv(fd, &byte, 1, 0) <= 0);
     close(fd);
+    CHECK(!http_listens(port));
 }
