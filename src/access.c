@@ -194,12 +194,12 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
 }
 
 /* Inside a read section nothing may wait: a row that arrives may have to wait for the section's end
- * (row.h), and what is asked for behind it. But a row that was here a moment ago may leave before
- * it is accessed. Then a pull is refused, its values being worth nothing; so is a call of one key,
- * which has done nothing. A push or set of several keys has done its part for some already: the
- * rest follows the rows that left, and is complete for this worker, whose later calls come behind
- * it. That takes requests that are free now; without them the call is refused before it has done
- * anything. */
+ * (row.h), and so may what is asked for behind it. But a row that was here a moment ago may leave
+ * before it is accessed. Then a pull is refused, for its values are worth nothing; so is a call of
+ * one key, which has done nothing. A push or set of several keys has already been done for some of
+ * them: the rest follows the rows that left. For this worker it is complete, because its later
+ * calls come behind it. That takes free requests; without them the call is refused before it has
+ * done anything. */
 static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                          enum missing *missing)
 {
@@ -267,9 +267,10 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     return rc;
 }
 
-/* One key a call is what latency-sensitive callers do, and there each instruction counts: the
- * processor overlaps the misses of consecutive calls only as far as they fit into its window. So
- * what is usual comes first, alone: a row that is here, on a node whose keys are easy to find. */
+/* Latency-sensitive callers pass one key a call, and there each instruction counts: the processor
+ * overlaps the cache misses of consecutive calls only as far as they fit into its reorder buffer.
+ * So the usual case comes first, alone: a row that is here, on a node whose keys are easy to
+ * find. */
 static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w,
                                                              const locus_key *keys, size_t n,
                                                              const void *values)
@@ -340,7 +341,7 @@ static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_
     return pull_usual(w, keys, values, only, only->length);
 }
 
-/* What calls nothing has nothing to save: short rows are copied here. */
+/* A function that calls no other saves no registers: short rows are copied here. */
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
     struct partition *only = usual_part(w, keys, n, values);

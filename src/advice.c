@@ -28,7 +28,7 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
     uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
              late = to->late - from->late;
     if (remote < ADVICE_KEYS_MIN || remote < keys / ADVICE_SHARE) return ADVICE_NONE;
-    /* Who has signaled before, and looks at everything now, evaluates. */
+    /* A worker that has signaled before, and accesses everything now, evaluates. */
     if (to->signaled == from->signaled) return to->signaled ? ADVICE_NONE : ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
     if (late >= remote / 2) return ADVICE_EARLIER;

@@ -1,11 +1,11 @@
 /*
  * advice.h - what a program could do better with intents, said once.
  *
- * A worker whose accesses go to other nodes for a while waits for the network, and mostly does not
- * know why: it signals nothing, signals too late, or never advances the clock at which its intents
- * begin. So where many keys are accessed at other nodes, each worker looks at its own counters
- * every ADVICE_S seconds; the node says what it finds on stderr, each kind once, and counts it
- * (locus_stats).
+ * A worker whose accesses keep going to other nodes waits for the network, and its user seldom
+ * knows why: it signals no intent, signals too late, or never advances the clock at which its
+ * intents begin. So where many keys are accessed at other nodes, each worker looks at its own
+ * counters every ADVICE_S seconds. The node says on stderr what it finds, each kind once, and
+ * counts it (locus_stats).
  *
  *     LOCUS_ADVICE=0     nothing is said, and nothing counted
  *     LOCUS_ADVICE=60    looks every 60 s
@@ -27,8 +27,8 @@ enum advice { ADVICE_NONE, ADVICE_INTEND, ADVICE_EARLIER, ADVICE_ADVANCE, ADVICE
 
 enum {
     ADVICE_S = 10,
-    ADVICE_KEYS_MIN = 1024, /* at other nodes, within a window: less costs nobody much */
-    ADVICE_SHARE = 8,       /* and one of so many of all */
+    ADVICE_KEYS_MIN = 1024, /* at other nodes, within a window: fewer cost little */
+    ADVICE_SHARE = 8,       /* and at least one in so many of all */
 };
 
 /* What a worker has done since it was opened. */

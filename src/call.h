@@ -56,7 +56,7 @@ static inline int call_check(const char *call, const char *name, locus_worker *w
     return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
 }
 
-/* A branch: the processor foresees it, and need not wait for the row's word to know which
+/* A branch, which the processor predicts: it need not wait for the row's word to know which
  * counter. */
 static inline void count_read(locus_worker *w, int replica)
 {

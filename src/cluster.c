@@ -111,8 +111,8 @@ static void await_note(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* When rank 0 has left because of another node's failure it has said so on its links: they have the
- * first word. */
+/* When rank 0 has left because of another node's failure, it has said so on its links: what they
+ * say comes first. */
 static void lost_by_rendezvous(void *context, int rank, const char *reason)
 {
     struct cluster *c = context;

@@ -5,9 +5,9 @@
  * are waited for. One of the waiting workers then meets the other nodes for all of them
  * (collective_others).
  *
- * Where there are replicas a quiesce has two meetings. Who opens when its node has arrived at the
- * first one is late: both go on without it, and a collective of its own begins after that.
- * (rendezvous_present() does the same among nodes.)
+ * Where there are replicas a quiesce has two meetings. A worker that opens after its node has
+ * arrived at the first one is late: both go on without it, and its own collective begins after
+ * them. (rendezvous_present() does the same among nodes.)
  *
  * Callers   worker.c, from the workers' threads; collective_fail from any
  * Memory    its own
@@ -30,8 +30,8 @@ enum collective_kind {
     COLLECTIVE_QUIESCE, /* where one meeting is enough */
     COLLECTIVE_UPDATES, /* the first of two, */
     COLLECTIVE_COPIES,  /*   and the second */
-    /* The first of several, until the end of which no worker opens: it would change rows. A node
-     * whose workers have all closed fails it. */
+    /* The first of several. No worker opens before their end: it might change rows. A node whose
+     * workers have all closed fails it. */
     COLLECTIVE_CHECKPOINT,
     COLLECTIVE_RESTORE,
     COLLECTIVE_STEP, /* between, */

@@ -94,7 +94,7 @@ static int socket_of(struct MHD_Connection *connection)
     return i ? i->connect_fd : -1;
 }
 
-/* The oldest is shut down; its end is heard of soon. */
+/* Shuts the oldest down; the daemon soon tells of its end. */
 static void make_room(struct door *d)
 {
     unsigned open = 0, oldest = 0;
@@ -178,7 +178,7 @@ static enum MHD_Result answer(void *door, struct MHD_Connection *connection, con
     return reply(connection, made.status, response, p->type);
 }
 
-/* What strangers send is nobody's concern. */
+/* Malformed requests are not logged. */
 static void be_quiet(void *context, const char *format, va_list arguments)
 {
     (void)context;

@@ -2,14 +2,14 @@
  * door.h - a small HTTP server, on a thread of its own, that answers GET of a few paths with texts.
  * All calls of libmicrohttpd are in door.c.
  *
- * Nobody who knocks can hurt: at most DOOR_CONNECTIONS_MAX connections are held, each with
- * DOOR_CONNECTION_BYTES for what it asks; one that is idle for DOOR_IDLE_S ends; and when three
- * quarters of them are taken, the oldest makes room for the next, so that slow clients do not keep
- * others out. Bodies of requests are not read.
+ * No client can do harm. At most DOOR_CONNECTIONS_MAX connections are held, each with
+ * DOOR_CONNECTION_BYTES for its request. One that is idle for DOOR_IDLE_S ends. When three quarters
+ * of them are taken, the oldest makes room for the next, so that slow clients keep nobody out.
+ * Bodies of requests are not read.
  *
  * Callers   metrics.c
  * Memory    DOOR_CONNECTIONS_MAX * (DOOR_CONNECTION_BYTES and the text under way)
- * Waiting   door_close for the thread, which waits for nobody but the answers' makers
+ * Waiting   door_close waits for the thread, and so for an answer that is being made
  * Life      door_listen, door_open, door_close
  */
 #ifndef LOCUS_DOOR_H
@@ -29,7 +29,7 @@ struct door;
  * loopback. `what` names the setting. 0, or a negative errno with the sentence in locus_error(). */
 int door_listen(const char *what, const char *address, unsigned more, int *fd);
 
-/* A request, while it is answered; what stands behind `name=` in it, NULL: nothing does. */
+/* A request, while it is answered; and the value of its argument `name`, NULL: it has none. */
 struct door_request;
 const char *door_argument(const struct door_request *, const char *name);
 
@@ -40,8 +40,8 @@ struct door_reply {
     unsigned status; /* of HTTP: 200 unless told */
 };
 
-/* What a path is answered with. NULL as `answer` ends a list of them. From the door's thread, one
- * request at a time. */
+/* How a path is answered: on the door's thread, one request at a time. A list ends with NULL as
+ * `answer`. */
 struct door_path {
     const char *path, *type;
     void (*answer)(void *context, const struct door_request *, struct door_reply *);

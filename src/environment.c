@@ -80,8 +80,8 @@ static unsigned port_of(const char *job)
     return ENVIRONMENT_PORT_MIN + (unsigned)(hash_of(job) % ENVIRONMENT_PORT_COUNT);
 }
 
-/* A host has 16 million addresses on loopback: jobs side by side, and whoever else listens at
- * 127.0.0.1, do not meet. */
+/* A host has 16 million addresses on loopback: jobs side by side do not collide, nor do they with
+ * what listens at 127.0.0.1. */
 static int derive_on_loopback(struct environment *e, const char *job)
 {
     char host[INET_ADDRSTRLEN];
@@ -157,9 +157,8 @@ static bool torchrun_speaks(void)
     return is_set("TORCHELASTIC_RUN_ID") && torch_speaks();
 }
 
-/* The launcher draws MASTER_PORT among those that the system deals out to connecting sockets, or
- * somebody chose it below them, and opened it and the next one in the firewall. A neighbour of a
- * drawn one may be anybody's. */
+/* MASTER_PORT is an ephemeral port that the launcher drew; or somebody chose one below those, and
+ * opened it and the next one in the firewall. The port behind an ephemeral one may be in use. */
 static unsigned port_beside(unsigned port)
 {
     return port < ENVIRONMENT_PORT_DRAWN ? port + 1

@@ -1,7 +1,7 @@
 /*
  * environment.h - who we are, as the launcher says in environment variables.
  *
- * The first of these that speaks is believed, the innermost launcher before those around it:
+ * The first of these that is set counts; an inner launcher comes before those around it:
  *
  *     launcher            rank, size                               rendezvous, when
  *                                                                  LOCUS_RENDEZVOUS is not set
@@ -14,13 +14,13 @@
  *                                                                  SLURM_STEP_NODELIST, port from
  *                                                                  SLURM_JOB_ID and SLURM_STEP_ID;
  *                                                                  one host: (**)
- *     (*) MASTER_PORT + 1; a port of our own where MASTER_PORT is one that systems draw
+ *     (*) MASTER_PORT + 1; a port of our own where MASTER_PORT is an ephemeral one
  *     (**) an address on loopback and a port of the job's own, both from its name
  *
  * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or
  * MASTER_PORT. A batch script of Slurm has SLURM_PROCID and SLURM_NTASKS, too, without being one of
- * several tasks: only SLURM_STEP_ID says that srun started us. A launcher that speaks of half of
- * what it should is an error that names the variable.
+ * several tasks: only SLURM_STEP_ID says that srun started us. A launcher that has set only one of
+ * its two variables is an error, which names the other.
  *
  * Callers   locus_open()
  * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string
@@ -32,14 +32,14 @@
 
 enum {
     ENVIRONMENT_RENDEZVOUS_MAX = 300, /* a host's name of 255 characters and a port */
-    /* Derived ports are below those that the system deals out to connecting sockets. */
+    /* Derived ports are below the ephemeral ones, which the system gives to connecting sockets. */
     ENVIRONMENT_PORT_MIN = 10000,
     ENVIRONMENT_PORT_COUNT = 20000,
-    ENVIRONMENT_PORT_DRAWN = 32768, /* the first of those, as Linux has it unless told */
+    ENVIRONMENT_PORT_DRAWN = 32768, /* the first ephemeral one, by Linux's default */
 };
 
 struct environment {
-    int rank, size;         /* size 0: no launcher spoke */
+    int rank, size;         /* size 0: there is no launcher */
     const char *rendezvous; /* NULL: none is known. May point to `derived` */
     char derived[ENVIRONMENT_RENDEZVOUS_MAX];
 };

@@ -11,7 +11,7 @@
 
 enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
 
-/* What does not fit any more is left out: the sizes of the parts are bounded, so that is never. */
+/* What does not fit any more is left out. That never happens: all parts are bounded. */
 static void put(struct door_reply *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void put(struct door_reply *r, const char *format, ...)

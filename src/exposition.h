@@ -7,8 +7,8 @@
  *     exposition_labeled(&e, "locus_sent_bytes_total", "peer", "3", 4096);
  *
  * Callers   metrics.c
- * Memory    malloc, at most EXPOSITION_BYTES_MAX; what is beyond it, or found no memory, makes the
- *           text fail as a whole
+ * Memory    malloc, at most EXPOSITION_BYTES_MAX; beyond that, or without memory, the whole text
+ *           fails
  * Waiting   never
  * Life      {0}, any calls, then free(text)
  */
@@ -44,14 +44,14 @@ void exposition_numbered(struct exposition *, const char *name, const char *labe
 void exposition_key(struct exposition *, const char *name, locus_key, const char *place,
                     uint64_t value);
 
-/* A histogram of times, in powers of two of nanoseconds, shown in seconds: the buckets from number
- * `first` on, what is below in it, too. `sum_s`: of all of them. Or one of small numbers, each its
- * own bucket. */
+/* A histogram of times in powers of two of nanoseconds, shown in seconds, from bucket `first` on,
+ * which includes those below it; `sum_s` is the sum of all. And one of small numbers, each its own
+ * bucket. */
 enum { EXPOSITION_MICROSECOND = 9, EXPOSITION_32_NS = 4 };
 void exposition_times(struct exposition *, const char *name, const struct locus_histogram *,
                       unsigned first, double sum_s);
 void exposition_numbers(struct exposition *, const char *name, const struct locus_histogram *);
-/* Sum and count of one of times, labeled with a number; its kind is "summary". */
+/* Sum and count of a histogram of times, labeled with a number; its kind is "summary". */
 void exposition_summary(struct exposition *, const char *name, const char *label, unsigned of,
                         const struct locus_histogram *);
 

@@ -1,9 +1,9 @@
 /*
  * hottest.h - which keys come most often, of a stream of them: Space-Saving (Metwally et al., 2005).
  *
- * So many counters, each of a key. A key without a counter takes the least one over, and counts on
- * from there. So whatever is more than one in HOTTEST_KEYS of the stream has a counter, and no
- * counter is too high by more than `error`.
+ * There are HOTTEST_KEYS counters, each for one key. A key without a counter takes over the lowest
+ * one, and counts on from there. So each key that is more than one in HOTTEST_KEYS of the stream
+ * has a counter, and no counter is too high by more than its `error`.
  *
  * Callers   metrics.c, on one thread
  * Memory    the caller's, 6 KiB
@@ -33,8 +33,8 @@ struct hottest {
 
 void hottest_clear(struct hottest *);
 void hottest_add(struct hottest *, locus_key);
-/* The first of them, at most n, falling; those of which it is certain that they came more than once.
- * Sorts. Returns how many. */
+/* At most n keys, the most frequent first: those that certainly came more than once. Sorts the
+ * counters. Returns how many. */
 size_t hottest_list(struct hottest *, struct hottest_key *out, size_t n);
 
 #endif

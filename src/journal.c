@@ -35,7 +35,7 @@ static long long wall_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Names are the user's: only what needs no care in any text is kept. */
+/* Names are the user's: what is no letter or digit might need quoting, and becomes '_'. */
 static void write_name(FILE *f, const char *name)
 {
     for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);

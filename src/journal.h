@@ -3,9 +3,9 @@
  * (docs/report.md).
  *
  * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
- * every JOURNAL_FIRST_NS in the beginning, ever less often later (after so long that a five
- * hundredth of what has passed is more), and one when the node closes. So a short run has enough of
- * them for curves, and one of a month writes some megabytes.
+ * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_SHARE of the
+ * time that has passed, once that is longer), and one when the node closes. So a short run has
+ * enough lines for curves, and one of a month writes some megabytes.
  *
  * Callers   locus.c
  * Memory    a line

@@ -307,7 +307,7 @@ static void put_process(struct exposition *e, const locus *n)
 
 /* ---- serving ---- */
 
-/* For so long after a look at keys they are noted; and so many are shown. */
+/* For so long after somebody has asked for keys they are noted; and so many are shown. */
 #define LOOK_NS UINT64_C(5000000000)
 enum { KEYS_SHOWN = 32 };
 
@@ -374,7 +374,7 @@ static const char *place_of(const locus *n, locus_key key)
     return row_ref_is_held(ref, word) ? "replica" : "remote";
 }
 
-/* Who has not looked for a while begins anew: what was noted before is nothing of now. */
+/* After a long pause it begins anew: what was noted before is out of date. */
 static void write_keys(void *node, const struct door_request *request, struct door_reply *out)
 {
     const locus *n = node;

@@ -1,7 +1,8 @@
 /*
  * metrics.h - what a node tells of itself over HTTP when LOCUS_METRICS says where
- * (docs/metrics.md): all of locus_stats and the histograms, and by peer, by shard and by worker what
- * they are made of. Who does not ask for it has no thread, no port and no further instruction.
+ * (docs/metrics.md): all of locus_stats and the histograms, and by peer, by shard and by worker
+ * what they are made of. A node that was not asked for it has no thread and no port for it, and
+ * executes no further instruction.
  *
  * Callers   locus.c
  * Memory    door.h

@@ -2,10 +2,10 @@
  * observer.h - looks at some of a worker's calls, where the node serves metrics: how long they take,
  * and, while somebody asks for the hottest keys, which keys they name.
  *
- * Nothing is counted on the way to a row that is here: there, an instruction more is a per cent.
- * Instead a thread that wakes every OBSERVER_PAUSE_NS takes the workers' short cut away (`only` of
- * node.h); the next OBSERVER_WINDOW calls go the long way, where some, at random distances, are
- * looked at; and the last one restores the short cut.
+ * Nothing is counted on the fast path to a row that is here, where every instruction costs. Instead
+ * a thread that wakes every OBSERVER_PAUSE_NS takes the workers' short cut away (`only` of node.h);
+ * the next OBSERVER_WINDOW calls go the long way, where some, at random distances, are looked at;
+ * and the last one restores the short cut.
  *
  * Callers   access.c and reading.c on the worker's thread; locus.c; metrics.c asks, from its threads
  * Memory    9 KiB a worker, and a thread, where metrics are served; nothing elsewhere
@@ -24,7 +24,7 @@
 enum {
     OBSERVER_PAUSE_NS = 20000000,
     OBSERVER_WINDOW = 256,
-    OBSERVER_EVERY = 16, /* of a window's calls one, about */
+    OBSERVER_EVERY = 16, /* about one in so many of a window's calls */
     OBSERVER_KEYS = 1024,
 };
 

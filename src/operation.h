@@ -109,8 +109,8 @@ int operations_wait_all(struct operations *);
 bool operations_done(const struct operations *, locus_ticket);
 bool operations_all_done(const struct operations *);
 
-/* May something be under way for one of these keys? Then an access to it must go by way of its
- * shard. Sometimes true for other keys. */
+/* May something be under way for one of these keys? Then an access to it must go through its shard.
+ * Sometimes true for other keys. */
 bool operations_hold(struct operations *, const locus_key *keys, size_t n);
 
 static inline uint32_t *operations_under_way(const struct operations *o, locus_key key)

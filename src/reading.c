@@ -43,8 +43,8 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
     return 0;
 }
 
-/* Optimizers come here with every row that they change: what costs least otherwise comes first,
- * without a struct in memory. Of a plain part nothing is ever under way. */
+/* Optimizers come here with every row that they change. So the cheapest case comes first, without a
+ * struct in memory: in a plain part nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
     struct partition *only = w ? worker_only(w) : NULL;

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* Keys of the bound at a time; and starts that are taken away beyond those that must be: the clock
- * is then looked at as seldom. */
+/* How many keys of the bound are taken at a time; and how many starts are removed beyond those that
+ * must be, so that the clock is looked at seldom. */
 enum { GRANT_KEYS = 4000, TAKEN_STARTS = 64 };
 
 void waiting_init(struct waiting *w, uint64_t *node_keys)
@@ -117,8 +117,8 @@ static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
     give_back_surplus(w);
 }
 
-/* The clock is in a cache line of the worker's, which it then waits for: we look at it when there
- * is no room without. */
+/* The clock is in a cache line that the worker writes, and would wait for: we look at it only when
+ * there is no room otherwise. */
 int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;

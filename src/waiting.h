@@ -2,13 +2,13 @@
  * waiting.h - the intents of one worker whose start has not come: how many keys, and when they
  * start.
  *
- * A node may have LOCUS_WAITING_KEYS_MAX keys waiting in all (some thousand for each further worker
- * fewer, which the others hold in reserve). On a cluster of one an intent has no other effect:
- * every row is here. So a worker that advances its clock does nothing here: who adds takes away
- * what has started, now and then, and whenever there is no room.
+ * A node may have LOCUS_WAITING_KEYS_MAX keys waiting in all (a few thousand fewer for each further
+ * worker, which the others hold in reserve). On a cluster of one an intent has no other effect:
+ * every row is here. So a worker that advances its clock does nothing here. Whoever adds an intent
+ * removes what has started, now and then, and whenever there is no room.
  *
- * Callers   intent.c, worker.c, from the worker's thread and its loaders'; another worker's, for
- *           want of room
+ * Callers   intent.c, worker.c, from the worker's thread and its loaders'; from another worker's,
+ *           when that lacks room
  * Memory    a heap of 16 bytes for each different start, given back at fini; at most the node's
  *           bound of keys
  * Waiting   for its own latch: some nanoseconds, and longer when the heap grows or many keys are

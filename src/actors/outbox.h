@@ -1,7 +1,7 @@
 /*
  * outbox.h - to which peers a shard has said something since it last sent them a frame, and when
- * that leaves: at the end of the turn, or, while all of it can wait (port.h), when the first of it
- * no longer can. What a later turn says goes along.
+ * that leaves: at the end of the turn, or, while all of it can wait (platform.h), when the first of
+ * it no longer can. What a later turn says goes along.
  *
  * Callers   the reactor, or a simulation, on the shard's thread
  * Memory    24 bytes a node

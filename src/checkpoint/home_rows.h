@@ -3,9 +3,10 @@
  * workers.
  *
  * While all workers of all nodes are in a collective, and after a quiesce, no row changes its
- * value; but rows go on moving, as intents signaled before, or by loaders meanwhile, come into
- * force. So who writes a row does not depend on where it is: its home does, of which it has exactly
- * one. A row that is at its home, or has a replica there, is copied; another is pulled.
+ * value; but rows go on moving, as intents become active that were signaled before, or by loaders
+ * meanwhile. So which node writes a row does not depend on where the row is: its home does, and
+ * each row has exactly one. A row that is at its home, or has a replica there, is copied; another
+ * is pulled.
  *
  * Callers   save.c and restore.c, on workers' threads in a collective
  * Memory    HOME_ROWS_BYTES, or one row, during a call

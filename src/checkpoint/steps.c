@@ -34,7 +34,7 @@ int steps_begin(struct steps *s, const char *call, locus_worker *w, const char *
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
-    /* What is pulled from elsewhere is no fault of who uses the library. */
+    /* What is pulled from elsewhere here is the library's own doing: no advice comes of it. */
     s->advice_at = w->advice_at;
     w->advice_at = UINT64_MAX;
     int rc = steps_meet(s, kind, begin(s));

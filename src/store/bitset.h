@@ -5,7 +5,7 @@
  * A tree of bits, 64 children to a word: a bit of an upper level says that its child word is not
  * zero.
  *
- * Callers   slab.c, under the slab's latch; actors/entries.c, on the shard's thread
+ * Callers   slab.c, under the slab's latch; protocol/replica.c, on the shard's thread
  * Memory    one bit a possible member and 1/63 more, reserved at init, used only where members were
  * Waiting   never
  * Life      bitset_init, any use, bitset_fini
