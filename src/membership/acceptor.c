@@ -20,8 +20,8 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-/* Makes room for one more: who has been silent for longest must go, before those that have said
- * something. */
+/* Makes room for one more: closes the one that has been silent for longest, those that have said
+ * something last. */
 static void limit_unauthenticated(struct rendezvous_acceptor *d)
 {
     struct rendezvous_channel *oldest = NULL;
@@ -48,9 +48,10 @@ static int lowest_descriptor(void)
     return fd;
 }
 
-/* nng closes a descriptor some time after the connection was freed, one by one, and on a busy
- * machine falls behind unauthenticated peers that come and go: they would use up the descriptors of
- * the process. When it does not get better, the descriptors are the application's. */
+/* nng closes descriptors one by one, some time after their connections were freed. On a busy
+ * machine it falls behind unauthenticated peers that come and go, which would use up the
+ * descriptors of the process. When that does not get better, the descriptors in use are the
+ * application's. */
 static bool is_behind(struct rendezvous_acceptor *d, uint64_t now_ns)
 {
     int fd = lowest_descriptor();

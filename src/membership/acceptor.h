@@ -2,14 +2,14 @@
  * acceptor.h - where rank 0 listens and unauthenticated peers come in: a connection that is
  * accepted becomes a channel of the hub, which has no rank before it has said who it is.
  *
- * Callers   server.c; rendezvous_door_tick and _close with the lock of the hub, once that has
+ * Callers   server.c; rendezvous_acceptor_tick and _close with the lock of the hub, once that has
  *           started
- * Memory    its own, of nng; at most RENDEZVOUS_STRANGERS_MAX channels that have not said who they
- *           are, beside one for each member
+ * Memory    its own, of nng; at most RENDEZVOUS_UNAUTHENTICATED_MAX channels that have not said who
+ *           they are, beside one for each member
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
  *           closed. stop: for a callback under way
- * Life      rendezvous_door_init, open; accepting begins with the first tick; close, stop, and then
- *           fini
+ * Life      rendezvous_acceptor_init, open; accepting begins with the first tick; close, stop, and
+ *           then fini
  */
 #ifndef LOCUS_MEMBERSHIP_ACCEPTOR_H
 #define LOCUS_MEMBERSHIP_ACCEPTOR_H
@@ -17,10 +17,10 @@
 #include "membership/address.h"
 #include "membership/hub.h"
 
-/* Beside one for each member. When one more comes, the one that has been silent for longest must
- * go: a member says who it is at once, so that unauthenticated peers cannot keep it out. */
+/* Beside one for each member. When one more comes, the one that has been silent for longest is
+ * closed: a member says at once who it is, so unauthenticated peers cannot keep it out. */
 enum { RENDEZVOUS_UNAUTHENTICATED_MAX = 64 };
-/* For a unauthenticated peer to say who it is. */
+/* So long an unauthenticated peer has to say who it is. */
 enum { RENDEZVOUS_HELLO_PATIENCE_S = 5 };
 
 struct rendezvous_acceptor {

@@ -90,7 +90,7 @@ static void say_who_was_turned_away(struct rendezvous_admission *a)
     rendezvous_member_send(&a->members->member[0], rendezvous_waiting_message(sentence));
 }
 
-/* Who loses patience with a node first ends the cluster for all. */
+/* The first member whose time for joining is over ends the cluster for all. */
 static unsigned shortest_timeout(const struct rendezvous_admission *a)
 {
     const struct rendezvous_members *all = a->members;
@@ -115,7 +115,7 @@ static void start_cluster(struct rendezvous_admission *a)
         rendezvous_put_u32(m, all->member[rank].workers);
     }
     a->state = RENDEZVOUS_COMPLETE;
-    secret_forget(&a->secret); /* who comes now is sent away */
+    secret_forget(&a->secret); /* whoever comes now is sent away */
     a->waiting.since_ns = 0;
     say_who_was_turned_away(a);
     rendezvous_hub_agree(a->hub, peer_timeout_ms);
@@ -167,8 +167,8 @@ static void refuse_twin(const struct rendezvous_admission *a, struct rendezvous_
 
 /* ---- who proves to know the secret ---- */
 
-/* The cluster waits on for the node that should have come. Rank 0's member says so on stderr, at
- * most once a second: somebody may knock without end. */
+/* The cluster goes on waiting for the node that should have come. Rank 0's member says so on
+ * stderr, at most once a second: somebody may try again and again. */
 static void turn_away(struct rendezvous_admission *a, struct rendezvous_channel *c, int rc)
 {
     a->turned_away++;

@@ -1,7 +1,7 @@
 /*
  * admission.h - who comes to rank 0 and becomes a member: the hello, the proof that it knows the
- * secret, the agreement of all, and the sentences for those who are refused, who wait and who wait
- * in vain.
+ * secret, the agreement of all, and the sentences for those who are refused, those who wait, and
+ * those who wait in vain.
  *
  *                 all have come
  *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come
@@ -40,8 +40,8 @@ struct rendezvous_admission {
     struct secret secret;
 
     struct rendezvous_waiting waiting;
-    uint64_t deadline_ns; /* of joining: the first member to lose its patience ends it for all */
-    double limit_s;       /* that member's whole patience */
+    uint64_t deadline_ns; /* of joining: the earliest of all members' ends it for all */
+    double limit_s;       /* that member's whole time-out */
     int refusal;
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why */
 
@@ -51,7 +51,7 @@ struct rendezvous_admission {
     char turned_away_why[RENDEZVOUS_WHY_BYTES]; /* of the last; "": there was none */
 };
 
-/* Hub, members and door are filled in, everything else is zero. `deadline_ns`: of joining. 0 or
+/* Hub, members and acceptor are filled in, everything else is zero. `deadline_ns`: of joining. 0 or
  * -ENOMEM; fini in any case. */
 int rendezvous_admission_init(struct rendezvous_admission *, const struct rendezvous_config *,
                               const struct rendezvous_address *, uint64_t deadline_ns);

@@ -1,7 +1,7 @@
 /*
  * agreement.h - what a node brings to a cluster, and what all have agreed on when they have joined.
  *
- * Callers   all of src/membership, and who joins
+ * Callers   all of src/membership, and whoever joins
  * Memory    the caller's; the addresses belong to the rendezvous
  * Waiting   never
  * Life      none

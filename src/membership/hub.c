@@ -184,8 +184,8 @@ static bool is_heartbeat(const struct rendezvous_header *h)
     return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
 }
 
-/* Before heartbeats are expected they are a message like any other: a unauthenticated peer has no
- * time to win by them. */
+/* Before heartbeats are expected they are messages like any other: an unauthenticated peer gains no
+ * time by them. */
 static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header,
                     const void *body)
 {
@@ -463,8 +463,8 @@ static void *run(void *argument)
 
 /* ---- life ---- */
 
-/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same,
- * and cannot be told. */
+/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same;
+ * it has no such setting. */
 static void bound_threads_of_nng(void)
 {
 #if NNG_MAJOR_VERSION > 1 || (NNG_MAJOR_VERSION == 1 && NNG_MINOR_VERSION >= 8)

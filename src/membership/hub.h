@@ -3,7 +3,7 @@
  * rank 0.
  *
  * nng's byte streams carry the messages; nng's message protocols would not do: they drop messages
- * when a peer is slow, keep a connection's end from us or reconnect behind our back, and accept any
+ * when a peer is slow, hide a connection's end from us, reconnect behind our back, and accept any
  * number of unauthenticated peers. All state of a hub and of its owner is under the hub's one lock:
  * nng's threads take it to hand in what was received, the owner's callers to change something, and
  * the hub's thread to look after time: heartbeats, silence, deadlines.
@@ -64,7 +64,7 @@ struct rendezvous_hub {
     bool stopping;
     bool is_noted;       /* the thread must look once more before it sleeps */
     uint64_t timeout_ns; /* of silence */
-    /* of a message of who has no rank; the owner may lower it */
+    /* of a message of a channel without a rank; the owner may lower it */
     size_t unauthenticated_bytes_max;
     uint64_t due_ns;                     /* when the thread means to wake */
     uint64_t absence_ns, absence_end_ns; /* the last long time in which this process did not run */

@@ -98,15 +98,15 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
     nng_stream_free(stream);
 }
 
-/* When to look up from waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing
- * then: having let us join, it gets a moment to say so. */
+/* When to stop waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing then:
+ * once it has let us join, it gets a moment to say so. */
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_PATIENCE_NS;
     return earlier(r->deadline_ns, r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
 }
 
-/* Returns when the attempt has come to anything. */
+/* Returns when the attempt has succeeded or failed. */
 static enum member_phase await_verdict(struct rendezvous *r)
 {
     rendezvous_hub_lock(&r->hub);
@@ -141,7 +141,7 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
         greet(r, c, stream);
         return await_verdict(r);
     }
-    /* What came before says more than a last attempt that had no time. */
+    /* The earlier reason says more than a last attempt that had no time. */
     bool was_hurried = result == NNG_ETIMEDOUT && patience_ns < DIAL_PATIENCE_NS;
     if (!was_hurried || !r->obstacle[0]) describe_obstacle(r, result);
     return AWAY;

@@ -6,7 +6,7 @@
  * first failure that anybody said; where nobody failed, the first text. So a step of all nodes
  * succeeds on each of them or on none.
  *
- * Callers   collective.c and who meets there; rendezvous.c and server.c carry it
+ * Callers   collective.c and those who meet there; rendezvous.c and server.c carry it
  * Memory    the caller's
  * Waiting   never
  * Life      none
@@ -25,8 +25,8 @@ struct word {
 
 struct meeting {
     const char *name; /* appears in messages */
-    /* all who come to this one come to the next one, too, and who is absent now is not back before
-     * that; if nobody failed */
+    /* all who come to this one come to the next one, too, and no node that is absent now is back
+     * before that; if nobody failed */
     bool goes_on;
     bool needs_all; /* a node that is absent or leaves does not count as arrived: it fails */
 };

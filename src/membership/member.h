@@ -1,6 +1,6 @@
 /*
- * member.h - a node's side of its connection to rank 0: where it stands, and what it makes of what
- * rank 0 says. Rank 0 has one to itself.
+ * member.h - a node's side of its connection to rank 0: its state, and what follows from what rank
+ * 0 says. Rank 0 has one to itself, too.
  *
  * Callers   rendezvous.c and joining.c, under the hub's lock; the hub's thread for what comes
  * Memory    the struct, of rendezvous.c
@@ -20,12 +20,12 @@
 #define RENDEZVOUS_VERDICT_PATIENCE_NS UINT64_C(1000000000)
 
 /*
- *   AWAY --HELLO sent--> GREETED --WELCOME--> WELCOMED --START--> RUNNING --LEAVE sent--> LEAVING
- *   --> LEFT
- *                         |   ^
- *                         +---+ CHALLENGE, RESPONSE sent
- *    ^                    |  |                   |                   |                      |
- *    +--ended, AGAIN------+  +-----> FAILED <----+                   +--------> LOST <------+
+ *         HELLO sent        WELCOME         START         LEAVE sent
+ *   AWAY ------------> GREETED --> WELCOMED ------> RUNNING -------> LEAVING ---> LEFT
+ *    ^                 |  |  ^        |                |                |
+ *    |                 |  +--+        |                |                |
+ *    |                 |  CHALLENGE: RESPONSE sent     |                |
+ *    +--ended, AGAIN---+--> FAILED <--+                +----> LOST <----+
  */
 enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
 
@@ -70,8 +70,8 @@ extern const struct rendezvous_events member_events;
 void member_hang_up(struct rendezvous *);
 /* Releases the lock for a moment when there is something to print. */
 void member_print_notice(struct rendezvous *);
-/* Until something has changed. That it will is seen to by the heartbeats of rank 0, which sees to
- * all others. */
+/* Waits until something has changed. It will: rank 0 must send heartbeats, and it watches all
+ * others. */
 void member_wait(struct rendezvous *);
 
 #endif

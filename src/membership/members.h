@@ -1,6 +1,6 @@
 /*
- * members.h - the members of a cluster as rank 0 knows them: what each has told, what all are told,
- * and who of them is missing, and for how long.
+ * members.h - the members of a cluster as rank 0 knows them: what each has said, what all are told,
+ * and which of them are missing, and for how long.
  *
  * Callers   server.c, admission.c, with the lock of the hub that has the channels
  * Memory    an array at init; the channels are the hub's

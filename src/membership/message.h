@@ -4,8 +4,8 @@
  *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
  *   text    = length (4 bytes) and as many bytes
  *
- * All little-endian. What a peer sent is believed only as far as the reader below could take it
- * from the bytes that there are: whoever decodes asks rendezvous_read_all() at the end.
+ * All little-endian. What a peer sent counts only if the reader below found all of it in the bytes
+ * that there are: whoever decodes calls rendezvous_read_all() at the end.
  *
  *      member                     rank 0
  *      HELLO              ->

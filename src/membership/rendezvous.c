@@ -158,8 +158,8 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 
 /* ---- leaving ---- */
 
-/* Who has reported a loss knows that the cluster has failed, but not yet who failed first; and
- * would pass for the one that failed by leaving before rank 0 has read the report. */
+/* A node that has reported a loss knows that the cluster has failed, but not yet who failed first.
+ * If it left before rank 0 has read the report, it would itself be taken for lost. */
 static void await_loss(struct rendezvous *r)
 {
     uint64_t until_ns = clock_now_ns() + RENDEZVOUS_VERDICT_PATIENCE_NS;

@@ -5,11 +5,11 @@
  * Rank 0 listens at the rendezvous address; every node, rank 0 included, is a member with a
  * connection to it. A member tells rank, size, protocol version, the address of its data port and
  * its configuration (tables, technique, shards); rank 0 compares, and when all have come gives
- * everybody the list of addresses, the number of shards and the cluster's id, a fresh random number
- * that every data connection then presents: what is left of an earlier cluster at the same address
- * is told apart by it. When the cluster has a secret, a member and rank 0 prove to each other that
- * they know it before anything that the member told is believed. One that cannot is refused and
- * named on rank 0's stderr, and the others go on waiting for the rightful node.
+ * everybody the list of addresses, the number of shards and the cluster's id: a fresh random number
+ * that every data connection presents, so that what is left of an earlier cluster at the same
+ * address does not belong. When the cluster has a secret, a member and rank 0 prove to each other
+ * that they know it before anything that the member said counts. One that cannot is refused and
+ * named on rank 0's stderr, and the others go on waiting for the right node.
  *
  * Callers   cluster.c; the callback comes from a thread of the rendezvous
  * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
@@ -46,10 +46,10 @@ int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
 /* Meets all other nodes; every node calls the same barriers in the same order; `name` appears in
  * messages. After 10 s, and then every 10 s, one line on stderr says which ranks are missing.
  * -ECONNRESET: a member was lost. `goes_on`: all who come to this one come to the next one, too,
- * and who is absent now is not back before that. */
+ * and no node that is absent now is back before that. */
 int rendezvous_barrier(struct rendezvous *, const char *name, bool goes_on);
-/* The same, and each says a word; it becomes the answer. Of a failure that somebody said its errno
- * and, in locus_error(), its sentence. */
+/* The same, and each says a word (meeting.h); on return it is the answer. If somebody said a
+ * failure: its errno, and its sentence in locus_error(). */
 int rendezvous_agree(struct rendezvous *, const struct meeting *, struct word *);
 
 /* From now on we count as arrived at every barrier of the others: nobody here takes part. Not

@@ -55,7 +55,7 @@ static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
     rendezvous_put_u32(m, rank);
     rendezvous_put_text(m, reason);
     rendezvous_members_send(&s->members, rendezvous_message_done(m));
-    /* The lost one may be stopped: it finds the message when it goes on, and nobody waits for
+    /* The lost one may be stopped: it finds the message when it runs again, and nobody waits for
      * it. */
     s->members.member[rank].channel = NULL;
     rendezvous_members_dismiss(&s->members, LAST_WORD_PATIENCE_NS);
@@ -107,7 +107,7 @@ static void let_come_back(struct rendezvous_server *s, struct rendezvous_member 
                             rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
 }
 
-/* Who is away fails a barrier that needs all. */
+/* A barrier that needs all fails by a node that is away. */
 static void miss_who_is_away(struct rendezvous_server *s)
 {
     struct word missed = {.rc = -EINVAL};
@@ -193,7 +193,7 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
 }
 
 /* The port is given back before anybody hears that all leave, so that the next cluster finds it
- * free. Who has come for it already is cut off, and tries again. */
+ * free. Nodes that have come for that one already are cut off, and try again. */
 static void let_all_leave(struct rendezvous_server *s)
 {
     rendezvous_acceptor_close(&s->acceptor);
@@ -220,7 +220,7 @@ static bool on_leave(struct rendezvous_server *s, unsigned rank, const struct re
     return true;
 }
 
-/* Who was not heard for long was cut off, and found all others silent. */
+/* A node that was not heard for long was cut off itself, and found all others silent. */
 static bool is_credible(struct rendezvous_server *s, unsigned accuser)
 {
     uint64_t silent_ns = rendezvous_channel_silence(s->members.member[accuser].channel);
@@ -231,7 +231,7 @@ static bool is_credible(struct rendezvous_server *s, unsigned accuser)
     return false;
 }
 
-/* Whoever else says so does within a heartbeat, and some. */
+/* If others find it silent, too, they say so within little more than a heartbeat. */
 static void accuse(struct rendezvous_server *s, unsigned accuser, unsigned rank, const char *reason)
 {
     uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
@@ -287,7 +287,7 @@ static void on_message(void *context, struct rendezvous_channel *c,
         rendezvous_admission_message(&s->admission, c, header, body);
         return;
     }
-    /* One that we gave up has gone on: it has still to read that. */
+    /* One that we gave up has come back: it has yet to read that it is lost. */
     if (s->members.member[c->rank].channel != c) return;
     if (!on_message_of_member(s, (unsigned)c->rank, header, body)) reject(s, c);
 }

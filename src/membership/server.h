@@ -1,10 +1,10 @@
 /*
  * server.h - rank 0's part of a rendezvous: it counts who has arrived and who leaves, and says who
- * was lost first; whom it lets in is the admission's. It speaks with the member of its own process
- * as with all others, through a connection.
+ * was lost first; whom to let in is up to the admission. It speaks with the member of its own
+ * process as with all others, through a connection.
  *
  * Callers   rendezvous.c, on rank 0
- * Memory    its own, all of it allocated at start but for messages and connections, which the door
+ * Memory    its own, all allocated at start but for messages and connections, which the acceptor
  *           limits
  * Waiting   start: up to two seconds for a port to become free. stop: for members to hear the last
  *           word, as said there

@@ -2,8 +2,8 @@
  * verdict.h - which of those that do not hear each other is lost.
  *
  * Silence is mutual: when a cable between two nodes fails, each accuses the other. So rank 0 waits
- * for a heartbeat's time from the first accusation on, and gives up whom most accuse; of equals the
- * one of the highest rank. Then all name the same one.
+ * for a heartbeat's time after the first accusation, and gives up the node that most accuse; of
+ * equals the one of the highest rank. Then all name the same one.
  *
  * Callers   server.c, with the lock of the hub
  * Memory    itself: VERDICT_MAX accusations; more change nothing
