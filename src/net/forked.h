@@ -3,8 +3,8 @@
  *
  * A connection ends when its last descriptor is closed. A child that was forked has copies of its
  * parent's, so that the peers would not notice the parent's death before the time-out. So in a
- * child they are closed, before fork() returns there. The node is the parent's alone: what the
- * child has of it is memory that it must not use.
+ * child they are closed, before fork() returns there. The node belongs to the parent alone: the
+ * child must not use its copy.
  *
  * Callers   uring.c, on any thread
  * Memory    4 bytes a descriptor

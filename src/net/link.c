@@ -156,8 +156,8 @@ static bool next_sequence(const struct link *l, uint64_t *sequence)
     return true;
 }
 
-/* Who gives its peer up says so, if the peer can still hear it: else that one would take the end of
- * the connection for our failure, and tell others so. */
+/* When we give a peer up we say so, if it can still hear us: else it would take the end of the
+ * connection for our failure, and tell others so. */
 static void tell_accused(struct link *l)
 {
     struct {
@@ -373,8 +373,8 @@ void link_sent(struct link *l, int result)
         if (result > 0) count_sent(l, (size_t)result);
         if (l->first || l->flushed) link_is_ready(l);
     } else {
-        /* What the peer said last may still lie in the socket, the node that it lost perhaps:
-         * receiving goes on to the end, which the shutdown makes sure of, and tells the reason. */
+        /* The peer's last words may still lie in the socket, perhaps which node it lost. Receiving
+         * goes on to the end, which the shutdown brings about, and finds the reason. */
         l->send_error = -result;
         shutdown(l->fd, SHUT_RDWR);
     }
@@ -507,8 +507,8 @@ static bool is_idle(const struct link *l)
     return !l->first && !l->flushed;
 }
 
-/* A peer whose mesh is not complete yet does not speak. From one that said goodbye nothing is
- * expected any more but that it takes what is under way. */
+/* A peer whose mesh is not complete yet does not speak. One that said goodbye need only take what
+ * is under way. */
 static bool is_expecting(const struct link *l)
 {
     bool has_started = l->sequence_in > 0 || l->all->all_run;

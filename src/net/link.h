@@ -6,9 +6,9 @@
  * is the order of bytes, and what is flushed meanwhile goes on filling one frame. Receiving: bytes
  * go into one buffer, and whole valid frames are handed up where they lie.
  *
- * Who sends requests keeps requests and their answers below LINK_WINDOW_BYTES on a link (shard.h
- * does), so what a link queues is bounded (link_queued_max); more fails the link, as does a frame
- * that does not validate, the end of the connection without WIRE_BYE, and silence.
+ * The shard keeps its requests and their answers on a link below LINK_CREDIT_BYTES, so what a link
+ * queues is bounded (link_queued_max). More fails the link, as does a frame that does not validate,
+ * the end of the connection without WIRE_BYE, and silence.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
  * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send

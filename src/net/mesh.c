@@ -33,9 +33,9 @@ enum step {
 struct contact {
     int fd;
     enum step step;
-    unsigned peer, shard; /* of a unauthenticated peer not known before it has said hello */
+    unsigned peer, shard; /* an unauthenticated peer's are not known before it has said hello */
     uint64_t retry_ns;
-    uint64_t since_ns; /* of a unauthenticated peer: when it came */
+    uint64_t since_ns; /* when an unauthenticated peer came */
     int error;         /* of the last try, as errno value */
     size_t heard;
     struct mesh_hello message;
@@ -56,7 +56,7 @@ struct mesh {
     unsigned proving_max; /* of them, that have said hello: a link each */
     struct pollfd *polled;
     uint64_t report_ns;   /* when to say who is missing */
-    uint64_t reported_ns; /* when a unauthenticated peer was last named on stderr */
+    uint64_t reported_ns; /* when an unauthenticated peer was last named on stderr */
 };
 
 static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)
@@ -277,7 +277,7 @@ static void place(struct mesh *m, const struct contact *k)
     settle(m, k->peer, k->shard, k->fd);
 }
 
-/* Somebody may knock without end: a line a second says enough. */
+/* Somebody may try again and again: a line a second is enough. */
 static void report_unauthenticated(struct mesh *m, const struct contact *k, uint64_t now_ns)
 {
     char from[MESH_ADDRESS_MAX] = "unknown address";
@@ -345,8 +345,8 @@ static void drop_unauthenticated(struct mesh *m, unsigned i)
     forget_unauthenticated(m, i);
 }
 
-/* When there are more than `most` at that step, the one that has been there for longest must go:
- * nobody who belongs here takes his time. */
+/* When there are more than `most` at that step, the one that has been there for longest is closed:
+ * a node that belongs here is quick. */
 static void limit_unauthenticated(struct mesh *m, enum step step, unsigned most)
 {
     unsigned count = 0, oldest = 0;
@@ -377,8 +377,7 @@ static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
         drop_unauthenticated(m, 0);
 }
 
-/* Most say hello at once, and without a secret are no unauthenticated peers any more when this
- * returns. */
+/* Most say hello at once, and without a secret they are accepted when this returns. */
 static void welcome(struct mesh *m, int fd, uint64_t now_ns)
 {
     limit_unauthenticated(m, HEARING, MESH_UNAUTHENTICATED_MAX - 1);
@@ -509,7 +508,7 @@ static int handle_polled(struct mesh *m, uint64_t now_ns)
 {
     int rc = 0;
     const struct pollfd *ours = m->polled + 1, *unauthenticated_count = ours + m->ours_count;
-    /* From the last to the first, for those that leave make those behind them move up. */
+    /* From the last to the first: when one leaves, those behind it move up. */
     for (unsigned i = m->unauthenticated_count; i-- > 0;)
         if (unauthenticated_count[i].revents) listen_to_unauthenticated(m, i, now_ns);
     drop_late_unauthenticated(m, now_ns);

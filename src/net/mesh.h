@@ -5,13 +5,13 @@
  * Each node listens on one port. Of two nodes the one of higher rank connects and says hello, the
  * other checks that the connection belongs here and answers; all messages have the layout of struct
  * mesh_hello. When the cluster has a secret, both prove that they know it. Whatever else connects
- * (a port scanner, a node of an earlier cluster, somebody who says nothing) is closed or refused
- * and holds nobody up; one that fails to prove itself is named on stderr.
+ * (a port scanner, a node of an earlier cluster, a peer that says nothing) is closed or refused and
+ * holds nobody up; one whose proof is wrong is named on stderr.
  *
  * Callers   whoever opens a node, on one thread; nothing is shared between nodes of one process
- * Memory    its own, given back on return; at most MESH_STRANGERS_MAX connections that have not
- *           said hello, each for MESH_STRANGER_S at most, and as many that have yet to prove
- *           themselves as links are missing
+ * Memory    its own, given back on return; at most MESH_UNAUTHENTICATED_MAX connections that have
+ *           not said hello, each for MESH_UNAUTHENTICATED_S at most, and as many that have yet to
+ *           prove themselves as links are missing
  * Waiting   to the deadline
  * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: nobody can
  *           connect later
@@ -47,9 +47,8 @@ struct mesh_config {
 /*
  * Connects with all peers; closes the listener in any case. fd[peer * shards + shard] are the
  * connections, -1 for ourselves. 0, or with the sentence in locus_error(), and those of fd[] to be
- * closed that are not -1 (their peers hear of the failure by their end: who wants to say why does
- * so before):
- *   -ETIMEDOUT   names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10
+ * closed that are not -1 (their end tells the peers of the failure: to say why, do so before):
+ * -ETIMEDOUT names who is missing: "node 3 (10.0.0.2:4711) has not connected its links after 10
  *                s"
  *   -EPROTO      a node speaks another version, or knows another cluster size or number of shards
  *   -EMFILE      too few descriptors; says how many are needed
@@ -85,7 +84,7 @@ struct mesh_hello {
     uint32_t magic;
     uint16_t version;
     uint16_t status;  /* enum mesh_status */
-    uint64_t cluster; /* 0 when the status is a refusal: who does not know it is not told */
+    uint64_t cluster; /* 0 in a refusal: it is no news for others */
     uint32_t rank;    /* the sender's */
     uint32_t shard;
     uint8_t proof[32]; /* or nonce (secret.h); zeros without a secret */

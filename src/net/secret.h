@@ -5,8 +5,8 @@
  * Each side sends a random challenge; each answers with a code (BLAKE2b with a key, of libsodium)
  * over its role, both challenges, both ranks and what else identifies the connection. A proof fits
  * no other connection, direction or moment, so that recording or reflecting one is of no use. The
- * side that was connected to gives its proof last, to one that has proved itself: unauthenticated
- * peers get nothing out of it. What passes behind the proofs is neither encrypted nor protected.
+ * side that was connected to gives its proof last, to a peer that has proved itself: an
+ * unauthenticated one learns nothing. What follows the proofs is neither encrypted nor protected.
  *
  * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
  * Memory    the key's, a few pages; secret_forget() wipes it and gives it back
@@ -56,9 +56,9 @@ void secret_forget(struct secret *);
 void secret_nonce(unsigned char nonce[SECRET_NONCE_BYTES]);
 
 enum secret_role {
-    SECRET_MEMBER,     /* who connects to a rendezvous */
-    SECRET_RENDEZVOUS, /* who is connected to */
-    SECRET_CALLER,     /* of a data connection: who made it */
+    SECRET_MEMBER,     /* the one that connects to a rendezvous */
+    SECRET_RENDEZVOUS, /* the one that it connects to */
+    SECRET_CALLER,     /* of a data connection: the one that made it */
     SECRET_CALLEE,
     SECRET_ROLES,
 };

@@ -1,15 +1,14 @@
 /*
- * silence.h - how often a node speaks that has nothing to say, and how long another is heard of
- * nothing until it has failed.
+ * silence.h - how often a node sends heartbeats, and after how long a silence it has failed.
  *
- * An outage that is shorter than the time-out by a second is survived. What is heard last before it
- * is a heartbeat old, and what comes first after it waits for TCP's next attempt, SILENCE_RETRY_MS
- * at most where the kernel lets us say so (Linux 6.15); so the limit is the time-out and a moment.
- * Elsewhere attempts come 0.2, 0.6, 1.4, 3, 6.2, 12.6 ... s after the first byte that was lost, and
- * an outage is survived only if one of these lies behind its end and before the limit.
+ * An outage that is shorter than the time-out by a second is survived. The last thing heard before
+ * it is up to a heartbeat old, and the first after it waits for TCP's next attempt: at most
+ * SILENCE_RETRY_MS where the kernel can be told (Linux 6.15). So the limit is the time-out and a
+ * moment. Elsewhere attempts come 0.2, 0.6, 1.4, 3, 6.2, 12.6 ... s after the first byte that was
+ * lost, and an outage is survived only if one of them falls between its end and the limit.
  *
- * Who was itself not heard for long does not accuse others: it was cut off, and found everybody
- * silent.
+ * A node that was itself not heard for long cannot accuse others: it was cut off, and found
+ * everybody silent.
  *
  * Callers   link.c, uring.c; cluster.c; membership: hub.c, server.c, rendezvous.c, verdict.c
  * Memory    none
@@ -52,16 +51,16 @@ static inline void silence_note(struct silence *s, uint64_t heard_ns, uint64_t n
     *s = (struct silence){now_ns - heard_ns, now_ns};
 }
 
-/* Did it end just now, so that what the peer says of others is not to be believed? Then how long it
- * was, else 0. */
+/* Did it end just now, so that what the peer says of others does not count? Then how long it was,
+ * else 0. */
 static inline uint64_t silence_recent_ns(const struct silence *s, uint64_t now_ns,
                                          uint64_t timeout_ns)
 {
     return s->ns > 0 && now_ns - s->end_ns < timeout_ns / 2 ? s->ns : 0;
 }
 
-/* How the sentence about it begins. Silence is mutual: two that do not hear each other both say so,
- * and who of them is lost is found where all of it comes together, at rank 0. */
+/* How the sentence about it begins. Silence is mutual: two that do not hear each other both say so.
+ * Which of them is lost is found at rank 0, which hears all. */
 #define SILENCE_REASON "was silent for "
 static inline bool silence_is_reason(const char *reason)
 {

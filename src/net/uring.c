@@ -43,9 +43,9 @@ struct uring {
 
 /* ---- opening the ring ------------------------------------------------------------------------ */
 
-/* Newest first: Linux 6.1, 6.0, 5.19, 5.7. TASKRUN_FLAG lets us see without a system call that
- * completions wait to be made; R_DISABLED lets another thread than the one that opens the ring
- * become the one that uses it. */
+/* Newest first: Linux 6.1, 6.0, 5.19, 5.7. TASKRUN_FLAG shows without a system call that
+ * completions wait to be made. R_DISABLED lets the ring be used by another thread than the one that
+ * opens it. */
 static const unsigned setups[] = {
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
         IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
@@ -92,8 +92,8 @@ static int refused(int error)
     }
 }
 
-/* Without FAST_POLL threads of the kernel would wait in our place, and use our memory when the
- * ring's thread is gone. */
+/* Without FAST_POLL kernel threads would wait for us, and use our memory when the ring's thread is
+ * gone. */
 static int check_ring(struct uring *u)
 {
     /* a child's mapping would keep the ring, and what is under way on it */
@@ -163,7 +163,7 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
         free_uring(u);
         return rc;
     }
-    /* Before Linux 5.11 a sleep takes an operation for its end: who tests the oldest way tests
+    /* Before Linux 5.11 a sleep needs an operation for its end: a test of the oldest way tests
      * that, too. */
     if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
@@ -310,14 +310,14 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
     if ((what & OPERATION_MASK) == SEND) {
         link_sent(l, done->res);
     } else {
-        /* Not before: whoever handles a frame may submit, and the buffer is still his. */
+        /* Not before: whoever handles a frame may submit, and still uses the buffer. */
         link_received(l, done->res, done->flags & IORING_CQE_F_SOCK_NONEMPTY);
         l->receiving = false;
     }
 }
 
-/* As many as there are now: what they bring about is for the next time. The place of each is given
- * back before it is handled, for handling it may take long. */
+/* Handles as many as there are now; what these bring about waits for the next call. The place of
+ * each is given back before it is handled, which may take long. */
 static unsigned complete_all(struct uring *u)
 {
     unsigned n = io_uring_cq_ready(&u->ring);

@@ -32,8 +32,7 @@ int uring_init(struct uring **out, const struct link_events *, unsigned nodes,
 enum { URING_SETUPS = 4 };
 int uring_open(struct uring **out, const struct link_events *, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup);
-/* Would that succeed, as far as the ring goes? For whoever wants to know before there are
- * connections. */
+/* Would that succeed, as far as the ring goes? To be asked before there are connections. */
 int uring_check(unsigned nodes);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
@@ -76,8 +75,8 @@ uint64_t uring_buffer_bytes(const struct uring *);
 void uring_tick(struct uring *, uint64_t now_ns);
 uint64_t uring_next_tick_ns(const struct uring *);
 
-/* Ends the connections, at once: who wants the last bytes to arrive waits for link_is_drained, and
- * link_peer_is_gone, before. The last thing that the reactor's thread does with the ring, unless it
+/* Ends the connections at once: for the last bytes to arrive, wait for link_is_drained and
+ * link_peer_is_gone before. The last thing that the reactor's thread does with the ring, unless it
  * calls uring_fini; without either, the kernel lets go of the connections some time after
  * uring_fini. */
 void uring_stop(struct uring *);

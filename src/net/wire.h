@@ -1,12 +1,12 @@
 /*
  * wire.h - what travels between the same shard of two nodes: frames of entries.
  *
- *   frame = header (40 bytes) + entries, end to end entry = header (40 bytes) + `length` binary32
- *   values, padded with zeros to a multiple of 8 bytes
+ *   frame = header (40 bytes), entries end to end
+ *   entry = header (40 bytes), `length` binary32 values, zeros to a multiple of 8 bytes
  *
  * All little-endian, every field at the offset that the structs below give it; no I/O here. What
- * arrives is believed only after wire_check_frame() and, entry by entry, wire_next(): every length
- * is compared with what is left.
+ * arrives is used only after wire_check_frame() and, entry by entry, wire_next(): every length is
+ * compared with what is left.
  *
  * Callers   link.c (frames), the shard's actors (entries)
  * Memory    the caller's buffers; entries are read and written in place
@@ -51,7 +51,7 @@ struct wire_frame {
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 
 enum wire_operation {
-    /* Requests, from the origin by way of whoever knows better to the owner. */
+    /* Requests, from the origin, through nodes that know better, to the owner. */
     WIRE_PULL = 1, /* no values */
     WIRE_PUSH,     /* the update */
     WIRE_SET,      /* the new row */
@@ -108,7 +108,7 @@ enum wire_encoding {
 struct wire_entry {
     uint8_t operation; /* enum wire_operation */
     uint8_t encoding;  /* enum wire_encoding, of the values */
-    /* with term: by which knowledge of the owner this was routed, or what the sender knows */
+    /* with term: the knowledge of the owner by which this was routed, or what the sender knows */
     uint16_t owner;
     uint16_t origin; /* the node whose worker asked */
     uint8_t hops;    /* how often it was forwarded; stays at 255 */
@@ -118,7 +118,7 @@ struct wire_entry {
         /* of requests and their answers: names the operation at its origin */
         uint32_t tag;
         /* of WIRE_BEGIN: microseconds that may pass until its answer leaves, so that both can wait
-         * for frames that go there anyhow. Who passes it on takes half of them. */
+         * for frames that go there anyhow. A node that forwards it takes half of them. */
         uint32_t slack_us;
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;
