@@ -28,9 +28,9 @@ struct candidates {
     uint64_t random;        /* splitmix64's state */
 };
 
-/* Every so many candidates one is in turn, with priorities. What a variable changed by the last time
- * does not tell what it would now, after all others did: with one in 16 most of a lasso's objective
- * waited for turns. */
+/* With priorities, every so many candidates one is in turn. What a variable changed by the last
+ * time does not tell what it would change by now, after all others did: with far fewer turns the
+ * objective waits for them. */
 enum { CANDIDATES_TURN = 2 };
 
 /* 0 or -ENOMEM. */

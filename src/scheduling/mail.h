@@ -8,14 +8,14 @@
  *     sums      how many workers have pushed; the figures of each part; the extra figures
  *     changes   how many workers are through with the round; the change of each part
  *
- * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo
- * depth + 1. A scheduler clears sums and changes, and then writes the round: who sees the new stamp may
- * push. It uses a slot again when all workers are through with it, none of whom reads it any more.
- * All is done by synchronous calls, or in one worker's order, on rows that nobody intends: they are
- * sequentially consistent (Lapse, Theorem 1).
+ * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo depth
+ * + 1. A scheduler clears sums and changes, and then writes the round: a worker that sees the new
+ * stamp may push. It uses a slot again when all workers are through with it, none of whom reads it
+ * any more. All is done by synchronous calls, or in one worker's order, on rows that nobody
+ * intends: they are sequentially consistent (Lapse, Theorem 1).
  *
  * A scheduler that fails says so in all of its slots, in place of rounds and of how many workers
- * have pushed: who waits for either learns that nothing comes any more.
+ * have pushed: a worker that waits for either learns that nothing comes any more.
  *
  * Callers   port.c, scheduler.c
  * Memory    none
@@ -56,7 +56,7 @@ void mail_write_failure(const struct mail *, float *round, float *sums);
 /* Does the row, of rounds or of sums, say so? Then sets the sentence, and returns -ECANCELED. */
 int mail_check(const struct mail *, const char *call, uint64_t round, const float *row);
 
-/* Who looks into a mailbox again and again. */
+/* Waiting, by looking into a mailbox again and again. */
 struct mail_wait {
     uint64_t looks;
     double began_s;

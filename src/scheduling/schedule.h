@@ -8,7 +8,7 @@
  * Callers   programs, by locus_schedule.h; scheduler.c
  * Memory    a bit a variable, 20 bytes with priorities; 64 rounds of variables; taken at the start
  * Waiting   never
- * Life      schedule_init; any mix of the rest; schedule_fini
+ * Life      locus_schedule_new; any mix of the rest; locus_schedule_free
  */
 #ifndef LOCUS_SCHEDULING_SCHEDULE_H
 #define LOCUS_SCHEDULING_SCHEDULE_H

@@ -65,8 +65,8 @@ static int step(struct locus_scheduler *s)
     return rc;
 }
 
-/* Who looks again and again has them at hand. A hint: techniques that do not relocate leave them
- * where they are. */
+/* The scheduler looks at them again and again: they shall be here. A hint: techniques that do not
+ * relocate leave them where they are. */
 static int localize(const struct locus_scheduler *s)
 {
     const locus_key first[] = {s->mail.rounds, s->mail.sums, s->mail.changes};

@@ -22,7 +22,7 @@ void weights_set(struct weights *w, uint64_t index, double weight)
     for (node /= 2; node > 0; node /= 2) w->sum[node] = w->sum[2 * node] + w->sum[2 * node + 1];
 }
 
-/* Rounding may leave more than what is right; then left is where the rest is. */
+/* Rounding may leave more than the right side holds; then the rest is on the left. */
 uint64_t weights_draw(const struct weights *w, double uniform)
 {
     double rest = uniform * weights_total(w);
