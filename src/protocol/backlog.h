@@ -8,8 +8,8 @@
  *             as the peer's round is over
  *   lazy      updates of replicas, expired intents; recalls to give, too, where rounds carry so
  *             little that they piggyback (pacer.h)
- *   refresh   rows of ours that changed, for their holders; but for those who got the row just now,
- *             where intents piggyback: the next time
+ * refresh rows of ours that changed, for their holders; where intents piggyback, a holder that got
+ * the row just now hears of it the next time
  *
  * Callers   replica.c, owner.c, handover.c queue; round.c takes
  * Memory    8 bytes for each key that waits for a round and peer

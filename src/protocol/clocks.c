@@ -21,8 +21,8 @@ static locus_clock *our_updated(const struct shard *s)
     return &s->clocks->peer[s->rank].updated;
 }
 
-/* Of this node's workers. Who opens again begins at 0, and does not count until it has passed what
- * we have said. */
+/* Of this node's workers. One that opens again begins at 0, and does not count until it has passed
+ * what we have said. */
 static locus_clock lowest(const struct shard *s)
 {
     const struct clocks *c = s->clocks;
@@ -142,8 +142,8 @@ void clocks_round_over(struct shard *s, unsigned peer)
 
 /* ---- turns ---- */
 
-/* The clock is read first: requests and changes that are looked at after that are all that came
- * before it. */
+/* The clock is read first. So the requests and changes that are looked at afterwards include all
+ * that came before it. */
 static void begin_generation(struct shard *s)
 {
     struct clocks *c = s->clocks;

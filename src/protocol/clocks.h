@@ -12,16 +12,16 @@
  *               all rows that had changed by then.
  *
  * A refresh is ignored while an update of the holder's is under way (replica.h), so `fresh` counts
- * when the round under way to that owner is over. The gate is the least
- * `fresh` of the others and of our own `updated`: every copy here holds what was done before clock
- * `gate`. A row that moves travels behind what it must hold, and nobody holds a replica of it then
- * but who gets it.
+ * when the round under way to that owner is over. The gate is the least `fresh` of the others and
+ * of our own `updated`: every copy here holds what was done before clock `gate`. A row that moves
+ * travels behind what it must hold, and only the node that gets it holds a replica of it then.
  *
- * Nothing of this costs anything until a worker first waits. Then it says so to all (`awaited`),
- * who begin to say how far they are; and hurry while somebody waits for what they can say.
+ * None of this costs anything until a worker first waits. Its node then tells all others
+ * (`awaited`), and these begin to say how far they are. They hurry while somebody waits for what
+ * they can say.
  *
  * Callers   shard.c, dispatch.c, origin.c, replica.c, round.c on the shard's thread; clocks_gate,
- *           clocks_advanced and clocks_of any
+ *           clocks_advanced and clocks_last on any
  * Memory    64 bytes a node, 24 a worker
  * Waiting   never
  * Life      clocks_init, any use, clocks_fini
@@ -54,9 +54,10 @@ struct clocks {
     locus_clock reading;
     uint64_t *target; /* [workers] */
     uint64_t *taken;  /* [workers] and what was taken on since the beginning */
-    /* Writes under way belong to one of two generations, that which is said next or what comes
-     * later; when those that were posted before have all been taken on, the next begins. Likewise
-     * what replicas have not sent, when those writes are done, which may end in a replica here. */
+    /* Writes under way belong to one of two generations: the one that is said next, or the later
+     * one. When those that were posted before have all been taken on, the next one begins. So it is
+     * with what replicas have not sent, once those writes are done, which may end in a replica
+     * here. */
     bool has_taken, has_looked;
     unsigned later_open, later_unsent; /* 0 or 1 */
     uint64_t open[2], unsent[2];
@@ -76,7 +77,8 @@ void clocks_done(struct shard *, struct request *);
 /* A replica has updates that its owner has not been sent; it has none any more. */
 void clocks_unsent(struct shard *, struct record *);
 void clocks_sent(struct shard *, struct record *);
-/* A worker waits for a clock: its request (REQUEST_CLOCK) is completed when the gate is there. */
+/* A worker waits for a clock: its request (REQUEST_CLOCK) is complete when the gate has come to
+ * it. */
 void clocks_wait(struct shard *, struct request *);
 /* A marker of a peer's. NULL, or what is wrong with it. */
 const char *clocks_entry(struct shard *, unsigned peer, const struct wire_entry *);

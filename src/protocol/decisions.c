@@ -5,7 +5,7 @@
 
 _Static_assert(sizeof(struct decision) == 40, "decisions.h promises it");
 
-/* A ring: the number that were ever noted tells where the next one goes. */
+/* A ring: how many were ever noted tells where the next one goes. */
 struct watched {
     uint64_t index, until_ns, count;
     struct decision last[DECISIONS_OF_KEY];

@@ -1,10 +1,10 @@
 /*
  * decisions.h - what a shard has lately decided about keys, and why: for `locus explain`.
  *
- * Kept where the node serves metrics (door.h), and nowhere else: who does not ask for them pays a
- * branch a decision. All keys share a ring; a key that somebody has asked about within
- * DECISIONS_WATCH_NS has one of its own besides, so that what happens to it next is still there
- * when they ask again, however much else is decided meanwhile.
+ * Kept where the node serves metrics (metrics.h); elsewhere a decision costs a branch. All keys
+ * share a ring. A key that somebody has asked about within DECISIONS_WATCH_NS also has one of its
+ * own, so that its next decisions are still there when they ask again, however much else is decided
+ * meanwhile.
  *
  * Callers   owner.c, handover.c, replica.c note; look.c reads. The shard's thread
  * Memory    40 bytes a decision: DECISIONS_KEPT, and DECISIONS_OF_KEY for each watched key

@@ -34,7 +34,7 @@ static void take_into_frame(struct shard *s, struct row_ref ref, const struct wi
 {
     unsigned spins = 0;
     while (!row_word_is_written(ref, directory_load(row_ref_word(ref)))) {
-        if (!row_take_empty(ref, next)) { /* somebody writes it for the first time just now */
+        if (!row_take_empty(ref, next)) { /* a first write has come in between */
             spin_wait(&spins);
             continue;
         }
@@ -115,8 +115,8 @@ void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *
 
 /* ---- who comes before the row ---- */
 
-/* What all nodes have under way at most, in all their credit; a single entry may be larger than
- * one. */
+/* What all nodes together may have under way, by their credit; a single entry may be larger than
+ * that. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store);

@@ -26,7 +26,7 @@
 #include "protocol/state.h"
 
 /* Gives a row that is here, and its ownership, to another node, as the answer to this entry: a
- * WIRE_LOCALIZE or WIRE_ENTRY. What we remember of the key as its owner is over. `then`: the node's
+ * WIRE_LOCALIZE or WIRE_SYNC. What we remember of the key as its owner is over. `then`: the node's
  * replica is as good as the row was when its word was this one, and need not get the values; NULL:
  * it is not, or there is none. */
 void handover_give(struct shard *, struct row_ref, const struct wire_entry *request,

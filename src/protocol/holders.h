@@ -3,8 +3,8 @@
  * key's record.
  *
  * A version belongs to the main copy and rises when a look finds it changed. Without holders there
- * is none; it begins anew with the next one. That is safe because what a former holder was told
- * came on the link that brings it the answer with the new one, and before it.
+ * is none; it begins anew with the next one. That is safe: what a former holder was told came on
+ * the same link as the answer with the new version, and before it.
  *
  * Callers   owner.c, round.c, shard.c
  * Memory    16 bytes a holder, in the record

@@ -9,9 +9,9 @@
  *
  *     [repeated, count and kind] [start] [end] [index] … [index]
  *
- * A call with many keys makes several records. A key that it names again, as far as that is
- * noticed, is only counted: samples are full of them, and the shard would have them all begin and
- * end. What lies below `published` is the reader's.
+ * A call with many keys makes several records. A key that it names again is only counted, as far as
+ * that is noticed: samples have many such keys, and each would have to begin and end. What lies
+ * below `published` is the reader's.
  */
 enum {
     CHUNK_WORDS = STREAM_RECORD_MAX,
@@ -74,7 +74,7 @@ void stream_publish(struct intent_stream *s)
         for (struct intent_chunk *c = s->first_new->next; c; c = c->next)
             __atomic_store_n(&c->published, c == s->writing ? s->written : CHUNK_WORDS,
                              __ATOMIC_RELAXED);
-        /* Release: who sees the mark sees the words, here and behind. */
+        /* Release: a reader that sees the mark sees the words, here and in later chunks. */
         __atomic_store_n(&s->first_new->published, CHUNK_WORDS, __ATOMIC_RELEASE);
         s->first_new = NULL;
     } else {
@@ -157,7 +157,7 @@ int stream_add(struct intent_stream *s, locus_clock start, locus_clock end, bool
 
 void stream_close(struct intent_stream *s, bool ends_worker)
 {
-    /* Without memory for the record the intents end by their clocks. */
+    /* Without memory for the record, the intents end by their clocks. */
     if (ends_worker && begin_record(s, RECORD_END_OF_WORKER, 0, 0)) stream_publish(s);
     if (ends_worker) __atomic_fetch_add(s->last_life, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&s->closed, 1, __ATOMIC_RELEASE);

@@ -59,8 +59,7 @@ static void push(struct clock_heap *h, locus_clock at, struct intent_batch *batc
     INVARIANT(added, "no memory for intents");
 }
 
-/* The analyzer loses sight of what is in the list, and takes what comes out for what was freed
- * before. */
+/* The analyzer loses track of the list, and takes what comes out of it for freed memory. */
 /* NOLINTBEGIN(clang-analyzer-unix.Malloc) */
 static struct intent_batch *pop(struct clock_heap *h)
 {
@@ -84,7 +83,7 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-/* Keys to which the same happens, of one batch or several: what stands about all of them is fetched
+/* Keys to which the same happens, of one batch or several: what is known of them is fetched
  * together. */
 enum { TOGETHER = 64 };
 struct together {
@@ -334,7 +333,7 @@ static void welcome(struct intents *all)
 }
 
 /* A worker's loaders have closed before it: what they signaled belongs to it. Streams of its next
- * life stand behind all of this one in the list: nothing of them was read yet. */
+ * life are behind all of this one's in the list: none of them was read yet. */
 static void end_life(struct intents *all, const struct intent_stream *ended,
                      const struct intent_events *events)
 {

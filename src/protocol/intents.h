@@ -3,11 +3,10 @@
  * active, expired.
  *
  * A worker or loader writes to a stream of its own (intent_stream.h), the shard reads it. The shard
- * keeps the intents of each worker in batches (the keys of one call): those that
- * wait by their start, those that are active by their end. When a batch becomes active each of its
- * keys is wanted once more, when it ends once less; a key is wanted by the node while any batch
- * wants it, so intents may overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear of
- * the first and of the last only).
+ * keeps the intents of each worker in batches (the keys of one call): waiting ones ordered by their
+ * start, active ones by their end. When a batch becomes active, each of its keys is wanted once
+ * more; when it ends, once less. The node wants a key while any batch does, so intents may overlap,
+ * repeat and be extended (AdaPM, Appendix B.2.1: peers hear of the first and of the last only).
  *
  * An intent that is extended again and again has many active batches, of which one for each key
  * counts: the one that ends last. When the active batches of a worker have twice as many keys as

@@ -43,7 +43,7 @@ const char *location_forward(struct shard *s, const struct wire_entry *e, struct
     return NULL;
 }
 
-/* Where rows follow each intent, or a worker's call, the next who wants it is soon on its way. */
+/* Where rows follow each intent, or a worker's call, the next request for it soon comes. */
 static uint64_t may_learn_by(const struct shard *s, const struct wire_entry *request)
 {
     if (request->operation != WIRE_SYNC || s->technique != LOCUS_ADAPTIVE) return 0;

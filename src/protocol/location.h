@@ -3,10 +3,10 @@
  * there.
  *
  * What is known of an owner carries the term of its ownership, which every relocation raises by
- * one; so of two pieces of knowledge the later one is told by its term, whichever way and whenever
- * it came (README.md). It lies in the directory word while the row is elsewhere. Knowing ourselves
- * as the owner while the row is not here means: it is on its way to us; requests for it are parked
- * until then (handover.h).
+ * one. So of two pieces of knowledge the one with the higher term is newer, whichever way and
+ * whenever it came (README.md). It is in the directory word while the row is elsewhere. If we know
+ * ourselves as the owner and the row is not here, it is on its way to us: requests for it are
+ * parked until then (handover.h).
  *
  * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c,
  *           shard.c
@@ -20,8 +20,8 @@
 #include "base/error.h"
 #include "protocol/state.h"
 
-/* News of where a row is waits so long for a frame to its home, or as long as the request has
- * slack. Whoever asks the home meanwhile is sent on once more. */
+/* So long, or as long as the request has slack, news of where a row is waits for a frame to its
+ * home. A request that comes to the home meanwhile takes one more hop. */
 #define LOCATION_WAIT_NS UINT64_C(500000)
 
 struct location {

@@ -27,7 +27,7 @@ struct look_holder {
 struct key_look {
     uint64_t now_ns;
     unsigned owner; /* as far as we know; we, and not here: it is on its way to us */
-    uint64_t term;  /* of that ownership: so often the row has moved */
+    uint64_t term;  /* of that ownership: how often the row has moved */
     bool is_here, is_replica;
     bool is_asking;    /* an entry of ours to the owner is not yet answered */
     bool is_kept;      /* an intent that never ends */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The normal distribution's quantile at TIMING_QUANTILE. */
+/* The normal distribution's quantile at LOOKAHEAD_QUANTILE. */
 #define NORMAL_QUANTILE 3.719016485455709
 
 /* Sums beyond it would take longer than what a round sends: this is called for every round. */

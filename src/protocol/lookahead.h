@@ -7,11 +7,11 @@
  * the smoothed estimate. So act on intents that start before the present clock plus Q(2 max(L, D),
  * p), Q the quantile of the Poisson distribution.
  *
- * Where a clock takes many rounds, D is 1 at the end of some, and 0 otherwise. The algorithm passes
- * over the latter, so that a worker that pauses is not taken for a slow one; its estimate would
- * never fall below one clock a round, and keys be here nine clocks early, however long a clock is.
- * So the rounds that passed without a clock are counted, and divide the next D: a pause, however
- * long, weighs as one observation.
+ * Where a clock takes many rounds, D is 1 at the end of some rounds and 0 at the others. The
+ * algorithm ignores the latter, so that a worker that pauses is not taken for a slow one. But then
+ * its estimate never falls below one clock a round, and keys come nine clocks early, however long a
+ * clock is. So here the rounds that passed without a clock are counted, and divide the next D: a
+ * pause, however long, weighs as one observation.
  *
  * (Where rounds carry few intents, more of them piggyback with rounds that synchronize: pacer.h.)
  *
@@ -22,7 +22,7 @@
  * Callers   round.c: start and end of rounds, lookaheads
  * Memory    the caller's
  * Waiting   never
- * Life      timing_init, any use
+ * Life      lookahead_init, any use
  */
 #ifndef LOCUS_PROTOCOL_LOOKAHEAD_H
 #define LOCUS_PROTOCOL_LOOKAHEAD_H
@@ -36,7 +36,7 @@
 #define LOOKAHEAD_MIN 2
 #define LOOKAHEAD_MEMORY_NS UINT64_C(1000000000)
 
-/* The least k with P(X <= k) >= TIMING_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100;
+/* The least k with P(X <= k) >= LOOKAHEAD_QUANTILE, X ~ Poisson(mean). Exact up to a mean of 100;
  * above it may be one more or less. */
 locus_clock lookahead_quantile(double mean);
 
@@ -50,7 +50,7 @@ struct lookahead {
 
 void lookahead_init(struct lookahead *);
 void lookahead_begin(struct lookahead *, locus_clock now);
-/* A round is complete that began with timing_begin. */
+/* A round is complete that began with lookahead_begin. */
 void lookahead_end(struct lookahead *, locus_clock now);
 
 #endif

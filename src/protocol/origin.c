@@ -89,9 +89,9 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
 
 enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
 
-/* What an earlier call of this worker asked of the key is under way. It may be forwarded to and fro
- * while the row moves, so even on the same way a later request could be served first. (A call
- * promises no order among its own keys.) */
+/* A request of an earlier call of this worker for the key is under way. It may be forwarded to and
+ * fro while the row moves, so a later one could be served first even if it goes the same way. (A
+ * call promises no order among its own keys.) */
 static bool may_overtake(const struct record *record, const struct request *r)
 {
     return record->askers & asker_bit(r) && record->asked_last != request_place_of(r, 0);
@@ -135,7 +135,7 @@ static void wait_in(struct shard *s, struct record *record, struct request *r, u
     record->waiting_last = place;
 }
 
-/* A replica is set by way of its owner, in the key's entry (README.md). */
+/* A replica is set through its owner, in the key's entry (README.md). */
 static void set_replica(struct shard *s, struct record *record, struct request *r, uint32_t i)
 {
     r->item[i].state = ITEM_WAITS;

@@ -9,8 +9,8 @@
  *   SET  {key, tag, row}  --->  overwrites; WAS_SET {key, tag}  <---
  *   LOCALIZE {key, tag}  --->   gives the row away: handover.h
  *
- * A request goes to the owner as far as the origin knows; who gets it and is not the owner passes
- * it on (location.h). The answer goes to the origin directly, and says who the owner is.
+ * A request goes to the owner as far as the origin knows; a node that is not the owner passes it on
+ * (location.h). The answer goes to the origin directly, and says which node is the owner.
  *
  * What one worker asks of one key takes effect in program order: a request waits here until what
  * the worker asked of the key before is answered, for on its way it may be forwarded to and fro
@@ -33,7 +33,7 @@
  * credit is used up. */
 bool origin_take_on(struct shard *, struct request *, uint32_t i);
 
-/* Lets go on what waits for the key, as far as it can. */
+/* Goes on with what waits for the key, as far as it can. */
 void origin_go_on(struct shard *, struct record *);
 /* The records that waited for credit may go on. */
 void origin_wake_stalled(struct shard *);
@@ -51,8 +51,8 @@ void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref)
 const char *origin_check_row(const struct shard *, const struct wire_entry *);
 void origin_row_is_here(struct shard *, const struct wire_entry *);
 
-/* For replica.h. The replica has what was written at the owner: those are done that waited for
- * it. */
+/* For replica.h. The replica has what was written at the owner: requests that waited for it are
+ * done. */
 void origin_seen(struct shard *, struct record *);
 /* The item that sets a replica: its values; it is done, by way of the owner; it is done here, where
  * the row is now. */

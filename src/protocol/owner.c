@@ -75,8 +75,8 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     return wire_entry_bytes(ref.partition->length);
 }
 
-/* Where intents piggyback, a replica is there for a pause or two before it is used, mostly once.
- * If it was brought less than three quarters of a pause ago, the next refresh is soon enough. */
+/* Where intents piggyback, a replica waits a pause or two before it is used, mostly once. If it was
+ * brought less than three quarters of a pause ago, the next refresh is soon enough. */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
@@ -200,10 +200,10 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
     if (is_counted) h->is_kept = e->flags & WIRE_FOREVER;
 }
 
-/* A replica that had our version has this one, too, when only its own update came on top; not when
- * a worker of ours has written in between. Every write counts one in the word. One look: what is
- * written after it is a later version. As floats the two may differ: the replica has added one by
- * one what we add at once. Where it becomes the row, its sum counts. */
+/* A replica that had our version has this one, too, if only its own update came on top; not if a
+ * worker of ours has written in between. Every write raises the word's version by one. It is looked
+ * at once: what is written after that is a later version. As floats the two may differ: the replica
+ * has added one by one what we add at once. If it becomes the row, its sum counts. */
 static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wire_entry *e,
                            directory_word *w)
 {

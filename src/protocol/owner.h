@@ -3,9 +3,8 @@
  * replicated there, and keeping the replicas up to date (AdaPM, Section 4.1 and Appendix B.1;
  * README.md).
  *
- *   intent at one other node only     the row moves there
- *   intent at several                 whoever has it holds a replica, for as long
- *   the last intent ends              the row stays where it is
+ * intent at one other node only the row moves there intent at several each of them holds a replica,
+ * for as long the last intent ends the row stays where it is
  *
  * The owner's own intent counts like any node's. The row never leaves while another node holds a
  * replica: when one last holder is left, and nobody here wants the row, the holder is recalled, and
@@ -25,8 +24,8 @@
 
 #include "protocol/state.h"
 
-/* An entry about a replica or an intent (WIRE_ENTRY), maybe on behalf of another node: NULL, or
- * what is wrong with it; and then, the row is here, NULL or what is. */
+/* Checks an entry about a replica or an intent (WIRE_SYNC), maybe on behalf of another node; then,
+ * where the row is here, serves it. NULL, or what is wrong with it. */
 const char *owner_check(const struct shard *, const struct wire_entry *, struct row_ref);
 const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref);
 
@@ -35,8 +34,8 @@ void owner_serve(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
 void owner_consider(struct shard *, struct record *);
-/* A round to the node begins: tells it, if it still is so. Many may follow from one moment, and
- * rounds bound what a link has to queue. */
+/* A round to the node begins: recalls its replica, if that is still due. Many recalls may become
+ * due at once, and rounds bound what a link has to queue. */
 bool owner_recall(struct shard *, struct record *, unsigned node);
 
 /* The main copy's key was marked: queues a refresh for whoever has not got the last version. */

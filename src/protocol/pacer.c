@@ -29,8 +29,8 @@ void pacer_spent(struct pacer *g, uint64_t cpu_ns, uint64_t rounds, uint64_t byt
     g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
 }
 
-/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else
- * one that only serves for long would owe a long pause. */
+/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else a
+ * node that only served for long would owe a long pause. */
 void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
                   uint64_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * pacer.h - when a shard synchronizes: updates, refreshes, expired intents, none of which anybody
- * waits for.
+ * pacer.h - when a shard synchronizes: sends updates, refreshes and expired intents, for none of
+ * which anybody waits.
  *
  * The objective: replicas as young as they can be while synchronizing takes at most a fifth of the
  * processor time, and nothing is sent twice that one message could carry. The next time comes after

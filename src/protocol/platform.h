@@ -25,9 +25,9 @@ struct platform {
     struct wire_entry *(*entry)(void *context, unsigned peer, uint32_t length, uint64_t until_ns);
     /* The request is done, with 0 or a negative errno; it is its worker's again. */
     void (*complete)(void *context, struct request *, int rc);
-    /* Nanoseconds that have passed since some moment; they never go back. */
+    /* Nanoseconds since some fixed moment; never goes back. */
     uint64_t (*now_ns)(void *context);
-    /* Processor time of this thread so far. Asking takes half a microsecond. */
+    /* Processor time of this thread so far. A call takes half a microsecond. */
     uint64_t (*cpu_ns)(void *context);
 };
 

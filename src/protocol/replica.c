@@ -148,7 +148,7 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
     if (state->term == 0) word_fetch(shard_row_ref(s, index));
 }
 
-/* For `locus explain`: until when is it intended? */
+/* For `locus explain`: until when is the key intended? */
 static void note_asked(struct shard *s, uint64_t index, bool is_kept)
 {
     struct location l = location_of(s, shard_row_ref(s, index));

@@ -1,21 +1,21 @@
 /*
- * replica.h - what this node says to the owner of a key, and what the owner's word makes of it: the
- * side of the node that wants a row or holds a replica. The owner's is owner.h; when something is
- * said, round.h (AdaPM, Appendix B.2; README.md).
+ * replica.h - what this node says to the owner of a key, and what follows from the owner's answers:
+ * the side of the node that wants a row or holds a replica. The owner's is owner.h; when something
+ * is said, round.h (AdaPM, Appendix B.2; README.md).
  *
  * A key has at most one entry under way (its `in_flight`); whatever happens meanwhile is aggregated
  * into the next one. What is to be said is mostly not remembered but seen: in the count of intents,
  * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a
  * set, and that the row itself is wanted (record.h).
  *
- * A replica that a worker waits for, since it lacks what the worker has pushed to the owner, asks
- * for the row at once.
+ * If a worker waits because a replica lacks what it has pushed to the owner, the row is asked for
+ * at once.
  *
  * An owner that had added nothing but a replica's own updates says so, and does not send the row
  * back. As floats the two may differ by then, for the owner added the updates' sum: so before
  * quiesce is over such replicas ask for the row, unless they have become the row themselves.
  *
- * Callers   dispatch.c, step.c, round.c; by way of shard.c intents.c
+ * Callers   dispatch.c, step.c, round.c; intents.c through shard.c
  * Memory    16 bytes a node, a bit a key
  * Waiting   never, but for memory as handover.h says
  * Life      replica_init, any use, replica_fini

@@ -17,7 +17,7 @@
 /* The lookaheads of all workers are looked at again this often at most. */
 #define LOOKAHEADS_PAUSE_NS UINT64_C(100000)
 
-/* timing_quantile(2 * 1) */
+/* lookahead_quantile(2 * 1) */
 enum { LOOKAHEAD_OF_A_CLOCK = 9 };
 
 /* ---- rounds ---- */
@@ -30,8 +30,8 @@ static void fetch_key(const struct shard *s, uint64_t index)
     word_fetch(shard_row_ref(s, index));
 }
 
-/* What the next keys of the list lead to is fetched together: rows, too, for most that are lazy
- * have some to say. */
+/* What the next keys of the list lead to is fetched together; rows, too, for most lazy keys have
+ * updates. */
 static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
 {
     size_t end = l->first + FETCHED_TOGETHER < l->count ? l->first + FETCHED_TOGETHER : l->count;
@@ -392,8 +392,8 @@ locus_clock round_ahead(const struct shard *s, unsigned worker)
 }
 
 /* For how many rounds does one stand that piggybacks intents? Without that, one would have begun
- * with each clock, or when the one before was over; where that takes a clock a lookahead is
- * WINDOW_OF_A_CLOCK wide. */
+ * with each clock, or when the one before was over; where that takes a clock, a lookahead is
+ * LOOKAHEAD_OF_A_CLOCK wide. */
 static unsigned round_in_a_pause(const struct shard *s)
 {
     locus_clock most = 1;
@@ -414,9 +414,9 @@ void round_look(struct shard *s)
 
 /* ---- life ---- */
 
-/* Each of the other nodes has a round under way to each: they wait for one another, and what all of
- * them carry together is how old replicas get. Between two, large ones are worth their while: they
- * wait for a processor, not for others. */
+/* Among many nodes each has a round under way to each: rounds wait for one another, and what all of
+ * them carry together is how old replicas get. Between two nodes large rounds are better: they wait
+ * for a processor, not for others. */
 static size_t room_of_round(unsigned nodes)
 {
     size_t others = nodes > 1 ? nodes - 1 : 1, capacity = ROUND_BYTES_MAX / (others * others);

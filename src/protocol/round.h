@@ -8,13 +8,13 @@
  * aggregated into the next round. What waits for one is in the backlog (backlog.h): urgent news
  * goes with the next turn.
  *
- * Lazy and refreshes only synchronize, and wait for the pacer (pacer.h), which counts what they
- * take in processor time of this thread: where cores are shared the clock counts what others had. A
- * round that leaves something behind is followed by the next at once, which counts as well. What
- * changed is known by the dirty set (store/dirty_set.h): a round costs what changed, not what is
- * replicated.
+ * Lazy news and refreshes only synchronize, and wait for the pacer (pacer.h). It counts what they
+ * take in processor time of this thread, for where cores are shared the clock also counts others'
+ * time. A round that leaves something behind is followed by the next at once, which counts as well.
+ * What changed is known by the dirty set (store/dirty_set.h): a round costs what changed, not what
+ * is replicated.
  *
- * Callers   shard.c, dispatch.c; by way of shard.c intents.c
+ * Callers   shard.c, dispatch.c; intents.c through shard.c
  * Memory    32 bytes a peer and worker
  * Waiting   never
  * Life      round_init, round_turn now and then, round_fini
@@ -61,8 +61,8 @@ void round_fini(struct shard *);
 /* Sends what may be sent; returns when it wants to be called again. */
 uint64_t round_turn(struct shard *);
 
-/* For intents.h: how far ahead to act on those of a worker, and how much further on those that ride
- * along. */
+/* For intents.h: how far ahead to act on those of a worker, and how much further on those that
+ * piggyback. */
 locus_clock round_lookahead(const struct shard *, unsigned worker);
 locus_clock round_ahead(const struct shard *, unsigned worker);
 /* Before a turn looks at intents: can some piggyback? */

@@ -21,7 +21,7 @@
 /* Entries and items that are located and fetched together before the first is served. */
 enum { SERVE_AHEAD = 32 };
 
-/* Of a frame that is not larger the clock tells well enough what it took, which is not more than
+/* Of a frame that is no larger than this, the clock is accurate enough, and counts no more than
  * this. */
 enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 
@@ -396,7 +396,7 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
 const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame *f,
                         const void *body)
 {
-    if (s->failure) return NULL; /* every request was completed; what still arrives is for nobody */
+    if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
     s->now_ns = now_ns(s);
     return serve_frame(s, peer, f, body);

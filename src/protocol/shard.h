@@ -43,7 +43,7 @@ int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
 /* Traces chosen keys from now on, if the environment says so (trace.h). 0, or a negative errno with
- * the sentence in locus_error(). Who opened it closes it: trace_close(shard->trace). */
+ * the sentence in locus_error(). Whoever opened it closes it: trace_close(shard->trace). */
 int shard_open_trace(struct shard *);
 
 /* Once a turn, after requests and frames. Returns when it wants to be called again without being

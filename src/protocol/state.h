@@ -141,7 +141,8 @@ static inline locus_clock shard_clock(const struct shard *s, unsigned worker)
 /* The roles must look at the key once more: one or several of enum record_woken (record.h). */
 void shard_wake(struct shard *, struct record *, unsigned roles);
 
-/* Release: who sees what was counted last sees what was counted before (shard_add_counters). */
+/* Release: a thread that sees what was counted last sees what was counted before
+ * (shard_add_counters). */
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);

@@ -240,7 +240,7 @@ void trace_sent(struct trace *t, uint64_t index, enum request_kind kind)
 
 /* ---- the file ---- */
 
-/* Names are the user's: only what needs no care in any text is kept. */
+/* Names are the user's: what is no letter or digit might need quoting, and becomes '_'. */
 static void write_name(FILE *f, const char *name)
 {
     for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);

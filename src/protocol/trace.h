@@ -4,8 +4,8 @@
  *
  * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and
  * LOCUS_TRACE_KEYS=1,2,7-9 or sample:100. Then the shard looks at its chosen keys at the end of
- * every turn and notes what has changed. What workers add to rows that are here is told by the
- * rows' versions, so their path knows nothing of tracing; off, it costs the shard a branch.
+ * every turn and notes what has changed. What workers add to rows that are here shows in the rows'
+ * versions, so workers do nothing for it; switched off, it costs the shard a branch.
  *
  * Callers   reactor.c opens and closes; shard.c, state.c, origin.c, replica.c on the shard's thread
  * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
