@@ -47,7 +47,7 @@ static inline struct alias_chance alias_choose(const struct alias *a, struct ran
     return c;
 }
 
-/* Without a branch: no processor foretells it. */
+/* Without a branch: no processor could predict it. */
 static inline uint64_t alias_index(const struct alias *a, struct alias_chance c)
 {
     const struct alias_cell *cell = &a->cell[c.cell];

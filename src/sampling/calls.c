@@ -273,8 +273,8 @@ static int decide(locus_worker *w, struct sample *s, size_t n, locus_key *keys)
     return 0;
 }
 
-/* Intends the keys that were put off, the last ones that wait: what is intended for a row that has
- * just left, or has not arrived, brings it here (NuPS, Section 4.4: "re-localizes"). */
+/* Intends the keys that were put off, the last ones that wait: an intent for a row that has just
+ * left, or has not arrived, brings it here (NuPS, Section 4.4: "re-localizes"). */
 static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
 {
     locus_clock now = locus_current_clock(w), end = s->end > now ? s->end : clock_after(now, 1);

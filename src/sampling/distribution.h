@@ -2,7 +2,7 @@
  * distribution.h - a registered distribution: the target, the scheme that its conformity level asks
  * for, and a stream of samples for each worker.
  *
- * Callers   sampling.c
+ * Callers   calls.c
  * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them
  *           (stream.h)
  * Waiting   never

@@ -31,7 +31,7 @@ int lease_begin(struct lease *, const struct pool *, const struct preparer *, lo
                 locus_clock to);
 
 /* The pool's keys are used in [start, end), and the pool will last about `left` clocks (0: not
- * known): signals what of that was not, and more. */
+ * known): signals what was not signaled of that, and more. */
 int lease_cover(struct lease *, const struct pool *, const struct preparer *, locus_clock start,
                 locus_clock end, locus_clock left);
 

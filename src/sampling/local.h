@@ -3,11 +3,11 @@
  * sampling").
  *
  * A key is drawn from the target until its row is here, LOCAL_DRAWS times at most: that is the
- * target restricted to what is here. When that fails, little of it is here: then a piece of the
- * range is searched, the search going on where it stopped the last time, and one of the keys that
- * it has found (LOCAL_KNOWN of them are remembered) and that are still here is taken, whatever its
- * weight. When none is, there is no local key: the caller falls back. After the whole range was
- * searched in vain, the next attempts are shorter, until one succeeds.
+ * target restricted to what is here. When that fails, little of it is here. Then a piece of the
+ * range is searched, from where the last search stopped. One of the keys found (LOCAL_KNOWN are
+ * remembered) that is still here is taken, whatever its weight. If there is none, there is no local
+ * key: the caller falls back. After the whole range was searched in vain, the next attempts are
+ * shorter, until one succeeds.
  *
  * Callers   stream.c, under its latch
  * Memory    its own

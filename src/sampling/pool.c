@@ -50,9 +50,9 @@ static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t
     return taken;
 }
 
-/* What the sample has already is passed over, for the rest of the traversal. Kept for later samples
- * it would come more and more often, a key of great weight above all: it stands in the pool many
- * times, and once at most in a sample. */
+/* What the sample already has is passed over for the rest of the traversal. Kept for later samples
+ * it would come more and more often, above all a key of great weight, which is in the pool many
+ * times and in a sample once at most. */
 static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys,
                          size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * preparer.h - who prepares a sample: the worker itself, or one of its loaders. Intent is signaled
- * by whom it is.
+ * preparer.h - who prepares a sample, and signals intent for it: the worker itself, or one of its
+ * loaders.
  *
  * Callers   stream.c and lease.c, on the preparer's thread
  * Memory    none

@@ -64,7 +64,8 @@ static int add_block(struct samples *s)
         block[i].next = s->free;
         s->free = &block[i];
     }
-    /* Release: who finds the block sees it empty. Pairs with the acquire in samples_find(). */
+    /* Release: a thread that finds the block sees it empty. Pairs with the acquire in
+     * samples_find(). */
     __atomic_store_n(&s->block[s->places / SAMPLE_BLOCK], block, __ATOMIC_RELEASE);
     s->places += SAMPLE_BLOCK;
     return 0;

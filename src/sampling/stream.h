@@ -6,13 +6,13 @@
  * have no part in common, so that samples of different workers and nodes are independent at the
  * levels that promise it (NuPS, Section 4.1).
  *
- * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended,
- * which is what "in the background" means here: the manager's threads fetch the rows; drawing the
- * keys takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. How many are ahead
- * follows from experience: one more when a pool's turn comes and an eighth of its rows is not here
- * yet (NuPS, Section 4.4, compares durations to the same end).
+ * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended.
+ * This is what "in the background" means here: the manager's threads fetch the rows. Drawing the
+ * keys takes 2 us once in POOL_KEYS * POOL_USES keys, and needs no thread. One more pool is filled
+ * ahead whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
+ * compares durations to the same end).
  *
- * Callers   sampling.c
+ * Callers   calls.c
  * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 +
  *           POOLS_AHEAD_MAX of them
  * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when
