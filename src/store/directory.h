@@ -2,12 +2,11 @@
  * directory.h - the word of a key: one atomic 64-bit word that says where its row is, and is the
  * row's latch and version.
  *
- *   bit 0      latch: a writer (or a mover, or a reader that lost patience) is at work
- *   bits 1-3   state
- *   held:      bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty;
+ * bit 0 latch: a writer (or a mover, or a reader after too many attempts) is at work bits 1-3 state
+ * held: bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty;
  *              bits 38-63 the version, which every change of the row raises
- *   elsewhere: bits 4-19 the owner as far as known, bits 20-63 the ownership term of that
- *   knowledge (src/protocol/README.md)
+ *   elsewhere: bits 4-19 the owner as far as known; bits 20-63 the term of that ownership
+ *              (src/protocol/README.md)
  *
  *                 first write              row_take
  *   UNTOUCHED ------------------> MAIN ---------------> ELSEWHERE --row_put--> MAIN, or EMPTY
@@ -16,13 +15,13 @@
  *                                                    SHARED --row_take_unchanged--> ELSEWHERE
  *   ELSEWHERE <--row_replicate / row_forget--> REPLICA ----row_promote----> MAIN
  *
- * A row that was never written and has replicas, and they, have a slot that all such rows share, of
- * zeros; who writes first gives the row, or the replica, a slot of its own.
+ * A row that was never written and has replicas shares a slot of zeros with all such rows, and so
+ * do its replicas; a first write gives the row, or the replica, a slot of its own.
  *
  * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never
  * written; anywhere else it is at its home (under full replication it is a replica of zeros). A
- * lookup is one load; a copy of the row is consistent if the word is the same before and after. A
- * version would have to come round (2^26 changes) within one copy to deceive a reader.
+ * lookup is one load; a copy of the row is consistent if the word is the same before and after. To
+ * deceive a reader, the version would have to wrap around (2^26 changes) within one copy.
  *
  * Callers   row.h and row.c, on any thread
  * Memory    store.c reserves 8 bytes a key
@@ -143,8 +142,8 @@ static inline directory_word directory_load(const directory_word *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Release: whoever sees the new word sees the row as it was written before. Pairs with the acquire
- * in directory_load(). */
+/* Release: a thread that sees the new word sees the row as it was written before. Pairs with the
+ * acquire in directory_load(). */
 static inline void directory_publish(directory_word *word, directory_word w)
 {
     __atomic_store_n(word, w, __ATOMIC_RELEASE);
@@ -162,8 +161,8 @@ static inline bool directory_try_latch(directory_word *word, directory_word w)
     return ok;
 }
 
-/* Tells the holder of the latch, whose word is w, that somebody waits. It loses nothing when it
- * comes too late: the holder's release takes the mark away, and the next look makes it again. */
+/* Tells the holder of the latch, whose word is w, that somebody waits. If it comes too late nothing
+ * is lost: the holder's release clears the bit, and the next look sets it again. */
 static inline void directory_want(directory_word *word, directory_word w)
 {
     if (!(w & DIRECTORY_WANTED))

@@ -10,7 +10,7 @@
  * Callers   row.c sets, on any thread, under the key's latch; the shard's thread sets and takes
  * Memory    a bit a key and 1/63 more, reserved at init, used only where marks were
  * Waiting   never
- * Life      marks_init, any use, marks_fini
+ * Life      dirty_set_init, any use, dirty_set_fini
  */
 #ifndef LOCUS_STORE_MARKS_H
 #define LOCUS_STORE_MARKS_H
@@ -26,7 +26,7 @@ struct dirty_set {
     uint64_t *level[MARKS_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
     void *memory;
     size_t bytes;
-    /* Called by whoever sets the first mark when there was none. NULL: nobody. Any thread, must not
+    /* Called by the thread that sets a mark when there was none. NULL: nothing is called. Must not
      * wait. */
     void (*notify)(void *context);
     void *context;

@@ -25,8 +25,8 @@
 typedef void floats_add_fn(float *to, const float *from, size_t n);
 
 /* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where no bit changed.
- * What was no finite number counts as 0: nothing can be added to it that clears it, but where a set
- * has cleared it, what is now counts. */
+ * What was no finite number counts as 0: no sum clears it; and where a set has cleared it, the new
+ * value counts. */
 typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
 
 /* The widest versions that this processor runs. */
@@ -57,7 +57,7 @@ static inline void floats_copy_8(float *to, const float *from)
 /* Without a loop: what is left over is copied with some of what was copied before. */
 static inline void floats_copy_part(float *to, const float *from, size_t n)
 {
-    if (n > FLOATS_FEW) { /* the C library knows the machine better, and its call is paid for */
+    if (n > FLOATS_FEW) { /* the C library knows the machine better, and the call pays off */
         memcpy(to, from, n * sizeof *to);
         return;
     }

@@ -5,9 +5,8 @@
  * The keys of one part (store.h) are dealt to HOME_BUCKETS buckets in turn, the buckets to the
  * nodes in turn; so neighbours, which are often hot together, have different homes. The home keys
  * of a node have dense numbers, which are their slots; so have all others, for their replicas,
- * which take two slots each. The table of buckets is agreed at join under a view number; it will
- * change when membership does. A part begins at a bucket of its own, so that small ones do not all
- * begin at node 0.
+ * which take two slots each. The table of buckets is agreed at join, under a view number. A part
+ * begins at a bucket of its own, so that small ones do not all begin at node 0.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    none but the struct
@@ -51,7 +50,7 @@ static inline unsigned home_node(const struct home *h, uint64_t at)
 static inline uint64_t home_slot(const struct home *h, uint64_t at, uint64_t *elsewhere)
 {
     uint64_t place = h->place[at % HOME_BUCKETS];
-    /* From now on 64 bits: gcc put 16 of them aside and took 64 back, which waits for all stores
+    /* Widened to 64 bits here: gcc would spill 16 bits and reload 64, which waits for all stores
      * before. */
     __asm__("" : "+r"(place));
     *elsewhere = place >> HOME_ELSEWHERE_BIT;

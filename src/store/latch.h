@@ -1,8 +1,8 @@
 /*
- * latch.h - a latch that is held for a short time; who waits for it does so in place, and offers
- * the core now and then.
+ * latch.h - a latch that is held for a short time; a thread that waits for it spins, and yields the
+ * core now and then.
  *
- * Callers   whoever has one, which is an int, 0 at first
+ * Callers   any part that has one: an int, 0 at first
  * Memory    none
  * Waiting   until whoever holds it gives it back: for as long as its owner's header says
  * Life      latch_take, latch_give

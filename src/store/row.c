@@ -148,12 +148,12 @@ static int write_first_replica(struct row_ref s, const float *values, enum row_c
     return ROW_ON_REPLICA;
 }
 
-/* After a first write. Another one may still be under way: who views that row now sees it being
- * written, as anybody may who views a row that somebody writes. With one writer it is the last. */
+/* After a first write. Another one may still be under way: who views its row now sees it being
+ * written, as is so with any row that is being written. With one writer this was the last. */
 static void partition_note_first(struct partition *p)
 {
     if (!slab_is_full_at_home(&p->slab, p->keys)) return;
-    /* with the rows; pairs with part_is_array() */
+    /* with the rows; pairs with partition_is_array() */
     __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE);
     if (p->has_one_writer) __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
 }

@@ -3,8 +3,8 @@
  *
  * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
  * memory: the directory word, equal before and after, proves the copy. After a bounded number of
- * attempts it takes the latch like a writer. A latch is held for the time of one copy; who waits
- * for it longer than that yields the processor.
+ * attempts it takes the latch like a writer. A latch is held for the time of one copy; a thread
+ * that waits for longer yields the processor.
  *
  *   0        done
  *   1        done on a replica (ROW_ON_REPLICA)
@@ -48,8 +48,8 @@ int row_edit_slowly(struct row_ref, const struct row_edit *);
 int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
 int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
 
-/* The row that the word names. That is nearly always the slot that is known from the key, and the
- * processor goes on with that address, ahead of the word's arrival: the asm hides from the compiler
+/* The row that the word names. That is nearly always the slot that is known from the key, so the
+ * processor can go on with that address before the word arrives: the asm hides from the compiler
  * that the two are equal then. */
 static inline float *row_at_foreseen(struct row_ref s, directory_word w)
 {
@@ -61,8 +61,8 @@ static inline float *row_at_foreseen(struct row_ref s, directory_word w)
                : partition_row(s.partition, directory_slot(w));
 }
 
-/* The same. On a node among others it takes longer to foresee than to look where words and rows are
- * fetched ahead, and where the latch comes first. */
+/* The same. On a node among others foreseeing costs more than looking, where words and rows are
+ * fetched ahead and where the latch comes first. */
 static inline float *row_at(struct row_ref s, directory_word w)
 {
     return __builtin_expect(s.partition->home != NULL, 0)
@@ -70,7 +70,7 @@ static inline float *row_at(struct row_ref s, directory_word w)
                : row_at_foreseen(s, w);
 }
 
-/* Where a part is an array (store.h), a view asks no word; where it is plain, nothing does, and no
+/* Where a part is an array (store.h), a view reads no word; where it is plain, nothing does, and no
  * version rises. */
 
 /* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the
@@ -104,8 +104,8 @@ static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
-/* Lets somebody who waits for the latch have it: who writes a row again and again would take it
- * back before the other processor has seen it free. */
+/* Lets a waiting thread have the latch: one that writes a row again and again would take it back
+ * before the other processor has seen it free. */
 void row_give_way(const directory_word *);
 
 /* The key is latched, w its word before: the row has changed. */
@@ -137,7 +137,7 @@ static inline void row_write_latched(struct row_ref s, directory_word *word, dir
     row_publish(word, w);
 }
 
-/* For who has found it without a latch. Locked instructions wait for all that was written
+/* For a thread that has seen it without a latch. Locked instructions wait for all that was written
  * before. */
 static inline bool row_try_latch(struct row_ref s, directory_word *word, directory_word w)
 {
@@ -191,8 +191,7 @@ static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32
                                                               float *scratch)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    /* The caller's function knows nothing of readers that look meanwhile: floats_copy() does
-     * (floats.h). */
+    /* The caller's function is not written for concurrent readers: floats_copy() is (floats.h). */
     float *copy = scratch + length;
     floats_copy(copy, row, length);
     change(context, copy, length);
@@ -290,7 +289,7 @@ static inline bool row_word_is_written(struct row_ref s, directory_word w)
 /* The main copy: from now on a change marks its key; and no longer. */
 void row_share(struct row_ref);
 void row_unshare(struct row_ref);
-/* Before the marks' taker looks at a shared row: the next change marks again. */
+/* Before the shard looks at a shared row that was marked: the next change marks it again. */
 void row_clean(struct row_ref);
 
 /* A replica where there was none; NULL: zeros, without memory. */

@@ -3,16 +3,16 @@
 #include <errno.h>
 
 /* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be
- * under way together. Among several most rows are somewhere else: what is fetched in vain takes the
- * place, and the time, of what is needed. Rows go to the second level of the cache: the first also
- * has to hold the caller's buffer. (Figures: docs/design/row-access.md.) */
+ * under way together. Among several nodes most rows are elsewhere: what is fetched in vain costs
+ * the room, and the time, of what is needed. Rows go to the second level of the cache: the first
+ * also has to hold the caller's buffer. (Figures: docs/design/row-access.md.) */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,
 };
 
-/* To write: exclusively, for the shard has read the line, or written it. (The compiler leaves the
- * instruction out because some processors do not have it; they pass it over.) */
+/* To write: exclusively, for the shard has read the line, or written it. (The compiler does not
+ * emit the instruction because some processors lack it; they ignore it.) */
 static inline __attribute__((always_inline)) void fetch_line(const char *line, bool to_write)
 {
 #if defined(__x86_64__)
@@ -43,8 +43,8 @@ void row_fetch_to_write(struct row_ref s)
     if (slot >= s.partition->first_pair) fetch_slot(s.partition, slot + 1, true);
 }
 
-/* The word is fetched to be read, although a writer will change it: when nobody else has the line
- * it comes exclusively all the same; when another thread works on it, taking it away long before it
+/* The word is fetched to be read, although a writer will change it. When nobody else has the line,
+ * it comes exclusively all the same. When another thread works on it, taking it away long before it
  * is needed costs both. */
 static inline __attribute__((always_inline)) struct row_ref fetch_word(const struct store *s,
                                                                        locus_key key)
@@ -102,9 +102,9 @@ void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
 }
 
 /* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access,
- * its row some steps. More long rows at once are more than the processor fetches together, fewer
- * short ones do not fill the time that one takes; with fewer words the rows of a cluster wait for
- * theirs. */
+ * its row fewer steps before. More long rows at once are more than the processor fetches together;
+ * fewer short ones do not fill the time that one fetch takes; with fewer words ahead, the rows of a
+ * cluster wait for theirs. */
 enum { WORD_AHEAD = 64, LONG_ROW_AHEAD = 24, SHORT_ROW_AHEAD = 40, SHORT_ROW_BYTES = 256 };
 
 /* The fields of the row references lie apart, so that none is read back wider than it was written

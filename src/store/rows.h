@@ -13,9 +13,9 @@
 
 #include "store/row.h"
 
-/* Of one key alone, to write, before its word is looked at: that and the row, where it is foreseen.
- * Locked instructions wait for all that was written before, and what follows them does not begin:
- * without this word and row come one after the other. */
+/* Of one key alone, to write, before its word is looked at: fetches word and row, where that is
+ * foreseen. A locked instruction waits for all that was written before, and what follows it does
+ * not begin: without this, word and row would come one after the other. */
 void row_fetch_to_write(struct row_ref);
 
 /* Fetches the word into the cache, for an access soon; on one node the row as well, from its home

@@ -62,8 +62,8 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
                        .empty = SLAB_NONE,
                        .density = density};
     if (keys == 0) return true;
-    /* Spare slots for every key, and as many again that wait for a grace period; of a small table,
-     * whose rows may move often during one, more. */
+    /* Spare slots for every key, and as many again that wait for a grace period; more for a small
+     * table, whose rows may move often during one. */
     if (keys > SIZE_MAX / 16 / s->row_bytes) return false;
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
     if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
@@ -242,7 +242,7 @@ uint64_t slab_held(const struct slab *s)
 
 bool slab_is_full_at_home(const struct slab *s, uint64_t rows)
 {
-    /* Acquire: who sees the last row counted sees where it went. Pairs with take(). */
+    /* Acquire: a thread that sees the last row counted sees where it went. Pairs with take(). */
     return __atomic_load_n(&s->held, __ATOMIC_ACQUIRE) == rows &&
            __atomic_load_n(&s->next_spare, __ATOMIC_RELAXED) == s->home_slots;
 }

@@ -10,7 +10,7 @@
  *
  * Random first writes into a large table would touch a chunk each. So a home slot in an untouched
  * chunk is used only while the touched chunks of the node's home slots stay below twice the rows in
- * them plus SLAB_SLACK_BYTES; else a spare slot is, which are dense.
+ * them plus SLAB_SLACK_BYTES; else a spare slot is used: these are dense.
  *
  * Callers   row.c; slots are taken under the key's latch and given back after a grace period
  * Memory    address space at init; pages by use. Beside the rows: two bits a slot, 4 bytes a chunk

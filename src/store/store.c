@@ -296,7 +296,7 @@ static bool make_room(struct freed_list *list)
 void mover_free(struct mover *m, struct partition *p, uint64_t slot)
 {
     if (slot == p->zero_slot) return; /* nobody's */
-    /* no memory for the list: its bound is reached here and now */
+    /* no memory for the list: waits for its readers now */
     if (!make_room(&m->open)) {
         mover_wait(m);
         INVARIANT(make_room(&m->open), "no memory for a list of freed slots");

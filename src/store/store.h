@@ -32,7 +32,7 @@ struct partition {
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
     uint64_t first_usual[2]; /* where the slots begin that keys name: 0, and those of replicas */
-    /* keys name their slots, those of replicas elsewhere, too: spot_usual_slot() */
+    /* keys name their slots, those of replicas elsewhere, too: row_ref_usual_slot() */
     bool foresees;
     bool has_one_writer; /* nobody else reads or writes rows */
     /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to
@@ -74,9 +74,9 @@ struct store {
     ck_epoch_t epoch;
 };
 
-/* The place of a key. Two registers, so that it stays in them from function to function: a larger
- * struct, which the compiler writes to the stack in two pieces and reads back in one, waits until
- * every earlier store has reached the cache, those of rows that are still being fetched included
+/* The place of a key. It fits into two registers, and so stays there from function to function. A
+ * larger struct, which the compiler writes to the stack in two pieces and reads back in one, waits
+ * until every earlier store has reached the cache, even those to rows that are still being fetched
  * (docs/design/row-access.md). So its word is computed where it is needed. */
 struct row_ref {
     struct partition *partition;
@@ -90,7 +90,7 @@ struct store_config {
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
     bool is_alone;   /* no row ever leaves: there is no mover */
-    /* One thread at a time reads and writes rows, and who comes next sees what it did: nothing is
+    /* One thread at a time reads and writes rows, and the next one sees what it did: nothing is
      * latched for it. */
     bool has_one_writer;
 };
@@ -102,8 +102,8 @@ int store_init(struct store *, const struct locus_table *tables, size_t count, u
                unsigned nodes, unsigned rank);
 void store_fini(struct store *);
 
-/* The memory of one shard's words, rows and marks, of which nothing is touched before the first
- * access; for who wants it in a certain place. A range may be empty. */
+/* The memory of one shard's words, rows and marks, none of it touched before the first access: to
+ * place it on a NUMA node. A range may be empty. */
 void store_ranges(const struct store *, unsigned shard,
                   void (*range)(void *context, void *from, size_t bytes), void *context);
 
@@ -155,8 +155,8 @@ static inline uint64_t row_ref_number(struct row_ref s)
 }
 
 /* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere:
- * known from the key, in a part that foresees; in others, of a key at home here. (Who compares it
- * with the word's slot need not know which.) */
+ * known from the key, in a part that foresees; in others, of a key at home here. (Its comparison
+ * with the word's slot is the same for both.) */
 static inline uint64_t row_ref_usual_slot(struct row_ref s)
 {
     uint64_t elsewhere;

@@ -29,8 +29,8 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* Waits a moment for another thread's critical section of some nanoseconds. Who waits long gives
- * the core away: the other thread may have been preempted on this very core. `spins` counts the
+/* Waits a moment for another thread's critical section of some nanoseconds. After many calls it
+ * yields the core: the other thread may have been preempted on this very core. `spins` counts the
  * calls and starts at 0. */
 static inline void spin_wait(unsigned *spins)
 {
