@@ -74,6 +74,7 @@ FLAGS_bench/common/floors := -O3
 # The doctor asks the library's own parts, so that it says what a node would say.
 FLAGS_apps/locus/machine      := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc
+FLAGS_apps/locus/secrets      := -Isrc
 
 # What a simulated program calls is counted on its way to the library.
 LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait push_async localize quiesce,-Wl,--wrap=locus_$f)

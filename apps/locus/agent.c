@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "probe.h"
 #include "say.h"
+#include "secrets.h"
 #include "trial.h"
 #include "version.h"
 
@@ -93,7 +94,7 @@ int agent_main(int argc, char **argv)
             listen_once(&o);
         else if (read_order(line, "measure", &o))
             measure_once(&o);
-        else
+        else if (!secrets_tell(line))
             puts("error no such order");
         fflush(stdout);
     }

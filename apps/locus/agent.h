@@ -4,6 +4,7 @@
  *
  *     -> (nothing)                     <- "hello VERSION", findings (findings.h), "ready"
  *     -> "clock"                       <- "clock SECONDS" since 1970
+ *     -> "secret CHALLENGE PATH"       <- whether it is ours: secrets.h
  *     -> "listen HOST PORT TOKEN"      <- "listening PORT" or "error SENTENCE"; then it serves one
  *                                         measurement, and says "served" or "error SENTENCE"
  *     -> "measure HOST PORT TOKEN"     <- "measured SECONDS BYTES" or "error SENTENCE"

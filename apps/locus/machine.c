@@ -58,7 +58,9 @@ static void check_kernel(struct findings *all)
 {
     char release[LINE_BYTES] = "?";
     unsigned version = kernel_version(release);
-    if (version && version < 6001)
+    if (version && version < 5007)
+        find(all, FIND_FAIL, "kernel", "Linux %s: locus needs Linux 5.7 or newer", release);
+    else if (version && version < 6001)
         find(all, FIND_WARN, "kernel",
              "Linux %s: links cost more system calls than with 6.1 or later; a newer kernel, if "
              "that matters",

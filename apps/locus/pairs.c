@@ -3,6 +3,7 @@
 #include "probe.h"
 #include "remote.h"
 #include "say.h"
+#include "secrets.h"
 #include "version.h"
 
 #include <math.h>
@@ -243,6 +244,7 @@ int pairs_check(struct findings *all, const struct hosts *hosts, const struct pa
     }
     for (size_t i = 0; i < started && rc == 0; i++) hear_host(&p, &p.remote[i]);
     for (size_t i = 0; i < started && rc == 0; i++) check_clock(&p, &p.remote[i]);
+    if (rc == 0) secrets_check(all, p.remote, started);
     if (rc == 0) check_pairs(&p);
     for (size_t i = 0; i < started; i++) remote_end(&p.remote[i]);
     free(p.remote);

@@ -155,6 +155,7 @@ void secret_prove(const struct secret *s, const struct secret_claim *c,
         [SECRET_RENDEZVOUS] = "locus rendezvous, 1",
         [SECRET_CALLER] = "locus caller, 1",
         [SECRET_CALLEE] = "locus callee, 1",
+        [SECRET_COMPARED] = "locus doctor, 1",
     };
     crypto_generichash_state h;
     INVARIANT(s->is_known, "a proof was asked for without a secret");

@@ -8,7 +8,8 @@
  * side that was connected to gives its proof last, to a peer that has proved itself: an
  * unauthenticated one learns nothing. What follows the proofs is neither encrypted nor protected.
  *
- * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check
+ * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check; locus doctor
+ *           compares hosts
  * Memory    the key's, a few pages; secret_forget() wipes it and gives it back
  * Waiting   never, but for the disk that has the file
  * Life      secret_read, any number of proofs on any threads, secret_forget
@@ -60,6 +61,7 @@ enum secret_role {
     SECRET_RENDEZVOUS, /* the one that it connects to */
     SECRET_CALLER,     /* of a data connection: the one that made it */
     SECRET_CALLEE,
+    SECRET_COMPARED, /* by locus doctor, of which no connection takes a proof */
     SECRET_ROLES,
 };
 
