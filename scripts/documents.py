@@ -3,7 +3,7 @@
 
   - links and anchors that lead nowhere
   - options of our programs that the program's --help does not know, targets that make does not have, scripts and sources
-    that do not exist, variables LOCUS_... that no source reads
+    that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one
   - code that is said to be shown from a file and is not in it
   - lines of more than 120 columns, but in tables
   - a README of more than 120 lines or 10 figures
@@ -193,6 +193,24 @@ def known_variables(root):
     return found
 
 
+def known_tests(root):
+    """The names of each suite's tests."""
+    found = {}
+    for place, _, names in os.walk(os.path.join(root, "test")):
+        for name in (n for n in names if n.endswith(".c")):
+            with open(os.path.join(place, name), encoding="utf-8") as f:
+                for suite, test in re.findall(r"^TEST\((\w+), (\w+)\)", f.read(), re.M):
+                    found.setdefault(suite, set()).add(test)
+    return found
+
+
+def check_tests(d, tests):
+    for number, line in d.prose:
+        for suite, test in re.findall(r"`(\w+)/(\w+)`", line):
+            if suite in tests and test not in tests[suite]:
+                fault(d.path, number, f"there is no test {suite}/{test}")
+
+
 def check_blocks(root, d):
     for number, source, block in d.blocks:
         try:
@@ -231,12 +249,13 @@ def main():
     root = sys.argv[2] if len(sys.argv) == 3 else "."
     known = read_help(sys.argv[1])
     benchmarks = options_of_benchmarks(root)
-    targets, variables = make_targets(root), known_variables(root)
+    targets, variables, tests = make_targets(root), known_variables(root), known_tests(root)
     documents = {path: Document(root, path) for path in markdown_files(root)}
     for d in documents.values():
         check_links(root, documents, d)
         check_options(d, known, benchmarks)
         check_names(root, d, targets, variables)
+        check_tests(d, tests)
         check_blocks(root, d)
         check_columns(d)
     check_readme(documents["README.md"])

@@ -83,7 +83,7 @@ documents() {
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1 || { bad "documents: a false report"; rm -rf "$tree"; return; }
     # shellcheck disable=SC2016
     {
-        printf '\nSee [this](nowhere.md) and [that](running.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n'
+        printf '\nSee [this](nowhere.md) and [that](running.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n`doctor/no_such`,\n'
         printf '`LOCUS_%s` and `--no-such-option`.\n\n    locus run --no-such -n 4 -- kge --other\n    kge --nowhere\n\n' NO_SUCH
         printf 'A line%s\n' "$(printf ' of words%.0s' {1..20})"
     } >> "$tree/docs/trace.md"
@@ -92,7 +92,7 @@ documents() {
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1
     expect "documents: planted faults are found" $? 'trace.md:.* there is no nowhere.md' \
         'trace.md:.* docs/running.md has no heading #no-such-heading' 'make has no target no-such-target' \
-        'there is no scripts/no-such.sh' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
+        'there is no scripts/no-such.sh' 'there is no test doctor/no_such' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
         'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
         'trace.md:.* columns; at most 120' 'the README has more than 120 lines' 'the README has 1[0-9] figures'
     if command -v codespell > /dev/null; then

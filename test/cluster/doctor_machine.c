@@ -102,8 +102,7 @@ TEST(doctor_machine, names_an_old_kernel)
 {
     struct command c;
     static const struct illness old = {OLD, "kernel", "locus needs Linux 5.7 or newer"},
-                                locked = {OLD "bash -c 'ulimit -l 64; exec \"$@\"' -- ",
-                                          "memlock",
+                                locked = {OLD "bash -c 'ulimit -l 64; exec \"$@\"' -- ", "memlock",
                                           "kernels before 5.12 count io_uring as locked memory"};
     if (command_run(&c, OLD "uname -r | grep -q ^2.6")) SKIP("this kernel has one version only");
     are_named(&old, 1);
@@ -198,13 +197,15 @@ TEST(doctor_machine, names_a_machine_without_interfaces)
     are_named(&none, 1);
 }
 
-/* Of whoever has the rendezvous' address nothing is heard. */
+/* Whoever has the other address is not heard. */
+#define SILENT \
+    ALONE_WITH("ip address add 10.77.0.1/24 dev d0; ip link set d1 up; " \
+               "ip neigh add 10.77.0.2 lladdr 02:00:00:00:00:99 dev d0 nud permanent; ")
+
 TEST(doctor_machine, names_a_rendezvous_behind_a_firewall)
 {
     static const struct illness silent = {
-        ALONE_WITH("ip address add 10.77.0.1/24 dev d0; ip link set d1 up; "
-                   "ip neigh add 10.77.0.2 lladdr 02:00:00:00:00:99 dev d0 nud permanent; ")
-        "LOCUS_SECRET=s LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=10.77.0.2:7777",
+        SILENT "LOCUS_SECRET=s LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=10.77.0.2:7777",
         "rendezvous", "let the port through its firewall"};
     need_networks();
     are_named(&silent, 1);
