@@ -151,10 +151,8 @@ void secret_prove(const struct secret *s, const struct secret_claim *c,
                   unsigned char proof[SECRET_PROOF_BYTES])
 {
     static const unsigned char label[SECRET_ROLES][24] = {
-        [SECRET_MEMBER] = "locus member, 1",
-        [SECRET_RENDEZVOUS] = "locus rendezvous, 1",
-        [SECRET_CALLER] = "locus caller, 1",
-        [SECRET_CALLEE] = "locus callee, 1",
+        [SECRET_MEMBER] = "locus member, 1",   [SECRET_RENDEZVOUS] = "locus rendezvous, 1",
+        [SECRET_CALLER] = "locus caller, 1",   [SECRET_CALLEE] = "locus callee, 1",
         [SECRET_COMPARED] = "locus doctor, 1",
     };
     crypto_generichash_state h;

@@ -1,6 +1,6 @@
 /*
  * `locus doctor`: failures that docs/running.md explains are provoked, and it names each of them in
- * the words of the node that would fail. Here are those of the environment; those of the machine are
+ * the words of the node that would fail. Here are those of the environment; those of a machine are
  * in doctor_machine.c, those of several hosts in doctor_hosts.c.
  */
 #include "illness.h"
