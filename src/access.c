@@ -1,6 +1,7 @@
 /* Pull, push, set, localize, and waiting for them. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "call.h"
 
 #include <errno.h>
@@ -242,6 +243,22 @@ static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_k
     return rc ? rc : remote;
 }
 
+/* Of an asynchronous call that is looked at: begins at `began_ns`. */
+static void time_async(locus_worker *w, enum request_kind kind, uint64_t began_ns)
+{
+    struct observer *o = w->observer;
+    struct locus_histogram *took = kind == REQUEST_PULL ? &o->pull_async : &o->push_async;
+    operations_time_next(&w->operations, kind == REQUEST_LOCALIZE ? NULL : took, began_ns);
+}
+
+/* Its values were here, and no operation has begun: it is done. */
+static void end_async(locus_worker *w, int rc)
+{
+    struct operations *o = &w->operations;
+    if (rc == 0 && o->next_took) histogram_add(o->next_took, clock_now_ns() - o->next_began_ns);
+    operations_time_next(o, NULL, 0);
+}
+
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
@@ -252,13 +269,16 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
                         kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, keys, n);
+    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
+    uint64_t began_ns = is_due ? clock_now_ns() : 0;
     enum missing missing = MISSING_ASK;
     if (is_in_section(w) && operations_would_wait(&w->operations, n) &&
         (rc = check_section(w, kind, keys, n, &missing)))
         return rc;
+    if (is_due) time_async(w, kind, began_ns);
     rc = begin_access(w, kind, keys, n, values, missing, &op);
+    if (is_due) end_async(w, rc);
+    if (is_due) observer_note_keys(w->observer, keys, n);
     if (op) *ticket = operation_submit(&w->operations, op);
     if (rc && op) { /* who hears of an error may free the values at once */
         finish(w, *ticket);

@@ -163,19 +163,29 @@ static void put_staleness(struct exposition *e, const locus *n, const struct loc
 
 static void put_calls(struct exposition *e, const locus *n)
 {
-    struct locus_histogram pull = {0}, push = {0};
-    const char *name = "locus_pull_seconds";
-    for (unsigned w = 0; w < n->workers; w++) {
-        histogram_sum(&pull, &n->worker[w].observer->pull);
-        histogram_sum(&push, &n->worker[w].observer->push);
+    static const struct {
+        const char *name, *help;
+        size_t field;
+    } all[] = {
+        {"locus_pull_seconds", "How long calls of locus_pull took: of a sample of them.",
+         offsetof(struct observer, pull)},
+        {"locus_push_seconds",
+         "How long calls of locus_push and locus_set took: of a sample of them.",
+         offsetof(struct observer, push)},
+        {"locus_pull_async_seconds",
+         "From calls of locus_pull_async until all values were here: of a sample of them.",
+         offsetof(struct observer, pull_async)},
+        {"locus_push_async_seconds",
+         "The same of locus_push_async and locus_set_async: until all had their updates.",
+         offsetof(struct observer, push_async)},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct locus_histogram h = {0};
+        for (unsigned w = 0; w < n->workers; w++)
+            histogram_sum(&h, (const void *)((const char *)n->worker[w].observer + all[i].field));
+        exposition_head(e, all[i].name, "histogram", all[i].help);
+        exposition_times(e, all[i].name, &h, EXPOSITION_32_NS, 1e-9 * (double)h.sum);
     }
-    exposition_head(e, name, "histogram",
-                    "How long calls of locus_pull took: of a sample of them.");
-    exposition_times(e, name, &pull, EXPOSITION_32_NS, 1e-9 * (double)pull.sum);
-    name = "locus_push_seconds";
-    exposition_head(e, name, "histogram",
-                    "How long calls of locus_push and locus_set took: of a sample of them.");
-    exposition_times(e, name, &push, EXPOSITION_32_NS, 1e-9 * (double)push.sum);
 }
 
 static void put_rounds(struct exposition *e, const locus *n)

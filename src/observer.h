@@ -8,7 +8,7 @@
  * and the last one restores the short cut.
  *
  * Callers   access.c and reading.c on the worker's thread; locus.c; metrics.c asks, from its threads
- * Memory    9 KiB a worker, and a thread, where metrics are served; nothing elsewhere
+ * Memory    10 KiB a worker, and a thread, where metrics are served; nothing elsewhere
  * Waiting   observers_stop for the thread, which never waits for anybody
  * Life      observer_new before the worker works, observers_start, observers_stop, observer_free
  */
@@ -33,9 +33,10 @@ struct observer {
     struct partition *only; /* its short cut */
     uint32_t window, left;  /* calls: of this window, until the one to be looked at */
     uint64_t random;
-    struct locus_histogram pull, push; /* nanoseconds; read by any thread */
-    uint64_t noted;                    /* keys, ever; atomic */
-    locus_key key[OBSERVER_KEYS];      /* the last of them; atomic */
+    /* nanoseconds; read by any thread. Of asynchronous calls, until the last answer was there */
+    struct locus_histogram pull, push, pull_async, push_async;
+    uint64_t noted;               /* keys, ever; atomic */
+    locus_key key[OBSERVER_KEYS]; /* the last of them; atomic */
     /* The observers' thread; atomic. */
     bool opens;      /* a window */
     bool wants_keys; /* somebody asks for them */

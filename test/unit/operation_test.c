@@ -1,6 +1,9 @@
 /* What a worker has under way. The test is the shard: it takes requests before they are posted. */
+#include "base/clock.h"
 #include "operation.h"
 #include "test.h"
+
+#include <errno.h>
 
 enum { KEYS = 50 };
 
@@ -76,6 +79,46 @@ TEST(operation, the_pool_goes_round_and_nothing_stays_held)
     }
     for (locus_key key = 0; key < 1000; key++) CHECK(!operations_hold(&o, &key, 1));
     CHECK_EQ(o.keys_under_way, 0);
+    operations_fini(&o);
+}
+
+/* From the time that was told to the last answer, whenever the worker looks. */
+TEST(operation, its_time_is_counted_once)
+{
+    enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
+    struct operations o;
+    open_operations(&o, true);
+    struct locus_histogram took = {0};
+    struct operation *op;
+    const locus_key key = 1;
+    operations_time_next(&o, &took, clock_now_ns() - UINT64_C(360000000000));
+    struct request *r = begin(&o, &op, &key, 1);
+    locus_ticket t = operation_submit(&o, op);
+    operation_request_done(r, 0);
+    CHECK_EQ(took.sum, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(operations_wait(&o, t), 0);
+        CHECK_EQ(took.count[BUCKET], 1);
+    }
+    operations_fini(&o);
+}
+
+/* Nobody waits for any of them; one of two fails. */
+TEST(operation, times_are_counted_when_places_are_used_again)
+{
+    struct operations o;
+    open_operations(&o, true);
+    struct locus_histogram took = {0};
+    for (locus_key key = 0; key < 4 * OPERATIONS_MAX; key++) {
+        struct operation *op;
+        if (key < OPERATIONS_MAX) operations_time_next(&o, &took, clock_now_ns());
+        struct request *r = begin(&o, &op, &key, 1);
+        operation_submit(&o, op);
+        operation_request_done(r, key % 2 ? -ECONNRESET : 0);
+    }
+    uint64_t counted = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
+    CHECK_EQ(counted, OPERATIONS_MAX / 2);
     operations_fini(&o);
 }
 
