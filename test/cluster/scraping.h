@@ -13,6 +13,9 @@
 
 enum { PAGE_MAX = 1 << 18 };
 
+/* The first of so many ports side by side that nobody has. Nodes that are opened from now on serve
+ * there (LOCUS_METRICS). */
+unsigned scraping_ports(unsigned count);
 /* A connection to the port on loopback. */
 int scraping_dial(unsigned port);
 /* What comes until its end; returns how many bytes. */
