@@ -12,6 +12,7 @@ import torch.nn.functional
 
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
+from .devices import to_device, to_memory
 from .initial import Normal
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
@@ -26,7 +27,7 @@ class Pass(NamedTuple):
 
     indices: torch.Tensor  # (n,), different
     rows: torch.Tensor  # (n, length of the table's rows)
-    leaf: torch.Tensor  # (n, embedding_dim)
+    leaf: torch.Tensor  # (n, embedding_dim), on the model's device
 
 
 class _Distinct:
@@ -67,6 +68,13 @@ class _Rows(torch.nn.Module):
         self._first = 0
         self._passes: List[Pass] = []
         self._distinct = _Distinct(num_embeddings)
+        self.device = torch.device("cpu")  # where values are returned; rows and indices are in memory
+
+    def _apply(self, fn: Any, *arguments: Any, **more: Any) -> Any:
+        """model.to(device), model.cuda(): there is no parameter that would move, but values are returned there."""
+        self.device = fn(torch.empty(0)).device
+        move: Callable[..., Any] = super()._apply
+        return move(fn, *arguments, **more)
 
     @property
     def worker(self) -> Worker:
@@ -93,19 +101,19 @@ class _Rows(torch.nn.Module):
         """The values of the different indices, and for each index which it is."""
         if indices.is_floating_point() or indices.device.type != "cpu":
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
-                                "input.cpu().long(), and .to(device) behind the embedding")
+                                "input.cpu().long(), or do not move it: values are returned on the model's device")
         flat = indices.reshape(-1).long()
         self._check(flat)
         different, places = self._distinct.find(flat)
         rows = self.worker.pull(different + self._first)
-        leaf = self._values(different, rows)
+        leaf = to_device(self._values(different, rows), self.device)
         if torch.is_grad_enabled():
             if len(self._passes) >= _PASSES_MAX:
                 raise UsageError(f"{_PASSES_MAX} forward passes without a step: call step() or zero_grad(), or "
                                  "evaluate under torch.no_grad()")
             leaf.requires_grad_(True)
             self._passes.append(Pass(different, rows, leaf))
-        return leaf, places.view(indices.shape)
+        return leaf, to_device(places.view(indices.shape), self.device)
 
     def take_gradients(self) -> Optional[Tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
         """Keys, their rows as the forward passes saw them, and gradients, of all passes since the last call."""
@@ -113,7 +121,7 @@ class _Rows(torch.nn.Module):
         self._passes = []
         if not passes:
             return None
-        gradients = [each.leaf.grad for each in passes if each.leaf.grad is not None]
+        gradients = to_memory([each.leaf.grad for each in passes if each.leaf.grad is not None])
         if len(passes) == 1:
             return passes[0].indices + self._first, passes[0].rows, gradients[0]
         different, places = torch.unique(torch.cat([each.indices for each in passes]), return_inverse=True)
@@ -194,5 +202,9 @@ class EmbeddingBag(_Rows):
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
         leaf, places = self._look_up(input)
+        if offsets is not None:
+            offsets = to_device(offsets, self.device)
+        if per_sample_weights is not None:
+            per_sample_weights = to_device(per_sample_weights, self.device)
         return torch.nn.functional.embedding_bag(places, leaf, offsets, mode=self.mode,
                                                  per_sample_weights=per_sample_weights)

@@ -1,0 +1,301 @@
+/*
+ * watched.c - what metrics cost a node of two: without LOCUS_METRICS, with it, and scraped each
+ * second by another process. Single pulls of rows that are here, and the processor time of a node
+ * whose worker does nothing.
+ *
+ * A repetition opens a cluster for each of the three, back and forth, so that a noisy moment meets
+ * all of them. For instructions: --calls N under callgrind, a cluster of one as the environment says,
+ *
+ *     valgrind --tool=callgrind --toggle-collect='access_row*' build/gcc/bench/watched --calls 100000
+ */
+#include "common/clock.h"
+#include "common/cluster.h"
+#include "common/keys.h"
+#include "common/latency.h"
+#include "common/must.h"
+#include "common/node_process.h"
+#include "common/run.h"
+#include "common/times.h"
+#include "locus.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const about =
+    "Times single pulls of rows that are here, and counts the processor time of a node that has\n"
+    "nothing to do: without metrics, with them, and with them scraped each second.\n"
+    "A cell's name, for --only, is one of: off on scraped";
+
+enum { ROWS = 1 << 17, LENGTH = 128, SEQUENCE = 1 << 16, CLOSE_S = 20 };
+enum { OFF, ON, SCRAPED, SETTINGS };
+static const char *const names[SETTINGS] = {"off", "on", "scraped"};
+static const char scraper_role[] = "--scraper";
+static const struct locus_table table = {.name = "rows", .rows = ROWS, .length = LENGTH};
+
+static uint64_t calls, seconds = 10;
+static bool pushes;
+static const struct args_option more[] = {
+    {.name = "--calls",
+     .argument = "N",
+     .help = "so many pulls on a cluster of one, nothing is timed, metrics as LOCUS_METRICS says",
+     .kind = ARGS_COUNT,
+     .target = &calls,
+     .min = 1,
+     .max = UINT32_MAX},
+    {.name = "--push", .help = "with --calls: pushes", .kind = ARGS_FLAG, .target = &pushes},
+    {.name = "--seconds",
+     .argument = "S",
+     .help = "how long each cell is measured, in each repetition (10)",
+     .kind = ARGS_COUNT,
+     .target = &seconds,
+     .min = 1,
+     .max = 3600},
+};
+
+static struct bench {
+    struct run run;
+    struct node_process *scraper;
+    double seconds;
+    locus *node;
+    locus_worker *worker;
+    locus_key *keys; /* [SEQUENCE] of rows that are here */
+    struct times pulls[SETTINGS];
+    double idle[SETTINGS][SPREAD_MAX], scrapes[SPREAD_MAX]; /* shares of a core; answers */
+} bench;
+
+/* ---- who scrapes, a process of its own ---- */
+
+static atomic_uint scraped_port; /* 0: none */
+static atomic_uint scrapes;
+
+/* A scrape that fails is not counted. */
+static void scrape(unsigned port)
+{
+    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    static char page[1 << 16];
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_asked = connect(fd, (struct sockaddr *)&a, sizeof a) == 0 &&
+                    send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0;
+    ssize_t n, all = 0;
+    while (is_asked && (n = read(fd, page, sizeof page)) > 0) all += n;
+    if (all > 1000) atomic_fetch_add(&scrapes, 1);
+    close(fd);
+}
+
+static void *scrape_each_second(void *none)
+{
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (;;) {
+        unsigned port = atomic_load(&scraped_port);
+        if (port) scrape(port);
+        next.tv_sec++;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    return none;
+}
+
+/* A question's number is the port; the answer: how often it was scraped since the last question. */
+static _Noreturn void scraper_main(void)
+{
+    pthread_t thread;
+    must(-pthread_create(&thread, NULL, scrape_each_second, NULL), "pthread_create");
+    for (;;) {
+        struct node_question q;
+        node_process_question(&q);
+        atomic_store(&scraped_port, (unsigned)q.numbers[0]);
+        unsigned n = atomic_exchange(&scrapes, 0);
+        node_process_answer(&n, sizeof n);
+    }
+}
+
+static unsigned let_scrape(const struct bench *b, unsigned port)
+{
+    const struct node_question q = {.what = 1, .numbers = {port}};
+    unsigned n;
+    node_process_ask(b->scraper, &q, &n, sizeof n, CLOSE_S);
+    return n;
+}
+
+/* ---- the cluster ---- */
+
+/* Node 1 waits until node 0 has done. */
+static int other_main(const char *rendezvous)
+{
+    locus *node;
+    locus_worker *worker;
+    struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 1, 2, rendezvous);
+    cluster_open(&c, &node, &worker);
+    must(locus_barrier(worker), "locus_barrier");
+    cluster_close(node, worker);
+    return 0;
+}
+
+static void write_rows(struct bench *b)
+{
+    static const float one[LENGTH] = {1};
+    locus_key *own = must_alloc(ROWS * sizeof *own);
+    size_t count = locus_owned(b->node, 0, own, ROWS);
+    if (count == 0) fail("node 0 owns no row");
+    for (size_t i = 0; i < count; i++) must(locus_set(b->worker, &own[i], 1, one), "locus_set");
+    keys_fill(b->keys, SEQUENCE, KEYS_UNIFORM, count, 1);
+    for (size_t i = 0; i < SEQUENCE; i++) b->keys[i] = own[b->keys[i]];
+    free(own);
+}
+
+/* ---- what is measured ---- */
+
+/* Out of line, so that callgrind can be told to look here only. */
+static __attribute__((noinline)) void access_row(locus_worker *w, const locus_key *key, float *row)
+{
+    must(pushes ? locus_push(w, key, 1, row) : locus_pull(w, key, 1, row), "locus_pull or _push");
+}
+
+static void time_pulls(struct bench *b, unsigned setting, unsigned repetition)
+{
+    static struct latency latency;
+    static float row[LENGTH];
+    latency_clear(&latency);
+    uint64_t now = clock_ns(), end = now + (uint64_t)(1e9 * b->seconds);
+    for (uint64_t i = 0; now < end; i++) {
+        uint64_t from = clock_ns();
+        access_row(b->worker, &b->keys[i % SEQUENCE], row);
+        now = clock_ns();
+        uint64_t took = now - from;
+        latency_record(&latency, took > b->run.clock_cost ? took - b->run.clock_cost : 0);
+    }
+    times_note(&b->pulls[setting], &latency, repetition);
+}
+
+/* All threads of a node whose worker sleeps. */
+static double share_when_idle(const struct bench *b)
+{
+    const struct timespec time = {
+        .tv_sec = (time_t)b->seconds,
+        .tv_nsec = (long)(1e9 * (b->seconds - (double)(time_t)b->seconds))};
+    struct node_figures from = node_figures(b->node);
+    nanosleep(&time, NULL);
+    struct node_figures to = node_figures(b->node);
+    return (double)(to.cpu_ns - from.cpu_ns) / (double)(to.time_ns - from.time_ns);
+}
+
+static void measure(struct bench *b, unsigned setting, unsigned repetition)
+{
+    if (!run_selects(&b->run, names[setting])) return;
+    char rendezvous[CLUSTER_RENDEZVOUS], address[CLUSTER_RENDEZVOUS];
+    unsigned port = node_process_port();
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    unsetenv("LOCUS_METRICS");
+    if (setting != OFF) setenv("LOCUS_METRICS", address, 1);
+    cluster_rendezvous(rendezvous);
+    struct node_process *other = cluster_start_other(rendezvous, false);
+    struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 0, 2, rendezvous);
+    cluster_open(&c, &b->node, &b->worker);
+    write_rows(b);
+    let_scrape(b, setting == SCRAPED ? port : 0);
+    time_pulls(b, setting, repetition);
+    b->idle[setting][repetition] = share_when_idle(b);
+    unsigned n = let_scrape(b, 0);
+    if (setting == SCRAPED) b->scrapes[repetition] = n;
+    node_process_dismiss(other);
+    must(locus_barrier(b->worker), "locus_barrier");
+    cluster_close(b->node, b->worker);
+    node_process_end_well(other, CLOSE_S);
+}
+
+static void count_calls(struct bench *b)
+{
+    static float row[LENGTH];
+    struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 0, 1, NULL);
+    cluster_open(&c, &b->node, &b->worker);
+    write_rows(b);
+    for (uint64_t i = 0; i < calls; i++) access_row(b->worker, &b->keys[i % SEQUENCE], row);
+    cluster_close(b->node, b->worker);
+}
+
+/* ---- what it says ---- */
+
+static void report(struct bench *b)
+{
+    const struct run *r = &b->run;
+    struct table t = table_new("lrrrrrr");
+    run_title(r, "watched: what metrics cost a node");
+    run_end_title(r, "too short to say anything");
+    table_header(&t, (const char *const[]){"metrics", "pull p50 ns", "p99", "p99.9", "+-",
+                                           "idle % of a core", "+-"});
+    for (unsigned s = 0; s < SETTINGS; s++) {
+        if (!run_selects(r, names[s])) continue;
+        struct spread idle = run_spread(r, b->idle[s]);
+        table_add(&t, "%s", names[s]);
+        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p50).median);
+        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p99).median);
+        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p999).median);
+        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p999).mad);
+        table_add(&t, "%.3f", 100 * idle.median);
+        table_add(&t, "%.3f", 100 * idle.mad);
+        run_json(r, names[s]);
+        times_json(r, &b->pulls[s], true);
+        results_spread(r->json, "idle_share", idle);
+        json_end(r->json);
+    }
+    table_print(&t, r->report);
+    if (run_selects(r, names[SCRAPED]))
+        fprintf(r->report, "scrapes in a repetition: %.0f\n", run_spread(r, b->scrapes).median);
+    if (run_selects(r, names[SCRAPED]) && run_selects(r, names[OFF])) {
+        double ratio[SPREAD_MAX], more_share[SPREAD_MAX];
+        for (unsigned i = 0; i < r->repetitions; i++) {
+            ratio[i] = b->pulls[SCRAPED].p999[i] / b->pulls[OFF].p999[i];
+            more_share[i] = b->idle[SCRAPED][i] - b->idle[OFF][i];
+        }
+        struct spread x = run_spread(r, ratio), share = run_spread(r, more_share);
+        fprintf(r->report, "p99.9 scraped / off: %.2f, from %.2f to %.2f\n", x.median, x.min,
+                x.max);
+        fprintf(r->report, "scraped: %.3f %% of a core more than off (at most 0.2 wanted): %s\n",
+                100 * share.median, run_verdict(r, share.median <= 0.002));
+    }
+    run_show_load(r);
+}
+
+static void compare(struct bench *b)
+{
+    b->scraper = node_process_start("the scraper", (const char *const[]){scraper_role, NULL});
+    for (unsigned i = 0; i < b->run.repetitions; i++)
+        for (unsigned s = 0; s < SETTINGS; s++) measure(b, run_turn(i, s, SETTINGS), i);
+    report(b);
+    node_process_end(b->scraper, CLOSE_S);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *b = &bench;
+    if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_main(argv[2]);
+    if (node_process_is(argc, argv, scraper_role)) scraper_main();
+    const struct program program = {.name = "watched",
+                                    .about = about,
+                                    .more = more,
+                                    .more_count = sizeof more / sizeof *more,
+                                    .has_no_demo = true};
+    run_parse(&b->run, &program, argc, argv);
+    run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 9});
+    bool selects = false;
+    for (unsigned s = 0; s < SETTINGS; s++) selects |= run_selects(&b->run, names[s]);
+    run_begin(&b->run, selects);
+    b->seconds = b->run.options.quick ? 0.1 : (double)seconds;
+    b->keys = must_alloc(SEQUENCE * sizeof *b->keys);
+    if (calls)
+        count_calls(b);
+    else
+        compare(b);
+    run_end(&b->run);
+    free(b->keys);
+    return 0;
+}

@@ -1,0 +1,116 @@
+"""Embeddings of a model that lies on another device. torch's meta device has shapes and no values: it shows what goes where,
+on every machine; that values come out right is shown by a GPU, where there is one."""
+import copy
+import unittest
+
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("there is no torch here (python3-torch)")
+
+import locus
+import locus.torch as lt
+
+ROWS, DIMENSION = 100, 4
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = lt.Embedding(ROWS, DIMENSION)
+        self.bags = lt.EmbeddingBag(ROWS, DIMENSION, "sum")
+        self.out = torch.nn.Linear(2 * DIMENSION, 1)
+
+    def forward(self, words, bags, weights):
+        found = [self.words(words), self.bags(bags, per_sample_weights=weights)]
+        return self.out(torch.cat(found, 1))
+
+
+def batch(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randint(0, ROWS, (12,), generator=generator), torch.randint(0, ROWS, (12, 3), generator=generator),
+            torch.rand(12, 3, generator=generator))
+
+
+class Meta(unittest.TestCase):
+    def test_values_are_returned_where_the_model_is(self):
+        model = Model()
+        with lt.open(lt.SGD(model, 0.1)):
+            self.assertEqual(model(*batch(1)).device.type, "cpu")
+            model.to("meta")
+            self.assertEqual(model.words.device.type, "meta")
+            result = model(*batch(1))
+            self.assertEqual((result.device.type, tuple(result.shape)), ("meta", (12, 1)))
+            bags = model.bags(torch.arange(6), torch.tensor([0, 2]), torch.ones(6))
+            self.assertEqual((bags.device.type, tuple(bags.shape)), ("meta", (2, DIMENSION)))
+
+    def test_a_module_comes_back_as_it_was(self):
+        words = lt.Embedding(ROWS, DIMENSION)
+        with lt.open(lt.SGD(words, 0.1)):
+            before = words(torch.arange(ROWS))
+            words.to("meta")
+            words.to("cpu")
+            self.assertTrue(torch.equal(words(torch.arange(ROWS)), before))
+            words.double()  # a type is none of its business
+            self.assertEqual((words.device.type, words(torch.arange(3)).dtype), ("cpu", torch.float32))
+
+    def test_gradients_gather_on_the_device(self):
+        words = lt.Embedding(ROWS, DIMENSION)
+        with lt.open(lt.SGD(words, 0.1)):
+            words.to("meta")
+            words(torch.tensor([3, 5, 3])).sum().backward()
+            leaf = words._passes[0].leaf
+            self.assertEqual((leaf.grad.device.type, tuple(leaf.grad.shape)), ("meta", (2, DIMENSION)))
+
+    def test_indices_stay_in_memory(self):
+        words = lt.Embedding(ROWS, DIMENSION)
+        with lt.open(lt.SGD(words, 0.1)):
+            words.to("meta")
+            with self.assertRaisesRegex(locus.ArgumentError, "must be integers on the CPU"):
+                words(torch.zeros(3, dtype=torch.long, device="meta"))
+            self.assertEqual(words.weight_of(torch.arange(3)).device.type, "cpu")
+            self.assertEqual(words.state_dict()["weight"].device.type, "cpu")
+
+
+class Gpu(unittest.TestCase):
+    """Two models, one here and one there, see the same batches."""
+
+    def setUp(self):
+        if not torch.cuda.is_available():
+            self.skipTest("there is no GPU here")
+
+    def train(self, model, device, start):
+        model.out.load_state_dict(start)
+        model.to(device)
+        optimizer = lt.Adagrad(model, 0.1)
+        dense = torch.optim.Adagrad(model.out.parameters(), 0.1)
+        with lt.open(optimizer):
+            for seed in range(30):
+                words, bags, weights = batch(seed)
+                dense.zero_grad()
+                for _ in range(1 + seed % 2):  # two passes a step, now and then
+                    model(words, bags, weights.to(device)).square().mean().backward()
+                optimizer.step()
+                dense.step()
+            return [each.weight_of(torch.arange(ROWS)).numpy() for each in (model.words, model.bags)]
+
+    def test_steps_are_those_of_the_cpu(self):
+        start = copy.deepcopy(Model().out.state_dict())
+        for here, there in zip(self.train(Model(), "cpu", start), self.train(Model(), "cuda", start)):
+            np.testing.assert_allclose(here, there, atol=1e-4)
+
+    def test_a_forward_pass_waits_for_no_copy(self):
+        """Pinned buffers are used again only when their copy has ended: values of many passes at once are right."""
+        words = lt.Embedding(ROWS, DIMENSION)
+        words.to("cuda")
+        with lt.open(lt.SGD(words, 0.1)), torch.no_grad():
+            expected = words.weight_of(torch.arange(ROWS))
+            each = [words(torch.arange(number, number + 10)) for number in range(ROWS - 10)]
+            for number, values in enumerate(each):
+                self.assertTrue(torch.equal(values.cpu(), expected[number:number + 10]))
+
+
+if __name__ == "__main__":
+    unittest.main()
