@@ -119,6 +119,11 @@ struct locus_config {
     /* address for peers, or an interface; NULL: LOCUS_LISTEN, else by route to the rendezvous, and
      * without a secret (LOCUS_SECRET) on loopback only */
     const char *listen;
+    /* A replica answers no pull and no locus_view() when its owner was not heard of for so many
+     * seconds, 0: however long ago that was. The owner is asked then; locus_view() returns NULL,
+     * and locus_pull_local() -EAGAIN. Owners that have nothing to say speak four times as often, but
+     * at most 1000 times a second. Equal on all nodes. docs/techniques.md says what it costs */
+    double staleness_s;
 };
 
 /* Fills in the defaults. `size` is the size of the struct that the caller was compiled with. */

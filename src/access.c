@@ -93,15 +93,27 @@ static size_t access_run(const locus_worker *w, enum request_kind kind, const lo
                       replicas, rc);
 }
 
-/* Keys of which something of ours is under way are missed, wherever their rows are; the runs
- * between them are served. */
+/* Is one of the rows a replica that must not answer? */
+static bool hides(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
+{
+    return __builtin_expect(w->node->sources != NULL, 0) && kind == REQUEST_PULL &&
+           call_hides(w, keys, n);
+}
+
+static bool must_ask(const locus_worker *w, enum request_kind kind, locus_key key)
+{
+    return operations_hold_key(&w->operations, key) || hides(w, kind, &key, 1);
+}
+
+/* Keys of which something of ours is under way are missed, wherever their rows are, and replicas
+ * that are too old; the runs between them are served. */
 static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys,
                                  size_t n, float *values, size_t *replicas, int *rc)
 {
     size_t misses = 0, offset = 0;
     for (size_t i = 0; i < n && *rc == 0;) {
         size_t run = 0;
-        while (i + run < n && !operations_hold_key(&w->operations, keys[i + run])) run++;
+        while (i + run < n && !must_ask(w, kind, keys[i + run])) run++;
         struct missed_row *missed = w->missed + misses;
         size_t more =
             run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
@@ -125,7 +137,7 @@ static size_t access_here(locus_worker *w, enum request_kind kind, const locus_k
                           float *values, size_t *replicas, int *rc)
 {
     if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
-    if (operations_hold(&w->operations, keys, n))
+    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n))
         return access_around_held(w, kind, keys, n, values, replicas, rc);
     return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
 }
@@ -185,7 +197,7 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
 static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
     bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
-    if (operations_hold(&w->operations, keys, n)) return false;
+    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n)) return false;
     for (size_t i = 0; i < n; i++) {
         struct row_ref ref = store_row_ref(w->store, keys[i]);
         directory_word word = directory_load(row_ref_word(ref));
@@ -326,9 +338,13 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
     return 0;
 }
 
-static __attribute__((noinline)) int access_observed(locus_worker *w, enum request_kind kind,
-                                                     const locus_key *keys, size_t n, float *values)
+/* Where somebody looks closer. */
+static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
+                                                    const locus_key *keys, size_t n, float *values)
 {
+    if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
+        return access_rows(w, kind, keys, n, values);
+    if (!w->observer) return access_now(w, kind, keys, n, values);
     bool is_due = observer_is_due(w->observer, &w->only);
     uint64_t began_ns = is_due ? clock_now_ns() : 0;
     int rc = access_now(w, kind, keys, n, values);
@@ -341,7 +357,7 @@ static __attribute__((noinline)) int access_unusual(locus_worker *w, enum reques
                                                     const locus_key *keys, size_t n, float *values)
 {
     if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
-    if (__builtin_expect(w->observer != NULL, 0)) return access_observed(w, kind, keys, n, values);
+    if (__builtin_expect(w->looks_closer, 0)) return access_watched(w, kind, keys, n, values);
     return access_now(w, kind, keys, n, values);
 }
 
@@ -443,8 +459,8 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
 {
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
-    rc = operations_hold(&w->operations, &key, 1) ? -EAGAIN
-                                                  : row_read(store_row_ref(w->store, key), value);
+    bool must_not = operations_hold(&w->operations, &key, 1) || hides(w, REQUEST_PULL, &key, 1);
+    rc = must_not ? -EAGAIN : row_read(store_row_ref(w->store, key), value);
     if (rc < 0)
         return error_set(
             rc,

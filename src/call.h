@@ -56,6 +56,11 @@ static inline int call_check(const char *call, const char *name, locus_worker *w
     return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
 }
 
+/* Where there is a bound on staleness (`sources` of the node): is one of these rows a replica that
+ * may be too old to answer, for a node that the shard has replicas of was silent for too long?
+ * Asked before the rows are read. */
+bool call_hides(const locus_worker *, const locus_key *, size_t n);
+
 /* A branch, which the processor predicts: it need not wait for the row's word to know which
  * counter. */
 static inline void count_read(locus_worker *w, int replica)

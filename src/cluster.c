@@ -184,6 +184,7 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .table_count = config->table_count,
         .technique = (int)config->technique,
         .act_immediately = config->act_immediately,
+        .staleness_s = config->staleness_s,
         .shards = config->shards,
         /* Nodes of one host are counted as if all were: rank 0 does not know better before the
          * others came. */
@@ -311,6 +312,7 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             .acts_immediately = start->acts_immediately,
             .remembers = start->remembers,
             .max_rounds_per_second = start->max_rounds_per_second,
+            .staleness_s = start->staleness_s,
             .clock = start->clock,
             .node_keys = start->node_keys,
             .progress = start->progress,

@@ -37,6 +37,7 @@ struct cluster_start {
     bool acts_immediately;
     bool remembers; /* what the shards decide */
     unsigned max_rounds_per_second;
+    double staleness_s;
     const locus_clock *const *clock; /* [workers]; stays valid */
     uint64_t *node_keys;             /* keys of waiting intents */
     /* [workers] for bounds (protocol/clocks.h): how far each is, what it has posted to each shard */

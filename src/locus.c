@@ -63,6 +63,15 @@ static int check_membership(const struct locus_config *c)
     return 0;
 }
 
+enum { STALENESS_S_MAX = 1000000000 };
+
+static int check_staleness(double seconds)
+{
+    int rc = check_seconds("staleness_s", seconds);
+    if (rc || seconds <= STALENESS_S_MAX) return rc;
+    return error_set(-EINVAL, "staleness_s is %g: must be at most %d", seconds, STALENESS_S_MAX);
+}
+
 static int check_config(const struct locus_config *c)
 {
     if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
@@ -70,6 +79,7 @@ static int check_config(const struct locus_config *c)
     if ((unsigned)c->technique > LOCUS_FULL_REPLICATION)
         return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
     int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
+    if (rc == 0) rc = check_staleness(c->staleness_s);
     if (rc == 0) rc = check_seconds("join_timeout_s", c->join_timeout_s);
     return rc ? rc : check_membership(c);
 }
@@ -89,10 +99,12 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
-    w->only = n->store.has_one_part ? n->store.partition : NULL;
+    /* whose short cut asks no replica how old it is */
+    w->only = n->store.has_one_part && !n->sources ? n->store.partition : NULL;
     w->id = (int)id;
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);
+    w->looks_closer = w->observer || n->sources;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     waiting_init(&w->waiting, &n->waiting_keys);
@@ -162,6 +174,17 @@ static int share_progress(locus *n, unsigned shards)
     return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
 }
 
+/* And what workers see of their shards, where there is a bound. */
+static int share_sources(const struct locus_config *c, locus *n, unsigned shards)
+{
+    if (c->staleness_s == 0 || !n->moves) return 0;
+    n->sources = calloc(shards, sizeof(struct sources *));
+    if (!n->sources) return error_set(-ENOMEM, "no memory for %u shards", shards);
+    for (unsigned s = 0; s < shards; s++)
+        n->sources[s] = reactor_sources(cluster_reactors(n->cluster)[s]);
+    return 0;
+}
+
 static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 {
     unsigned shards = cluster_shards(n->cluster);
@@ -177,6 +200,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
                                         .acts_immediately = c->act_immediately,
                                         .remembers = remembers,
                                         .max_rounds_per_second = c->max_rounds_per_second,
+                                        .staleness_s = c->staleness_s,
                                         .clock = n->clock,
                                         .node_keys = &n->waiting_keys,
                                         .progress = n->progress,
@@ -186,7 +210,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
         n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
     for (unsigned s = 0; s < shards && rc == 0; s++)
         n->clocks[s] = reactor_clocks(cluster_reactors(n->cluster)[s]);
-    return rc;
+    return rc ? rc : share_sources(c, n, shards);
 }
 
 static int open_store(const struct locus_config *c, locus *n)
@@ -247,6 +271,7 @@ static void free_node(locus *n)
     free(n->posted);
     free(n->progress);
     free(n->clocks);
+    free(n->sources);
     free(n->intents);
     free(n->clock);
     free(n->worker);

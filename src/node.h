@@ -55,6 +55,7 @@ struct locus_worker {
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
     struct observer *observer;     /* NULL: nobody asked for metrics */
+    bool looks_closer; /* calls that come the long way: an observer looks, or replicas may be old */
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
@@ -90,12 +91,14 @@ struct locus {
     unsigned workers;
     uint64_t waiting_keys;
     struct advisor advisor;
-    bool moves;                   /* rows may move between nodes, or have replicas */
-    bool heeds_intents;           /* shards act on them */
-    bool is_observed;             /* it serves metrics, and workers have observers */
-    struct intents **intents;     /* [shards] */
-    const locus_clock **clock;    /* [workers] */
-    struct clocks **clocks;       /* [shards] */
+    bool moves;                /* rows may move between nodes, or have replicas */
+    bool heeds_intents;        /* shards act on them */
+    bool is_observed;          /* it serves metrics, and workers have observers */
+    struct intents **intents;  /* [shards] */
+    const locus_clock **clock; /* [workers] */
+    struct clocks **clocks;    /* [shards] */
+    /* [shards] whose replicas may be too old to be read; NULL: they may be as old as they are */
+    const struct sources **sources;
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */

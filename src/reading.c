@@ -91,6 +91,7 @@ static __attribute__((noinline)) const float *view_among_parts(locus_worker *w, 
 {
     if (w->observer && observer_is_due(w->observer, &w->only))
         observer_note_keys(w->observer, &key, 1);
+    if (w->node->sources && call_hides(w, &key, 1)) return NULL;
     return view_at(w, key, store_row_ref(w->store, key));
 }
 

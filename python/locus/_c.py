@@ -31,7 +31,7 @@ class CConfig(Structure):
     _fields_ = [("tables", POINTER(CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
                 ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
                 ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
-                ("rendezvous", c_char_p), ("listen", c_char_p)]
+                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double)]
 
 
 STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_local", "pushed_replica",

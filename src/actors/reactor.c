@@ -149,6 +149,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .acts_immediately = c->acts_immediately,
                                        .remembers = c->remembers,
                                        .max_rounds_per_second = c->max_rounds_per_second,
+                                       .staleness_ns = (uint64_t)(c->staleness_s * 1e9),
                                        .round_ns = REACTOR_ROUND_NS,
                                        .kib_ns = REACTOR_KIB_NS,
                                        .clock = c->clock,
@@ -163,6 +164,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                     c->peer_timeout_s);
     if (rc) return rc;
     uring_set_view(r->uring, c->store->home.view);
+    if (c->staleness_s > 0) uring_speak_for(r->uring, c->staleness_s);
     if (c->store->dirty) {
         c->store->dirty[c->shard].context = r;
         c->store->dirty[c->shard].notify = wake_for_dirty;
@@ -424,6 +426,11 @@ struct intents *reactor_intents(struct reactor *r)
 struct clocks *reactor_clocks(struct reactor *r)
 {
     return r->shard.clocks;
+}
+
+const struct sources *reactor_sources(const struct reactor *r)
+{
+    return r->shard.sources;
 }
 
 void reactor_wake(struct reactor *r)

@@ -46,6 +46,7 @@ struct reactor_config {
     bool acts_immediately;
     bool remembers; /* what the shard decides */
     unsigned max_rounds_per_second;
+    double staleness_s;              /* 0: no bound */
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
     /* [workers] for bounds: protocol/clocks.h */
@@ -83,6 +84,7 @@ void reactor_post(struct reactor *, struct request *);
 /* What the workers of this node intend in this shard; and waking the shard for it. Any thread. */
 struct intents *reactor_intents(struct reactor *);
 struct clocks *reactor_clocks(struct reactor *);
+const struct sources *reactor_sources(const struct reactor *);
 void reactor_wake(struct reactor *);
 
 /* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are

@@ -27,6 +27,7 @@ struct rendezvous_config {
     size_t table_count;
     int technique;
     bool act_immediately;
+    double staleness_s;
     unsigned shards;  /* 0: rank 0's choice */
     unsigned choice;  /* what rank 0 chooses when its own `shards` is 0 */
     unsigned workers; /* of this node; may differ */

@@ -40,6 +40,7 @@ struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config
     rendezvous_put_u32(m, c->workers);
     rendezvous_put_u32(m, (uint32_t)c->technique);
     rendezvous_put_u32(m, c->act_immediately);
+    rendezvous_put_u64(m, (uint64_t)(c->staleness_s * 1e9));
     rendezvous_put_u32(m, c->shards);
     rendezvous_put_u32(m, c->secret && c->secret->is_known);
     rendezvous_put_u32(m, (uint32_t)c->table_count);
@@ -93,6 +94,7 @@ bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t 
     h->workers = rendezvous_get_u32(&r);
     h->technique = rendezvous_get_u32(&r);
     h->act_immediately = rendezvous_get_u32(&r) != 0;
+    h->staleness_ns = rendezvous_get_u64(&r);
     h->shards = rendezvous_get_u32(&r);
     h->has_secret = rendezvous_get_u32(&r) != 0;
     h->table_count = rendezvous_get_u32(&r);
@@ -130,6 +132,15 @@ static void compare_words(struct difference *d, const char *what, const char *th
     d->found = true;
     snprintf(d->sentence, d->capacity, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what,
              theirs, ours);
+}
+
+static void compare_seconds(struct difference *d, const char *what, uint64_t theirs_ns,
+                            uint64_t ours_ns)
+{
+    char theirs[32], ours[32];
+    snprintf(theirs, sizeof theirs, "%.9g", 1e-9 * (double)theirs_ns);
+    snprintf(ours, sizeof ours, "%.9g", 1e-9 * (double)ours_ns);
+    if (theirs_ns != ours_ns) compare_words(d, what, theirs, ours);
 }
 
 static const char *technique_name(unsigned technique)
@@ -175,6 +186,7 @@ bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
                   technique_name(ours->technique));
     compare_words(&d, "act_immediately", theirs->act_immediately ? "true" : "false",
                   ours->act_immediately ? "true" : "false");
+    compare_seconds(&d, "staleness_s", theirs->staleness_ns, ours->staleness_ns);
     if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");
     compare(&d, "table_count", theirs->table_count, ours->table_count, "");
     if (d.found) return true;

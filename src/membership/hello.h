@@ -22,6 +22,7 @@ struct rendezvous_hello {
     unsigned workers;
     unsigned technique;
     bool act_immediately;
+    uint64_t staleness_ns;
     unsigned shards; /* 0: any */
     bool has_secret; /* knows one, which need not be the cluster's */
     unsigned table_count;

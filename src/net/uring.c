@@ -429,12 +429,18 @@ void uring_tick(struct uring *u, uint64_t now_ns)
     u->links.now_ns = now_ns;
     if (!u->links.all_run && __atomic_load_n(&u->all_run, __ATOMIC_RELAXED))
         begin_silence(u, now_ns);
-    if (now_ns - u->tick_ns > u->links.heartbeat_ns) excuse_silence(u, now_ns - u->tick_ns, now_ns);
+    if (now_ns - u->tick_ns > silence_beat_ns(u->links.timeout_ns))
+        excuse_silence(u, now_ns - u->tick_ns, now_ns);
     for (unsigned i = 0; i < u->count; i++) {
         uint64_t ns = link_tick(u->link[i], now_ns);
         if (ns < next_ns) next_ns = ns;
     }
     u->tick_ns = next_ns;
+}
+
+void uring_speak_for(struct uring *u, double staleness_s)
+{
+    u->links.heartbeat_ns = silence_shorter_beat_ns(u->links.heartbeat_ns, staleness_s);
 }
 
 void uring_all_run(struct uring *u)

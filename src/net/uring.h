@@ -46,6 +46,10 @@ int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
  * thread. */
 void uring_set_view(struct uring *, uint32_t view);
 
+/* Peers let what they have from us answer for so long after they have heard us: an idle link speaks
+ * so much more often. Before uring_start. */
+void uring_speak_for(struct uring *, double staleness_s);
+
 /* Begins receiving, and heartbeats; a peer's silence is counted from the first that it says. 0, or
  * a negative errno with the sentence. */
 int uring_start(struct uring *, uint64_t now_ns);

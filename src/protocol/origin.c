@@ -2,6 +2,7 @@
 
 #include "protocol/clocks.h"
 #include "protocol/location.h"
+#include "protocol/sources.h"
 #include "protocol/trace.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,
@@ -87,7 +88,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     return true;
 }
 
-enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT };
+enum course { COURSE_HERE, COURSE_SEND, COURSE_SET, COURSE_WAIT, COURSE_REFRESH };
 
 /* A request of an earlier call of this worker for the key is under way. It may be forwarded to and
  * fro while the row moves, so a later one could be served first even if it goes the same way. (A
@@ -106,6 +107,7 @@ static enum course course_of(const struct shard *s, const struct record *record,
         return COURSE_WAIT;
     if (l.is_here || l.is_replica) {
         if (record && record->asked) return COURSE_WAIT;
+        if (r->kind == REQUEST_PULL && source_is_silent(s, record, l)) return COURSE_REFRESH;
         return l.is_replica && r->kind == REQUEST_SET ? COURSE_SET : COURSE_HERE;
     }
     if (l.owner == s->rank) return COURSE_WAIT; /* the row is on its way */
@@ -143,6 +145,26 @@ static void set_replica(struct shard *s, struct record *record, struct request *
     shard_wake(s, record, WOKEN_REPLICA);
 }
 
+/* The replica is too old to answer: its owner sends the row once more. */
+static void want_fresh_row(struct shard *s, struct record *record)
+{
+    if (!record->in_flight && !record->wants_row) shard_wake(s, record, WOKEN_REPLICA);
+}
+
+static void wait_for_row(struct shard *s, struct record *record, struct request *r, uint32_t i)
+{
+    wait_in(s, record, r, i);
+    want_fresh_row(s, record);
+}
+
+bool origin_needs_row(const struct shard *s, const struct record *record, struct row_ref ref)
+{
+    struct request *r;
+    if (record->waiting_first == REQUEST_NOWHERE || record->in_flight) return false;
+    item_at(s, record->waiting_first, &r);
+    return course_of(s, record, r, location_of(s, ref)) == COURSE_REFRESH;
+}
+
 bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
 {
     struct row_ref ref = store_row_ref(s->store, r->item[i].key);
@@ -155,6 +177,7 @@ bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
     case COURSE_SEND: return send_item(s, r, i, ref, l);
     case COURSE_SET: set_replica(s, record_get(&s->records, ref.index), r, i); return true;
     case COURSE_WAIT: wait_in(s, record_get(&s->records, ref.index), r, i); return true;
+    case COURSE_REFRESH: wait_for_row(s, record_get(&s->records, ref.index), r, i); return true;
     }
     return true;
 }
@@ -177,6 +200,10 @@ static bool first_goes_on(struct shard *s, struct record *record, struct row_ref
     enum course course = course_of(s, record, r, l);
     request_place next = item->next; /* once served, the item is its worker's */
     if (course == COURSE_WAIT) return false;
+    if (course == COURSE_REFRESH) {
+        want_fresh_row(s, record);
+        return false;
+    }
     if (course == COURSE_SEND && !send_item(s, r, i, ref, l)) {
         stall(s, record);
         return false;

@@ -54,6 +54,8 @@ void origin_row_is_here(struct shard *, const struct wire_entry *);
 /* For replica.h. The replica has what was written at the owner: requests that waited for it are
  * done. */
 void origin_seen(struct shard *, struct record *);
+/* What waits for the key needs its row, for the replica here is too old (sources.h). */
+bool origin_needs_row(const struct shard *, const struct record *, struct row_ref);
 /* The item that sets a replica: its values; it is done, by way of the owner; it is done here, where
  * the row is now. */
 void origin_set_value(const struct shard *, const struct record *, float *values);

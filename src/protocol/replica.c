@@ -6,6 +6,7 @@
 #include "protocol/location.h"
 #include "protocol/origin.h"
 #include "protocol/pacer.h"
+#include "protocol/sources.h"
 #include "protocol/trace.h"
 #include "store/rows.h"
 #include "store/yield.h"
@@ -17,8 +18,7 @@
 
 static void replica_begins(struct shard *s, struct record *r, unsigned owner, uint64_t term)
 {
-    struct source *source = &s->replicas->source[owner];
-    if (source->replicas++ == 0) source->heard_ns = s->now_ns;
+    sources_add(s, owner);
     r->source = r->owner = (uint16_t)owner;
     r->term = term;
     shard_count(&s->counters.replicas_created, 1);
@@ -39,7 +39,7 @@ static void not_rounded(struct shard *s, uint64_t index)
 
 static void replica_ends(struct shard *s, struct record *r)
 {
-    s->replicas->source[r->source].replicas--;
+    sources_remove(s, r->source);
     r->version = 0;
     want_row(s, r, false);
     not_rounded(s, r->index);
@@ -109,6 +109,7 @@ void replica_consider(struct shard *s, struct record *r)
         else if (!r->in_flight)
             want_row(s, r, true); /* the refresh that brings it waits for the owner's pacer */
     }
+    if (origin_needs_row(s, r, ref)) want_row(s, r, true);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -466,22 +467,6 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
     if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
 }
 
-void replica_heard(struct shard *s, unsigned peer)
-{
-    struct source *source = &s->replicas->source[peer];
-    if (source->replicas > 0) {
-        uint64_t us = (s->now_ns - source->heard_ns) / 1000;
-        unsigned gap = histogram_bucket(s->now_ns - source->heard_ns);
-        shard_count(&s->histograms.gap[gap].replicas, source->replicas);
-        shard_count(&s->histograms.gap[gap].replica_us, source->replicas * us);
-        shard_count(&s->counters.stale_us, source->replicas * us);
-        double half_square = (double)source->replicas * (double)us * (double)us / 2;
-        shard_count(&s->counters.stale_us_squared,
-                    (uint64_t)(half_square / (1 << SHARD_STALE_SHIFT)));
-    }
-    source->heard_ns = s->now_ns;
-}
-
 /* ---- quiesce ---- */
 
 bool replica_are_answered(const struct shard *s)
@@ -515,8 +500,6 @@ int replica_init(struct shard *s)
     struct replicas *all = s->replicas = calloc(1, sizeof *all);
     if (!all) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
-    all->source = calloc(s->nodes, sizeof *all->source);
-    if (!all->source) return -ENOMEM;
     return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
 
@@ -524,7 +507,6 @@ void replica_fini(struct shard *s)
 {
     if (!s->replicas) return;
     bitset_fini(&s->replicas->rounded);
-    free(s->replicas->source);
     free(s->replicas);
     s->replicas = NULL;
 }

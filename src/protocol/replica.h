@@ -8,15 +8,15 @@
  * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a
  * set, and that the row itself is wanted (record.h).
  *
- * If a worker waits because a replica lacks what it has pushed to the owner, the row is asked for
- * at once.
+ * If a worker waits for a replica, because it lacks what the worker has pushed to the owner or
+ * because its owner was silent for too long (sources.h), the row is asked for at once.
  *
  * An owner that had added nothing but a replica's own updates says so, and does not send the row
  * back. As floats the two may differ by then, for the owner added the updates' sum: so before
  * quiesce is over such replicas ask for the row, unless they have become the row themselves.
  *
  * Callers   dispatch.c, step.c, round.c; intents.c through shard.c
- * Memory    16 bytes a node, a bit a key
+ * Memory    a bit a key
  * Waiting   never, but for memory as handover.h says
  * Life      replica_init, any use, replica_fini
  */
@@ -26,16 +26,9 @@
 #include "protocol/backlog.h"
 #include "store/bitset.h"
 
-/* A node that we hold replicas of. */
-struct source {
-    uint64_t heard_ns; /* last frame, or when the first replica came */
-    uint64_t replicas;
-};
-
 struct replicas {
-    struct source *source; /* [nodes] */
-    uint64_t awaited;      /* records that quiesce must wait for: is_awaited, or is_later */
-    uint64_t rows_wanted;  /* records whose next entry asks for the row */
+    uint64_t awaited;     /* records that quiesce must wait for: is_awaited, or is_later */
+    uint64_t rows_wanted; /* records whose next entry asks for the row */
     /* replicas whose last updates the owner has added up in another order: floats may differ */
     struct bitset rounded;
 };
@@ -77,9 +70,6 @@ void replica_row_is_here(struct shard *, struct record *, bool answers);
 const char *replica_answer(struct shard *, const struct wire_entry *);
 const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
 const char *replica_recall(struct shard *, const struct wire_entry *);
-
-/* A frame arrived from the peer, a heartbeat maybe: how old had its replicas become? */
-void replica_heard(struct shard *, unsigned peer);
 
 /* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica
  * known to lack anything, or to differ by rounding? Those that may differ ask for the row; where an

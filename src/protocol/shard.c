@@ -11,6 +11,7 @@
 #include "protocol/pacer.h"
 #include "protocol/replica.h"
 #include "protocol/round.h"
+#include "protocol/sources.h"
 #include "protocol/step.h"
 #include "protocol/trace.h"
 #include "store/rows.h"
@@ -46,7 +47,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, c->progress, c->posted)) return -ENOMEM;
+    if (clocks_init(s, c->progress, c->posted) || sources_init(s, c->staleness_ns)) return -ENOMEM;
     if (c->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
     if (s->clock && intents_init(s->intents, c->workers, c->clock, c->node_keys)) return -ENOMEM;
@@ -87,6 +88,7 @@ void shard_fini(struct shard *s)
     if (s->pacer) pacer_fini(s->pacer);
     round_fini(s);
     replica_fini(s);
+    sources_fini(s);
     clocks_fini(s);
     backlog_fini(s);
     records_fini(&s->records);
@@ -387,9 +389,10 @@ static const char *serve_frame(struct shard *s, unsigned peer, const struct wire
     bool is_sync = false, is_large = s->dirty && f->body_bytes > SMALL_FRAME_BYTES;
     uint64_t cpu_ns = is_large ? s->platform->cpu_ns(s->platform->context) : 0;
     round_frame_begins(s);
+    if (s->dirty) sources_heard(s, peer);
     const char *why = serve_entries(s, peer, &cursor, &is_sync);
     if (is_sync && s->dirty) round_served(s, serving_ns(s, is_large, cpu_ns), f->body_bytes);
-    if (s->dirty) replica_heard(s, peer);
+    if (s->dirty) sources_publish(s);
     return why;
 }
 
@@ -406,7 +409,8 @@ void shard_heartbeat(struct shard *s, unsigned peer)
 {
     if (s->failure || !s->dirty) return;
     s->now_ns = now_ns(s);
-    replica_heard(s, peer);
+    sources_heard(s, peer);
+    sources_publish(s);
 }
 
 void shard_fail(struct shard *s, int rc)

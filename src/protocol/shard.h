@@ -28,6 +28,7 @@ struct shard_config {
     bool acts_immediately;
     bool remembers;                 /* what it decides: decisions.h */
     unsigned max_rounds_per_second; /* 0: the pacer alone decides */
+    uint64_t staleness_ns;          /* sources.h; 0: no bound */
     /* processor time of the platform for a round, at each end: a frame out, one in */
     uint64_t round_ns;
     uint64_t kib_ns;                 /* the same for a KiB of it */

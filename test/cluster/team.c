@@ -23,6 +23,7 @@ struct locus_config team_config(const struct team *t, int rank)
     c.rendezvous = t->address;
     c.listen = t->listen;
     c.peer_timeout_s = t->peer_timeout_s;
+    c.staleness_s = t->staleness_s;
     c.join_timeout_s = HANG_S;
     return c;
 }

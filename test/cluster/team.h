@@ -27,7 +27,8 @@ struct team {
     unsigned max_rounds_per_second;
     const struct locus_table *tables;
     size_t table_count;
-    double peer_timeout_s;       /* 0: the default */
+    double peer_timeout_s; /* 0: the default */
+    double staleness_s;
     void *shared;                /* the body's */
     const char *listen;          /* of this node, or NULL */
     char address[ADDRESS_BYTES]; /* of the rendezvous; "": team_run() chooses one */

@@ -54,6 +54,7 @@ TEST(locus, defaults_are_one_worker_and_the_adaptive_technique)
     CHECK_EQ(c.shards, 0);
     CHECK(c.tables == NULL);
     CHECK(c.peer_timeout_s == 0);
+    CHECK(c.staleness_s == 0);
 }
 
 TEST(locus, a_program_of_an_older_release_gets_its_part_of_the_defaults)
@@ -135,6 +136,11 @@ TEST(locus, timeouts_are_numbers_of_seconds)
     is_refused(&c, -EINVAL, "join_timeout_s is -0.5");
     c.join_timeout_s = INFINITY;
     is_refused(&c, -EINVAL, "join_timeout_s is inf");
+    c.join_timeout_s = 0;
+    c.staleness_s = -0.5;
+    is_refused(&c, -EINVAL, "staleness_s is -0.5");
+    c.staleness_s = 1e10;
+    is_refused(&c, -EINVAL, "staleness_s is 1e+10: must be at most 1000000000");
 }
 
 TEST(locus, rank_and_size_must_fit)

@@ -2,6 +2,7 @@
 
 #include "protocol/clocks.h"
 #include "protocol/location.h"
+#include "protocol/sources.h"
 #include "journal.h"
 #include "report.h"
 
@@ -472,7 +473,7 @@ static void check_shard(unsigned node, unsigned shard)
         if (s->backlog->peer[peer].is_under_way)
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u",
                         shard, node, peer);
-        if (s->replicas->source[peer].replicas != kept_replicas(node, shard, peer) && !is_full())
+        if (s->sources->source[peer].replicas != kept_replicas(node, shard, peer) && !is_full())
             report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u",
                         shard, node, peer);
     }

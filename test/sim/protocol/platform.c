@@ -538,6 +538,11 @@ struct clocks *reactor_clocks(struct reactor *r)
     return r->shard.clocks;
 }
 
+const struct sources *reactor_sources(const struct reactor *r)
+{
+    return r->shard.sources;
+}
+
 struct intents *reactor_intents(struct reactor *r)
 {
     return r->shard.intents;

@@ -162,6 +162,9 @@ TEST(hello, what_must_be_equal_is_named)
     c.act_immediately = false;
     differ(&c, &ours, "rank 2 has act_immediately false, rank 0 has true");
     c = config();
+    c.staleness_s = 0.25;
+    differ(&c, &ours, "rank 2 has staleness_s 0.25, rank 0 has 0");
+    c = config();
     c.table_count = 1;
     differ(&c, &ours, "rank 2 has table_count 1, rank 0 has 2");
     c = config();

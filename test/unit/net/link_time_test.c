@@ -14,21 +14,27 @@ static void go_on_to(struct end *e, uint64_t now)
 }
 
 /* An end whose time begins at 1000 s; its peer is a bare socket, which answers nothing. */
-static int open_end_in_time(struct end *e, double timeout_s)
+static int open_end_in_time(struct end *e, double timeout_s, double staleness_s)
 {
     int fd[2];
     ends_connect(fd);
     end_open_by(e, fd[0], 0, timeout_s, 0);
+    if (staleness_s > 0) uring_speak_for(e->uring, staleness_s);
     e->now = 1000 * SECOND;
     CHECK_EQ(uring_start(e->uring, e->now), 0);
     return fd[1];
 }
 
-static int open_end_of_all(struct end *e, double timeout_s)
+static int open_end_that_speaks(struct end *e, double timeout_s, double staleness_s)
 {
-    int fd = open_end_in_time(e, timeout_s);
+    int fd = open_end_in_time(e, timeout_s, staleness_s);
     uring_all_run(e->uring);
     return fd;
+}
+
+static int open_end_of_all(struct end *e, double timeout_s)
+{
+    return open_end_that_speaks(e, timeout_s, 0);
 }
 
 /* A peer whose mesh is not complete: it waits for others, and its ring has not started. */
@@ -36,7 +42,7 @@ TEST(link, does_not_count_silence_before_all_nodes_run)
 {
     struct end e;
     uint64_t bytes[64], t = 1000 * SECOND;
-    int fd = open_end_in_time(&e, 10);
+    int fd = open_end_in_time(&e, 10, 0);
     for (int i = 0; i < 40; i++) go_on_to(&e, t += SECOND);
     CHECK_EQ(e.failures, 0);
     size_t n = ends_frame(bytes, 0, 0, 1, 1);
@@ -53,7 +59,7 @@ TEST(link, counts_the_silence_of_a_peer_that_was_never_heard_once_all_run)
 {
     struct end e;
     uint64_t t = 1000 * SECOND;
-    int fd = open_end_in_time(&e, 10);
+    int fd = open_end_in_time(&e, 10, 0);
     for (int i = 0; i < 20; i++) go_on_to(&e, t += SECOND);
     uring_all_run(e.uring);
     for (int i = 0; i < 11; i++) go_on_to(&e, t += SECOND);
@@ -103,11 +109,11 @@ static uint64_t frames_sent(const struct end *e)
     return link_stats(e->link).frames_sent;
 }
 
-static void check_heartbeats(double timeout_s, uint64_t interval_ns)
+static void check_heartbeats(double timeout_s, double staleness_s, uint64_t interval_ns)
 {
     struct end e;
     uint64_t t = 1000 * SECOND;
-    int fd = open_end_of_all(&e, timeout_s);
+    int fd = open_end_that_speaks(&e, timeout_s, staleness_s);
     CHECK_EQ(uring_next_tick_ns(e.uring), t + interval_ns);
     go_on_to(&e, t += interval_ns - 1);
     CHECK_EQ(frames_sent(&e), 0);
@@ -130,8 +136,14 @@ static void check_heartbeats(double timeout_s, uint64_t interval_ns)
 
 TEST(link, sends_a_heartbeat_every_quarter_of_the_timeout_and_twice_a_second_when_it_is_idle)
 {
-    check_heartbeats(10, SECOND / 2);
-    check_heartbeats(0.4, SECOND / 10);
+    check_heartbeats(10, 0, SECOND / 2);
+    check_heartbeats(0.4, 0, SECOND / 10);
+}
+
+TEST(link, sends_four_heartbeats_in_the_time_that_replicas_may_be_old)
+{
+    check_heartbeats(10, 0.2, SECOND / 20);
+    check_heartbeats(10, 60, SECOND / 2);
 }
 
 /* Heartbeats alone keep both ends content, in real time and asleep in between. */

@@ -10,6 +10,14 @@ TEST(silence, beats_are_four_in_a_time_out_and_two_a_second_at_least)
     CHECK_EQ(silence_beat_ns(60 * SECOND), SECOND / 2);
 }
 
+TEST(silence, beats_are_four_in_the_time_that_replicas_may_be_old)
+{
+    CHECK_EQ(silence_shorter_beat_ns(SECOND / 2, 1), SECOND / 4);
+    CHECK_EQ(silence_shorter_beat_ns(SECOND / 2, 2), SECOND / 2);
+    CHECK_EQ(silence_shorter_beat_ns(SECOND / 2, 1e9), SECOND / 2);
+    CHECK_EQ(silence_shorter_beat_ns(SECOND / 2, 1e-9), SECOND / 1000);
+}
+
 TEST(silence, who_was_cut_off_is_not_believed_for_half_a_time_out)
 {
     struct silence s = {0};

@@ -1,6 +1,7 @@
 /* Replicas, where nodes are slow, peers send what honest ones would not, and little happens for a
  * long time. */
 #include "protocol/location.h"
+#include "protocol/sources.h"
 #include "test.h"
 #include "world.h"
 
@@ -296,14 +297,14 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->replicas->source[1].replicas = 100000;
+    s->sources->source[1].replicas = 100000;
     w->now_ns = UINT64_C(30000) * MS;
     CHECK(!world_receive(w, 0, 1,
                          (struct wire_entry){.operation = WIRE_ROUND, .owner = 1, .origin = 1}));
     double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
                     (double)s->counters.stale_us;
     CHECK(mean_s > 14.9 && mean_s < 15.1);
-    s->replicas->source[1].replicas = 0;
+    s->sources->source[1].replicas = 0;
     world_free(w);
 }
 
@@ -344,7 +345,7 @@ TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
-    s->replicas->source[1].replicas = 10;
+    s->sources->source[1].replicas = 10;
     for (int second = 1; second <= 30; second++) {
         w->now_ns += UINT64_C(1000) * MS;
         shard_heartbeat(s, 1);
@@ -352,7 +353,7 @@ TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
     double mean_s = 1e-6 * (double)s->counters.stale_us_squared * (1 << SHARD_STALE_SHIFT) /
                     (double)s->counters.stale_us;
     CHECK(mean_s > 0.49 && mean_s < 0.51);
-    s->replicas->source[1].replicas = 0;
+    s->sources->source[1].replicas = 0;
     world_free(w);
 }
 
