@@ -26,6 +26,7 @@ static void put_entry(const struct wire_entry *e)
 {
     put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
         (uint64_t)e->hops << 24);
+    if (e->operation >= WIRE_CLOCK_UPDATED) put(e->version);
     if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
     put(e->owner | e->term << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
     put(e->tag);
@@ -35,7 +36,7 @@ static void put_entry(const struct wire_entry *e)
 static void put_rounds(const struct shard *s)
 {
     put((uint64_t)(s->dirty && !dirty_set_is_empty(s->dirty)) << 8 | s->quiescing);
-    for (unsigned peer = 0; peer < NODES; peer++) {
+    for (unsigned peer = 0; peer < nodes(); peer++) {
         const struct peer_backlog *p = &s->backlog->peer[peer];
         put((p->urgent.count - p->urgent.first) | (p->lazy.count - p->lazy.first) << 4 |
             (p->refresh.count - p->refresh.first) << 8 | (uint64_t)p->is_under_way << 12 |
@@ -59,6 +60,33 @@ static void put_replication(const struct record *r, directory_word w)
     }
     if (r->set != REQUEST_NOWHERE) put(UINT64_C(1) << 30 | request_tag_number(r->set));
     if (r->unseen_first != REQUEST_NOWHERE) put(r->unseen_version);
+}
+
+/* Two generations take turns: which of them a thing is of counts, not how they are called. */
+static void put_clocks(const struct shard *s, const struct record *r)
+{
+    const struct clocks *c = s->clocks;
+    put((uint64_t)c->is_on | (uint64_t)c->has_taken << 1 | (uint64_t)c->has_looked << 2 |
+        c->waiting << 3 | (uint64_t)c->awaited << 8 | (uint64_t)c->gate << 16);
+    put((uint64_t)c->reading);
+    put(c->open[c->later_open] | c->open[c->later_open ^ 1] << 8 |
+        c->unsent[c->later_unsent] << 16 | c->unsent[c->later_unsent ^ 1] << 24);
+    if (r) put(r->is_unsent ? 1 + (r->is_unsent_later ^ c->later_unsent) : 0);
+    for (unsigned w = 0; w < s->workers; w++) {
+        bool counts = c->reading >= 0 && !c->has_taken && c->target[w] > c->taken[w];
+        put(counts ? c->target[w] - c->taken[w] : 0);
+        put((uint64_t)*c->progress[w]);
+    }
+    for (unsigned n = 0; n < s->nodes; n++) {
+        const struct clock_peer *p = &c->peer[n];
+        uint64_t left = s->backlog->peer[n].refreshes_left;
+        put((uint64_t)p->updated);
+        put((uint64_t)p->fresh);
+        put((uint64_t)p->fresh_next);
+        put((uint64_t)p->awaited | (uint64_t)p->said << 8);
+        put((uint64_t)p->aim);
+        put(p->aim > p->said && p->aim_at > left ? p->aim_at - left : 0);
+    }
 }
 
 static void put_waiting(struct record *r)
@@ -93,6 +121,7 @@ static void put_node(unsigned node)
     if (directory_state(w) == DIRECTORY_REPLICA && w & DIRECTORY_DIRTY)
         put_row(world_row_of(node) + LENGTH);
     put_rounds(&world_state.node[node].shard);
+    if (has_clocks()) put_clocks(&world_state.node[node].shard, r);
     if (!r) return;
     put_replication(r, w);
     put(1u << 31 | r->asked | r->localizing << 8);
@@ -104,10 +133,19 @@ static void put_node(unsigned node)
     for (struct parked *p = r->parked; p; p = p->next) put_entry(&p->entry);
 }
 
+/* The generation at the call's node that writes are of which are taken on now. */
+static unsigned later_at(unsigned call)
+{
+    return clocks_at(world_scenario.node[world_scenario.call[call].worker])->later_open;
+}
+
 static void put_call(unsigned i)
 {
     const struct call *c = &world_state.call[i];
     put(c->state | c->done_before << 8);
+    if (has_clocks() && c->state != CALL_FUTURE) put((uint64_t)c->gate);
+    if (has_clocks() && c->state == CALL_TAKEN)
+        put(c->request.is_taken | (uint64_t)(c->request.is_later ^ later_at(i)) << 1);
     if (c->state == CALL_TAKEN)
         put(c->item.state | (uint64_t)(c->item.state == ITEM_ASKED ? c->item.peer : 0) << 8);
     if (c->state == CALL_DONE && world_scenario.call[i].kind == CALL_PULL) put_row(c->values);
@@ -116,12 +154,12 @@ static void put_call(unsigned i)
 uint64_t world_hash(void)
 {
     hashed.count = 0;
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         put(UINT32_C(0xffffff00) | n);
         put_node(n);
     }
-    for (unsigned from = 0; from < NODES; from++)
-        for (unsigned to = 0; to < NODES; to++) {
+    for (unsigned from = 0; from < nodes(); from++)
+        for (unsigned to = 0; to < nodes(); to++) {
             const struct lane *l = &world_lane[from][to];
             put(UINT32_C(0xfffffe00) | l->count);
             for (unsigned i = 0; i < l->count; i++) put_entry(&l->message[i].entry);

@@ -84,9 +84,9 @@ static void look(struct sight *s)
 {
     *s = (struct sight){0};
     for (unsigned t = 0; t < TERMS_MAX; t++) s->owner[t] = -1;
-    for (unsigned n = 0; n < NODES; n++) look_at_node(s, n);
-    for (unsigned from = 0; from < NODES; from++)
-        for (unsigned to = 0; to < NODES; to++)
+    for (unsigned n = 0; n < nodes(); n++) look_at_node(s, n);
+    for (unsigned from = 0; from < nodes(); from++)
+        for (unsigned to = 0; to < nodes(); to++)
             for (unsigned i = 0; i < world_lane[from][to].count; i++)
                 add_entry(s, &world_lane[from][to].message[i].entry);
 }
@@ -186,11 +186,44 @@ static bool is_ordered(unsigned i)
     return world_scenario.call[i].kind <= CALL_SET; /* the others neither read nor write */
 }
 
+/* Does the row hold all that was done before the clock? */
+static bool holds_all_before(const float *row, locus_clock clock)
+{
+    struct content c;
+    if (content_read(row, world_layout, &c)) return false;
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.call[i].kind == CALL_PUSH && world_state.call[i].state != CALL_FUTURE &&
+            world_scenario.call[i].clock < clock && !content_has(&c, i))
+            return false;
+    return true;
+}
+
+/* The guarantee of clocks.h, of whoever reads: in each state by a look at the copy that is here,
+ * and of reads by way of another node when they are done. What a set wrote over is not told. */
+static const char *check_clocks(void)
+{
+    float row[ROOM];
+    if (!has_clocks()) return NULL;
+    for (unsigned w = 0; w < world_scenario.workers; w++) {
+        unsigned n = world_scenario.node[w];
+        if (world_state.node[n].progress[world_number_of(w)] < clocks_gate(clocks_at(n)))
+            return "a node is said to be fresh up to a clock that a worker has not reached";
+    }
+    for (unsigned n = 0; n < nodes() && !has_sets(); n++)
+        if (read_row(n, row) && !holds_all_before(row, clocks_gate(clocks_at(n))))
+            return "a copy lacks an update that was made before its node's clock";
+    for (unsigned i = 0; i < world_scenario.calls && !has_sets(); i++)
+        if (world_scenario.call[i].kind == CALL_PULL && world_state.call[i].state == CALL_DONE &&
+            !holds_all_before(world_state.call[i].values, world_state.call[i].gate))
+            return "a pull lacks an update that was made before its node's clock";
+    return NULL;
+}
+
 static const char *check_order(void)
 {
     float row[ROOM];
     struct content last;
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         if (!is_here(n)) continue;
         unsigned others = 0;
         for (unsigned i = 0; i < world_scenario.calls; i++) others |= (unsigned)!is_ordered(i) << i;
@@ -234,14 +267,14 @@ static const char *check_copies(void)
     float main[ROOM] = {0}, row[ROOM];
     bool is_full = world_scenario.technique == LOCUS_FULL_REPLICATION;
     unsigned who_want = 0;
-    for (unsigned n = 0; n < NODES; n++) who_want += wanted(n) > 0 || keeps(n);
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) who_want += wanted(n) > 0 || keeps(n);
+    for (unsigned n = 0; n < nodes(); n++) {
         if (!is_here(n)) continue;
         read_row(n, main);
         if (!may_move() && location_of(&world_state.node[n].shard, row_ref_at(n)).term > 0)
             return "at rest a row has moved for who keeps it";
     }
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         struct location l = location_of(&world_state.node[n].shard, row_ref_at(n));
         if (l.is_replica && !is_full && !must_hold(n)) return "at rest a replica without intent";
         if (!l.is_replica && !l.is_here && must_hold(n) && !is_full)
@@ -270,12 +303,12 @@ static const char *check_rest(const struct sight *s)
     for (unsigned i = 0; i < world_scenario.calls; i++)
         if (world_state.call[i].state != CALL_DONE)
             return "nothing more can happen, and a call is not done";
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         if (remembers(n)) return "at rest a node remembers something of the key";
         if (world_state.node[n].shard.replicas->awaited ||
             world_state.node[n].shard.backlog->waiting)
             return "at rest a round waits";
-        if (world_state.node[n].shard.asked_bytes[(n + 1) % NODES])
+        if (world_state.node[n].shard.asked_bytes[(n + 1) % nodes()])
             return "at rest credit is in use";
         const struct mover *m = &world_state.node[n].shard.mover;
         if (store_held_rows(&world_store[n]) - m->open.count - m->waiting.count !=
@@ -296,8 +329,9 @@ const char *world_check(bool at_rest)
     if (s.wrong) return s.wrong;
     if (s.owners > 1) return "two owners";
     if (s.owners + s.rows != 1) return "not one owner, or one row under way";
-    if (s.hops > NODES + s.term) return "a request goes round";
+    if (s.hops > nodes() + s.term) return "a request goes round";
     const char *wrong = check_updates(&s);
     if (!wrong) wrong = check_own();
+    if (!wrong) wrong = check_clocks();
     return wrong || !at_rest ? wrong : check_rest(&s);
 }

@@ -68,6 +68,18 @@ static const char *const known[] = {
     "adaptive 1:begin,push,keep 0:begin,push",    /* a replica that has updates is kept */
     "adaptive 1:keep,set,pull 2:localize", "adaptive 1:keep,unkeep,keep 0:begin,push",
     "replicate 1:keep,push,unkeep 0:push",
+    /* ---- clocks ---- */
+    "static 0:push,clock,bound,pull 1:push,clock",            /* accesses of rows elsewhere */
+    "static 0:push*,clock,clock 1:clock,bound,pull",          /* one that nobody has taken on */
+    "1:localize,push,clock,bound,pull 0:localize,push,clock", /* the row moves */
+    "1:push*,clock,bound,pull 0:localize,push",               /* and a push goes after it */
+    "replicate 1:keep,push,clock,bound,pull 0:push,clock", /* a refresh meets an update under way */
+    "replicate 1:keep,push,push,clock 0:clock,bound,pull", /* one waits behind one under way */
+    "replicate 1:keep,clock,bound,pull 0:push,push,clock", /* refreshes go before the clock */
+    "1:keep,push,clock,bound,unkeep 0:push,clock",         /* the replica ends */
+    "adaptive 1:begin,push,clock,end 0:push,clock,bound,pull", /* and its updates leave with it */
+    "adaptive 1:begin,push,clock,bound 0:begin,clock", "full 1:push,clock,bound,pull 0:push,clock",
+    /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* the row comes back before the request that went after it */
 };
 /* The same, with so many states that there is time for them in long runs only. */
@@ -83,6 +95,11 @@ static const char *const known_large[] = {
     "replicate 1:begin,push,end 2:begin,push,pull",
     "adaptive 0:keep,push 1:keep,push 2:begin",
     "full 1:push,pull 2:push,set",
+    "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
+    "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
+    "1:keep,push,push,clock 0:push,clock,bound,pull",
+    "replicate 1:keep,push,clock,push 0:push,clock,bound",
+    "replicate 1:keep,push,clock 1:push,clock,bound 0:clock", /* two workers at different clocks */
 };
 enum {
     KNOWN = sizeof known / sizeof *known,

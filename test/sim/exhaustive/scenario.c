@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"pull",  "push", "set",  "localize",
-                                        "begin", "end",  "keep", "unkeep"};
+static const char *const kind_name[] = {"pull", "push", "set",    "localize", "begin",
+                                        "end",  "keep", "unkeep", "clock",    "bound"};
 static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
 #define SPARSE "sparse "
@@ -22,6 +22,20 @@ static bool parse_call(struct scenario *s, const char **at)
         return true;
     }
     return false;
+}
+
+static void note_clocks(struct scenario *s)
+{
+    locus_clock clock[SCENARIO_WORKERS_MAX] = {0};
+    bool has_third = false;
+    for (unsigned i = 0; i < s->calls; i++) {
+        struct scenario_call *c = &s->call[i];
+        clock[c->worker] += c->kind == CALL_CLOCK;
+        c->clock = clock[c->worker];
+        s->has_clocks |= c->kind == CALL_BOUND;
+        has_third |= s->node[c->worker] == SCENARIO_NODES - 1;
+    }
+    s->nodes = s->has_clocks && !has_third ? SCENARIO_NODES - 1 : SCENARIO_NODES;
 }
 
 bool scenario_parse(struct scenario *s, const char *text)
@@ -51,6 +65,7 @@ bool scenario_parse(struct scenario *s, const char *text)
         }
         if (*at == ' ') at++;
     }
+    note_clocks(s);
     return s->calls > 0;
 }
 
@@ -82,7 +97,7 @@ static unsigned kinds(enum locus_technique t)
     if (t == LOCUS_RELOCATE) return CALL_LOCALIZE + 1;
     if (t == LOCUS_ADAPTIVE || t == LOCUS_REPLICATE) return CALL_END + 1;
     if (t == LOCUS_FULL_REPLICATION) return CALL_SET + 1;
-    return CALL_KINDS;
+    return CALL_UNKEEP + 1;
 }
 
 uint64_t scenario_count(enum locus_technique t, unsigned calls)
@@ -139,7 +154,7 @@ static uint64_t worker_rank(const struct scenario *s, unsigned worker)
 bool scenario_number(struct scenario *s, enum locus_technique t, unsigned calls, uint64_t number)
 {
     unsigned n = kinds(t);
-    *s = (struct scenario){.technique = t};
+    *s = (struct scenario){.technique = t, .nodes = SCENARIO_NODES};
     if (!add_call(s, (unsigned)(number % n), (unsigned)(number / n % SCENARIO_NODES))) return false;
     number /= (uint64_t)n * SCENARIO_NODES;
     for (unsigned i = 1; i < calls; i++, number /= (uint64_t)n * (SCENARIO_NODES + 2))

@@ -11,7 +11,7 @@
 
 #include "locus.h"
 
-enum { SCENARIO_NODES = 3, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 7 };
+enum { SCENARIO_NODES = 3, SCENARIO_WORKERS_MAX = 5, SCENARIO_CALLS_MAX = 8 };
 
 enum scenario_kind {
     CALL_PULL,
@@ -22,18 +22,25 @@ enum scenario_kind {
     CALL_END,
     CALL_KEEP, /* one becomes active that never ends; and is taken back */
     CALL_UNKEEP,
+    CALL_CLOCK, /* advances the worker's; and waits for all others', with a staleness of 0 */
+    CALL_BOUND,
     CALL_KINDS
 };
 
 struct scenario_call {
     enum scenario_kind kind;
-    unsigned worker; /* of all; calls of one worker in their order here */
-    bool async;      /* the worker goes on before it is done */
+    unsigned worker;   /* of all; calls of one worker in their order here */
+    bool async;        /* the worker goes on before it is done */
+    locus_clock clock; /* of the worker then */
 };
 
 struct scenario {
     enum locus_technique technique;
     bool sparse; /* the pacer lets recalls piggyback */
+    /* Somebody waits for clocks: workers close at their end, so that nobody waits for ever. Then
+     * there are two nodes, where the third has no worker. */
+    bool has_clocks;
+    unsigned nodes;
     unsigned workers;
     unsigned node[SCENARIO_WORKERS_MAX]; /* of each worker */
     unsigned calls;

@@ -6,18 +6,29 @@
 
 static void print_entry(const struct wire_entry *e)
 {
-    static const char *const name[WIRE_OPERATIONS] = {
-        [WIRE_PULL] = "PULL",       [WIRE_PUSH] = "PUSH",
-        [WIRE_SET] = "SET",         [WIRE_LOCALIZE] = "LOCALIZE",
-        [WIRE_PULLED] = "PULLED",   [WIRE_PUSHED] = "PUSHED",
-        [WIRE_WAS_SET] = "WAS_SET", [WIRE_STAYS] = "STAYS",
-        [WIRE_ROW] = "ROW",         [WIRE_LOCATION] = "LOCATION",
-        [WIRE_SYNC] = "SYNC",       [WIRE_ANSWER] = "ANSWER",
-        [WIRE_REFRESH] = "REFRESH", [WIRE_RECALL] = "RECALL",
-        [WIRE_ROUND] = "ROUND",     [WIRE_ROUND_DONE] = "ROUND_DONE"};
+    static const char *const name[WIRE_OPERATIONS] = {[WIRE_PULL] = "PULL",
+                                                      [WIRE_PUSH] = "PUSH",
+                                                      [WIRE_SET] = "SET",
+                                                      [WIRE_LOCALIZE] = "LOCALIZE",
+                                                      [WIRE_PULLED] = "PULLED",
+                                                      [WIRE_PUSHED] = "PUSHED",
+                                                      [WIRE_WAS_SET] = "WAS_SET",
+                                                      [WIRE_STAYS] = "STAYS",
+                                                      [WIRE_ROW] = "ROW",
+                                                      [WIRE_LOCATION] = "LOCATION",
+                                                      [WIRE_SYNC] = "SYNC",
+                                                      [WIRE_ANSWER] = "ANSWER",
+                                                      [WIRE_REFRESH] = "REFRESH",
+                                                      [WIRE_RECALL] = "RECALL",
+                                                      [WIRE_ROUND] = "ROUND",
+                                                      [WIRE_ROUND_DONE] = "ROUND_DONE",
+                                                      [WIRE_CLOCK_UPDATED] = "CLOCK_UPDATED",
+                                                      [WIRE_CLOCK_FRESH] = "CLOCK_FRESH",
+                                                      [WIRE_CLOCK_AWAITED] = "CLOCK_AWAITED"};
     printf("%s of node %u, owner %u term %" PRIu64 " hops %u",
            e->operation < WIRE_OPERATIONS && name[e->operation] ? name[e->operation] : "?",
            e->origin, e->owner, e->term, e->hops);
+    if (e->operation >= WIRE_CLOCK_UPDATED) printf(" clock %" PRIu64, e->version);
     if (e->operation <= WIRE_ROW) printf(" call %u", request_tag_number(e->tag));
     if (e->operation == WIRE_SYNC || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
         printf(" flags %x version %" PRIu64 "%s", e->flags, e->version, e->length ? ", a row" : "");
@@ -25,8 +36,8 @@ static void print_entry(const struct wire_entry *e)
 
 static void print_call(int i)
 {
-    static const char *const name[] = {"pull",  "push", "set",  "localize",
-                                       "begin", "end",  "keep", "unkeep"};
+    static const char *const name[] = {"pull", "push", "set",    "localize", "begin",
+                                       "end",  "keep", "unkeep", "clock",    "bound"};
     printf("%s (call %d)", name[world_scenario.call[i].kind], i);
 }
 
@@ -38,6 +49,7 @@ void world_print_choice(struct world_choice c)
         printf("node %u: a worker calls ", world_scenario.node[c.from]);
         print_call(world_next_call(c.from));
         break;
+    case WORLD_CLOSES: printf("node %u: a worker closes", world_scenario.node[c.from]); break;
     case WORLD_SERVES:
         printf("node %u: the shard takes ", world_scenario.node[c.from]);
         print_call(world_first_posted(c.from));
@@ -89,9 +101,9 @@ void world_print(void)
     static const char *const state[] = {"not called", "posted", "under way", "done"};
     char text[200];
     struct content c;
-    for (unsigned n = 0; n < NODES; n++) print_node(n);
-    for (unsigned from = 0; from < NODES; from++)
-        for (unsigned to = 0; to < NODES; to++)
+    for (unsigned n = 0; n < nodes(); n++) print_node(n);
+    for (unsigned from = 0; from < nodes(); from++)
+        for (unsigned to = 0; to < nodes(); to++)
             for (unsigned i = 0; i < world_lane[from][to].count; i++) {
                 printf("    under way %u -> %u: ", from, to);
                 print_entry(&world_lane[from][to].message[i].entry);

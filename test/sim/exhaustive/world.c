@@ -5,10 +5,13 @@
 #include <stdlib.h>
 
 struct world_state world_state;
-struct lane world_lane[NODES][NODES];
-struct store world_store[NODES];
+struct lane world_lane[NODES_MAX][NODES_MAX];
+struct store world_store[NODES_MAX];
 struct scenario world_scenario;
 static unsigned local_worker[SCENARIO_WORKERS_MAX]; /* a worker's number at its node */
+/* What shards see of workers; where it lies does not change. */
+static const locus_clock *progress_at[NODES_MAX][SCENARIO_WORKERS_MAX];
+static const uint64_t *posted_at[NODES_MAX][SCENARIO_WORKERS_MAX];
 
 /* ---- the port ---- */
 
@@ -36,6 +39,8 @@ static void port_complete(void *context, struct request *r, int rc)
     call_of(r)->state = CALL_DONE;
     r->busy = 0;
     if (rc) world_state.wrong = "a request failed";
+    if (r->kind == REQUEST_CLOCK && clocks_gate(n->shard.clocks) < r->clock)
+        world_state.wrong = "a bound is over too early";
     if (world_scenario.technique == LOCUS_RELOCATE && !has_replicas() &&
         r->kind == REQUEST_LOCALIZE && !is_here(n->rank))
         world_state.wrong = "localize is complete, and the row is not there";
@@ -55,19 +60,26 @@ static void open_node(unsigned rank)
     const struct store_config config = {.tables = &table,
                                         .table_count = 1,
                                         .shards = 1,
-                                        .nodes = NODES,
+                                        .nodes = nodes(),
                                         .rank = rank,
                                         .replicates = replicates(),
                                         .is_full = world_scenario.technique ==
                                                    LOCUS_FULL_REPLICATION};
     struct node *n = &world_state.node[rank];
     n->rank = rank;
+    for (unsigned w = 0; w < SCENARIO_WORKERS_MAX; w++) {
+        progress_at[rank][w] = &n->progress[w];
+        posted_at[rank][w] = &n->posted[w];
+        n->progress[w] = w < n->workers ? 0 : INT64_MAX;
+    }
     n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
     const struct shard_config c = {.store = &world_store[rank],
                                    .platform = &n->port,
                                    .technique = world_scenario.technique,
                                    .workers = n->workers ? n->workers : 1,
-                                   .credit_bytes = 1 << 20};
+                                   .credit_bytes = 1 << 20,
+                                   .progress = progress_at[rank],
+                                   .posted = posted_at[rank]};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
     n->shard.pacer->rounds_are_sparse = world_scenario.sparse;
 }
@@ -75,9 +87,11 @@ static void open_node(unsigned rank)
 static void prepare_call(unsigned i)
 {
     static const enum request_kind kind[] = {
-        [CALL_PULL] = REQUEST_PULL,         [CALL_PUSH] = REQUEST_PUSH,  [CALL_SET] = REQUEST_SET,
-        [CALL_LOCALIZE] = REQUEST_LOCALIZE, [CALL_BEGIN] = REQUEST_PULL, [CALL_END] = REQUEST_PULL,
-        [CALL_KEEP] = REQUEST_PULL,         [CALL_UNKEEP] = REQUEST_PULL};
+        [CALL_PULL] = REQUEST_PULL,  [CALL_PUSH] = REQUEST_PUSH,
+        [CALL_SET] = REQUEST_SET,    [CALL_LOCALIZE] = REQUEST_LOCALIZE,
+        [CALL_BEGIN] = REQUEST_PULL, [CALL_END] = REQUEST_PULL,
+        [CALL_KEEP] = REQUEST_PULL,  [CALL_UNKEEP] = REQUEST_PULL,
+        [CALL_CLOCK] = REQUEST_PULL, [CALL_BOUND] = REQUEST_CLOCK};
     struct call *c = &world_state.call[i];
     const struct scenario_call *s = &world_scenario.call[i];
     if (s->kind == CALL_PUSH) content_write_update(c->values, world_layout, i);
@@ -86,7 +100,8 @@ static void prepare_call(unsigned i)
     c->request = (struct request){.kind = kind[s->kind],
                                   .worker = (uint16_t)local_worker[s->worker],
                                   .number = (uint16_t)i,
-                                  .count = 1,
+                                  .count = s->kind == CALL_BOUND ? 0 : 1,
+                                  .clock = s->clock,
                                   .busy = 1,
                                   .item = &c->item};
 }
@@ -99,13 +114,13 @@ void world_open(const struct scenario *s)
     world_scenario = *s;
     for (unsigned w = 0; w < s->workers; w++)
         local_worker[w] = world_state.node[s->node[w]].workers++;
-    for (unsigned n = 0; n < NODES; n++) open_node(n);
+    for (unsigned n = 0; n < nodes(); n++) open_node(n);
     for (unsigned i = 0; i < s->calls; i++) prepare_call(i);
 }
 
 void world_close(void)
 {
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         shard_fini(&world_state.node[n].shard);
         store_fini(&world_store[n]);
     }
@@ -144,15 +159,15 @@ size_t world_save(char *copy)
     char *to = copy;
     memcpy(to, &world_state, sizeof world_state);
     to += sizeof world_state;
-    for (unsigned i = 0; i < NODES * NODES; i++) {
-        const struct lane *l = &world_lane[i / NODES][i % NODES];
+    for (unsigned i = 0; i < nodes() * nodes(); i++) {
+        const struct lane *l = &world_lane[i / nodes()][i % nodes()];
         memcpy(to, l, lane_bytes(l));
         to += lane_bytes(l);
     }
-    for (unsigned n = 0; n < NODES; n++, to += STORE_BYTES)
+    for (unsigned n = 0; n < nodes(); n++, to += STORE_BYTES)
         memcpy(to, (char *)&world_store[n] + STORE_FROM, STORE_BYTES);
     to += arena_save(to);
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         if (row_bytes(n)) memcpy(to, world_row_of(n), row_bytes(n));
         to += row_bytes(n);
     }
@@ -163,16 +178,16 @@ void world_restore(const char *copy)
 {
     memcpy(&world_state, copy, sizeof world_state);
     copy += sizeof world_state;
-    for (unsigned i = 0; i < NODES * NODES; i++) {
-        struct lane *l = &world_lane[i / NODES][i % NODES];
+    for (unsigned i = 0; i < nodes() * nodes(); i++) {
+        struct lane *l = &world_lane[i / nodes()][i % nodes()];
         memcpy(&l->count, copy, sizeof l->count);
         memcpy(l, copy, lane_bytes(l));
         copy += lane_bytes(l);
     }
-    for (unsigned n = 0; n < NODES; n++, copy += STORE_BYTES)
+    for (unsigned n = 0; n < nodes(); n++, copy += STORE_BYTES)
         memcpy((char *)&world_store[n] + STORE_FROM, copy, STORE_BYTES);
     copy += arena_restore(copy);
-    for (unsigned n = 0; n < NODES; n++) {
+    for (unsigned n = 0; n < nodes(); n++) {
         if (row_bytes(n)) memcpy(world_row_of(n), copy, row_bytes(n));
         copy += row_bytes(n);
     }
@@ -202,14 +217,15 @@ int world_first_posted(unsigned worker)
 static bool wants_turn(unsigned node)
 {
     const struct shard *s = &world_state.node[node].shard;
-    return s->stalled || s->backlog->waiting || s->quiescing ||
+    return s->stalled || s->clocks->is_on || s->backlog->waiting || s->quiescing ||
            (s->dirty && !dirty_set_is_empty(s->dirty));
 }
 
 static bool has_urgent(unsigned node)
 {
     const struct shard *s = &world_state.node[node].shard;
-    for (unsigned peer = 0; peer < NODES; peer++)
+    if (s->clocks->is_on) return true; /* what has no leave says how far it is, too */
+    for (unsigned peer = 0; peer < nodes(); peer++)
         if (s->backlog->peer[peer].urgent.count && !s->backlog->peer[peer].is_under_way)
             return true;
     return false;
@@ -223,12 +239,13 @@ unsigned world_choices(struct world_choice choice[WORLD_CHOICES_MAX])
             choice[n++] = (struct world_choice){WORLD_CALLS, (uint8_t)w, 0};
         if (world_first_posted(w) >= 0)
             choice[n++] = (struct world_choice){WORLD_SERVES, (uint8_t)w, 0};
+        if (world_can_close(w)) choice[n++] = (struct world_choice){WORLD_CLOSES, (uint8_t)w, 0};
     }
-    for (unsigned from = 0; from < NODES; from++)
-        for (unsigned to = 0; to < NODES; to++)
+    for (unsigned from = 0; from < nodes(); from++)
+        for (unsigned to = 0; to < nodes(); to++)
             if (world_lane[from][to].count)
                 choice[n++] = (struct world_choice){WORLD_ARRIVES, (uint8_t)from, (uint8_t)to};
-    for (unsigned node = 0; node < NODES; node++) {
+    for (unsigned node = 0; node < nodes(); node++) {
         if (!wants_turn(node)) continue;
         choice[n++] = (struct world_choice){WORLD_TURNS, (uint8_t)node, true};
         if (has_urgent(node))
@@ -254,15 +271,40 @@ static bool has_open_call(unsigned worker)
     return false;
 }
 
-/* As access.c does: in place if nothing of the worker is under way and the row is here. */
-static bool do_in_place(unsigned worker, enum scenario_kind kind, float *values)
+unsigned world_number_of(unsigned worker)
 {
+    return local_worker[worker];
+}
+
+bool world_can_close(unsigned worker)
+{
+    const struct node *n = &world_state.node[world_scenario.node[worker]];
+    if (!has_clocks() || n->progress[local_worker[worker]] == INT64_MAX) return false;
+    for (unsigned i = 0; i < world_scenario.calls; i++)
+        if (world_scenario.call[i].worker == worker && world_state.call[i].state != CALL_DONE)
+            return false;
+    return true;
+}
+
+/* As bound.c does. */
+static bool is_within_bound(const struct shard *s, locus_clock clock)
+{
+    return clock <= 0 || clocks_gate(s->clocks) >= clock;
+}
+
+/* As access.c does: in place if nothing of the worker is under way and the row is here. */
+static bool do_in_place(unsigned worker, const struct scenario_call *call, float *values)
+{
+    enum scenario_kind kind = call->kind;
     struct row_ref ref = row_ref_at(world_scenario.node[worker]);
     struct shard *shard = &world_state.node[world_scenario.node[worker]].shard;
     if (kind == CALL_BEGIN) return shard_begin_intent(shard, 0), true;
     if (kind == CALL_END) return shard_end_intent(shard, 0), true;
     if (kind == CALL_KEEP) return shard_keep(shard, 0), true;
     if (kind == CALL_UNKEEP) return shard_unkeep(shard, 0), true;
+    if (kind == CALL_BOUND) return is_within_bound(shard, call->clock);
+    if (kind == CALL_CLOCK)
+        return world_state.node[shard->rank].progress[local_worker[worker]]++, true;
     if (kind == CALL_LOCALIZE && !moves()) return true;
     if (kind == CALL_LOCALIZE) return is_here(world_scenario.node[worker]);
     if (has_open_call(worker)) return false;
@@ -275,8 +317,15 @@ static void worker_calls(unsigned worker)
     unsigned i = (unsigned)world_next_call(worker);
     struct call *c = &world_state.call[i];
     c->done_before = calls_done();
-    c->state = do_in_place(worker, world_scenario.call[i].kind, c->values) ? CALL_DONE
-                                                                           : CALL_POSTED;
+    c->gate = clocks_gate(clocks_at(world_scenario.node[worker]));
+    c->state = do_in_place(worker, &world_scenario.call[i], c->values) ? CALL_DONE : CALL_POSTED;
+    if (c->state == CALL_POSTED)
+        world_state.node[world_scenario.node[worker]].posted[local_worker[worker]]++;
+}
+
+static void worker_closes(unsigned worker)
+{
+    world_state.node[world_scenario.node[worker]].progress[local_worker[worker]] = INT64_MAX;
 }
 
 static void shard_takes(unsigned worker)
@@ -316,6 +365,7 @@ void world_do(struct world_choice c)
     case WORLD_CALLS: worker_calls(c.from); break;
     case WORLD_SERVES: shard_takes(c.from); break;
     case WORLD_ARRIVES: message_arrives(c.from, c.to); break;
+    case WORLD_CLOSES: worker_closes(c.from); break;
     case WORLD_TURNS: shard_turns(c.from, c.to); break;
     }
 }

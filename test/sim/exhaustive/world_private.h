@@ -14,13 +14,14 @@
 
 #include "world.h"
 
+#include "protocol/clocks.h"
 #include "sim/content.h"
 #include "sim/parts.h"
 
 #include <string.h>
 
 enum {
-    NODES = SCENARIO_NODES,
+    NODES_MAX = SCENARIO_NODES,
     LENGTH = 3, /* floats of the row: content.h */
     ROOM = 4,
     MESSAGES_MAX = 24, /* on a link */
@@ -43,6 +44,7 @@ enum call_state { CALL_FUTURE, CALL_POSTED, CALL_TAKEN, CALL_DONE };
 struct call {
     enum call_state state;
     unsigned done_before; /* calls that were done when it was called, as bits */
+    locus_clock gate;     /* of its node then: up to there it sees everything */
     struct request request;
     struct request_item item;
     float values[ROOM];
@@ -50,21 +52,24 @@ struct call {
 
 struct node {
     unsigned rank, workers;
+    /* of its workers, for bounds: their clocks, INT64_MAX when closed; requests that they posted */
+    locus_clock progress[SCENARIO_WORKERS_MAX];
+    uint64_t posted[SCENARIO_WORKERS_MAX];
     struct platform port;
     struct shard shard;
 };
 
 /* Beside the arena all that changes. */
 struct world_state {
-    struct node node[NODES];
+    struct node node[NODES_MAX];
     struct call call[SCENARIO_CALLS_MAX];
     /* what a shard said of a message, or what else went wrong in the last step */
     const char *wrong;
 };
 extern struct world_state world_state;
-extern struct lane world_lane[NODES][NODES];
+extern struct lane world_lane[NODES_MAX][NODES_MAX];
 
-extern struct store world_store[NODES];
+extern struct store world_store[NODES_MAX];
 extern struct scenario world_scenario;
 static const struct content_layout world_layout = {.length = LENGTH};
 
@@ -73,6 +78,27 @@ float *world_row_of(unsigned node);
 /* Of a worker, -1: none. The next call of its script; the first one that no shard has taken. */
 int world_next_call(unsigned worker);
 int world_first_posted(unsigned worker);
+
+static inline unsigned nodes(void)
+{
+    return world_scenario.nodes;
+}
+
+/* Does the scenario wait for clocks? */
+static inline bool has_clocks(void)
+{
+    return world_scenario.has_clocks;
+}
+
+static inline const struct clocks *clocks_at(unsigned node)
+{
+    return world_state.node[node].shard.clocks;
+}
+
+/* The worker's own number at its node. */
+unsigned world_number_of(unsigned worker);
+/* The worker has done all, and has not closed. */
+bool world_can_close(unsigned worker);
 
 static inline struct row_ref row_ref_at(unsigned node)
 {

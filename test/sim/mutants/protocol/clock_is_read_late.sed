@@ -1,4 +1,4 @@
 # file: src/protocol/clocks.c
 # what: a clock is said that passed after the changes were looked at
-# run: --script bounds
+# by: exhaustive
 /^static void say_updated/,/^}/ s/c->reading)/lowest(s))/

@@ -1,4 +1,4 @@
 # file: src/protocol/clocks.c
 # what: copies count as fresh before the refreshes have left
-# run: --script bounds
+# by: exhaustive
 /^static void say_fresh/,/^}/ s/ || s->backlog->peer\[n\].refreshes_left < p->aim_at//

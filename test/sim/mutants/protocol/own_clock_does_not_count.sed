@@ -1,4 +1,4 @@
 # file: src/protocol/clocks.c
 # what: an owner does not wait for its own workers
-# run: --script bounds
+# by: exhaustive
 /^static locus_clock least_updated/,/^}/ s/least = smaller/if (n != s->rank) least = smaller/
