@@ -126,7 +126,8 @@ enum {
     AT_SECONDS,
     AT_TIME,
     AT_SUMS,
-    RECORD_FIGURES = AT_SUMS + CHECKPOINTS_SUMS
+    AT_FIGURES = AT_SUMS + CHECKPOINTS_SUMS,
+    RECORD_FIGURES = AT_FIGURES + CHECKPOINTS_FIGURES
 };
 _Static_assert((int)RECORD_FIGURES <= (int)POOL_FIGURES_MAX, "a record is one of the pool's");
 
@@ -149,6 +150,7 @@ static void put_record(const struct checkpoints *c, const struct pool_member *m,
                                 [AT_SECONDS] = meter_now() - c->began_s,
                                 [AT_TIME] = wall_clock()};
     memcpy(r + AT_SUMS, p->sums, sizeof p->sums);
+    memcpy(r + AT_FIGURES, p->figures, sizeof p->figures);
     pool_set_record(m, r, RECORD_FIGURES);
 }
 
@@ -170,6 +172,7 @@ static void take_record(const struct checkpoints *c, const struct pool_member *m
     *p = (struct progress){.epochs = (uint64_t)r[AT_EPOCHS], .seconds = r[AT_SECONDS]};
     p->part = (uint64_t)r[AT_PART] * c->parts / (uint64_t)r[AT_PARTS];
     if (p->part > 0) memcpy(p->sums, r + AT_SUMS, sizeof p->sums);
+    memcpy(p->figures, r + AT_FIGURES, sizeof p->figures);
     *written = r[AT_TIME];
 }
 

@@ -25,7 +25,7 @@
 #include "args.h"
 #include "pool.h"
 
-enum { CHECKPOINTS_PARTS = 32, CHECKPOINTS_SUMS = 4 };
+enum { CHECKPOINTS_PARTS = 32, CHECKPOINTS_SUMS = 4, CHECKPOINTS_FIGURES = 12 };
 
 /* As given. */
 struct checkpoints_wish {
@@ -39,6 +39,8 @@ struct progress {
     uint64_t part;                 /* so many of the next one's parts are, too */
     double seconds;                /* of training, in all runs */
     double sums[CHECKPOINTS_SUMS]; /* the program's, of the epoch that is not over */
+    double
+        figures[CHECKPOINTS_FIGURES]; /* the program's, of all that was; the first worker's count */
 };
 
 /* A node's. */

@@ -15,12 +15,19 @@ static void begin_epoch(struct click_feed *f)
     if (f->order) rng_shuffle(&f->rng, f->order, f->count);
 }
 
+/* Where so many epochs are over: an order follows from those before. */
+static void go_to(struct click_feed *f, uint64_t epochs)
+{
+    while (f->epochs < epochs) begin_epoch(f);
+    f->at = f->count;
+}
+
 static bool fill(void *feed, locus_loader *loader, void *batch)
 {
     struct click_feed *f = feed;
     struct click_batch *b = batch;
     const struct ctr_options *o = &f->ctr->options;
-    if (f->at == f->count || f->epochs == 0) {
+    if (f->at == f->count) {
         if (f->epochs == o->common.epochs) return false;
         begin_epoch(f);
     }
@@ -50,7 +57,8 @@ static size_t batches_ahead(const struct ctr *c, const struct pool_member *m)
     return wanted > AHEAD_LEAST ? wanted : AHEAD_LEAST;
 }
 
-void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_member *m)
+void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_member *m,
+                     uint64_t epochs)
 {
     uint64_t end;
     *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(c, m)};
@@ -62,6 +70,7 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
     }
     f->room = take_memory(1, sizeof *f->room);
     rng_init(&f->rng, c->options.common.seed, 16 + m->place);
+    go_to(f, epochs);
     places_init(&f->places, (size_t)c->options.batch * c->entries_max);
     f->batch = take_memory(f->list_count, sizeof *f->batch);
     f->list = take_memory(f->list_count, sizeof *f->list);

@@ -32,7 +32,9 @@ struct click_feed {
     bool has_taken;
 };
 
-void click_feed_open(struct click_feed *, const struct ctr *, struct pool_member *);
+/* Behind so many epochs. */
+void click_feed_open(struct click_feed *, const struct ctr *, struct pool_member *,
+                     uint64_t epochs);
 /* Valid until the next call. */
 const struct click_batch *click_feed_next(struct click_feed *);
 void click_feed_close(struct click_feed *);

@@ -59,6 +59,8 @@ int ctr_job(int argc, char **argv)
         ctr_report_quality(ctr, "planted", 0, &q);
     }
     training->ctr = ctr;
+    const struct settings *s = &ctr->options.common;
+    checkpoints_init(&training->checkpoints, &s->checkpoints, s->epochs, 1, s->json);
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, ctr_work, training);
     pool_close(&pool);

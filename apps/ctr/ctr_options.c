@@ -146,6 +146,7 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
     data_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     args_parse(&(struct args_program){.name = "ctr",
                                       .about = about,
                                       .more = more,
@@ -153,4 +154,5 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
                                       .option_count = list.count},
                argc, argv);
     check(o);
+    settings_check(&o->common);
 }

@@ -50,18 +50,21 @@ static struct ctr_epoch run_epoch(struct ctr_training *t, struct pool_member *m,
     return e;
 }
 
-/* Returns whether there is time for another one: the same on all workers. */
+/* Returns whether there is time for another one, and whether it is time for a checkpoint: the same
+ * on all workers. */
 static bool train_epoch(struct ctr_training *t, struct pool_member *m, struct click_feed *feed,
-                        struct wide_deep *step, uint64_t number)
+                        struct wide_deep *step, struct progress *p, bool *is_due)
 {
+    uint64_t number = ++p->epochs;
     char task[32];
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     if (is_first(m)) meter_begin(&t->meter, task, "examples", t->ctr->train);
     double began = meter_now();
     struct ctr_epoch e = run_epoch(t, m, feed, step);
-    double sums[] = {e.examples, e.loss, is_over(t)};
+    double sums[] = {e.examples, e.loss, is_over(t), checkpoints_is_due(&t->checkpoints, m, p)};
     pool_sum(m, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[2] == 0;
+    *is_due = sums[3] > 0 && has_time;
     if (!is_first(m)) return has_time;
     meter_end(&t->meter);
     if (sums[0] == 0 && !has_time) return false; /* it has not begun */
@@ -86,25 +89,56 @@ static void test_and_report(struct ctr_training *t, struct pool_member *m, struc
     }
 }
 
-static void train_all(struct ctr_training *t, struct pool_member *m)
+/* The best test so far is the first worker's, and goes on from a checkpoint with it. */
+enum { BEST_EPOCH, BEST_AUC, BEST_LOG_LOSS, BEST_CALIBRATION, BEST_ERROR, BEST_SECONDS };
+
+static void put_best(const struct ctr_training *t, struct progress *p)
+{
+    p->figures[BEST_EPOCH] = (double)t->best_epoch;
+    p->figures[BEST_AUC] = t->best.auc;
+    p->figures[BEST_LOG_LOSS] = t->best.log_loss;
+    p->figures[BEST_CALIBRATION] = t->best.calibration;
+    p->figures[BEST_ERROR] = t->best.calibration_error;
+    p->figures[BEST_SECONDS] = t->best.seconds;
+}
+
+static void take_best(struct ctr_training *t, const struct progress *p)
+{
+    t->best_epoch = (uint64_t)p->figures[BEST_EPOCH];
+    t->best = (struct ctr_quality){.auc = p->figures[BEST_AUC],
+                                   .log_loss = p->figures[BEST_LOG_LOSS],
+                                   .calibration = p->figures[BEST_CALIBRATION],
+                                   .calibration_error = p->figures[BEST_ERROR],
+                                   .seconds = p->figures[BEST_SECONDS]};
+}
+
+static void begin(struct ctr_training *t, struct pool_member *m, const struct progress *p)
+{
+    if (is_first(m)) take_best(t, p);
+    if (m->index == 0) t->began_s = meter_now() - p->seconds;
+    checkpoints_begin(&t->checkpoints, m, p);
+    pool_meet_here(m);
+}
+
+static void train_all(struct ctr_training *t, struct pool_member *m, struct progress *p)
 {
     const struct ctr_options *o = &t->ctr->options;
     size_t most = o->batch > CTR_SCORES_OF_ROW ? o->batch : CTR_SCORES_OF_ROW;
     struct click_feed feed;
     struct wide_deep step;
-    click_feed_open(&feed, t->ctr, m);
+    click_feed_open(&feed, t->ctr, m, p->epochs);
     wide_deep_open(&step, t->ctr, m, most);
     pool_settle(m);
-    if (m->index == 0) t->began_s = meter_now();
-    pool_meet_here(m);
-    bool has_time = true;
-    uint64_t epoch = 0;
-    while (epoch < o->common.epochs && has_time) {
-        has_time = train_epoch(t, m, &feed, &step, ++epoch);
-        if (has_time && settings_wants_evaluation(&o->common, epoch))
-            test_and_report(t, m, &step, epoch);
+    begin(t, m, p);
+    bool has_time = true, is_due;
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = train_epoch(t, m, &feed, &step, p, &is_due);
+        if (has_time && settings_wants_evaluation(&o->common, p->epochs))
+            test_and_report(t, m, &step, p->epochs);
+        if (is_first(m)) put_best(t, p);
+        if (is_due) checkpoints_write(&t->checkpoints, m, p);
     }
-    test_and_report(t, m, &step, epoch);
+    test_and_report(t, m, &step, p->epochs);
     if (is_first(m) && t->best_epoch > 0)
         ctr_report_quality(t->ctr, "best", t->best_epoch, &t->best);
     wide_deep_close(&step);
@@ -130,13 +164,16 @@ void ctr_work(struct pool_member *m, void *training)
 {
     struct ctr_training *t = training;
     const struct ctr *c = t->ctr;
-    rows_init(m, CTR_FEATURES, draw_feature, c);
-    dense_rows_init(&c->plan, m, CTR_LAYERS, c->options.common.seed);
+    struct progress progress;
+    if (!checkpoints_resume(&t->checkpoints, m, &progress)) {
+        rows_init(m, CTR_FEATURES, draw_feature, c);
+        dense_rows_init(&c->plan, m, CTR_LAYERS, c->options.common.seed);
+    }
     pool_settle(m);
     if (m->index == 0) dense_rows_keep(&c->plan, m, CTR_LAYERS);
     if (m->index == 0 && settings_keeps(&c->options.common)) keep_hot(c, m);
     pool_settle(m);
-    train_all(t, m);
+    train_all(t, m, &progress);
     struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)
         counters_show(&stats, "accesses", m->pool->size, c->options.common.json);

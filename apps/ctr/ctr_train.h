@@ -15,7 +15,8 @@
 struct ctr_training {
     const struct ctr *ctr;
     struct meter meter;
-    double began_s;
+    double began_s; /* as if all had been trained in this run */
+    struct checkpoints checkpoints;
     struct ctr_quality best; /* by log loss */
     uint64_t best_epoch;     /* 0: there is none yet */
 };

@@ -16,7 +16,7 @@ void convolution_open(struct convolution *c, const struct gnn *g, struct pool_me
     size_t middles = neighbourhood_middles_max(g, tops_max, neighbours),
            inputs = neighbourhood_inputs_max(g, tops_max, neighbours), hidden = g->options.hidden;
     *c = (struct convolution){.gnn = g, .member = m, .width = gnn_width(g)};
-    rng_init(&c->rng, g->options.common.seed, UINT64_C(7) << 56 | m->place);
+    convolution_begin(c, 0);
     dense_rows_open(&c->dense, &g->plan, m, GNN_DENSE, middles > tops_max ? middles : tops_max);
     params_open(&c->params, m, inputs, inputs * 2 * c->width);
     c->sums = take_memory(middles * c->width, sizeof(float));
@@ -31,6 +31,12 @@ void convolution_open(struct convolution *c, const struct gnn *g, struct pool_me
     c->keys = take_memory(inputs, sizeof *c->keys);
     c->rows = take_memory(inputs, sizeof *c->rows);
     c->is_here = take_memory(inputs, sizeof *c->is_here);
+}
+
+void convolution_begin(struct convolution *c, uint64_t epochs)
+{
+    rng_init(&c->rng, c->gnn->options.common.seed,
+             UINT64_C(7) << 56 | epochs << 32 | c->member->place);
 }
 
 void convolution_flush(struct convolution *c)

@@ -35,6 +35,8 @@ struct convolution {
 
 void convolution_open(struct convolution *, const struct gnn *, struct pool_member *,
                       size_t tops_max, size_t neighbours);
+/* An epoch begins, behind so many: what it drops out follows from its number. */
+void convolution_begin(struct convolution *, uint64_t epochs);
 /* Returns the sum of the losses, -log of the right classes' probabilities. */
 double convolution_train(struct convolution *, const struct neighbourhood *);
 /* The probabilities of each top node's classes; valid until the next call. */

@@ -32,14 +32,28 @@ static void take_share(struct epochs *e, const struct pool_member *m)
     free(own);
 }
 
-static bool begin_batch(struct epochs *e)
+/* What is drawn in an epoch follows from the seed, the worker and the epoch; but an order is that of
+ * the one before, shuffled. */
+static void begin_epoch(struct epochs *e)
 {
-    bool is_first = e->epochs == 0;
-    if (!is_first && e->at < e->count) return true;
-    if (e->epochs == e->gnn->options.common.epochs) return false;
+    rng_init(&e->rng, e->gnn->options.common.seed, e->epochs << 32 | (2 + e->place));
     e->epochs++;
     e->at = 0;
     rng_shuffle(&e->rng, e->node, e->count);
+}
+
+/* Where so many are over. */
+static void go_to(struct epochs *e, uint64_t epochs)
+{
+    while (e->epochs < epochs) begin_epoch(e);
+    e->at = e->count;
+}
+
+static bool begin_batch(struct epochs *e)
+{
+    if (e->at < e->count) return true;
+    if (e->epochs == e->gnn->options.common.epochs) return false;
+    begin_epoch(e);
     return true;
 }
 
@@ -60,12 +74,12 @@ static bool fill(void *epochs, locus_loader *loader, void *to)
     return true;
 }
 
-void epochs_open(struct epochs *e, const struct gnn *g, struct pool_member *m)
+void epochs_open(struct epochs *e, const struct gnn *g, struct pool_member *m, uint64_t epochs)
 {
     const struct gnn_options *o = &g->options;
-    *e = (struct epochs){.gnn = g};
+    *e = (struct epochs){.gnn = g, .place = m->place};
     take_share(e, m);
-    rng_init(&e->rng, o->common.seed, 2 + m->place);
+    go_to(e, epochs);
     neighbourhood_maker_init(&e->maker, g, o->batch, o->neighbours, o->dropout);
     e->ahead = batches_ahead(g, m);
     for (size_t i = 0; i < e->ahead; i++) {

@@ -24,12 +24,14 @@ struct epochs {
     uint32_t *node, count; /* the worker's */
     uint32_t at;           /* the next one */
     uint64_t batches, epochs;
+    unsigned place; /* the worker's */
     struct neighbourhood *list[EPOCHS_AHEAD];
     size_t ahead; /* so many of them */
     bool has_taken;
 };
 
-void epochs_open(struct epochs *, const struct gnn *, struct pool_member *);
+/* Behind so many of them. */
+void epochs_open(struct epochs *, const struct gnn *, struct pool_member *, uint64_t epochs);
 /* Valid until the next call. */
 const struct neighbourhood *epochs_next(struct epochs *);
 void epochs_close(struct epochs *);

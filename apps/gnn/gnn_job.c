@@ -112,6 +112,8 @@ int gnn_job(int argc, char **argv)
     cut(gnn, &pool);
     if (pool.rank == 0) gnn_report_start(gnn, &pool);
     training->gnn = gnn;
+    const struct settings *s = &gnn->options.common;
+    checkpoints_init(&training->checkpoints, &s->checkpoints, s->epochs, 1, s->json);
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, gnn_work, training);
     pool_close(&pool);

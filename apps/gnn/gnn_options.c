@@ -192,6 +192,7 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
     model_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     args_parse(&(struct args_program){.name = "gnn",
                                       .about = about,
                                       .more = more,
@@ -199,4 +200,5 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
                                       .option_count = list.count},
                argc, argv);
     check(o);
+    settings_check(&o->common);
 }

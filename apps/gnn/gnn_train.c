@@ -59,18 +59,23 @@ static struct gnn_epoch run_epoch(struct trainer *t)
     return e;
 }
 
-/* Returns whether there is time for another one: the same on all workers. */
-static bool train_epoch(struct trainer *t, uint64_t number)
+/* Returns whether there is time for another one, and whether it is time for a checkpoint: the same
+ * on all workers. */
+static bool train_epoch(struct trainer *t, struct progress *p, bool *is_due)
 {
     const struct gnn *g = t->training->gnn;
+    const struct checkpoints *c = &t->training->checkpoints;
     char task[32];
+    convolution_begin(&t->convolution, p->epochs);
+    uint64_t number = ++p->epochs;
     snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
     if (is_first(t)) meter_begin(&t->training->meter, task, "nodes", g->labels.count[LABELS_TRAIN]);
     double began = meter_now();
     struct gnn_epoch e = run_epoch(t);
-    double sums[] = {e.nodes, e.loss, is_over(t->training)};
+    double sums[] = {e.nodes, e.loss, is_over(t->training), checkpoints_is_due(c, t->member, p)};
     pool_sum(t->member, sums, sizeof sums / sizeof *sums);
     bool has_time = sums[2] == 0;
+    *is_due = sums[3] > 0 && has_time;
     if (!is_first(t)) return has_time;
     meter_end(&t->training->meter);
     if (sums[0] == 0 && !has_time) return false; /* it has not begun */
@@ -96,17 +101,38 @@ static void judge(struct trainer *t, uint64_t epoch)
     training->best_epoch = epoch;
 }
 
-static void train_all(struct trainer *t)
+/* The best judgement so far is the first worker's, and goes on from a checkpoint with it. */
+enum { BEST_EPOCH, BEST_VALIDATION, BEST_TEST, BEST_SECONDS };
+
+static void put_best(const struct gnn_training *t, struct progress *p)
+{
+    p->figures[BEST_EPOCH] = (double)t->best_epoch;
+    p->figures[BEST_VALIDATION] = t->best.validation;
+    p->figures[BEST_TEST] = t->best.test;
+    p->figures[BEST_SECONDS] = t->best.seconds;
+}
+
+static void take_best(struct gnn_training *t, const struct progress *p)
+{
+    t->best_epoch = (uint64_t)p->figures[BEST_EPOCH];
+    t->best = (struct accuracy){.validation = p->figures[BEST_VALIDATION],
+                                .test = p->figures[BEST_TEST],
+                                .seconds = p->figures[BEST_SECONDS]};
+}
+
+static void train_all(struct trainer *t, struct progress *p)
 {
     const struct gnn_options *o = &t->training->gnn->options;
-    bool has_time = true;
-    uint64_t epoch = 0;
-    while (epoch < o->common.epochs && has_time) {
-        has_time = train_epoch(t, ++epoch);
-        if (has_time && settings_wants_evaluation(&o->common, epoch)) judge(t, epoch);
+    struct gnn_training *training = t->training;
+    bool has_time = true, is_due;
+    while (p->epochs < o->common.epochs && has_time) {
+        has_time = train_epoch(t, p, &is_due);
+        if (has_time && settings_wants_evaluation(&o->common, p->epochs)) judge(t, p->epochs);
+        if (is_first(t)) put_best(training, p);
+        if (is_due) checkpoints_write(&training->checkpoints, t->member, p);
     }
     pool_settle(t->member);
-    judge(t, epoch);
+    judge(t, p->epochs);
     if (is_first(t) && o->common.eval_every > 0 && t->training->best_epoch > 0)
         gnn_report_best(t->training->gnn, t->training->best_epoch, &t->training->best);
 }
@@ -129,21 +155,25 @@ static void keep_hot(const struct gnn *g, const struct pool_member *m)
     free(count);
 }
 
-static void begin(struct trainer *t)
+static void begin(struct trainer *t, struct progress *p)
 {
     const struct gnn *g = t->training->gnn;
     struct pool_member *m = t->member;
-    rows_init(m, GNN_INPUTS, draw_row, g);
-    dense_rows_init(&g->plan, m, GNN_DENSE, g->options.common.seed);
+    if (!checkpoints_resume(&t->training->checkpoints, m, p)) {
+        rows_init(m, GNN_INPUTS, draw_row, g);
+        dense_rows_init(&g->plan, m, GNN_DENSE, g->options.common.seed);
+    }
     if (m->index == 0 && settings_keeps(&g->options.common)) keep_hot(g, m);
     if (m->index == 0) dense_rows_keep(&g->plan, m, GNN_DENSE);
     pool_settle(m);
     accuracy_open(&t->judge, g, m);
     convolution_open(&t->convolution, g, m, g->options.batch, g->options.neighbours);
-    epochs_open(&t->epochs, g, m);
+    epochs_open(&t->epochs, g, m, p->epochs);
     /* Getting ready is not part of the first epoch. */
     pool_settle(m);
-    if (m->index == 0) t->training->began_s = meter_now();
+    if (is_first(t)) take_best(t->training, p);
+    if (m->index == 0) t->training->began_s = meter_now() - p->seconds;
+    checkpoints_begin(&t->training->checkpoints, m, p);
     pool_meet_here(m);
 }
 
@@ -152,8 +182,9 @@ void gnn_work(struct pool_member *m, void *training)
     struct trainer *t = take_memory(1, sizeof *t);
     *t = (struct trainer){.training = training, .member = m};
     const struct gnn *g = t->training->gnn;
-    begin(t);
-    train_all(t);
+    struct progress progress;
+    begin(t, &progress);
+    train_all(t, &progress);
     struct locus_stats stats = counters_take(m);
     if (is_first(t) && m->worker)
         counters_show(&stats, "accesses", m->pool->size, g->options.common.json);

@@ -15,7 +15,8 @@
 struct gnn_training {
     const struct gnn *gnn;
     struct meter meter;
-    double began_s;
+    double began_s; /* as if all had been trained in this run */
+    struct checkpoints checkpoints;
     struct accuracy best;
     uint64_t best_epoch; /* 0: there is none yet */
 };

@@ -41,9 +41,6 @@ static void count_all(struct gibbs *g)
     memset(g->totals, 0, g->sampler->topics * sizeof *g->totals);
     for (uint64_t t = 0; t < s->tokens; t++) g->totals[s->train.topic[t]]++;
     word_rows_add(g->rows, LDA_TOPICS, g->totals);
-    pool_settle(g->member);
-    word_rows_read(g->rows, LDA_TOPICS, g->totals);
-    sampler_set_totals(g->sampler, g->totals);
 }
 
 static void intend(const struct gibbs *g, uint32_t block, locus_clock start, locus_clock end)
@@ -86,7 +83,7 @@ static void intend_totals(const struct gibbs *g)
 }
 
 void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, struct shelf *shelf,
-                struct sampler *sampler, struct word_rows *rows)
+                struct sampler *sampler, struct word_rows *rows, bool are_counted)
 {
     *g = (struct gibbs){.lda = l, .member = m, .shelf = shelf, .sampler = sampler, .rows = rows};
     g->totals = take_memory(sampler->topics, sizeof *g->totals);
@@ -96,7 +93,10 @@ void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, str
         intend_totals(g);
         intend(g, g->block, g->clock, g->schedule ? g->clock + 1 : LOCUS_FOREVER);
     }
-    count_all(g);
+    if (!are_counted) count_all(g);
+    pool_settle(g->member);
+    word_rows_read(g->rows, LDA_TOPICS, g->totals);
+    sampler_set_totals(g->sampler, g->totals);
 }
 
 void gibbs_close(struct gibbs *g)

@@ -37,9 +37,9 @@ struct gibbs {
     float *totals;
 };
 
-/* Counts the first topics, too. */
+/* Counts the first topics, too, unless they have been. */
 void gibbs_open(struct gibbs *, const struct lda *, struct pool_member *, struct shelf *,
-                struct sampler *, struct word_rows *);
+                struct sampler *, struct word_rows *, bool are_counted);
 void gibbs_close(struct gibbs *);
 /* Blocks that the words are divided into. */
 uint32_t gibbs_blocks(const struct lda *, const struct pool_member *);

@@ -21,7 +21,14 @@ enum lda_visit {
     LDA_COPIES,   /* each worker has copies of all its words (YahooLDA) */
 };
 enum lda_sampler { LDA_TREE, LDA_PLAIN };
-enum lda_table { LDA_WORDS, LDA_TOTALS };
+enum lda_table {
+    LDA_WORDS,
+    LDA_TOTALS,
+    /* with checkpoints only: topic_rows.h */
+    LDA_TOKENS,
+    LDA_ORDERS,
+    LDA_TABLES
+};
 /* Rows of the second table: the totals; and two that are used to check the counts. */
 enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS };
 

@@ -7,6 +7,7 @@
 #include "lda_train.h"
 #include "run_log.h"
 #include "saving.h"
+#include "topic_rows.h"
 
 #include <stdlib.h>
 
@@ -24,11 +25,16 @@ static uint64_t digest(const struct lda *l)
 static void open_pool(struct pool *pool, const struct lda *l)
 {
     const struct lda_options *o = &l->options;
-    struct locus_table tables[] = {
-        [LDA_WORDS] = {.name = "words", .rows = l->corpus.words, .length = (uint32_t)o->topics},
-        [LDA_TOTALS] = {.name = "totals", .rows = LDA_TOTAL_ROWS, .length = (uint32_t)o->topics},
+    uint32_t length = (uint32_t)o->topics;
+    uint64_t topic_rows = topic_rows_count(l);
+    struct locus_table tables[LDA_TABLES] = {
+        [LDA_WORDS] = {.name = "words", .rows = l->corpus.words, .length = length},
+        [LDA_TOTALS] = {.name = "totals", .rows = LDA_TOTAL_ROWS, .length = length},
+        [LDA_TOKENS] = {.name = "tokens", .rows = topic_rows, .length = length},
+        [LDA_ORDERS] = {.name = "orders", .rows = topic_rows, .length = length},
     };
-    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(l));
+    size_t count = o->common.checkpoints.folder ? LDA_TABLES : LDA_TOKENS;
+    settings_open_pool(&o->common, pool, tables, count, digest(l));
 }
 
 static void load(struct lda *l)
@@ -61,6 +67,8 @@ int lda_job(int argc, char **argv)
     if (pool.rank == 0) check_files(&lda->options);
     if (pool.rank == 0) lda_report_start(lda, &pool);
     training->lda = lda;
+    const struct settings *s = &lda->options.common;
+    checkpoints_init(&training->checkpoints, &s->checkpoints, s->epochs, 1, s->json);
     meter_init(&training->meter, pool.rank == 0);
     pool_run(&pool, lda_work, training);
     pool_close(&pool);

@@ -108,6 +108,7 @@ void lda_options(struct lda_options *o, int argc, char **argv)
     o->common.epochs = 200;
     task_options(o, &list);
     settings_options(&o->common, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "lda", about, more, argc, argv);
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
@@ -121,4 +122,5 @@ void lda_options(struct lda_options *o, int argc, char **argv)
                    "--hold-back");
     if (o->generate && o->vocabulary)
         fail_usage("--vocabulary is given with --generate: generated words have no names");
+    settings_check(&o->common);
 }

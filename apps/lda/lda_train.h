@@ -15,6 +15,7 @@
 struct lda_training {
     const struct lda *lda;
     struct meter meter;
+    struct checkpoints checkpoints;
 };
 
 /* A pool_work; the context is the struct lda_training. */

@@ -14,12 +14,19 @@ void sampler_open(struct sampler *s, struct shelf *shelf, unsigned stream)
                           .is_plain = o->sampler == LDA_PLAIN,
                           .alpha = o->alpha,
                           .beta = o->beta,
-                          .words_beta = o->beta * shelf->lda->corpus.words};
-    rng_init(&s->rng, o->common.seed, UINT64_C(2) << 40 | stream);
+                          .words_beta = o->beta * shelf->lda->corpus.words,
+                          .stream = stream};
+    sampler_begin(s, 0);
     s->totals = take_memory(s->topics, sizeof *s->totals);
     s->inverse = take_memory(s->topics, sizeof *s->inverse);
     s->tree = take_memory(2 * s->topics, sizeof *s->tree);
     s->sums = take_memory(s->topics, sizeof *s->sums);
+}
+
+void sampler_begin(struct sampler *s, uint64_t sweeps)
+{
+    rng_init(&s->rng, s->shelf->lda->options.common.seed,
+             UINT64_C(2) << 40 | sweeps << 20 | s->stream);
 }
 
 void sampler_close(struct sampler *s)

@@ -26,6 +26,7 @@ struct sampler {
     bool is_plain;
     double alpha, beta, words_beta;
     struct rng rng;
+    unsigned stream; /* the worker's */
     double *totals;  /* as this worker knows them */
     double *inverse; /* 1 / (totals + words_beta) */
     double *tree;    /* sums of q: node i is over 2i and 2i + 1, leaves from `topics` on */
@@ -35,6 +36,8 @@ struct sampler {
 void sampler_open(struct sampler *, struct shelf *, unsigned stream);
 void sampler_close(struct sampler *);
 
+/* A sweep begins, behind so many: what it draws follows from their number. */
+void sampler_begin(struct sampler *, uint64_t sweeps);
 /* Begins with these totals. */
 void sampler_set_totals(struct sampler *, const float *totals);
 /* Draws anew the topics of the word's tokens; the row and the totals follow. */

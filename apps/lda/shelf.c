@@ -124,6 +124,7 @@ static void count_topics(struct shelf *s)
         s->room[d] = room;
         room += s->length[d] < topics ? s->length[d] : topics;
     }
+    s->room[s->documents] = room;
     s->pairs = take_memory(room + 1, sizeof *s->pairs);
     for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
 }
@@ -137,6 +138,69 @@ void shelf_open(struct shelf *s, const struct lda *l, unsigned place, unsigned p
     sort_tokens(s);
     count_topics(s);
     list_words(s);
+}
+
+/* ---- topics as they come in the corpus ---- */
+
+/* Where each of its tokens lies: the place among those to train with, or UINT64_MAX. free() it. */
+static uint64_t *places_of(const struct shelf *s)
+{
+    const struct lda_options *o = &s->lda->options;
+    const struct corpus *c = &s->lda->corpus;
+    uint64_t first = c->start[s->first], end = c->start[s->first + s->documents];
+    uint64_t *place = take_memory(end - first + 1, sizeof *place);
+    uint64_t *next = take_memory((size_t)c->words + 1, sizeof *next);
+    memcpy(next, s->train.start, c->words * sizeof *next);
+    for (uint64_t t = first; t < end; t++) {
+        bool is_held = corpus_is_held(t, o->held_back, o->common.seed);
+        place[t - first] = is_held ? UINT64_MAX : next[c->token[t]]++;
+    }
+    free(next);
+    return place;
+}
+
+/* Of a document among those of the shelf's tokens. */
+static uint64_t first_token(const struct shelf *s, uint32_t document)
+{
+    const uint64_t *start = s->lda->corpus.start + s->first;
+    return start[document] - start[0];
+}
+
+void shelf_write(const struct shelf *s, float *topics, float *orders)
+{
+    uint64_t count = first_token(s, s->documents), *place = places_of(s);
+    for (uint64_t t = 0; t < count; t++)
+        topics[t] = place[t] == UINT64_MAX ? 0 : (float)(s->train.topic[place[t]] + 1);
+    memset(orders, 0, count * sizeof *orders);
+    for (uint32_t d = 0; d < s->documents; d++)
+        for (uint32_t i = 0; i < s->pair_count[d]; i++)
+            orders[first_token(s, d) + i] = (float)(s->pairs[s->room[d] + i].topic + 1);
+    free(place);
+}
+
+static uint32_t topic_of(const struct shelf *s, float value)
+{
+    uint64_t topics = s->lda->options.topics;
+    if (!(value >= 1 && value <= (float)topics))
+        fail("a checkpoint has the topic %g, which is none of %llu", (double)value - 1,
+             (unsigned long long)topics);
+    return (uint32_t)value - 1;
+}
+
+void shelf_read(struct shelf *s, const float *topics, const float *orders)
+{
+    uint64_t count = first_token(s, s->documents), *place = places_of(s);
+    for (uint64_t t = 0; t < count; t++)
+        if (place[t] != UINT64_MAX) s->train.topic[place[t]] = topic_of(s, topics[t]);
+    for (uint32_t d = 0; d < s->documents; d++) {
+        uint64_t at = first_token(s, d), end = first_token(s, d + 1), most = s->room[d + 1];
+        s->pair_count[d] = 0;
+        for (; at < end && orders[at] > 0 && s->room[d] + s->pair_count[d] < most; at++)
+            s->pairs[s->room[d] + s->pair_count[d]++] =
+                (struct shelf_pair){.topic = topic_of(s, orders[at])};
+    }
+    for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
+    free(place);
 }
 
 static void free_tokens(struct shelf_tokens *t)

@@ -31,7 +31,7 @@ struct shelf {
     uint32_t first, documents; /* which of the corpus */
     struct shelf_tokens train, held;
     uint64_t tokens, held_tokens;
-    uint64_t *room; /* of each document among the pairs */
+    uint64_t *room; /* of each document among the pairs; one more at the end */
     struct shelf_pair *pairs;
     uint32_t *pair_count, *length; /* of each document: topics, tokens to train with */
     uint32_t blocks;
@@ -44,6 +44,12 @@ struct shelf {
 void shelf_open(struct shelf *, const struct lda *, unsigned place, unsigned places,
                 uint32_t blocks);
 void shelf_close(struct shelf *);
+
+/* The topics of its tokens, one more than their numbers, as the tokens come in the corpus; 0 where
+ * one is held back. And the order of each document's topics, one more likewise, from its first
+ * token on; 0 behind the last. Whoever takes them over goes on as the one who gave them. */
+void shelf_write(const struct shelf *, float *topics, float *orders);
+void shelf_read(struct shelf *, const float *topics, const float *orders);
 
 /* One more, or one less, of a topic in a document. */
 static inline void shelf_add(struct shelf *s, uint32_t document, uint32_t topic)

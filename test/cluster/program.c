@@ -9,7 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ENTITIES = 60, SHIFTS = 6, SENTENCES = 400, WORDS = 12, RATED = 40, PATH_BYTES = 128 };
+enum {
+    ENTITIES = 60,
+    SHIFTS = 6,
+    SENTENCES = 400,
+    WORDS = 12,
+    RATED = 40,
+    CLICKS = 400,
+    PATH_BYTES = 128
+};
 
 const char *program_path(const char *name)
 {
@@ -68,6 +76,14 @@ static void write_ratings(const char *folder)
     CHECK_EQ(fclose(f), 0);
 }
 
+static void write_clicks(const char *folder)
+{
+    FILE *f = create(folder, "clicks");
+    for (int i = 0; i < CLICKS; i++)
+        fprintf(f, "%d %d:1 %d:1 %d:0.5\n", i % 7 % 3 == 0, 1 + i % 7, 10 + i % 11, 30 + i % 5);
+    CHECK_EQ(fclose(f), 0);
+}
+
 void program_folder(char folder[PROGRAM_FOLDER_BYTES])
 {
     snprintf(folder, PROGRAM_FOLDER_BYTES, "/tmp/locus-program-XXXXXX");
@@ -75,6 +91,7 @@ void program_folder(char folder[PROGRAM_FOLDER_BYTES])
     write_graph(folder);
     write_text(folder);
     write_ratings(folder);
+    write_clicks(folder);
 }
 
 void program_folder_remove(const char *folder)

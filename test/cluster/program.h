@@ -14,8 +14,8 @@ enum { PROGRAM_FOLDER_BYTES = 64 };
 const char *program_path(const char *name);
 
 /* A new folder with `graph` (for kge: "next_k" leads from each of 60 entities of a circle to the
- * k-th behind it; a sixth of the facts is held back, and follows from the others), `text` (for wv)
- * and `ratings` (for mf). */
+ * k-th behind it; a sixth of the facts is held back, and follows from the others), `text` (for wv),
+ * `ratings` (for mf) and `clicks` (for ctr, LIBSVM). */
 void program_folder(char folder[PROGRAM_FOLDER_BYTES]);
 void program_folder_remove(const char *folder);
 

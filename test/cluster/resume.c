@@ -31,6 +31,11 @@ static const struct trained programs[] = {
     {"mf", "--data ratings --rank 6 --batch 16"},
     {"mf", "--data ratings --rank 6 --visit blocks --technique relocate"},
     {"mf", "--data ratings --rank 6 --method cd"},
+    {"ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4"},
+    {"ctr", "--data clicks --dim 4 --hidden 8 --batch 16"},
+    {"gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5"},
+    {"lda", "--generate 60x90x40x5 --topics 6"},
+    {"lda", "--generate 60x90x40x5 --topics 50 --sampler plain --visit copies"},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
@@ -89,10 +94,10 @@ TEST(resume, a_training_goes_on_within_an_epoch)
 
 /* ---- several nodes ---- */
 
-/* What is printed of the test split, without the time that it took. */
-static void test_line(char line[256])
+/* What is printed of the model, without the time that it took. */
+static void judged_line(const char *start, char line[256])
 {
-    const char *at = strstr(c.out.text, "\ntest ");
+    const char *at = strstr(c.out.text, start);
     CHECK(at != NULL);
     size_t length = strcspn(at, "(");
     CHECK(length < 256);
@@ -110,16 +115,16 @@ TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
     program_folder(folder);
     must_run(command_run(&c, "cd %s && %s run -n 2 -- %s %s --epochs %d", folder, locus_path(), kge,
                          options, EPOCHS));
-    test_line(before);
+    judged_line("\ntest ", before);
     /* Nothing is left to train: evaluated only. */
     must_run(command_run(&c, "cd %s && %s run -n 4 -- %s %s --epochs %d --resume", folder,
                          locus_path(), kge, options, EPOCHS));
-    test_line(after);
+    judged_line("\ntest ", after);
     if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
     must_run(command_run(
         &c, "cd %s && %s run -n 3 -- %s %s --technique static --workers 2 --epochs %d --resume",
         folder, locus_path(), kge, options, 2 * EPOCHS));
-    test_line(after);
+    judged_line("\ntest ", after);
     CHECK_EQ(sscanf(after, " test MRR %lf", &mrr), 1);
     CHECK(mrr > (IS_SANITIZED ? 0.1 : 0.5));
     snprintf(line, sizeof line, "goes on behind epoch %d (", EPOCHS);
@@ -128,6 +133,39 @@ TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
     CHECK_STR(c.out.text, line);
     snprintf(line, sizeof line, "\nepoch %3d ", EPOCHS);
     CHECK(strstr(c.out.text, line) == NULL);
+    program_folder_remove(folder);
+}
+
+/* What has been written by two nodes is the same model for others, however many workers they have. */
+TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
+{
+    static const struct {
+        const char *program, *options, *start;
+    } judged[] = {
+        {"ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4 --eval-every 0", "\ntest "},
+        {"gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5", "\naccuracy "},
+        {"lda", "--generate 60x90x41x5 --topics 6", "\nlog p"},
+        {"lda", "--generate 9x90x3x5 --topics 60 --visit copies", "\nlog p"},
+    };
+    static const char *const others[] = {"-n 1", "-n 4", "-n 3"};
+    char before[256], after[256];
+    program_folder(folder);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
+        const char *path = program_path(judged[i].program);
+        must_run(command_run(&c, "cd %s && %s run -n 2 -- %s %s --epochs 3 --checkpoint model%zu",
+                             folder, locus_path(), path, judged[i].options, i));
+        judged_line(judged[i].start, before);
+        for (int k = 0; k < (IS_SANITIZED ? 1 : 3); k++) {
+            must_run(command_run(&c,
+                                 "cd %s && %s run %s -- %s %s --epochs 3 --workers 2 "
+                                 "--checkpoint model%zu --resume",
+                                 folder, locus_path(), others[k], path, judged[i].options, i));
+            CHECK_STR(c.out.text, "goes on behind epoch 3 (");
+            judged_line(judged[i].start, after);
+            if (strcmp(before, after) != 0)
+                test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
+        }
+    }
     program_folder_remove(folder);
 }
 
