@@ -83,6 +83,12 @@ struct locus_schedule_config {
     locus_fits *fits; /* the filter; NULL: all fit */
     locus_candidate *next; /* LOCUS_OWN_ORDER */
     void *context;         /* for both */
+    /* Where it goes on, as from a checkpoint: the variable whose turn it is first; with priorities,
+     * what each of the `variables` changed by the last time (not finite: as the largest number), so
+     * that none has a first turn. Read by the call that has this configuration. NULL, the default:
+     * each has its first turn */
+    uint64_t turn;
+    const float *changes;
 };
 
 /* Fills in the defaults: one variable of 1, one worker, a width of 1. */

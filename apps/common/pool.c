@@ -1,21 +1,17 @@
 #include "pool.h"
 
+#include "doubles.h"
 #include "fail.h"
 #include "rows.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* A double as the sum of three floats, exactly, for 3 times 24 bits are more than 53, and a power
- * of 2. */
 enum {
-    FLOATS_OF_DOUBLE = 4,
-    EXPONENT = 3,
     RECORD = POOL_NODES_MAX, /* its rows lie behind those of the nodes' figures */
-    SUM_FLOATS = POOL_FIGURES_MAX * FLOATS_OF_DOUBLE,
+    SUM_FLOATS = POOL_FIGURES_MAX * DOUBLES_FLOATS,
     HUGE_PAGE = 1 << 21
 };
 
@@ -219,30 +215,6 @@ void pool_settle(struct pool_member *m)
     }
 }
 
-static void encode(float *floats, const double *figures, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float *to = floats + i * FLOATS_OF_DOUBLE;
-        int exponent = 0;
-        double left = isfinite(figures[i]) ? frexp(figures[i], &exponent) : figures[i];
-        for (size_t j = 0; j < EXPONENT; j++) {
-            to[j] = (float)left;
-            left = isfinite(left) ? left - (double)to[j] : 0;
-        }
-        to[EXPONENT] = (float)exponent;
-    }
-}
-
-static void decode_and_add(double *figures, const float *floats, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const float *from = floats + i * FLOATS_OF_DOUBLE;
-        double sum = 0;
-        for (size_t j = 0; j < EXPONENT; j++) sum += (double)from[j];
-        figures[i] += ldexp(sum, (int)from[EXPONENT]);
-    }
-}
-
 static void figure_keys(const struct pool *pool, int node, locus_key *keys)
 {
     locus_key first = pool->tables[pool->table_count - 1].first +
@@ -253,7 +225,7 @@ static void figure_keys(const struct pool *pool, int node, locus_key *keys)
 static void write_figures(const struct pool_member *m, size_t count, locus_key *keys, float *rows)
 {
     const struct pool *pool = m->pool;
-    encode(rows, pool->figures, count);
+    doubles_put(rows, pool->figures, count);
     figure_keys(pool, pool->rank, keys);
     must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing figures");
 }
@@ -265,7 +237,7 @@ static void read_figures(const struct pool_member *m, size_t count, locus_key *k
     for (int node = 0; node < pool->size; node++) {
         figure_keys(pool, node, keys);
         must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading figures");
-        decode_and_add(pool->figures, rows, count);
+        doubles_add(pool->figures, rows, count);
     }
 }
 
@@ -280,7 +252,7 @@ void pool_set_record(const struct pool_member *m, const double *figures, size_t 
     const struct pool *pool = m->pool;
     locus_key *keys;
     float *rows = take_rows(pool, &keys);
-    encode(rows, figures, count);
+    doubles_put(rows, figures, count);
     figure_keys(pool, RECORD, keys);
     must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing the record");
     free(keys);
@@ -295,7 +267,7 @@ void pool_get_record(const struct pool_member *m, double *figures, size_t count)
     figure_keys(pool, RECORD, keys);
     must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading the record");
     memset(figures, 0, count * sizeof *figures);
-    decode_and_add(figures, rows, count);
+    doubles_add(figures, rows, count);
     free(keys);
     free(rows);
 }

@@ -33,12 +33,13 @@ static uint64_t draw(void *choice)
     return rng_below(&c->rng, count) * c->shares + c->share;
 }
 
-void choice_open(struct choice *c, const struct lasso *l, unsigned number,
+void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint64_t updates,
                  struct locus_schedule_config *config)
 {
     *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
     c->rows = take_memory(l->columns.rows, sizeof *c->rows);
-    rng_init(&c->rng, l->options.common.seed, UINT64_C(2) << 40 | number);
+    uint64_t stream = UINT64_C(2) << 40 | number;
+    rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;
     if (l->options.correlation < 1) config->fits = fits;
     if (l->options.order == LASSO_RANDOM) config->next = draw;

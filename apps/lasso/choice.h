@@ -19,8 +19,9 @@ struct choice {
     uint64_t share, shares;
 };
 
-/* Sets the callbacks of the configuration, which belong to scheduler `number`. */
-void choice_open(struct choice *, const struct lasso *, unsigned number,
+/* Sets the callbacks of the configuration, which belong to scheduler `number`; what is drawn behind
+ * so many updates follows from the seed and from their number. */
+void choice_open(struct choice *, const struct lasso *, unsigned number, uint64_t updates,
                  struct locus_schedule_config *);
 void choice_close(struct choice *);
 

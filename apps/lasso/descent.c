@@ -1,5 +1,6 @@
 #include "descent.h"
 
+#include "descent_rows.h"
 #include "fail.h"
 #include "lasso_loss.h"
 #include "lasso_report.h"
@@ -13,26 +14,28 @@
 
 /* The extra figures. The two large ones come in two parts each: one on a grid so coarse that sums
  * of it are exact, and the rest. */
-enum { LOSS, LOSS_REST, ABSOLUTE, ABSOLUTE_REST, NONZERO, SLOPE };
-_Static_assert(SLOPE + 1 == ROUNDS_EXTRA, "each figure has a place");
+enum { LOSS, LOSS_REST, ABSOLUTE, ABSOLUTE_REST, NONZERO, SLOPE, IS_DUE };
+_Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
 struct descent {
     const struct lasso *lasso;
     struct pool_member *member;
     struct rounds rounds;
+    struct checkpoints *checkpoints;
     struct lasso_loss loss;
+    struct turns turns;  /* of columns, and behind them the intercept */
     uint64_t *from, *to; /* of each column: its values in this worker's rows */
     double *figures, *changes;
     float *own; /* coefficients of a round that are this worker's */
     locus_key *own_keys;
     double absolute, nonzero; /* of the coefficients that are this worker's */
     double grid;
-    /* Columns, and behind them the intercept, that have been updated since anything changed by more
-     * than the tolerance: `seen` is the number of that time. */
-    uint32_t *seen, time;
-    uint64_t at_rest, variables;
     uint64_t intercept_each; /* one round in so many has a step of the intercept; 0: none has */
     struct lasso_progress progress;
+    /* Updates at the beginning of the step, and when the objective is wanted next; and how often it
+     * was: passes. */
+    uint64_t first, next, passes;
+    bool goes_on; /* within the step, from a checkpoint */
     double began_s;
 };
 
@@ -66,31 +69,29 @@ static void open_descent(struct descent *d, const struct lasso *l, struct pool_m
                          struct rounds_here *here)
 {
     size_t width = l->options.width;
-    *d = (struct descent){.lasso = l, .member = m, .time = 1};
+    *d = (struct descent){.lasso = l, .member = m};
     take_rows(d);
     d->figures = take_memory(width * ROUNDS_FIGURES + ROUNDS_EXTRA, sizeof *d->figures);
     d->changes = take_memory(width, sizeof *d->changes);
     d->own = take_memory(width, sizeof *d->own);
     d->own_keys = take_memory(width, sizeof *d->own_keys);
-    d->variables = l->columns.count + (l->options.loss == LASSO_LOGISTIC);
-    d->seen = take_memory(d->variables, sizeof *d->seen);
+    turns_open(&d->turns, lasso_variables(l));
     d->intercept_each = rounds_of_intercept(l);
     d->grid = ldexp(1, ilogb(l->columns.response_squares) - 18);
-    rounds_open(&d->rounds, l, m, here);
-    d->began_s = meter_now();
+    rounds_init(&d->rounds, l, m, here);
 }
 
 static void close_descent(struct descent *d)
 {
-    rounds_close(&d->rounds);
+    rounds_fini(&d->rounds);
     lasso_loss_close(&d->loss);
+    turns_close(&d->turns);
     free(d->from);
     free(d->to);
     free(d->figures);
     free(d->changes);
     free(d->own);
     free(d->own_keys);
-    free(d->seen);
 }
 
 /* ---- coefficients ---- */
@@ -132,6 +133,9 @@ static void add_extra(const struct descent *d, double *extra, bool is_wanted)
     extra[ABSOLUTE_REST] = weighed - extra[ABSOLUTE];
     extra[NONZERO] = d->nonzero;
     extra[SLOPE] = lasso_loss_slope(&d->loss);
+    const struct progress behind = {.epochs = d->passes + 1};
+    if (d->progress.updates > 0)
+        extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
 }
 
 static void add_figures(struct descent *d)
@@ -150,13 +154,8 @@ static void add_figures(struct descent *d)
 static void note_change(struct descent *d, uint64_t variable, double change)
 {
     const struct lasso *l = d->lasso;
-    if (fabs(change) > l->options.tolerance * sqrt(l->columns.response_squares)) {
-        d->time++;
-        d->at_rest = 0;
-    } else if (d->seen[variable] != d->time) {
-        d->seen[variable] = d->time;
-        d->at_rest++;
-    }
+    double least = l->options.tolerance * sqrt(l->columns.response_squares);
+    turns_note(&d->turns, variable, change, fabs(change) > least);
 }
 
 /* All workers compute the same from the same sums. */
@@ -232,11 +231,86 @@ static void do_round(struct descent *d, bool wants_objective)
     d->progress.updates += d->rounds.count;
 }
 
-/* ---- a path ---- */
+/* ---- checkpoints ---- */
 
 static bool is_first(const struct descent *d)
 {
     return d->member->place == 0;
+}
+
+/* What all workers know alike, and the sums of what each knows of its own coefficients. */
+enum { STEP, ROUNDS, UPDATES, FIRST, NEXT, SHIFT, INTERCEPT, OWN_ABSOLUTE, OWN_NONZERO };
+_Static_assert((int)OWN_NONZERO < (int)CHECKPOINTS_FIGURES, "each figure has a place");
+
+static struct progress progress_of(const struct descent *d, const double *own)
+{
+    return (struct progress){.epochs = d->passes,
+                             .figures = {[STEP] = (double)d->progress.step,
+                                         [ROUNDS] = (double)d->progress.rounds,
+                                         [UPDATES] = (double)d->progress.updates,
+                                         [FIRST] = (double)d->first,
+                                         [NEXT] = (double)d->next,
+                                         [SHIFT] = d->loss.shift,
+                                         [INTERCEPT] = d->loss.intercept,
+                                         [OWN_ABSOLUTE] = own[0],
+                                         [OWN_NONZERO] = own[1]}};
+}
+
+/* The coefficients belong to other workers where there are as many others: the first one counts
+ * all, until they change. */
+static void take_progress(struct descent *d, const struct progress *p)
+{
+    const double *f = p->figures;
+    d->passes = p->epochs;
+    d->progress.step = (uint64_t)f[STEP];
+    d->progress.rounds = (uint64_t)f[ROUNDS];
+    d->progress.updates = (uint64_t)f[UPDATES];
+    d->first = (uint64_t)f[FIRST];
+    d->next = (uint64_t)f[NEXT];
+    d->loss.shift = f[SHIFT];
+    d->loss.intercept = f[INTERCEPT];
+    if (!is_first(d)) return;
+    d->absolute = f[OWN_ABSOLUTE];
+    d->nonzero = f[OWN_NONZERO];
+}
+
+/* Schedulers would not come to the meetings of a checkpoint: they are closed, and begin anew where
+ * they were. */
+static void write_checkpoint(struct descent *d)
+{
+    double own[] = {d->absolute, d->nonzero};
+    rounds_close(&d->rounds);
+    pool_sum(d->member, own, 2);
+    const struct progress p = progress_of(d, own);
+    descent_rows_write(d->member, &d->loss, &d->turns);
+    checkpoints_write(d->checkpoints, d->member, &p);
+}
+
+static void go_on(struct descent *d)
+{
+    rounds_clear(&d->rounds);
+    pool_settle(d->member);
+    rounds_open(&d->rounds, &d->turns, d->progress.updates);
+}
+
+/* ---- a path ---- */
+
+static void begin_step(struct descent *d)
+{
+    d->first = d->next = d->progress.updates;
+    turns_disturb(&d->turns);
+}
+
+/* The objective of this round was asked for: a pass is over, unless it is the first round of all. */
+static void end_pass(struct descent *d)
+{
+    bool is_due = d->figures[d->rounds.count * ROUNDS_FIGURES + IS_DUE] > 0;
+    d->next += d->lasso->columns.count;
+    if (is_first(d)) lasso_report_progress(d->lasso, &d->progress);
+    if (d->progress.rounds > 1) d->passes++;
+    if (!is_due) return;
+    write_checkpoint(d);
+    go_on(d);
 }
 
 /* The objective is asked for once a pass: it costs as much as some updates. The last round is one
@@ -244,18 +318,13 @@ static bool is_first(const struct descent *d)
 static void descend(struct descent *d)
 {
     const struct lasso *l = d->lasso;
-    uint64_t count = l->columns.count, first = d->progress.updates;
-    uint64_t limit = first + l->options.passes * count, next = first;
-    d->time++;
-    d->at_rest = 0;
-    while (d->at_rest < d->variables && d->progress.updates < limit) {
-        bool wants_objective = d->progress.updates >= next;
+    uint64_t limit = d->first + l->options.passes * l->columns.count;
+    while (d->turns.at_rest < d->turns.variables && d->progress.updates < limit) {
+        bool wants_objective = d->progress.updates >= d->next;
         do_round(d, wants_objective);
-        if (!wants_objective) continue;
-        next += count;
-        if (is_first(d)) lasso_report_progress(l, &d->progress);
+        if (wants_objective) end_pass(d);
     }
-    d->progress.is_converged = d->at_rest >= d->variables;
+    d->progress.is_converged = d->turns.at_rest >= d->turns.variables;
     do_round(d, true);
 }
 
@@ -263,15 +332,43 @@ static void descend_path(struct descent *d, struct meter *meter)
 {
     const struct lasso *l = d->lasso;
     if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
-    for (uint64_t step = 0; step < l->options.path; step++) {
+    for (uint64_t step = d->progress.step; step < l->options.path; step++) {
         d->progress.step = step;
         d->progress.lambda = lasso_lambda(l, step);
+        if (!d->goes_on) begin_step(d);
+        d->goes_on = false;
         descend(d);
         if (!is_first(d)) continue;
         meter_set(meter, step + 1);
         lasso_report_step(l, &d->progress);
     }
     if (is_first(d)) meter_end(meter);
+    if (!d->checkpoints->folder) {
+        rounds_close(&d->rounds);
+    } else if (d->progress.step < l->options.path) {
+        d->progress.step = l->options.path;
+        d->passes++;
+        write_checkpoint(d);
+    }
+}
+
+/* Returns whether there is something left to do. */
+static bool begin(struct descent *d)
+{
+    struct progress p;
+    d->goes_on = checkpoints_resume(d->checkpoints, d->member, &p);
+    if (d->goes_on) {
+        descent_rows_read(d->member, &d->loss, &d->turns);
+        take_progress(d, &p);
+        rounds_clear(&d->rounds);
+    }
+    pool_settle(d->member);
+    checkpoints_begin(d->checkpoints, d->member, &p);
+    d->began_s = meter_now() - p.seconds;
+    pool_meet_here(d->member);
+    if (d->progress.step == d->lasso->options.path) return false;
+    rounds_open(&d->rounds, &d->turns, d->progress.updates);
+    return true;
 }
 
 void descent_work(struct pool_member *m, void *context)
@@ -279,9 +376,9 @@ void descent_work(struct pool_member *m, void *context)
     struct descent_here *here = context;
     struct descent d;
     double waits[3] = {0};
-    pool_settle(m);
     open_descent(&d, here->lasso, m, &here->rounds);
-    descend_path(&d, &here->meter);
+    d.checkpoints = &here->checkpoints;
+    if (begin(&d)) descend_path(&d, &here->meter);
     rounds_waits(&d.rounds, &waits[0], &waits[1]);
     double intercept = d.loss.intercept;
     close_descent(&d);

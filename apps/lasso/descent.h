@@ -21,6 +21,7 @@ struct descent_here {
     const struct lasso *lasso;
     struct meter meter;
     struct rounds_here rounds;
+    struct checkpoints checkpoints;
 };
 
 /* A pool_work; the context is the struct descent_here. */

@@ -19,7 +19,14 @@
 
 enum lasso_loss_kind { LASSO_SQUARED, LASSO_LOGISTIC };
 enum lasso_order { LASSO_PRIORITY, LASSO_ROUND_ROBIN, LASSO_RANDOM };
-enum lasso_table { LASSO_COEFFICIENTS, LASSO_MAILBOXES };
+enum lasso_table {
+    LASSO_COEFFICIENTS,
+    LASSO_MAILBOXES,
+    /* with checkpoints only: descent_rows.h */
+    LASSO_TURNS = LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES,
+    LASSO_LOSSES,
+    LASSO_TABLES
+};
 
 struct lasso_options {
     struct settings common;
@@ -33,8 +40,15 @@ struct lasso_options {
 struct lasso {
     struct lasso_options options;
     struct columns columns;
-    struct locus_scheduler_config schedule; /* equal on all nodes; without callbacks */
+    struct locus_scheduler_config
+        schedule; /* equal on all nodes; without callbacks, from the start */
 };
+
+/* Columns, and the intercept where there is one. */
+static inline uint64_t lasso_variables(const struct lasso *l)
+{
+    return (uint64_t)l->columns.count + (l->options.loss == LASSO_LOGISTIC);
+}
 
 /* The lambda of step 0 ... path - 1: down to the wanted one, in equal ratios. */
 double lasso_lambda(const struct lasso *, uint64_t step);

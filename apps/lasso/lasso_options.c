@@ -151,7 +151,9 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
     task_options(o, &list);
     schedule_options(o, &list);
     settings_options(&o->common, &list);
+    checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "lasso", about, more, argc, argv);
     check(o);
+    settings_check(&o->common);
     o->common.spare = o->schedulers;
 }

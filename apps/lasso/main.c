@@ -6,6 +6,7 @@
  * and choice.c (the filter).
  */
 #include "descent.h"
+#include "descent_rows.h"
 #include "digest.h"
 #include "fail.h"
 #include "lasso_loss.h"
@@ -60,11 +61,13 @@ static void plan(struct lasso *l, unsigned workers)
 static void open_pool(struct pool *pool, struct lasso *l)
 {
     const struct lasso_options *o = &l->options;
-    struct locus_table tables[LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES] = {
+    struct locus_table tables[LASSO_TABLES] = {
         [LASSO_COEFFICIENTS] = {.name = "coefficients", .rows = l->columns.count, .length = 1}};
     plan(l, 1); /* the mailboxes are the same for any number of workers */
     must(locus_scheduler_tables(&l->schedule, tables + LASSO_MAILBOXES), "making mailboxes");
-    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(l));
+    descent_rows_tables(l, &tables[LASSO_TURNS], &tables[LASSO_LOSSES]);
+    size_t count = o->common.checkpoints.folder ? LASSO_TABLES : LASSO_TURNS;
+    settings_open_pool(&o->common, pool, tables, count, digest(l));
     plan(l, pool->workers * (unsigned)pool->size);
 }
 
@@ -102,6 +105,9 @@ int main(int argc, char **argv)
         lasso_report_start(&lasso, &pool);
     }
     here.lasso = &lasso;
+    const struct settings *s = &lasso.options.common;
+    /* Passes, whose number nobody knows beforehand. */
+    checkpoints_init(&here.checkpoints, &s->checkpoints, UINT64_MAX, 1, s->json);
     meter_init(&here.meter, pool.rank == 0);
     pool_run(&pool, descent_work, &here);
     pool_close(&pool);

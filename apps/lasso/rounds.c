@@ -1,15 +1,16 @@
 #include "rounds.h"
 
 #include "fail.h"
+#include "rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- life ---- */
 
 /* Scheduler s is on node s modulo the number of nodes. */
-static void open_schedulers(struct rounds *r)
+static void open_schedulers(struct rounds *r, const struct locus_scheduler_config *config,
+                            uint64_t updates)
 {
     const struct lasso *l = r->lasso;
     struct rounds_here *here = r->here;
@@ -18,8 +19,8 @@ static void open_schedulers(struct rounds *r)
     here->choices = take_memory(count, sizeof *here->choices);
     here->schedulers = take_memory(count, sizeof *here->schedulers);
     for (unsigned s = (unsigned)pool->rank; s < count; s += (unsigned)pool->size) {
-        struct locus_scheduler_config c = l->schedule;
-        choice_open(&here->choices[here->count], l, s, &c.schedule);
+        struct locus_scheduler_config c = *config;
+        choice_open(&here->choices[here->count], l, s, updates, &c.schedule);
         must(locus_scheduler_open(pool->node, &c, s, &here->schedulers[here->count]),
              "opening a scheduler");
         here->count++;
@@ -30,7 +31,7 @@ static void open_baseline(struct rounds *r)
 {
     struct rounds_here *here = r->here;
     struct locus_schedule_config c = r->lasso->schedule.schedule;
-    choice_open(&here->choice, r->lasso, 0, &c);
+    choice_open(&here->choice, r->lasso, 0, 0, &c);
     here->choice.shares = 1;
     must(locus_schedule_new(&c, &here->schedule), "making a schedule");
     here->parts = take_memory(c.width, sizeof *here->parts);
@@ -38,24 +39,58 @@ static void open_baseline(struct rounds *r)
     here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
 }
 
-void rounds_open(struct rounds *r, const struct lasso *l, struct pool_member *m,
+void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
                  struct rounds_here *here)
 {
     size_t floats = (size_t)l->options.width * ROUNDS_FIGURES + ROUNDS_EXTRA;
     *r = (struct rounds){.lasso = l, .member = m, .here = here};
     r->floats = take_memory(floats, sizeof *r->floats);
-    if (m->index == 0 && m->worker) open_schedulers(r);
+}
+
+/* The schedule goes on where the one before was. */
+static struct locus_scheduler_config config_of(const struct rounds *r, const struct turns *t,
+                                               uint64_t updates)
+{
+    struct locus_scheduler_config c = r->lasso->schedule;
+    if (updates == 0) return c;
+    c.schedule.turn = updates % c.schedule.variables;
+    c.schedule.changes = t->change;
+    c.schedule.seed += rng_mix(updates);
+    return c;
+}
+
+void rounds_open(struct rounds *r, const struct turns *t, uint64_t updates)
+{
+    struct pool_member *m = r->member;
+    const struct locus_scheduler_config c = config_of(r, t, updates);
+    if (m->index == 0 && m->worker) open_schedulers(r, &c, updates);
     if (m->index == 0 && !m->worker) open_baseline(r);
     if (m->worker)
-        must(locus_port_open(m->pool->node, m->worker, &l->schedule, m->place, &r->port),
-             "opening a port");
+        must(locus_port_open(m->pool->node, m->worker, &c, m->place, &r->port), "opening a port");
     pool_meet_here(m);
+}
+
+void rounds_clear(struct rounds *r)
+{
+    for (size_t i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
+        rows_init(r->member, LASSO_MAILBOXES + i, NULL, NULL);
+}
+
+static void add_waits(struct rounds *r)
+{
+    struct locus_port_stats s = {0};
+    if (r->port) locus_port_stats(r->port, &s);
+    r->waits.seconds += s.seconds;
+    r->waits.schedule_wait_s += s.schedule_wait_s;
+    r->waits.pull_wait_s += s.pull_wait_s;
 }
 
 void rounds_close(struct rounds *r)
 {
     struct rounds_here *here = r->here;
+    add_waits(r);
     must(locus_port_close(r->port), "closing a port");
+    r->port = NULL;
     pool_meet_here(r->member);
     if (r->member->index == 0) {
         for (unsigned i = 0; i < here->count; i++) {
@@ -70,8 +105,13 @@ void rounds_close(struct rounds *r)
         free(here->partial);
         *here = (struct rounds_here){0};
     }
-    free(r->floats);
     pool_meet_here(r->member);
+}
+
+void rounds_fini(struct rounds *r)
+{
+    free(r->floats);
+    r->floats = NULL;
 }
 
 /* ---- a round ---- */
@@ -122,18 +162,18 @@ void rounds_sum(struct rounds *r, double *figures)
 void rounds_changed(struct rounds *r, const double *changes)
 {
     if (r->port) {
-        for (size_t i = 0; i < r->count; i++) r->floats[i] = (float)sqrt(fabs(changes[i]));
+        for (size_t i = 0; i < r->count; i++) r->floats[i] = turns_told(changes[i]);
         must(locus_port_sync(r->port, r->floats), "ending a round");
     } else if (r->member->index == 0) {
         for (size_t i = 0; i < r->count; i++)
-            locus_schedule_changed(r->here->schedule, r->parts[i].variable, sqrt(fabs(changes[i])));
+            locus_schedule_changed(r->here->schedule, r->parts[i].variable,
+                                   (double)turns_told(changes[i]));
     }
 }
 
 void rounds_waits(const struct rounds *r, double *schedule, double *others)
 {
-    struct locus_port_stats s = {0};
-    if (r->port) locus_port_stats(r->port, &s);
-    *schedule = s.seconds > 0 ? s.schedule_wait_s / s.seconds : 0;
-    *others = s.seconds > 0 ? s.pull_wait_s / s.seconds : 0;
+    const struct locus_port_stats *s = &r->waits;
+    *schedule = s->seconds > 0 ? s->schedule_wait_s / s->seconds : 0;
+    *others = s->seconds > 0 ? s->pull_wait_s / s->seconds : 0;
 }

@@ -5,16 +5,18 @@
  * Callers   each worker's thread, with its own struct; those of a node share one rounds_here
  * Memory    a round; the baseline's sums
  * Waiting   for schedulers and for other workers
- * Life      open, by all workers after they have met; rounds; close, by all after the same round
+ * Life      init; open, by all workers after they have met; rounds; close, by all after the same
+ *           round; any number of times; fini
  */
 #ifndef LASSO_ROUNDS_H
 #define LASSO_ROUNDS_H
 
 #include "choice.h"
+#include "turns.h"
 
 /* Figures of a part: the product of its column with the errors, and the coefficient. Of a round:
  * see descent.c. */
-enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 6 };
+enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 7 };
 
 /* What the workers of a node share. */
 struct rounds_here {
@@ -39,22 +41,26 @@ struct rounds {
     size_t count;
     float *floats;
     uint64_t rounds;
+    struct locus_port_stats waits; /* of ports that were closed */
 };
 
-void rounds_open(struct rounds *, const struct lasso *, struct pool_member *, struct rounds_here *);
+void rounds_init(struct rounds *, const struct lasso *, struct pool_member *, struct rounds_here *);
+/* Behind so many updates, and what they have changed; mailboxes are unused. */
+void rounds_open(struct rounds *, const struct turns *, uint64_t updates);
 void rounds_close(struct rounds *);
+void rounds_fini(struct rounds *);
+/* The mailboxes are as before their first use: all workers call it, and settle afterwards. */
+void rounds_clear(struct rounds *);
 
 /* In this order. */
 void rounds_schedule(struct rounds *);
 /* Figures part by part, then the extra ones; they become the sums over all workers. */
 void rounds_sum(struct rounds *, double *figures);
-/* What the coefficients have changed by. The schedule squares changes (STRADS, Section 3.3); it is
- * given the roots, so that a coefficient comes in proportion to its change: squared, those that
- * change most leave nearly nothing for the many that change a little, who make up the objective. */
+/* What the coefficients have changed by. */
 void rounds_changed(struct rounds *, const double *changes);
 
-/* Shares of the time that this worker waited for schedulers, and for other workers; 0 for the
- * baseline. */
+/* Shares of the time up to the last rounds_close() that this worker waited for schedulers, and for
+ * other workers; 0 for the baseline. */
 void rounds_waits(const struct rounds *, double *schedule, double *others);
 
 #endif

@@ -11,6 +11,20 @@ static const double CHANGE_MAX = 1e18;
 
 enum { BITS = 64 };
 
+/* As the configuration says that it had been. */
+static void go_on(struct candidates *c)
+{
+    const struct locus_schedule_config *o = c->config;
+    uint64_t turn = o->turn % o->variables;
+    c->cursor = turn > o->share ? (turn - o->share + o->shares - 1) / o->shares % c->count : 0;
+    if (!c->change || !o->changes) return;
+    c->unseen = 0;
+    for (uint64_t v = 0; v < c->count; v++) {
+        candidates_changed(c, v, (double)o->changes[v * o->shares + o->share]);
+        candidates_free(c, v);
+    }
+}
+
 int candidates_init(struct candidates *c, const struct locus_schedule_config *config,
                     uint64_t count)
 {
@@ -22,7 +36,10 @@ int candidates_init(struct candidates *c, const struct locus_schedule_config *co
         c->change = calloc(count, sizeof *c->change);
         rc = c->change ? weights_init(&c->weights, count) : -ENOMEM;
     }
-    if (rc) candidates_fini(c);
+    if (rc == 0)
+        go_on(c);
+    else
+        candidates_fini(c);
     return rc;
 }
 

@@ -62,6 +62,62 @@ TEST(resume, one_worker_that_stops_and_goes_on_gives_the_bits_of_one_that_does_n
     program_folder_remove(folder);
 }
 
+/* lasso's schedule begins anew at each checkpoint, so that another run without is another one; and
+ * it depends on time, but for some orders. */
+static const char *const regressions[] = {
+    "--generate 200x300x9 --lambda 0.1 --width 8 --order round-robin --schedulers 2",
+    "--generate 200x300x9 --lambda 0.1 --width 8 --path 2 --tolerance 1e-3 --depth 0",
+    "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
+};
+
+static void check_regression(const char *options, int every, int kept)
+{
+    const char *path = program_path("lasso");
+    must_run(command_run(&c,
+                         "cd %s && rm -rf all one && "
+                         "LOCUS_CHECKPOINTS=100 %s %s --out whole --checkpoint all "
+                         "--checkpoint-every %d && mkdir one && mv all/checkpoint-%06d one && "
+                         "%s %s --out resumed --checkpoint one --checkpoint-every %d --resume && "
+                         "cmp whole resumed",
+                         folder, path, options, every, kept, path, options, every));
+    CHECK_STR(c.out.text, "goes on behind epoch ");
+}
+
+TEST(resume, a_lasso_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
+{
+    program_folder(folder);
+    for (size_t i = 0; i < sizeof regressions / sizeof *regressions; i++)
+        check_regression(regressions[i], 7, 2);
+    program_folder_remove(folder);
+}
+
+TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
+{
+    static const char *const others[] = {"-n 1", "-n 3"};
+    static const char options[] = "--generate 200x300x9 --lambda 0.1 --width 8 --schedulers 2 "
+                                  "--workers 2 --checkpoint model";
+    double whole, again;
+    program_folder(folder);
+    must_run(command_run(&c,
+                         "cd %s && LOCUS_CHECKPOINTS=100 %s run -n 2 -- %s %s "
+                         "--checkpoint-every 2",
+                         folder, locus_path(), program_path("lasso"), options));
+    const char *at = strstr(c.out.text, "objective ");
+    CHECK(at && sscanf(at, "objective %lf", &whole) == 1);
+    for (int k = 0; k < 2; k++) {
+        must_run(command_run(&c,
+                             "cd %s && rm -rf one && mkdir one && cp -r model/checkpoint-000002 "
+                             "one && %s run %s -- %s %s --checkpoint one --resume",
+                             folder, locus_path(), others[k], program_path("lasso"), options));
+        CHECK_STR(c.out.text, "goes on behind epoch 4 (");
+        at = strstr(c.out.text, "objective ");
+        CHECK(at && sscanf(at, "objective %lf", &again) == 1);
+        if (!(again < whole * 1.0001 && again > whole * 0.9999))
+            test_fail(__FILE__, __LINE__, "%f, then %f", whole, again);
+    }
+    program_folder_remove(folder);
+}
+
 /* By time there are checkpoints within an epoch, here behind each of its parts. */
 TEST(resume, a_training_goes_on_within_an_epoch)
 {

@@ -101,6 +101,60 @@ TEST(candidates, by_priority_never_come_while_they_are_busy)
     candidates_fini(&s.candidates);
 }
 
+/* A share of three, of which the second has 1, 4, 7, ...: local 0, 1, 2, ... */
+static void begin_where_one_was(struct scene *s, enum locus_order order, uint64_t turn,
+                                const float *changes)
+{
+    locus_schedule_config_init(&s->config);
+    s->config.order = order;
+    s->config.variables = 3 * COUNT;
+    s->config.shares = 3;
+    s->config.share = 1;
+    s->config.turn = turn;
+    s->config.changes = changes;
+    CHECK_EQ(candidates_init(&s->candidates, &s->config, COUNT), 0);
+}
+
+TEST(candidates, in_turn_go_on_where_they_were)
+{
+    static const struct {
+        uint64_t turn, first;
+    } of[] = {{0, 0},
+              {1, 0},
+              {2, 1},
+              {4, 1},
+              {5, 2},
+              {3 * COUNT - 2, COUNT - 1},
+              {3 * COUNT - 1, 0},
+              {3 * COUNT, 0},
+              {3 * COUNT + 7, 2}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct scene s;
+        begin_where_one_was(&s, LOCUS_ROUND_ROBIN, of[i].turn, NULL);
+        for (uint64_t v = 0; v < COUNT; v++) CHECK_EQ(next(&s), (of[i].first + v) % COUNT);
+        candidates_fini(&s.candidates);
+    }
+}
+
+TEST(candidates, by_priority_go_on_with_what_had_changed)
+{
+    struct scene s;
+    float changes[3 * COUNT] = {0};
+    unsigned of_5 = 0, draws = 16 * 100;
+    changes[3 * 5 + 1] = 2;
+    changes[3 * 6] = 1000; /* of another share */
+    begin_where_one_was(&s, LOCUS_PRIORITY, 3 * 9, changes);
+    CHECK_EQ(next(&s), 9); /* a turn */
+    candidates_free(&s.candidates, 9);
+    for (unsigned i = 0; i < draws; i++) {
+        uint64_t v = next(&s);
+        of_5 += v == 5;
+        candidates_free(&s.candidates, v);
+    }
+    CHECK(of_5 >= draws - draws / CANDIDATES_TURN - 2);
+    candidates_fini(&s.candidates);
+}
+
 /* ---- the program's own ---- */
 
 struct own {

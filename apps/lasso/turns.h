@@ -1,0 +1,44 @@
+/*
+ * turns.h - when each coefficient, and the intercept, was updated last, and what that changed: which
+ * are at rest, and where a schedule goes on that begins anew.
+ *
+ * Callers   one worker's thread: all workers have the same
+ * Memory    8 bytes a variable
+ * Waiting   never
+ * Life      open; any mix of the rest; close
+ */
+#ifndef LASSO_TURNS_H
+#define LASSO_TURNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct turns {
+    uint64_t variables, at_rest;
+    /* Those updated since anything changed by more than the tolerance: `seen` is the number of that
+     * time. */
+    uint32_t *seen, time;
+    float *change; /* the last one, as the schedule is told; INFINITY: it has had no turn */
+};
+
+void turns_open(struct turns *, uint64_t variables);
+void turns_close(struct turns *);
+
+/* None is at rest any more. */
+void turns_disturb(struct turns *);
+void turns_note(struct turns *, uint64_t variable, double change, bool is_large);
+
+static inline bool turns_is_at_rest(const struct turns *t, uint64_t variable)
+{
+    return t->seen[variable] == t->time;
+}
+
+/* As it was noted elsewhere. */
+void turns_put(struct turns *, uint64_t variable, bool is_at_rest, float change);
+
+/* The schedule squares changes (STRADS, Section 3.3); it is given the roots, so that a coefficient
+ * comes in proportion to its change: squared, those that change most leave nearly nothing for the
+ * many that change a little, who make up the objective. */
+float turns_told(double change);
+
+#endif
