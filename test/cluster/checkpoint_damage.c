@@ -400,6 +400,31 @@ done:
     return version;
 }
 
+/* What kills met, for who runs many of them: LOCUS_TEST_KILLS=200, and --run to see it. */
+static struct {
+    int kills, of_rank_0, within, new_ones;
+} met;
+
+/* Is there one that has no manifest yet? */
+static bool has_unfinished(const char *folder)
+{
+    char path[PATH_BYTES];
+    bool found = false;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/%s/manifest.json", folder, e->d_name);
+        found = found || (e->d_name[0] != '.' && access(path, F_OK) != 0);
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+static int wanted_kills(void)
+{
+    const char *text = getenv("LOCUS_TEST_KILLS");
+    return text ? atoi(text) : (IS_SANITIZED ? 2 : 4) * test_seconds();
+}
+
 static int kill_one(const char *folder, unsigned *seed, int safe)
 {
     struct child c[NODES];
@@ -413,16 +438,25 @@ static int kill_one(const char *folder, unsigned *seed, int safe)
     while (child_has_spoken(&c[0])) safe = atoi(child_hear(&c[0]));
     child_kill(&c[victim]);
     child_kill(&c[1 - victim]);
-    return restored_version(folder, safe);
+    met.kills++;
+    met.of_rank_0 += victim == 0;
+    met.within += has_unfinished(folder);
+    int restored = restored_version(folder, safe);
+    met.new_ones += restored > safe;
+    return restored;
 }
 
 TEST(checkpoint_damage, who_is_killed_leaves_the_old_or_the_new_one)
 {
     char folder[FOLDER_PATH_BYTES];
     unsigned seed = 7;
-    int safe = 0, kills = (IS_SANITIZED ? 2 : 4) * test_seconds();
+    int safe = 0, kills = wanted_kills();
     folder_new(folder);
     for (int i = 0; i < kills; i++) safe = kill_one(folder, &seed, safe);
     CHECK(safe > 0);
+    printf(
+        "%d kills, %d of rank 0 first: %d within a checkpoint; %d times the new one was there, of "
+        "which nobody had heard\n",
+        met.kills, met.of_rank_0, met.within, met.new_ones);
     folder_remove(folder);
 }
