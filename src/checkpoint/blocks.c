@@ -1,10 +1,11 @@
 #include "checkpoint/blocks.h"
 
+#include "checkpoint/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ALIGNMENT = 4096 };
 
@@ -13,7 +14,7 @@ int blocks_init(struct blocks *b)
     *b = (struct blocks){.fd = -1};
     b->memory = aligned_alloc(ALIGNMENT, (size_t)BLOCKS * BLOCK_BYTES);
     if (!b->memory) return -ENOMEM;
-    b->has_ring = io_uring_queue_init(BLOCKS, &b->ring, 0) == 0;
+    b->has_ring = files()->has_ring && io_uring_queue_init(BLOCKS, &b->ring, 0) == 0;
     return 0;
 }
 
@@ -29,17 +30,14 @@ static int complete(const struct blocks *b, unsigned i, size_t done)
     while (done < block->bytes) {
         unsigned char *from = memory_of(b, i) + done;
         size_t bytes = block->bytes - done;
-        off_t at = (off_t)(block->at + done);
-        ssize_t n = block->is_write ? pwrite(b->fd, from, bytes, at)
-                                    : pread(b->fd, from, bytes, at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -errno;
+        uint64_t at = block->at + done;
+        ssize_t n = block->is_write ? files()->write(b->fd, from, bytes, at)
+                                    : files()->read(b->fd, from, bytes, at);
+        if (n < 0) return (int)n;
         if (n == 0) return block->is_write ? -EIO : -ENODATA;
         done += (size_t)n;
     }
-    /* The disk may begin: what is to be synced at the end is the less. */
-    if (block->is_write)
-        sync_file_range(b->fd, (off_t)block->at, (off_t)block->bytes, SYNC_FILE_RANGE_WRITE);
+    if (block->is_write) files()->begin_sync(b->fd, block->at, block->bytes);
     return 0;
 }
 
@@ -112,8 +110,8 @@ static int await_all(struct blocks *b)
 
 static int open_at(struct blocks *b, const char *path, int flags, uint64_t from, uint64_t end)
 {
-    b->fd = open(path, flags | O_CLOEXEC, 0666);
-    if (b->fd < 0) return -errno;
+    b->fd = files()->open(path, flags);
+    if (b->fd < 0) return b->fd;
     memset(b->block, 0, sizeof b->block);
     b->current = 0;
     b->used = 0;
@@ -125,7 +123,7 @@ static int open_at(struct blocks *b, const char *path, int flags, uint64_t from,
 
 static int close_file(struct blocks *b)
 {
-    int rc = b->fd >= 0 && close(b->fd) ? -errno : 0;
+    int rc = b->fd >= 0 ? files()->close(b->fd) : 0;
     b->fd = -1;
     return rc;
 }
@@ -175,22 +173,12 @@ int blocks_append(struct blocks *b, const void *data, size_t bytes)
     return rc;
 }
 
-static int write_head(const struct blocks *b, const unsigned char *head, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = pwrite(b->fd, head + done, bytes - done, (off_t)done);
-        if (n < 0 && errno != EINTR) return -errno;
-        if (n > 0) done += (size_t)n;
-    }
-    return 0;
-}
-
 int blocks_finish(struct blocks *b, const void *head, size_t head_bytes, char digest[DIGEST_TEXT])
 {
     int rc = b->used > 0 ? send_current(b) : 0, all = await_all(b);
     if (rc == 0) rc = all;
-    if (rc == 0) rc = write_head(b, head, head_bytes);
-    if (rc == 0 && fsync(b->fd)) rc = -errno;
+    if (rc == 0) rc = files_write(b->fd, head, head_bytes, 0);
+    if (rc == 0) rc = files()->sync(b->fd);
     int closed = close_file(b);
     digest_end(&b->digest, digest);
     return rc ? rc : closed;

@@ -1,6 +1,7 @@
 #include "checkpoint/manifest.h"
 
 #include "base/error.h"
+#include "checkpoint/files.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FORMAT "locus checkpoint"
 /* The end of every manifest: this, the digest of all before it, and that. */
@@ -312,62 +311,58 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 
 /* ---- files ---- */
 
-static int write_text(int fd, const char *text)
-{
-    for (size_t left = strlen(text); left > 0;) {
-        ssize_t n = write(fd, text, left);
-        if (n < 0 && errno != EINTR) return -errno;
-        if (n <= 0) continue;
-        text += n;
-        left -= (size_t)n;
-    }
-    return fsync(fd) ? -errno : 0;
-}
-
 int manifest_write(const struct manifest *m, const char *path)
 {
     char *text = manifest_text(m);
     if (!text) return error_set(-ENOMEM, "no memory for the text of %s", path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int rc = fd < 0 ? -errno : write_text(fd, text);
-    if (fd >= 0 && close(fd) && rc == 0) rc = -errno;
+    int fd = files()->open(path, O_WRONLY | O_CREAT | O_TRUNC);
+    int rc = fd < 0 ? fd : files_write(fd, text, strlen(text), 0);
+    if (rc == 0) rc = files()->sync(fd);
+    int closed = fd < 0 ? 0 : files()->close(fd);
+    if (rc == 0) rc = closed;
     free(text);
     return rc ? error_set(rc, "cannot write %s: %s", path, strerror(-rc)) : 0;
 }
 
-static char *read_whole(int fd, size_t bytes)
+static int read_whole(int fd, char *text, size_t bytes)
 {
-    char *text = malloc(bytes + 1);
-    for (size_t have = 0; text && have < bytes;) {
-        ssize_t n = read(fd, text + have, bytes - have);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            errno = n < 0 ? errno : EIO;
-            free(text);
-            return NULL;
-        }
+    for (size_t have = 0; have < bytes;) {
+        ssize_t n = files()->read(fd, text + have, bytes - have, have);
+        if (n <= 0) return n < 0 ? (int)n : -EIO;
         have += (size_t)n;
     }
-    return text;
+    return 0;
+}
+
+/* All of it, into memory to be free()d. */
+static int read_text(const char *path, char **text, size_t *bytes)
+{
+    int fd = files()->open(path, O_RDONLY);
+    if (fd < 0) return fd;
+    int64_t size = files()->size(fd);
+    bool is_readable = size >= 0 && size <= MANIFEST_BYTES_MAX;
+    int rc = is_readable ? 0 : size < 0 ? (int)size : -EFBIG;
+    *bytes = is_readable ? (size_t)size : 0;
+    *text = is_readable ? malloc(*bytes + 1) : NULL;
+    if (rc == 0) rc = *text ? read_whole(fd, *text, *bytes) : -ENOMEM;
+    files()->close(fd);
+    return rc;
 }
 
 int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT])
 {
-    struct stat about;
-    char *text = NULL;
+    char *text = NULL, why[256];
+    size_t bytes;
     *m = (struct manifest){.tables = 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return error_set(-errno, "cannot read %s: %s", path, strerror(errno));
-    bool is_read = fstat(fd, &about) == 0 && about.st_size <= MANIFEST_BYTES_MAX &&
-                   (text = read_whole(fd, (size_t)about.st_size));
-    int rc = is_read ? 0 : -(errno ? errno : EIO);
-    close(fd);
-    if (!text) return error_set(rc, "cannot read %s: %s", path, strerror(-rc));
-    if (digest) digest_of(text, (size_t)about.st_size, digest);
-    rc = manifest_parse(m, text, (size_t)about.st_size);
+    int rc = read_text(path, &text, &bytes);
+    if (rc) {
+        free(text);
+        return error_set(rc, "cannot read %s: %s", path, strerror(-rc));
+    }
+    if (digest) digest_of(text, bytes, digest);
+    rc = manifest_parse(m, text, bytes);
     free(text);
     if (rc == 0) return 0;
-    char why[256];
     snprintf(why, sizeof why, "%s", locus_error());
     return error_set(rc, "%s is %s", path, why);
 }

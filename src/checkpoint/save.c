@@ -1,4 +1,5 @@
 /* locus_checkpoint(): quiesce, write, agree, commit. */
+#include "checkpoint/files.h"
 #include "checkpoint/steps.h"
 #include "checkpoint/tensors.h"
 
@@ -143,7 +144,7 @@ static void remove_parts(const struct save *s)
 {
     for (int rank = 0; rank < s->steps.worker->node->size; rank++) {
         char path[SERIES_PATH];
-        if (part_path(s, rank, path) == 0) remove(path);
+        if (part_path(s, rank, path) == 0) files()->remove(path);
     }
 }
 

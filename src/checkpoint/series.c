@@ -1,15 +1,14 @@
 #include "checkpoint/series.h"
 
 #include "base/error.h"
+#include "checkpoint/files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TOKEN "nonce"
 #define UNFINISHED MANIFEST_NAME ".new"
@@ -22,18 +21,15 @@ int series_path(char path[SERIES_PATH], const char *a, const char *b)
     return n < SERIES_PATH ? 0 : error_set(-ENAMETOOLONG, "the path %.100s... is too long", a);
 }
 
-static int failed(const char *what, const char *path)
+/* `rc`, with a sentence where it is a failure. */
+static int judged(int rc, const char *what, const char *path)
 {
-    int rc = -errno;
-    return error_set(rc, "cannot %s %s: %s", what, path, strerror(-rc));
+    return rc < 0 ? error_set(rc, "cannot %s %s: %s", what, path, strerror(-rc)) : 0;
 }
 
 int series_sync(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || fsync(fd) ? failed("sync the folder", path) : 0;
-    if (fd >= 0) close(fd);
-    return rc;
+    return judged(files()->sync_folder(path), "sync the folder", path);
 }
 
 /* ---- names ---- */
@@ -59,27 +55,26 @@ static int compare(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* A files_each. */
+static int add_number(void *numbers, const char *name)
+{
+    struct numbers *all = numbers;
+    uint64_t number = number_of(name);
+    if (number == 0) return 0;
+    uint64_t *larger = realloc(all->number, (all->count + 1) * sizeof *larger);
+    if (!larger) return -ENOMEM;
+    all->number = larger;
+    all->number[all->count++] = number;
+    return 0;
+}
+
 /* All that there are, whole or not, the newest first. */
 static int find_numbers(const char *dir, struct numbers *all)
 {
-    DIR *d = opendir(dir);
-    int rc = 0;
     *all = (struct numbers){NULL, 0};
-    if (!d) return failed("open the folder of checkpoints", dir);
-    for (const struct dirent *e; rc == 0 && (e = readdir(d));) {
-        uint64_t number = number_of(e->d_name);
-        if (number == 0) continue;
-        uint64_t *larger = realloc(all->number, (all->count + 1) * sizeof *larger);
-        if (!larger) {
-            rc = error_set(-ENOMEM, "no memory for the names in %s", dir);
-            continue;
-        }
-        all->number = larger;
-        all->number[all->count++] = number;
-    }
-    closedir(d);
+    int rc = files()->list(dir, add_number, all);
     if (all->count > 0) qsort(all->number, all->count, sizeof *all->number, compare);
-    return rc;
+    return judged(rc, "open the folder of checkpoints", dir);
 }
 
 static int path_of(char path[SERIES_PATH], const char *dir, uint64_t number)
@@ -92,7 +87,7 @@ static int path_of(char path[SERIES_PATH], const char *dir, uint64_t number)
 static bool is_whole(const char *path)
 {
     char manifest[SERIES_PATH];
-    return series_path(manifest, path, MANIFEST_NAME) == 0 && access(manifest, F_OK) == 0;
+    return series_path(manifest, path, MANIFEST_NAME) == 0 && files()->is_there(manifest);
 }
 
 /* ---- making one ---- */
@@ -102,11 +97,22 @@ static int write_token(const char *path, const char *nonce)
     char token[SERIES_PATH];
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
-    int fd = open(token, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    bool ok = fd >= 0 && write(fd, nonce, MANIFEST_NONCE) == MANIFEST_NONCE && fsync(fd) == 0;
-    if (!ok) rc = failed("write", token);
-    if (fd >= 0) close(fd);
-    return rc;
+    int fd = files()->open(token, O_WRONLY | O_CREAT | O_EXCL);
+    rc = fd < 0 ? fd : files_write(fd, nonce, MANIFEST_NONCE, 0);
+    if (rc == 0) rc = files()->sync(fd);
+    if (fd >= 0) files()->close(fd);
+    return judged(rc, "write", token);
+}
+
+/* The folder of all, and what holds it: a new one's name would be gone after a crash. */
+static int make_series(const char *dir)
+{
+    char parent[SERIES_PATH];
+    int rc = files()->make_folder(dir);
+    if (rc == -EEXIST) return 0;
+    if (rc) return judged(rc, "make the folder of checkpoints", dir);
+    rc = series_path(parent, dir, "");
+    return rc ? rc : series_sync(dirname(parent));
 }
 
 int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_NONCE + 1])
@@ -114,13 +120,14 @@ int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_N
     unsigned char raw[MANIFEST_NONCE / 2];
     char path[SERIES_PATH];
     struct numbers all;
-    if (mkdir(dir, 0777) && errno != EEXIST) return failed("make the folder of checkpoints", dir);
-    int rc = find_numbers(dir, &all);
+    int rc = make_series(dir);
+    if (rc) return rc;
+    rc = find_numbers(dir, &all);
     uint64_t number = all.count > 0 ? all.number[0] + 1 : 1;
     free(all.number);
     snprintf(name, SERIES_NAME, PREFIX "%06llu", (unsigned long long)number);
     if (rc == 0) rc = series_path(path, dir, name);
-    if (rc == 0 && mkdir(path, 0777)) rc = failed("make the folder", path);
+    if (rc == 0) rc = judged(files()->make_folder(path), "make the folder", path);
     if (rc) return rc;
     randombytes_buf(raw, sizeof raw);
     sodium_bin2hex(nonce, MANIFEST_NONCE + 1, raw, sizeof raw);
@@ -135,10 +142,10 @@ int series_check(const char *path, const char *nonce)
     char token[SERIES_PATH], text[MANIFEST_NONCE] = "";
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
-    int fd = open(token, O_RDONLY | O_CLOEXEC);
-    bool is_there = fd >= 0 && read(fd, text, sizeof text) == MANIFEST_NONCE &&
+    int fd = files()->open(token, O_RDONLY);
+    bool is_there = fd >= 0 && files()->read(fd, text, sizeof text, 0) == MANIFEST_NONCE &&
                     memcmp(text, nonce, MANIFEST_NONCE) == 0;
-    if (fd >= 0) close(fd);
+    if (fd >= 0) files()->close(fd);
     if (is_there) return 0;
     return error_set(
         -ENOENT,
@@ -149,7 +156,7 @@ int series_check(const char *path, const char *nonce)
 static void remove_in(const char *path, const char *name)
 {
     char file[SERIES_PATH];
-    if (series_path(file, path, name) == 0) unlink(file);
+    if (series_path(file, path, name) == 0) files()->remove(file);
 }
 
 int series_commit(const char *dir, const char *name, const struct manifest *m)
@@ -160,22 +167,26 @@ int series_commit(const char *dir, const char *name, const struct manifest *m)
     if (rc == 0) rc = series_path(finished, path, MANIFEST_NAME);
     if (rc == 0) rc = manifest_write(m, unfinished);
     if (rc == 0) rc = series_sync(dir);
-    if (rc == 0 && rename(unfinished, finished)) rc = failed("rename", unfinished);
+    if (rc == 0) rc = judged(files()->rename(unfinished, finished), "rename", unfinished);
     if (rc == 0) rc = series_sync(path);
     if (rc) return rc;
     remove_in(path, TOKEN);
     return 0;
 }
 
+/* A files_each. */
+static int remove_one(void *path, const char *name)
+{
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) remove_in(path, name);
+    return 0;
+}
+
 void series_remove(const char *path)
 {
-    DIR *d = opendir(path);
     remove_in(path, MANIFEST_NAME);
-    if (d) series_sync(path);
-    for (const struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) remove_in(path, e->d_name);
-    if (d) closedir(d);
-    rmdir(path);
+    files()->sync_folder(path);
+    files()->list(path, remove_one, (void *)(uintptr_t)path);
+    files()->remove_folder(path);
 }
 
 /* ---- those that there are ---- */

@@ -1,0 +1,137 @@
+#include "checkpoint/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int result_of(int rc)
+{
+    return rc < 0 ? -errno : rc;
+}
+
+static int open_file(const char *path, int flags)
+{
+    return result_of(open(path, flags | O_CLOEXEC, 0666));
+}
+
+static int close_file(int fd)
+{
+    return result_of(close(fd));
+}
+
+static ssize_t read_file(int fd, void *to, size_t bytes, uint64_t at)
+{
+    ssize_t n;
+    do n = pread(fd, to, bytes, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+static ssize_t write_file(int fd, const void *from, size_t bytes, uint64_t at)
+{
+    ssize_t n;
+    do n = pwrite(fd, from, bytes, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+static void begin_sync(int fd, uint64_t at, uint64_t bytes)
+{
+    sync_file_range(fd, (off_t)at, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+static int sync_file(int fd)
+{
+    return result_of(fsync(fd));
+}
+
+static int64_t size_of(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) ? -errno : about.st_size;
+}
+
+static int make_folder(const char *path)
+{
+    return result_of(mkdir(path, 0777));
+}
+
+static int sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 || fsync(fd) ? -errno : 0;
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
+static int list(const char *path, files_each *each, void *context)
+{
+    DIR *d = opendir(path);
+    int rc = d ? 0 : -errno;
+    for (const struct dirent *e; rc == 0 && (e = readdir(d));) rc = each(context, e->d_name);
+    if (d) closedir(d);
+    return rc;
+}
+
+static int rename_file(const char *from, const char *to)
+{
+    return result_of(rename(from, to));
+}
+
+static int remove_file(const char *path)
+{
+    return result_of(unlink(path));
+}
+
+static int remove_folder(const char *path)
+{
+    return result_of(rmdir(path));
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static const struct files of_the_system = {
+    .open = open_file,
+    .close = close_file,
+    .read = read_file,
+    .write = write_file,
+    .begin_sync = begin_sync,
+    .sync = sync_file,
+    .size = size_of,
+    .make_folder = make_folder,
+    .sync_folder = sync_folder,
+    .list = list,
+    .rename = rename_file,
+    .remove = remove_file,
+    .remove_folder = remove_folder,
+    .is_there = is_there,
+    .has_ring = true,
+};
+
+static const struct files *in_use = &of_the_system;
+
+const struct files *files(void)
+{
+    return in_use;
+}
+
+void files_replace(const struct files *other)
+{
+    in_use = other ? other : &of_the_system;
+}
+
+int files_write(int fd, const void *from, size_t bytes, uint64_t at)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = files()->write(fd, (const char *)from + done, bytes - done, at + done);
+        if (n <= 0) return n < 0 ? (int)n : -EIO;
+        done += (size_t)n;
+    }
+    return 0;
+}

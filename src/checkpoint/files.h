@@ -1,0 +1,52 @@
+/*
+ * files.h - the file system as checkpoints use it: the system's, or one that a test has put in its
+ * place, which fails when told, or loses what was not synced.
+ *
+ * Every call returns a negative errno when it fails.
+ *
+ * Callers   blocks.c, manifest.c, series.c
+ * Memory    none
+ * Waiting   for the disk
+ * Life      none; a replacement is made before any other call and undone behind the last
+ */
+#ifndef LOCUS_CHECKPOINT_FILES_H
+#define LOCUS_CHECKPOINT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Called with each name in a folder, "." and ".." included, until it is not 0, which is returned. */
+typedef int files_each(void *context, const char *name);
+
+struct files {
+    /* A file descriptor. `flags` as for open(2), but for O_CLOEXEC, which is always there. */
+    int (*open)(const char *path, int flags);
+    int (*close)(int fd);
+    /* As pread(2), pwrite(2): may do less than was wanted. Never -EINTR. */
+    ssize_t (*read)(int fd, void *, size_t bytes, uint64_t at);
+    ssize_t (*write)(int fd, const void *, size_t bytes, uint64_t at);
+    /* The disk may begin with these bytes: what is to be synced at the end is the less. */
+    void (*begin_sync)(int fd, uint64_t at, uint64_t bytes);
+    int (*sync)(int fd);
+    int64_t (*size)(int fd);
+    int (*make_folder)(const char *path);
+    int (*sync_folder)(const char *path);
+    int (*list)(const char *path, files_each *, void *context);
+    int (*rename)(const char *from, const char *to);
+    int (*remove)(const char *path);
+    int (*remove_folder)(const char *path);
+    bool (*is_there)(const char *path);
+    bool has_ring; /* its file descriptors are the system's: io_uring knows them */
+};
+
+/* The one in use. */
+const struct files *files(void);
+/* NULL: the system's again. For tests, while there is no checkpoint. */
+void files_replace(const struct files *);
+
+/* All of the bytes. -EIO: nothing more is written. */
+int files_write(int fd, const void *, size_t bytes, uint64_t at);
+
+#endif
