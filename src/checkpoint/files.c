@@ -91,9 +91,10 @@ static int remove_folder(const char *path)
     return result_of(rmdir(path));
 }
 
-static bool is_there(const char *path)
+static int is_there(const char *path)
 {
-    return access(path, F_OK) == 0;
+    if (access(path, F_OK) == 0) return 1;
+    return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 }
 
 static const struct files of_the_system = {

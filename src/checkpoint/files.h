@@ -37,7 +37,7 @@ struct files {
     int (*rename)(const char *from, const char *to);
     int (*remove)(const char *path);
     int (*remove_folder)(const char *path);
-    bool (*is_there)(const char *path);
+    int (*is_there)(const char *path); /* 1: it is; 0 */
     bool has_ring; /* its file descriptors are the system's: io_uring knows them */
 };
 

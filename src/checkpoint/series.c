@@ -84,10 +84,14 @@ static int path_of(char path[SERIES_PATH], const char *dir, uint64_t number)
     return series_path(path, dir, name);
 }
 
-static bool is_whole(const char *path)
+/* 1: it is; 0. */
+static int is_whole(const char *path)
 {
     char manifest[SERIES_PATH];
-    return series_path(manifest, path, MANIFEST_NAME) == 0 && files()->is_there(manifest);
+    int rc = series_path(manifest, path, MANIFEST_NAME);
+    if (rc) return rc;
+    rc = files()->is_there(manifest);
+    return rc < 0 ? judged(rc, "look for", manifest) : rc;
 }
 
 /* ---- making one ---- */
@@ -143,10 +147,10 @@ int series_check(const char *path, const char *nonce)
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
     int fd = files()->open(token, O_RDONLY);
-    bool is_there = fd >= 0 && files()->read(fd, text, sizeof text, 0) == MANIFEST_NONCE &&
-                    memcmp(text, nonce, MANIFEST_NONCE) == 0;
+    ssize_t n = fd < 0 ? fd : files()->read(fd, text, sizeof text, 0);
     if (fd >= 0) files()->close(fd);
-    if (is_there) return 0;
+    if (n < 0 && n != -ENOENT) return judged((int)n, "read", token);
+    if (n > 0 && memcmp(text, nonce, MANIFEST_NONCE) == 0) return 0;
     return error_set(
         -ENOENT,
         "%s is not there, where node 0 has just made it: all nodes must see one folder, as of a network file system",
@@ -198,7 +202,8 @@ int series_list(const char *dir, series_each *each, void *context)
     for (size_t i = 0; i < all.count && rc == 0; i++) {
         char path[SERIES_PATH];
         rc = path_of(path, dir, all.number[i]);
-        if (rc == 0 && is_whole(path)) rc = each(context, strrchr(path, '/') + 1);
+        if (rc == 0) rc = is_whole(path);
+        if (rc > 0) rc = each(context, strrchr(path, '/') + 1);
     }
     free(all.number);
     return rc;
@@ -213,8 +218,9 @@ static int take_first(void *context, const char *name)
 int series_newest(const char *dir, char name[SERIES_NAME])
 {
     name[0] = '\0';
-    if (is_whole(dir)) return 0;
-    int rc = series_list(dir, take_first, name);
+    int rc = is_whole(dir);
+    if (rc) return rc < 0 ? rc : 0;
+    rc = series_list(dir, take_first, name);
     if (rc < 0) return rc;
     return rc ? 0 : error_set(-ENOENT, "there is no checkpoint in %s", dir);
 }
@@ -228,9 +234,9 @@ void series_retain(const char *dir, unsigned keep)
         char path[SERIES_PATH];
         if (path_of(path, dir, all.number[i])) continue;
         /* One that is newer than all whole ones is somebody's who is at work. */
-        bool whole = is_whole(path);
-        if (whole) kept++;
-        if (kept > keep || (kept > 0 && !whole)) series_remove(path);
+        int whole = is_whole(path);
+        if (whole > 0) kept++;
+        if (kept > keep || (kept > 0 && whole == 0)) series_remove(path);
     }
     free(all.number);
 }

@@ -298,6 +298,46 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
     folder_remove(folder);
 }
 
+/* ---- a disk that gives an error ---- */
+
+/* Reading the first bytes of a process's memory, where nothing is, is -EIO: stands in for a disk
+ * that cannot read any more. One node reads the file, and all are told. */
+static void read_an_error(struct seat *s)
+{
+    const char *folder = s->team->shared;
+    char file[PATH_BYTES], aside[PATH_BYTES];
+    snprintf(file, sizeof file, "%s/checkpoint-000001/1-0-0.safetensors", folder);
+    snprintf(aside, sizeof aside, "%s/aside", folder);
+    set_wide(s, WIDE_FEW, 3);
+    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
+    set_wide(s, WIDE_FEW, 5);
+    if (s->number == 0) CHECK_EQ(rename(file, aside) || symlink("/proc/self/mem", file), 0);
+    seat_barrier(s);
+    CHECK_EQ(locus_restore(s->worker, folder), -EIO);
+    CHECK_STR(locus_error(), "locus_restore: node 1: cannot read ");
+    CHECK_STR(locus_error(), "checkpoint-000001/1-0-0.safetensors: Input/output error");
+    check_wide(s, WIDE_FEW, 5);
+    if (s->number == 0) CHECK_EQ(rename(aside, file), 0);
+    seat_barrier(s);
+    CHECK_EQ(locus_restore(s->worker, folder), 0);
+    check_wide(s, WIDE_FEW, 3);
+}
+
+TEST(checkpoint_damage, a_disk_that_cannot_read_is_a_sentence_on_every_node)
+{
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    struct team team = {.nodes = 3,
+                        .workers = 1,
+                        .shards = 1,
+                        .is_managed = true,
+                        .tables = wide,
+                        .table_count = 1,
+                        .shared = folder};
+    team_run(&team, read_an_error);
+    folder_remove(folder);
+}
+
 /* ---- how many are kept ---- */
 
 static int count_of(const char *folder)

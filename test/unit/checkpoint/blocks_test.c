@@ -129,3 +129,25 @@ TEST(blocks, may_end_while_some_are_under_way)
     free(bytes);
     folder_remove(f);
 }
+
+/* Reading the first bytes of a process's memory, where nothing is, is -EIO. */
+static void read_an_error(bool has_ring)
+{
+    struct blocks b;
+    char bytes[100];
+    CHECK_EQ(blocks_init(&b), 0);
+    if (!has_ring && b.has_ring) {
+        io_uring_queue_exit(&b.ring);
+        b.has_ring = false;
+    }
+    CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES), 0);
+    CHECK_EQ(blocks_read(&b, bytes, sizeof bytes), -EIO);
+    blocks_close(&b, NULL);
+    blocks_fini(&b);
+}
+
+TEST(blocks, what_a_disk_says_is_passed_on)
+{
+    read_an_error(true);
+    read_an_error(false);
+}
