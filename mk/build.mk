@@ -123,6 +123,8 @@ $(B)/bench/papers: $(call objects,$(B)-fibers,$(wildcard bench/papers.c bench/pa
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
+# On the platform of the protocol's simulation.
+$(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,test/sim/protocol/platform.c)
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 
 PROGRAMS_BUILT := $(call results,apps,$(B)/bin)

@@ -127,6 +127,18 @@ void files_replace(const struct files *other)
     in_use = other ? other : &of_the_system;
 }
 
+ssize_t files_read(int fd, void *to, size_t bytes, uint64_t at)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = files()->read(fd, (char *)to + done, bytes - done, at + done);
+        if (n < 0) return n;
+        if (n == 0) break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
 int files_write(int fd, const void *from, size_t bytes, uint64_t at)
 {
     for (size_t done = 0; done < bytes;) {

@@ -46,6 +46,8 @@ const struct files *files(void);
 /* NULL: the system's again. For tests, while there is no checkpoint. */
 void files_replace(const struct files *);
 
+/* As many as there are, up to `bytes`; how many. */
+ssize_t files_read(int fd, void *, size_t bytes, uint64_t at);
 /* All of the bytes. -EIO: nothing more is written. */
 int files_write(int fd, const void *, size_t bytes, uint64_t at);
 

@@ -326,12 +326,9 @@ int manifest_write(const struct manifest *m, const char *path)
 
 static int read_whole(int fd, char *text, size_t bytes)
 {
-    for (size_t have = 0; have < bytes;) {
-        ssize_t n = files()->read(fd, text + have, bytes - have, have);
-        if (n <= 0) return n < 0 ? (int)n : -EIO;
-        have += (size_t)n;
-    }
-    return 0;
+    ssize_t n = files_read(fd, text, bytes, 0);
+    if (n < 0) return (int)n;
+    return (size_t)n == bytes ? 0 : -EIO;
 }
 
 /* All of it, into memory to be free()d. */

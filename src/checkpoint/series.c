@@ -147,10 +147,10 @@ int series_check(const char *path, const char *nonce)
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
     int fd = files()->open(token, O_RDONLY);
-    ssize_t n = fd < 0 ? fd : files()->read(fd, text, sizeof text, 0);
+    ssize_t n = fd < 0 ? fd : files_read(fd, text, sizeof text, 0);
     if (fd >= 0) files()->close(fd);
     if (n < 0 && n != -ENOENT) return judged((int)n, "read", token);
-    if (n > 0 && memcmp(text, nonce, MANIFEST_NONCE) == 0) return 0;
+    if (n == MANIFEST_NONCE && memcmp(text, nonce, MANIFEST_NONCE) == 0) return 0;
     return error_set(
         -ENOENT,
         "%s is not there, where node 0 has just made it: all nodes must see one folder, as of a network file system",

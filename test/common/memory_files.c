@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    NAMES_MAX = 4096,
-    NODES_MAX = 8192,
+    NAMES_MAX = 600,
+    NODES_MAX = 1200,
     OPEN_MAX = 64,
     PATH_BYTES = 200,
     FIRST_FD = 1000000, /* nobody else's */
@@ -29,7 +29,7 @@ struct name {
     int now, kept; /* inodes; kept: on the disk */
 };
 
-static struct {
+static struct disk {
     struct inode node[NODES_MAX];
     struct name name[NAMES_MAX];
     int open[OPEN_MAX]; /* inodes; NONE */
@@ -351,14 +351,37 @@ void memory_files_begin(memory_files_before *before)
     files_replace(&in_memory);
 }
 
-void memory_files_end(void)
+static void free_nodes(void)
 {
-    files_replace(NULL);
     for (unsigned i = 0; i < disk.nodes; i++) {
         free(disk.node[i].now);
         free(disk.node[i].kept);
     }
     disk.nodes = 0;
+}
+
+void memory_files_end(void)
+{
+    files_replace(NULL);
+    free_nodes();
+}
+
+struct disk *memory_files_copy(void)
+{
+    struct disk *d = copy_of(&disk, sizeof disk);
+    for (unsigned i = 0; i < d->nodes; i++) {
+        struct inode *n = &d->node[i];
+        if (n->now) n->now = copy_of(n->now, n->now_bytes);
+        if (n->kept) n->kept = copy_of(n->kept, n->kept_bytes);
+    }
+    return d;
+}
+
+void memory_files_take(struct disk *d)
+{
+    free_nodes();
+    disk = *d;
+    free(d);
 }
 
 uint64_t memory_files_calls(void)

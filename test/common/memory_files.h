@@ -31,6 +31,11 @@ void memory_files_end(void);
  * each time. */
 void memory_files_crash(uint64_t (*throw)(void *), void *context);
 
+/* Another disk, which has what this one has; to be given to memory_files_take() once. */
+struct disk *memory_files_copy(void);
+/* In the place of this one, whose memory is freed. */
+void memory_files_take(struct disk *);
+
 uint64_t memory_files_calls(void); /* so far */
 unsigned memory_files_open(void);  /* file descriptors */
 /* How many files and folders there are. */

@@ -39,6 +39,7 @@ struct cluster {
     void (*lost)(void *context);
     void *context;
     bool is_lost, arrived, absent;
+    struct word word; /* at a meeting: said, then the answer */
     uint64_t loss_ns; /* when the news of a loss arrives, UINT64_MAX: never */
     unsigned lost_rank;
 };
@@ -655,6 +656,15 @@ int cluster_loss(struct cluster *c)
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
 }
 
+/* Words, by rank, become what all hear. */
+static void answer(void)
+{
+    struct word all = {.rc = 0};
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (sim.node[n]->arrived) word_add(&all, &sim.node[n]->word);
+    for (unsigned n = 0; n < sim.nodes; n++) sim.node[n]->word = all;
+}
+
 /* When all have arrived the meeting is over. */
 static void look_for_meeting(void)
 {
@@ -664,6 +674,7 @@ static void look_for_meeting(void)
         anybody |= sim.node[n]->arrived;
     }
     if (!anybody) return;
+    answer();
     sim.meeting++;
     for (unsigned n = 0; n < sim.nodes; n++) sim.node[n]->arrived = false;
 }
@@ -674,15 +685,17 @@ static bool has_met(const void *cluster)
     return !c->arrived || c->is_lost;
 }
 
-/* Nobody says a word here: what would be carried by it, files, is not simulated. */
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
-    (void)meeting, (void)w;
+    (void)meeting;
+    c->word = *w;
     c->arrived = true;
     look_for_meeting();
     locus_fiber_wait(has_met, c);
-    return cluster_loss(c);
+    *w = c->word;
+    int rc = cluster_loss(c);
+    return rc ? rc : w->rc;
 }
 
 int cluster_absent(struct cluster *c, bool absent)

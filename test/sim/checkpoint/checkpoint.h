@@ -1,0 +1,92 @@
+/*
+ * checkpoint.h - checkpoints of simulated clusters: what their parts say to each other.
+ *
+ * Callers   the sources of this program
+ * Memory    static
+ * Waiting   as fibers
+ */
+#ifndef LOCUS_TEST_SIM_CHECKPOINT_H
+#define LOCUS_TEST_SIM_CHECKPOINT_H
+
+#include "locus.h"
+
+#include "sim/fibers.h"
+
+#include <stdbool.h>
+
+enum { KEYS_MAX = 14, LENGTH_MAX = 9, TABLES_MAX = 3, ROUNDS_MAX = 4 };
+#define FOLDER "model"
+
+/* All rows as they should be. */
+struct picture {
+    float row[KEYS_MAX][LENGTH_MAX];
+};
+
+/* What clusters of one seed have in common. */
+struct tables {
+    struct locus_table table[TABLES_MAX];
+    unsigned count, keys;
+    uint32_t length[KEYS_MAX]; /* of each key's row */
+};
+
+struct shape {
+    unsigned nodes, workers, shards;
+    enum locus_technique technique;
+    bool acts_immediately;
+};
+
+/* ---- story.c ---- */
+
+/* A seed. */
+void story_run(uint64_t seed);
+/* What is printed of all. */
+struct counts {
+    uint64_t checkpoints, restores, failed, crashes, of_the_old, of_the_new, relocations, replicas;
+};
+extern struct counts counts;
+
+/* ---- cluster.c ---- */
+
+struct member {
+    locus *node;
+    locus_worker *worker;
+    locus_loader *loader;
+    unsigned number, total; /* among all workers */
+    struct dice dice;
+};
+
+/* Opens a cluster, has `work` done by a fiber for each worker, and closes it. */
+typedef void cluster_work(struct member *);
+void cluster_run(const struct tables *, const struct shape *, struct dice, cluster_work *);
+
+/* ---- faults.c ---- */
+
+/* A disk in memory whose calls take their time. */
+void faults_begin(struct dice);
+void faults_end(void);
+/* One of the next calls fails, or none does. */
+void faults_arm(bool is_wanted);
+/* The errno of the one that failed since then; 0: none did. */
+int faults_met(void);
+/* Crashes at some calls from now on: copies of the disk as it would be found. Says which pictures
+ * may be found on it. */
+struct found {
+    struct disk *disk;
+    int old, new; /* checkpoints; -1: there is none */
+};
+enum { FOUND_MAX = 4 };
+void faults_crash(unsigned times);
+unsigned faults_found(struct found found[FOUND_MAX]);
+
+/* Of the story: the last checkpoint that is whole for sure, and one that is being written, or may
+ * be whole; -1. */
+extern int story_old, story_new;
+
+/* Says what is wrong with which seed, and ends the program. */
+_Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define MUST(condition, ...) \
+    do { \
+        if (!(condition)) give_up(__VA_ARGS__); \
+    } while (0)
+
+#endif
