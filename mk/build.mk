@@ -126,6 +126,7 @@ $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtes
 # On the platform of the protocol's simulation.
 $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,test/sim/protocol/platform.c)
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
+$(B)/test/fuzz/tensors: $(call objects,$(B),test/common/memory_files.c)
 
 PROGRAMS_BUILT := $(call results,apps,$(B)/bin)
 BENCHES        := $(call results,bench,$(B)/bench)

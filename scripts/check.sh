@@ -110,7 +110,7 @@ stage_unit-tsan() {
 }
 
 stage_sim() { build sim; }
-stage_mutants() { need gcc; test/sim/mutants.sh local && test/sim/mutants.sh schedule; }
+stage_mutants() { need gcc; test/sim/mutants.sh local && test/sim/mutants.sh schedule && test/sim/mutants.sh checkpoint; }
 stage_mutants-protocol() { need gcc; test/sim/mutants.sh protocol; }
 stage_sim-asan() { need_sanitizer address; build SAN=address sim; }
 stage_cluster() { build cluster; }

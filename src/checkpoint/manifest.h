@@ -14,6 +14,7 @@
 
 #include "checkpoint/digest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MANIFEST_NAME "manifest.json"
@@ -55,6 +56,8 @@ struct manifest {
     struct manifest_file *file;
 };
 
+/* May a table be called so? Names are UTF-8. */
+bool manifest_is_name(const char *);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length);
 /* The new file, empty; NULL: no memory. Valid until the next is added. */

@@ -102,16 +102,15 @@ struct head {
     json_t *json;
     uint64_t from, data_at; /* what has a tensor up to here */
     unsigned paddings;
+    bool is_wrong; /* something is not in it */
 };
 
 static void add_tensor(struct head *h, const char *table, const char *what, json_t *about)
 {
     char *name = NULL;
     if (asprintf(&name, "%s%s", table, what) < 0) name = NULL;
-    if (name)
-        json_object_set_new(h->json, name, about);
-    else
-        json_decref(about);
+    if (!name) json_decref(about);
+    if (!name || json_object_set_new(h->json, name, about)) h->is_wrong = true;
     free(name);
 }
 
@@ -156,7 +155,7 @@ static char *text_of(const struct tensors *t, const struct manifest_file *f)
         describe(&h, &t->tables->table[f->section[i].table], &f->section[i]);
     }
     pad_to(&h, f->bytes);
-    char *text = json_dumps(h.json, JSON_COMPACT);
+    char *text = h.is_wrong ? NULL : json_dumps(h.json, JSON_COMPACT);
     json_decref(h.json);
     return text;
 }
@@ -203,11 +202,15 @@ static int begin_section(struct tensors *t, unsigned table)
     return rc;
 }
 
+static bool is_full(const struct tensors *t)
+{
+    return t->rows == t->keys_max || t->at - file_of(t)->data_at >= t->bytes_max;
+}
+
 int tensors_add(struct tensors *t, unsigned table, uint64_t row, const float *values)
 {
     int rc = 0;
-    if (t->is_open && (t->rows == t->keys_max || t->at - file_of(t)->data_at >= t->bytes_max))
-        rc = end_file(t);
+    if (t->is_open && (is_full(t) || table < t->table)) rc = end_file(t);
     if (rc == 0 && (!t->is_open || t->rows == 0 || t->table != table)) rc = begin_section(t, table);
     if (rc == 0) rc = append(t, values, t->tables->table[table].length * sizeof(float));
     t->keys[t->rows] = (int64_t)row;

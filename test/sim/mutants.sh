@@ -7,13 +7,14 @@
 # local      the store; found by local_fibers
 # schedule   what is updated next, and by whom; found by schedule
 # protocol   what nodes say to each other; found by protocol or exhaustive
+# checkpoint rows to files and back; found by checkpoint
 #
 # A mutant is a sed script. Its first lines name the file that it changes and say what is broken then; in protocol also
 # "by: exhaustive" that every course must be tried, and "run:" which storms find it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-usage() { echo "usage: $0 local|schedule|protocol [TEXT]" >&2; exit 2; }
+usage() { echo "usage: $0 local|schedule|protocol|checkpoint [TEXT]" >&2; exit 2; }
 [ $# -ge 1 ] || usage
 set=$1 text=${2:-}
 mutants=("$here/mutants/$set"/*"$text"*.sed)
@@ -21,12 +22,12 @@ mutants=("$here/mutants/$set"/*"$text"*.sed)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 cp -r "$root/include" "$root/src" "$tree"
-mkdir -p "$tree/test" && cp -r "$root/test/sim" "$tree/test"
+mkdir -p "$tree/test" && cp -r "$root/test/sim" "$root/test/common" "$tree/test"
 cd "$tree" || exit 2
 
 cc=${CC:-gcc}
 flags=(-std=gnu11 -D_GNU_SOURCE -O1 -w -DLOCUS_FIBERS -Iinclude -Isrc -Itest)
-libraries=(-pthread -lck -lsodium -ljansson -lmicrohttpd -lm)
+libraries=(-pthread -lck -luring -lsodium -ljansson -lmicrohttpd -lm)
 shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c)
 passed=0 failed=0
 
@@ -42,6 +43,10 @@ case $set in
     protocol)
         programs=(protocol exhaustive) finding='violation: .*'
         mapfile -t sources < <(find src test/sim/protocol test/sim/exhaustive -name '*.c' | sort) ;;
+    checkpoint)
+        programs=(checkpoint) finding='^seed.*'
+        shared+=(test/sim/protocol/platform.c test/common/memory_files.c)
+        mapfile -t sources < <(find src test/sim/checkpoint -name '*.c' | sort) ;;
     *) usage ;;
 esac
 
@@ -51,6 +56,7 @@ is_sound() {
         local) original/local_fibers --seeds 200 ;;
         schedule) original/schedule ;;
         protocol) original/exhaustive --calls 2 && original/protocol --seeds 200 ;;
+        checkpoint) original/checkpoint --seeds 200 ;;
     esac
 }
 
@@ -60,6 +66,8 @@ find_mutant() {
         fails 20 local_fibers --seeds 10000
     elif [ "$set" = schedule ]; then
         fails 20 schedule
+    elif [ "$set" = checkpoint ]; then
+        fails 20 checkpoint --seeds 3000
     elif grep -q '^# by: exhaustive' "$1"; then
         fails 30 exhaustive --known
     else

@@ -4,14 +4,17 @@
 #include "store/yield.h"
 
 #include <errno.h>
+#include <string.h>
 
-/* Calls, counted by the disk. A checkpoint of a small cluster has some hundreds. */
-enum { SOON = 90, LATER = 400 };
+/* Calls. A checkpoint of a small cluster has about a hundred; it is decided by few of them, around
+ * the one that renames its manifest. */
+enum { SOON = 90, LATER = 400, AROUND = 4, BEHIND = 20 };
 
 static struct {
     struct dice dice;
     uint64_t calls, fails_at, crash_at[FOUND_MAX];
     int error, met;
+    bool fails_around, crashes_around; /* the next one that renames */
     unsigned crashes, count;
     struct found found[FOUND_MAX];
 } faults;
@@ -26,17 +29,27 @@ static uint64_t throw(void *dice)
 /* As it would be found after a crash now, which does not happen here. */
 static void crash(void)
 {
+    if (faults.count == FOUND_MAX) return;
     struct disk *goes_on = memory_files_copy();
     memory_files_crash(throw, &faults.dice);
     faults.found[faults.count++] = (struct found){memory_files_copy(), story_old, story_new};
     memory_files_take(goes_on);
 }
 
+/* It is near: where the fault is, and a crash. */
+static void meet_rename(uint64_t number)
+{
+    if (faults.fails_around) faults.fails_at = number + dice_below(&faults.dice, AROUND);
+    if (faults.crashes_around) faults.crash_at[0] = number + dice_below(&faults.dice, BEHIND);
+    faults.fails_around = faults.crashes_around = false;
+}
+
 /* A memory_files_before. Others go on meanwhile. */
 static int before(const char *call, const char *path)
 {
-    (void)call, (void)path;
+    (void)path;
     uint64_t number = ++faults.calls;
+    if (strcmp(call, "rename") == 0) meet_rename(number);
     for (unsigned i = 0; i < faults.crashes; i++)
         if (number == faults.crash_at[i]) crash();
     locus_fiber_yield();
@@ -65,6 +78,8 @@ void faults_arm(bool is_wanted)
     static const int errors[] = {-EIO, -ENOSPC, -EDQUOT};
     faults.met = 0;
     faults.fails_at = is_wanted ? faults.calls + 1 + dice_below(&faults.dice, SOON) : 0;
+    faults.fails_around = is_wanted && dice_below(&faults.dice, 2);
+    faults.crashes_around = faults.crashes > 0 && dice_below(&faults.dice, 2);
     faults.error = errors[dice_below(&faults.dice, 3)];
 }
 

@@ -4,7 +4,7 @@
  * goes. The files hold the rows as they were when all had come; what fails has failed for all, and
  * has changed nothing; what is found after a crash is the older checkpoint or the new one.
  *
- *   checkpoint             seeds 1 ... 150
+ *   checkpoint             seeds 1 ... 300
  *   checkpoint --seeds N   seeds 1 ... N, or to the first failure
  *   checkpoint --seed N    one
  */
@@ -32,7 +32,7 @@ void give_up(const char *format, ...)
 
 int main(int argc, char **argv)
 {
-    enum { SEEDS = 150 };
+    enum { SEEDS = 300 };
     uint64_t first = 1, last = SEEDS;
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         last = strtoull(argv[2], NULL, 10);

@@ -1,0 +1,3 @@
+# file: src/checkpoint/manifest.c
+# what: the manifest is renamed before it is on the disk
+s/if (rc == 0) rc = files()->sync(fd);//

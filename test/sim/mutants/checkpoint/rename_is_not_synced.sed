@@ -1,0 +1,3 @@
+# file: src/checkpoint/series.c
+# what: a checkpoint counts as written before its manifest is there for good
+/^int series_commit/,/^}/ s/if (rc == 0) rc = series_sync(path);//
