@@ -1,5 +1,7 @@
 #include "cluster.h"
 
+#include "../../apps/ctr/ctr_job.h"
+#include "../../apps/gnn/gnn_job.h"
 #include "../../apps/kge/kge_job.h"
 #include "../../apps/lda/lda_job.h"
 #include "../../apps/mf/mf_job.h"
@@ -15,6 +17,8 @@ static const struct papers *papers;
 
 int (*cluster_job(const char *name))(int argc, char **argv)
 {
+    if (strcmp(name, "ctr") == 0) return ctr_job;
+    if (strcmp(name, "gnn") == 0) return gnn_job;
     if (strcmp(name, "kge") == 0) return kge_job;
     if (strcmp(name, "lda") == 0) return lda_job;
     if (strcmp(name, "mf") == 0) return mf_job;

@@ -82,6 +82,8 @@ struct task {
 };
 
 static const struct task tasks[] = {
+    {"ctr", {"--zipf", "4x400x4000", "--batch", "32", "--hidden", "8", "--epochs", "2"}},
+    {"gnn", {"--planted", "500x8x4", "--dim", "8", "--hidden", "8", "--epochs", "2"}},
     {"kge",
      {"--data", folder, "--dim", "20", "--batch", "4", "--negatives", "4", "--eval-every", "1",
       "--epochs", "2"}},

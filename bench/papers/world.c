@@ -232,6 +232,7 @@ WRAP(CALL_SAMPLE, pull_sample,
      (locus_worker * w, locus_sample s, size_t n, locus_key *keys, float *values),
      (w, s, n, keys, values))
 WRAP(CALL_UPDATE, wait, (locus_worker * w, locus_ticket t), (w, t))
+WRAP(CALL_UPDATE, wait_all, (locus_worker * w), (w))
 WRAP(CALL_UPDATE, push_async,
      (locus_worker * w, const locus_key *keys, size_t n, const float *updates, locus_ticket *t),
      (w, keys, n, updates, t))
