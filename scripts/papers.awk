@@ -9,7 +9,7 @@ function field(name,    m) {
     return 0
 }
 function has(text) { return index($0, "\"" text "\"") > 0 }
-# Higher is better: MRR; of errors and losses 1/x.
+# Higher is better: MRR and accuracy; of errors and losses 1/x; 2 AUC - 1, which is 0 for who knows nothing.
 function note(q) {
     if (curve) printf "%.6f %.6f\n", seconds, q
     if (q > best) best = q
@@ -24,6 +24,8 @@ has("epoch") && field("epoch") > 0 { epochs++; seconds += field("seconds"); loss
     if (has("pairs_per_second")) note(1 / loss) }
 has("eval") && has("valid") && has("mrr") && epochs > evaluated { evaluated = epochs; note(field("mrr")) }
 has("eval") && has("rmse") && epochs > evaluated { evaluated = epochs; note(1 / field("rmse")) }
+has("eval") && has("test") && has("auc") && epochs > evaluated { evaluated = epochs; note(2 * field("auc") - 1) }
+has("eval") && has("accuracy") && epochs > evaluated { evaluated = epochs; note(field("accuracy")) }
 has("stats") {
     remote = field("pulled_remote") + field("pushed_remote")
     all = remote + field("pulled_local") + field("pushed_local") + field("pulled_replica") + field("pushed_replica")

@@ -16,12 +16,16 @@ declare -A options=(
     [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3"
     [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs 6"
     [mf-large]="--zipf 100000x10000x10000000 --rank 100 --eval-every 1 --epochs 5"
+    [ctr-large]="--zipf 26x100000x4000000 --hold-back 0.02 --eval-every 1 --epochs 2"
+    [gnn-large]="--planted 500000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 3"
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
 )
 
 # A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch;
 # `our`: our programs' --baseline there.
 declare -A steps=(
+    [their_ctr]="step=28000,prepare=1000" [our_ctr]="step=1000,prepare=1000"
+    [their_gnn]="step=75000,prepare=6000" [our_gnn]="step=10000,prepare=6000"
     [their_kge]="step=49600,prepare=2000" [our_kge]="step=840,prepare=150"
     [their_mf]="step=1530,prepare=60" [our_mf]="step=88,prepare=20"
     [their_wv]="step=3700,prepare=100" [our_wv]="step=220,prepare=40"
@@ -59,6 +63,20 @@ wv-full-8           wv   8 8 nups their - --technique=full
 wv-replicate-8      wv   8 8 nups their - --technique=replicate
 wv-relocate-8       wv   8 8 nups their - --technique=relocate
 wv-static-8         wv   8 8 nups their - --technique=static
+ctr-large-adaptive-1   ctr-large  1 8 nups their - -
+ctr-large-adaptive-8   ctr-large  8 8 nups their - -
+ctr-large-full-8       ctr-large  8 8 nups their - --technique=full
+ctr-large-replicate-8  ctr-large  8 8 nups their - --technique=replicate
+ctr-large-adaptive-16  ctr-large 16 8 nups their - -
+ctr-large-adaptive-2   ctr-large  2 8 nups their - -
+ctr-large-adaptive-4   ctr-large  4 8 nups their - -
+gnn-large-adaptive-1   gnn-large  1 8 nups their - -
+gnn-large-adaptive-8   gnn-large  8 8 nups their - -
+gnn-large-full-8       gnn-large  8 8 nups their - --technique=full
+gnn-large-replicate-8  gnn-large  8 8 nups their - --technique=replicate
+gnn-large-adaptive-16  gnn-large 16 8 nups their - -
+gnn-large-adaptive-2   gnn-large  2 8 nups their - -
+gnn-large-adaptive-4   gnn-large  4 8 nups their - -
 '
 
 wanted() {

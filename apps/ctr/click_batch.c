@@ -32,6 +32,7 @@ void click_batch_clear(struct click_batch *b, struct places *places)
 {
     b->examples = b->entries = b->key_count = 0;
     b->progress = 0;
+    b->warmth = 1;
     b->is_last = false;
     places_clear(places);
 }

@@ -22,6 +22,7 @@ struct click_batch {
     float *value;
     bool *is_click;
     double progress; /* of the training, from 0 to 1, when it begins */
+    double warmth;   /* a share of the rate (warm_up.h) */
     bool is_last;    /* of its epoch; it may have no examples */
 };
 

@@ -1,6 +1,7 @@
 #include "click_feed.h"
 
 #include "fail.h"
+#include "warm_up.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,13 @@ static void go_to(struct click_feed *f, uint64_t epochs)
     f->at = f->count;
 }
 
+/* This worker's, of all epochs. */
+static double steps_before(const struct click_feed *f)
+{
+    double examples = (double)(f->epochs - 1) * (double)f->count + (double)f->at;
+    return examples / (double)f->ctr->options.batch;
+}
+
 static bool fill(void *feed, locus_loader *loader, void *batch)
 {
     struct click_feed *f = feed;
@@ -34,6 +42,7 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     click_batch_clear(b, &f->places);
     double passed = f->count > 0 ? (double)f->at / (double)f->count : 0;
     b->progress = ((double)(f->epochs - 1) + passed) / (double)o->common.epochs;
+    b->warmth = warm_up(steps_before(f), f->workers);
     while (b->examples < o->batch && f->at < f->count) {
         uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
         struct click c = ctr_get(f->ctr, number, f->room);
@@ -62,6 +71,7 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
 {
     uint64_t end;
     *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(c, m)};
+    f->workers = m->total;
     pool_share(c->train, m->place, m->total, &f->first, &end);
     f->count = end - f->first;
     if (!c->planted) {

@@ -162,7 +162,7 @@ static void change_features(struct wide_deep *w, struct params_update *u,
 /* A step goes by the last batches' examples: with smaller ones the model comes to rest. */
 static float rate_of(const struct ctr_options *o, const struct click_batch *b)
 {
-    return (float)(o->rate * (1 - b->progress * (1 - o->final_rate)));
+    return (float)(o->rate * b->warmth * (1 - b->progress * (1 - o->final_rate)));
 }
 
 double wide_deep_train(struct wide_deep *w, const struct click_batch *b)

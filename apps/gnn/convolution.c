@@ -299,7 +299,7 @@ double convolution_train(struct convolution *c, const struct neighbourhood *h)
             change_plain(c, h);
         else
             change_rows(c, h, missing);
-        dense_rows_train(&c->dense, (float)c->gnn->options.dense_rate, 1);
+        dense_rows_train(&c->dense, (float)(c->gnn->options.dense_rate * h->warmth), 1);
     }
     if (c->member->worker) locus_advance_clock(c->member->worker);
     return loss;
