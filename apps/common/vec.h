@@ -34,6 +34,15 @@ struct vec_products {
     float ab, aa, bb;
 };
 
+/* Steps of pairs of rows. Behind what is of each pair's first row stands what is of its second. */
+enum { VEC_PAIRS = 4 };
+struct vec_pairs {
+    const float *a[VEC_PAIRS], *b[VEC_PAIRS];
+    float error[VEC_PAIRS];
+    float sum[2 * VEC_PAIRS];                       /* of squares, after the step */
+    float keep[2 * VEC_PAIRS], rate[2 * VEC_PAIRS]; /* a row becomes keep * itself - rate * other */
+};
+
 struct vec {
     const char *name;
 
@@ -66,10 +75,15 @@ struct vec {
     /* Two factors of one product: the gradient of each is error * the other, and regularization *
      * itself. Of each, n parameters, whose sums of squares are `sums` floats behind. */
     void (*factors)(float *a, float *b, size_t n, size_t sums, struct vec_factors);
-    struct vec_products (*products)(const float *a, const float *b, size_t n);
-    /* The same gradients as of `factors`, each row with a rate of its own. */
-    void (*factors_by_row)(float *a, float *b, size_t n, struct vec_factors, float a_rate,
-                           float b_rate);
+    /* The same with one rate for each row, in two halves, so that a processor computes several
+     * pairs at once: what becomes of `count` pairs that have no row in common; and making it so. A
+     * row has n parameters, and `sum` floats behind its beginning the sum of its gradients' mean
+     * squares. f.error is not used: p->error is what a pair's product is added to, and then the
+     * sum of both. */
+    void (*plan_pairs)(struct vec_pairs *p, size_t count, size_t n, size_t sum,
+                       struct vec_factors f);
+    void (*step_pair)(float *a, float *b, size_t n, size_t sum, const struct vec_pairs *,
+                      size_t pair);
 
     /* x becomes exp(x - shift); returns the sum. */
     float (*exponentials)(float *x, size_t n, float shift);

@@ -13,6 +13,7 @@
 #include "vec.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #ifndef WIDE_BYTES
@@ -22,6 +23,10 @@
 #endif
 
 #define TINY 1e-10f /* keeps a gradient of 0 from dividing by 0 */
+
+typedef float wide __attribute__((vector_size(WIDE_BYTES), aligned(4), may_alias));
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+enum { WIDE = WIDE_BYTES / sizeof(float), PANEL = 2 * WIDE, FOUR = 4 };
 
 static float dot(const float *restrict a, const float *restrict b, size_t n)
 {
@@ -182,25 +187,129 @@ static void factors(float *restrict a, float *restrict b, size_t n, size_t sums,
     }
 }
 
-static struct vec_products products(const float *restrict a, const float *restrict b, size_t n)
+/* Products of two rows, as sums that do not wait for each other: CHAINS wide ones, and a narrow one
+ * of what is left. */
+enum { CHAINS = 4 };
+struct products {
+    wide ab[CHAINS], aa[CHAINS], bb[CHAINS];
+    four left_ab, left_aa, left_bb;
+};
+
+static inline __attribute__((always_inline)) void multiply_wide(struct products *p, size_t chain,
+                                                                const float *a, const float *b)
 {
-    struct vec_products p = {0, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        p.ab += a[i] * b[i];
-        p.aa += a[i] * a[i];
-        p.bb += b[i] * b[i];
-    }
-    return p;
+    wide x = *(const wide *)a, y = *(const wide *)b;
+    p->ab[chain] += x * y;
+    p->aa[chain] += x * x;
+    p->bb[chain] += y * y;
 }
 
-static void factors_by_row(float *restrict a, float *restrict b, size_t n, struct vec_factors f,
-                           float a_rate, float b_rate)
+static inline __attribute__((always_inline)) void multiply_four(struct products *p, four x, four y)
 {
-    for (size_t i = 0; i < n; i++) {
-        float x = a[i], y = b[i];
-        a[i] = x - a_rate * (f.error * y + f.regularization * x);
-        b[i] = y - b_rate * (f.error * x + f.regularization * y);
+    p->left_ab += x * y;
+    p->left_aa += x * x;
+    p->left_bb += y * y;
+}
+
+static inline __attribute__((always_inline)) float sum_of(const wide *chain, four left)
+{
+    wide sum = (chain[0] + chain[1]) + (chain[2] + chain[3]);
+    const four *part = (const four *)&sum;
+    for (size_t i = 0; i < WIDE / FOUR; i++) left += part[i];
+    return (left[0] + left[2]) + (left[1] + left[3]);
+}
+
+static inline __attribute__((always_inline)) void multiply_rows(struct products *p, const float *a,
+                                                                const float *b, size_t n)
+{
+    size_t i = 0;
+    for (; i + CHAINS * WIDE <= n; i += CHAINS * WIDE) {
+#pragma GCC unroll 4
+        for (size_t k = 0; k < CHAINS; k++) multiply_wide(p, k, a + i + k * WIDE, b + i + k * WIDE);
     }
+#pragma GCC unroll 4
+    for (size_t k = 0; k < CHAINS - 1; k++) {
+        if (i + WIDE > n) break;
+        multiply_wide(p, k, a + i, b + i);
+        i += WIDE;
+    }
+#pragma GCC unroll 1
+    for (; i + FOUR <= n; i += FOUR)
+        multiply_four(p, *(const four *)(a + i), *(const four *)(b + i));
+#pragma GCC unroll 1
+    for (; i < n; i++) multiply_four(p, (four){a[i]}, (four){b[i]});
+}
+
+static inline __attribute__((always_inline)) struct vec_products products_of(const float *a,
+                                                                             const float *b,
+                                                                             size_t n)
+{
+    struct products p = {0};
+    multiply_rows(&p, a, b, n);
+    return (struct vec_products){.ab = sum_of(p.ab, p.left_ab),
+                                 .aa = sum_of(p.aa, p.left_aa),
+                                 .bb = sum_of(p.bb, p.left_bb)};
+}
+
+/* Of all pairs, whether or not they are used: the loop has a constant length. */
+static void plan_steps(struct vec_pairs *p, const struct vec_products *products, size_t n,
+                       struct vec_factors f)
+{
+    float share = 1 / (float)n;
+    for (size_t i = 0; i < 2 * VEC_PAIRS; i++) {
+        size_t pair = i % VEC_PAIRS;
+        const struct vec_products *x = &products[pair];
+        bool is_a = i < VEC_PAIRS;
+        float own = is_a ? x->aa : x->bb, other = is_a ? x->bb : x->aa, error = p->error[pair];
+        float squares = error * error * other + 2 * error * f.regularization * x->ab +
+                        f.regularization * f.regularization * own;
+        squares = squares > 0 ? squares * share : 0;
+        float rate = f.rate * (1 / sqrtf(p->sum[i] + squares + TINY));
+        p->sum[i] += squares;
+        p->keep[i] = 1 - rate * f.regularization;
+        p->rate[i] = rate * error;
+    }
+}
+
+static void plan_pairs(struct vec_pairs *p, size_t count, size_t n, size_t sum,
+                       struct vec_factors f)
+{
+    struct vec_products products[VEC_PAIRS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const float *a = p->a[i], *b = p->b[i];
+        products[i] = products_of(a, b, n);
+        p->error[i] += products[i].ab;
+        p->sum[i] = a[sum];
+        p->sum[VEC_PAIRS + i] = b[sum];
+    }
+    plan_steps(p, products, n, f);
+}
+
+static void step_pair(float *restrict a, float *restrict b, size_t n, size_t sum,
+                      const struct vec_pairs *p, size_t pair)
+{
+    float a_keep = p->keep[pair], a_rate = p->rate[pair];
+    float b_keep = p->keep[VEC_PAIRS + pair], b_rate = p->rate[VEC_PAIRS + pair];
+    size_t i = 0;
+    for (; i + WIDE <= n; i += WIDE) {
+        wide x = *(const wide *)(a + i), y = *(const wide *)(b + i);
+        *(wide *)(a + i) = a_keep * x - a_rate * y;
+        *(wide *)(b + i) = b_keep * y - b_rate * x;
+    }
+#pragma GCC unroll 1
+    for (; i + FOUR <= n; i += FOUR) {
+        four x = *(const four *)(a + i), y = *(const four *)(b + i);
+        *(four *)(a + i) = a_keep * x - a_rate * y;
+        *(four *)(b + i) = b_keep * y - b_rate * x;
+    }
+#pragma GCC unroll 1
+    for (; i < n; i++) {
+        float x = a[i], y = b[i];
+        a[i] = a_keep * x - a_rate * y;
+        b[i] = b_keep * y - b_rate * x;
+    }
+    a[sum] = p->sum[pair];
+    b[sum] = p->sum[VEC_PAIRS + pair];
 }
 
 /* ---- losses ---- */
@@ -282,9 +391,6 @@ static size_t count_greater(const float *restrict x, size_t n, float than, size_
 }
 
 /* ---- matrix product ---- */
-
-typedef float wide __attribute__((vector_size(WIDE_BYTES), aligned(4), may_alias));
-enum { WIDE = WIDE_BYTES / sizeof(float), PANEL = 2 * WIDE };
 
 /* m is a constant where this is called: the sums stay in registers. */
 static inline __attribute__((always_inline)) void panel_rows(size_t m, size_t k, const float *a,
@@ -388,8 +494,8 @@ const struct vec VEC_TABLE = {
     .adagrad = adagrad,
     .adagrad_scaled = adagrad_scaled,
     .factors = factors,
-    .products = products,
-    .factors_by_row = factors_by_row,
+    .plan_pairs = plan_pairs,
+    .step_pair = step_pair,
     .exponentials = exponentials,
     .maximum = maximum,
     .scale = scale,

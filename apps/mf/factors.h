@@ -17,6 +17,7 @@
 
 struct factors {
     const struct mf *mf;
+    const struct vec *vec;
     struct pool_member *member;
     struct draft draft;
 };

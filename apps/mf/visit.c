@@ -13,7 +13,7 @@ enum { AHEAD_CELLS = 16384, AHEAD_CELLS_OF_SEVERAL = 32768, AHEAD_BATCHES = 4, I
 /* An epoch's columns come in lots, a power of two of them, in each of which every node begins
  * elsewhere. A worker has so many columns and batches, about, between the beginnings of two nodes,
  * or there are fewer lots. */
-enum { LOTS = 16, BETWEEN = 4 };
+enum { LOTS = 16, COLUMNS_BETWEEN = 2 * VISIT_LANES, BATCHES_BETWEEN = 4 };
 
 /* Intents for rows last for the whole training. */
 static const locus_clock TO_THE_END = INT64_C(1) << 60; /* and no longer, unlike LOCUS_FOREVER */
@@ -81,7 +81,8 @@ static void cut_lots(struct visit *v, const struct pool_member *m)
     uint64_t nodes = (uint64_t)m->pool->size, lots = LOTS;
     uint64_t columns = v->mf->ratings.columns / m->pool->workers;
     uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
-    while (lots > 1 && (columns < BETWEEN * nodes * lots || batches < BETWEEN * nodes * lots))
+    while (lots > 1 &&
+           (columns < COLUMNS_BETWEEN * nodes * lots || batches < BATCHES_BETWEEN * nodes * lots))
         lots /= 2;
     v->lot = UINT64_MAX / lots;
     v->offset = v->lot / nodes * (uint64_t)m->pool->rank;
@@ -195,8 +196,6 @@ static void order_groups(struct visit *v, size_t first, size_t end)
     qsort(v->groups + first, end - first, sizeof *v->groups, by_turn);
 }
 
-static void begin_group(struct visit *v);
-
 static void begin_part(struct visit *v, uint32_t part)
 {
     v->part = part;
@@ -204,51 +203,66 @@ static void begin_part(struct visit *v, uint32_t part)
     size_t first = v->block_first[block], end = v->block_first[block + 1];
     order_groups(v, first, end);
     v->group = first;
-    if (first < end) begin_group(v);
+}
+
+static bool has_group(const struct visit *v)
+{
+    return v->group < v->block_first[block_now(v) + 1];
 }
 
 static bool is_part_over(const struct visit *v)
 {
-    return v->group == v->block_first[block_now(v) + 1];
+    return v->open == 0 && !has_group(v);
 }
 
 /* A column's cells in the order of the data; which comes when follows from seed and epoch alone. */
-static void begin_group(struct visit *v)
+static void begin_group(struct visit *v, struct visit_lane *l)
 {
-    const struct visit_group *g = &v->groups[v->group];
-    v->at = g->first;
-    rng_init(&v->rng, v->mf->options.common.seed,
+    const struct visit_group *g = l->group = &v->groups[v->group++];
+    v->open++;
+    l->at = g->first;
+    l->place = VISIT_NOWHERE;
+    rng_init(&l->rng, v->mf->options.common.seed,
              (v->epochs + 1) << 40 ^ rng_mix((uint64_t)v->place << 32 | g->column));
-    memcpy(v->turns, v->cells + g->first, (g->end - g->first) * sizeof *v->turns);
+    memcpy(l->turns, v->cells + g->first, (g->end - g->first) * sizeof *l->turns);
 }
 
 /* A random one of those that are left, which comes to the front of them. */
-static const struct rating *take_cell(struct visit *v)
+static const struct rating *take_cell(struct visit_lane *l)
 {
-    const struct visit_group *g = &v->groups[v->group];
-    size_t at = v->at++ - g->first, chosen = at + rng_below(&v->rng, g->end - g->first - at);
-    struct rating kept = v->turns[chosen];
-    v->turns[chosen] = v->turns[at];
-    v->turns[at] = kept;
-    return &v->turns[at];
+    const struct visit_group *g = l->group;
+    size_t at = l->at++ - g->first, chosen = at + rng_below(&l->rng, g->end - g->first - at);
+    struct rating kept = l->turns[chosen];
+    l->turns[chosen] = l->turns[at];
+    l->turns[at] = kept;
+    return &l->turns[at];
 }
 
-static void add_column(struct visit *v, struct visit_batch *b)
+/* The lane whose turn it is. */
+static struct visit_lane *next_lane(struct visit *v)
 {
-    const struct visit_group *g = &v->groups[v->group];
-    size_t room = v->mf->options.batch;
-    uint32_t place = b->columns++;
-    b->keys[place] = mf_column_key(v->mf, g->column);
-    while (v->at < g->end && b->cells < room) {
-        const struct rating *x = take_cell(v);
-        /* Behind where the columns can be, for now. */
-        b->keys[room + b->cells] = mf_row_key(x->row);
-        b->column[b->cells] = place;
-        b->values[b->cells++] = x->value;
+    for (;;) {
+        struct visit_lane *l = &v->lanes[v->lane++ % VISIT_LANES];
+        if (!l->group && has_group(v)) begin_group(v, l);
+        if (l->group) return l;
     }
-    if (v->at < g->end) return;
-    v->group++;
-    if (!is_part_over(v)) begin_group(v);
+}
+
+static void add_cell(struct visit *v, struct visit_batch *b)
+{
+    struct visit_lane *l = next_lane(v);
+    if (l->place == VISIT_NOWHERE) {
+        l->place = b->columns++;
+        b->keys[l->place] = mf_column_key(v->mf, l->group->column);
+    }
+    const struct rating *x = take_cell(l);
+    /* Behind where the columns can be, for now. */
+    b->keys[v->mf->options.batch + b->cells] = mf_row_key(x->row);
+    b->column[b->cells] = l->place;
+    b->values[b->cells++] = x->value;
+    if (l->at < l->group->end) return;
+    l->group = NULL;
+    v->open--;
 }
 
 static void announce(const struct visit *v, locus_loader *loader, const struct visit_batch *b)
@@ -282,7 +296,8 @@ static bool fill(void *visit, locus_loader *loader, void *to)
     if (!begin_batch(v, b)) return false;
     b->columns = b->cells = 0;
     b->block = block_now(v);
-    while (b->cells < room && !is_part_over(v)) add_column(v, b);
+    for (uint32_t i = 0; i < VISIT_LANES; i++) v->lanes[i].place = VISIT_NOWHERE;
+    while (b->cells < room && !is_part_over(v)) add_cell(v, b);
     memmove(b->keys + b->columns, b->keys + room, b->cells * sizeof *b->keys);
     b->ends_block = is_part_over(v);
     b->is_last = b->ends_block && v->part + 1 == v->blocks;
@@ -328,7 +343,9 @@ void visit_open(struct visit *v, const struct mf *f, struct pool_member *m, uint
     struct share s = share_of(v, m);
     take_cells(v, &s);
     announce_rows(v, m, &s);
-    v->turns = take_memory(longest_group(v), sizeof *v->turns);
+    size_t longest = longest_group(v);
+    for (uint32_t i = 0; i < VISIT_LANES; i++)
+        v->lanes[i].turns = take_memory(longest, sizeof *v->lanes[i].turns);
     go_to(v, epochs);
     size_t ahead = (m->pool->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
     v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
@@ -356,7 +373,7 @@ void visit_close(struct visit *v)
     }
     free(v->list);
     free(v->cells);
-    free(v->turns);
+    for (uint32_t i = 0; i < VISIT_LANES; i++) free(v->lanes[i].turns);
     free(v->groups);
     free(v->block_first);
     free(v->block_column);

@@ -4,13 +4,14 @@
  *
  * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each
  * about as many. An epoch takes the columns in a random order, and the cells of each in a random
- * order. The columns' order is about the same on all nodes: all cells of a column are trained with
- * at about the same time, as on one node. With an order of its own for each node, what a column
- * learned from one node's rows has become old when the next one comes to it, and training takes
- * more epochs. But not quite the same: nodes that keep step would all want the same column at once,
- * each train a replica of it from the same beginning, and together take it much too far. So the
- * order is cut into lots, and in each lot every node begins elsewhere; a column goes from node to
- * node. (docs/mf.md: what either is worth.)
+ * order; VISIT_LANES columns at a time, in turn, so that neighbours in a batch have nothing in
+ * common and a processor can compute them at once. The columns' order is about the same on all
+ * nodes: all cells of a column are trained with at about the same time, as on one node. With an
+ * order of its own for each node, what a column learned from one node's rows has become old when
+ * the next one comes to it, and training takes more epochs. But not quite the same: nodes that keep
+ * step would all want the same column at once, each train a replica of it from the same beginning,
+ * and together take it much too far. So the order is cut into lots, and in each lot every node
+ * begins elsewhere; a column goes from node to node. (docs/mf.md: what either is worth.)
  *
  * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many
  * blocks as there are workers. In the s-th part of an epoch, worker w takes block w + s; after each
@@ -27,6 +28,8 @@
 #include "batch_loader.h"
 #include "mf.h"
 #include "rng.h"
+
+enum { VISIT_LANES = 4 }; /* columns that are visited in turn */
 
 struct visit_batch {
     uint32_t columns, cells;
@@ -45,13 +48,24 @@ struct visit_group {
     size_t first, end;
 };
 
+/* A column that is visited now. */
+struct visit_lane {
+    const struct visit_group *group; /* NULL: none */
+    size_t at;                       /* its next cell */
+    struct rng rng;
+    struct rating *turns; /* its cells, as their turns come */
+    uint32_t place;       /* in the batch at hand, or VISIT_NOWHERE */
+};
+enum { VISIT_NOWHERE = UINT32_MAX };
+
 struct visit {
     const struct mf *mf;
     struct batch_loader batch_loader;
-    struct rng rng;
     struct rating *cells; /* column by column, block by block */
     size_t count;
-    struct rating *turns; /* those of the column at hand, as their turns come */
+    struct visit_lane lanes[VISIT_LANES];
+    uint32_t lane; /* whose turn it is */
+    uint32_t open; /* lanes that have a column */
     struct visit_group *groups;
     size_t group_count;
     size_t *block_first; /* group of each block; one more for the end */
@@ -59,8 +73,8 @@ struct visit {
     uint32_t *block_column; /* the first column of each block; one more for the end */
     uint64_t lot, offset;   /* the bits of a turn within its lot; how much further on ours are */
 
-    uint32_t part;    /* of the epoch */
-    size_t group, at; /* the next cell of the part */
+    uint32_t part; /* of the epoch */
+    size_t group;  /* the next one of the part */
     uint64_t batches, epochs;
     struct visit_batch **list;
     size_t list_count;

@@ -180,6 +180,63 @@ TEST(vec, adagrad_without_a_gradient_changes_nothing)
     }
 }
 
+/* One row of a pair: n parameters, a sum of squares behind a float that is none of both. */
+static void expect_pair_row(const float *now, const float *own, const float *other, size_t n,
+                            double error)
+{
+    const double weight = 0.05, rate = 0.2;
+    double squares = 0;
+    for (size_t k = 0; k < n; k++) squares += pow(error * other[k] + weight * own[k], 2);
+    double sum = (double)own[n + 1] + squares / (double)n, step = rate / sqrt(sum + 1e-10);
+    if (fabs((double)now[n + 1] - sum) > 1e-4 * (1 + sum))
+        test_fail(__FILE__, __LINE__, "the sum %.9g is not near %.9g", (double)now[n + 1], sum);
+    CHECK(now[n] == own[n]);
+    for (size_t k = 0; k < n; k++) {
+        double expected = own[k] - step * (error * other[k] + weight * own[k]);
+        if (fabs((double)now[k] - expected) > 1e-4 * (1 + fabs(expected)))
+            test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)now[k], expected);
+    }
+}
+
+/* The second half in any order: the first has decided all of it. */
+static void check_pairs_of(const struct vec *v, size_t n, size_t count)
+{
+    float before[2 * VEC_PAIRS][LONGEST + 2], now[2 * VEC_PAIRS][LONGEST + 2];
+    struct vec_pairs p = {0};
+    for (size_t i = 0; i < 2 * VEC_PAIRS; i++) {
+        draw(before[i], n + 2);
+        before[i][n + 1] = fabsf(before[i][n + 1]);
+    }
+    memcpy(now, before, sizeof now);
+    for (size_t i = 0; i < count; i++) {
+        p.a[i] = now[i];
+        p.b[i] = now[VEC_PAIRS + i];
+        p.error[i] = 0.25F;
+    }
+    v->plan_pairs(&p, count, n, n + 1, (struct vec_factors){.regularization = 0.05F, .rate = 0.2F});
+    for (size_t i = count; i-- > 0;) v->step_pair(now[i], now[VEC_PAIRS + i], n, n + 1, &p, i);
+    for (size_t i = 0; i < count; i++) {
+        const float *a = before[i], *b = before[VEC_PAIRS + i];
+        double error = 0.25;
+        for (size_t k = 0; k < n; k++) error += (double)a[k] * b[k];
+        is_near(p.error[i], error, (double)n);
+        expect_pair_row(now[i], a, b, n, error);
+        expect_pair_row(now[VEC_PAIRS + i], b, a, n, error);
+    }
+    for (size_t i = count; i < VEC_PAIRS; i++)
+        CHECK(memcmp(now[i], before[i], (n + 2) * sizeof(float)) == 0);
+}
+
+static void check_pairs(const struct vec *v, size_t n)
+{
+    for (size_t count = 1; n > 0 && count <= VEC_PAIRS; count++) check_pairs_of(v, n, count);
+}
+
+TEST(vec, steps_of_pairs_with_a_rate_for_each_row)
+{
+    for_all(check_pairs);
+}
+
 static void check_losses(const struct vec *v, size_t n)
 {
     float x[LONGEST] = {0}, y[LONGEST];
