@@ -155,8 +155,39 @@ size_t lines_split(const struct lines *l, char separator, const char **fields, s
     }
 }
 
+/* Most numbers are like "-12.25": of digits so few that they and the power of ten behind the point
+ * are floats without an error, so that their quotient is what strtod() makes of it, in a tenth of
+ * the time. */
+static bool short_number(const char *field, size_t length, double *number)
+{
+    enum { DIGITS = 15 };
+    static const double powers[DIGITS + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                              1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const char *at = field, *end = field + length;
+    bool is_negative = at < end && *at == '-';
+    at += is_negative;
+    uint64_t digits = 0;
+    unsigned count = 0, behind = 0;
+    bool has_point = false;
+    for (; at < end; at++) {
+        if (*at == '.' && !has_point) {
+            has_point = true;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || count == DIGITS) return false;
+        digits = 10 * digits + (uint64_t)(*at - '0');
+        count++;
+        behind += has_point;
+    }
+    if (count == 0) return false;
+    double value = (double)digits / powers[behind];
+    *number = is_negative ? -value : value;
+    return true;
+}
+
 bool lines_number(const char *field, size_t length, double *number)
 {
+    if (short_number(field, length, number)) return true;
     char text[NUMBER_BYTES], *end;
     if (length == 0 || length >= sizeof text) return false;
     memcpy(text, field, length);

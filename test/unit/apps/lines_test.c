@@ -1,9 +1,11 @@
 #include "lines.h"
 #include "ending.h"
 #include "common/folder.h"
+#include "rng.h"
 #include "test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -91,6 +93,52 @@ TEST(lines, numbers_are_whole_fields)
     CHECK(!lines_number("inf", 3, &number));
     CHECK(!lines_number("nan", 3, &number));
     CHECK(!lines_number(many, sizeof many, &number));
+}
+
+/* Whatever way is taken: bit for bit. */
+static void is_read_as_strtod(const char *text)
+{
+    double number = 7, expected = strtod(text, NULL);
+    CHECK(lines_number(text, strlen(text), &number));
+    if (memcmp(&number, &expected, sizeof number) != 0)
+        test_fail(__FILE__, __LINE__, "%s: %.17g is not %.17g", text, number, expected);
+}
+
+TEST(lines, numbers_are_those_of_strtod)
+{
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "-0.0",
+                                        ".5",
+                                        "5.",
+                                        "+3",
+                                        "-.25",
+                                        "1e3",
+                                        "0.1",
+                                        "123456789012345",
+                                        "1234567890123456",
+                                        "0.123456789012345",
+                                        "0.3",
+                                        "9007199254740993",
+                                        "1E-7",
+                                        "00012",
+                                        "-17.35"};
+    struct rng rng;
+    char text[64];
+    double number;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) is_read_as_strtod(texts[i]);
+    rng_init(&rng, 1, 2);
+    for (int i = 0; i < 20000; i++) {
+        snprintf(text, sizeof text, "%.*f", (int)rng_below(&rng, 20),
+                 (rng_real(&rng) - 0.5) * (double)(UINT64_C(1) << rng_below(&rng, 60)));
+        is_read_as_strtod(text);
+        snprintf(text, sizeof text, "%.*g", (int)rng_below(&rng, 18), rng_real(&rng) - 0.5);
+        is_read_as_strtod(text);
+    }
+    for (const char *const *wrong =
+             (const char *const[]){".", "-", "-.", "1.2.3", "1-", "--1", "e5", NULL};
+         *wrong; wrong++)
+        CHECK(!lines_number(*wrong, strlen(*wrong), &number));
 }
 
 TEST(lines, a_byte_order_mark_is_no_text)
