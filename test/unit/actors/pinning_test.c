@@ -22,6 +22,8 @@
 #define TWO_SOCKETS "package:2 numa:1 l3:1 core:8 pu:1"
 #define TWO_SOCKETS_SMT "package:2 numa:1 l3:1 core:8 pu:2(indexes=2*16:1*2)"
 #define FOUR_NUMA "package:2 numa:2 core:4 pu:1"
+#define FOUR_SOCKETS "package:4 numa:1 l3:1 core:16 pu:1"
+#define FOUR_SOCKETS_SMT "package:4 numa:1 l3:1 core:16 pu:2(indexes=2*64:1*2)"
 
 static const char *const machines[] = {
     "core:1 pu:1",
@@ -36,6 +38,9 @@ static const char *const machines[] = {
     TWO_SOCKETS_SMT,
     FOUR_NUMA,
 };
+/* Too large for every plan there is. */
+static const char *const large_machines[] = {FOUR_SOCKETS, FOUR_SOCKETS_SMT};
+enum { LARGE_MACHINES = sizeof large_machines / sizeof large_machines[0] };
 enum {
     MACHINES = sizeof machines / sizeof machines[0],
     NODES_MAX = 4,
@@ -163,6 +168,25 @@ TEST(pinning, sends_workers_to_a_shard_of_their_numa_node_then_of_their_socket)
            "cores 0-15; shards 3@0 11@2; workers 0@0 8@2 4@1 12@3; near 0 1 0 1; own core");
     EXPECT(1, 0, 3, 4,
            "cores 0-15; shards 3@0 11@2 7@1; workers 0@0 8@2 4@1 12@3; near 0 1 2 1; own core");
+}
+
+TEST(pinning, gives_each_of_four_sockets_its_share)
+{
+    load(FOUR_SOCKETS, NULL);
+    EXPECT(4, 2, 2, 3,
+           "cores 32-47; shards 47@2 46@2; workers 32@2 33@2 34@2; near 0 1 0; own core");
+    EXPECT(2, 1, 2, 4,
+           "cores 32-63; shards 47@2 63@3; workers 32@2 48@3 33@2 49@3; near 0 1 0 1; own core");
+    EXPECT(
+        1, 0, 4, 5,
+        "cores 0-63; shards 15@0 31@1 47@2 63@3; workers 0@0 16@1 32@2 48@3 1@0; near 0 1 2 3 0; own core");
+    /* The units' numbers are other ones, the cores' are not. */
+    load(FOUR_SOCKETS_SMT, NULL);
+    EXPECT(4, 3, 1, 2, "cores 48-63; shards 63@3; workers 48@3 49@3; near 0 0; own core");
+    pinning_plan(&machine, 4, 3, 1, 16, &plans[0]);
+    CHECK_EQ(plans[0].worker[14].unit, 62);
+    CHECK_EQ(plans[0].worker[15].unit, 112); /* the second hyper-thread of core 48 */
+    CHECK(plans[0].has_own_core && !plans[0].is_oversubscribed);
 }
 
 TEST(pinning, takes_different_cores_before_hyper_threads)
@@ -410,6 +434,18 @@ static const char *draw_allowed(unsigned units, struct text *t)
     return t->at;
 }
 
+TEST(pinning, holds_its_promises_on_four_sockets)
+{
+    static const unsigned shards[] = {1, 2, 3, 4, 7, 8, 16}, workers[] = {0, 1, 4, 15, 16, 31, 32};
+    for (unsigned i = 0; i < LARGE_MACHINES; i++) {
+        load(large_machines[i], NULL);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned s = 0; s < sizeof shards / sizeof *shards; s++)
+                for (unsigned w = 0; w < sizeof workers / sizeof *workers; w++)
+                    check_plans(&machine, nodes, shards[s], workers[w]);
+    }
+}
+
 TEST(pinning, holds_its_promises_in_any_cpuset)
 {
     static struct text t;
@@ -511,6 +547,8 @@ TEST(pinning, chooses_a_shard_for_every_eight_cores_and_every_numa_node)
     CHECK_EQ(choice(FOUR_NUMA, 4, 2), 1);
     CHECK_EQ(choice("package:1 core:64 pu:2", 1, 48), 8);
     CHECK_EQ(choice("package:2 numa:1 core:64 pu:2", 1, 100), 16);
+    CHECK_EQ(choice(FOUR_SOCKETS, 1, 48), 8);
+    CHECK_EQ(choice(FOUR_SOCKETS_SMT, 4, 12), 2);
 }
 
 TEST(pinning, chooses_no_more_shards_than_workers_need)
