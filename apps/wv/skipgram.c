@@ -15,6 +15,7 @@ void skipgram_open(struct skipgram *s, const struct wv *w, struct pool_member *m
     s->keys = take_memory(all, sizeof *s->keys);
     s->scores = take_memory(1 + w->options.negatives, sizeof *s->scores);
     s->gradient = take_memory(w->options.dim, sizeof *s->gradient);
+    s->copied = take_memory(w->vocabulary.words.count, sizeof *s->copied);
 }
 
 void skipgram_close(struct skipgram *s)
@@ -23,6 +24,7 @@ void skipgram_close(struct skipgram *s)
     free(s->keys);
     free(s->scores);
     free(s->gradient);
+    free(s->copied);
     *s = (struct skipgram){0};
 }
 
@@ -52,8 +54,21 @@ static void draw_until(struct skipgram *s, const struct window_batch *b, size_t 
     s->drawn = end;
 }
 
+static uint32_t *copied_of(const struct skipgram *s, locus_key output)
+{
+    return &s->copied[output - wv_output_key(s->wv, 0)];
+}
+
+/* The output rows of the batch's middles are copied. */
+static void note_copied(struct skipgram *s, const struct window_batch *b, bool is_copied)
+{
+    for (uint32_t i = 0; i < b->middles; i++)
+        *copied_of(s, b->keys[b->middle[i]]) = is_copied ? b->middle[i] + 1 : 0;
+}
+
 static void begin_rows(struct skipgram *s, const struct window_batch *b)
 {
+    note_copied(s, b, true);
     memcpy(s->keys, b->keys, b->keys_used * sizeof *s->keys);
     s->drawn = b->keys_used;
     if (!draws_late(s)) draw_until(s, b, b->keys_used + b->negatives);
@@ -62,6 +77,7 @@ static void begin_rows(struct skipgram *s, const struct window_batch *b)
 
 static void end_rows(struct skipgram *s, const struct window_batch *b)
 {
+    note_copied(s, b, false);
     if (s->wv->distribution)
         must(locus_finish_sample(s->member->worker, b->sample), "finishing a sample");
     draft_end(&s->draft);
@@ -94,6 +110,29 @@ static void train_output(void *change, float *output, uint32_t length)
     }
 }
 
+/* The copy of a negative that is also a middle of the batch: else neither would see for the rest of
+ * the batch what the other makes of the row. NULL: there is none. */
+static float *copy_of(const struct skipgram *s, size_t place)
+{
+    uint32_t copied = *copied_of(s, s->keys[place]);
+    return copied ? s->draft.now[copied - 1] : NULL;
+}
+
+static const float *output_of(const struct skipgram *s, size_t place)
+{
+    const float *copy = copy_of(s, place);
+    return copy ? copy : s->draft.rows[place];
+}
+
+static void change_output(struct skipgram *s, size_t place, struct output_change *c)
+{
+    float *copy = copy_of(s, place);
+    if (copy)
+        train_output(c, copy, (uint32_t)s->draft.length);
+    else
+        draft_change(&s->draft, place, train_output, c);
+}
+
 /* The derivatives of the loss by the scores, in s->scores; returns the loss. */
 static float score(struct skipgram *s, const struct pair *p, const float *input)
 {
@@ -104,7 +143,7 @@ static float score(struct skipgram *s, const struct pair *p, const float *input)
         bool is_middle = s->keys[p->negatives + i] == s->keys[p->middle];
         /* One that is passed over: its loss and its derivative are next to nothing, and its
          * derivative is set to 0. */
-        s->scores[1 + i] = is_middle ? -80.0F : v->dot(input, s->draft.rows[p->negatives + i], dim);
+        s->scores[1 + i] = is_middle ? -80.0F : v->dot(input, output_of(s, p->negatives + i), dim);
     }
     /* No number, unless all scores are: the loops of struct vec are compiled for numbers, and may
      * hide it. */
@@ -131,8 +170,8 @@ static float train_pair(struct skipgram *s, const struct pair *p)
     for (size_t i = 0; i < n; i++) {
         size_t place = p->negatives + i;
         c.derivative = s->scores[1 + i];
-        v->add_scaled(s->gradient, c.derivative, s->draft.rows[place], dim);
-        draft_change(&s->draft, place, train_output, &c);
+        v->add_scaled(s->gradient, c.derivative, output_of(s, place), dim);
+        change_output(s, place, &c);
     }
     if (s->wv->options.optimizer == WV_ADAGRAD) {
         v->adagrad_scaled(input, 1, s->gradient, dim, p->rate);

@@ -22,6 +22,8 @@ struct skipgram {
     locus_key *keys; /* of the batch, then its negatives, */
     size_t drawn;    /*   so many by now */
     float *scores;   /* of a pair: the middle, then negatives */
+    /* of each word: 1 + the place of its output among the rows that are copied; 0: it is not */
+    uint32_t *copied;
     float *gradient; /* of a pair's input row */
 };
 
