@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: papers [OPTIONS] ctr|gnn|kge|lda|mf|wv [THE PROGRAM'S OPTIONS]\n\n"
+    "usage: papers [OPTIONS] ctr|gnn|kge|lasso|lda|mf|wv [THE PROGRAM'S OPTIONS]\n\n"
     "Trains on a cluster of modelled machines, on virtual time: the real program on the real library,\n"
     "all nodes in one process. What it prints is what it would print there; its seconds are those of\n"
     "the model. The same command gives the same output, to the bit.\n\n"

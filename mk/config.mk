@@ -77,7 +77,8 @@ FLAGS_apps/locus/surroundings := -Isrc
 FLAGS_apps/locus/secrets      := -Isrc
 
 # What a simulated program calls is counted on its way to the library.
-LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce,-Wl,--wrap=locus_$f)
+LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce scheduler_open,-Wl,--wrap=locus_$f)
+LINK_bench/papers += -Wl,--wrap=mail_nap -Wl,--wrap=mail_now
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_apps/locus := -lncurses -ltinfo
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)

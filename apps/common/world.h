@@ -6,7 +6,7 @@
  * environment says. A simulation links another one, which defines all of these: fibers on virtual
  * time (bench/papers).
  *
- * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training
+ * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers
  * Memory    the caller's structs
  * Waiting   world_join, world_wait and world_meet; in a simulation world_computed, too
  * Life      of each struct: init, use, fini
@@ -64,9 +64,10 @@ void world_meet(struct world_meeting *);
 /* Seconds of a clock that never jumps. */
 double world_now(void);
 
-/* What this thread has just done: trained with so many examples (facts, cells, pairs), or prepared
- * them. Nothing here; in a simulation the time that it takes. */
-enum world_work { WORLD_TRAINED, WORLD_PREPARED };
+/* What this thread has just done: trained with so many examples (facts, cells, pairs), prepared
+ * them, or compared so many values to choose what comes next. Nothing here; in a simulation the
+ * time that it takes. */
+enum world_work { WORLD_TRAINED, WORLD_PREPARED, WORLD_COMPARED };
 void world_computed(enum world_work, size_t examples);
 
 /* Says in the configuration which node of which cluster this is, unless the environment does. */

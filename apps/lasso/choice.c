@@ -1,28 +1,46 @@
 #include "choice.h"
 
-#include "fail.h"
 #include "lasso_loss.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static double correlation(const struct choice *c, uint64_t candidate, uint64_t other)
+static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double product)
 {
-    const struct columns *m = &c->lasso->columns;
-    double product = columns_dot(m, m->start[other], m->start[other + 1], c->rows);
-    return lasso_loss_correlation(c->lasso, candidate, other, product);
+    double correlation = lasso_loss_correlation(c->lasso, a, b, product);
+    return fabs(correlation) >= c->lasso->options.correlation;
+}
+
+/* Columns without a row in common are alike by their shifts alone: no two more than with the largest
+ * shift. */
+static bool are_shifts_alike(const struct choice *c, uint64_t variable)
+{
+    const struct overlap *o = &c->overlap;
+    const double *shift = c->lasso->columns.shift;
+    uint64_t largest = o->kept[0];
+    for (size_t i = 1; i < o->count; i++)
+        if (fabs(shift[o->kept[i]]) > fabs(shift[largest])) largest = o->kept[i];
+    return are_alike(c, variable, largest, 0);
+}
+
+static bool fits_all(const struct choice *c, uint64_t variable)
+{
+    const struct overlap *o = &c->overlap;
+    for (size_t i = 0; i < o->found_count; i++)
+        if (are_alike(c, variable, o->kept[o->found[i]], o->product[o->found[i]])) return false;
+    if (o->found_count == o->count || !are_shifts_alike(c, variable)) return true;
+    for (size_t i = 0; i < o->count; i++)
+        if (o->search[i] != o->searches && are_alike(c, variable, o->kept[i], 0)) return false;
+    return true;
 }
 
 static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
 {
     struct choice *c = choice;
-    const struct columns *m = &c->lasso->columns;
-    uint64_t first = m->start[variable], end = m->start[variable + 1];
-    bool is_fit = true;
-    columns_add(m, first, end, 1, c->rows);
-    for (size_t i = 0; i < count && is_fit; i++)
-        is_fit = fabs(correlation(c, variable, chosen[i])) < c->lasso->options.correlation;
-    for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
+    uint64_t before = c->overlap.looks;
+    overlap_keep(&c->overlap, chosen, count);
+    overlap_find(&c->overlap, variable);
+    bool is_fit = fits_all(c, variable);
+    world_computed(WORLD_COMPARED, c->overlap.looks - before);
     return is_fit;
 }
 
@@ -37,7 +55,7 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
                  struct locus_schedule_config *config)
 {
     *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
-    c->rows = take_memory(l->columns.rows, sizeof *c->rows);
+    overlap_open(&c->overlap, &l->columns);
     uint64_t stream = UINT64_C(2) << 40 | number;
     rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;
@@ -47,6 +65,6 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
 
 void choice_close(struct choice *c)
 {
-    free(c->rows);
+    overlap_close(&c->overlap);
     *c = (struct choice){0};
 }

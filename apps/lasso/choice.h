@@ -3,18 +3,19 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    a number a row
+ * Memory    that of overlap.h
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
 #define LASSO_CHOICE_H
 
 #include "lasso.h"
+#include "overlap.h"
 #include "rng.h"
 
 struct choice {
     const struct lasso *lasso;
-    double *rows; /* the candidate's column, zeros otherwise */
+    struct overlap overlap; /* those chosen for a round */
     struct rng rng;
     uint64_t share, shares;
 };

@@ -140,14 +140,16 @@ static void add_extra(const struct descent *d, double *extra, bool is_wanted)
 
 static void add_figures(struct descent *d)
 {
-    size_t own = 0;
+    size_t own = 0, values = 0;
     own_coefficients(d);
     for (size_t i = 0; i < d->rounds.count; i++) {
         uint64_t j = d->rounds.parts[i].variable;
+        values += d->to[j] - d->from[j];
         double *figures = d->figures + i * ROUNDS_FIGURES;
         figures[0] = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
         figures[1] = is_own(d, i) ? (double)d->own[own++] : 0;
     }
+    world_computed(WORLD_TRAINED, values);
 }
 
 /* Of a column, or of the intercept, which is behind the last. */
@@ -186,7 +188,7 @@ static bool steps_beside(const struct descent *d, uint64_t column, bool has_inte
 /* Nothing changes before all products have been used: rows may change in common. */
 static void update(struct descent *d, bool has_intercept)
 {
-    size_t own = 0;
+    size_t own = 0, values = 0;
     for (size_t i = 0; i < d->rounds.count; i++)
         update_part(d, i, &own, steps_beside(d, d->rounds.parts[i].variable, has_intercept));
     write_own(d, own);
@@ -194,8 +196,11 @@ static void update(struct descent *d, bool has_intercept)
         uint64_t j = d->rounds.parts[i].variable;
         double change = d->changes[i];
         if (steps_beside(d, j, has_intercept)) note_change(d, j, change);
-        if (fabs(change) > 0) lasso_loss_change(&d->loss, j, d->from[j], d->to[j], change);
+        if (fabs(change) <= 0) continue;
+        lasso_loss_change(&d->loss, j, d->from[j], d->to[j], change);
+        values += d->to[j] - d->from[j];
     }
+    world_computed(WORLD_TRAINED, values);
     if (!has_intercept) return;
     double slope = d->figures[d->rounds.count * ROUNDS_FIGURES + SLOPE];
     note_change(d, d->lasso->columns.count, lasso_loss_step(&d->loss, slope));

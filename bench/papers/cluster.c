@@ -3,6 +3,7 @@
 #include "../../apps/ctr/ctr_job.h"
 #include "../../apps/gnn/gnn_job.h"
 #include "../../apps/kge/kge_job.h"
+#include "../../apps/lasso/lasso_job.h"
 #include "../../apps/lda/lda_job.h"
 #include "../../apps/mf/mf_job.h"
 #include "../../apps/wv/wv_job.h"
@@ -20,6 +21,7 @@ int (*cluster_job(const char *name))(int argc, char **argv)
     if (strcmp(name, "ctr") == 0) return ctr_job;
     if (strcmp(name, "gnn") == 0) return gnn_job;
     if (strcmp(name, "kge") == 0) return kge_job;
+    if (strcmp(name, "lasso") == 0) return lasso_job;
     if (strcmp(name, "lda") == 0) return lda_job;
     if (strcmp(name, "mf") == 0) return mf_job;
     if (strcmp(name, "wv") == 0) return wv_job;
@@ -40,6 +42,7 @@ int cluster_run(const struct papers *p)
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     platform_begin(p->nodes, &p->machine.model);
     world_begin(p);
+    scheduling_begin(p);
     for (unsigned n = 0; n < p->nodes; n++) virtual_start(n, be_node, NULL);
     if (!virtual_run()) {
         fprintf(stderr, "papers: all threads wait for each other\n");

@@ -30,6 +30,8 @@ int cluster_run(const struct papers *);
 
 /* What the world (world.c) knows of it. */
 void world_begin(const struct papers *);
+/* Schedulers in it (scheduling.c). */
+void scheduling_begin(const struct papers *);
 /* One JSON line. */
 void world_report(void);
 

@@ -15,6 +15,8 @@
 #define MACHINE(X) \
     X(step, 1000, "ns", "worker: an example that is trained with", "--baseline of the program") \
     X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
+    X(compare, 2, "ns", "scheduler: a value that is compared", "lasso --baseline, one worker") \
+    X(look, 500, "ns", "a look into a mailbox again", "a yield, and a row that is here") \
     X(shards, 1, "", "shards of a node", "what the library chooses on the cores")
 
 struct machine {

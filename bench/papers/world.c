@@ -184,7 +184,10 @@ void world_computed(enum world_work work, size_t examples)
 {
     const struct machine *m = &world.papers->machine;
     struct account *a = account();
-    double ns = (double)examples * (work == WORLD_TRAINED ? m->step : m->prepare);
+    const double each[] = {[WORLD_TRAINED] = m->step,
+                           [WORLD_PREPARED] = m->prepare,
+                           [WORLD_COMPARED] = m->compare};
+    double ns = (double)examples * each[work];
     a->computed_ns += ns;
     a->examples += examples;
     platform_work(ns);

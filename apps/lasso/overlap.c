@@ -1,0 +1,106 @@
+#include "overlap.h"
+
+#include "fail.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void overlap_open(struct overlap *o, const struct columns *columns)
+{
+    *o = (struct overlap){.columns = columns};
+    o->first = take_memory(columns->rows, sizeof *o->first);
+}
+
+void overlap_close(struct overlap *o)
+{
+    free(o->kept);
+    free(o->first);
+    free(o->values);
+    free(o->found);
+    free(o->product);
+    free(o->search);
+    *o = (struct overlap){0};
+}
+
+/* ---- the columns ---- */
+
+static void *resize(void *list, size_t count, size_t bytes)
+{
+    void *larger = realloc(list, count * bytes);
+    if (!larger) fail("%zu columns that are compared find no memory", count);
+    return larger;
+}
+
+static void grow_places(struct overlap *o)
+{
+    size_t room = o->room ? 2 * o->room : 64;
+    o->kept = resize(o->kept, room, sizeof *o->kept);
+    o->found = resize(o->found, room, sizeof *o->found);
+    o->product = resize(o->product, room, sizeof *o->product);
+    o->search = resize(o->search, room, sizeof *o->search);
+    memset(o->search + o->room, 0, (room - o->room) * sizeof *o->search);
+    o->room = room;
+}
+
+static void grow_values(struct overlap *o, size_t more)
+{
+    while (o->value_count + more > o->value_room)
+        o->value_room = o->value_room ? 2 * o->value_room : 1024;
+    o->values = resize(o->values, o->value_room, sizeof *o->values);
+}
+
+static void add(struct overlap *o, uint64_t column)
+{
+    const struct columns *c = o->columns;
+    uint64_t first = c->start[column], end = c->start[column + 1];
+    if (o->count == o->room) grow_places(o);
+    if (o->value_count + (end - first) > o->value_room) grow_values(o, end - first);
+    for (uint64_t i = first; i < end; i++) {
+        uint32_t *row = &o->first[c->row[i]];
+        o->values[o->value_count++] = (struct overlap_value){
+            .place = (uint32_t)o->count, .next = *row, .value = c->value[i]};
+        *row = (uint32_t)o->value_count;
+    }
+    o->kept[o->count++] = column;
+    o->looks += end - first;
+}
+
+static void forget(struct overlap *o)
+{
+    const struct columns *c = o->columns;
+    for (size_t k = 0; k < o->count; k++)
+        for (uint64_t i = c->start[o->kept[k]]; i < c->start[o->kept[k] + 1]; i++)
+            o->first[c->row[i]] = 0;
+    o->looks += o->value_count;
+    o->count = o->value_count = 0;
+}
+
+void overlap_keep(struct overlap *o, const uint64_t *columns, size_t count)
+{
+    bool goes_on = count >= o->count;
+    if (goes_on && o->count > 0)
+        goes_on = memcmp(columns, o->kept, o->count * sizeof *columns) == 0;
+    if (!goes_on) forget(o);
+    while (o->count < count) add(o, columns[o->count]);
+}
+
+/* ---- another one ---- */
+
+void overlap_find(struct overlap *o, uint64_t column)
+{
+    const struct columns *c = o->columns;
+    o->found_count = 0;
+    o->searches++;
+    for (uint64_t i = c->start[column]; i < c->start[column + 1]; i++, o->looks++)
+        for (uint32_t at = o->first[c->row[i]]; at > 0; o->looks++) {
+            const struct overlap_value *v = &o->values[at - 1];
+            if (o->search[v->place] != o->searches) {
+                o->search[v->place] = o->searches;
+                o->product[v->place] = 0;
+                o->found[o->found_count++] = v->place;
+            }
+            o->product[v->place] += (double)c->value[i] * (double)v->value;
+            at = v->next;
+        }
+}

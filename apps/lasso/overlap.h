@@ -1,0 +1,45 @@
+/*
+ * overlap.h - which of some columns have rows in common with another one, and their products: of
+ * each row it keeps which of the columns have a value there, so that those which have nothing in
+ * common cost nothing.
+ *
+ * Callers   choice.c, on one scheduler's thread
+ * Memory    4 bytes a row of the matrix, 12 a value of the columns kept
+ * Waiting   never
+ * Life      open; keep and find, again and again; close
+ */
+#ifndef LASSO_OVERLAP_H
+#define LASSO_OVERLAP_H
+
+#include "columns.h"
+
+struct overlap_value {
+    uint32_t place, next; /* of its column; the next of its row and 1 */
+    float value;
+};
+
+struct overlap {
+    const struct columns *columns;
+    uint64_t *kept; /* columns, at their places */
+    size_t count, room;
+    uint32_t *first; /* of each row: a value and 1; 0: there is none */
+    struct overlap_value *values;
+    size_t value_count, value_room;
+    /* Of the last one that was looked for: places that have rows in common with it, and of each
+     * place the product and in which search it was found. */
+    uint32_t *found;
+    size_t found_count;
+    double *product;
+    uint32_t *search, searches;
+    uint64_t looks; /* values looked at, ever */
+};
+
+void overlap_open(struct overlap *, const struct columns *);
+void overlap_close(struct overlap *);
+
+/* The columns are these. Fast where those of the call before come first. */
+void overlap_keep(struct overlap *, const uint64_t *columns, size_t count);
+/* Fills in `found` and `product`; products are those of the values, without the shifts. */
+void overlap_find(struct overlap *, uint64_t column);
+
+#endif

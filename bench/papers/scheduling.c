@@ -1,0 +1,53 @@
+/*
+ * Schedulers in a simulation: each is a fiber of its node, on a processor of its own. Who waits for
+ * a mailbox looks again after a while, as it does on threads, and that while is virtual.
+ *
+ * The library calls these instead of its own: the linker sees to it.
+ */
+#include "scheduling/scheduler.h"
+
+#include "../scale/platform.h"
+#include "../scale/virtual.h"
+#include "cluster.h"
+
+static double look_ns;
+
+void scheduling_begin(const struct papers *p)
+{
+    look_ns = p->machine.look;
+}
+
+static void be_scheduler(void *scheduler)
+{
+    scheduler_run(scheduler);
+}
+
+int __real_locus_scheduler_open(locus *, const struct locus_scheduler_config *, unsigned number,
+                                locus_scheduler **out);
+int __wrap_locus_scheduler_open(locus *, const struct locus_scheduler_config *, unsigned number,
+                                locus_scheduler **out);
+double __wrap_mail_now(void);
+void __wrap_mail_nap(struct mail_wait *);
+
+int __wrap_locus_scheduler_open(locus *node, const struct locus_scheduler_config *c,
+                                unsigned number, locus_scheduler **out)
+{
+    int rc = __real_locus_scheduler_open(node, c, number, out);
+    if (rc == 0) virtual_start(virtual_node(), be_scheduler, *out);
+    return rc;
+}
+
+double __wrap_mail_now(void)
+{
+    return (double)virtual_now_ns() * 1e-9;
+}
+
+/* First as fast as a look is, then the longer the longer it has lasted, as in mail.c. */
+void __wrap_mail_nap(struct mail_wait *w)
+{
+    enum { QUICK = 100, STEP_NS = 5000, STEPS_MAX = 100 };
+    double steps = w->looks < QUICK ? 0 : (double)(w->looks - QUICK + 1);
+    w->looks++;
+    w->is_said = true; /* nobody reads it, and the real clock is another */
+    platform_work(look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX));
+}
