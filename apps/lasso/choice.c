@@ -14,12 +14,7 @@ static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double pro
  * shift. */
 static bool are_shifts_alike(const struct choice *c, uint64_t variable)
 {
-    const struct overlap *o = &c->overlap;
-    const double *shift = c->lasso->columns.shift;
-    uint64_t largest = o->kept[0];
-    for (size_t i = 1; i < o->count; i++)
-        if (fabs(shift[o->kept[i]]) > fabs(shift[largest])) largest = o->kept[i];
-    return are_alike(c, variable, largest, 0);
+    return are_alike(c, variable, c->overlap.shifted, 0);
 }
 
 static bool fits_all(const struct choice *c, uint64_t variable)

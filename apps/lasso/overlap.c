@@ -2,6 +2,7 @@
 
 #include "fail.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static void add(struct overlap *o, uint64_t column)
             .place = (uint32_t)o->count, .next = *row, .value = c->value[i]};
         *row = (uint32_t)o->value_count;
     }
+    if (o->count == 0 || fabs(c->shift[column]) > fabs(c->shift[o->shifted])) o->shifted = column;
     o->kept[o->count++] = column;
     o->looks += end - first;
 }
