@@ -73,7 +73,7 @@ struct locus_schedule_config {
     unsigned width;     /* variables of a round, at most; for rotation it is `workers` */
     /* Rounds that workers may be updating at the same time, one after the other: 1, the default,
      * where all of them finish a round before one begins the next. The filter holds for all
-     * variables of so many rounds. */
+     * variables of so many rounds; of several schedulers, for those of its own rounds among them. */
     unsigned window;
     /* Of several schedules that share the variables this one has those with variable % shares ==
      * share. Default: 0 of 1 */
@@ -128,8 +128,13 @@ LOCUS_API void locus_schedule_done(locus_schedule *);
  * for other workers. A worker that writes a variable's row in one round reads it in a later one as
  * the first that knows, for a variable has one worker.
  *
+ * With a window of s + 1 rounds they are staler by s at most: a worker may take and push so many
+ * rounds before it pulls the sums of the oldest and ends it. No variable is in two of them. A round
+ * for which nothing is left that fits beside those under way is empty: workers push, pull and sync
+ * it like any other.
+ *
  * A scheduler writes the rounds that it knows without waiting for the changes of those before, at
- * most `depth` ahead: priorities are older then by so many rounds, values never are (STRADS,
+ * most `depth` ahead of those that workers may have under way: priorities are older then by so many rounds, values never are (STRADS,
  * Section 4). Of several schedulers each has a share of the variables, and they take turns.
  *
  * It takes one of the `workers` of its node's configuration, which therefore has one more for each
@@ -145,8 +150,8 @@ typedef struct locus_port locus_port;
 
 /* Equal for all schedulers and all ports. */
 struct locus_scheduler_config {
-    /* `share`, `shares` are the schedulers' own affair; window 1. Ports read neither callbacks nor
-     * context */
+    /* `share`, `shares` are the schedulers' own affair. Window and depth are at most 63 together.
+     * Ports read neither callbacks nor context */
     struct locus_schedule_config schedule;
     unsigned schedulers; /* 1 to LOCUS_SCHEDULERS_MAX; default 1 */
     unsigned depth;      /* rounds ahead of what is done, of each; 0 to 62; default 2 */
@@ -154,8 +159,8 @@ struct locus_scheduler_config {
     unsigned extra;      /* floats of a round that they sum up besides; default 0 */
     locus_key first;     /* the first key of the mailboxes: 0 ... are other tables */
     /* The key of variable 0; the row of variable v is variable_key + v. What a round names is
-     * intended for the clock of that round by the worker whose it is. UINT64_MAX, the default:
-     * nothing is intended */
+     * intended for the clocks of that round, a window long, by the worker whose it is. UINT64_MAX,
+     * the default: nothing is intended */
     locus_key variable_key;
 };
 LOCUS_API void locus_scheduler_config_init_sized(struct locus_scheduler_config *, size_t size);
@@ -183,15 +188,19 @@ LOCUS_API int locus_port_open(locus *, locus_worker *, const struct locus_schedu
                               unsigned number, locus_port **out);
 LOCUS_API int locus_port_close(locus_port *); /* NULL is allowed: 0 */
 
-/* The calls of a round, in this order; another order is -EINVAL. Each may return what a pull or a
- * push may; schedule and pull, where they wait for a scheduler that has failed, -ECANCELED. */
+/* The calls of a round, in this order; another order is -EINVAL. With a window above 1 the next
+ * rounds may be scheduled and pushed, one after the other, before a round is pulled, but not between
+ * its pull and its sync. Each may return what a pull or a push may; schedule and pull, where they
+ * wait for a scheduler that has failed, -ECANCELED. */
 
 /* schedule: the next round. Waits for its scheduler; the worker's clock advances. *parts stay valid
- * until the next round; *count is at least 1. */
+ * until the first call of this after the round's sync; *count is at least 1, but with a window above
+ * 1, where it may be 0. */
 LOCUS_API int locus_port_schedule(locus_port *, const struct locus_part **parts, size_t *count);
 /* push: adds count * figures floats, part by part, and behind them `extra` ones. */
 LOCUS_API int locus_port_push(locus_port *, const float *partial);
-/* pull: waits until all workers have pushed; the same for all of them, bit for bit. */
+/* pull, of the oldest round under way: waits until all workers have pushed; the same for all of
+ * them, bit for bit. */
 LOCUS_API int locus_port_pull(locus_port *, float *sums);
 /* sync: what the variables have changed by; of the `count` floats those of this worker's own parts
  * are read. Ends the round here; does not wait. */

@@ -1,8 +1,10 @@
 #include "choice.h"
 
+#include "fail.h"
 #include "lasso_loss.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double product)
 {
@@ -28,16 +30,70 @@ static bool fits_all(const struct choice *c, uint64_t variable)
     return true;
 }
 
-static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
+/* ---- two ways to the same answer ---- */
+
+/* One after the other: the first that is too much alike saves the rest. */
+static bool fits_one_by_one(struct choice *c, uint64_t variable, const uint64_t *chosen,
+                            size_t count)
 {
-    struct choice *c = choice;
+    const struct columns *m = &c->lasso->columns;
+    uint64_t first = m->start[variable], end = m->start[variable + 1];
+    bool is_fit = true;
+    columns_add(m, first, end, 1, c->rows);
+    for (size_t i = 0; i < count && is_fit; i++) {
+        uint64_t from = m->start[chosen[i]], to = m->start[chosen[i] + 1];
+        is_fit = !are_alike(c, variable, chosen[i], columns_dot(m, from, to, c->rows));
+        c->looks += to - from;
+    }
+    for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
+    c->looks += 2 * (end - first);
+    return is_fit;
+}
+
+/* All that have rows in common at once: the others cost nothing. */
+static bool fits_by_rows(struct choice *c, uint64_t variable, const uint64_t *chosen, size_t count)
+{
     uint64_t before = c->overlap.looks;
     overlap_keep(&c->overlap, chosen, count);
     overlap_find(&c->overlap, variable);
-    bool is_fit = fits_all(c, variable);
-    world_computed(WORLD_COMPARED, c->overlap.looks - before);
+    c->looks += c->overlap.looks - before;
+    return fits_all(c, variable);
+}
+
+static double cost_of(const struct choice *c, int way)
+{
+    enum { DEARER = 6 }; /* a look from row to row than one along a column */
+    const struct choice_way *w = &c->ways[way];
+    return (way == CHOICE_BY_ROWS ? DEARER : 1) * w->looks / (w->calls + 1e-9);
+}
+
+/* Each way for a round, and then the one that had fewer looks; now and then the other. */
+static void choose_way(struct choice *c)
+{
+    enum { TRIAL_EACH = 64 };
+    struct choice_way *w = &c->ways[c->way];
+    w->looks = w->looks / 2 + (double)c->looks;
+    w->calls = w->calls / 2 + (double)c->calls;
+    c->looks = c->calls = 0;
+    bool is_worse = cost_of(c, !c->way) < cost_of(c, c->way);
+    bool is_trial = ++c->rounds % TRIAL_EACH == 1;
+    if (is_worse || is_trial) c->way = !c->way;
+}
+
+static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
+{
+    struct choice *c = choice;
+    if (count < c->count) choose_way(c); /* another round */
+    c->count = count;
+    uint64_t before = c->looks;
+    bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, variable, chosen, count)
+                                           : fits_one_by_one(c, variable, chosen, count);
+    c->calls++;
+    world_computed(WORLD_COMPARED, c->looks - before);
     return is_fit;
 }
+
+/* ---- life ---- */
 
 static uint64_t draw(void *choice)
 {
@@ -49,8 +105,10 @@ static uint64_t draw(void *choice)
 void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint64_t updates,
                  struct locus_schedule_config *config)
 {
+    const struct columns *m = &l->columns;
     *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
-    overlap_open(&c->overlap, &l->columns);
+    c->rows = take_memory(m->rows, sizeof *c->rows);
+    overlap_open(&c->overlap, m);
     uint64_t stream = UINT64_C(2) << 40 | number;
     rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;
@@ -60,6 +118,7 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
 
 void choice_close(struct choice *c)
 {
+    free(c->rows);
     overlap_close(&c->overlap);
     *c = (struct choice){0};
 }

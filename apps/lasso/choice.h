@@ -3,7 +3,7 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    that of overlap.h
+ * Memory    8 bytes a row, and that of overlap.h
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
@@ -13,9 +13,20 @@
 #include "overlap.h"
 #include "rng.h"
 
+/* Ways to look for what a candidate has in common with those chosen; both say the same. */
+enum { CHOICE_ONE_BY_ONE, CHOICE_BY_ROWS, CHOICE_WAYS };
+struct choice_way {
+    double looks, calls; /* values looked at, and candidates, lately */
+};
+
 struct choice {
     const struct lasso *lasso;
     struct overlap overlap; /* those chosen for a round */
+    double *rows;           /* the candidate's column, zeros otherwise */
+    struct choice_way ways[CHOICE_WAYS];
+    int way; /* of this round, which has had so many looks and calls */
+    uint64_t looks, calls, rounds;
+    size_t count; /* of those chosen, at the call before */
     struct rng rng;
     uint64_t share, shares;
 };

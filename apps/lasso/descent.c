@@ -17,6 +17,13 @@
 enum { LOSS, LOSS_REST, ABSOLUTE, ABSOLUTE_REST, NONZERO, SLOPE, IS_DUE };
 _Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
+/* A round under way. */
+struct pending {
+    struct round round;
+    double shift; /* the errors' common part when the products were taken */
+    bool wants_objective, has_intercept;
+};
+
 struct descent {
     const struct lasso *lasso;
     struct pool_member *member;
@@ -25,6 +32,9 @@ struct descent {
     struct lasso_loss loss;
     struct turns turns;  /* of columns, and behind them the intercept */
     uint64_t *from, *to; /* of each column: its values in this worker's rows */
+    struct pending
+        pending[LASSO_STALENESS_MAX + 1]; /* rounds that began, behind those that ended */
+    uint64_t begun, begun_updates;
     double *figures, *changes;
     float *own; /* coefficients of a round that are this worker's */
     locus_key *own_keys;
@@ -35,6 +45,7 @@ struct descent {
     /* Updates at the beginning of the step, and when the objective is wanted next; and how often it
      * was: passes. */
     uint64_t first, next, passes;
+    bool is_due;  /* a checkpoint, by the last round with an objective */
     bool goes_on; /* within the step, from a checkpoint */
     double began_s;
 };
@@ -96,25 +107,31 @@ static void close_descent(struct descent *d)
 
 /* ---- coefficients ---- */
 
-static bool is_own(const struct descent *d, size_t part)
+static bool is_own(const struct descent *d, struct locus_part part)
 {
-    return d->rounds.parts[part].worker == d->member->place;
+    return part.worker == d->member->place;
 }
 
-/* Of this worker's parts, in their order. */
-static size_t own_coefficients(struct descent *d)
+/* This worker's, in their order. */
+static size_t find_own(struct descent *d, const struct round *r)
 {
     size_t n = 0;
-    for (size_t i = 0; i < d->rounds.count; i++)
-        if (is_own(d, i)) d->own_keys[n++] = d->rounds.parts[i].variable;
-    const float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
-    if (d->member->worker) must(locus_pull(d->member->worker, d->own_keys, n, d->own), "pull");
-    for (size_t i = 0; i < n && !d->member->worker; i++) d->own[i] = values[d->own_keys[i]];
+    for (size_t i = 0; i < r->count; i++)
+        if (is_own(d, r->parts[i])) d->own_keys[n++] = r->parts[i].variable;
     return n;
 }
 
-static void write_own(struct descent *d, size_t n)
+static void read_own(struct descent *d, const struct round *r)
 {
+    size_t n = find_own(d, r);
+    const float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
+    if (d->member->worker) must(locus_pull(d->member->worker, d->own_keys, n, d->own), "pull");
+    for (size_t i = 0; i < n && !d->member->worker; i++) d->own[i] = values[d->own_keys[i]];
+}
+
+static void write_own(struct descent *d, const struct round *r)
+{
+    size_t n = find_own(d, r);
     float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
     if (d->member->worker) must(locus_set(d->member->worker, d->own_keys, n, d->own), "set");
     for (size_t i = 0; i < n && !d->member->worker; i++) values[d->own_keys[i]] = d->own[i];
@@ -138,16 +155,16 @@ static void add_extra(const struct descent *d, double *extra, bool is_wanted)
         extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
 }
 
-static void add_figures(struct descent *d)
+static void add_figures(struct descent *d, const struct round *r)
 {
     size_t own = 0, values = 0;
-    own_coefficients(d);
-    for (size_t i = 0; i < d->rounds.count; i++) {
-        uint64_t j = d->rounds.parts[i].variable;
-        values += d->to[j] - d->from[j];
+    read_own(d, r);
+    for (size_t i = 0; i < r->count; i++) {
+        uint64_t j = r->parts[i].variable;
         double *figures = d->figures + i * ROUNDS_FIGURES;
+        values += d->to[j] - d->from[j];
         figures[0] = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
-        figures[1] = is_own(d, i) ? (double)d->own[own++] : 0;
+        figures[1] = is_own(d, r->parts[i]) ? (double)d->own[own++] : 0;
     }
     world_computed(WORLD_TRAINED, values);
 }
@@ -160,23 +177,6 @@ static void note_change(struct descent *d, uint64_t variable, double change)
     turns_note(&d->turns, variable, change, fabs(change) > least);
 }
 
-/* All workers compute the same from the same sums. */
-static void update_part(struct descent *d, size_t i, size_t *own, bool steps)
-{
-    uint64_t j = d->rounds.parts[i].variable;
-    double product = d->figures[i * ROUNDS_FIGURES], old = d->figures[i * ROUNDS_FIGURES + 1];
-    float now = (float)old;
-    if (steps) now = (float)lasso_loss_best(&d->loss, j, product, old, d->progress.lambda);
-    if (!isfinite(product + old))
-        fail("the coefficients diverge: choose a smaller --width or --correlation");
-    d->changes[i] = (double)now - old;
-    if (is_own(d, i)) {
-        d->own[(*own)++] = now;
-        d->absolute += fabs((double)now) - fabs(old);
-        d->nonzero += (fabs((double)now) > 0) - (fabs(old) > 0);
-    }
-}
-
 /* The filter holds for the intercept, too: what it has too much in common with waits. */
 static bool steps_beside(const struct descent *d, uint64_t column, bool has_intercept)
 {
@@ -185,33 +185,52 @@ static bool steps_beside(const struct descent *d, uint64_t column, bool has_inte
     return lasso_loss_mean(l, column) < l->options.correlation;
 }
 
-/* Nothing changes before all products have been used: rows may change in common. */
-static void update(struct descent *d, bool has_intercept)
+/* All workers compute the same from the same sums. */
+static void update_part(struct descent *d, const struct pending *p, size_t i, size_t *own)
 {
+    struct locus_part part = p->round.parts[i];
+    double product = d->figures[i * ROUNDS_FIGURES], old = d->figures[i * ROUNDS_FIGURES + 1];
+    float now = (float)old;
+    if (!isfinite(product + old))
+        fail("the coefficients diverge: choose a smaller --width or --correlation");
+    if (steps_beside(d, part.variable, p->has_intercept))
+        now = (float)lasso_loss_best(&d->loss, part.variable, product, p->shift, old,
+                                     d->progress.lambda);
+    d->changes[i] = (double)now - old;
+    if (!is_own(d, part)) return;
+    d->own[(*own)++] = now;
+    d->absolute += fabs((double)now) - fabs(old);
+    d->nonzero += (fabs((double)now) > 0) - (fabs(old) > 0);
+}
+
+/* Nothing changes before all products have been used: rows may change in common. */
+static void update(struct descent *d, const struct pending *p)
+{
+    const struct round *r = &p->round;
     size_t own = 0, values = 0;
-    for (size_t i = 0; i < d->rounds.count; i++)
-        update_part(d, i, &own, steps_beside(d, d->rounds.parts[i].variable, has_intercept));
-    write_own(d, own);
-    for (size_t i = 0; i < d->rounds.count; i++) {
-        uint64_t j = d->rounds.parts[i].variable;
+    for (size_t i = 0; i < r->count; i++) update_part(d, p, i, &own);
+    write_own(d, r);
+    for (size_t i = 0; i < r->count; i++) {
+        uint64_t j = r->parts[i].variable;
         double change = d->changes[i];
-        if (steps_beside(d, j, has_intercept)) note_change(d, j, change);
+        if (steps_beside(d, j, p->has_intercept)) note_change(d, j, change);
         if (fabs(change) <= 0) continue;
         lasso_loss_change(&d->loss, j, d->from[j], d->to[j], change);
         values += d->to[j] - d->from[j];
     }
     world_computed(WORLD_TRAINED, values);
-    if (!has_intercept) return;
-    double slope = d->figures[d->rounds.count * ROUNDS_FIGURES + SLOPE];
+    if (!p->has_intercept) return;
+    double slope = d->figures[r->count * ROUNDS_FIGURES + SLOPE];
     note_change(d, d->lasso->columns.count, lasso_loss_step(&d->loss, slope));
 }
 
 /* The objective before the round, where it was asked for. */
-static void read_extra(struct descent *d)
+static void read_extra(struct descent *d, const struct round *r)
 {
-    const double *extra = d->figures + d->rounds.count * ROUNDS_FIGURES;
+    const double *extra = d->figures + r->count * ROUNDS_FIGURES;
     d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[ABSOLUTE] + extra[ABSOLUTE_REST];
     d->progress.nonzero = extra[NONZERO];
+    d->is_due = extra[IS_DUE] > 0;
     d->progress.seconds = meter_now() - d->began_s;
 }
 
@@ -219,21 +238,39 @@ static void read_extra(struct descent *d)
  * columns' each time. */
 static bool is_intercepts(const struct descent *d)
 {
-    return d->intercept_each && rng_mix(d->progress.rounds) % d->intercept_each == 0;
+    return d->intercept_each && rng_mix(d->begun) % d->intercept_each == 0;
 }
 
-static void do_round(struct descent *d, bool wants_objective)
+static struct pending *pending_of(struct descent *d, uint64_t round)
 {
-    bool has_intercept = is_intercepts(d);
-    rounds_schedule(&d->rounds);
-    add_figures(d);
-    add_extra(d, d->figures + d->rounds.count * ROUNDS_FIGURES, wants_objective || has_intercept);
-    rounds_sum(&d->rounds, d->figures);
-    if (wants_objective) read_extra(d);
-    update(d, has_intercept);
-    rounds_changed(&d->rounds, d->changes);
+    return &d->pending[round % (LASSO_STALENESS_MAX + 1)];
+}
+
+static void begin_round(struct descent *d, bool wants_objective)
+{
+    struct pending *p = pending_of(d, d->begun);
+    *p = (struct pending){.round = rounds_schedule(&d->rounds),
+                          .shift = d->loss.shift,
+                          .wants_objective = wants_objective,
+                          .has_intercept = is_intercepts(d)};
+    add_figures(d, &p->round);
+    add_extra(d, d->figures + p->round.count * ROUNDS_FIGURES, wants_objective || p->has_intercept);
+    rounds_push(&d->rounds, &p->round, d->figures);
+    d->begun++;
+    d->begun_updates += p->round.count;
+}
+
+/* The oldest that has not ended. Has it the objective? */
+static bool end_round(struct descent *d)
+{
+    const struct pending *p = pending_of(d, d->progress.rounds);
+    rounds_sum(&d->rounds, &p->round, d->figures);
+    if (p->wants_objective) read_extra(d, &p->round);
+    update(d, p);
+    rounds_changed(&d->rounds, &p->round, d->changes);
     d->progress.rounds++;
-    d->progress.updates += d->rounds.count;
+    d->progress.updates += p->round.count;
+    return p->wants_objective;
 }
 
 /* ---- checkpoints ---- */
@@ -270,6 +307,8 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->progress.step = (uint64_t)f[STEP];
     d->progress.rounds = (uint64_t)f[ROUNDS];
     d->progress.updates = (uint64_t)f[UPDATES];
+    d->begun = d->progress.rounds;
+    d->begun_updates = d->progress.updates;
     d->first = (uint64_t)f[FIRST];
     d->next = (uint64_t)f[NEXT];
     d->loss.shift = f[SHIFT];
@@ -306,14 +345,36 @@ static void begin_step(struct descent *d)
     turns_disturb(&d->turns);
 }
 
-/* The objective of this round was asked for: a pass is over, unless it is the first round of all. */
+/* The objective of the round that ended last was asked for: a pass is over, unless it was the first
+ * round of all. */
 static void end_pass(struct descent *d)
 {
-    bool is_due = d->figures[d->rounds.count * ROUNDS_FIGURES + IS_DUE] > 0;
-    d->next += d->lasso->columns.count;
     if (is_first(d)) lasso_report_progress(d->lasso, &d->progress);
     if (d->progress.rounds > 1) d->passes++;
-    if (!is_due) return;
+}
+
+static void end_all(struct descent *d)
+{
+    while (d->progress.rounds < d->begun)
+        if (end_round(d)) end_pass(d);
+}
+
+static void begin_some(struct descent *d)
+{
+    while (d->begun <= d->progress.rounds + d->lasso->options.staleness) {
+        bool wants_objective = d->begun_updates >= d->next;
+        if (wants_objective) d->next += d->lasso->columns.count;
+        begin_round(d, wants_objective);
+    }
+}
+
+/* A checkpoint has no rounds under way. */
+static void end_one(struct descent *d)
+{
+    if (!end_round(d)) return;
+    end_pass(d);
+    if (!d->is_due) return;
+    end_all(d);
     write_checkpoint(d);
     go_on(d);
 }
@@ -325,12 +386,13 @@ static void descend(struct descent *d)
     const struct lasso *l = d->lasso;
     uint64_t limit = d->first + l->options.passes * l->columns.count;
     while (d->turns.at_rest < d->turns.variables && d->progress.updates < limit) {
-        bool wants_objective = d->progress.updates >= d->next;
-        do_round(d, wants_objective);
-        if (wants_objective) end_pass(d);
+        begin_some(d);
+        end_one(d);
     }
     d->progress.is_converged = d->turns.at_rest >= d->turns.variables;
-    do_round(d, true);
+    while (d->progress.rounds < d->begun) end_round(d);
+    begin_round(d, true);
+    end_round(d);
 }
 
 static void descend_path(struct descent *d, struct meter *meter)

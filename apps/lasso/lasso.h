@@ -28,10 +28,12 @@ enum lasso_table {
     LASSO_TABLES
 };
 
+enum { LASSO_STALENESS_MAX = 15 };
+
 struct lasso_options {
     struct settings common;
     const char *response, *generate;
-    uint64_t width, schedulers, depth, path, passes;
+    uint64_t width, schedulers, depth, staleness, path, passes;
     double lambda, correlation, tolerance;
     int loss;  /* enum lasso_loss_kind */
     int order; /* enum lasso_order */

@@ -19,7 +19,7 @@ static uint64_t digest(const struct lasso *l)
     double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth,
                         (double)o->path,  (double)o->passes,     o->lambda,
                         o->correlation,   o->tolerance,          o->order,
-                        o->loss};
+                        o->loss,          (double)o->staleness};
     return digest_add(columns_digest(&l->columns), numbers, sizeof numbers);
 }
 
@@ -44,6 +44,7 @@ static void plan(struct lasso *l, unsigned workers)
     c->schedule.variables = l->columns.count;
     c->schedule.workers = workers;
     c->schedule.width = (unsigned)o->width;
+    c->schedule.window = 1 + (unsigned)o->staleness;
     c->schedule.eta = 1e-5 * sqrt(l->columns.response_squares / l->columns.count) + 1e-30;
     c->schedule.seed = o->common.seed;
     c->schedulers = (unsigned)o->schedulers;

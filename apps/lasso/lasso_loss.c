@@ -116,12 +116,12 @@ static double square_of(const struct lasso *l, uint64_t column)
 
 /* A column's values sum up to rows * shift, which the errors' common part takes part in with once
  * for all workers. */
-double lasso_loss_best(const struct lasso_loss *s, uint64_t column, double product, double old,
-                       double lambda)
+double lasso_loss_best(const struct lasso_loss *s, uint64_t column, double product, double shift,
+                       double old, double lambda)
 {
     const struct columns *c = &s->lasso->columns;
     if (c->norm[column] <= 0) return 0;
-    if (!s->margin) return shrink(product + s->shift * c->rows * c->shift[column] + old, lambda);
+    if (!s->margin) return shrink(product + shift * c->rows * c->shift[column] + old, lambda);
     double curvature = square_of(s->lasso, column) / 4;
     return shrink(product / curvature + old, lambda / curvature);
 }

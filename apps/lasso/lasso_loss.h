@@ -43,10 +43,10 @@ double lasso_loss_value(const struct lasso_loss *);
  * those of this worker's rows. */
 double lasso_loss_product(const struct lasso_loss *, uint64_t from, uint64_t to);
 
-/* The best value of a coefficient that has been `old`, from the products of all workers. The same
- * on all of them. */
-double lasso_loss_best(const struct lasso_loss *, uint64_t column, double product, double old,
-                       double lambda);
+/* The best value of a coefficient that has been `old`, from the products of all workers, and what
+ * `shift` was when they were taken. The same on all of them. */
+double lasso_loss_best(const struct lasso_loss *, uint64_t column, double product, double shift,
+                       double old, double lambda);
 /* The coefficient has changed. */
 void lasso_loss_change(struct lasso_loss *, uint64_t column, uint64_t from, uint64_t to,
                        double change);

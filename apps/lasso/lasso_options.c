@@ -97,6 +97,13 @@ static void schedule_options(struct lasso_options *o, struct args_list *list)
          .target = &o->depth,
          .max = 62,
          .help = "rounds that each of them is ahead"},
+        {.name = "--staleness",
+         .argument = "N",
+         .kind = ARGS_COUNT,
+         .target = &o->staleness,
+         .max = LASSO_STALENESS_MAX,
+         .help =
+             "a round begins when the one N before the last has ended:\nits products miss the changes of N rounds at most"},
         {.name = "--tolerance",
          .argument = "X",
          .kind = ARGS_REAL,
@@ -122,6 +129,10 @@ static void check(const struct lasso_options *o)
     if (o->common.technique == LOCUS_FULL_REPLICATION && !o->common.is_baseline)
         fail_usage("--technique full keeps no row that all see alike at once, which schedules "
                    "need: choose another");
+    if (o->staleness > 0 && (o->common.is_baseline || o->loss == LASSO_LOGISTIC))
+        fail_usage("--staleness is for the squared loss, with locus: leave --loss logistic or "
+                   "--baseline out");
+    if (o->depth + o->staleness > 62) fail_usage("--depth and --staleness are 62 together at most");
     if (o->common.workers + o->schedulers > LOCUS_WORKERS_MAX)
         fail_usage("--workers and --schedulers are %d together at most", LOCUS_WORKERS_MAX);
 }

@@ -59,8 +59,8 @@ static void add(struct overlap *o, uint64_t column)
     if (o->value_count + (end - first) > o->value_room) grow_values(o, end - first);
     for (uint64_t i = first; i < end; i++) {
         uint32_t *row = &o->first[c->row[i]];
-        o->values[o->value_count++] = (struct overlap_value){
-            .place = (uint32_t)o->count, .next = *row, .value = c->value[i]};
+        o->values[o->value_count++] =
+            (struct overlap_value){.place = (uint32_t)o->count, .next = *row, .value = c->value[i]};
         *row = (uint32_t)o->value_count;
     }
     if (o->count == 0 || fabs(c->shift[column]) > fabs(c->shift[o->shifted])) o->shifted = column;

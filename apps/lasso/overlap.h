@@ -23,7 +23,7 @@ struct overlap {
     uint64_t *kept; /* columns, at their places */
     size_t count, room;
     uint64_t shifted; /* of them the one with the largest shift, where there are any */
-    uint32_t *first; /* of each row: a value and 1; 0: there is none */
+    uint32_t *first;  /* of each row: a value and 1; 0: there is none */
     struct overlap_value *values;
     size_t value_count, value_room;
     /* Of the last one that was looked for: places that have rows in common with it, and of each

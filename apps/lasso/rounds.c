@@ -116,13 +116,14 @@ void rounds_fini(struct rounds *r)
 
 /* ---- a round ---- */
 
-void rounds_schedule(struct rounds *r)
+struct round rounds_schedule(struct rounds *r)
 {
     struct rounds_here *here = r->here;
+    struct round round;
     r->rounds++;
     if (r->port) {
-        must(locus_port_schedule(r->port, &r->parts, &r->count), "taking a round");
-        return;
+        must(locus_port_schedule(r->port, &round.parts, &round.count), "taking a round");
+        return round;
     }
     pool_meet_here(r->member); /* nobody reads the parts of the round before any more */
     if (r->member->index == 0) {
@@ -131,14 +132,29 @@ void rounds_schedule(struct rounds *r)
         here->part_count = (size_t)count;
     }
     pool_meet_here(r->member);
-    r->parts = here->parts;
-    r->count = here->part_count;
+    return (struct round){here->parts, here->part_count};
+}
+
+static size_t figures_of(const struct round *round)
+{
+    return round->count * ROUNDS_FIGURES + ROUNDS_EXTRA;
+}
+
+void rounds_push(struct rounds *r, const struct round *round, const double *figures)
+{
+    const struct rounds_here *here = r->here;
+    size_t n = figures_of(round);
+    if (!r->port) {
+        memcpy(here->partial + r->member->place * here->figures_max, figures, n * sizeof *figures);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) r->floats[i] = (float)figures[i];
+    must(locus_port_push(r->port, r->floats), "adding partial sums");
 }
 
 static void sum_here(struct rounds *r, double *figures, size_t n)
 {
     const struct rounds_here *here = r->here;
-    memcpy(here->partial + r->member->place * here->figures_max, figures, n * sizeof *figures);
     pool_meet_here(r->member);
     memset(figures, 0, n * sizeof *figures);
     for (unsigned w = 0; w < r->member->total; w++)
@@ -146,27 +162,26 @@ static void sum_here(struct rounds *r, double *figures, size_t n)
     pool_meet_here(r->member);
 }
 
-void rounds_sum(struct rounds *r, double *figures)
+void rounds_sum(struct rounds *r, const struct round *round, double *figures)
 {
-    size_t n = r->count * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    size_t n = figures_of(round);
     if (!r->port) {
         sum_here(r, figures, n);
         return;
     }
-    for (size_t i = 0; i < n; i++) r->floats[i] = (float)figures[i];
-    must(locus_port_push(r->port, r->floats), "adding partial sums");
     must(locus_port_pull(r->port, r->floats), "summing up");
     for (size_t i = 0; i < n; i++) figures[i] = (double)r->floats[i];
 }
 
-void rounds_changed(struct rounds *r, const double *changes)
+void rounds_changed(struct rounds *r, const struct round *round, const double *changes)
 {
+    locus_schedule *schedule = r->here->schedule;
     if (r->port) {
-        for (size_t i = 0; i < r->count; i++) r->floats[i] = turns_told(changes[i]);
+        for (size_t i = 0; i < round->count; i++) r->floats[i] = turns_told(changes[i]);
         must(locus_port_sync(r->port, r->floats), "ending a round");
     } else if (r->member->index == 0) {
-        for (size_t i = 0; i < r->count; i++)
-            locus_schedule_changed(r->here->schedule, r->parts[i].variable,
+        for (size_t i = 0; i < round->count; i++)
+            locus_schedule_changed(schedule, round->parts[i].variable,
                                    (double)turns_told(changes[i]));
     }
 }

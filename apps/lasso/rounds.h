@@ -32,13 +32,17 @@ struct rounds_here {
     size_t figures_max;
 };
 
+/* A round's coefficients: at least one, or with staleness none. */
+struct round {
+    const struct locus_part *parts;
+    size_t count;
+};
+
 struct rounds {
     const struct lasso *lasso;
     struct pool_member *member;
     struct rounds_here *here;
     locus_port *port; /* NULL for the baseline */
-    const struct locus_part *parts;
-    size_t count;
     float *floats;
     uint64_t rounds;
     struct locus_port_stats waits; /* of ports that were closed */
@@ -52,12 +56,15 @@ void rounds_fini(struct rounds *);
 /* The mailboxes are as before their first use: all workers call it, and settle afterwards. */
 void rounds_clear(struct rounds *);
 
-/* In this order. */
-void rounds_schedule(struct rounds *);
-/* Figures part by part, then the extra ones; they become the sums over all workers. */
-void rounds_sum(struct rounds *, double *figures);
+/* In this order; with staleness, so many rounds more are taken and pushed before the oldest is
+ * summed up and ends. */
+struct round rounds_schedule(struct rounds *);
+/* Figures part by part, then the extra ones. */
+void rounds_push(struct rounds *, const struct round *, const double *figures);
+/* Their sums over all workers. */
+void rounds_sum(struct rounds *, const struct round *, double *figures);
 /* What the coefficients have changed by. */
-void rounds_changed(struct rounds *, const double *changes);
+void rounds_changed(struct rounds *, const struct round *, const double *changes);
 
 /* Shares of the time up to the last rounds_close() that this worker waited for schedulers, and for
  * other workers; 0 for the baseline. */

@@ -14,7 +14,7 @@
 enum { BITS = 24, PART_FLOATS = 3, HEAD_FLOATS = 2 };
 
 /* Beside the slots being updated there is one for each round ahead. */
-enum { DEPTH_MAX = LOCUS_SCHEDULE_AHEAD_MAX - 2 };
+enum { SLOTS_MAX = LOCUS_SCHEDULE_AHEAD_MAX - 1, DEPTH_MAX = SLOTS_MAX - 1 };
 
 void locus_scheduler_config_init_sized(struct locus_scheduler_config *c, size_t size)
 {
@@ -39,7 +39,7 @@ static int check_schedule(const char *call, const struct locus_scheduler_config 
     s.share = 0;
     if (s.order == LOCUS_OWN_ORDER) s.order = LOCUS_ROUND_ROBIN;
     int rc = schedule_check(call, &s);
-    return rc ? rc : check_range(call, "window", s.window, 1, 1);
+    return rc ? rc : check_range(call, "window", s.window, 1, SLOTS_MAX - c->depth);
 }
 
 int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
@@ -54,7 +54,9 @@ int mail_init(struct mail *m, const char *call, const struct locus_scheduler_con
     if (rc == 0) rc = check_range(call, "extra", c->extra, 0, LOCUS_SCHEDULER_FIGURES_MAX);
     if (rc == 0) rc = check_schedule(call, c);
     if (rc) return rc;
-    unsigned width = schedule_width(&c->schedule), slots = c->depth + 1;
+    unsigned width = schedule_width(&c->schedule), window = c->schedule.window;
+    unsigned own_window = (window + c->schedulers - 1) / c->schedulers;
+    unsigned slots = c->depth + own_window;
     uint64_t sums = 1 + (uint64_t)width * c->figures + c->extra;
     if (sums > LOCUS_LENGTH_MAX) {
         error_set(-EINVAL,
@@ -69,6 +71,8 @@ int mail_init(struct mail *m, const char *call, const struct locus_scheduler_con
                        .width = width,
                        .figures = c->figures,
                        .extra = c->extra,
+                       .window = window,
+                       .own_window = own_window,
                        .round_length = HEAD_FLOATS + PART_FLOATS * width,
                        .sums_length = (uint32_t)sums,
                        .changes_length = 1 + width,
@@ -128,17 +132,18 @@ void mail_write(const struct mail *m, uint64_t round, const struct locus_part *p
     }
 }
 
-size_t mail_read(const struct mail *m, uint64_t round, const float *row, struct locus_part *parts)
+bool mail_read(const struct mail *m, uint64_t round, const float *row, struct locus_part *parts,
+               size_t *count)
 {
     float stamp = stamp_of(m, round);
-    if (row[0] < stamp || row[0] > stamp) return 0;
-    size_t count = (size_t)row[1];
-    INVARIANT(count <= m->width, "a mailbox has a round that is wider than any");
+    if (row[0] < stamp || row[0] > stamp) return false;
+    *count = (size_t)row[1];
+    INVARIANT(*count <= m->width, "a mailbox has a round that is wider than any");
     const float *at = row + HEAD_FLOATS;
-    for (size_t i = 0; i < count; i++, at += PART_FLOATS)
+    for (size_t i = 0; i < *count; i++, at += PART_FLOATS)
         parts[i] = (struct locus_part){.variable = (uint64_t)at[0] << BITS | (uint64_t)at[1],
                                        .worker = (uint32_t)at[2]};
-    return count;
+    return true;
 }
 
 /* ---- the end ---- */

@@ -1,15 +1,15 @@
 /*
  * mail.h - the mailboxes between schedulers and workers: what lies in which row.
  *
- * Each scheduler has a ring of depth + 1 slots. A slot is three rows, of tables one behind the
- * other:
+ * Each scheduler has a ring of slots: depth, and one for each of its rounds that workers may have
+ * under way. A slot is three rows, of tables one behind the other:
  *
  *     rounds    stamp, count, then for each part two floats of its variable and one of its worker
  *     sums      how many workers have pushed; the figures of each part; the extra figures
  *     changes   how many workers are through with the round; the change of each part
  *
- * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo depth
- * + 1. A scheduler clears sums and changes, and then writes the round: a worker that sees the new
+ * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo the
+ * slots. A scheduler clears sums and changes, and then writes the round: a worker that sees the new
  * stamp may push. It uses a slot again when all workers are through with it, none of whom reads it
  * any more. All is done by synchronous calls, or in one worker's order, on rows that nobody
  * intends: they are sequentially consistent (Lapse, Theorem 1).
@@ -29,6 +29,8 @@
 
 struct mail {
     unsigned schedulers, slots, width, figures, extra;
+    unsigned window;     /* rounds that a worker may have under way */
+    unsigned own_window; /* of them one scheduler's, at most */
     uint32_t round_length, sums_length, changes_length;
     locus_key rounds, sums, changes; /* first keys */
 };
@@ -44,11 +46,11 @@ static inline uint64_t mail_slot(const struct mail *m, uint64_t round)
     return round % m->schedulers * m->slots + round / m->schedulers % m->slots;
 }
 
-/* Writes a round as a row, and reads it again; returns how many parts it has, 0: the row is not
- * that round's. */
+/* Writes a round as a row, and reads it again: false, the row is not that round's. */
 void mail_write(const struct mail *, uint64_t round, const struct locus_part *parts, size_t count,
                 float *row);
-size_t mail_read(const struct mail *, uint64_t round, const float *row, struct locus_part *parts);
+bool mail_read(const struct mail *, uint64_t round, const float *row, struct locus_part *parts,
+               size_t *count);
 
 /* A scheduler's last word: it has failed. As a row of rounds, and as one of sums that no pushes
  * make a count again. */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +13,18 @@
 static int take_room(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
-    size_t rounds = (size_t)p->slots_all * m->round_length;
     p->parts = calloc((size_t)p->slots_all * m->width, sizeof *p->parts);
     p->counts = calloc(p->slots_all, sizeof *p->counts);
-    p->keys = calloc(p->slots_all > m->width ? p->slots_all : m->width, sizeof *p->keys);
-    p->rows = calloc(rounds > m->sums_length ? rounds : m->sums_length, sizeof *p->rows);
-    p->pushed = calloc(m->sums_length, sizeof *p->pushed);
-    p->synced = calloc(m->changes_length, sizeof *p->synced);
-    return p->parts && p->counts && p->keys && p->rows && p->pushed && p->synced ? 0 : -ENOMEM;
+    p->keys = calloc(m->width, sizeof *p->keys);
+    p->rounds = calloc((size_t)PORT_LOOK * m->round_length, sizeof *p->rounds);
+    p->sums = calloc(m->sums_length, sizeof *p->sums);
+    p->pushes = calloc(m->window, sizeof *p->pushes);
+    p->push_rows = calloc((size_t)m->window * m->sums_length, sizeof *p->push_rows);
+    p->sync_row = calloc(m->changes_length, sizeof *p->sync_row);
+    for (unsigned i = 0; p->pushes && p->push_rows && i < m->window; i++)
+        p->pushes[i].row = p->push_rows + (size_t)i * m->sums_length;
+    bool is_there = p->parts && p->counts && p->keys && p->rounds && p->sums && p->pushes;
+    return is_there && p->push_rows && p->sync_row ? 0 : -ENOMEM;
 }
 
 static void drop(struct locus_port *p)
@@ -27,9 +32,11 @@ static void drop(struct locus_port *p)
     free(p->parts);
     free(p->counts);
     free(p->keys);
-    free(p->rows);
-    free(p->pushed);
-    free(p->synced);
+    free(p->rounds);
+    free(p->sums);
+    free(p->pushes);
+    free(p->push_rows);
+    free(p->sync_row);
     free(p);
 }
 
@@ -89,22 +96,43 @@ int locus_port_open(locus *node, locus_worker *worker, const struct locus_schedu
 int locus_port_close(locus_port *p)
 {
     if (!p) return 0;
-    int push = locus_wait(p->worker, p->push), sync = locus_wait(p->worker, p->sync);
+    int rc = locus_wait(p->worker, p->look);
+    for (unsigned i = 0; i < p->mail.window; i++) {
+        int push = locus_wait(p->worker, p->pushes[i].ticket);
+        if (rc == 0) rc = push;
+    }
+    int sync = locus_wait(p->worker, p->sync);
     drop(p);
-    return push ? push : sync;
+    return rc ? rc : sync;
 }
 
 /* ---- the order of the calls ---- */
 
-static int check_state(const struct locus_port *p, const char *call, enum port_state wanted,
-                       const void *argument)
+enum port_call { SCHEDULE, PUSH, PULL, SYNC };
+static const char *const call_names[] = {"locus_port_schedule", "locus_port_push",
+                                         "locus_port_pull", "locus_port_sync"};
+
+/* A round is pushed before the next one is taken, and ends before the next one is pulled. */
+static bool may_call(const struct locus_port *p, enum port_call call)
 {
-    static const char *const next[] = {"locus_port_schedule", "locus_port_push", "locus_port_pull",
-                                       "locus_port_sync"};
-    if (!p || !argument) return error_set(-EINVAL, "%s: an argument is NULL", call);
-    if (p->state == wanted) return 0;
-    return error_set(-EINVAL, "%s: in round %llu %s() is next", call, (unsigned long long)p->round,
-                     next[p->state]);
+    bool is_between = p->scheduled > p->pushed || p->pulled > p->synced;
+    switch (call) {
+    case SCHEDULE: return !is_between && p->scheduled - p->synced < p->mail.window;
+    case PUSH: return p->scheduled > p->pushed;
+    case PULL: return !is_between && p->pushed > p->pulled;
+    default: return p->pulled > p->synced;
+    }
+}
+
+static int check_call(const struct locus_port *p, enum port_call call, const void *argument)
+{
+    if (!p || !argument) return error_set(-EINVAL, "%s: an argument is NULL", call_names[call]);
+    if (may_call(p, call)) return 0;
+    const uint64_t rounds[] = {p->scheduled, p->pushed, p->pulled, p->synced};
+    enum port_call next = SYNC;
+    while (!may_call(p, next)) next--;
+    return error_set(-EINVAL, "%s: in round %llu %s() is next", call_names[call],
+                     (unsigned long long)rounds[next], call_names[next]);
 }
 
 /* ---- schedule ---- */
@@ -114,142 +142,177 @@ static struct locus_part *parts_of(const struct locus_port *p, uint64_t round)
     return p->parts + round % p->slots_all * p->mail.width;
 }
 
+static size_t count_of(const struct locus_port *p, uint64_t round)
+{
+    return p->counts[round % p->slots_all];
+}
+
+/* The round ends before the clock of one that is a window later. */
 static int intend(struct locus_port *p, uint64_t round)
 {
     const struct locus_part *parts = parts_of(p, round);
-    size_t count = p->counts[round % p->slots_all], own = 0;
+    size_t own = 0;
     if (p->variable_key == UINT64_MAX) return 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count_of(p, round); i++)
         if (parts[i].worker == p->number) p->keys[own++] = p->variable_key + parts[i].variable;
     locus_clock clock = p->clock + (locus_clock)round;
-    int rc = locus_intent(p->worker, p->keys, own, clock, clock + 1, LOCUS_READ_WRITE);
+    int rc = locus_intent(p->worker, p->keys, own, clock, clock + (locus_clock)p->mail.window,
+                          LOCUS_READ_WRITE);
     return rc == -ENOBUFS ? 0 : rc; /* accesses work all the same */
 }
 
-/* Reads the next rounds as far as they are written. */
+/* Asks for the next rounds that may be written. */
 static int look(struct locus_port *p)
 {
+    uint64_t end = p->synced + p->slots_all;
+    if (p->looked > 0) return 0;
+    while (p->looked < PORT_LOOK && p->known + p->looked < end) {
+        p->look_keys[p->looked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->looked);
+        p->looked++;
+    }
+    return p->looked == 0 ? 0
+                          : locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds,
+                                             &p->look);
+}
+
+/* Reads what was asked for, as far as it is written. */
+static int read_rounds(struct locus_port *p)
+{
     const struct mail *m = &p->mail;
-    uint64_t end = p->round + p->slots_all;
-    size_t n = 0;
-    for (uint64_t r = p->known; r < end; r++) p->keys[n++] = m->rounds + mail_slot(m, r);
-    int rc = locus_pull(p->worker, p->keys, n, p->rows);
-    const float *row = p->rows;
-    if (rc == 0) rc = mail_check(m, "locus_port_schedule", p->known, row);
-    for (; rc == 0 && p->known < end; p->known++, row += m->round_length) {
-        size_t count = mail_read(m, p->known, row, parts_of(p, p->known));
-        if (count == 0) break;
-        p->counts[p->known % p->slots_all] = count;
-        rc = intend(p, p->known);
+    const float *row = p->rounds;
+    unsigned count = p->looked;
+    if (count == 0) return 0;
+    p->looked = 0;
+    int rc = locus_wait(p->worker, p->look);
+    for (; rc == 0 && count > 0; count--, row += m->round_length) {
+        size_t *parts = &p->counts[p->known % p->slots_all];
+        if (!mail_read(m, p->known, row, parts_of(p, p->known), parts)) break;
+        rc = intend(p, p->known++);
+    }
+    return rc;
+}
+
+static int await_round(struct locus_port *p)
+{
+    struct mail_wait wait = {0};
+    int rc = read_rounds(p);
+    while (rc == 0 && p->known == p->scheduled) {
+        rc = look(p);
+        if (rc == 0) rc = read_rounds(p);
+        if (rc || p->known > p->scheduled) break;
+        rc = mail_check(&p->mail, "locus_port_schedule", p->known, p->rounds);
+        if (rc) break;
+        mail_nap(&wait);
+        if (mail_is_long(&wait))
+            fprintf(stderr,
+                    "locus: worker %u has waited for 10 s for round %llu of scheduler %llu\n",
+                    p->number, (unsigned long long)p->scheduled,
+                    (unsigned long long)(p->scheduled % p->mail.schedulers));
     }
     return rc;
 }
 
 int locus_port_schedule(locus_port *p, const struct locus_part **parts, size_t *count)
 {
-    struct mail_wait wait = {0};
     if (!parts || !count) return error_set(-EINVAL, "locus_port_schedule: an argument is NULL");
-    int rc = check_state(p, "locus_port_schedule", PORT_IDLE, parts);
+    int rc = check_call(p, SCHEDULE, parts);
     if (rc) return rc;
     double began = mail_now();
-    if (p->stats.rounds == 0) p->began_s = began;
-    while (p->known == p->round) {
-        rc = look(p);
-        if (rc) return rc;
-        if (p->known > p->round) break;
-        mail_nap(&wait);
-        if (mail_is_long(&wait))
-            fprintf(stderr,
-                    "locus: worker %u has waited for 10 s for round %llu of scheduler %llu\n",
-                    p->number, (unsigned long long)p->round,
-                    (unsigned long long)(p->round % p->mail.schedulers));
-    }
+    if (p->scheduled == 0) p->began_s = began;
+    rc = await_round(p);
+    if (rc) return rc;
     p->stats.schedule_wait_s += mail_now() - began;
     locus_advance_clock(p->worker);
-    *parts = parts_of(p, p->round);
-    *count = p->counts[p->round % p->slots_all];
-    p->state = PORT_SCHEDULED;
+    *parts = parts_of(p, p->scheduled);
+    *count = count_of(p, p->scheduled);
+    p->scheduled++;
     return 0;
 }
 
 /* ---- push, pull, sync ---- */
 
-static size_t floats_of(const struct locus_port *p)
+static size_t floats_of(const struct locus_port *p, uint64_t round)
 {
-    return p->counts[p->round % p->slots_all] * p->mail.figures;
+    return count_of(p, round) * p->mail.figures;
+}
+
+static struct port_push *push_of(const struct locus_port *p, uint64_t round)
+{
+    return &p->pushes[round % p->mail.window];
 }
 
 int locus_port_push(locus_port *p, const float *partial)
 {
-    int rc = check_state(p, "locus_port_push", PORT_SCHEDULED, partial);
-    if (rc == 0) rc = locus_wait(p->worker, p->push);
+    int rc = check_call(p, PUSH, partial);
     if (rc) return rc;
     const struct mail *m = &p->mail;
-    size_t floats = floats_of(p);
-    memset(p->pushed, 0, m->sums_length * sizeof *p->pushed);
-    p->pushed[0] = 1;
-    memcpy(p->pushed + 1, partial, floats * sizeof *partial);
-    memcpy(p->pushed + m->sums_length - m->extra, partial + floats, m->extra * sizeof *partial);
-    p->push_key = m->sums + mail_slot(m, p->round);
-    rc = locus_push_async(p->worker, &p->push_key, 1, p->pushed, &p->push);
-    if (rc == 0) p->state = PORT_PUSHED;
-    return rc;
+    struct port_push *push = push_of(p, p->pushed);
+    size_t floats = floats_of(p, p->pushed);
+    memset(push->row, 0, m->sums_length * sizeof *push->row);
+    push->row[0] = 1;
+    memcpy(push->row + 1, partial, floats * sizeof *partial);
+    memcpy(push->row + m->sums_length - m->extra, partial + floats, m->extra * sizeof *partial);
+    push->key = m->sums + mail_slot(m, p->pushed);
+    rc = locus_push_async(p->worker, &push->key, 1, push->row, &push->ticket);
+    if (rc) return rc;
+    p->pushed++;
+    return look(p);
 }
 
 static int await_sums(struct locus_port *p)
 {
     struct mail_wait wait = {0};
-    locus_key key = p->mail.sums + mail_slot(&p->mail, p->round);
-    int rc = locus_wait(p->worker, p->push);
-    p->push = 0;
+    locus_key key = p->mail.sums + mail_slot(&p->mail, p->pulled);
+    struct port_push *push = push_of(p, p->pulled);
+    int rc = locus_wait(p->worker, push->ticket);
+    push->ticket = 0;
     for (;; mail_nap(&wait)) {
-        if (rc == 0) rc = locus_pull(p->worker, &key, 1, p->rows);
-        if (rc == 0) rc = mail_check(&p->mail, "locus_port_pull", p->round, p->rows);
-        if (rc || p->rows[0] >= (float)p->workers) return rc;
+        if (rc == 0) rc = locus_pull(p->worker, &key, 1, p->sums);
+        if (rc == 0) rc = mail_check(&p->mail, "locus_port_pull", p->pulled, p->sums);
+        if (rc || p->sums[0] >= (float)p->workers) return rc;
         if (mail_is_long(&wait))
             fprintf(stderr,
                     "locus: worker %u has waited for 10 s in round %llu: %.0f of %u workers have "
                     "pushed\n",
-                    p->number, (unsigned long long)p->round, (double)p->rows[0], p->workers);
+                    p->number, (unsigned long long)p->pulled, (double)p->sums[0], p->workers);
     }
 }
 
 int locus_port_pull(locus_port *p, float *sums)
 {
-    int rc = check_state(p, "locus_port_pull", PORT_PUSHED, sums);
+    int rc = check_call(p, PULL, sums);
     if (rc) return rc;
     const struct mail *m = &p->mail;
-    size_t floats = floats_of(p);
+    size_t floats = floats_of(p, p->pulled);
     double began = mail_now();
     rc = await_sums(p);
     if (rc) return rc;
     p->stats.pull_wait_s += mail_now() - began;
-    memcpy(sums, p->rows + 1, floats * sizeof *sums);
-    memcpy(sums + floats, p->rows + m->sums_length - m->extra, m->extra * sizeof *sums);
-    p->state = PORT_PULLED;
+    memcpy(sums, p->sums + 1, floats * sizeof *sums);
+    memcpy(sums + floats, p->sums + m->sums_length - m->extra, m->extra * sizeof *sums);
+    p->pulled++;
     return 0;
 }
 
 int locus_port_sync(locus_port *p, const float *changes)
 {
-    int rc = check_state(p, "locus_port_sync", PORT_PULLED, changes);
+    int rc = check_call(p, SYNC, changes);
     if (rc == 0) rc = locus_wait(p->worker, p->sync);
     if (rc) return rc;
-    const struct locus_part *parts = parts_of(p, p->round);
-    size_t count = p->counts[p->round % p->slots_all];
-    p->sync_key = p->mail.changes + mail_slot(&p->mail, p->round);
-    memset(p->synced, 0, p->mail.changes_length * sizeof *p->synced);
-    p->synced[0] = 1;
+    const struct locus_part *parts = parts_of(p, p->synced);
+    size_t count = count_of(p, p->synced);
+    p->sync_key = p->mail.changes + mail_slot(&p->mail, p->synced);
+    memset(p->sync_row, 0, p->mail.changes_length * sizeof *p->sync_row);
+    p->sync_row[0] = 1;
     for (size_t i = 0; i < count; i++)
-        if (parts[i].worker == p->number) p->synced[1 + i] = changes[i];
-    rc = locus_push_async(p->worker, &p->sync_key, 1, p->synced, &p->sync);
+        if (parts[i].worker == p->number) p->sync_row[1 + i] = changes[i];
+    rc = locus_push_async(p->worker, &p->sync_key, 1, p->sync_row, &p->sync);
     if (rc) return rc;
-    p->state = PORT_IDLE;
     p->stats.rounds++;
     p->stats.parts += count;
     p->stats.seconds = mail_now() - p->began_s;
-    p->round++;
-    return 0;
+    p->synced++;
+    return read_rounds(p);
 }
 
 void locus_port_stats_sized(const locus_port *p, struct locus_port_stats *stats, size_t size)

@@ -1,10 +1,12 @@
 /*
  * port.h - a worker's end of the mailboxes: it takes rounds, and sums up with the other workers.
  *
- *     IDLE --schedule--> SCHEDULED --push--> PUSHED --pull--> PULLED --sync--> IDLE
+ *     --schedule--> scheduled --push--> pushed --pull--> pulled --sync-->
  *
- * Rounds that schedulers have written ahead are fetched together with the next one, and what they
- * name is intended at once: the manager knows what this worker will write.
+ * Rounds are counted at each of these calls: so many are under way as lie between the first count
+ * and the last, at most the window, with 1 one at a time. Rounds that schedulers have written ahead
+ * are asked for with each push, while the sums are awaited, and what they name is intended at once:
+ * the manager knows what this worker will write.
  *
  * Callers   programs, by locus_schedule.h
  * Memory    rounds and rows of all slots, taken when it opens
@@ -16,25 +18,39 @@
 
 #include "scheduling/mail.h"
 
-enum port_state { PORT_IDLE, PORT_SCHEDULED, PORT_PUSHED, PORT_PULLED };
+/* Rounds that are asked for at a time: as a round ends one is needed; a second one catches up. */
+enum { PORT_LOOK = 2 };
+
+/* A push under way. */
+struct port_push {
+    locus_key key;
+    locus_ticket ticket;
+    float *row;
+};
 
 struct locus_port {
     struct mail mail;
     locus_worker *worker;
     unsigned number, workers;
     locus_key variable_key;
-    enum port_state state;
-    uint64_t round;           /* the next, or the one under way */
-    uint64_t known;           /* rounds before it have been read */
-    locus_clock clock;        /* of round 0 */
-    unsigned slots_all;       /* of all schedulers */
-    struct locus_part *parts; /* of all slots */
+    uint64_t scheduled, pushed, pulled, synced; /* rounds of which each call has been made */
+    uint64_t known;                             /* rounds before it have been read */
+    locus_clock clock;                          /* of round 0 */
+    unsigned slots_all;                         /* of all schedulers */
+    struct locus_part *parts;                   /* of all slots */
     size_t *counts;
-    locus_key *keys;        /* of a call */
-    float *rows;            /* of rounds, or one of sums */
-    float *pushed, *synced; /* rows under way */
-    locus_key push_key, sync_key;
-    locus_ticket push, sync;
+    locus_key *keys; /* of intents */
+    /* Rounds that are asked for, from `known` on; 0: none are. */
+    unsigned looked;
+    locus_key look_keys[PORT_LOOK];
+    locus_ticket look;
+    float *rounds;
+    float *sums;              /* a row */
+    struct port_push *pushes; /* of each round of the window */
+    float *push_rows;
+    float *sync_row;
+    locus_key sync_key;
+    locus_ticket sync;
     struct locus_port_stats stats;
     double began_s;
 };

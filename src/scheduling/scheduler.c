@@ -26,12 +26,19 @@ static int clear(const struct locus_scheduler *s, uint64_t slot)
     return locus_set(s->worker, keys, 2, s->clear);
 }
 
+/* Workers that have a round under way take the next one before they end it: where nothing fits
+ * beside it they get a round without parts. */
+static bool is_awaited(const struct locus_scheduler *s)
+{
+    return s->done < s->given && s->given - s->done < s->mail.own_window;
+}
+
 /* Returns 1 when a round was written, 0 when there is none. */
 static int write_round(struct locus_scheduler *s)
 {
     struct locus_part *parts = parts_of(s, s->given);
     int count = locus_schedule_next(s->schedule, parts);
-    if (count <= 0) return count;
+    if (count < 0 || (count == 0 && !is_awaited(s))) return count;
     uint64_t round = round_of(s, s->given), slot = mail_slot(&s->mail, round);
     locus_key key = s->mail.rounds + slot;
     int rc = clear(s, slot);
@@ -50,9 +57,10 @@ static int read_changes(struct locus_scheduler *s)
     int rc = locus_pull(s->worker, &key, 1, s->row);
     if (rc || s->row[0] < (float)s->workers) return rc;
     const struct locus_part *parts = parts_of(s, s->done);
-    for (size_t i = 0; i < s->counts[s->done % s->mail.slots]; i++)
+    size_t count = s->counts[s->done % s->mail.slots];
+    for (size_t i = 0; i < count; i++)
         locus_schedule_changed(s->schedule, parts[i].variable, (double)s->row[1 + i]);
-    locus_schedule_done(s->schedule);
+    if (count > 0) locus_schedule_done(s->schedule);
     s->done++;
     return 1;
 }
@@ -176,6 +184,7 @@ static int start(struct locus_scheduler *s, locus *node,
     struct locus_schedule_config c = config->schedule;
     c.share = s->number;
     c.shares = s->mail.schedulers;
+    c.window = s->mail.own_window;
     s->workers = c.workers;
     if (take_room(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
     int rc = locus_schedule_new(&c, &s->schedule);

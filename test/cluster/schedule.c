@@ -16,6 +16,7 @@ enum {
     ROUNDS = 400,
     FIGURES = 2,
     SCHEDULERS = 2,
+    WINDOW_MAX = 3,
 };
 
 static struct locus_scheduler_config config;
@@ -23,7 +24,8 @@ static unsigned ended;
 static uint64_t digests[ALL];
 static unsigned times[ALL][VARIABLES];
 
-static struct locus_scheduler_config config_of(enum locus_order order, unsigned depth)
+static struct locus_scheduler_config config_of(enum locus_order order, unsigned depth,
+                                               unsigned window)
 {
     struct locus_scheduler_config c;
     locus_scheduler_config_init(&c);
@@ -31,6 +33,7 @@ static struct locus_scheduler_config config_of(enum locus_order order, unsigned 
     c.schedule.variables = VARIABLES;
     c.schedule.workers = ALL;
     c.schedule.width = WIDTH;
+    c.schedule.window = window;
     c.schedulers = SCHEDULERS;
     c.depth = depth;
     c.figures = FIGURES;
@@ -107,17 +110,27 @@ static void update_own(struct seat *s, const struct locus_part *parts, size_t co
     }
 }
 
-static void work_round(struct seat *s, locus_port *port, float *room)
-{
+/* A round under way. */
+struct round {
     const struct locus_part *parts;
     size_t count;
-    CHECK_EQ(locus_port_schedule(port, &parts, &count), 0);
-    CHECK(count > 0 && count <= WIDTH);
-    fill(number_of(s), parts, count, room);
+};
+
+static void begin_round(struct seat *s, locus_port *port, struct round *r)
+{
+    float room[FIGURES * WIDTH + 1];
+    CHECK_EQ(locus_port_schedule(port, &r->parts, &r->count), 0);
+    CHECK(r->count + (config.schedule.window > 1) > 0 && r->count <= WIDTH);
+    fill(number_of(s), r->parts, r->count, room);
     CHECK_EQ(locus_port_push(port, room), 0);
+}
+
+static void end_round(struct seat *s, locus_port *port, const struct round *r)
+{
+    float room[FIGURES * WIDTH + 1];
     CHECK_EQ(locus_port_pull(port, room), 0);
-    check_sums(parts, count, room);
-    update_own(s, parts, count, room);
+    check_sums(r->parts, r->count, room);
+    update_own(s, r->parts, r->count, room);
     CHECK_EQ(locus_port_sync(port, room), 0);
 }
 
@@ -136,17 +149,22 @@ static void check_stats(locus_port *port)
     struct locus_port_stats stats;
     locus_port_stats(port, &stats);
     CHECK_EQ(stats.rounds, ROUNDS);
-    CHECK(stats.parts >= ROUNDS && stats.parts <= ROUNDS * WIDTH);
+    CHECK(stats.parts >= ROUNDS / config.schedule.window && stats.parts <= ROUNDS * WIDTH);
     CHECK(stats.schedule_wait_s >= 0 && stats.pull_wait_s >= 0);
     CHECK(stats.schedule_wait_s + stats.pull_wait_s <= stats.seconds);
 }
 
 static void work(struct seat *s)
 {
-    float room[FIGURES * WIDTH + 1];
+    struct round rounds[WINDOW_MAX];
     locus_port *port;
+    unsigned window = config.schedule.window;
     CHECK_EQ(locus_port_open(s->node, s->worker, &config, number_of(s), &port), 0);
-    for (int round = 0; round < ROUNDS; round++) work_round(s, port, room);
+    for (unsigned begun = 0, ended_here = 0; ended_here < ROUNDS; ended_here++) {
+        for (; begun < ROUNDS && begun < ended_here + window; begun++)
+            begin_round(s, port, &rounds[begun % window]);
+        end_round(s, port, &rounds[ended_here % window]);
+    }
     check_stats(port);
     CHECK_EQ(locus_port_close(port), 0);
     __atomic_fetch_add(&ended, 1, __ATOMIC_RELEASE);
@@ -165,7 +183,8 @@ static void body(struct seat *s)
     if (s->number == 0) check_rows(s);
 }
 
-static void run(enum locus_technique technique, enum locus_order order, unsigned depth)
+static void run(enum locus_technique technique, enum locus_order order, unsigned depth,
+                unsigned window)
 {
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
     struct team team = {.nodes = NODES,
@@ -174,7 +193,7 @@ static void run(enum locus_technique technique, enum locus_order order, unsigned
                         .technique = technique,
                         .tables = tables,
                         .table_count = 1 + LOCUS_SCHEDULER_TABLES};
-    config = config_of(order, depth);
+    config = config_of(order, depth, window);
     ended = 0;
     memset(digests, 0, sizeof digests);
     memset(times, 0, sizeof times);
@@ -184,10 +203,17 @@ static void run(enum locus_technique technique, enum locus_order order, unsigned
 
 TEST(schedule, rounds_are_whole_and_alike)
 {
-    run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 2);
-    run(LOCUS_STATIC, LOCUS_PRIORITY, 0);
-    run(LOCUS_RELOCATE, LOCUS_ROUND_ROBIN, 3);
-    run(LOCUS_REPLICATE, LOCUS_PRIORITY, 1);
+    run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 2, 1);
+    run(LOCUS_STATIC, LOCUS_PRIORITY, 0, 1);
+    run(LOCUS_RELOCATE, LOCUS_ROUND_ROBIN, 3, 1);
+    run(LOCUS_REPLICATE, LOCUS_PRIORITY, 1, 1);
+}
+
+/* A variable still has one writer at a time, who knows what it has written. */
+TEST(schedule, rounds_overlap_within_the_window)
+{
+    run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 1, 3);
+    run(LOCUS_RELOCATE, LOCUS_PRIORITY, 0, 2);
 }
 
 /* ---- wrong calls ---- */
@@ -197,7 +223,7 @@ static locus *open_one(void)
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
     struct locus_config c;
     locus *node;
-    config = config_of(LOCUS_ROUND_ROBIN, 1);
+    config = config_of(LOCUS_ROUND_ROBIN, 1, 1);
     config.schedule.workers = 1;
     config.schedulers = 1;
     CHECK_EQ(locus_scheduler_tables(&config, tables + 1), 0);
@@ -226,6 +252,10 @@ static void refuse_configurations(locus *node, locus_worker *worker)
     wrong.depth = 63;
     CHECK_EQ(locus_scheduler_open(node, &wrong, 0, &scheduler), -EINVAL);
     CHECK_STR(locus_error(), "`depth` is 63: must be 0 to 62");
+    wrong.depth = 60;
+    wrong.schedule.window = 4;
+    CHECK_EQ(locus_scheduler_open(node, &wrong, 0, &scheduler), -EINVAL);
+    CHECK_STR(locus_error(), "`window` is 4: must be 1 to 3");
     wrong = config;
     wrong.variable_key = 1000;
     CHECK_EQ(locus_port_open(node, worker, &wrong, 0, &port), -EINVAL);

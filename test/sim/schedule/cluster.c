@@ -4,6 +4,7 @@
 
 #include "scheduling/scheduler.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,23 +14,31 @@ enum {
     SCHEDULERS_MAX = 3,
     WIDTH_MAX = 6,
     DEPTH_MAX = 3,
+    WINDOW_MAX = 3,
     FIGURES = 2,
     EXTRA = 1,
     ROUNDS_MAX = 90,
-    ROWS = VARIABLES + 3 * SCHEDULERS_MAX * (DEPTH_MAX + 1),
+    ROWS = VARIABLES + 3 * SCHEDULERS_MAX * (DEPTH_MAX + WINDOW_MAX),
     LENGTH_MAX = 2 + 3 * WIDTH_MAX,
     STEPS_MAX = 2000000,
 };
+
+enum { WRITING = 1, READING = 2 }; /* tickets */
 
 struct locus_worker {
     locus_clock clock;
     bool is_open;
     struct {
         locus_key key;
-        float values[LENGTH_MAX];
-    } sent[2]; /* updates under way, the oldest first: a push and a sync at most */
+        const float *values; /* the worker's, which it does not touch meanwhile */
+    } sent[WINDOW_MAX + 1]; /* updates under way, the oldest first: pushes, and a sync */
     unsigned sent_count;
-    uint64_t rounds; /* that it has ended */
+    /* What is being read, until somebody waits for it. */
+    const locus_key *read_keys;
+    float *read_values;
+    size_t read_count;
+    const struct locus_part *parts[ROUNDS_MAX];
+    uint64_t begun, rounds; /* rounds that it has begun, and ended */
     bool is_done;
 };
 
@@ -55,8 +64,8 @@ static void deliver(struct locus_worker *w)
     if (w->sent_count == 0) return;
     float *row = world.rows[w->sent[0].key];
     for (uint32_t i = 0; i < world.length[w->sent[0].key]; i++) row[i] += w->sent[0].values[i];
-    w->sent[0] = w->sent[1];
     w->sent_count--;
+    memmove(w->sent, w->sent + 1, w->sent_count * sizeof *w->sent);
 }
 
 static void deliver_all(struct locus_worker *w)
@@ -97,16 +106,35 @@ int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *val
 int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *values,
                      locus_ticket *t)
 {
-    MUST(n == 1 && w->sent_count < 2, "more updates are under way than a round has");
+    MUST(n == 1 && w->sent_count <= world.config.schedule.window,
+         "more updates are under way than rounds have");
     w->sent[w->sent_count].key = keys[0];
-    memcpy(w->sent[w->sent_count++].values, values, world.length[keys[0]] * sizeof *values);
-    *t = 1;
+    w->sent[w->sent_count++].values = values;
+    *t = WRITING;
+    step();
+    return 0;
+}
+
+/* What it reads it reads when it is waited for, which is as late as can be. */
+int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values,
+                     locus_ticket *t)
+{
+    MUST(w->read_count == 0, "more is asked for than is read");
+    w->read_keys = keys;
+    w->read_values = values;
+    w->read_count = n;
+    *t = READING;
     step();
     return 0;
 }
 
 int locus_wait(locus_worker *w, locus_ticket t)
 {
+    size_t n = w->read_count;
+    if (t == READING && n > 0) {
+        w->read_count = 0;
+        return locus_pull(w, w->read_keys, n, w->read_values);
+    }
     if (t) deliver_all(w);
     return 0;
 }
@@ -121,8 +149,8 @@ int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock s
                  locus_clock end, int access)
 {
     (void)access;
-    MUST(start > w->clock && end == start + 1, "an intent for clock %d comes at clock %d",
-         (int)start, (int)w->clock);
+    MUST(start > w->clock && end == start + (int)world.config.schedule.window,
+         "an intent for clocks %d to %d comes at clock %d", (int)start, (int)end, (int)w->clock);
     for (size_t i = 0; i < n; i++) MUST(keys[i] < VARIABLES, "an intent for no variable");
     return 0;
 }
@@ -177,6 +205,20 @@ static bool fits(void *context, uint64_t variable, const uint64_t *chosen, size_
     return true;
 }
 
+/* Of one scheduler's rounds none that may be under way together has what depends. */
+static void check_window(uint64_t round)
+{
+    const struct locus_scheduler_config *c = &world.config;
+    uint64_t first = round + 1 > c->schedule.window ? round + 1 - c->schedule.window : 0;
+    for (uint64_t r = first; r < round; r++)
+        for (size_t i = 0; i < world.counts[round] && r % c->schedulers == round % c->schedulers;
+             i++)
+            for (size_t j = 0; j < world.counts[r]; j++)
+                MUST(!depend(world.parts[round][i].variable, world.parts[r][j].variable),
+                     "rounds %d and %d have variables %d and %d", (int)r, (int)round,
+                     (int)world.parts[r][j].variable, (int)world.parts[round][i].variable);
+}
+
 /* The first who sees a round: it has nothing that is still in another one. */
 static void begin_round(uint64_t round, const struct locus_part *parts, size_t count)
 {
@@ -197,12 +239,14 @@ static void begin_round(uint64_t round, const struct locus_part *parts, size_t c
                      "variable %d is in round %d, and still in round %d", (int)parts[i].variable,
                      (int)round, (int)r);
     }
+    check_window(round);
 }
 
 static void see_round(uint64_t round, const struct locus_part *parts, size_t count)
 {
-    MUST(count > 0 && count <= world.config.schedule.width, "round %d has %d parts", (int)round,
-         (int)count);
+    bool may_be_empty = world.config.schedule.window > 1;
+    MUST(count + may_be_empty > 0 && count <= world.config.schedule.width, "round %d has %d parts",
+         (int)round, (int)count);
     if (world.seen[round]++ == 0) begin_round(round, parts, count);
     MUST(count == world.counts[round], "round %d has %d parts, and %d", (int)round, (int)count,
          (int)world.counts[round]);
@@ -231,23 +275,35 @@ static void check_sums(uint64_t round, size_t floats, const float *sums)
     }
 }
 
-static void work_round(unsigned number, locus_port *port)
+static void begin_own_round(unsigned number, locus_port *port)
 {
     const struct locus_part *parts;
     float room[WIDTH_MAX * FIGURES + EXTRA];
     size_t count;
     struct locus_worker *w = &world.worker[number];
-    uint64_t round = w->rounds;
+    uint64_t round = w->begun;
     MUST(locus_port_schedule(port, &parts, &count) == 0, "no round: %s", locus_error());
     MUST(w->clock == (locus_clock)round + 1, "round %d is at clock %d", (int)round, (int)w->clock);
     see_round(round, parts, count);
+    w->parts[round] = parts;
     size_t floats = count * FIGURES + EXTRA;
     for (size_t i = 0; i < floats; i++) room[i] = partial(number, round, i);
     MUST(locus_port_push(port, room) == 0, "no push: %s", locus_error());
-    memset(room, 0, sizeof room);
+    w->begun++;
+}
+
+static void end_own_round(unsigned number, locus_port *port)
+{
+    float room[WIDTH_MAX * FIGURES + EXTRA] = {0};
+    struct locus_worker *w = &world.worker[number];
+    uint64_t round = w->rounds;
+    const struct locus_part *parts = w->parts[round];
+    size_t count = world.counts[round];
     MUST(locus_port_pull(port, room) == 0, "no pull: %s", locus_error());
-    check_sums(round, floats, room);
+    check_sums(round, count * FIGURES + EXTRA, room);
     for (size_t i = 0; i < count; i++) { /* what is no own part's is not read */
+        MUST(parts[i].variable == world.parts[round][i].variable, "round %d has lost its parts",
+             (int)round);
         room[i] = parts[i].variable == 5 ? 1e5F : 0;
         if (parts[i].worker != number) room[i] = 1e9F;
     }
@@ -256,13 +312,28 @@ static void work_round(unsigned number, locus_port *port)
     w->rounds++;
 }
 
+/* It goes ahead as far as the seed has it, and no further than the window. */
+static void work_rounds(unsigned number, locus_port *port)
+{
+    const struct locus_part *parts;
+    size_t count;
+    struct locus_worker *w = &world.worker[number];
+    uint64_t window = world.config.schedule.window;
+    while (w->begun < world.round_count && w->begun - w->rounds < window &&
+           (w->begun == w->rounds || dice_below(&world.dice, 4) > 0))
+        begin_own_round(number, port);
+    if (w->begun - w->rounds == window)
+        MUST(locus_port_schedule(port, &parts, &count) == -EINVAL, "a round beyond the window");
+    end_own_round(number, port);
+}
+
 static void be_worker(void *argument)
 {
     unsigned number = (unsigned)(uintptr_t)argument;
     locus_port *port;
     int rc = locus_port_open((locus *)&world, &world.worker[number], &world.config, number, &port);
     MUST(rc == 0, "no port: %s", locus_error());
-    while (world.worker[number].rounds < world.round_count) work_round(number, port);
+    while (world.worker[number].rounds < world.round_count) work_rounds(number, port);
     MUST(locus_port_close(port) == 0, "the port: %s", locus_error());
     world.done++;
 }
@@ -301,6 +372,7 @@ static void configure(void)
     c->schedule.seed = dice_throw(d);
     c->schedulers = 1 + dice_below(d, SCHEDULERS_MAX);
     c->depth = dice_below(d, DEPTH_MAX + 1);
+    c->schedule.window = 1 + dice_below(d, 2) * dice_below(d, WINDOW_MAX);
     c->figures = FIGURES;
     c->extra = EXTRA;
     c->first = VARIABLES;
@@ -324,11 +396,14 @@ static void check_turns(void)
 {
     const struct locus_scheduler_config *c = &world.config;
     unsigned each = 0, turns = VARIABLES * 3 / c->schedule.width + 3 * c->schedulers;
+    for (unsigned r = 0; r < world.round_count; r++) turns += world.counts[r] == 0;
     for (unsigned v = 0; v < VARIABLES; v++) each += world.times[v] > 0;
     if (world.round_count < turns) return;
     MUST(each == VARIABLES, "%u of %d variables have come in %u rounds", each, VARIABLES,
          world.round_count);
-    unsigned left = (world.round_count - turns) / c->schedulers / (2 * (c->depth + 2));
+    unsigned own_window = (c->schedule.window + c->schedulers - 1) / c->schedulers;
+    unsigned left = (world.round_count - turns) / c->schedulers / (2 * (c->depth + 1 + own_window));
+    if (c->schedule.window == 1) left *= 2; /* all rounds have parts */
     if (c->schedule.order == LOCUS_PRIORITY)
         MUST(world.times[5] >= left, "what changes has come %u times, not %u", world.times[5],
              left);

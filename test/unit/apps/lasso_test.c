@@ -84,7 +84,7 @@ static void check_slopes(int loss)
     for (int round = 0; round < 3; round++)
         for (uint64_t j = 0; j + 1 < COLUMNS; j++) {
             double slope = measured_slope(&s, j);
-            double best = lasso_loss_best(&s, j, product(&s, j), 0.25, 0);
+            double best = lasso_loss_best(&s, j, product(&s, j), s.shift, 0.25, 0);
             double square = 1 + ROWS * l.columns.shift[j] * l.columns.shift[j];
             if (loss == LASSO_LOGISTIC) {
                 CHECK(fabs(product(&s, j) - slope) < 1e-6);
@@ -95,7 +95,7 @@ static void check_slopes(int loss)
             lasso_loss_step(&s, round - 1.0);
         }
     CHECK_EQ(l.columns.norm[COLUMNS - 1], 0); /* a constant one has no coefficient */
-    CHECK_EQ(lasso_loss_best(&s, COLUMNS - 1, 1, 0.25, 0), 0);
+    CHECK_EQ(lasso_loss_best(&s, COLUMNS - 1, 1, 0, 0.25, 0), 0);
     lasso_loss_close(&s);
     columns_fini(&l.columns);
 }
@@ -162,7 +162,7 @@ static void step(struct halves *h, uint64_t j, double lambda)
 {
     double sum = 0, old = h->b[j];
     for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
-    h->b[j] = lasso_loss_best(&h->s[0], j, sum, old, lambda);
+    h->b[j] = lasso_loss_best(&h->s[0], j, sum, 0, old, lambda);
     for (int i = 0; i < 2; i++)
         lasso_loss_change(&h->s[i], j, h->from[i][j], h->to[i][j], h->b[j] - old);
 }
@@ -235,8 +235,8 @@ TEST(lasso_loss, the_largest_lambda_leaves_nothing)
     int left = 0;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (uint64_t j = 0; j < COLUMNS; j++) {
-        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, l.columns.largest * (1 + 1e-6))) <= 0);
-        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, l.columns.largest * 0.999)) > 0;
+        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * (1 + 1e-6))) <= 0);
+        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * 0.999)) > 0;
     }
     CHECK_EQ(left, 1);
     lasso_loss_close(&s);

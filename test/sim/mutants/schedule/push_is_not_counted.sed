@@ -1,3 +1,3 @@
 # file: src/scheduling/port.c
 # what: who has pushed is not counted
-s/p->pushed\[0\] = 1;//
+s/push->row\[0\] = 1;//

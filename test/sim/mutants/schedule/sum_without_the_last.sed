@@ -1,3 +1,3 @@
 # file: src/scheduling/port.c
 # what: a sum is taken before the last worker has pushed
-s/p->rows\[0\] >= (float)p->workers)/p->rows[0] >= (float)p->workers - 1)/
+s/p->sums\[0\] >= (float)p->workers)/p->sums[0] >= (float)p->workers - 1)/

@@ -1,0 +1,3 @@
+# file: src/scheduling/port.c
+# what: a round is intended for one clock, although it ends in a later one
+s/clock + (locus_clock)p->mail.window,/clock + 1,/

@@ -1,0 +1,3 @@
+# file: src/scheduling/port.c
+# what: a worker takes more rounds than the window has
+s/p->scheduled - p->synced < p->mail.window;/p->scheduled - p->synced <= p->mail.window;/
