@@ -32,21 +32,24 @@ static bool fits_all(const struct choice *c, uint64_t variable)
 
 /* ---- two ways to the same answer ---- */
 
+/* How much cheaper a look along a column is than one from row to row. */
+enum { CHEAPER = 6 };
+
 /* One after the other: the first that is too much alike saves the rest. */
 static bool fits_one_by_one(struct choice *c, uint64_t variable, const uint64_t *chosen,
                             size_t count)
 {
     const struct columns *m = &c->lasso->columns;
-    uint64_t first = m->start[variable], end = m->start[variable + 1];
+    uint64_t first = m->start[variable], end = m->start[variable + 1], looked = 2 * (end - first);
     bool is_fit = true;
     columns_add(m, first, end, 1, c->rows);
     for (size_t i = 0; i < count && is_fit; i++) {
         uint64_t from = m->start[chosen[i]], to = m->start[chosen[i] + 1];
         is_fit = !are_alike(c, variable, chosen[i], columns_dot(m, from, to, c->rows));
-        c->looks += to - from;
+        looked += to - from;
     }
     for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
-    c->looks += 2 * (end - first);
+    c->looks += (double)looked / CHEAPER;
     return is_fit;
 }
 
@@ -56,40 +59,48 @@ static bool fits_by_rows(struct choice *c, uint64_t variable, const uint64_t *ch
     uint64_t before = c->overlap.looks;
     overlap_keep(&c->overlap, chosen, count);
     overlap_find(&c->overlap, variable);
-    c->looks += c->overlap.looks - before;
+    c->looks += (double)(c->overlap.looks - before);
     return fits_all(c, variable);
 }
 
-static double cost_of(const struct choice *c, int way)
+/* Of a candidate, lately; 0 before it was tried. */
+static double looks_of(const struct choice *c, int way)
 {
-    enum { DEARER = 6 }; /* a look from row to row than one along a column */
-    const struct choice_way *w = &c->ways[way];
-    return (way == CHOICE_BY_ROWS ? DEARER : 1) * w->looks / (w->calls + 1e-9);
+    return c->ways[way].looks / (c->ways[way].calls + 1e-9);
 }
 
-/* Each way for a round, and then the one that had fewer looks; now and then the other. */
-static void choose_way(struct choice *c)
+/* What a round has shown. The next one goes the way that has fewer looks; now and then the other. */
+static void end_round(struct choice *c)
 {
     enum { TRIAL_EACH = 64 };
     struct choice_way *w = &c->ways[c->way];
-    w->looks = w->looks / 2 + (double)c->looks;
-    w->calls = w->calls / 2 + (double)c->calls;
+    w->looks = w->looks / 2 + c->looks;
+    w->calls = w->calls / 2 + c->calls;
     c->looks = c->calls = 0;
-    bool is_worse = cost_of(c, !c->way) < cost_of(c, c->way);
+    bool is_worse = looks_of(c, !c->way) < looks_of(c, c->way);
     bool is_trial = ++c->rounds % TRIAL_EACH == 1;
     if (is_worse || is_trial) c->way = !c->way;
+}
+
+/* A trial that costs far more is given up before its round is over. */
+static void give_up(struct choice *c)
+{
+    enum { CALLS_MIN = 16, TIMES = 4 };
+    double other = looks_of(c, !c->way);
+    if (other > 0 && c->looks > TIMES * other * (c->calls + CALLS_MIN)) end_round(c);
 }
 
 static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
 {
     struct choice *c = choice;
-    if (count < c->count) choose_way(c); /* another round */
+    if (count < c->count) end_round(c);
     c->count = count;
-    uint64_t before = c->looks;
+    double before = c->looks;
     bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, variable, chosen, count)
                                            : fits_one_by_one(c, variable, chosen, count);
     c->calls++;
-    world_computed(WORLD_COMPARED, c->looks - before);
+    world_computed(WORLD_COMPARED, (size_t)(c->looks - before));
+    give_up(c);
     return is_fit;
 }
 

@@ -14,9 +14,9 @@
 #include "rng.h"
 
 /* Ways to look for what a candidate has in common with those chosen; both say the same. */
-enum { CHOICE_ONE_BY_ONE, CHOICE_BY_ROWS, CHOICE_WAYS };
+enum { CHOICE_BY_ROWS, CHOICE_ONE_BY_ONE, CHOICE_WAYS };
 struct choice_way {
-    double looks, calls; /* values looked at, and candidates, lately */
+    double looks, calls; /* values looked at, weighed by what that costs; and candidates, lately */
 };
 
 struct choice {
@@ -25,7 +25,8 @@ struct choice {
     double *rows;           /* the candidate's column, zeros otherwise */
     struct choice_way ways[CHOICE_WAYS];
     int way; /* of this round, which has had so many looks and calls */
-    uint64_t looks, calls, rounds;
+    double looks, calls;
+    uint64_t rounds;
     size_t count; /* of those chosen, at the call before */
     struct rng rng;
     uint64_t share, shares;
