@@ -14,19 +14,24 @@ static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double pro
 
 /* Columns without a row in common are alike by their shifts alone: no two more than with the largest
  * shift. */
-static bool are_shifts_alike(const struct choice *c, uint64_t variable)
+static bool are_shifts_alike(const struct choice *c, uint64_t column)
 {
-    return are_alike(c, variable, c->overlap.shifted, 0);
+    return are_alike(c, column, c->overlap.shifted, 0);
 }
 
-static bool fits_all(const struct choice *c, uint64_t variable)
+static uint64_t kept(const struct choice *c, size_t place)
+{
+    return lasso_column(c->lasso, c->overlap.kept[place]);
+}
+
+static bool fits_all(const struct choice *c, uint64_t column)
 {
     const struct overlap *o = &c->overlap;
     for (size_t i = 0; i < o->found_count; i++)
-        if (are_alike(c, variable, o->kept[o->found[i]], o->product[o->found[i]])) return false;
-    if (o->found_count == o->count || !are_shifts_alike(c, variable)) return true;
+        if (are_alike(c, column, kept(c, o->found[i]), o->product[o->found[i]])) return false;
+    if (o->found_count == o->count || !are_shifts_alike(c, column)) return true;
     for (size_t i = 0; i < o->count; i++)
-        if (o->search[i] != o->searches && are_alike(c, variable, o->kept[i], 0)) return false;
+        if (o->search[i] != o->searches && are_alike(c, column, kept(c, i), 0)) return false;
     return true;
 }
 
@@ -36,16 +41,16 @@ static bool fits_all(const struct choice *c, uint64_t variable)
 enum { CHEAPER = 6 };
 
 /* One after the other: the first that is too much alike saves the rest. */
-static bool fits_one_by_one(struct choice *c, uint64_t variable, const uint64_t *chosen,
-                            size_t count)
+static bool fits_one_by_one(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
 {
     const struct columns *m = &c->lasso->columns;
-    uint64_t first = m->start[variable], end = m->start[variable + 1], looked = 2 * (end - first);
+    uint64_t first = m->start[column], end = m->start[column + 1], looked = 2 * (end - first);
     bool is_fit = true;
     columns_add(m, first, end, 1, c->rows);
     for (size_t i = 0; i < count && is_fit; i++) {
-        uint64_t from = m->start[chosen[i]], to = m->start[chosen[i] + 1];
-        is_fit = !are_alike(c, variable, chosen[i], columns_dot(m, from, to, c->rows));
+        uint64_t other = lasso_column(c->lasso, chosen[i]);
+        uint64_t from = m->start[other], to = m->start[other + 1];
+        is_fit = !are_alike(c, column, other, columns_dot(m, from, to, c->rows));
         looked += to - from;
     }
     for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
@@ -54,13 +59,13 @@ static bool fits_one_by_one(struct choice *c, uint64_t variable, const uint64_t 
 }
 
 /* All that have rows in common at once: the others cost nothing. */
-static bool fits_by_rows(struct choice *c, uint64_t variable, const uint64_t *chosen, size_t count)
+static bool fits_by_rows(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
 {
     uint64_t before = c->overlap.looks;
     overlap_keep(&c->overlap, chosen, count);
-    overlap_find(&c->overlap, variable);
+    overlap_find(&c->overlap, column);
     c->looks += (double)(c->overlap.looks - before);
-    return fits_all(c, variable);
+    return fits_all(c, column);
 }
 
 /* Of a candidate, lately; 0 before it was tried. */
@@ -96,8 +101,9 @@ static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t
     if (count < c->count) end_round(c);
     c->count = count;
     double before = c->looks;
-    bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, variable, chosen, count)
-                                           : fits_one_by_one(c, variable, chosen, count);
+    uint64_t column = lasso_column(c->lasso, variable);
+    bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, column, chosen, count)
+                                           : fits_one_by_one(c, column, chosen, count);
     c->calls++;
     world_computed(WORLD_COMPARED, (size_t)(c->looks - before));
     give_up(c);
@@ -119,7 +125,7 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
     const struct columns *m = &l->columns;
     *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
     c->rows = take_memory(m->rows, sizeof *c->rows);
-    overlap_open(&c->overlap, m);
+    overlap_open(&c->overlap, l);
     uint64_t stream = UINT64_C(2) << 40 | number;
     rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;

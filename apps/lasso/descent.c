@@ -160,7 +160,7 @@ static void add_figures(struct descent *d, const struct round *r)
     size_t own = 0, values = 0;
     read_own(d, r);
     for (size_t i = 0; i < r->count; i++) {
-        uint64_t j = r->parts[i].variable;
+        uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
         double *figures = d->figures + i * ROUNDS_FIGURES;
         values += d->to[j] - d->from[j];
         figures[0] = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
@@ -189,13 +189,13 @@ static bool steps_beside(const struct descent *d, uint64_t column, bool has_inte
 static void update_part(struct descent *d, const struct pending *p, size_t i, size_t *own)
 {
     struct locus_part part = p->round.parts[i];
+    uint64_t j = lasso_column(d->lasso, part.variable);
     double product = d->figures[i * ROUNDS_FIGURES], old = d->figures[i * ROUNDS_FIGURES + 1];
     float now = (float)old;
     if (!isfinite(product + old))
         fail("the coefficients diverge: choose a smaller --width or --correlation");
-    if (steps_beside(d, part.variable, p->has_intercept))
-        now = (float)lasso_loss_best(&d->loss, part.variable, product, p->shift, old,
-                                     d->progress.lambda);
+    if (steps_beside(d, j, p->has_intercept))
+        now = (float)lasso_loss_best(&d->loss, j, product, p->shift, old, d->progress.lambda);
     d->changes[i] = (double)now - old;
     if (!is_own(d, part)) return;
     d->own[(*own)++] = now;
@@ -211,9 +211,9 @@ static void update(struct descent *d, const struct pending *p)
     for (size_t i = 0; i < r->count; i++) update_part(d, p, i, &own);
     write_own(d, r);
     for (size_t i = 0; i < r->count; i++) {
-        uint64_t j = r->parts[i].variable;
+        uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
         double change = d->changes[i];
-        if (steps_beside(d, j, p->has_intercept)) note_change(d, j, change);
+        if (steps_beside(d, j, p->has_intercept)) note_change(d, r->parts[i].variable, change);
         if (fabs(change) <= 0) continue;
         lasso_loss_change(&d->loss, j, d->from[j], d->to[j], change);
         values += d->to[j] - d->from[j];

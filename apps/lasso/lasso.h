@@ -52,6 +52,16 @@ static inline uint64_t lasso_variables(const struct lasso *l)
     return (uint64_t)l->columns.count + (l->options.loss == LASSO_LOGISTIC);
 }
 
+/* The column of a variable of the schedule, which is a coefficient's key. Each scheduler has columns
+ * that are neighbours, for those are most often alike, and no scheduler's filter sees another's. */
+static inline uint64_t lasso_column(const struct lasso *l, uint64_t variable)
+{
+    uint64_t shares = l->options.schedulers, count = l->columns.count;
+    if (shares == 1) return variable;
+    uint64_t share = variable % shares, longer = count % shares;
+    return share * (count / shares) + (share < longer ? share : longer) + variable / shares;
+}
+
 /* The lambda of step 0 ... path - 1: down to the wanted one, in equal ratios. */
 double lasso_lambda(const struct lasso *, uint64_t step);
 

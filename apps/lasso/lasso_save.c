@@ -10,27 +10,29 @@
 #include <stdlib.h>
 
 struct scaled {
-    const struct columns *columns;
+    const struct lasso *lasso;
     float *coefficients;
     double intercept;
     bool is_centred; /* are those columns whose mean is kept beside them? */
 };
 
 /* A centred column of unit norm is (x - mean) / norm, one that is used as it is x / norm. */
-static void scale_back(void *scaled, uint64_t j, const float *value)
+static void scale_back(void *scaled, uint64_t variable, const float *value)
 {
     struct scaled *s = scaled;
-    double norm = s->columns->norm[j], coefficient = norm > 0 ? (double)*value / norm : 0;
+    const struct columns *c = &s->lasso->columns;
+    uint64_t j = lasso_column(s->lasso, variable);
+    double norm = c->norm[j], coefficient = norm > 0 ? (double)*value / norm : 0;
     s->coefficients[j] = (float)coefficient;
-    bool is_beside = fabs(s->columns->shift[j]) > 0;
-    if (s->is_centred || !is_beside) s->intercept -= coefficient * s->columns->mean[j];
+    bool is_beside = fabs(c->shift[j]) > 0;
+    if (s->is_centred || !is_beside) s->intercept -= coefficient * c->mean[j];
 }
 
 void lasso_save(const struct lasso *l, struct pool_member *m, double intercept)
 {
     const struct columns *c = &l->columns;
     bool is_logistic = l->options.loss == LASSO_LOGISTIC;
-    struct scaled s = {.columns = c,
+    struct scaled s = {.lasso = l,
                        .is_centred = !is_logistic,
                        .intercept = is_logistic ? intercept : c->response_mean};
     struct tensors t;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void overlap_open(struct overlap *o, const struct columns *columns)
+void overlap_open(struct overlap *o, const struct lasso *l)
 {
-    *o = (struct overlap){.columns = columns};
-    o->first = take_memory(columns->rows, sizeof *o->first);
+    *o = (struct overlap){.lasso = l};
+    o->first = take_memory(l->columns.rows, sizeof *o->first);
 }
 
 void overlap_close(struct overlap *o)
@@ -51,9 +51,10 @@ static void grow_values(struct overlap *o, size_t more)
     o->values = resize(o->values, o->value_room, sizeof *o->values);
 }
 
-static void add(struct overlap *o, uint64_t column)
+static void add(struct overlap *o, uint64_t variable)
 {
-    const struct columns *c = o->columns;
+    const struct columns *c = &o->lasso->columns;
+    uint64_t column = lasso_column(o->lasso, variable);
     uint64_t first = c->start[column], end = c->start[column + 1];
     if (o->count == o->room) grow_places(o);
     if (o->value_count + (end - first) > o->value_room) grow_values(o, end - first);
@@ -64,34 +65,35 @@ static void add(struct overlap *o, uint64_t column)
         *row = (uint32_t)o->value_count;
     }
     if (o->count == 0 || fabs(c->shift[column]) > fabs(c->shift[o->shifted])) o->shifted = column;
-    o->kept[o->count++] = column;
+    o->kept[o->count++] = variable;
     o->looks += end - first;
 }
 
 static void forget(struct overlap *o)
 {
-    const struct columns *c = o->columns;
-    for (size_t k = 0; k < o->count; k++)
-        for (uint64_t i = c->start[o->kept[k]]; i < c->start[o->kept[k] + 1]; i++)
-            o->first[c->row[i]] = 0;
+    const struct columns *c = &o->lasso->columns;
+    for (size_t k = 0; k < o->count; k++) {
+        uint64_t column = lasso_column(o->lasso, o->kept[k]);
+        for (uint64_t i = c->start[column]; i < c->start[column + 1]; i++) o->first[c->row[i]] = 0;
+    }
     o->looks += o->value_count;
     o->count = o->value_count = 0;
 }
 
-void overlap_keep(struct overlap *o, const uint64_t *columns, size_t count)
+void overlap_keep(struct overlap *o, const uint64_t *variables, size_t count)
 {
     bool goes_on = count >= o->count;
     if (goes_on && o->count > 0)
-        goes_on = memcmp(columns, o->kept, o->count * sizeof *columns) == 0;
+        goes_on = memcmp(variables, o->kept, o->count * sizeof *variables) == 0;
     if (!goes_on) forget(o);
-    while (o->count < count) add(o, columns[o->count]);
+    while (o->count < count) add(o, variables[o->count]);
 }
 
 /* ---- another one ---- */
 
 void overlap_find(struct overlap *o, uint64_t column)
 {
-    const struct columns *c = o->columns;
+    const struct columns *c = &o->lasso->columns;
     o->found_count = 0;
     o->searches++;
     for (uint64_t i = c->start[column]; i < c->start[column + 1]; i++, o->looks++)

@@ -11,7 +11,7 @@
 #ifndef LASSO_OVERLAP_H
 #define LASSO_OVERLAP_H
 
-#include "columns.h"
+#include "lasso.h"
 
 struct overlap_value {
     uint32_t place, next; /* of its column; the next of its row and 1 */
@@ -19,10 +19,10 @@ struct overlap_value {
 };
 
 struct overlap {
-    const struct columns *columns;
-    uint64_t *kept; /* columns, at their places */
+    const struct lasso *lasso;
+    uint64_t *kept; /* variables, at their places: their columns are meant */
     size_t count, room;
-    uint64_t shifted; /* of them the one with the largest shift, where there are any */
+    uint64_t shifted; /* the column of the one with the largest shift, where there are any */
     uint32_t *first;  /* of each row: a value and 1; 0: there is none */
     struct overlap_value *values;
     size_t value_count, value_room;
@@ -35,11 +35,11 @@ struct overlap {
     uint64_t looks; /* values looked at, ever */
 };
 
-void overlap_open(struct overlap *, const struct columns *);
+void overlap_open(struct overlap *, const struct lasso *);
 void overlap_close(struct overlap *);
 
-/* The columns are these. Fast where those of the call before come first. */
-void overlap_keep(struct overlap *, const uint64_t *columns, size_t count);
+/* The columns are those of these variables. Fast where those of the call before come first. */
+void overlap_keep(struct overlap *, const uint64_t *variables, size_t count);
 /* Fills in `found` and `product`; products are those of the values, without the shifts. */
 void overlap_find(struct overlap *, uint64_t column);
 
