@@ -1,9 +1,8 @@
 #include "cells.h"
 
 #include "fail.h"
+#include "standard.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,83 +65,16 @@ static void place(const struct cells *c, struct columns *m, double *values, cons
     free(at);
 }
 
-/* ---- centred, of unit norm ---- */
-
-static void measure(struct columns *m, uint32_t j, const double *values)
+static void standardize(const struct columns *raw, const double *values, const double *response,
+                        struct columns *to)
 {
-    double sum = 0, squares = 0;
-    for (uint64_t i = m->start[j]; i < m->start[j + 1]; i++) sum += values[i];
-    double mean = sum / m->rows;
-    for (uint64_t i = m->start[j]; i < m->start[j + 1]; i++)
-        squares += (values[i] - mean) * (values[i] - mean);
-    squares += (double)(m->rows - (m->start[j + 1] - m->start[j])) * mean * mean;
-    bool is_constant = squares <= 1e-20 * m->rows * (mean * mean + 1e-300);
-    m->mean[j] = mean;
-    m->norm[j] = is_constant ? 0 : sqrt(squares);
-}
-
-static bool is_dense(const struct columns *m, uint32_t j)
-{
-    return 2 * (m->start[j + 1] - m->start[j]) > m->rows;
-}
-
-/* How many values the column has when it is standardized. */
-static uint64_t final_count(const struct columns *m, uint32_t j)
-{
-    if (m->norm[j] <= 0) return 0;
-    return is_dense(m, j) ? m->rows : m->start[j + 1] - m->start[j];
-}
-
-static void write_dense(const struct columns *m, uint32_t j, const double *values,
-                        struct columns *to, uint64_t at)
-{
-    uint64_t from = m->start[j], end = m->start[j + 1];
-    for (uint32_t r = 0; r < m->rows; r++) {
-        double value = from < end && m->row[from] == r ? values[from++] : 0;
-        to->row[at + r] = r;
-        to->value[at + r] = (float)((value - m->mean[j]) / m->norm[j]);
+    struct standard s;
+    standard_begin(&s, to, raw->rows, raw->count, raw->start[raw->count]);
+    for (uint32_t j = 0; j < raw->count; j++) {
+        uint64_t first = raw->start[j];
+        standard_add(&s, raw->row + first, values + first, raw->start[j + 1] - first);
     }
-}
-
-static void write_sparse(const struct columns *m, uint32_t j, const double *values,
-                         struct columns *to, uint64_t at)
-{
-    to->shift[j] = m->mean[j] / m->norm[j];
-    for (uint64_t i = m->start[j]; i < m->start[j + 1]; i++, at++) {
-        to->row[at] = m->row[i];
-        to->value[at] = (float)(values[i] / m->norm[j]);
-    }
-}
-
-static void standardize(const struct columns *m, const double *values, struct columns *to)
-{
-    uint64_t total = 0;
-    *to = *m;
-    to->start = take_memory((size_t)m->count + 1, sizeof *to->start);
-    for (uint32_t j = 0; j < m->count; j++) to->start[j + 1] = total += final_count(m, j);
-    to->row = take_memory(total + 1, sizeof *to->row);
-    to->value = take_memory(total + 1, sizeof *to->value);
-    to->shift = take_memory((size_t)m->count + 1, sizeof *to->shift);
-    for (uint32_t j = 0; j < m->count; j++) {
-        if (m->norm[j] <= 0) continue;
-        if (is_dense(m, j)) {
-            write_dense(m, j, values, to, to->start[j]);
-        } else {
-            write_sparse(m, j, values, to, to->start[j]);
-        }
-    }
-}
-
-static void set_response(struct columns *m, const struct cells *c)
-{
-    double sum = 0;
-    m->response = take_memory((size_t)m->rows + 1, sizeof *m->response);
-    for (uint32_t r = 0; r < m->rows; r++) sum += c->response[r];
-    m->response_mean = sum / m->rows;
-    for (uint32_t r = 0; r < m->rows; r++) {
-        double y = m->response[r] = c->response[r] - m->response_mean;
-        m->response_squares += y * y;
-    }
+    standard_end(&s, response);
 }
 
 void cells_finish(struct cells *c, struct columns *m, const char *source)
@@ -156,20 +88,12 @@ void cells_finish(struct cells *c, struct columns *m, const char *source)
     double *values = take_memory(c->count, sizeof *values);
     raw.start = take_memory((size_t)raw.count + 1, sizeof *raw.start);
     raw.row = take_memory(c->count, sizeof *raw.row);
-    raw.mean = take_memory(raw.count, sizeof *raw.mean);
-    raw.norm = take_memory(raw.count, sizeof *raw.norm);
     place(c, &raw, values, source);
-    for (uint32_t j = 0; j < raw.count; j++) measure(&raw, j, values);
-    standardize(&raw, values, m);
-    set_response(m, c);
-    for (uint32_t j = 0; j < m->count; j++) {
-        double product = fabs(columns_dot(m, m->start[j], m->start[j + 1], m->response));
-        if (product > m->largest) m->largest = product;
-    }
+    free(c->list);
+    standardize(&raw, values, c->response, m);
     free(raw.start);
     free(raw.row);
     free(values);
-    free(c->list);
     free(c->response);
     *c = (struct cells){0};
 }

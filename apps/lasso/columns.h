@@ -31,9 +31,6 @@ struct columns {
 
 /* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */
 void columns_load(struct columns *, const char *path, const char *response);
-/* "ROWSxCOLUMNSxVALUES", the last one in each column: neighbouring columns are alike with
- * probability 0.1 (STRADS, Section 5.1); one in 100 columns has an effect, and there is noise. */
-void columns_generate(struct columns *, const char *text, uint64_t seed);
 void columns_fini(struct columns *);
 uint64_t columns_digest(const struct columns *);
 

@@ -7,6 +7,7 @@
 #include "lasso_loss.h"
 #include "lasso_options.h"
 #include "lasso_report.h"
+#include "planted.h"
 #include "run_log.h"
 #include "saving.h"
 
@@ -74,7 +75,7 @@ static void load(struct lasso *l)
     if (o->common.data) {
         columns_load(&l->columns, o->common.data, o->response);
     } else {
-        columns_generate(&l->columns, o->generate, o->common.seed);
+        planted_make(&l->columns, o->generate, o->common.seed);
     }
     lasso_loss_prepare(l);
     if (l->columns.largest <= 0)

@@ -1,0 +1,104 @@
+#include "standard.h"
+
+#include "fail.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static void resize(struct standard *s, uint64_t room)
+{
+    struct columns *c = s->to;
+    c->row = realloc(c->row, (room + 1) * sizeof *c->row);
+    c->value = realloc(c->value, (room + 1) * sizeof *c->value);
+    if (!c->row || !c->value)
+        fail("%llu values of a matrix find no memory", (unsigned long long)room);
+    s->room = room;
+}
+
+void standard_begin(struct standard *s, struct columns *c, uint32_t rows, uint32_t count,
+                    uint64_t values)
+{
+    *c = (struct columns){.rows = rows, .count = count};
+    *s = (struct standard){.to = c};
+    c->start = take_memory((size_t)count + 1, sizeof *c->start);
+    c->shift = take_memory((size_t)count + 1, sizeof *c->shift);
+    c->mean = take_memory((size_t)count + 1, sizeof *c->mean);
+    c->norm = take_memory((size_t)count + 1, sizeof *c->norm);
+    resize(s, values);
+}
+
+static void measure(struct columns *c, uint32_t j, const double *values, uint64_t count)
+{
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < count; i++) sum += values[i];
+    double mean = sum / c->rows;
+    for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
+    squares += (double)(c->rows - count) * mean * mean;
+    bool is_constant = squares <= 1e-20 * c->rows * (mean * mean + 1e-300);
+    c->mean[j] = mean;
+    c->norm[j] = is_constant ? 0 : sqrt(squares);
+}
+
+static void write_dense(struct columns *c, uint32_t j, const uint32_t *rows, const double *values,
+                        uint64_t count)
+{
+    uint64_t at = c->start[j], from = 0;
+    for (uint32_t r = 0; r < c->rows; r++) {
+        double value = from < count && rows[from] == r ? values[from++] : 0;
+        c->row[at + r] = r;
+        c->value[at + r] = (float)((value - c->mean[j]) / c->norm[j]);
+    }
+}
+
+static void write_sparse(struct columns *c, uint32_t j, const uint32_t *rows, const double *values,
+                         uint64_t count)
+{
+    uint64_t at = c->start[j];
+    c->shift[j] = c->mean[j] / c->norm[j];
+    for (uint64_t i = 0; i < count; i++, at++) {
+        c->row[at] = rows[i];
+        c->value[at] = (float)(values[i] / c->norm[j]);
+    }
+}
+
+/* A constant column has no values. */
+void standard_add(struct standard *s, const uint32_t *rows, const double *values, uint64_t count)
+{
+    struct columns *c = s->to;
+    uint32_t j = s->added++;
+    bool is_dense = 2 * count > c->rows;
+    measure(c, j, values, count);
+    uint64_t wanted = c->norm[j] <= 0 ? 0 : is_dense ? c->rows : count, end = c->start[j] + wanted;
+    c->start[j + 1] = end;
+    if (end > s->room) resize(s, end + s->room / 2);
+    if (wanted == 0) return;
+    if (is_dense) {
+        write_dense(c, j, rows, values, count);
+    } else {
+        write_sparse(c, j, rows, values, count);
+    }
+}
+
+static void set_response(struct columns *c, const double *response)
+{
+    double sum = 0;
+    c->response = take_memory((size_t)c->rows + 1, sizeof *c->response);
+    for (uint32_t r = 0; r < c->rows; r++) sum += response[r];
+    c->response_mean = sum / c->rows;
+    for (uint32_t r = 0; r < c->rows; r++) {
+        double y = c->response[r] = response[r] - c->response_mean;
+        c->response_squares += y * y;
+    }
+}
+
+void standard_end(struct standard *s, const double *response)
+{
+    struct columns *c = s->to;
+    resize(s, c->start[c->count]);
+    set_response(c, response);
+    for (uint32_t j = 0; j < c->count; j++) {
+        double product = fabs(columns_dot(c, c->start[j], c->start[j + 1], c->response));
+        if (product > c->largest) c->largest = product;
+    }
+}
