@@ -26,7 +26,8 @@ static const char usage[] =
     "  --immediate        act on intents at once (AdaPM, Section 5.8)\n\n"
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
-    "workers' time went into.\n";
+    "workers' time went into. lasso's example is a value of the matrix; --model compare= is what its\n"
+    "schedulers take for one, and look= what it takes to look into a mailbox again.\n";
 
 static _Noreturn void refuse(const char *why, const char *what)
 {

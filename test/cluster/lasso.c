@@ -166,6 +166,8 @@ TEST(lasso, reaches_the_optimum_on_a_cluster)
     }
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     reaches(start, libsvm, "--schedulers 4 --workers 2 --depth 1");
+    reaches(start, market, "--staleness 1");
+    reaches(start, libsvm, "--schedulers 2 --staleness 3 --depth 0 --width 8");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
@@ -292,6 +294,9 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES");
     is_refused(2, "--generate 10x10x3 --technique full", "--technique full keeps no row");
     is_refused(2, "--generate 10x10x3 --schedulers 11", "more than the 10 columns");
+    is_refused(2, "--generate 10x10x3 --staleness 1 --baseline", "--staleness is for the squared");
+    is_refused(2, "--generate 10x10x3 --staleness 1 --loss logistic", "leave --loss logistic");
+    is_refused(2, "--generate 10x10x3 --staleness 3 --depth 60", "are 62 together at most");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("1 1:2\n2 2:x\n", "", ":2: \"x\" is no value: must be a number");
     is_refused_text("1 0:2\n", "", ":1: \"0\" is no index: must be a whole number from 1");

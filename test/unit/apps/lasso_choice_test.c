@@ -1,0 +1,119 @@
+/* Which coefficients of lasso may be updated at once: both ways of the filter say what the whole
+ * product of two columns says. And generated columns, and whose they are. */
+#include "lasso/choice.h"
+#include "lasso/lasso_loss.h"
+#include "lasso/planted.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 60, COLUMNS = 40, WIDTH = 8 };
+
+static struct lasso make(const char *text, int loss, uint64_t schedulers)
+{
+    struct lasso l = {.options = {.loss = loss, .correlation = 0.15, .schedulers = schedulers}};
+    planted_make(&l.columns, text, 3);
+    return l;
+}
+
+/* A column as it is used: centred, or with the logistic loss as it is; of unit norm. */
+static void spread(const struct lasso *l, uint64_t j, double *rows)
+{
+    const struct columns *c = &l->columns;
+    double shift = l->options.loss == LASSO_LOGISTIC ? 0 : c->shift[j], squares = 0;
+    for (uint32_t r = 0; r < c->rows; r++) rows[r] = -shift;
+    for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++)
+        rows[c->row[i]] += (double)c->value[i];
+    for (uint32_t r = 0; r < c->rows; r++) squares += rows[r] * rows[r];
+    for (uint32_t r = 0; r < c->rows; r++) rows[r] /= sqrt(squares);
+}
+
+static double product(const struct lasso *l, uint64_t a, uint64_t b)
+{
+    double x[ROWS], y[ROWS], sum = 0;
+    spread(l, lasso_column(l, a), x);
+    spread(l, lasso_column(l, b), y);
+    for (uint32_t r = 0; r < l->columns.rows; r++) sum += x[r] * y[r];
+    return fabs(sum);
+}
+
+/* 1: they fit, 0: they do not, -1: too near to say. */
+static int fit(const struct lasso *l, uint64_t variable, const uint64_t *chosen, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, product(l, variable, chosen[i]));
+    if (fabs(most - l->options.correlation) < 1e-5) return -1;
+    return most < l->options.correlation;
+}
+
+/* Rounds of the schedule's kind: those that fit are added, and then all begins anew. */
+static void check_filter(const char *text, int loss, uint64_t schedulers)
+{
+    struct lasso l = make(text, loss, schedulers);
+    struct locus_schedule_config config = {0};
+    struct choice c;
+    uint64_t chosen[WIDTH];
+    unsigned ways = 0, accepted = 0, refused = 0;
+    choice_open(&c, &l, 0, &config);
+    CHECK(config.fits != NULL && config.context == &c);
+    for (uint64_t round = 0, v = 0; round < 200; round++) {
+        size_t count = 0;
+        chosen[count++] = v++ % COLUMNS;
+        for (unsigned tries = 0; tries < 3 * WIDTH && count < WIDTH; tries++, v++) {
+            uint64_t next = v * 7 % COLUMNS;
+            bool is_there = false;
+            for (size_t i = 0; i < count; i++) is_there |= chosen[i] == next;
+            int wanted = is_there ? -1 : fit(&l, next, chosen, count);
+            if (wanted < 0) continue;
+            CHECK_EQ(config.fits(&c, next, chosen, count), wanted);
+            ways |= 1U << c.way;
+            accepted += wanted == 1;
+            refused += wanted == 0;
+            if (wanted) chosen[count++] = next;
+        }
+    }
+    CHECK_EQ(ways, 3);
+    CHECK(accepted > 100 && refused > 100);
+    choice_close(&c);
+    columns_fini(&l.columns);
+}
+
+TEST(lasso_choice, both_ways_say_what_products_say)
+{
+    check_filter("60x40x4", LASSO_SQUARED, 1);
+    check_filter("60x40x12", LASSO_SQUARED, 3);
+    check_filter("60x40x6", LASSO_LOGISTIC, 1);
+}
+
+TEST(lasso_choice, a_scheduler_has_neighbours)
+{
+    struct lasso l = {.options = {.schedulers = 4}, .columns = {.count = 10}};
+    static const uint64_t wanted[10] = {0, 3, 6, 8, 1, 4, 7, 9, 2, 5};
+    for (uint64_t v = 0; v < 10; v++) CHECK_EQ(lasso_column(&l, v), wanted[v]);
+}
+
+/* Rows ascend, norms are 1, and some columns are like the one before. */
+TEST(lasso_choice, generated_columns_are_standard)
+{
+    struct lasso l = make("60x40x12", LASSO_SQUARED, 1);
+    const struct columns *c = &l.columns;
+    unsigned alike = 0;
+    CHECK_EQ(c->count, COLUMNS);
+    CHECK_EQ(c->rows, ROWS);
+    for (uint64_t j = 0; j < COLUMNS; j++) {
+        double rows[ROWS], sum = 0, squares = 0;
+        CHECK_EQ(c->start[j + 1] - c->start[j], 12);
+        for (uint64_t i = c->start[j] + 1; i < c->start[j + 1]; i++)
+            CHECK(c->row[i - 1] < c->row[i]);
+        for (uint32_t r = 0; r < ROWS; r++) rows[r] = -c->shift[j];
+        for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++)
+            rows[c->row[i]] += (double)c->value[i];
+        for (uint32_t r = 0; r < ROWS; r++) sum += rows[r], squares += rows[r] * rows[r];
+        CHECK(fabs(sum) < 1e-5 && fabs(squares - 1) < 1e-5);
+        alike += j > 0 && product(&l, j, j - 1) > 0.8;
+    }
+    CHECK(alike > 0 && alike < COLUMNS / 2);
+    columns_fini(&l.columns);
+}
