@@ -107,8 +107,8 @@ static int connect_unauthenticated(const char *address)
     return fd;
 }
 
-/* The nodes give up before a unauthenticated peer's time is over: they come in because it loses its
- * place, or not at all. */
+/* The nodes give up before the time of an unauthenticated peer is over: they come in because it
+ * loses its place, or not at all. */
 TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
 {
     struct node n[3];
@@ -134,7 +134,7 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     for (int i = 1; i < SILENT - 1; i++) close(silent[i]);
 }
 
-/* A member's messages are checked like a unauthenticated peer's; what it breaks is its own
+/* A member's messages are checked like an unauthenticated peer's; what it breaks is its own
  * place. */
 TEST(rendezvous, a_member_that_sends_nonsense_is_lost)
 {

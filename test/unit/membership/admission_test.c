@@ -77,7 +77,7 @@ TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
     nodes_leave(n, 3);
 }
 
-/* `unauthenticated peer` comes in place of rank 2 and is refused; the others go on waiting, and
+/* `unauthenticated` comes in place of rank 2 and is refused; the others go on waiting, and
  * rank 2 joins in the end. */
 static void check_turned_away(struct node n[3], struct node *unauthenticated, int rc,
                               const char *sentence)
@@ -126,9 +126,9 @@ TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
         ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
 }
 
-/* What a unauthenticated peer claims ends nothing: neither another configuration nor another
+/* What an unauthenticated peer claims ends nothing: neither another configuration nor another
  * version. */
-TEST(rendezvous, a_unauthenticated_cannot_end_the_joining_of_others)
+TEST(rendezvous, an_unauthenticated_peer_cannot_end_the_joining_of_others)
 {
     struct node n[3], unauthenticated;
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
