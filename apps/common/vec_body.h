@@ -213,9 +213,11 @@ static inline __attribute__((always_inline)) void multiply_four(struct products 
 
 static inline __attribute__((always_inline)) float sum_of(const wide *chain, four left)
 {
-    wide sum = (chain[0] + chain[1]) + (chain[2] + chain[3]);
-    const four *part = (const four *)&sum;
-    for (size_t i = 0; i < WIDE / FOUR; i++) left += part[i];
+    union {
+        wide all;
+        four part[WIDE / FOUR];
+    } sum = {.all = (chain[0] + chain[1]) + (chain[2] + chain[3])};
+    for (size_t i = 0; i < WIDE / FOUR; i++) left += sum.part[i];
     return (left[0] + left[2]) + (left[1] + left[3]);
 }
 

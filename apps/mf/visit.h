@@ -56,7 +56,7 @@ struct visit_lane {
     struct rating *turns; /* its cells, as their turns come */
     uint32_t place;       /* in the batch at hand, or VISIT_NOWHERE */
 };
-enum { VISIT_NOWHERE = UINT32_MAX };
+#define VISIT_NOWHERE UINT32_MAX
 
 struct visit {
     const struct mf *mf;
