@@ -67,7 +67,7 @@ find_mutant() {
     elif [ "$set" = schedule ]; then
         fails 20 schedule
     elif [ "$set" = checkpoint ]; then
-        fails 20 checkpoint --seeds 3000
+        fails 40 checkpoint --seeds 2500
     elif grep -q '^# by: exhaustive' "$1"; then
         fails 30 exhaustive --known
     else

@@ -53,6 +53,7 @@ struct member {
     locus_loader *loader;
     unsigned number, total; /* among all workers */
     struct dice dice;
+    bool is_in_call; /* of those that are simulated: its loader is busy then */
 };
 
 /* Opens a cluster, has `work` done by a fiber for each worker, and closes it. */

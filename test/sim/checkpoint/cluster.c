@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 4, WORKERS_MAX = 2, STEPS_MAX = 20000000, SIGNALS = 60, NAPS = 40 };
+enum { NODES_MAX = 4, WORKERS_MAX = 2, STEPS_MAX = 20000000, SIGNALS = 160, NAPS = 16 };
 
 /* A worker's loader, which goes on while the worker is in a checkpoint. */
 struct guide {
@@ -27,6 +27,12 @@ static bool has_ended(const void *guide)
     return ((const struct guide *)guide)->has_ended;
 }
 
+static bool is_wanted(const void *guide)
+{
+    const struct guide *g = guide;
+    return g->ends || g->member->is_in_call;
+}
+
 /* Rows are wanted here and there, now and soon. */
 static void signal_intents(void *guide)
 {
@@ -39,6 +45,7 @@ static void signal_intents(void *guide)
         int rc = locus_loader_intent(m->loader, &key, 1, start, end, LOCUS_READ_WRITE);
         MUST(rc == 0, "worker %u: a loader's intent: %d, %s", m->number, rc, locus_error());
         for (unsigned n = dice_below(&g->dice, NAPS); n > 0 && !g->ends; n--) locus_fiber_yield();
+        if (dice_below(&g->dice, 8)) locus_fiber_wait(is_wanted, g);
     }
     g->has_ended = true;
 }

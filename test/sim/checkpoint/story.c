@@ -177,7 +177,9 @@ static void checkpoint(struct member *m)
     /* The last one who comes has it as it will be. */
     story.kept[story.round] = story.now;
     story_new = (int)story.round;
+    m->is_in_call = true;
     hear(m, locus_checkpoint(m->worker, FOLDER));
+    m->is_in_call = false;
     meet(m);
     if (m->number == 0) end_round(false);
     /* One that failed did not wait for copies. */
@@ -188,7 +190,9 @@ static void checkpoint(struct member *m)
 /* One that failed while it set rows is done again. */
 static void restore(struct member *m)
 {
+    m->is_in_call = true;
     hear(m, locus_restore(m->worker, FOLDER));
+    m->is_in_call = false;
     meet(m);
     if (story.result) {
         if (m->number == 0) faults_arm(false), story.returned = 0;
