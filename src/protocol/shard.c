@@ -263,7 +263,9 @@ static struct trace_view view(const void *shard, uint64_t index)
     return (struct trace_view){.place = l.is_here      ? TRACE_OWNER
                                         : l.is_replica ? TRACE_REPLICA
                                                        : TRACE_ELSEWHERE,
-                               .intends = key_is_wanted(state),
+                               .intends = state->is_kept      ? TRACE_KEEPS
+                                          : state->wanted > 0 ? TRACE_INTENDS
+                                                              : TRACE_NO_INTENT,
                                .word = directory_load(row_ref_word(ref)),
                                .term = state->term};
 }
@@ -282,6 +284,7 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
     reclaim(s);
     if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;
     if (!s->trace) return due_ns;
+    trace_waits(s->trace, s->now_ns, s->clocks->waiting);
     uint64_t look_ns = trace_look(s->trace, s->now_ns, view, s);
     return look_ns < due_ns ? look_ns : due_ns;
 }

@@ -16,7 +16,7 @@ enum { PATH_BYTES = 4096, SAMPLE_DEFAULT = 16, VERSION_BITS = 64 - DIRECTORY_VER
 struct traced {
     uint64_t index;
     char place; /* enum trace_place, 0: not yet looked at */
-    bool intends;
+    uint8_t intends;
     directory_word word;
     uint64_t term;
     uint32_t wrote; /* versions that are the shard's doing, since the last look */
@@ -24,12 +24,14 @@ struct traced {
     uint32_t writes, pulled, written;
 };
 
-/* Either what is, from now on, or what was done until now. */
+/* Either what is, from now on, or what was done until now; or, of no key, how many workers wait from
+ * now on: `writes`. */
+enum { OF_NO_KEY = UINT32_MAX };
 struct event {
     uint64_t ns;
     uint32_t traced; /* position */
     char place;      /* 0: counts */
-    bool intends;
+    uint8_t intends;
     uint16_t pulled, written; /* at most these are told */
     uint32_t writes;
 };
@@ -42,6 +44,7 @@ struct trace {
     struct traced *key;
     size_t keys;
     uint64_t counts_ns; /* when counts are noted next */
+    unsigned waiting;   /* workers, for clocks */
     struct event *event;
     size_t events;
     uint64_t lost;
@@ -225,6 +228,13 @@ uint64_t trace_look(struct trace *t, uint64_t now_ns, trace_viewer *view, const 
     return t->counts_ns = now_ns + TRACE_PAUSE_NS;
 }
 
+void trace_waits(struct trace *t, uint64_t now_ns, unsigned workers)
+{
+    if (workers == t->waiting) return;
+    t->waiting = workers;
+    note(t, (struct event){.ns = now_ns, .traced = OF_NO_KEY, .writes = workers});
+}
+
 void trace_wrote(struct trace *t, uint64_t index)
 {
     struct traced *k = find(t, index);
@@ -267,9 +277,13 @@ static int begin_file(const struct trace *t, const struct trace_config *c)
 
 static void write_event(const struct trace *t, FILE *f, const struct event *e)
 {
+    fprintf(f, "{\"n\":%u,\"t\":%lld,", t->node, (long long)((int64_t)e->ns + t->wall_ns) / 1000);
+    if (e->traced == OF_NO_KEY) {
+        fprintf(f, "\"h\":%u,\"b\":%u}\n", t->shard, e->writes);
+        return;
+    }
     locus_key key = keyspace_key(t->keyspace, t->shard, t->key[e->traced].index);
-    fprintf(f, "{\"n\":%u,\"t\":%lld,\"k\":%llu,", t->node,
-            (long long)((int64_t)e->ns + t->wall_ns) / 1000, (unsigned long long)key);
+    fprintf(f, "\"k\":%llu,", (unsigned long long)key);
     if (e->place)
         fprintf(f, "\"s\":\"%c\",\"i\":%d}\n", e->place, e->intends);
     else

@@ -1,6 +1,7 @@
 /*
  * trace.h - the life of chosen keys on this node, for `locus trace` (docs/trace.md): where the row
- * is, whether the node intends to access it, and how often it is accessed, over time.
+ * is, whether the node intends to access it, or keeps it, and how often it is accessed, over time;
+ * and when workers wait for clocks.
  *
  * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and
  * LOCUS_TRACE_KEYS=1,2,7-9 or sample:100. Then the shard looks at its chosen keys at the end of
@@ -29,10 +30,12 @@ struct trace_config {
 
 enum trace_place { TRACE_ELSEWHERE = '.', TRACE_REPLICA = 'r', TRACE_OWNER = 'O' };
 
+enum trace_intent { TRACE_NO_INTENT, TRACE_INTENDS, TRACE_KEEPS };
+
 /* What the shard sees of a key. */
 struct trace_view {
-    char place; /* enum trace_place */
-    bool intends;
+    char place;      /* enum trace_place */
+    uint8_t intends; /* enum trace_intent */
     directory_word word;
     uint64_t term; /* of our ownership */
 };
@@ -49,6 +52,8 @@ void trace_close(struct trace *); /* NULL is allowed */
 
 /* Looks at the chosen keys and notes what has changed; returns when to look again. */
 uint64_t trace_look(struct trace *, uint64_t now_ns, trace_viewer *, const void *context);
+/* So many of the node's workers wait for clocks (clocks.h). */
+void trace_waits(struct trace *, uint64_t now_ns, unsigned workers);
 /* The shard itself has changed a row that is here. */
 void trace_wrote(struct trace *, uint64_t index);
 /* A request for the key leaves for another node. */

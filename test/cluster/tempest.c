@@ -6,7 +6,8 @@
  * A round is a cluster, and follows from its number alone, which is printed: LOCUS_TEMPEST=NUMBER
  * begins with that one. (What the threads make of it differs each time.) While it blows, every row
  * read must lie between what the reader has pushed itself and what all have begun to push, and be
- * whole; when all have quiesced, every node must read the same sums.
+ * whole; when all have quiesced, every node must read the same sums. In some rounds each seat waits
+ * for the others' clocks at each of its own, and rows must also hold what all did before the bound.
  */
 #include "team.h"
 
@@ -22,6 +23,8 @@ enum {
     CALL_KEYS = 64,
     FLIGHTS = 6,
     PREPARED = 8, /* samples that wait for their worker */
+    CLOCKS_A_PHASE = 8,
+    CLOCKS_MAX = 3 * CLOCKS_A_PHASE + 1,
     SAMPLE_KEYS = 200,
     TABLES = 5,
 };
@@ -44,9 +47,13 @@ struct round {
     enum locus_conformity level;
     unsigned flags;
     bool has_loaders, reopens;
+    /* bounds: clocks that a seat comes to in a phase, 0: it advances at random, and never waits */
+    unsigned clocks;
+    locus_clock staleness;
     pthread_barrier_t meeting;
     /* Atomic; of a set row: the value. */
     int64_t begun[KEYS], done[KEYS];
+    int64_t at_clock[CLOCKS_MAX][KEYS]; /* what workers did at that clock */
 };
 
 struct sailor {
@@ -55,6 +62,7 @@ struct sailor {
     locus_worker *w;
     locus_distribution *distribution;
     int64_t own[KEYS]; /* pushed, or set; also what is under way */
+    locus_clock fresh; /* all copies here hold what was begun before this clock */
     struct batch flight[FLIGHTS], calm;
     locus_ticket ticket[FLIGHTS];
     /* The loader's thread and its worker's. */
@@ -135,9 +143,18 @@ static void check_row(const struct sailor *s, locus_key key, const float *row, u
                       (unsigned long long)key, i, (double)row[i], (double)row[0]);
 }
 
+/* By the last bound: workers that were at such a clock are past it. */
+static int64_t bounded(const struct sailor *s, locus_key key)
+{
+    int64_t sum = 0;
+    for (locus_clock c = 0; c < s->fresh; c++) sum += load(&s->round->at_clock[c][key]);
+    return sum;
+}
+
 static int64_t least_of(const struct sailor *s, locus_key key)
 {
-    return !is_set_row(key) || is_mine(s, key) ? s->own[key] : 0;
+    int64_t own = !is_set_row(key) || is_mine(s, key) ? s->own[key] : 0, all = bounded(s, key);
+    return own > all ? own : all;
 }
 
 static void check_rows(const struct sailor *s, const struct batch *b)
@@ -152,10 +169,19 @@ static void begin_push(struct sailor *s, locus_key key, int64_t number)
     __atomic_fetch_add(&s->round->begun[key], number, __ATOMIC_SEQ_CST);
 }
 
+/* It is made, or under way, and the worker's clock has not advanced since. */
+static void note_change(struct sailor *s, locus_key key, int64_t number)
+{
+    struct round *r = s->round;
+    __atomic_fetch_add(&r->done[key], number, __ATOMIC_SEQ_CST);
+    if (r->clocks)
+        __atomic_fetch_add(&r->at_clock[locus_current_clock(s->w)][key], number, __ATOMIC_SEQ_CST);
+}
+
 static void note_push(struct sailor *s, locus_key key, int64_t number)
 {
     s->own[key] += number;
-    __atomic_fetch_add(&s->round->done[key], number, __ATOMIC_SEQ_CST);
+    note_change(s, key, number);
 }
 
 static void fill(float *row, uint32_t length, float number)
@@ -230,14 +256,14 @@ static void set_something(struct sailor *s)
         BATCH_FOREACH(c, b) repeats |= c.key == key;
         if (repeats) continue;
         s->own[key]++;
-        __atomic_fetch_add(&s->round->begun[key], 1, __ATOMIC_SEQ_CST);
+        begin_push(s, key, 1);
         fill(batch_add(b, key), tables[4].length, (float)s->own[key]);
     }
     if (seat_random(s->seat, 2))
         CHECK_EQ(locus_set(s->w, b->keys, b->n, b->values), 0);
     else
         CHECK_EQ(locus_set_async(s->w, b->keys, b->n, b->values, &s->ticket[f]), 0);
-    BATCH_FOREACH(c, b) __atomic_fetch_add(&s->round->done[c.key], 1, __ATOMIC_SEQ_CST);
+    BATCH_FOREACH(c, b) note_change(s, c.key, 1);
 }
 
 /* ---- reading ---- */
@@ -366,7 +392,7 @@ static void sample_something(struct sailor *s)
         bool has_rows = seat_random(s->seat, 4) > 0;
         CHECK_EQ(locus_pull_sample(s->w, sample, portion, keys, has_rows ? rows : NULL), 0);
         for (size_t i = 0; i < portion && has_rows; i++)
-            check_row(s, keys[i], &rows[i], 1, s->own[keys[i]]);
+            check_row(s, keys[i], &rows[i], 1, least_of(s, keys[i]));
         if (seat_random(s->seat, 2)) push_to_sampled(s, keys, portion);
     }
     CHECK_EQ(locus_finish_sample(s->w, sample), 0);
@@ -451,10 +477,30 @@ static void step(struct sailor *s)
         intend_something(s);
     else if (dice < 87)
         sample_something(s);
-    else if (dice < 98)
+    else if (dice < 98 && !s->round->clocks)
         locus_advance_clock(s->w);
     else
         ask_something(s);
+}
+
+/* All copies hold what everybody began before the clock; it is looked at at once, and by all reads
+ * until the next. */
+static void wait_for_clock(struct sailor *s)
+{
+    locus_clock fresh = locus_advance_clock(s->w) - s->round->staleness;
+    CHECK_EQ(locus_bound(s->w, s->round->staleness), 0);
+    if (fresh > s->fresh) s->fresh = fresh;
+    pull_something(s);
+}
+
+/* As many clocks for each seat, which would wait for those of others for ever else. */
+static void blow_by_clocks(struct sailor *s)
+{
+    unsigned steps = s->round->steps / s->round->clocks + 1;
+    for (unsigned c = 0; c < s->round->clocks; c++) {
+        for (unsigned i = 0; i < steps; i++) step(s);
+        wait_for_clock(s);
+    }
 }
 
 static void blow(struct sailor *s)
@@ -464,7 +510,8 @@ static void blow(struct sailor *s)
         s->stops = false;
         CHECK_EQ(pthread_create(&loader, NULL, load_ahead, s), 0);
     }
-    for (unsigned i = 0; i < s->round->steps; i++) step(s);
+    if (s->round->clocks) blow_by_clocks(s);
+    for (unsigned i = 0; i < s->round->steps && !s->round->clocks; i++) step(s);
     if (s->round->has_loaders) {
         __atomic_store_n(&s->stops, true, __ATOMIC_RELEASE);
         CHECK_EQ(pthread_join(loader, NULL), 0);
@@ -581,6 +628,10 @@ static void plan(struct round *r, unsigned number)
     r->flags = draw(r, 3) ? 0 : LOCUS_WITHOUT_REPLACEMENT;
     r->has_loaders = draw(r, 2);
     r->reopens = draw(r, 3) == 0;
+    if (draw(r, 2)) return;
+    r->clocks = 1 + draw(r, CLOCKS_A_PHASE);
+    r->staleness = draw(r, 2) ? draw(r, 4) : 0;
+    r->reopens = false; /* clocks would begin anew */
 }
 
 static void sail_round(unsigned number)
@@ -588,10 +639,10 @@ static void sail_round(unsigned number)
     static struct round r;
     plan(&r, number);
     printf(
-        "round %u: %d nodes, %u workers, %u shards, technique %d%s%s, %u keys preferred, %u x %u steps, sampling %d\n",
+        "round %u: %d nodes, %u workers, %u shards, technique %d%s%s, %u keys preferred, %u x %u steps, sampling %d, bounds of %u clocks\n",
         number, r.team.nodes, r.team.workers, r.team.shards, (int)r.team.technique,
         r.has_loaders ? ", loaders" : "", r.team.max_rounds_per_second ? ", limited rounds" : "",
-        r.few, r.phases, r.steps, (int)r.level);
+        r.few, r.phases, r.steps, (int)r.level, r.clocks);
     fflush(stdout);
     CHECK_EQ(pthread_barrier_init(&r.meeting, NULL, (unsigned)r.team.nodes * r.team.workers), 0);
     team_run(&r.team, sail);

@@ -29,6 +29,11 @@ static void body(struct seat *s)
         CHECK_EQ(locus_quiesce(s->worker), 0);
     }
     for (int i = 0; s->number == 0 && i < 3; i++) CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
+    if (s->number == 1) {
+        CHECK_EQ(locus_intent(s->worker, keys, 1, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+        while (locus_pull_local(s->worker, 7, rows)) sleep_s(0.0005);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
 }
 
 TEST(tracing, from_a_cluster_to_a_page)
@@ -54,6 +59,7 @@ TEST(tracing, from_a_cluster_to_a_page)
         "{\"node\":2,\"nodes\":3,\"technique\":\"adaptive\",\"keys\":20,\"tables\":[[\"a__name_\",0]]},");
     CHECK_STR(c.out.text, "\"k\":7,\"s\":\"O\",\"i\":1},");
     CHECK_STR(c.out.text, "\"w\":0,\"p\":");
+    CHECK_STR(c.out.text, "\"k\":7,\"s\":\"r\",\"i\":2},");
     CHECK_STR(c.out.text, "</html>");
     CHECK(!strstr(c.out.text, "\"k\":8"));
     CHECK_EQ(c.err.length, 0);

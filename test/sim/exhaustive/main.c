@@ -70,13 +70,15 @@ static const char *const known[] = {
     "replicate 1:keep,push,unkeep 0:push",
     /* ---- clocks ---- */
     "static 0:push,clock,bound,pull 1:push,clock",            /* accesses of rows elsewhere */
-    "static 0:push*,clock,clock 1:clock,bound,pull",          /* one that nobody has taken on */
+    "static 1:push*,clock 0:clock,bound,pull",                /* one that nobody has taken on */
+    "static 1:push*,clock,push*,clock 0:clock,clock,bound",   /* one more while one is under way */
     "1:localize,push,clock,bound,pull 0:localize,push,clock", /* the row moves */
-    "1:push*,clock,bound,pull 0:localize,push",               /* and a push goes after it */
+    "1:push*,clock,push* 0:localize,clock,bound,pull",        /* and a push goes after it */
     "replicate 1:keep,push,clock,bound,pull 0:push,clock", /* a refresh meets an update under way */
     "replicate 1:keep,push,push,clock 0:clock,bound,pull", /* one waits behind one under way */
-    "replicate 1:keep,clock,bound,pull 0:push,push,clock", /* refreshes go before the clock */
-    "1:keep,push,clock,bound,unkeep 0:push,clock",         /* the replica ends */
+    "replicate 1:keep,clock,push 0:push,clock,bound", /* a refresh is ignored, for one is under way */
+    "replicate 1:keep,clock,bound,pull 0:push,push,clock",     /* refreshes go before the clock */
+    "1:keep,push,clock,bound,unkeep 0:push,clock",             /* the replica ends */
     "adaptive 1:begin,push,clock,end 0:push,clock,bound,pull", /* and its updates leave with it */
     "adaptive 1:begin,push,clock,bound 0:begin,clock", "full 1:push,clock,bound,pull 0:push,clock",
     /* ---- */

@@ -182,6 +182,36 @@ TEST(trace, counts_what_goes_to_other_nodes)
     folder_remove(s.folder);
 }
 
+/* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has said
+ * how far it is. */
+TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
+{
+    struct stage s;
+    size_t length;
+    open_stage(&s, "0-99");
+    quiesce(&s);
+    struct shard *one = &s.world->node[1].shard;
+    uint64_t index = keyspace_index(&s.world->node[1].store.keyspace, s.key);
+    shard_keep(one, index);
+    quiesce(&s);
+    static struct request wait;
+    world_request(&wait, 0, 0, REQUEST_CLOCK, NULL, 0);
+    wait.clock = 1;
+    CHECK(shard_serve(one, &wait));
+    quiesce(&s);
+    CHECK_EQ(wait.busy, 0);
+    shard_unkeep(one, index);
+    quiesce(&s);
+    close_traces(&s);
+    check_key(&s, 1,
+              "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":2;\"s\":\"r\",\"i\":2;\"s\":\".\",\"i\":0;");
+    char *text = folder_read(s.folder, "run.1.jsonl", &length);
+    const char *begun = strstr(text, "\"h\":0,\"b\":1}"), *over = strstr(text, "\"h\":0,\"b\":0}");
+    CHECK(begun && over && begun < over);
+    free(text);
+    folder_remove(s.folder);
+}
+
 /* ---- which keys ---- */
 
 /* How many keys the two nodes trace with this choice: each notes every key at the first look. */

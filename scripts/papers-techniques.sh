@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Techniques beside each other on modelled machines: NuPS' Figures 6, 8 and 11, AdaPM's Section 5.3. Runs each cell that has
+# no result yet, then prints the tables that docs/techniques.md has.
+#
+#     scripts/papers-techniques.sh PAPERS DATA RESULTS [PREFIX]
+#
+# PAPERS, DATA: as of papers.sh. PREFIX: only cells whose name begins so, "mf" or "mf-hot".
+set -u
+papers=$1 data=$2 results=$3 prefix=${4:-}
+mkdir -p "$results"
+here=$(dirname "$0")
+
+declare -A options=(
+    [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs ${EPOCHS:-3}"
+    [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 1"
+    [wv]="--data $data/text.txt --subsample 0.001 --epochs 1"
+)
+# Of AdaPM's own programs: papers.sh.
+declare -A step=([mf]=step=1530,prepare=60 [kge]=step=49600,prepare=2000 [wv]=step=3700,prepare=100)
+
+# run NAME PROGRAM NODES OPTION...: the result appears when it is whole
+run() {
+    local name=$1 program=$2 nodes=$3 out=$results/$1.json
+    shift 3
+    case $name in "$prefix"*) ;; *) return ;; esac
+    [ -e "$out" ] && return
+    case $program in
+        kge) [ -d "$data/fb15k-237" ] || return ;;
+        wv) [ -e "$data/text.txt" ] || return ;;
+    esac
+    local command
+    read -ra command <<< "$papers --nodes $nodes --machine nups --model ${step[$program]} $program ${options[$program]} --workers 8 --json"
+    command+=("$@")
+    echo "== $name" >&2
+    if timeout --kill-after=10 "${LIMIT:-1800}" "${command[@]}" > "$out.new" 2> "$results/$name.log" < /dev/null; then
+        mv "$out.new" "$out"
+    else
+        echo "$name did not end well: see $results/$name.log" >&2
+    fi
+}
+
+# Figures 6 and 8: one node, a classic server, SSP, ESSP, Lapse, NuPS untuned, adaptive.
+techniques() {
+    local p=$1
+    run "$p-adaptive" "$p" 8 --technique adaptive
+    run "$p-relocate" "$p" 8 --technique relocate
+    run "$p-nups" "$p" 8 --technique nups --hot auto
+    run "$p-essp" "$p" 8 --technique essp --staleness 1
+    run "$p-ssp" "$p" 8 --technique ssp --staleness 1
+    run "$p-static" "$p" 8 --technique static
+    run "$p-one" "$p" 1 --technique adaptive
+}
+
+# Figure 11: the threshold, as times of the 100 that NuPS has.
+times=(256 64 16 4 1 1/4 1/16 1/64)
+thresholds=(25600 6400 1600 400 100 25 6.25 1.5625)
+sweep() {
+    local p=$1 i
+    for i in "${!times[@]}"; do run "$p-hot-${times[i]/\//_}" "$p" 8 --technique nups --hot "${thresholds[i]}x"; done
+}
+
+for p in mf wv kge; do
+    techniques "$p"
+    sweep "$p"
+done
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+cell() { awk -f "$here/papers.awk" "$results/$1.json" 2> /dev/null; }
+kept() { grep -o '"replicas_created":[0-9]*' "$results/$1.json" | cut -d: -f2; }
+
+# row NAME LABEL: seconds an epoch, quality, GB a node and epoch, replicas made and relocations an epoch, accesses elsewhere
+row() {
+    [ -e "$results/$1.json" ] || return
+    cell "$1" | awk -v label="$2" '{ printf "| %s | %.4f | %.3f | %.3f | %.0f | %.0f | %.2f %% |\n", label, $2, $3, $6, $9, $8, 100 * $15 }'
+}
+
+table() {
+    local p=$1 name i
+    [ -e "$results/$p-adaptive.json" ] || return
+    echo "| $p | seconds an epoch | quality, best | GB sent a node and epoch | replicas made | relocations | accesses elsewhere |"
+    echo "|---|---|---|---|---|---|---|"
+    row "$p-one" "one node"
+    for name in static ssp essp relocate nups adaptive; do row "$p-$name" "$name"; done
+    for i in "${!times[@]}"; do row "$p-hot-${times[i]/\//_}" "nups, threshold x ${times[i]}"; done
+    echo
+}
+
+for p in mf wv kge; do table "$p"; done
