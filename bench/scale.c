@@ -12,7 +12,8 @@ static const char *const about =
     "Simulates clusters of 4 to 256 nodes with a load for each node that stays the same: the real library on virtual\n"
     "time, with a model of network and processors.\n"
     "A cell's name, for --only, is like: skewed nodes=64\n"
-    "  first word    skewed, own\n"
+    "  first word    skewed, own, shared\n"
+    "  keys          of shared: 10 to 10,000\n"
     "The simulation has one thread, whatever --threads says, and comes to the same figures each time: no --repetitions.";
 
 static struct bench bench;

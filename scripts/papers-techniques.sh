@@ -5,18 +5,19 @@
 #     scripts/papers-techniques.sh PAPERS DATA RESULTS [PREFIX]
 #
 # PAPERS, DATA: as of papers.sh. PREFIX: only cells whose name begins so, "mf" or "mf-hot".
+# MATRIX and EPOCHS in the environment: another size of mf.
 set -u
 papers=$1 data=$2 results=$3 prefix=${4:-}
 mkdir -p "$results"
 here=$(dirname "$0")
 
 declare -A options=(
-    [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs ${EPOCHS:-3}"
+    [mf]="--zipf ${MATRIX:-20000x2000x1000000} --rank 100 --adagrad coordinate --eval-every 1 --epochs ${EPOCHS:-3}"
     [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 1"
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 1"
 )
 # Of AdaPM's own programs: papers.sh.
-declare -A step=([mf]=step=1530,prepare=60 [kge]=step=49600,prepare=2000 [wv]=step=3700,prepare=100)
+declare -A step=([mf]="step=1530,prepare=60" [kge]="step=49600,prepare=2000" [wv]="step=3700,prepare=100")
 
 # run NAME PROGRAM NODES OPTION...: the result appears when it is whole
 run() {

@@ -28,13 +28,14 @@
 enum workload {
     SKEWED, /* all nodes draw from the same Zipf distribution over all rows */
     OWN,    /* each node from its own slice of them */
+    SHARED, /* few rows, which all nodes keep and change with every clock */
     WORKLOADS,
 };
 extern const char *const workload_names[WORKLOADS];
 
 struct cell {
     enum workload workload;
-    unsigned nodes;
+    unsigned nodes, keys; /* SHARED: rows */
     bool in_quick;
 };
 const struct cell *cell_at(unsigned number);
@@ -77,6 +78,11 @@ enum metric {
     QUIESCE,          /* seconds that locus_quiesce takes after the last clock, */
     QUIESCE_MESSAGES, /* and what a node sends for it */
     MEMORY,           /* bytes of this process a node */
+    /* SHARED: the same by recursive doubling, in as much processor time as the busiest shard has
+     * (tree.h); and how often staler the library's is */
+    TREE_STALE,
+    TREE_BYTES,
+    TREE_GAIN,
     METRICS,
 };
 extern const char *const metric_names[METRICS];
@@ -109,6 +115,8 @@ struct node {
     double seconds, quiesce_s, quiesce_messages, copies, holders; /* sums over the looks */
     uint64_t looks;
 };
+/* The cell's own where it has one. */
+struct load load_of(const struct bench *b, const struct cell *c); /* select.c */
 void node_open(struct node *n);
 void node_run(void *node); /* a fiber */
 

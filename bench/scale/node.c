@@ -10,9 +10,10 @@ enum { CHUNK = 64 };
 
 void node_open(struct node *n)
 {
-    const struct load *load = &n->bench->load;
-    const struct locus_table table = {.rows = (uint64_t)load->rows * n->cell->nodes,
-                                      .length = load->length};
+    const struct load load = load_of(n->bench, n->cell);
+    bool is_shared = n->cell->workload == SHARED;
+    const struct locus_table table = {
+        .rows = (uint64_t)load.rows * (is_shared ? 1 : n->cell->nodes), .length = load.length};
     struct locus_config c;
     locus_config_init(&c);
     c.tables = &table;
@@ -20,7 +21,7 @@ void node_open(struct node *n)
     c.shards = 1;
     c.rank = (int)n->rank;
     c.size = (int)n->cell->nodes;
-    c.max_rounds_per_second = load->max_rounds;
+    c.max_rounds_per_second = load.max_rounds;
     c.rendezvous = "simulated:1";
     must(locus_open(&c, &n->locus), "locus_open");
     must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
@@ -38,6 +39,13 @@ static void write_own_rows(struct node *n)
     free(rows);
 }
 
+static locus_key *all_keys(unsigned count)
+{
+    locus_key *keys = must_alloc(count * sizeof *keys);
+    for (unsigned i = 0; i < count; i++) keys[i] = i;
+    return keys;
+}
+
 /* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
 static locus_key *draw(const struct node *n)
 {
@@ -45,6 +53,7 @@ static locus_key *draw(const struct node *n)
     size_t count = (size_t)load->clocks * load->keys;
     locus_key *keys = must_alloc(count * sizeof *keys), slice = (locus_key)load->rows * n->rank;
     bool own = n->cell->workload == OWN;
+    if (n->cell->workload == SHARED) return all_keys(n->cell->keys);
     keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus),
               7 + (uint64_t)n->rank);
     for (size_t i = 0; own && i < count; i++) keys[i] += slice;
@@ -99,20 +108,55 @@ static void timed_end(struct node *n)
  * together. */
 static uint64_t first_ns(const struct node *n)
 {
-    uint64_t period = n->bench->load.period_us * UINT64_C(1000);
+    uint64_t period = load_of(n->bench, n->cell).period_us * UINT64_C(1000);
     return platform_now_ns() + period * n->rank / n->cell->nodes;
 }
 
+/* ---- shared rows ---- */
+
+static bool holds_all(struct node *n, const locus_key *keys, float *value)
+{
+    for (unsigned i = 0; i < n->cell->keys; i++)
+        if (locus_pull_local(n->worker, keys[i], value)) return false;
+    return true;
+}
+
+static void keep_all(struct node *n, const locus_key *keys, float *value)
+{
+    must(locus_intent(n->worker, keys, n->cell->keys, 0, LOCUS_FOREVER, LOCUS_READ_WRITE),
+         "locus_intent");
+    while (!holds_all(n, keys, value)) platform_sleep_until(platform_now_ns() + 100000);
+    must(locus_barrier(n->worker), "locus_barrier");
+}
+
+static void change_all(struct node *n, const locus_key *keys, float *values, const float *updates)
+{
+    const struct load load = load_of(n->bench, n->cell);
+    const struct model *m = &n->bench->model;
+    must(locus_pull(n->worker, keys, load.keys, values), "locus_pull");
+    for (size_t i = 0; i < load.keys; i++) lag_pulled(keys[i], values[i * load.length]);
+    must(locus_push(n->worker, keys, load.keys, updates), "locus_push");
+    for (size_t i = 0; i < load.keys; i++) lag_pushed(keys[i]);
+    platform_work((m->pull + m->push) * load.keys);
+}
+
+/* ---- clocks ---- */
+
 static void run_clocks(struct node *n, const locus_key *keys, float *values, const float *updates)
 {
-    const struct load *load = &n->bench->load;
-    unsigned warm = load->clocks / 3;
+    const struct load load = load_of(n->bench, n->cell);
+    unsigned warm = load.clocks / 3;
+    bool is_shared = n->cell->workload == SHARED;
     uint64_t began = first_ns(n);
-    for (unsigned clock = 0; clock < load->clocks; clock++) {
+    for (unsigned clock = 0; clock < load.clocks; clock++) {
         if (clock == warm) timed_begin(n);
-        if (clock + load->offset < load->clocks) signal_batch(n, keys, clock + load->offset);
-        platform_sleep_until(began + clock * load->period_us * UINT64_C(1000));
-        access_batch(n, keys + (size_t)clock * load->keys, values, updates);
+        if (!is_shared && clock + load.offset < load.clocks)
+            signal_batch(n, keys, clock + load.offset);
+        platform_sleep_until(began + clock * load.period_us * UINT64_C(1000));
+        if (is_shared)
+            change_all(n, keys, values, updates);
+        else
+            access_batch(n, keys + (size_t)clock * load.keys, values, updates);
         if (clock >= warm) look(n);
         locus_advance_clock(n->worker);
     }
@@ -131,15 +175,16 @@ static void quiesce(struct node *n)
 void node_run(void *node)
 {
     struct node *n = node;
-    const struct load *load = &n->bench->load;
-    size_t floats = (size_t)load->keys * load->length;
+    const struct load load = load_of(n->bench, n->cell);
+    size_t floats = (size_t)load.keys * load.length;
     float *values = must_alloc(floats * sizeof *values),
           *updates = must_alloc(floats * sizeof *updates);
     locus_key *keys = draw(n);
-    for (unsigned i = 0; i < load->keys; i++) updates[(size_t)i * load->length] = 1;
+    for (unsigned i = 0; i < load.keys; i++) updates[(size_t)i * load.length] = 1;
     write_own_rows(n);
     must(locus_quiesce(n->worker), "locus_quiesce");
-    for (unsigned clock = 0; clock < load->offset && clock < load->clocks; clock++)
+    if (n->cell->workload == SHARED) keep_all(n, keys, values);
+    for (unsigned clock = 0; clock < load.offset && clock < load.clocks && !n->cell->keys; clock++)
         signal_batch(n, keys, clock);
     must(locus_barrier(n->worker), "locus_barrier");
     run_clocks(n, keys, values, updates);

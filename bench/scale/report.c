@@ -37,6 +37,9 @@ const char *const metric_names[METRICS] = {
     [QUIESCE] = "quiesce_seconds",
     [QUIESCE_MESSAGES] = "quiesce_messages",
     [MEMORY] = "bytes_of_memory",
+    [TREE_STALE] = "tree_staleness_seconds",
+    [TREE_BYTES] = "tree_bytes_sent_per_second",
+    [TREE_GAIN] = "staler_than_by_tree",
 };
 
 static void print_model(const struct bench *b)
@@ -68,7 +71,8 @@ void report_start(const struct bench *b)
         "nodes    the library in one thread on virtual time: a worker and a shard each, each on its own processor\n"
         "load     of each node, whatever their number: %u rows of %u floats; a batch of %u keys every %u us, Zipf\n"
         "         1.1, pulled and pushed, intent %u clocks ahead; %u clocks, of which the first third is not counted\n"
-        "skewed   all nodes draw from all rows; own: each node from a slice of its own\n",
+        "skewed   all nodes draw from all rows; own: each node from a slice of its own; shared: all nodes keep a few\n"
+        "         rows, and change all of them each clock (100 us for 100 rows and fewer, 1 us a row else)\n",
         l->rows, l->length, l->keys, l->period_us, l->offset, l->clocks);
     if (l->max_rounds)
         fprintf(out, "rounds   at most %u a second that only synchronize\n", l->max_rounds);
@@ -162,6 +166,30 @@ static const struct cells_table costs = {
     .show = is_measured,
     .add = add_cost,
 };
+static bool is_shared(const void *bench, unsigned number)
+{
+    return is_measured(bench, number) && cell_at(number)->workload == SHARED;
+}
+
+static void add_tree(struct table *t, const void *bench, unsigned number)
+{
+    const struct result *r = &((const struct bench *)bench)->results[number];
+    add(t, r, SHARD, "%.1f %%", 0.01);
+    add(t, r, SHARD_MAX, "%.1f %%", 0.01);
+    add(t, r, STALE, "%.2f", 1e-3);
+    add(t, r, TREE_STALE, "%.2f", 1e-3);
+    add(t, r, TREE_GAIN, "%.2fx", 1);
+    add(t, r, BYTES, "%.2f", 1e6);
+    add(t, r, TREE_BYTES, "%.2f", 1e6);
+}
+
+static const struct cells_table trees = {
+    .columns = "lrrrrrrr",
+    .header = (const char *const[]){"owners, and recursive doubling", "shard", "busiest",
+                                    "stale ms", "doubling", "times", "MB sent", "doubling"},
+    .show = is_shared,
+    .add = add_tree,
+};
 static const struct cells_table details = {
     .columns = "lrrrrrrrrrrrrrrrr",
     .header = (const char *const[]){"a node, a second", "k entries", "answers", "refreshes", "rows",
@@ -175,6 +203,7 @@ void report_cells(const struct bench *b)
 {
     cells_print(&b->run, &cells, &costs, b);
     cells_print(&b->run, &cells, &details, b);
+    cells_print(&b->run, &cells, &trees, b);
     for (unsigned i = 0; i < cells.count; i++)
         if (b->results[i].measured) json_cell(b, i);
     fflush(b->run.report);

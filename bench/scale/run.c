@@ -1,5 +1,6 @@
 /* Runs a cell, in a process of its own: its memory is the cell's alone, and goes back. */
 #include "bench.h"
+#include "tree.h"
 
 #include "../common/clock.h"
 #include "../common/machine.h"
@@ -44,7 +45,8 @@ static void add_accesses(const struct node *n, double *v)
 static void add_node(const struct node *n, double *v)
 {
     v[SECONDS] += n->seconds;
-    v[CLOCKS] += (n->bench->load.clocks - n->bench->load.clocks / 3) / n->seconds;
+    unsigned clocks = load_of(n->bench, n->cell).clocks;
+    v[CLOCKS] += (clocks - clocks / 3) / n->seconds;
     v[BYTES] += RATE(n, bytes_out);
     v[MESSAGES] += RATE(n, frames_out);
     v[ROUNDS] += STAT(n, rounds) / n->seconds;
@@ -54,7 +56,7 @@ static void add_node(const struct node *n, double *v)
     v[QUIESCE_MESSAGES] += n->quiesce_messages;
     v[MOVED] += STAT(n, relocated_in) / n->seconds;
     v[COPIED] += STAT(n, replicas_created) / n->seconds;
-    v[COPIES] += n->copies / (double)n->looks / n->bench->load.rows;
+    v[COPIES] += n->copies / (double)n->looks / load_of(n->bench, n->cell).rows;
     v[HEARD] += n->used.replica_staleness_mean_s;
     v[SHARD] += RATE(n, shard_ns) / 1e9;
     v[POLLING] += RATE(n, polling_ns) / 1e9;
@@ -66,6 +68,18 @@ static void add_node(const struct node *n, double *v)
     add_entries(n, v);
 }
 
+static void compare_with_tree(const struct node *n, double *v)
+{
+    const struct bench *b = n->bench;
+    v[TREE_STALE] = v[TREE_BYTES] = v[TREE_GAIN] = NAN;
+    if (n->cell->workload != SHARED) return;
+    struct tree_cost c = tree_cost(&b->model, n->cell->nodes, n->cell->keys, b->load.length);
+    struct tree_pace p = tree_pace(&c, v[SHARD_MAX]);
+    v[TREE_STALE] = p.stale_s;
+    v[TREE_BYTES] = p.bytes_per_s;
+    v[TREE_GAIN] = v[STALE] / p.stale_s;
+}
+
 static void sum_up(const struct node *nodes, unsigned count, struct result *r, size_t memory)
 {
     double *v = r->value;
@@ -73,8 +87,9 @@ static void sum_up(const struct node *nodes, unsigned count, struct result *r, s
     for (unsigned m = 0; m < METRICS; m++)
         if (m != SHARD_MAX && m != BYTES_MAX) v[m] /= count;
     v[HOLDERS] = nodes[0].holders / (double)nodes[0].looks;
-    v[STALE] = nodes[0].cell->workload == SKEWED ? lag_mean_s() : NAN;
+    v[STALE] = nodes[0].cell->workload != OWN ? lag_mean_s() : NAN;
     v[MEMORY] = (double)memory / count;
+    compare_with_tree(nodes, v);
     r->measured = true;
 }
 

@@ -53,6 +53,7 @@ void summary_targets(const struct bench *b)
     for (unsigned i = 0; i < COSTS; i++) table_add(&t, "%s", costs[i].name);
     table_add(&t, "time and bytes at most %.1fx", AIM);
     for (unsigned i = 0; i < cells.count; i++) {
+        if (cell_at(i)->workload == SHARED) continue;
         bool is_smallest = i == smallest_of(cell_at(i)->workload);
         if (!is_smallest && !isnan(times(b, i, SHARD))) add_times(&t, b, i);
     }
@@ -77,7 +78,7 @@ void report_draw(const struct bench *b)
         .groups = groups};
     for (unsigned c = 0; c < COSTS; c++) p.series[c] = costs[c].name;
     for (unsigned i = 0; i < cells.count && p.group_count < 32; i++) {
-        if (isnan(times(b, i, SHARD))) continue;
+        if (cell_at(i)->workload == SHARED || isnan(times(b, i, SHARD))) continue;
         struct plot_group *g = &groups[p.group_count];
         snprintf(labels[p.group_count], sizeof labels[0], "%u", cell_at(i)->nodes);
         *g = (struct plot_group){.section = workload_names[cell_at(i)->workload],

@@ -1,0 +1,33 @@
+/*
+ * tree.h - what it would cost to synchronize rows that every node holds by recursive doubling, as
+ * NuPS does for hot keys (NuPS, Section 3.1), with the constants of the same model.
+ *
+ * In each of log2(nodes) rounds a node exchanges the sums of all updates so far of all keys with one
+ * other node. All nodes go on together, so one node's way is everybody's. What favours the tree is
+ * assumed: sending, the way and receiving overlap within a round; no round waits for a slow node.
+ *
+ * Callers   run.c
+ * Memory    none
+ * Waiting   never
+ * Life      none
+ */
+#ifndef BENCH_SCALE_TREE_H
+#define BENCH_SCALE_TREE_H
+
+#include "model.h"
+
+/* Of a node, for one synchronization. */
+struct tree_cost {
+    double cpu_ns, bytes;
+    double ns; /* from its begin until all nodes have all updates */
+};
+struct tree_cost tree_cost(const struct model *, unsigned nodes, unsigned keys, unsigned length);
+
+/* How old what is read is on average, when synchronizing takes that share of a processor: since the
+ * oldest update that does not show, as lag.c counts it. And what a node sends a second. */
+struct tree_pace {
+    double stale_s, bytes_per_s;
+};
+struct tree_pace tree_pace(const struct tree_cost *, double share);
+
+#endif
