@@ -159,6 +159,22 @@ static bool check(const struct machine *machine, const struct task *t)
     return repeats && varies;
 }
 
+/* NuPS' mix of which no key is hot is relocation: in every byte and count. */
+static bool check_nothing_kept(const struct machine *machine)
+{
+    static const struct task relocates = {"mf",
+                                          {"--zipf", "1000x200x20000", "--rank", "10", "--epochs",
+                                           "2", "--technique", "relocate"}},
+                             keeps_none = {"mf",
+                                           {"--zipf", "1000x200x20000", "--rank", "10", "--epochs",
+                                            "2", "--technique", "nups", "--hot", "1000000x"}};
+    bool good = run(machine, &relocates, FIRST, "1") && run(machine, &keeps_none, SECOND, "1") &&
+                are_equal(FIRST, SECOND);
+    printf("%-7s mf, nups with no hot key: %s relocate\n", good ? "ok" : "FAILED",
+           good ? "the same as" : "differs from");
+    return good;
+}
+
 int quick_run(const struct machine *machine)
 {
     unsigned failed = 0;
@@ -168,6 +184,7 @@ int quick_run(const struct machine *machine)
     write_facts(TEST, 100);
     write_text();
     for (unsigned i = 0; i < TASKS; i++) failed += !check(machine, &tasks[i]);
+    failed += !check_nothing_kept(machine);
     for (int i = 0; i < FILES; i++) unlink(path_of(i));
     rmdir(folder);
     return failed > 0;
