@@ -14,10 +14,17 @@ static size_t at_most(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+void dense_plan_of_length(struct dense_plan *p, size_t length)
+{
+    p->row_floats = length / 2;
+    p->length = (uint32_t)length;
+}
+
 void dense_plan_add(struct dense_plan *p, size_t inputs, size_t outputs, bool is_rectified)
 {
     if (p->count == DENSE_LAYERS_MAX) fail("there are more than %d dense layers", DENSE_LAYERS_MAX);
-    size_t fit = DENSE_ROW_FLOATS / outputs ? DENSE_ROW_FLOATS / outputs : 1;
+    size_t room = p->row_floats ? p->row_floats : DENSE_ROW_FLOATS;
+    size_t fit = room / outputs ? room / outputs : 1;
     struct dense_plan_layer *l = &p->layers[p->count++];
     *l = (struct dense_plan_layer){.inputs = inputs,
                                    .outputs = outputs,

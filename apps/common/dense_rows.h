@@ -4,7 +4,8 @@
  *
  * A row of the table has the weights of as many inputs of one layer as DENSE_ROW_FLOATS hold, one
  * at least, and behind them as many sums of squared gradients. The weights of an input are in one
- * row; the bias is an input more.
+ * row; the bias is an input more. Where all tables' rows are equally long, one row alone is found
+ * sooner: a plan may be told how long the others are.
  *
  *     dense_plan_add(&plan, inputs, outputs, is_rectified);      each layer, before there is a pool
  *     ...a table of plan.rows rows of plan.length floats...
@@ -40,8 +41,9 @@ struct dense_plan {
         uint64_t first, rows; /* of the table */
     } layers[DENSE_LAYERS_MAX];
     size_t count;
+    size_t row_floats; /* weights of a row; 0: DENSE_ROW_FLOATS */
     uint64_t rows;
-    uint32_t length; /* floats of a row */
+    uint32_t length; /* floats of a row of the table */
 };
 
 struct dense_rows {
@@ -54,7 +56,10 @@ struct dense_rows {
     bool has_copies;     /* rows are copies of this step's */
 };
 
-/* A plan begins as zeros. Too many layers end the program. */
+/* A plan begins as zeros. */
+/* Before the first layer: rows of `length` floats, or longer ones where an input has more. */
+void dense_plan_of_length(struct dense_plan *, size_t length);
+/* Too many layers end the program. */
 void dense_plan_add(struct dense_plan *, size_t inputs, size_t outputs, bool is_rectified);
 /* All weights, biases included. */
 uint64_t dense_plan_weights(const struct dense_plan *);

@@ -38,6 +38,7 @@ static void load(struct gnn *g)
 static void plan(struct gnn *g)
 {
     const struct gnn_options *o = &g->options;
+    dense_plan_of_length(&g->plan, 2 * gnn_width(g));
     if (!gnn_has_features(g)) dense_plan_add(&g->plan, o->dim, o->hidden, true);
     dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
 }
