@@ -4,9 +4,8 @@
  * whose worker does nothing.
  *
  * A repetition opens a cluster for each of the three, back and forth, so that a noisy moment meets
- * all of them. For instructions: --calls N under callgrind, a cluster of one as the environment says,
- *
- *     valgrind --tool=callgrind --toggle-collect='access_row*' build/gcc/bench/watched --calls 100000
+ * all of them. For instructions there is --calls N under callgrind, on a cluster of one, with
+ * metrics as the environment says; --toggle-collect='access_row*' looks at the calls alone.
  */
 #include "common/clock.h"
 #include "common/cluster.h"
@@ -128,6 +127,9 @@ static unsigned let_scrape(const struct bench *b, unsigned port)
 
 /* ---- the cluster ---- */
 
+/* Between what is measured, so that nobody waits for long enough to say so. */
+enum { BARRIERS = 3 };
+
 /* Node 1 waits until node 0 has done. */
 static int other_main(const char *rendezvous)
 {
@@ -135,7 +137,7 @@ static int other_main(const char *rendezvous)
     locus_worker *worker;
     struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 1, 2, rendezvous);
     cluster_open(&c, &node, &worker);
-    must(locus_barrier(worker), "locus_barrier");
+    for (int i = 0; i < BARRIERS; i++) must(locus_barrier(worker), "locus_barrier");
     cluster_close(node, worker);
     return 0;
 }
@@ -202,7 +204,9 @@ static void measure(struct bench *b, unsigned setting, unsigned repetition)
     cluster_open(&c, &b->node, &b->worker);
     write_rows(b);
     let_scrape(b, setting == SCRAPED ? port : 0);
+    must(locus_barrier(b->worker), "locus_barrier");
     time_pulls(b, setting, repetition);
+    must(locus_barrier(b->worker), "locus_barrier");
     b->idle[setting][repetition] = share_when_idle(b);
     unsigned n = let_scrape(b, 0);
     if (setting == SCRAPED) b->scrapes[repetition] = n;
