@@ -22,6 +22,7 @@
     X(bandwidth, 1.25, "bytes/ns", "of a card, each way: 10 Gbit/s", "assumed") \
     X(packet_bytes, 1448, "bytes", "of a frame in one packet", "MTU 1500, TCP with time stamps") \
     X(packet_overhead, 90, "bytes", "around a packet", "Ethernet 38, IP 20, TCP 32") \
+    X(own_core, 0, "", "1: shards pace as with a core of their own", "0: as on shared cores") \
     X(wake, 30000, "ns", "until a thread that sleeps is awake", "idle processor, 25 to 40 us") \
     X(wake_cpu, 3000, "ns", "shard: processor time of that", \
       "remote_access, ping-pong, blocking less spinning") \

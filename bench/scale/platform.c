@@ -432,6 +432,7 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
         .workers = start->workers,
         .acts_immediately = start->acts_immediately,
         .max_rounds_per_second = start->max_rounds_per_second,
+        .has_own_core = sim.model.own_core > 0,
         .round_ns = (uint64_t)(sim.model.frame_out + sim.model.frame_in),
         .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
         .clock = start->clock,

@@ -148,6 +148,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .credit_bytes = LINK_CREDIT_BYTES,
                                        .acts_immediately = c->acts_immediately,
                                        .remembers = c->remembers,
+                                       .has_own_core = !c->yields,
                                        .max_rounds_per_second = c->max_rounds_per_second,
                                        .staleness_ns = (uint64_t)(c->staleness_s * 1e9),
                                        .round_ns = REACTOR_ROUND_NS,

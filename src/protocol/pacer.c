@@ -29,13 +29,18 @@ void pacer_spent(struct pacer *g, uint64_t cpu_ns, uint64_t rounds, uint64_t byt
     g->cost_ns += cpu_ns + platform_ns(g, rounds, bytes);
 }
 
+static uint64_t factor(const struct pacer *g)
+{
+    return g->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
+}
+
 /* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else a
  * node that only served for long would owe a long pause. */
 void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
                   uint64_t bytes)
 {
     uint64_t since = g->due_ns > g->served_at_ns ? g->due_ns : g->served_at_ns;
-    uint64_t paid = now_ns > since ? (now_ns - since) / PACER_FACTOR : 0;
+    uint64_t paid = now_ns > since ? (now_ns - since) / factor(g) : 0;
     g->served_ns -= paid < g->served_ns ? paid : g->served_ns;
     g->served_ns += cpu_ns + platform_ns(g, rounds, bytes);
     g->served_at_ns = now_ns;
@@ -45,7 +50,7 @@ void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned ro
 static uint64_t pause_for_rounds(const struct pacer *g)
 {
     uint64_t pause = PACER_ROUNDS_FACTOR * 2 * g->spent_rounds * g->round_ns;
-    if (!g->rounds_are_sparse) return 0;
+    if (!g->rounds_are_sparse || g->has_own_core) return 0;
     return pause < PACER_ROUNDS_NS_MAX ? pause : PACER_ROUNDS_NS_MAX;
 }
 
@@ -58,7 +63,7 @@ static uint64_t take_pause(struct pacer *g)
 {
     uint64_t most = g->cost_ns + PACER_SERVED_NS_MAX,
              served = g->served_ns < most ? g->served_ns : most;
-    uint64_t pause = larger(PACER_FACTOR * (g->cost_ns + served), pause_for_rounds(g));
+    uint64_t pause = larger(factor(g) * (g->cost_ns + served), pause_for_rounds(g));
     g->cost_ns = g->spent_rounds = g->served_ns = 0;
     return larger(pause, g->pause_ns);
 }
@@ -82,6 +87,7 @@ static uint64_t some_clocks_ns(struct pacer *g, uint64_t now_ns, locus_clock pas
 {
     if (g->clocked_ns && passed > 0) g->clock_ns = (now_ns - g->clocked_ns) / (uint64_t)passed;
     if (!g->clocked_ns || passed > 0) g->clocked_ns = now_ns;
+    if (g->has_own_core) return 0;
     if (g->clock_ns > PACER_CLOCKS_NS_MAX / PACER_CLOCKS) return PACER_CLOCKS_NS_MAX;
     return PACER_CLOCKS * g->clock_ns;
 }

@@ -2,9 +2,14 @@
  * pacer.h - when a shard synchronizes: sends updates, refreshes and expired intents, for none of
  * which anybody waits.
  *
- * The objective: replicas as young as they can be while synchronizing takes at most a fifth of the
- * processor time, and nothing is sent twice that one message could carry. The next time comes after
- * the longest of
+ * The objective: replicas as young as they can be with processor time that nobody else needs.
+ *
+ * A shard with a core of its own takes nobody's time. It synchronizes again after PACER_FACTOR_OWN
+ * times what the last time took, rounds of others that we served included: most of its time is left
+ * for what somebody waits for, and what changed meanwhile is said together.
+ *
+ * On a core that workers use, too, synchronizing takes at most a fifth of the time, and nothing is
+ * sent twice that one message could carry. There the next time comes after the longest of
  *   - PACER_FACTOR times what the last one took, rounds of others that we served included: the
  *     shard's processor time, and what sending and receiving the frames takes (round_ns, kib_ns);
  *   - PACER_CLOCKS clocks of the fastest worker, at most PACER_CLOCKS_NS_MAX: a trainer uses a row
@@ -34,6 +39,7 @@
 
 enum {
     PACER_FACTOR = 4,
+    PACER_FACTOR_OWN = 2,           /* with a core of its own */
     PACER_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
     PACER_AHEAD_PAUSES = 2,         /* what begins so soon piggybacks */
@@ -62,6 +68,7 @@ struct pacer {
     uint64_t rounds, intents; /* rounds that carried any, since it was last judged whether */
     bool rounds_are_sparse;   /*   they carry few */
     bool piggybacks;          /* in this turn intents may piggyback */
+    bool has_own_core;        /* the shard: no worker waits for the time that it takes */
     unsigned workers;
     /* [workers] clocks the last time; how many to look beyond the lookahead the next time */
     locus_clock *then, *ahead;

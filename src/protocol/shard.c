@@ -34,6 +34,7 @@ static int init_pacer(struct shard *s, const struct shard_config *c)
 {
     struct pacer *p = s->pacer = calloc(1, sizeof *p);
     if (!p) return -ENOMEM;
+    p->has_own_core = c->has_own_core;
     p->round_ns = c->round_ns;
     p->kib_ns = c->kib_ns;
     if (c->max_rounds_per_second) p->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;

@@ -27,6 +27,7 @@ struct shard_config {
     size_t credit_bytes;
     bool acts_immediately;
     bool remembers;                 /* what it decides: decisions.h */
+    bool has_own_core;              /* its thread: no worker waits for the time that it takes */
     unsigned max_rounds_per_second; /* 0: the pacer alone decides */
     uint64_t staleness_ns;          /* sources.h; 0: no bound */
     /* processor time of the platform for a round, at each end: a frame out, one in */

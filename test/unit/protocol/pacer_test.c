@@ -113,6 +113,24 @@ TEST(pacer, pauses_longer_for_rounds_where_they_carry_few_intents)
     pacer_fini(&g);
 }
 
+/* Neither clocks nor rounds make it wait: it takes nobody's time. */
+TEST(pacer, pauses_with_a_core_of_its_own_as_long_as_it_took)
+{
+    struct pacer g = opened();
+    g.has_own_core = g.rounds_are_sparse = true;
+    CHECK_EQ(pause_after(&g, 1000), 0);
+    now_of[0] = 1;
+    pacer_spent(&g, 500, 3, 2048);
+    CHECK_EQ(pause_after(&g, 2000000), PACER_FACTOR_OWN * (500 + 3 * 1000 + 2 * 100));
+    CHECK(g.ahead_ns > 0 && pacer_ahead(&g, 0, 1) == 0);
+    pacer_served(&g, g.due_ns, 5000, 0, 0);
+    pacer_served(&g, g.due_ns + PACER_FACTOR_OWN * 5000, 700, 0, 0); /* time has paid */
+    CHECK_EQ(pause_after(&g, 3000000), PACER_FACTOR_OWN * 700);
+    g.pause_ns = UINT64_C(7000000); /* max_rounds_per_second */
+    CHECK_EQ(pause_after(&g, 20000000), g.pause_ns);
+    pacer_fini(&g);
+}
+
 /* Synchronizes at `now_ns` with a pause of `pause_ns` behind. */
 static void synchronize(struct pacer *g, uint64_t now_ns, uint64_t pause_ns)
 {
