@@ -56,7 +56,7 @@ static void check_filter(const char *text, int loss, uint64_t schedulers)
     struct choice c;
     uint64_t chosen[WIDTH];
     unsigned ways = 0, accepted = 0, refused = 0;
-    choice_open(&c, &l, 0, &config);
+    choice_open(&c, &l, 0, 0, &config);
     CHECK(config.fits != NULL && config.context == &c);
     for (uint64_t round = 0, v = 0; round < 200; round++) {
         size_t count = 0;

@@ -66,11 +66,10 @@ static void pull(struct scene *s, locus_key first, uint64_t round)
 static size_t await_round(struct scene *s, uint64_t round)
 {
     size_t count = 0;
-    while (count == 0) {
+    do {
         pull(s, s->mail.rounds, round);
         CHECK_EQ(mail_check(&s->mail, "a test", round, s->row), 0);
-        count = mail_read(&s->mail, round, s->row, s->parts);
-    }
+    } while (!mail_read(&s->mail, round, s->row, s->parts, &count));
     return count;
 }
 
