@@ -3,7 +3,8 @@
  *
  * A file has the rows of one table or of several; of each first TABLE.rows, then TABLE.keys, the
  * rows' numbers in the table. It ends where TENSORS_KEYS rows of a table, or TENSORS_BYTES, are in
- * it, or a table of an earlier number comes: a file has each table once. Each tensor begins at a multiple of 64 bytes; what is between them is a tensor of its own.
+ * it, or a table of an earlier number comes: a file has each table once. Each tensor begins at a
+ * multiple of 64 bytes; what is between them is a tensor of its own.
  *
  * Callers   save.c, on a worker's thread
  * Memory    of blocks.h, and 8 bytes for each of TENSORS_KEYS; the list of files

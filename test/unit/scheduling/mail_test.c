@@ -65,8 +65,8 @@ TEST(mail, what_cannot_be_is_refused_by_its_name)
     refuses(&c, "a_call: `figures` is 1025: must be 0 to 1024");
     c = config(), c.extra = LOCUS_SCHEDULER_FIGURES_MAX + 1;
     refuses(&c, "a_call: `extra` is 1025");
-    c = config(), c.schedule.window = 2;
-    refuses(&c, "a_call: `window` is 2: must be 1 to 1");
+    c = config(), c.schedule.window = LOCUS_SCHEDULE_AHEAD_MAX - 2;
+    refuses(&c, "a_call: `window` is 62: must be 1 to 61");
     c = config(), c.schedule.width = 0;
     refuses(&c, "a_call: `width` is 0");
     c = config(), c.schedule.width = LOCUS_SCHEDULE_WIDTH_MAX, c.figures = 1000;
