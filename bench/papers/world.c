@@ -184,9 +184,8 @@ void world_computed(enum world_work work, size_t examples)
 {
     const struct machine *m = &world.papers->machine;
     struct account *a = account();
-    const double each[] = {[WORLD_TRAINED] = m->step,
-                           [WORLD_PREPARED] = m->prepare,
-                           [WORLD_COMPARED] = m->compare};
+    const double each[] = {
+        [WORLD_TRAINED] = m->step, [WORLD_PREPARED] = m->prepare, [WORLD_COMPARED] = m->compare};
     double ns = (double)examples * each[work];
     a->computed_ns += ns;
     a->examples += examples;

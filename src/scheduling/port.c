@@ -170,9 +170,9 @@ static int look(struct locus_port *p)
         p->look_keys[p->looked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->looked);
         p->looked++;
     }
-    return p->looked == 0 ? 0
-                          : locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds,
-                                             &p->look);
+    return p->looked == 0
+               ? 0
+               : locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds, &p->look);
 }
 
 /* Reads what was asked for, as far as it is written. */

@@ -31,7 +31,7 @@ struct locus_worker {
     struct {
         locus_key key;
         const float *values; /* the worker's, which it does not touch meanwhile */
-    } sent[WINDOW_MAX + 1]; /* updates under way, the oldest first: pushes, and a sync */
+    } sent[WINDOW_MAX + 1];  /* updates under way, the oldest first: pushes, and a sync */
     unsigned sent_count;
     /* What is being read, until somebody waits for it. */
     const locus_key *read_keys;

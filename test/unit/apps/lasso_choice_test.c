@@ -24,8 +24,7 @@ static void spread(const struct lasso *l, uint64_t j, double *rows)
     const struct columns *c = &l->columns;
     double shift = l->options.loss == LASSO_LOGISTIC ? 0 : c->shift[j], squares = 0;
     for (uint32_t r = 0; r < c->rows; r++) rows[r] = -shift;
-    for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++)
-        rows[c->row[i]] += (double)c->value[i];
+    for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++) rows[c->row[i]] += (double)c->value[i];
     for (uint32_t r = 0; r < c->rows; r++) squares += rows[r] * rows[r];
     for (uint32_t r = 0; r < c->rows; r++) rows[r] /= sqrt(squares);
 }

@@ -235,7 +235,8 @@ TEST(lasso_loss, the_largest_lambda_leaves_nothing)
     int left = 0;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (uint64_t j = 0; j < COLUMNS; j++) {
-        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * (1 + 1e-6))) <= 0);
+        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * (1 + 1e-6))) <=
+              0);
         left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * 0.999)) > 0;
     }
     CHECK_EQ(left, 1);
