@@ -46,8 +46,9 @@ static char *read_all(int fd, size_t *have)
         *have += (size_t)n;
         if (*have < room) continue;
         room *= 2;
-        text = realloc(text, room + 1);
-        CHECK(text != NULL);
+        char *larger = realloc(text, room + 1);
+        CHECK(larger != NULL);
+        text = larger;
     }
     text[*have] = '\0';
     return text;

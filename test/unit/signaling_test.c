@@ -99,9 +99,9 @@ TEST(signaling, beyond_the_bound_nothing_is_recorded)
 {
     enum { KEYS = 4, REST = 3 };
     struct pair p;
-    locus_key keys[KEYS];
+    locus_key keys[KEYS], next = 0;
     open_both(&p);
-    for (int i = 0; i < KEYS; i++) keys[i] = pair_key_of(&p, 0, i ? keys[i - 1] + 1 : 0);
+    for (int i = 0; i < KEYS; i++, next++) keys[i] = next = pair_key_of(&p, 0, next);
     __atomic_fetch_add(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
     CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 5000, 5001, LOCUS_READ), -ENOBUFS);
     CHECK_EQ(locus_intent(p.worker[0], keys, REST, 5000, 5001, LOCUS_READ), 0);

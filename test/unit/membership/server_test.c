@@ -38,6 +38,7 @@ static struct rendezvous_reader hear(int fd, enum rendezvous_type type)
 static void start(struct scene *s)
 {
     struct rendezvous_address a;
+    *s = (struct scene){.server = NULL};
     snprintf(s->address, sizeof s->address, "%s", nodes_address());
     nodes_init(s->node, NODES, s->address);
     for (int i = 0; i < NODES; i++) s->node[i].config.peer_timeout_s = TIMEOUT_S;
