@@ -51,8 +51,9 @@ TEST(metrics, an_address_that_cannot_be_had_ends_the_opening)
 static unsigned port_of_node(void)
 {
     for (int fd = 3; fd < 1024; fd++) {
-        int listens = 0;
+        int listens = 0, family = 0;
         socklen_t bytes = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &bytes) || family != AF_INET) continue;
         if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens)
             return http_port_of(fd);
     }

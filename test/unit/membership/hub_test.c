@@ -402,7 +402,9 @@ TEST(hub, stopping_ends_all_channels_without_a_word)
     unsigned char byte;
     struct scene s;
     begin(&s, LONG_S);
+    rendezvous_hub_lock(&s.hub);
     unsigned ticks = s.ticks;
+    rendezvous_hub_unlock(&s.hub);
     rendezvous_hub_stop(&s.hub);
     CHECK(s.ticks > ticks);
     CHECK_EQ(s.hub.channels, 0);
