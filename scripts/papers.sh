@@ -31,7 +31,7 @@ declare -A steps=(
     [their_wv]="step=3700,prepare=100" [our_wv]="step=220,prepare=40"
 )
 
-# name, program, nodes, workers a node, machine, steps, further model, further options
+# name, program, nodes, workers a node, machine, steps, further model, further options (+: of papers, not of the program)
 CELLS='
 kge-adaptive-1      kge  1 8 nups their - -
 kge-adaptive-8      kge  8 8 nups their - -
@@ -77,6 +77,29 @@ gnn-large-replicate-8  gnn-large  8 8 nups their - --technique=replicate
 gnn-large-adaptive-16  gnn-large 16 8 nups their - -
 gnn-large-adaptive-2   gnn-large  2 8 nups their - -
 gnn-large-adaptive-4   gnn-large  4 8 nups their - -
+kge-shared-8        kge  8 8 nups their own_core=0 -
+mf-shared-8         mf   8 8 nups their own_core=0 -
+wv-shared-8         wv   8 8 nups their own_core=0 -
+kge-cores-1         kge  1 2 nups our - -
+kge-cores-4         kge  4 1 nups our - -
+mf-cores-1          mf   1 2 nups our - -
+mf-cores-4          mf   4 1 nups our - -
+wv-cores-1          wv   1 2 nups our - -
+wv-cores-4          wv   4 1 nups our - -
+kge-immediate-8     kge  8 8 nups their - +--immediate
+mf-immediate-8      mf   8 8 nups their - +--immediate
+wv-immediate-8      wv   8 8 nups their - +--immediate
+mf-lapse-relocate-1 mf   1 8 lapse their - --technique=relocate
+mf-lapse-relocate-2 mf   2 8 lapse their - --technique=relocate
+mf-lapse-relocate-4 mf   4 8 lapse their - --technique=relocate
+mf-lapse-relocate-8 mf   8 8 lapse their - --technique=relocate
+mf-lapse-static-2   mf   2 8 lapse their - --technique=static
+mf-lapse-static-4   mf   4 8 lapse their - --technique=static
+mf-lapse-static-8   mf   8 8 lapse their - --technique=static
+mf-lapse-adaptive-8 mf   8 8 lapse their - -
+kge-bounded-8       kge  8 8 nups their - --sampling=bounded
+kge-long-term-8     kge  8 8 nups their - --sampling=long-term
+kge-non-conform-8   kge  8 8 nups their - --sampling=non-conform
 '
 
 wanted() {
@@ -89,11 +112,12 @@ wanted() {
 
 # run NAME PROGRAM NODES WORKERS MACHINE STEPS MODEL OPTIONS: the result appears when it is whole
 run() {
-    local out=$results/$1.json program=${2%-large} more=$8
+    local out=$results/$1.json program=${2%-large} more=$8 before=
     local model=${steps[$6_$program]}
     [ "$7" = - ] || model=$model,$7
     [ "$more" = - ] && more=
-    read -ra command <<< "$papers --nodes $3 --machine $5 --model $model $program ${options[$2]} --workers $4 --json ${more//=/ }"
+    [[ $more = +* ]] && { before=${more#+}; more=; }
+    read -ra command <<< "$papers --nodes $3 --machine $5 --model $model $before $program ${options[$2]} --workers $4 --json ${more//=/ }"
     echo "${command[*]}" > "$results/$1.command"
     if timeout --kill-after=10 "${LIMIT:-600}" "${command[@]}" > "$out.new" 2> "$results/$1.log"; then
         mv "$out.new" "$out"
@@ -132,7 +156,8 @@ speedups() {
     [ "$one" ] || return
     echo "| $what | seconds an epoch | raw speedup | quality, best | its part of one node's | effective speedup | GB sent a node and epoch | replicas an epoch | relocations | accesses elsewhere, evaluations included |"
     echo "|---|---|---|---|---|---|---|---|---|---|"
-    for name in adaptive-1 adaptive-2 adaptive-4 adaptive-8 adaptive-16 full-8 replicate-8 relocate-8 static-8; do
+    for name in adaptive-1 adaptive-2 adaptive-4 adaptive-8 adaptive-16 full-8 replicate-8 relocate-8 static-8 immediate-8 \
+        bounded-8 long-term-8 non-conform-8; do
         have "$program-$name" || continue
         nodes=${name##*-}
         cell "$program-$name" "$goal" | awk -v name="${name%-*}, $nodes" -v one="$one" '{
@@ -146,6 +171,53 @@ speedups() {
     echo
     have "$program-adaptive-8" && echo "    $(command_of "$program-adaptive-8")"
     echo
+}
+
+# What a core of its own brings: the pace of shared cores beside it.
+paces() {
+    local program name one
+    echo "| 8 nodes | seconds an epoch | raw speedup | quality, of one node's | GB sent a node and epoch | busy part of the shards |"
+    echo "|---|---|---|---|---|---|"
+    for program in kge mf wv; do
+        one=$(cell "$program-adaptive-1" | awk '{ print $2, $3 }')
+        for name in shared-8 adaptive-8; do
+            have "$program-$name" || continue
+            cell "$program-$name" | awk -v name="$program, ${name%-8}" -v one="$one" '{
+                split(one, o, " "); sub(/shared/, "pace of shared cores", name); sub(/adaptive/, "of cores of their own", name)
+                printf "| %s | %.4f | %.1f | %.0f %% | %.3f | %.0f %% |\n", name, $2, o[1] / $2, 100 * $3 / o[2], $6,
+                    100 * $16 / $17 / 4 }'
+        done
+    done
+}
+
+# Four nodes of one worker beside one node of two, a core for each thread.
+cores() {
+    local program one
+    echo "| | one node of two workers: seconds an epoch | four nodes of one worker | of twice the speed | quality, of one node's |"
+    echo "|---|---|---|---|---|"
+    for program in kge mf wv; do
+        have "$program-cores-1" || continue
+        have "$program-cores-4" || continue
+        one=$(cell "$program-cores-1" | awk '{ print $2, $3 }')
+        cell "$program-cores-4" | awk -v program="$program" -v one="$one" '{
+            split(one, o, " ")
+            printf "| %s | %.4f | %.4f | %.0f %% | %.0f %% |\n", program, o[1], $2, 100 * o[1] / $2 / 2, 100 * $3 / o[2] }'
+    done
+}
+
+# Lapse, Section 4: with relocation and without, on its machines.
+lapse() {
+    local technique nodes one
+    one=$(cell mf-lapse-relocate-1 | awk '{ print $2 }')
+    echo "| technique, nodes | seconds an epoch | raw speedup | accesses elsewhere, evaluations included |"
+    echo "|---|---|---|---|"
+    for technique in relocate static adaptive; do
+        for nodes in 1 2 4 8; do
+            have "mf-lapse-$technique-$nodes" || continue
+            cell "mf-lapse-$technique-$nodes" | awk -v name="$technique, $nodes" -v one="$one" '{
+                printf "| %s | %.4f | %.1f | %.1f %% |\n", name, $2, one / $2, 100 * $15 }'
+        done
+    done
 }
 
 bars() {
@@ -177,6 +249,18 @@ tables() {
     echo "### Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
     echo
     speedups wv "technique, nodes"
+    echo "### What a core of its own brings"
+    echo
+    paces
+    echo
+    echo "### Four nodes with a core for each thread, our own steps"
+    echo
+    cores
+    echo
+    echo "### Lapse's machines: mf, their steps"
+    echo
+    lapse
+    echo
     echo "### What the workers' time goes into, on 8 nodes"
     echo
     bars

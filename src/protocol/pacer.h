@@ -4,9 +4,9 @@
  *
  * The objective: replicas as young as they can be with processor time that nobody else needs.
  *
- * A shard with a core of its own takes nobody's time. It synchronizes again after PACER_FACTOR_OWN
- * times what the last time took, rounds of others that we served included: most of its time is left
- * for what somebody waits for, and what changed meanwhile is said together.
+ * A shard with a core of its own takes nobody's time: it synchronizes again after as long as the
+ * last time took, rounds of others that we served included. That may be all of the time that it
+ * has; what somebody waits for comes first in each turn. What changed meanwhile is said together.
  *
  * On a core that workers use, too, synchronizing takes at most a fifth of the time, and nothing is
  * sent twice that one message could carry. There the next time comes after the longest of
@@ -39,7 +39,7 @@
 
 enum {
     PACER_FACTOR = 4,
-    PACER_FACTOR_OWN = 2,           /* with a core of its own */
+    PACER_FACTOR_OWN = 1,           /* with a core of its own */
     PACER_CLOCKS = 8,               /* of the fastest worker, from one time to the next, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but no longer than that for their sake */
     PACER_AHEAD_PAUSES = 2,         /* what begins so soon piggybacks */
