@@ -32,19 +32,40 @@ static const struct args_option more[] = {
      .target = &folder},
 };
 
-/* Seconds of one repetition. */
+/* Of one repetition. */
 enum { WRITE, SAVE, READ, SET, RESTORE, KINDS };
 static const char *const names[KINDS] = {"write and sync", "locus_checkpoint", "read", "locus_set",
                                          "locus_restore"};
 
-static double since(uint64_t from_ns)
+/* A moment, by the clock and by the processor time of this process: what others use of the machine
+ * makes the first longer, the second hardly. */
+struct moment {
+    uint64_t ns;
+    double cpu_s;
+};
+
+static struct moment now(void)
 {
-    return 1e-9 * (double)(clock_ns() - from_ns);
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    double s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec);
+    return (struct moment){clock_ns(),
+                           s + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec)};
 }
 
-static double write_floor(const char *path, const char *block, size_t bytes)
+struct span {
+    double seconds, cpu_s;
+};
+
+static struct span since(struct moment from)
 {
-    uint64_t from = clock_ns();
+    struct moment to = now();
+    return (struct span){1e-9 * (double)(to.ns - from.ns), to.cpu_s - from.cpu_s};
+}
+
+static struct span write_floor(const char *path, const char *block, size_t bytes)
+{
+    struct moment from = now();
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) fail("cannot write %s", path);
     for (size_t done = 0; done < bytes; done += BLOCK)
@@ -53,9 +74,9 @@ static double write_floor(const char *path, const char *block, size_t bytes)
     return since(from);
 }
 
-static double read_floor(const char *path, char *block)
+static struct span read_floor(const char *path, char *block)
 {
-    uint64_t from = clock_ns();
+    struct moment from = now();
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     while (read(fd, block, BLOCK) > 0) {
     }
@@ -63,10 +84,10 @@ static double read_floor(const char *path, char *block)
     return since(from);
 }
 
-static double set_all(locus_worker *w, uint64_t rows, float *values, float value)
+static struct span set_all(locus_worker *w, uint64_t rows, float *values, float value)
 {
     locus_key keys[BATCH];
-    uint64_t from = clock_ns();
+    struct moment from = now();
     for (size_t i = 0; i < (size_t)BATCH * LENGTH; i++) values[i] = value + (float)i;
     for (uint64_t row = 0; row < rows; row += BATCH) {
         for (uint64_t i = 0; i < BATCH; i++) keys[i] = row + i;
@@ -96,7 +117,7 @@ static long resident_kb(void)
     return u.ru_maxrss;
 }
 
-static void repeat(locus_worker *w, uint64_t rows, double seconds[KINDS], long *more_kb)
+static void repeat(locus_worker *w, uint64_t rows, struct span took[KINDS], long *more_kb)
 {
     char path[PATH], file[2 * PATH];
     float *values = must_alloc((size_t)BATCH * LENGTH * sizeof *values);
@@ -105,34 +126,36 @@ static void repeat(locus_worker *w, uint64_t rows, double seconds[KINDS], long *
     snprintf(path, sizeof path, "%s/locus-bench-checkpoint-%d", folder, (int)getpid());
     snprintf(file, sizeof file, "%s.floor", path);
     memset(block, 'x', BLOCK);
-    seconds[SET] = set_all(w, rows, values, 1);
-    seconds[WRITE] = write_floor(file, block, bytes);
+    took[SET] = set_all(w, rows, values, 1);
+    took[WRITE] = write_floor(file, block, bytes);
     long before_kb = resident_kb();
-    uint64_t from = clock_ns();
+    struct moment from = now();
     must(locus_checkpoint(w, path), "locus_checkpoint");
-    seconds[SAVE] = since(from);
+    took[SAVE] = since(from);
     *more_kb = resident_kb() - before_kb;
-    seconds[READ] = read_floor(file, block);
-    from = clock_ns();
+    took[READ] = read_floor(file, block);
+    from = now();
     must(locus_restore(w, path), "locus_restore");
-    seconds[RESTORE] = since(from);
+    took[RESTORE] = since(from);
     unlink(file);
     sweep(path);
     free(values);
     free(block);
 }
 
-static void report(const struct run *r, double s[KINDS][SPREAD_MAX], double bytes)
+static void report(const struct run *r, double s[KINDS][SPREAD_MAX],
+                   double cpu_s[KINDS][SPREAD_MAX], double bytes)
 {
     double sums[SPREAD_MAX];
     run_title(r, "checkpoint: rows to files and back");
     run_end_title(r, "too few rows to say how fast");
     for (unsigned k = 0; k < KINDS; k++) {
-        struct spread t = run_spread(r, s[k]);
-        fprintf(r->report, "%-18s %8.3f s  %6.2f GB/s\n", names[k], t.median,
-                1e-9 * bytes / t.median);
+        struct spread t = run_spread(r, s[k]), cpu = run_spread(r, cpu_s[k]);
+        fprintf(r->report, "%-18s %8.3f s  %6.2f GB/s  %8.3f s of a processor\n", names[k],
+                t.median, 1e-9 * bytes / t.median, cpu.median);
         run_json(r, names[k]);
         results_spread(r->json, "seconds", t);
+        results_spread(r->json, "cpu_s", cpu);
         json_end(r->json);
     }
     for (unsigned i = 0; i < r->repetitions; i++) sums[i] = s[READ][i] + s[SET][i];
@@ -157,7 +180,7 @@ static void open_worker(uint64_t rows, locus **node, locus_worker **w)
 
 int main(int argc, char **argv)
 {
-    static double seconds[KINDS][SPREAD_MAX];
+    static double seconds[KINDS][SPREAD_MAX], cpu_s[KINDS][SPREAD_MAX];
     struct run r = {0};
     locus *node;
     locus_worker *w;
@@ -174,13 +197,16 @@ int main(int argc, char **argv)
     open_worker(rows, &node, &w);
     long kb = 0;
     for (unsigned i = 0; i < r.repetitions; i++) {
-        double one[KINDS];
+        struct span one[KINDS];
         long more_kb;
         repeat(w, rows, one, &more_kb);
         if (more_kb > kb) kb = more_kb;
-        for (unsigned k = 0; k < KINDS; k++) seconds[k][i] = one[k];
+        for (unsigned k = 0; k < KINDS; k++) {
+            seconds[k][i] = one[k].seconds;
+            cpu_s[k][i] = one[k].cpu_s;
+        }
     }
-    report(&r, seconds, (double)rows * LENGTH * sizeof(float));
+    report(&r, seconds, cpu_s, (double)rows * LENGTH * sizeof(float));
     fprintf(r.report, "memory beside the model: %.1f MiB at most\n", (double)kb / 1024);
     run_show_load(&r);
     run_end(&r);

@@ -70,9 +70,10 @@ static int sync_folder(const char *path)
 static int list(const char *path, files_each *each, void *context)
 {
     DIR *d = opendir(path);
-    int rc = d ? 0 : -errno;
+    int rc = 0;
+    if (!d) return -errno;
     for (const struct dirent *e; rc == 0 && (e = readdir(d));) rc = each(context, e->d_name);
-    if (d) closedir(d);
+    closedir(d);
     return rc;
 }
 
