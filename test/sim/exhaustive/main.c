@@ -99,6 +99,7 @@ static const char *const known_large[] = {
     "full 1:push,pull 2:push,set",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
+    "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */
     "1:keep,push,push,clock 0:push,clock,bound,pull",
     "replicate 1:keep,push,clock,push 0:push,clock,bound",
     "replicate 1:keep,push,clock 1:push,clock,bound 0:clock", /* two workers at different clocks */

@@ -1,4 +1,4 @@
 # file: src/protocol/clocks.c
 # what: a clock is said although writes are under way
-# by: exhaustive
+# run: --script bounds
 /^static bool can_look/,/^}/ s/ && c->open\[c->later_open ^ 1\] == 0//
