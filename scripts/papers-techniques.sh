@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Techniques beside each other on modelled machines: NuPS' Figures 6, 8 and 11, AdaPM's Section 5.3. Runs each cell that has
+# Techniques beside each other on modelled machines: NuPS' Figures 6, 8 and 11 and Section 5.7, AdaPM's Section 5.3. Runs each cell that has
 # no result yet, then prints the tables that docs/techniques.md has.
 #
 #     scripts/papers-techniques.sh PAPERS DATA RESULTS [PREFIX]
@@ -60,9 +60,18 @@ sweep() {
     for i in "${!times[@]}"; do run "$p-hot-${times[i]/\//_}" "$p" 8 --technique nups --hot "${thresholds[i]}x"; done
 }
 
+# Section 5.7: how often hot keys are synchronized, in a thousandth of a second what NuPS has in a second, for epochs are
+# as much shorter. (The bound holds for intents, too.)
+rates=(200 1000 5000 25000 125000)
+rates_of() {
+    local p=$1 rate
+    for rate in "${rates[@]}"; do run "$p-rate-$rate" "$p" 8 --technique nups --hot auto --max-rounds "$rate"; done
+}
+
 for p in mf wv kge; do
     techniques "$p"
     sweep "$p"
+    rates_of "$p"
 done
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -84,6 +93,7 @@ table() {
     row "$p-one" "one node"
     for name in static ssp essp relocate nups adaptive; do row "$p-$name" "$name"; done
     for i in "${!times[@]}"; do row "$p-hot-${times[i]/\//_}" "nups, threshold x ${times[i]}"; done
+    for i in "${rates[@]}"; do row "$p-rate-$i" "nups, at most $i synchronizations a second"; done
     echo
 }
 

@@ -34,6 +34,7 @@ struct pool_config {
     /* more that a node may open, for schedulers: until it does they are waited for by nobody */
     unsigned spare;
     enum locus_technique technique;
+    unsigned max_rounds; /* a second; 0: the manager decides */
     struct pool_bound bound;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */

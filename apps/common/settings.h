@@ -22,6 +22,7 @@ struct settings {
     int technique;                /* enum locus_technique, or one more: nups, ssp, essp */
     const char *hot;              /* which keys nups replicates: hot.h */
     uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
+    uint64_t max_rounds;          /* a second, of those that synchronize; 0: the manager decides */
     bool has_bounds;              /* the program has ssp and essp */
     int sampling;                 /* enum locus_conformity */
     const char *data, *out, *report;
@@ -32,7 +33,7 @@ struct settings {
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
 void settings_init(struct settings *);
 
-/* Adds --epochs, --seed, --workers, --technique, --out, --report, --json and
+/* Adds --epochs, --seed, --workers, --technique, --max-rounds, --out, --report, --json and
  * --baseline. */
 void settings_options(struct settings *, struct args_list *);
 

@@ -26,7 +26,7 @@ struct traced {
 
 /* Either what is, from now on, or what was done until now; or, of no key, how many workers wait from
  * now on: `writes`. */
-enum { OF_NO_KEY = UINT32_MAX };
+#define OF_NO_KEY UINT32_MAX
 struct event {
     uint64_t ns;
     uint32_t traced; /* position */
