@@ -166,8 +166,7 @@ TEST(lasso, reaches_the_optimum_on_a_cluster)
     }
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     reaches(start, libsvm, "--schedulers 4 --workers 2 --depth 1");
-    reaches(start, market, "--staleness 1");
-    reaches(start, libsvm, "--schedulers 2 --staleness 3 --depth 0 --width 8");
+    reaches(start, market, "--schedulers 2 --staleness 2 --depth 0 --width 8");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
