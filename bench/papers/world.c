@@ -39,6 +39,7 @@ static struct {
     struct account account[ROLES];
     uint64_t began_ns, ended_ns; /* the first and the last training step */
     locus *node[PAPERS_NODES_MAX];
+    uint64_t most_rows; /* that any node had when all had settled */
 } world;
 
 static const struct world_thread *threads[PLATFORM_FIBERS_MAX];
@@ -240,6 +241,15 @@ WRAP(CALL_UPDATE, push_async,
      (w, keys, n, updates, t))
 WRAP(CALL_UPDATE, localize, (locus_worker * w, const locus_key *keys, size_t n), (w, keys, n))
 
+/* A replica is two rows: as it is, and as its owner knows it. */
+static void note_rows(void)
+{
+    struct locus_stats s = {0};
+    if (locus_stats_read(world.node[virtual_node()], &s)) return;
+    uint64_t rows = s.owned_now + 2 * s.replicas_now;
+    if (rows > world.most_rows) world.most_rows = rows;
+}
+
 int __real_locus_quiesce(locus_worker *);
 int __wrap_locus_quiesce(locus_worker *);
 
@@ -250,6 +260,7 @@ int __wrap_locus_quiesce(locus_worker *w)
     struct since *s = &since[virtual_fiber()];
     if (s->is_training) account()->waited_ns[CALL_SETTLE] += (double)(virtual_now_ns() - began_ns);
     *s = (struct since){0};
+    note_rows();
     return rc;
 }
 
@@ -320,10 +331,11 @@ void world_report(void)
     all_ns = (double)(world.ended_ns - world.began_ns);
     printf("{\"event\":\"machine\",\"nodes\":%u,\"seconds\":%.9f,\"worker_seconds\":%.9f,"
            "\"computed_s\":%.9f,\"starved_s\":%.9f,\"loader_s\":%.9f,\"shard_s\":%.9f,"
-           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"examples\":%llu",
+           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"most_rows\":%llu,\"examples\":%llu",
            world.papers->nodes, all_ns * 1e-9, all_ns * 1e-9 * (double)w->threads,
            w->computed_ns * 1e-9, w->starved_ns * 1e-9, world.account[LOADER].computed_ns * 1e-9,
-           shard_ns * 1e-9, busiest * 1e-9, bytes, (unsigned long long)w->examples);
+           shard_ns * 1e-9, busiest * 1e-9, bytes, (unsigned long long)world.most_rows,
+           (unsigned long long)w->examples);
     for (int c = 0; c < CALLS; c++) printf(",\"%s\":%.9f", call_names[c], w->waited_ns[c] * 1e-9);
     printf("}\n");
     fflush(stdout);
