@@ -37,10 +37,11 @@ check: deps ## everything that must hold; the last line is the sum of all tests 
 	@scripts/check.sh $(STAGES)
 
 DATA ?= data
-results: deps-build ## the tables of docs/kge.md, wv.md, mf.md and ctr.md (DATA=folder; what is not there is passed over)
+results: deps-build ## the tables of docs/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
 	@$(MAKE) all $(B)/test/cluster/distance
 	@scripts/results-kge.sh $(B)/bin '$(DATA)' build/results/kge
 	@scripts/results-ctr.sh $(B)/bin '$(DATA)' build/results/ctr
+	@scripts/results-gnn.sh $(B)/bin '$(DATA)' build/results/gnn
 	@scripts/results.sh $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built

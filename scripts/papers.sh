@@ -17,7 +17,7 @@ declare -A options=(
     [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs 6"
     [mf-large]="--zipf 100000x10000x10000000 --rank 100 --eval-every 1 --epochs 5"
     [ctr-large]="--zipf 26x100000x4000000 --hold-back 0.02 --eval-every 1 --epochs 1"
-    [gnn-large]="--planted 500000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 3"
+    [gnn-large]="--planted 100000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 2"
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
 )
 

@@ -3,14 +3,15 @@
 #
 # PROGRAMS has the programs; DATA is a folder in which, at any depth, census_148d_train.libsvm and census_148d_test.libsvm are
 # found, else that section is passed over. Sections: census (quality on one, two and four nodes), techniques, planted (against
-# the planted model's own), speed (plain arrays beside one node, in turns). TURNS are the seeds ('1 2 3'). No run may take
-# longer than RUN_SECONDS (200). OUT/SECTION/ gets the JSON lines of each run, OUT/SECTION.md the table: of the evaluation
-# with the least log loss the mean over the seeds, speeds of the fastest epoch.
+# the planted model's own), speed (plain arrays beside one node, in turns), beside (processor time beside PyTorch and
+# scikit-learn). TURNS are the seeds ('1 2 3'). No run may take longer than RUN_SECONDS (200). OUT/SECTION/ gets the JSON lines
+# of each run, OUT/SECTION.md the table: of the evaluation with the least log loss the mean over the seeds, speeds of the
+# fastest epoch.
 # shellcheck disable=SC2086 # options are words
 set -eu
 
 [ $# -ge 3 ] || {
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 bin=$1 data=$2 out=$3
@@ -100,12 +101,17 @@ run_speed() {
     run '2 nodes' 2 $zipf
     run '4 nodes' 4 $zipf
 }
+need_beside() { :; }
+run_beside() {
+    [ "$turn" = "${turns%% *}" ] || return 0
+    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" ctr "$bin/ctr" "$data" > "$out/$section/text" || failed=$((failed + 1))
+}
 
-[ $# -gt 0 ] || set -- census techniques planted speed
+[ $# -gt 0 ] || set -- census techniques planted speed beside
 for section; do
     case $section in
-    census | techniques | planted | speed) ;;
-    *) echo "there is no section $section; there are census, techniques, planted, speed" >&2 && exit 2 ;;
+    census | techniques | planted | speed | beside) ;;
+    *) echo "there is no section $section; there are census, techniques, planted, speed, beside" >&2 && exit 2 ;;
     esac
     "need_$section" || continue
     mkdir -p "$out/$section"
@@ -114,7 +120,8 @@ for section; do
         number=0
         "run_$section"
     done
-    table > "$out/$section.md" && cat "$out/$section.md"
+    if [ "$section" = beside ]; then cp "$out/$section/text" "$out/$section.md"; else table > "$out/$section.md"; fi
+    cat "$out/$section.md"
 done
 echo "$failed runs failed; tables: $out"
 [ $failed -eq 0 ]

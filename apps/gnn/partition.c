@@ -1,5 +1,6 @@
 #include "partition.h"
 
+#include "clusters.h"
 #include "fail.h"
 #include "rng.h"
 
@@ -10,6 +11,11 @@
  * come later were; more than these gain little. */
 static const double SLACK = 1.05;
 enum { PASSES = 5 };
+
+/* Groups of a part, at least; 0: node by node from the beginning. Which is best depends on the graph:
+ * all are tried. */
+static const uint32_t GROUPS[] = {0, 2, 4};
+enum { TRIES = sizeof GROUPS / sizeof *GROUPS };
 
 struct stream {
     const struct network *n;
@@ -71,11 +77,63 @@ static void order_nodes(const struct network *n, uint64_t seed, uint32_t *order)
     free(is_known);
 }
 
+/* All nodes of a group go where most of its neighbours are. */
+static void place_group(struct stream *s, const uint32_t *list, uint32_t count)
+{
+    const struct network *n = s->n;
+    double best = -1, most = s->room[0] + s->room[1];
+    uint32_t chosen = 0;
+    memset(s->near, 0, s->parts * sizeof *s->near);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint64_t e = n->start[list[i]]; e < n->start[list[i] + 1]; e++) {
+            uint32_t part = s->part_of[n->neighbour[e]];
+            if (part < s->parts) s->near[part]++;
+        }
+    }
+    for (uint32_t p = 0; p < s->parts; p++) {
+        double score = (s->near[p] + 1e-3) * (1 - (s->load[0][p] + s->load[1][p]) / most);
+        if (score > best) best = score, chosen = p;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        s->part_of[list[i]] = chosen;
+        s->load[kind_of(s, list[i])][chosen]++;
+    }
+}
+
+/* What is found first is where groups go as a whole; node by node it is made even and better. */
+static void place_groups(struct stream *s, const uint32_t *order, uint32_t groups)
+{
+    const struct network *n = s->n;
+    uint32_t *cluster_of = take_memory(n->nodes, sizeof *cluster_of);
+    uint32_t *list = take_memory(n->nodes, sizeof *list);
+    clusters_find(n, order, n->nodes / (s->parts * groups) + 1, cluster_of);
+    clusters_list(n, cluster_of, list);
+    for (uint32_t first = 0, i = 1; i <= n->nodes; i++) {
+        if (i < n->nodes && cluster_of[list[i]] == cluster_of[list[first]]) continue;
+        place_group(s, list + first, i - first);
+        first = i;
+    }
+    free(cluster_of);
+    free(list);
+}
+
+static void cut_once(struct stream *s, const uint32_t *order, uint32_t groups)
+{
+    const struct network *n = s->n;
+    for (int k = 0; k < 2; k++) memset(s->load[k], 0, s->parts * sizeof *s->load[k]);
+    for (uint32_t v = 0; v < n->nodes; v++) s->part_of[v] = s->parts;
+    if (groups > 0) place_groups(s, order, groups);
+    for (int pass = 0; pass < PASSES; pass++)
+        for (uint32_t i = 0; i < n->nodes; i++) place(s, order[i]);
+}
+
 static void cut_greedily(const struct network *n, const struct labels *l, uint32_t parts,
                          uint64_t seed, uint32_t *part_of)
 {
-    struct stream s = {.n = n, .l = l, .parts = parts, .part_of = part_of};
+    struct stream s = {.n = n, .l = l, .parts = parts};
     uint32_t *order = take_memory(n->nodes, sizeof *order);
+    double least = 2;
+    s.part_of = take_memory(n->nodes, sizeof *s.part_of);
     s.near = take_memory(parts, sizeof *s.near);
     for (int k = 0; k < 2; k++) {
         double count = k == 0 ? l->count[LABELS_TRAIN] : n->nodes - l->count[LABELS_TRAIN];
@@ -83,10 +141,15 @@ static void cut_greedily(const struct network *n, const struct labels *l, uint32
         s.room[k] = SLACK * count / parts + 1;
     }
     order_nodes(n, seed, order);
-    for (uint32_t v = 0; v < n->nodes; v++) part_of[v] = parts;
-    for (int pass = 0; pass < PASSES; pass++)
-        for (uint32_t i = 0; i < n->nodes; i++) place(&s, order[i]);
+    for (int i = 0; i < TRIES; i++) {
+        cut_once(&s, order, GROUPS[i]);
+        double share = partition_cut_share(n, s.part_of);
+        if (!(share < least)) continue;
+        memcpy(part_of, s.part_of, n->nodes * sizeof *part_of);
+        least = share;
+    }
     free(order);
+    free(s.part_of);
     free(s.near);
     free(s.load[0]);
     free(s.load[1]);
