@@ -20,7 +20,7 @@ function note(q) {
     before = seconds
     last = q
 }
-has("epoch") && field("epoch") > 0 { epochs++; seconds += field("seconds"); loss = field("loss")
+/"event":"epoch"/ && field("epoch") > 0 { epochs++; seconds += field("seconds"); loss = field("loss")
     if (has("pairs_per_second")) note(1 / loss) }
 has("eval") && has("valid") && has("mrr") && epochs > evaluated { evaluated = epochs; note(field("mrr")) }
 has("eval") && has("rmse") && epochs > evaluated { evaluated = epochs; note(1 / field("rmse")) }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The papers' results on modelled machines: runs each cell of bench/papers that has no result yet, then writes docs/papers.md
-# and its drawings from all results.
+# The papers' results on modelled machines: runs each cell of bench/papers that has no result yet, then writes the
+# tables of docs/papers.md, ctr.md and gnn.md, and drawings, from all results.
 #
 #     scripts/papers.sh PAPERS DATA RESULTS [CELL...]
 #
-# DATA holds fb15k-237/ (train.txt, valid.txt, test.txt) and text.txt; what is not there is passed over. A cell is a line of
+# DATA holds fb15k-237/ (train.txt, valid.txt, test.txt) and text.txt; what is not there is passed over. A document of which
+# there is no result stays as it is. A cell is a line of
 # CELLS; names may be given to run only those.
 set -u
 papers=$1 data=$2 results=$3
@@ -21,8 +22,9 @@ declare -A options=(
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
 )
 
-# A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch;
-# `our`: our programs' --baseline there.
+# A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch; of
+# ctr and gnn, which were PyTorch's there, what PyTorch takes for our model (bench/python/tasks.py). `our`: our programs'
+# --baseline there.
 declare -A steps=(
     [their_ctr]="step=28000,prepare=1000" [our_ctr]="step=1000,prepare=1000"
     [their_gnn]="step=75000,prepare=6000" [our_gnn]="step=10000,prepare=6000"
@@ -220,11 +222,12 @@ lapse() {
     done
 }
 
+# bars PROGRAM...
 bars() {
     local program name
     echo "| | computes | waits for batches | waits for rows | waits for updates | end of the epoch | the rest |"
     echo "|---|---|---|---|---|---|---|"
-    for program in kge mf wv; do
+    for program; do
         for name in adaptive-8 full-8 replicate-8 relocate-8 static-8; do
             have "$program-$name" || continue
             cell "$program-$name" | awk -v name="$program, ${name%-*}" '{
@@ -236,7 +239,7 @@ bars() {
     done
 }
 
-tables() {
+tables_of_papers() {
     echo "### Knowledge graph embeddings: FB15k-237, quality is the MRR"
     echo
     speedups kge "technique, nodes"
@@ -263,7 +266,17 @@ tables() {
     echo
     echo "### What the workers' time goes into, on 8 nodes"
     echo
-    bars
+    bars kge mf wv
+}
+
+tables_of_ctr() {
+    speedups ctr-large "technique, nodes"
+    bars ctr-large
+}
+
+tables_of_gnn() {
+    speedups gnn-large "technique, nodes"
+    bars gnn-large
 }
 
 curve() {
@@ -290,9 +303,22 @@ draw() {
 draw kge MRR
 draw mf '1 / RMSE'
 draw wv '1 / loss'
-[ -e docs/papers.md ] || exit 0
-tables > "$results/tables"
-awk -v tables="$results/tables" '
-    /^<!-- tables -->/ { print; while ((getline line < tables) > 0) print line; skips = 1; next }
-    /^<!-- end of tables -->/ { skips = 0 }
-    !skips' docs/papers.md > "$results/papers.md" && cp "$results/papers.md" docs/papers.md
+# insert DOCUMENT PROGRAM...: between its two marks, if there are results of one of these
+insert() {
+    local document=$1 program
+    shift
+    [ -e "docs/$document.md" ] || return
+    for program; do
+        compgen -G "$results/$program-*.json" > /dev/null || continue
+        "tables_of_$document" > "$results/tables"
+        awk -v tables="$results/tables" '
+            /^<!-- tables -->/ { print; while ((getline line < tables) > 0) print line; skips = 1; next }
+            /^<!-- end of tables -->/ { skips = 0 }
+            !skips' "docs/$document.md" > "$results/$document.md" && cp "$results/$document.md" "docs/$document.md"
+        return
+    done
+}
+
+insert papers kge mf wv
+insert ctr ctr-large
+insert gnn gnn-large
