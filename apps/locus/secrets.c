@@ -96,6 +96,10 @@ static void compare(struct findings *all, const struct answer *a, struct pattern
         find(all, FIND_OK, "secret", "there is one");
     else if (a->kind == HAS_PROOF && strcmp(a->text, p->proof) == 0)
         find(all, FIND_OK, "secret", "the same as %s", p->whose);
+    else if (a->kind == HAS_PROOF && p->is_taken_along)
+        find(all, FIND_WARN, "secret",
+             "another one than %s: locus run takes ours along, but who starts nodes otherwise: %s",
+             p->whose, remedy);
     else if (a->kind == HAS_PROOF)
         find(all, FIND_FAIL, "secret", "another one than %s: %s", p->whose, remedy);
     else if (p->is_taken_along)

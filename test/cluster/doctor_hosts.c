@@ -206,6 +206,9 @@ TEST(doctor_hosts, names_a_host_whose_file_has_another_secret)
     is_said(&c, &cables, 0, "ok", "none of its own: locus run takes ours along");
     CHECK_EQ(doctor_with(&c, "LOCUS_SECRET_FILE", path), 0);
     is_said(&c, &cables, 1, "ok", "the same as here");
+    give_secrets(&cables, "export LOCUS_SECRET=barley", ":");
+    CHECK_EQ(doctor_with(&c, "LOCUS_SECRET", "sesame"), 0);
+    is_said(&c, &cables, 0, "warn", "another one than here: locus run takes ours along");
     CHECK_EQ(doctor_with(&c, "LOCUS_SECRET_FILE", "/nowhere/secret"), 1);
     CHECK_STR(c.out.text, "which cannot be read");
     give_secrets(&cables, ":", other);
