@@ -247,6 +247,22 @@ TEST(secret, a_proof_fits_nothing_else)
     CHECK(!secret_check(&s, &t.claim, proof));
 }
 
+/* What locus doctor hears from a host opens no connection, whatever challenge it has chosen. */
+TEST(secret, what_is_compared_proves_no_role)
+{
+    struct talk t;
+    struct secret s = secret_of("open sesame");
+    unsigned char proof[SECRET_PROOF_BYTES];
+    init_talk(&t);
+    t.claim.role = SECRET_COMPARED;
+    secret_prove(&s, &t.claim, proof);
+    CHECK(secret_check(&s, &t.claim, proof));
+    for (unsigned role = 0; role < SECRET_ROLES; role++) {
+        t.claim.role = (enum secret_role)role;
+        CHECK_EQ(secret_check(&s, &t.claim, proof), role == SECRET_COMPARED);
+    }
+}
+
 TEST(secret, challenges_differ)
 {
     enum { NONCES = 64 };
