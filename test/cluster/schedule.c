@@ -13,14 +13,13 @@ enum {
     ALL = NODES * WORKERS,
     VARIABLES = 300,
     WIDTH = 16,
-    ROUNDS = 400,
     FIGURES = 2,
     SCHEDULERS = 2,
     WINDOW_MAX = 3,
 };
 
 static struct locus_scheduler_config config;
-static unsigned ended;
+static unsigned round_count, ended;
 static uint64_t digests[ALL];
 static unsigned times[ALL][VARIABLES];
 
@@ -148,22 +147,23 @@ static void check_stats(locus_port *port)
 {
     struct locus_port_stats stats;
     locus_port_stats(port, &stats);
-    CHECK_EQ(stats.rounds, ROUNDS);
-    CHECK(stats.parts >= ROUNDS / config.schedule.window && stats.parts <= ROUNDS * WIDTH);
+    CHECK_EQ(stats.rounds, round_count);
+    CHECK(stats.parts >= round_count / config.schedule.window &&
+          stats.parts <= round_count * WIDTH);
     CHECK(stats.schedule_wait_s >= 0 && stats.pull_wait_s >= 0);
     CHECK(stats.schedule_wait_s + stats.pull_wait_s <= stats.seconds);
 }
 
 static void work(struct seat *s)
 {
-    struct round rounds[WINDOW_MAX];
+    struct round under_way[WINDOW_MAX];
     locus_port *port;
     unsigned window = config.schedule.window;
     CHECK_EQ(locus_port_open(s->node, s->worker, &config, number_of(s), &port), 0);
-    for (unsigned begun = 0, ended_here = 0; ended_here < ROUNDS; ended_here++) {
-        for (; begun < ROUNDS && begun < ended_here + window; begun++)
-            begin_round(s, port, &rounds[begun % window]);
-        end_round(s, port, &rounds[ended_here % window]);
+    for (unsigned begun = 0, ended_here = 0; ended_here < round_count; ended_here++) {
+        for (; begun < round_count && begun < ended_here + window; begun++)
+            begin_round(s, port, &under_way[begun % window]);
+        end_round(s, port, &under_way[ended_here % window]);
     }
     check_stats(port);
     CHECK_EQ(locus_port_close(port), 0);
@@ -203,6 +203,7 @@ static void run(enum locus_technique technique, enum locus_order order, unsigned
 
 TEST(schedule, rounds_are_whole_and_alike)
 {
+    round_count = 400;
     run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 2, 1);
     run(LOCUS_STATIC, LOCUS_PRIORITY, 0, 1);
     run(LOCUS_RELOCATE, LOCUS_ROUND_ROBIN, 3, 1);
@@ -212,6 +213,7 @@ TEST(schedule, rounds_are_whole_and_alike)
 /* A variable still has one writer at a time, who knows what it has written. */
 TEST(schedule, rounds_overlap_within_the_window)
 {
+    round_count = 120;
     run(LOCUS_ADAPTIVE, LOCUS_PRIORITY, 1, 3);
     run(LOCUS_RELOCATE, LOCUS_PRIORITY, 0, 2);
 }
