@@ -64,7 +64,7 @@ check() {
                 }
                 END { printf "%.0f", all / examples * 1e9 }' "$folder/real")
     pace=$((pace * nodes))
-    "$build/bench/papers" --nodes "$nodes" --model "step=$pace,prepare=20,shards=1" "$program" "${options[@]}" --json > "$folder/model" 2> "$folder/log" ||
+    "$build/bench/papers" --nodes "$nodes" --model "step=$pace,prepare=20,shards=1,own_core=0" "$program" "${options[@]}" --json > "$folder/model" 2> "$folder/log" ||
         { tail -n 3 "$folder/log"; return 1; }
     echo "$program on $nodes nodes of one worker, $pace ns a step"
     compare "$folder/real" "$folder/model"

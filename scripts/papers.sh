@@ -4,8 +4,8 @@
 #
 #     scripts/papers.sh PAPERS DATA RESULTS [CELL...]
 #
-# DATA holds fb15k-237/ (train.txt, valid.txt, test.txt) and text.txt; what is not there is passed over. A document of which
-# there is no result stays as it is. A cell is a line of
+# DATA holds fb15k-237/ (train.txt, valid.txt, test.txt), text.txt and novels.txt; what is not there is passed over. A
+# document of which there is no result stays as it is. A cell is a line of
 # CELLS; names may be given to run only those.
 set -u
 papers=$1 data=$2 results=$3
@@ -20,6 +20,7 @@ declare -A options=(
     [ctr-large]="--zipf 26x100000x4000000 --hold-back 0.02 --eval-every 1 --epochs 1"
     [gnn-large]="--planted 100000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 2"
     [wv]="--data $data/text.txt --subsample 0.001 --epochs 2"
+    [wv-large]="--data $data/novels.txt --subsample 0.001 --epochs 2"
 )
 
 # A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch; of
@@ -53,6 +54,8 @@ mf-full-8           mf   8 8 nups their - --technique=full
 mf-replicate-8      mf   8 8 nups their - --technique=replicate
 mf-relocate-8       mf   8 8 nups their - --technique=relocate
 mf-static-8         mf   8 8 nups their - --technique=static
+wv-large-adaptive-1 wv-large 1 8 nups their - -
+wv-large-adaptive-8 wv-large 8 8 nups their - -
 wv-adaptive-1       wv   1 8 nups their - -
 wv-adaptive-8       wv   8 8 nups their - -
 kge-adaptive-2      kge  2 8 nups their - -
@@ -134,6 +137,7 @@ while read -r name program rest; do
     [ -e "$results/$name.json" ] && continue
     case $program in
         kge) [ -d "$data/fb15k-237" ] || continue ;;
+        wv-large) [ -e "$data/novels.txt" ] || continue ;;
         wv) [ -e "$data/text.txt" ] || continue ;;
     esac
     echo "== $name"
@@ -151,12 +155,15 @@ have() { [ -e "$results/$1.json" ]; }
 command_of() { sed -e "s|$papers|build/gcc/bench/papers|" -e "s|$data|DATA|g" "$results/$1.command"; }
 
 # The part between the two marks of docs/papers.md is written anew: tables of what there is.
+# speedups PROGRAM TITLE
 speedups() {
-    local program=$1 what=$2 one goal nodes name
+    local program=$1 one goal nodes name
     goal=$(cell "$program-adaptive-1" | awk '{ print 0.9 * $3 }')
     one=$(cell "$program-adaptive-1" "$goal" | awk '{ print $2, $3, $5 }')
     [ "$one" ] || return
-    echo "| $what | seconds an epoch | raw speedup | quality, best | its part of one node's | effective speedup | GB sent a node and epoch | replicas an epoch | relocations | accesses elsewhere, evaluations included |"
+    echo "### $2"
+    echo
+    echo "| technique, nodes | seconds an epoch | raw speedup | quality, best | its part of one node's | effective speedup | GB sent a node and epoch | replicas an epoch | relocations | accesses elsewhere, evaluations included |"
     echo "|---|---|---|---|---|---|---|---|---|---|"
     for name in adaptive-1 adaptive-2 adaptive-4 adaptive-8 adaptive-16 full-8 replicate-8 relocate-8 static-8 immediate-8 \
         bounded-8 long-term-8 non-conform-8; do
@@ -169,9 +176,10 @@ speedups() {
                 $3, 100 * $3 / o[2], effective, $6, $9, $8, 100 * $15 }'
     done
     echo
+    have "$program-adaptive-8" || return
     echo "Command of the cell \`adaptive, 8\`:"
     echo
-    have "$program-adaptive-8" && echo "    $(command_of "$program-adaptive-8")"
+    echo "    $(command_of "$program-adaptive-8")"
     echo
 }
 
@@ -185,7 +193,7 @@ paces() {
         for name in shared-8 adaptive-8; do
             have "$program-$name" || continue
             cell "$program-$name" | awk -v name="$program, ${name%-8}" -v one="$one" '{
-                split(one, o, " "); sub(/shared/, "pace of shared cores", name); sub(/adaptive/, "of cores of their own", name)
+                split(one, o, " "); sub(/shared/, "pace of shared cores", name); sub(/adaptive/, "with cores of their own", name)
                 printf "| %s | %.4f | %.1f | %.0f %% | %.3f | %.0f %% |\n", name, $2, o[1] / $2, 100 * $3 / o[2], $6,
                     100 * $16 / $17 / 4 }'
         done
@@ -240,18 +248,11 @@ bars() {
 }
 
 tables_of_papers() {
-    echo "### Knowledge graph embeddings: FB15k-237, quality is the MRR"
-    echo
-    speedups kge "technique, nodes"
-    echo "### Matrix factorization: 20,000 x 2,000, 1,000,000 cells of Zipf 1.1, quality is 1 / RMSE"
-    echo
-    speedups mf "technique, nodes"
-    echo "### Matrix factorization: 100,000 x 10,000, 10,000,000 cells of Zipf 1.1, a rate for each factor"
-    echo
-    speedups mf-large "technique, nodes"
-    echo "### Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
-    echo
-    speedups wv "technique, nodes"
+    speedups kge "Knowledge graph embeddings: FB15k-237, quality is the MRR"
+    speedups mf "Matrix factorization: 20,000 x 2,000, 1,000,000 cells of Zipf 1.1, quality is 1 / RMSE"
+    speedups mf-large "Matrix factorization: 100,000 x 10,000, 10,000,000 cells of Zipf 1.1, a rate for each factor"
+    speedups wv "Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
+    speedups wv-large "Word vectors: 2,000,000 tokens of novels"
     echo "### What a core of its own brings"
     echo
     paces
@@ -270,12 +271,12 @@ tables_of_papers() {
 }
 
 tables_of_ctr() {
-    speedups ctr-large "technique, nodes"
+    speedups ctr-large "4,000,000 planted examples, quality is 2 AUC - 1"
     bars ctr-large
 }
 
 tables_of_gnn() {
-    speedups gnn-large "technique, nodes"
+    speedups gnn-large "100,000 planted nodes, quality is the accuracy"
     bars gnn-large
 }
 
