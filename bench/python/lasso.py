@@ -64,8 +64,10 @@ def read_matrix(text):
 def generate(text, ratio):
     rows, columns, values = map(int, text.split("x"))
     draw = np.random.default_rng(1)
-    row = np.concatenate([draw.choice(rows, values, replace=False) for _ in range(columns)])
-    x = scipy.sparse.csc_matrix((draw.random(columns * values), row, np.arange(0, columns * values + 1, values)),
+    row = np.sort(draw.integers(rows, size=(columns, values)), 1)
+    for twice in np.flatnonzero((np.diff(row) == 0).any(1)):
+        row[twice] = np.sort(draw.choice(rows, values, replace=False))
+    x = scipy.sparse.csc_matrix((draw.random(columns * values), row.ravel(), np.arange(0, columns * values + 1, values)),
                                 (rows, columns))
     effects = np.where(np.arange(columns) % 100 == 0, draw.normal(size=columns), 0)
     return Problem(text, x, x @ effects + 0.1 * draw.normal(size=rows), ratio)
