@@ -166,5 +166,8 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
     settings_parse(&list, "lasso", about, more, argc, argv);
     check(o);
     settings_check(&o->common);
+    struct checkpoints_wish *c = &o->common.checkpoints;
+    /* What the filter had refused loses its place each time: each pass would be too often. */
+    if (c->folder && !c->every) c->every = "600s";
     o->common.spare = o->schedulers;
 }

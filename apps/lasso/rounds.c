@@ -47,13 +47,21 @@ void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
     r->floats = take_memory(floats, sizeof *r->floats);
 }
 
+/* Whose turn it is: behind the first turns, with priorities every second update is one. */
+static uint64_t turn_of(const struct lasso *l, uint64_t updates)
+{
+    uint64_t columns = l->columns.count;
+    bool has_drawn = l->options.order == LASSO_PRIORITY && updates > columns;
+    return (has_drawn ? (updates - columns) / 2 : updates) % columns;
+}
+
 /* The schedule goes on where the one before was. */
 static struct locus_scheduler_config config_of(const struct rounds *r, const struct turns *t,
                                                uint64_t updates)
 {
     struct locus_scheduler_config c = r->lasso->schedule;
     if (updates == 0) return c;
-    c.schedule.turn = updates % c.schedule.variables;
+    c.schedule.turn = turn_of(r->lasso, updates);
     c.schedule.changes = t->change;
     c.schedule.seed += rng_mix(updates);
     return c;
