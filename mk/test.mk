@@ -50,7 +50,7 @@ bench-demo: deps-build ## what a local access costs next to a plain array: a sho
 	@$(MAKE) benches
 	@$(B)/bench/local_access --demo
 
-papers: deps ## the papers' results on modelled machines: docs/papers.md (DATA=folder; what is there already stays)
+papers: deps ## the papers' results on modelled machines: docs/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
 	@$(MAKE) $(B)/bench/papers
 	@scripts/papers.sh $(B)/bench/papers '$(DATA)' build/papers
 

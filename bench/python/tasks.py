@@ -2,7 +2,7 @@
 """ctr and gnn on plain arrays beside PyTorch, the same model, batch and number of threads, in one run; and beside
 scikit-learn's logistic regression.
 
-    tasks.py ctr PROGRAM FOLDER [--turns 3] [--examples 200000]
+    tasks.py ctr PROGRAM FOLDER [--turns 3] [--examples 100000]
     tasks.py gnn PROGRAM FOLDER [--turns 3]
 
 PROGRAM is bin/ctr or bin/gnn. FOLDER has, at any depth, census_148d_train.libsvm and census_148d_test.libsvm; for gnn
@@ -331,7 +331,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("folder")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--examples", type=int, default=200_000)
+    parser.add_argument("--examples", type=int, default=100_000)
     options = parser.parse_args()
     (clicks if options.task == "ctr" else graph)(options)
 
