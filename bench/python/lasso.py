@@ -19,6 +19,7 @@ import os
 import resource
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -106,6 +107,7 @@ def run_lasso(program, data, ratio, out, more):
 
 def show(results, who, effort, cpu, wall, objective, coefficients):
     results.append((who, effort, cpu, wall, objective, int((coefficients != 0).sum())))
+    print(f"... {who} {effort}: {cpu:.2f} s, {objective:.7g}", file=sys.stderr, flush=True)
 
 
 def try_lasso(program, problem, results, folder):
