@@ -73,33 +73,31 @@ void locus_read_begin(locus_worker *w)
     if (w) reader_begin(&w->reader);
 }
 
-/* What the worker has under way may not be in the row yet: a set of a replica, which goes by way of
- * the owner, or an update that met the replica on its way. */
-static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, locus_key key,
-                                                                  struct row_ref s)
+static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
-    if (__builtin_expect(w->operations.keys_under_way > 0, 0) &&
-        operations_hold(&w->operations, &key, 1))
-        return NULL;
     const float *row = row_view(w->store, s, &replica);
     if (row) count_read(w, replica);
     return row;
 }
 
-static __attribute__((noinline)) const float *view_among_parts(locus_worker *w, locus_key key)
+/* What the worker has under way may not be in the row yet: a set of a replica, which goes by way of
+ * the owner, or an update that met the replica on its way. */
+static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
 {
     if (w->observer && observer_is_due(w->observer, &w->only))
         observer_note_keys(w->observer, &key, 1);
+    if (operations_hold(&w->operations, &key, 1)) return NULL;
     if (w->node->sources && call_hides(w, &key, 1)) return NULL;
-    return view_at(w, key, store_row_ref(w->store, key));
+    return view_at(w, store_row_ref(w->store, key));
 }
 
 const float *locus_view(locus_worker *w, locus_key key)
 {
     if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
-    return only ? view_at(w, key, partition_row_ref(only, key)) : view_among_parts(w, key);
+    if (__builtin_expect(!only || w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
+    return view_at(w, partition_row_ref(only, key));
 }
 
 void locus_read_end(locus_worker *w)
