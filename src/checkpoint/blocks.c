@@ -1,5 +1,6 @@
 #include "checkpoint/blocks.h"
 
+#include "base/ring.h"
 #include "checkpoint/files.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ int blocks_init(struct blocks *b)
     *b = (struct blocks){.fd = -1};
     b->memory = aligned_alloc(ALIGNMENT, (size_t)BLOCKS * BLOCK_BYTES);
     if (!b->memory) return -ENOMEM;
-    b->has_ring = files()->has_ring && io_uring_queue_init(BLOCKS, &b->ring, 0) == 0;
+    b->has_ring = files()->has_ring &&
+                  ring_open(&b->ring, BLOCKS, &(struct io_uring_params){.flags = 0}) == 0;
     return 0;
 }
 
@@ -133,7 +135,7 @@ void blocks_fini(struct blocks *b)
     if (!b->memory) return;
     await_all(b);
     close_file(b);
-    if (b->has_ring) io_uring_queue_exit(&b->ring);
+    if (b->has_ring) ring_close(&b->ring);
     free(b->memory);
     b->memory = NULL;
 }

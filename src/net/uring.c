@@ -2,13 +2,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ring.h"
 #include "net/forked.h"
 #include "net/link_private.h"
 #include "locus.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -96,10 +96,8 @@ static int refused(int error)
  * gone. */
 static int check_ring(struct uring *u)
 {
-    /* a child's mapping would keep the ring, and what is under way on it */
-    io_uring_ring_dontfork(&u->ring);
     if (u->ring.features & IORING_FEAT_FAST_POLL) return 0;
-    io_uring_queue_exit(&u->ring);
+    ring_close(&u->ring);
     return refused(EINVAL);
 }
 
@@ -111,8 +109,7 @@ static int open_ring(struct uring *u, unsigned nodes, unsigned first_setup)
     for (unsigned i = first_setup; i < URING_SETUPS && rc == -EINVAL; i++) {
         struct io_uring_params p = {.flags = setups[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
                                     .cq_entries = 2 * operations};
-        rc = io_uring_queue_init_params(operations < SUBMISSIONS_MAX ? operations : SUBMISSIONS_MAX,
-                                        &u->ring, &p);
+        rc = ring_open(&u->ring, operations < SUBMISSIONS_MAX ? operations : SUBMISSIONS_MAX, &p);
         u->flags = setups[i];
     }
     return rc ? refused(-rc) : check_ring(u);
@@ -123,7 +120,7 @@ int uring_check(unsigned nodes)
     struct uring *u = calloc(1, sizeof *u);
     if (!u) return error_set(-ENOMEM, "no memory for a ring");
     int rc = open_ring(u, nodes, 0);
-    if (!rc) io_uring_queue_exit(&u->ring);
+    if (!rc) ring_close(&u->ring);
     free(u);
     return rc;
 }
@@ -156,7 +153,7 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
     if (!rc) rc = open_wake(u);
     if (!rc) rc = open_ring(u, nodes, first_setup);
     if (!rc && forked_close(u->ring.ring_fd)) {
-        io_uring_queue_exit(&u->ring);
+        ring_close(&u->ring);
         rc = error_set(-ENOMEM, "no memory for a ring");
     }
     if (rc) {
@@ -496,7 +493,7 @@ void uring_fini(struct uring *u)
     if (!u) return;
     if (u->thread == gettid()) uring_stop(u);
     forked_keep(u->ring.ring_fd);
-    io_uring_queue_exit(&u->ring);
+    ring_close(&u->ring);
     for (unsigned i = 0; i < u->count; i++) {
         link_end(u->link[i]);
         link_free(u->link[i]);

@@ -31,7 +31,7 @@
 #ifndef LOCUS_STORE_DIRECTORY_H
 #define LOCUS_STORE_DIRECTORY_H
 
-#include "store/tsan.h"
+#include "base/tsan.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #ifndef LOCUS_STORE_FLOATS_H
 #define LOCUS_STORE_FLOATS_H
 
-#include "store/tsan.h"
+#include "base/tsan.h"
 #include "store/yield.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 #include "checkpoint/blocks.h"
 
+#include "base/ring.h"
 #include "common/folder.h"
 #include "test.h"
 
@@ -137,7 +138,7 @@ static void read_an_error(bool has_ring)
     char bytes[100];
     CHECK_EQ(blocks_init(&b), 0);
     if (!has_ring && b.has_ring) {
-        io_uring_queue_exit(&b.ring);
+        ring_close(&b.ring);
         b.has_ring = false;
     }
     CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES), 0);

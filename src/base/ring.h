@@ -1,0 +1,20 @@
+/*
+ * ring.h - an io_uring from its opening to its end.
+ *
+ * A child that is forked does not have its memory: it would keep the ring, and what is under way.
+ *
+ * Callers   uring.c, blocks.c; a ring by any thread that its setup allows
+ * Memory    the kernel's, mapped; counts as locked before Linux 5.12
+ * Waiting   never, but for the system calls
+ * Life      ring_open, ring_close
+ */
+#ifndef LOCUS_BASE_RING_H
+#define LOCUS_BASE_RING_H
+
+#include <liburing.h>
+
+/* 0, or a negative errno. `params` as io_uring_setup(2) has them. */
+int ring_open(struct io_uring *, unsigned entries, struct io_uring_params *params);
+void ring_close(struct io_uring *);
+
+#endif

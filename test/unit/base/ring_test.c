@@ -1,0 +1,78 @@
+/* ring: what ends on one thread and begins on another at the same address; a child does not have
+ * it. */
+#include "base/ring.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 2, TURNS = 20 };
+
+static unsigned turn; /* of the thread turn % THREADS; no order beyond that: relaxed */
+
+static void use(void)
+{
+    struct io_uring ring;
+    struct io_uring_cqe *done;
+    CHECK_EQ(ring_open(&ring, 4, &(struct io_uring_params){.flags = 0}), 0);
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+    CHECK(sqe != NULL);
+    io_uring_prep_nop(sqe);
+    sqe->user_data = 7;
+    CHECK_EQ(io_uring_submit(&ring), 1);
+    CHECK_EQ(io_uring_wait_cqe(&ring, &done), 0);
+    CHECK_EQ(done->user_data, 7);
+    io_uring_cqe_seen(&ring, done);
+    ring_close(&ring);
+}
+
+static void *take_turns(void *number)
+{
+    for (unsigned i = *(unsigned *)number; i < TURNS; i += THREADS) {
+        while (__atomic_load_n(&turn, __ATOMIC_RELAXED) != i) sched_yield();
+        use();
+        __atomic_store_n(&turn, i + 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* The thread sanitizer is to know that the first one's use is over. */
+TEST(ring, one_begins_where_another_threads_has_ended)
+{
+    pthread_t thread[THREADS];
+    unsigned number[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        number[i] = i;
+        CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, &number[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    CHECK_EQ(turn, TURNS);
+}
+
+/* Its first access to the ring's memory ends it. */
+TEST(ring, a_child_does_not_have_it)
+{
+    struct io_uring ring;
+    int status;
+    CHECK_EQ(ring_open(&ring, 4, &(struct io_uring_params){.flags = 0}), 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        _exit((int)*ring.sq.khead);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    ring_close(&ring);
+}
+
+TEST(ring, what_the_kernel_refuses_is_said)
+{
+    struct io_uring ring;
+    CHECK_EQ(ring_open(&ring, 0, &(struct io_uring_params){.flags = 0}), -EINVAL);
+}
