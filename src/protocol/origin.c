@@ -70,8 +70,10 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
         record->asked++;
         record->route = item->peer;
         record->localizing += r->kind == REQUEST_LOCALIZE;
-        if (key_is_wanted(&s->records.state[ref.index]) && r->kind != REQUEST_LOCALIZE)
+        if (key_is_wanted(&s->records.state[ref.index]) && r->kind != REQUEST_LOCALIZE) {
             shard_count(&s->counters.intents_late, 1);
+            margin_late(&s->margin);
+        }
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }

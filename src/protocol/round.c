@@ -223,6 +223,7 @@ static void update_lookaheads(struct shard *s)
         }
         if (widest) all->lookahead[w] = widest; /* after a pause the last one stands */
     }
+    if (s->pacer->has_own_core) margin_adjust(&s->margin);
 }
 
 static bool dirty_rows_wait(const struct shard *s)
@@ -382,7 +383,8 @@ void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
 
 locus_clock round_lookahead(const struct shard *s, unsigned worker)
 {
-    return s->acts_immediately ? INT64_MAX : s->rounds->lookahead[worker];
+    if (s->acts_immediately) return INT64_MAX;
+    return margin_of(&s->margin, s->rounds->lookahead[worker]);
 }
 
 locus_clock round_ahead(const struct shard *s, unsigned worker)
@@ -448,6 +450,7 @@ static int init_parts(struct shard *s, struct rounds *all)
 
 int round_init(struct shard *s)
 {
+    margin_init(&s->margin);
     s->rounds = calloc(1, sizeof *s->rounds);
     return s->rounds ? init_parts(s, s->rounds) : -ENOMEM;
 }

@@ -185,6 +185,7 @@ static void reclaim(struct shard *s)
 
 void shard_begin_intent(struct shard *s, uint64_t index)
 {
+    margin_began(&s->margin);
     replica_want(s, index);
     step(s);
 }

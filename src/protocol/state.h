@@ -15,6 +15,7 @@
 
 #include "base/histogram.h"
 #include "protocol/decisions.h"
+#include "protocol/margin.h"
 #include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
@@ -93,6 +94,7 @@ struct shard {
     struct backlog *backlog;
     struct clocks *clocks;
     struct pacer *pacer;
+    struct margin margin; /* round.h */
     struct rounds *rounds;
     struct intents *intents;
     struct shard_counters counters;

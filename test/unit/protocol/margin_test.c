@@ -1,0 +1,55 @@
+/* margin: as wide as it must be for one intent in 10,000 to be late. */
+#include "protocol/margin.h"
+
+#include "test.h"
+
+static void adjust(struct margin *m, unsigned begun, bool late)
+{
+    for (unsigned i = 0; i < begun; i++) margin_began(m);
+    if (late) margin_late(m);
+    margin_adjust(m);
+}
+
+TEST(margin, is_none_while_nobody_is_late)
+{
+    struct margin m;
+    margin_init(&m);
+    for (unsigned i = 0; i < 100; i++) adjust(&m, 1000, false);
+    CHECK_EQ(margin_of(&m, 123), 123);
+    CHECK_EQ(margin_of(&m, INT64_MAX), INT64_MAX);
+}
+
+TEST(margin, widens_once_each_time_however_many_were_late)
+{
+    struct margin m;
+    margin_init(&m);
+    for (unsigned i = 0; i < 50; i++) margin_late(&m);
+    adjust(&m, 0, true);
+    CHECK_EQ(margin_of(&m, 100), 125);
+    adjust(&m, 0, true);
+    CHECK_EQ(margin_of(&m, 100), 150);
+}
+
+TEST(margin, has_a_bound)
+{
+    struct margin m;
+    margin_init(&m);
+    for (unsigned i = 0; i < 1000; i++) adjust(&m, 0, true);
+    CHECK_EQ(margin_of(&m, 100), 800);
+    CHECK_EQ(margin_of(&m, INT64_MAX), INT64_MAX / 2);
+}
+
+/* One late in 10,000 is the goal: it neither widens nor narrows. */
+TEST(margin, rests_where_the_goal_is_met)
+{
+    struct margin m;
+    margin_init(&m);
+    for (unsigned i = 0; i < 4; i++) adjust(&m, 0, true);
+    CHECK_EQ(margin_of(&m, 1000), 2000);
+    for (unsigned i = 0; i < 100; i++) adjust(&m, 10000, true);
+    CHECK(margin_of(&m, 1000) >= 1999 && margin_of(&m, 1000) <= 2001);
+    adjust(&m, 5000, true);
+    CHECK(margin_of(&m, 1000) > 2100);
+    for (unsigned i = 0; i < 100; i++) adjust(&m, 10000, false);
+    CHECK_EQ(margin_of(&m, 1000), 1000);
+}
