@@ -100,9 +100,7 @@ static unsigned row_asked;
 
 static void start(struct child *job)
 {
-    char next[ADDRESS_BYTES];
-    address_new(base);
-    for (int i = 1; i < NODES; i++) address_new(next);
+    address_new_row(base, NODES);
     child_start(job, "job", "%s", base);
     row_asked = (unsigned)atoi(child_hear(job));
 }

@@ -1,5 +1,6 @@
 #include "scraping.h"
 
+#include "common/port.h"
 #include "process.h"
 #include "test.h"
 
@@ -12,31 +13,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static bool is_free(unsigned port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_had = port < 65536 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
-    close(fd);
-    return is_had;
-}
-
 unsigned scraping_ports(unsigned count)
 {
-    for (;;) {
-        char address[ADDRESS_BYTES], text[16];
-        bool are_free = true;
-        address_new(address);
-        unsigned port = (unsigned)atoi(strchr(address, ':') + 1);
-        for (unsigned i = 0; i < count && are_free; i++) are_free = is_free(port + i);
-        /* the next addresses are likely to be those beside it: nobody else in this test gets them */
-        for (unsigned i = 1; i < count; i++) address_new(address);
-        if (!are_free) continue;
-        snprintf(text, sizeof text, "%u", port);
-        CHECK_EQ(setenv("LOCUS_METRICS", text, 1), 0);
-        return port;
-    }
+    char text[16];
+    unsigned port = (unsigned)port_new_row((int)count);
+    snprintf(text, sizeof text, "%u", port);
+    CHECK_EQ(setenv("LOCUS_METRICS", text, 1), 0);
+    return port;
 }
 
 int scraping_dial(unsigned port)

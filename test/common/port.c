@@ -40,12 +40,26 @@ static bool is_free(int port)
     return is_free;
 }
 
-int port_new(void)
+static int next_port(void)
 {
     static unsigned next;
-    for (;;) {
-        unsigned n = (unsigned)getpid() * 31 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-        int port = PORT_MIN + (int)(n % (PORT_MAX - PORT_MIN));
-        if (reserve(port) && is_free(port)) return port;
+    unsigned n = (unsigned)getpid() * 31 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+    return PORT_MIN + (int)(n % (PORT_MAX - PORT_MIN));
+}
+
+int port_new(void)
+{
+    return port_new_row(1);
+}
+
+/* What was reserved of a row that is not free stays so: there are enough. */
+int port_new_row(int count)
+{
+    int first = 0, have = 0;
+    while (have < count) {
+        int port = next_port();
+        if (have == 0 || port != first + have) first = port, have = 0;
+        have = reserve(port) && is_free(port) ? have + 1 : 0;
     }
+    return first;
 }

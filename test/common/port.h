@@ -11,5 +11,7 @@
 #define TEST_COMMON_PORT_H
 
 int port_new(void);
+/* The first of `count` ports that follow each other. */
+int port_new_row(int count);
 
 #endif
