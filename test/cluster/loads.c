@@ -42,6 +42,21 @@ static void tell_sample(const char *name)
     parent_tell("%.0f", scraping_sum(page, name));
 }
 
+/* Rank 0, that one of its rows has gone to rank 2. */
+static void hear_of_it(const struct part *p)
+{
+    static char page[PAGE_MAX];
+    char question[64];
+    double until = now_s() + HANG_S;
+    for (size_t i = 0;; i = (i + 1) % p->owned) {
+        snprintf(question, sizeof question, "GET /key?key=%llu HTTP/1.0\r\n\r\n",
+                 (unsigned long long)p->own[i]);
+        scraping_say(PORT, question, page);
+        if (strstr(page, "\nowner 2 ")) return;
+        CHECK(now_s() < until);
+    }
+}
+
 /* What a node does when it is told so: each word is answered with a line. */
 static void obey(struct part *p, const char *word)
 {
@@ -53,7 +68,8 @@ static void obey(struct part *p, const char *word)
     } else if (strcmp(word, "let go") == 0) {
         for (double until = now_s() + HANG_S; stats_of(p->node).relocated_out == 0; sleep_s(0.01))
             CHECK(now_s() < until);
-        sleep_s(0.3); /* others hear of it */
+    } else if (strcmp(word, "hear of it") == 0) {
+        hear_of_it(p);
     } else if (strcmp(word, "begin to pull") == 0) {
         CHECK_EQ(locus_pull_async(p->worker, p->own, p->owned, p->values, &ticket), 0);
     } else if (strcmp(word, "end") == 0) {
@@ -131,6 +147,7 @@ TEST(loads, show_what_waits)
     islands_stall(&s, 1, 2, true);
     order(&c[2], "begin to fetch");
     order(&c[1], "let go");
+    order(&c[0], "hear of it");
     order(&c[0], "begin to pull");
     for (double until = now_s() + HANG_S;; sleep_s(0.05)) {
         bool waits = ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&

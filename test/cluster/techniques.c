@@ -330,17 +330,15 @@ static void push_for_a_while(struct seat *s)
     struct batch all = batch_of_all(s->node);
     share(s, &all);
     double began = now_s(); /* before the rounds are read, as its end is behind them */
-    uint64_t rounds = stats_of(s->node).rounds, pushes = 0;
+    uint64_t rounds = stats_of(s->node).rounds;
     fill(&all, 1);
-    while (now_s() < began + 0.4) {
+    do {
         CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
-        pushes++;
         sleep_s(0.001);
-    }
+    } while (now_s() < began + 0.4);
     rounds = stats_of(s->node).rounds - rounds;
     double shards = s->team->shards;
     CHECK((double)rounds <= shards * (ROUNDS_A_SECOND * (now_s() - began) + 2));
-    CHECK(pushes > 0);
     end_intents(s);
     batch_free(&all);
 }
@@ -357,17 +355,15 @@ static void come_and_go(struct seat *s)
 {
     float row[LENGTH];
     double began = now_s();
-    uint64_t rounds = stats_of(s->node).rounds, pulls = 0;
-    while (now_s() < began + 0.4) {
+    uint64_t rounds = stats_of(s->node).rounds;
+    do {
         locus_key key = seat_random(s, ROWS);
         locus_clock now = locus_advance_clock(s->worker);
         CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2, LOCUS_READ), 0);
         CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
-        pulls++;
-    }
+    } while (now_s() < began + 0.4);
     rounds = stats_of(s->node).rounds - rounds;
     CHECK((double)rounds <= s->team->shards * (ROUNDS_A_SECOND * (now_s() - began) + 2));
-    CHECK(pulls > 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
 }
 
