@@ -67,7 +67,7 @@ TEST(doctor_hosts, finds_hosts_well)
             CHECK_EQ(strstr(c.out.text, both) != NULL, a != b);
         }
     CHECK_STR(c.out.text, " 0 failures");
-    CHECK_EQ(command_left(&c, 5), 0);
+    CHECK_EQ(command_left(&c, HANG_S), 0);
     end(&cables);
 }
 

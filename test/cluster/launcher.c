@@ -9,7 +9,7 @@
 
 /* How soon nothing is left of a cluster whose processes obey. Far more than it takes: other tests
  * may run beside. */
-static const double SOON_S = 10;
+static const double SOON_S = HANG_S;
 
 static void is_in(const struct printed *p, const char *part)
 {
@@ -550,13 +550,22 @@ TEST(launcher, leaves_nothing_when_a_keeper_is_killed)
     CHECK_EQ(command_left(&c, 0), 0);
 }
 
+static void kill_it(void *context, pid_t pid)
+{
+    ++*(int *)context;
+    kill(pid, SIGKILL);
+}
+
 TEST(launcher, leaves_alone_what_is_not_its_own)
 {
     struct command c;
+    int killed = 0;
     /* A script that had a child, and then became the launcher. */
-    command_start(&c, COMMAND_FILES, "sleep 1.5 & exec %s run -n 2 true", locus_path());
+    command_start(&c, COMMAND_FILES, "sleep 600 & exec %s run -n 2 true", locus_path());
     CHECK_EQ(command_wait(&c), 0);
     CHECK_EQ(command_left(&c, 0), 1);
+    command_for_each(&c, kill_it, &killed);
+    CHECK_EQ(killed, 1);
     CHECK_EQ(command_left(&c, SOON_S), 0);
 }
 

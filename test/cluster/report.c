@@ -243,7 +243,7 @@ TEST(report, is_shown_by_a_browser)
     snprintf(more, sizeof more, "--report %s/page.html", folder);
     train("", more);
     CHECK_EQ(command_run(&c,
-                         "cd %s && HOME=%s timeout 40 chromium --headless --no-sandbox "
+                         "cd %s && HOME=%s timeout 140 chromium --headless --no-sandbox "
                          "--disable-gpu --dump-dom file://%s/page.html 2> /dev/null "
                          "| grep -c '<svg'",
                          folder, folder, folder),

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SOON_S = 10;
+static const double SOON_S = HANG_S;
 
 static struct command c;
 static char folder[PROGRAM_FOLDER_BYTES];
