@@ -299,7 +299,7 @@ TEST(rendezvous, who_does_not_answer_the_challenge_is_cut_off)
     init_sharing(n, 2, &s);
     node_start(&n[0], node_join);
     int fd = be_challenged(&n[1], challenge);
-    CHECK(peer_is_cut_off(fd, 15000));
+    CHECK(peer_is_cut_off(fd, 60000));
     node_join(&n[1]);
     node_finish(&n[0]);
     nodes_check(n, 2, 0, "");

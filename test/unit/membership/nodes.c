@@ -41,8 +41,8 @@ void node_init(struct node *n, int rank, int size, const char *address)
                                            .table_count = 2,
                                            .choice = 2,
                                            .workers = (unsigned)rank + 1,
-                                           .join_timeout_s = 20,
-                                           .peer_timeout_s = 20,
+                                           .join_timeout_s = 120,
+                                           .peer_timeout_s = 120,
                                            .lost = on_lost,
                                            .context = n};
 }

@@ -154,7 +154,7 @@ TEST(mesh_unauthenticated, gives_unauthenticated_a_deadline)
     fd[2] = call_and_say(c.address[0], &hello, &answer);
     CHECK_EQ(answer.status, MESH_CHALLENGE);
     for (int i = 0; i < 3; i++) {
-        CHECK(is_closed_within(fd[i], 3000 * MESH_UNAUTHENTICATED_S));
+        CHECK(is_closed_within(fd[i], 60000));
         CHECK(now_ns() - start >= (MESH_UNAUTHENTICATED_S - 1) * UINT64_C(1000000000));
         close(fd[i]);
     }

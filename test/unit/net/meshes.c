@@ -56,7 +56,7 @@ void open_cluster(struct cluster *c, unsigned size, unsigned shards, const char 
                                          .size = size,
                                          .shards = shards,
                                          .address = (const char(*)[MESH_ADDRESS_MAX])c->address,
-                                         .deadline_ns = now_ns() + UINT64_C(20000000000)};
+                                         .deadline_ns = now_ns() + UINT64_C(120000000000)};
         CHECK_EQ(listen_at(listen, RENDEZVOUS, &n->config.listener, c->address[i]), 0);
     }
 }
