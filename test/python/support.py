@@ -1,5 +1,7 @@
 """What the tests share: programs in processes of their own, alone or as a cluster."""
 import os
+import random
+import socket
 import subprocess
 import sys
 import tempfile
@@ -9,6 +11,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "gcc" / "bin"
 LIMIT_S = 400
+
+
+def free_port():
+    """A port of loopback that nobody has: between those of the other tests and those that systems deal out."""
+    for port in random.sample(range(32000, 32768), 768):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise RuntimeError("all ports are taken")
 
 
 def environment(**more):
