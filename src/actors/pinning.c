@@ -1,6 +1,7 @@
 #include "actors/pinning.h"
 
 #include "base/error.h"
+#include "base/mapping.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -111,7 +112,7 @@ static void restrict_to_affinity(hwloc_topology_t t, hwloc_bitmap_t allowed)
     hwloc_bitmap_and(allowed, allowed, hwloc_topology_get_allowed_cpuset(t));
 }
 
-int pinning_machine_load(struct pinning_machine *m)
+static int load(struct pinning_machine *m)
 {
     static const char what[] = "the processors of this machine cannot be listed";
     hwloc_topology_t t = NULL;
@@ -127,8 +128,15 @@ int pinning_machine_load(struct pinning_machine *m)
     return rc;
 }
 
-int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description,
-                                   const char *list)
+int pinning_machine_load(struct pinning_machine *m)
+{
+    mapping_begin();
+    int rc = load(m);
+    mapping_end();
+    return rc;
+}
+
+static int load_synthetic(struct pinning_machine *m, const char *description, const char *list)
 {
     hwloc_topology_t t = NULL;
     memset(m, 0, sizeof *m);
@@ -144,9 +152,20 @@ int pinning_machine_load_synthetic(struct pinning_machine *m, const char *descri
     return rc;
 }
 
+int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description,
+                                   const char *list)
+{
+    mapping_begin();
+    int rc = load_synthetic(m, description, list);
+    mapping_end();
+    return rc;
+}
+
 void pinning_machine_fini(struct pinning_machine *m)
 {
+    mapping_begin();
     if (m->topology) hwloc_topology_destroy(m->topology);
+    mapping_end();
     memset(m, 0, sizeof *m);
 }
 

@@ -2,10 +2,8 @@
  * tsan.h - what the thread sanitizer cannot see by itself.
  *
  * Under it (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which it does not
- * model, are left out. ck is described to it by the headers in test/tsan.
- *
- * LETS_GO and TAKES_UP are an order of two threads that the kernel makes: what the one did before
- * is over when the other begins.
+ * model, are left out. ck is described to it by the headers in test/tsan. Memory that is mapped
+ * where it does not look: mapping.h.
  */
 #ifndef LOCUS_BASE_TSAN_H
 #define LOCUS_BASE_TSAN_H
@@ -19,15 +17,9 @@
 #endif
 
 #ifdef LOCUS_TSAN
-void __tsan_acquire(void *);
-void __tsan_release(void *);
 #define FENCE(order) ((void)0)
-#define LETS_GO(address) __tsan_release(address)
-#define TAKES_UP(address) __tsan_acquire(address)
 #else
 #define FENCE(order) __atomic_thread_fence(order)
-#define LETS_GO(address) ((void)(address))
-#define TAKES_UP(address) ((void)(address))
 #endif
 
 #endif

@@ -1,0 +1,94 @@
+/* mapping: rings where the plugins of hwloc were, and the other way round. The thread sanitizer is
+ * to find nothing. */
+#include "base/mapping.h"
+
+#include "actors/pinning.h"
+#include "base/ring.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+/* Rings of sizes of which some fit to where a plugin was. */
+enum { THREADS = 2, TURNS = 12, RINGS = 3, NOPS = 200 };
+static const unsigned entries[RINGS] = {4, 64, 512};
+
+static unsigned turn; /* of the thread turn % THREADS; no order beyond that: relaxed */
+
+static void use_ring(struct io_uring *ring)
+{
+    struct io_uring_cqe *done;
+    for (int i = 0; i < NOPS; i++) {
+        struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+        CHECK(sqe != NULL);
+        io_uring_prep_nop(sqe);
+        CHECK_EQ(io_uring_submit(ring), 1);
+        CHECK_EQ(io_uring_wait_cqe(ring, &done), 0);
+        io_uring_cqe_seen(ring, done);
+    }
+}
+
+static void use_rings(void)
+{
+    struct io_uring ring[RINGS];
+    for (int i = 0; i < RINGS; i++) {
+        CHECK_EQ(ring_open(&ring[i], entries[i], &(struct io_uring_params){.flags = 0}), 0);
+        use_ring(&ring[i]);
+    }
+    for (int i = 0; i < RINGS; i++) ring_close(&ring[i]);
+}
+
+static void list_processors(void)
+{
+    struct pinning_machine m;
+    CHECK_EQ(pinning_machine_load(&m), 0);
+    pinning_machine_fini(&m);
+}
+
+static void *take_turns(void *number)
+{
+    for (unsigned i = *(unsigned *)number; i < TURNS; i += THREADS) {
+        while (__atomic_load_n(&turn, __ATOMIC_RELAXED) != i) sched_yield();
+        if (i % THREADS)
+            use_rings();
+        else
+            list_processors();
+        __atomic_store_n(&turn, i + 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+TEST(mapping, rings_and_plugins_follow_each_other_at_one_address)
+{
+    pthread_t thread[THREADS];
+    unsigned number[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        number[i] = i;
+        CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, &number[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    CHECK_EQ(turn, TURNS);
+}
+
+/* Whoever is between the two keeps others out under the sanitizer alone. */
+static void *begin_and_end(void *ends)
+{
+    mapping_begin();
+    __atomic_store_n((int *)ends, 1, __ATOMIC_SEQ_CST);
+    mapping_end();
+    return NULL;
+}
+
+TEST(mapping, nobody_waits_but_under_the_sanitizer)
+{
+    pthread_t thread;
+    int ends = 0;
+    mapping_begin();
+    CHECK_EQ(pthread_create(&thread, NULL, begin_and_end, &ends), 0);
+#ifndef LOCUS_TSAN
+    while (!__atomic_load_n(&ends, __ATOMIC_SEQ_CST)) sched_yield();
+#endif
+    mapping_end();
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(ends, 1);
+}
