@@ -73,6 +73,16 @@ static void close_all(const struct descriptors *d)
     if (d->err >= 0) close(d->err);
 }
 
+/* To end now is for a keeper to hear when it can: until then it would be lost where it is ignored,
+ * and else end the keeper alone. */
+static void keep_for_later(posix_spawnattr_t *attributes)
+{
+    sigset_t blocked;
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    sigaddset(&blocked, SIGNAL_NOW);
+    posix_spawnattr_setsigmask(attributes, &blocked);
+}
+
 /* argv[0] of an absolute path is looked for nowhere else. */
 static int spawn(struct node *n, char **argv, const struct descriptors *d, int input)
 {
@@ -80,8 +90,10 @@ static int spawn(struct node *n, char **argv, const struct descriptors *d, int i
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | (n->host ? 0 : POSIX_SPAWN_SETSIGMASK));
     posix_spawnattr_setpgroup(&attributes, 0);
+    keep_for_later(&attributes);
     if (input < 0)
         posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     else

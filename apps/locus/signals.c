@@ -43,6 +43,10 @@ void signals_tell_now(void)
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
     sigaction(SIGNAL_NOW, &action, &now_before);
+    sigset_t now;
+    sigemptyset(&now);
+    sigaddset(&now, SIGNAL_NOW);
+    sigprocmask(SIG_UNBLOCK, &now, NULL); /* node.c has blocked it */
 }
 
 int signals_next(void)

@@ -475,10 +475,11 @@ TEST(launcher, a_request_to_launcher_and_keepers_is_one)
     CHECK_EQ(command_left(&c, 0), 0);
 }
 
+/* So many that the last ones just begin. */
 TEST(launcher, a_second_ctrl_c_counts_where_sigusr1_is_ignored)
 {
     struct command c;
-    command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 2 --grace 600 -- sh -c '%s'",
+    command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 24 --grace 600 -- sh -c '%s'",
                   locus_path(), stubborn);
     command_await(&c, &c.out, "ready");
     command_signal(&c, SIGINT);
