@@ -13,6 +13,11 @@ trap 'rm -rf "$place"' EXIT
 good() { passed=$((passed + 1)); echo "ok      $*"; }
 bad() { failed=$((failed + 1)); sed 's/^/    /' "$log"; echo "failed: $*"; }
 skip() { skipped=$((skipped + 1)); echo "skipped: $1: $2"; }
+# Ports of loopback that nobody has, for who asks here alone: between those of the other tests and those that systems deal out.
+port=32000
+free_port() {
+    while ((++port)) && (: < "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+}
 # try NAME COMMAND...
 try() {
     local name=$1
@@ -83,13 +88,15 @@ with_clang() {
 
 # As locus.h says: with the suppressions that are installed nothing is reported but a program's own race.
 under_tsan() {
-    local port=$((20000 + RANDOM % 10000)) status
+    local status
     # shellcheck disable=SC2046
     compile gcc test/install/viewer.c "$place/viewer" -g -O1 -fsanitize=thread $(flags --cflags --libs) || return
     export LD_LIBRARY_PATH=$prefix/lib TSAN_OPTIONS="suppressions=$prefix/share/locus/tsan.suppressions"
+    free_port
     timeout 400 "$place/viewer" "127.0.0.1:$port" > "$place/quiet" 2>&1 || { cat "$place/quiet"; return 1; }
     if grep 'WARNING: ThreadSanitizer' "$place/quiet"; then return 1; fi
-    timeout 400 "$place/viewer" "127.0.0.1:$((port + 1))" race > "$place/racy" 2>&1
+    free_port
+    timeout 400 "$place/viewer" "127.0.0.1:$port" race > "$place/racy" 2>&1
     status=$?
     cat "$place/racy"
     [ $status -ne 0 ] && grep -q 'data race .*be_careless' "$place/racy"
@@ -194,7 +201,7 @@ ex_port() {
     example port 0 | says ', 0\.00 % of pulls' 1 && examples_on_two port 0 | says ', (49|50|51)\.[0-9]+ % of pulls' 2 &&
         examples_on_two port 256 | says ', (1?[0-9]|2[0-4])\.[0-9]+ % of pulls' 2
 }
-ex_several() { example several "127.0.0.1:$((20000 + RANDOM % 10000))" 4 | says '^node [0-3] of 4: all updates are there$' 4; }
+ex_several() { free_port; example several "127.0.0.1:$port" 4 | says '^node [0-3] of 4: all updates are there$' 4; }
 as_in_readme() { diff <(awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' README.md) examples/first.c; }
 
 try "programs from any folder" elsewhere

@@ -31,7 +31,7 @@ ROLE(neighbour)
     c.rendezvous = "10.77.0.1:7777";
     c.listen = listen;
     c.join_timeout_s = join_timeout_s;
-    c.peer_timeout_s = 2.5;
+    c.peer_timeout_s = 4; /* half of it must be longer than rank 0 may not run for */
     parent_tell("begins");
     int rc = locus_open(&c, &node);
     parent_tell("opened %d %s", rc, rc ? locus_error() : "");

@@ -113,10 +113,12 @@ struct half {
 
 static void rest(struct half *h)
 {
-    if (h->sleeps)
+    if (h->sleeps) {
         uring_wait(h->end.uring, now_ns() + SECOND);
-    else
+    } else {
         uring_submit(h->end.uring);
+        sched_yield(); /* where the two share a core each round would take a slice */
+    }
 }
 
 static void *run_half(void *context)
