@@ -111,7 +111,7 @@ $(eval $(call APPS_ARCHIVE,libparts.a,$(APPS_PARTS)))
 APPS_LIB := $(B)/lib/libapps.a
 
 $(call PROGRAMS,apps,$(B)/bin,$(B),$(APPS_LIB))
-PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c events.c model.c)
+PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c cores.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o $(APPS_LIB))))

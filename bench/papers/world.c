@@ -87,7 +87,9 @@ static bool has_ended(const void *thread)
 
 void world_join(struct world_thread *t)
 {
+    virtual_spin(false);
     locus_fiber_wait(has_ended, t);
+    virtual_spin(true);
 }
 
 /* ---- meeting and waiting ---- */
@@ -137,7 +139,9 @@ static double wait_for(const uint64_t *count)
 {
     const struct awaited a = {count, *count};
     uint64_t began = virtual_now_ns();
+    virtual_spin(false);
     locus_fiber_wait(has_come, &a);
+    virtual_spin(true);
     return (double)(virtual_now_ns() - began);
 }
 

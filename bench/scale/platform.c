@@ -2,9 +2,11 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
+#include "actors/pinning.h"
 #include "protocol/intents.h"
 #include "protocol/shard.h"
 #include "cluster.h"
+#include "cores.h"
 #include "figures.h"
 #include "operation.h"
 #include "virtual.h"
@@ -28,7 +30,7 @@ void platform_begin(unsigned nodes, const struct model *m)
     memset(&sim, 0, sizeof sim);
     sim.nodes = nodes;
     sim.model = *m;
-    virtual_begin(happen);
+    virtual_begin(m, happen);
 }
 
 uint64_t platform_now_ns(void)
@@ -80,6 +82,11 @@ unsigned platform_holders(uint64_t key)
 static void stir(struct reactor *r)
 {
     uint64_t at = virtual_now_ns(), asleep = r->busy_until + REACTOR_SPIN_NS;
+    if (cores_are_shared()) {
+        if (at < r->turn_ns) r->turn_ns = at;
+        cores_wake(&r->thread);
+        return;
+    }
     if (at < r->busy_until) at = r->busy_until;
     if (at > asleep) at += (uint64_t)sim.model.wake;
     if (at >= r->turn_ns) return;
@@ -92,7 +99,7 @@ static void wait_until(struct reactor *r, uint64_t due_ns)
     if (due_ns < r->busy_until) due_ns = r->busy_until;
     if (due_ns >= r->turn_ns) return;
     r->turn_ns = due_ns;
-    virtual_plan(due_ns, EVENT_TURN, r);
+    if (!cores_are_shared()) virtual_plan(due_ns, EVENT_TURN, r);
 }
 
 static void charge(struct reactor *r, double ns)
@@ -290,6 +297,11 @@ static void work(struct reactor *r)
 /* It has looked for news since its last turn, at most for as long as it does before it sleeps. */
 static void note_pause(struct reactor *r)
 {
+    if (cores_are_shared()) {
+        if (r->has_slept) charge(r, sim.model.wake_cpu);
+        r->has_slept = false;
+        return;
+    }
     double pause = (double)(virtual_now_ns() - r->busy_until), spins = (double)REACTOR_SPIN_NS;
     r->figures.polling_ns += pause < spins ? pause : spins;
     if (pause > spins) charge(r, sim.model.wake_cpu);
@@ -312,17 +324,47 @@ static void turn(struct reactor *r)
     if (r->due_ns != NEVER) wait_until(r, r->due_ns);
 }
 
+/* ---- a shard that shares its core ---- */
+
+/* At its turn's end, whenever it has a core again, and when it need not spin any longer. */
+static void look_around(void *reactor)
+{
+    struct reactor *r = reactor;
+    uint64_t now = virtual_now_ns(), asleep;
+    if (r->is_in_turn) r->busy_until = now;
+    asleep = r->busy_until + REACTOR_SPIN_NS;
+    r->is_in_turn = r->turn_ns <= now;
+    if (r->is_in_turn) {
+        turn(r);
+        cores_compute(&r->thread, r->now - (double)now);
+    } else if (now < asleep) {
+        cores_spin(&r->thread, r->turn_ns < asleep ? r->turn_ns : asleep);
+    } else {
+        r->has_slept = true;
+        if (r->turn_ns != NEVER) virtual_plan(r->turn_ns, EVENT_TURN, r);
+        cores_sleep(&r->thread);
+    }
+}
+
+static void take_turn(struct reactor *r, uint64_t at_ns)
+{
+    if (r->is_over || r->turn_ns != at_ns) return;
+    if (cores_are_shared())
+        cores_wake(&r->thread);
+    else
+        turn(r);
+}
+
 static void happen(const struct event *e)
 {
     struct reactor *r = e->what;
     switch (e->kind) {
     case EVENT_AT_CARD: receive(e->what); break;
     case EVENT_ARRIVED: arrive(e->what); break;
-    case EVENT_TURN:
-        if (!r->is_over && r->turn_ns == e->at_ns) turn(r);
-        break;
+    case EVENT_TURN: take_turn(r, e->at_ns); break;
     case EVENT_FIBER:
-    case EVENT_NODE: break;
+    case EVENT_NODE:
+    case EVENT_CORE: break;
     }
 }
 
@@ -345,7 +387,7 @@ void platform_sleep_until(uint64_t ns)
 
 void platform_work(double ns)
 {
-    virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
+    virtual_compute(ns);
 }
 
 void platform_signaled(unsigned node, size_t keys)
@@ -392,6 +434,7 @@ static void wake_for_dirty(void *reactor)
 void platform_end_reactor(struct reactor *r)
 {
     if (!r) return;
+    if (r->thread.go) cores_close(&r->thread);
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
@@ -413,6 +456,7 @@ void platform_end_reactor(struct reactor *r)
 int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
 {
     r->turn_ns = NEVER;
+    cores_open(&r->thread, r->node, PINNING_SLICE_NS, look_around, r);
     r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
@@ -432,7 +476,8 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
         .workers = start->workers,
         .acts_immediately = start->acts_immediately,
         .max_rounds_per_second = start->max_rounds_per_second,
-        .has_own_core = sim.model.own_core > 0,
+        .has_own_core = sim.model.own_core > 0 &&
+                        cores_suffice(sim.nodes, start->workers + sim.node[r->node]->shards),
         .round_ns = (uint64_t)(sim.model.frame_out + sim.model.frame_in),
         .kib_ns = (uint64_t)(512 * (sim.model.byte_out + sim.model.byte_in)),
         .clock = start->clock,

@@ -10,6 +10,7 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "cluster.h"
+#include "cores.h"
 #include "protocol/shard.h"
 #include "virtual.h"
 
@@ -43,6 +44,8 @@ struct reactor {
     double signaled;      /* keys */
     bool completed;       /* something for a worker in this turn */
     bool is_over;         /* what is planned for it does not happen any more */
+    struct cores_thread thread; /* where cores are shared */
+    bool is_in_turn, has_slept;
     struct reactor *next; /* of those that are over */
     struct platform_figures figures;
 };
