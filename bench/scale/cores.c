@@ -9,9 +9,13 @@ enum {
     HOSTS_MAX = VIRTUAL_NODES_MAX,
     CORES_MAX = 256, /* of a host */
     TICK_NS = 4000000,
-    HOT_NS = 500000, /* who ran so lately is not taken to another core */
-    LOOK_NS = 300,   /* of a thread that spins */
+    BALANCE_NS = 32000000, /* from one look at others' load to the next, of a core that is busy */
+    LOAD_NS = 46000000,    /* what load is a mean of: half of it is of the last 32 ms */
+    HOT_NS = 500000,       /* who ran so lately is not taken to another core */
+    LOOK_NS = 300,         /* of a thread that spins */
 };
+#define BALANCED 1.17 /* so far loads may differ */
+#define STAYS 1.085   /* so far, where a thread wakes */
 #define NEVER UINT64_MAX
 
 struct core {
@@ -20,6 +24,8 @@ struct core {
     uint64_t since_ns;                           /* accounted to then */
     uint64_t due_ns;                             /* of its next event */
     unsigned host;
+    uint64_t balance_ns;
+    unsigned failures; /* in balancing */
     bool slice_has_ended;
     bool goes, is_late; /* within go(); the current one shall give way after it */
 };
@@ -28,6 +34,7 @@ static struct {
     unsigned cores, host_nodes;
     int64_t wake_ns, switch_ns;
     struct core *core[HOSTS_MAX]; /* [cores] */
+    struct cores_thread *thread[HOSTS_MAX];
 } all;
 
 void cores_begin(const struct model *m)
@@ -68,6 +75,8 @@ void cores_open(struct cores_thread *t, unsigned node, int64_t slice_ns, void (*
 {
     *t = (struct cores_thread){
         .go = go, .of = of, .slice_ns = slice_ns, .host = node / all.host_nodes};
+    t->sibling = all.thread[t->host];
+    all.thread[t->host] = t;
 }
 
 /* ---- what threads have had ---- */
@@ -131,6 +140,32 @@ static void protect(struct core *c)
     if (current->protected_ns > current->deadline_ns) current->protected_ns = current->deadline_ns;
 }
 
+/* ---- load ---- */
+
+/* The part of the last time in which it wanted a core. */
+static double load_of(struct cores_thread *t)
+{
+    double passed = (double)(virtual_now_ns() - t->load_at_ns);
+    double wants = t->state == CORES_ASLEEP ? 0 : 1;
+    t->load += (wants - t->load) * passed / (passed + LOAD_NS);
+    t->load_at_ns = virtual_now_ns();
+    return t->load;
+}
+
+static double load(const struct core *c)
+{
+    double sum = 0;
+    for (struct cores_thread *t = all.thread[c->host]; t; t = t->sibling)
+        if (t->core == c) sum += load_of(t);
+    return sum;
+}
+
+static void enter(struct cores_thread *t, enum cores_state state)
+{
+    load_of(t);
+    t->state = state;
+}
+
 /* ---- the queue ---- */
 
 static void put(struct core *c, struct cores_thread *t)
@@ -138,7 +173,7 @@ static void put(struct core *c, struct cores_thread *t)
     struct cores_thread **end = &c->queue;
     while (*end) end = &(*end)->next;
     t->next = NULL;
-    t->state = CORES_QUEUED;
+    enter(t, CORES_QUEUED);
     t->core = c;
     *end = t;
 }
@@ -150,7 +185,7 @@ static void take(struct core *c, const struct cores_thread *t)
     *at = t->next;
 }
 
-/* When the current one has what it needs, or the next tick if others wait. */
+/* When the current one has what it needs, or the next tick. */
 static void plan(struct core *c)
 {
     const struct cores_thread *t = c->current;
@@ -160,7 +195,7 @@ static void plan(struct core *c)
     }
     uint64_t due = c->since_ns + (uint64_t)(t->needs_ns > 0 ? t->needs_ns : 0);
     uint64_t tick = (c->since_ns / TICK_NS + 1) * TICK_NS;
-    if (c->queue && tick < due) due = tick;
+    if (tick < due) due = tick;
     if (due == c->due_ns) return;
     c->due_ns = due;
     virtual_plan(due, EVENT_CORE, c);
@@ -169,7 +204,7 @@ static void plan(struct core *c)
 static void run(struct core *c, struct cores_thread *t, int64_t delay_ns)
 {
     take(c, t);
-    t->state = CORES_RUNNING;
+    enter(t, CORES_RUNNING);
     t->needs_ns += delay_ns + (t != c->last ? all.switch_ns : 0);
     c->current = c->last = t;
     c->since_ns = virtual_now_ns();
@@ -237,7 +272,7 @@ static void leave(struct core *c, struct cores_thread *t)
     t->lag_ns = c->mean_ns - t->had_ns;
     if (t->lag_ns > most) t->lag_ns = most;
     if (t->lag_ns < -most) t->lag_ns = -most;
-    t->state = CORES_ASLEEP;
+    enter(t, CORES_ASLEEP);
     t->is_spinning = false;
 }
 
@@ -249,7 +284,7 @@ static void preempt(struct core *c, const struct cores_thread *t)
     if (c->slice_has_ended || pick(c, true) == t) give_way(c);
 }
 
-static void join(struct core *c, struct cores_thread *t)
+static void come(struct core *c, struct cores_thread *t)
 {
     bool is_idle = !c->current;
     account(c);
@@ -265,56 +300,82 @@ static void join(struct core *c, struct cores_thread *t)
     plan(c);
 }
 
-static struct core *core_for(const struct cores_thread *t)
+/* One that has nothing to do; else its last one, or that of who wakes it if there is less load. */
+static struct core *core_for(struct cores_thread *t, const struct cores_thread *by)
 {
-    struct core *of = cores_of(t->host), *best = t->core ? t->core : of;
-    unsigned shortest = length(best);
-    for (unsigned i = 0; i < all.cores && shortest > 0; i++) {
-        unsigned n = length(&of[i]);
-        if (n >= shortest) continue;
-        best = &of[i];
-        shortest = n;
-    }
-    return best;
+    struct core *of = cores_of(t->host), *last = t->core ? t->core : of, *other = last;
+    if (!last->current) return last;
+    if (by && by->core && by->host == t->host) other = by->core;
+    if (!other->current) return other;
+    for (unsigned i = 0; i < all.cores; i++)
+        if (!of[i].current) return &of[i];
+    if (other == last) return last;
+    return load(other) + load_of(t) < STAYS * (load(last) - load_of(t)) ? other : last;
 }
 
-/* One of the longest queue, if that is longer than ours by so much. */
-static void pull(struct core *c, unsigned more)
+static struct core *busiest_but(struct core *c)
 {
     struct core *of = cores_of(c->host), *busiest = NULL;
-    unsigned longest = length(c) + more - 1;
-    struct cores_thread *t;
+    double most = 0, l;
     for (unsigned i = 0; i < all.cores; i++) {
-        unsigned n = length(&of[i]);
-        if (n > longest) busiest = &of[i], longest = n;
+        if (&of[i] == c || !of[i].queue || (l = load(&of[i])) <= most) continue;
+        busiest = &of[i];
+        most = l;
     }
-    if (!busiest) return;
-    for (t = busiest->queue; t && virtual_now_ns() - t->ran_at_ns < HOT_NS; t = t->next) {
-    }
-    if (!t) return;
+    return busiest;
+}
+
+static void move(struct core *from, struct core *to, struct cores_thread *t)
+{
     int64_t rest = t->deadline_ns - t->had_ns;
-    account(busiest);
-    leave(busiest, t);
-    take(busiest, t);
-    set_mean(busiest);
-    t->left_ns = busiest->mean_ns; /* no time has passed */
-    place(c, t);
+    account(from);
+    leave(from, t);
+    take(from, t);
+    set_mean(from);
+    t->left_ns = from->mean_ns; /* no time has passed */
+    place(to, t);
     t->deadline_ns = t->had_ns + rest;
-    put(c, t);
-    set_mean(c);
+    put(to, t);
+    set_mean(to);
+}
+
+/* For a core that has nothing to do. */
+static void pull_any(struct core *c)
+{
+    struct core *from = busiest_but(c);
+    struct cores_thread *t = from ? from->queue : NULL;
+    while (t && virtual_now_ns() - t->ran_at_ns < HOT_NS) t = t->next;
+    if (t) move(from, c, t);
+}
+
+/* Half of what another one has more load, now and then; whoever fails asks for more and more. */
+static void balance(struct core *c)
+{
+    struct core *from = busiest_but(c);
+    double more = from ? load(from) - load(c) : 0;
+    c->balance_ns = virtual_now_ns() + BALANCE_NS;
+    if (!from || load(from) <= BALANCED * load(c)) return;
+    for (struct cores_thread *t = from->queue; t; t = t->next) {
+        if (virtual_now_ns() - t->ran_at_ns < HOT_NS && c->failures < 2) continue;
+        if (load_of(t) > more / 2 * (1 << (c->failures < 8 ? c->failures : 8))) continue;
+        move(from, c, t);
+        c->failures = 0;
+        return;
+    }
+    c->failures++;
 }
 
 static void fill(struct core *c)
 {
-    if (!c->queue) pull(c, 2);
+    if (!c->queue) pull_any(c);
     if (c->queue) choose(c);
     plan(c);
 }
 
-void cores_wake(struct cores_thread *t)
+void cores_wake(struct cores_thread *t, const struct cores_thread *by)
 {
     if (t->state == CORES_ASLEEP) {
-        join(core_for(t), t);
+        come(core_for(t, by), t);
     } else if (t->is_spinning) {
         account(t->core);
         t->is_spinning = false;
@@ -330,7 +391,10 @@ bool cores_is_waiting(const struct cores_thread *t)
 
 void cores_close(struct cores_thread *t)
 {
+    struct cores_thread **at = &all.thread[t->host];
     struct core *c = t->core;
+    while (*at != t) at = &(*at)->sibling;
+    *at = t->sibling;
     t->go = NULL;
     if (t->state == CORES_ASLEEP) return;
     account(c);
@@ -384,7 +448,7 @@ void cores_happen(struct core *c, uint64_t at_ns)
     struct cores_thread *t = c->current;
     c->due_ns = NEVER;
     if (at_ns % TICK_NS == 0) {
-        pull(c, 2);
+        if (at_ns >= c->balance_ns) balance(c);
         if (c->queue && (c->slice_has_ended || t->had_ns >= t->protected_ns)) choose(c);
     }
     if (c->current == t && t->needs_ns <= 0) {

@@ -8,8 +8,9 @@
  * It is looked at every 4 ms (a tick), when it waits or yields, and when another one comes to its
  * core: that one preempts it if it is due earlier, and if the running one has had the shortest
  * slice of the queue or the new one's slice is shorter. Who yields gives up the rest of its slice.
- * Who wakes goes to a core that has nothing to do, else to its last one, or one with a shorter
- * queue; a core that runs out of work takes a thread of the longest queue.
+ * Who wakes goes to a core that has nothing to do, else to its last one, or to that of who wakes it
+ * if that has less load. A core that runs out of work takes a thread of the one with the most load,
+ * and looks whether loads are balanced every 32 ms.
  *
  * Left out: groups, priorities, cgroups, hyper-threads, distances between cores, interrupts.
  *
@@ -37,13 +38,15 @@ struct cores_thread {
     int64_t slice_ns;
     /* the rest is private */
     struct core *core; /* its own, or its last one */
-    struct cores_thread *next;
-    enum { CORES_ASLEEP, CORES_QUEUED, CORES_RUNNING } state;
+    struct cores_thread *next, *sibling; /* in its queue; of its host */
+    enum cores_state { CORES_ASLEEP, CORES_QUEUED, CORES_RUNNING } state;
     bool is_spinning;
     int64_t needs_ns; /* processor time until go() */
     int64_t had_ns, deadline_ns, protected_ns;
     int64_t lag_ns, left_ns; /* when it fell asleep: of the mean, which was that */
     uint64_t ran_at_ns;
+    double load;
+    uint64_t load_at_ns;
     unsigned host;
 };
 
@@ -60,8 +63,9 @@ bool cores_suffice(unsigned nodes, unsigned threads_of_a_node);
 void cores_open(struct cores_thread *, unsigned node, int64_t slice_ns, void (*go)(void *of),
                 void *of);
 void cores_close(struct cores_thread *);
-/* There is something for it: it wakes, if it sleeps, and looks around at once, if it spins. */
-void cores_wake(struct cores_thread *);
+/* There is something for it, from another thread or NULL: it wakes, if it sleeps, and looks around
+ * at once, if it spins. */
+void cores_wake(struct cores_thread *, const struct cores_thread *by);
 /* It sleeps or spins, so that news should be told. */
 bool cores_is_waiting(const struct cores_thread *);
 

@@ -78,13 +78,13 @@ unsigned platform_holders(uint64_t key)
 
 /* ---- when ---- */
 
-/* Something has come for the shard. One that sleeps takes a moment to wake. */
-static void stir(struct reactor *r)
+/* Something has come for the shard, from that thread. One that sleeps takes a moment to wake. */
+static void stir(struct reactor *r, const struct cores_thread *by)
 {
     uint64_t at = virtual_now_ns(), asleep = r->busy_until + REACTOR_SPIN_NS;
     if (cores_are_shared()) {
         if (at < r->turn_ns) r->turn_ns = at;
-        cores_wake(&r->thread);
+        cores_wake(&r->thread, by);
         return;
     }
     if (at < r->busy_until) at = r->busy_until;
@@ -154,7 +154,7 @@ static void arrive(struct frame *f)
     f->next = NULL;
     *(r->first ? &r->last->next : &r->first) = f;
     r->last = f;
-    stir(r);
+    stir(r, sim.node[f->from] ? &sim.node[f->from]->reactor[f->shard]->thread : NULL);
 }
 
 /* ---- the port ---- */
@@ -350,7 +350,7 @@ static void take_turn(struct reactor *r, uint64_t at_ns)
 {
     if (r->is_over || r->turn_ns != at_ns) return;
     if (cores_are_shared())
-        cores_wake(&r->thread);
+        cores_wake(&r->thread, NULL);
     else
         turn(r);
 }
@@ -402,7 +402,7 @@ void platform_signaled(unsigned node, size_t keys)
 void reactor_post(struct reactor *r, struct request *request)
 {
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    stir(r);
+    stir(r, virtual_thread());
 }
 
 struct clocks *reactor_clocks(struct reactor *r)
@@ -422,12 +422,12 @@ struct intents *reactor_intents(struct reactor *r)
 
 void reactor_wake(struct reactor *r)
 {
-    stir(r);
+    stir(r, virtual_thread());
 }
 
 static void wake_for_dirty(void *reactor)
 {
-    stir(reactor);
+    stir(reactor, virtual_thread());
 }
 
 /* Events may still name it: its memory stays. */

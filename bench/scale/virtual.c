@@ -77,6 +77,12 @@ int virtual_fiber(void)
     return fibers_current();
 }
 
+const struct cores_thread *virtual_thread(void)
+{
+    int fiber = fibers_current();
+    return fiber < 0 ? NULL : &all.place[fiber].thread;
+}
+
 bool virtual_has_ended(int fiber)
 {
     return all.place[fiber].has_ended;
@@ -162,7 +168,7 @@ static int called(struct place *p)
     if (p->has_ended || !fibers_is_ready((unsigned)number(p))) return -1;
     if (!cores_are_shared()) return number(p);
     p->is_roused = true;
-    cores_wake(&p->thread);
+    cores_wake(&p->thread, NULL);
     return -1;
 }
 

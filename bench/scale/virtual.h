@@ -34,6 +34,8 @@ bool virtual_has_ended(int fiber);
 /* Of the running fiber; outside 0 and -1. */
 unsigned virtual_node(void);
 int virtual_fiber(void);
+/* Where cores are shared; outside NULL. */
+const struct cores_thread *virtual_thread(void);
 /* To the end of all fibers; false: they wait for each other for ever. */
 bool virtual_run(void);
 
