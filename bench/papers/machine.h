@@ -14,6 +14,8 @@
 /* X(name, value, unit, what, where from) */
 #define MACHINE(X) \
     X(step, 1000, "ns", "worker: an example that is trained with", "--baseline of the program") \
+    X(replica, 0, "ns", "worker: an access of a replica, more than of a row that it owns", \
+      "worker's processor time among nodes less alone") \
     X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
     X(compare, 2, "ns", "scheduler: a value that is compared", "lasso --baseline, one worker") \
     X(look, 500, "ns", "a look into a mailbox again", "a yield, and a row that is here") \

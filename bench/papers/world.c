@@ -39,7 +39,8 @@ static struct {
     struct account account[ROLES];
     uint64_t began_ns, ended_ns; /* the first and the last training step */
     locus *node[PAPERS_NODES_MAX];
-    uint64_t most_rows; /* that any node had when all had settled */
+    uint64_t on_replicas[PAPERS_NODES_MAX]; /* accesses that have been accounted for */
+    uint64_t most_rows;                     /* that any node had when all had settled */
 } world;
 
 static const struct world_thread *threads[PLATFORM_FIBERS_MAX];
@@ -185,6 +186,19 @@ double world_now(void)
     return (double)virtual_now_ns() * 1e-9;
 }
 
+/* Of this node's workers since one of them asked last. */
+static double time_on_replicas(void)
+{
+    struct locus_stats s = {0};
+    uint64_t *before = &world.on_replicas[virtual_node()], now;
+    double each = world.papers->machine.replica;
+    if (each <= 0 || locus_stats_read(world.node[virtual_node()], &s)) return 0;
+    now = s.pulled_replica + s.pushed_replica;
+    double ns = (double)(now - *before) * each;
+    *before = now;
+    return ns;
+}
+
 void world_computed(enum world_work work, size_t examples)
 {
     const struct machine *m = &world.papers->machine;
@@ -192,6 +206,7 @@ void world_computed(enum world_work work, size_t examples)
     const double each[] = {
         [WORLD_TRAINED] = m->step, [WORLD_PREPARED] = m->prepare, [WORLD_COMPARED] = m->compare};
     double ns = (double)examples * each[work];
+    if (work == WORLD_TRAINED) ns += time_on_replicas();
     a->computed_ns += ns;
     a->examples += examples;
     platform_work(ns);

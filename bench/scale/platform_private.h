@@ -38,6 +38,7 @@ struct reactor {
     double now;           /* within a turn */
     /* of the frame that is served next: passes when the shard has looked at the clock */
     double owed;
+    double in_kernel; /* of all that it has taken: for frames that it sent */
     uint64_t busy_until;
     uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
     uint64_t due_ns;      /* when the shard wants one */
