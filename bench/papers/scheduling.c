@@ -1,6 +1,6 @@
 /*
- * Schedulers in a simulation: each is a fiber of its node, on a processor of its own. Who waits for
- * a mailbox looks again after a while, as it does on threads, and that while is virtual.
+ * Schedulers in a simulation: each is a fiber of its node. Who waits for a mailbox looks again after
+ * a while, as it does on threads, and that while is virtual.
  *
  * The library calls these instead of its own: the linker sees to it.
  */
@@ -49,5 +49,9 @@ void __wrap_mail_nap(struct mail_wait *w)
     double steps = w->looks < QUICK ? 0 : (double)(w->looks - QUICK + 1);
     w->looks++;
     w->is_said = true; /* nobody reads it, and the real clock is another */
-    platform_work(look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX));
+    double ns = look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX);
+    if (steps > 0)
+        platform_sleep_until(virtual_now_ns() + (uint64_t)ns);
+    else
+        platform_work(ns);
 }

@@ -3,7 +3,8 @@
  * virtual, and what a thread computes takes the time that the machine says. Compute is real, at the
  * moment when it begins: what it writes is there from then on, and then its time passes.
  *
- * Fibers give way only where they wait, so locks are nothing.
+ * Fibers give way only where they wait, so locks are nothing. Where threads share cores, one that
+ * computes takes its time when it has a core (scale/cores.h).
  */
 #include "../../apps/common/world.h"
 

@@ -37,7 +37,7 @@ struct cores_thread {
     void *of;
     int64_t slice_ns;
     /* the rest is private */
-    struct core *core; /* its own, or its last one */
+    struct core *core;                   /* its own, or its last one */
     struct cores_thread *next, *sibling; /* in its queue; of its host */
     enum cores_state { CORES_ASLEEP, CORES_QUEUED, CORES_RUNNING } state;
     bool is_spinning;

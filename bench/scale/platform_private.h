@@ -40,11 +40,11 @@ struct reactor {
     double owed;
     double in_kernel; /* of all that it has taken: for frames that it sent */
     uint64_t busy_until;
-    uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
-    uint64_t due_ns;      /* when the shard wants one */
-    double signaled;      /* keys */
-    bool completed;       /* something for a worker in this turn */
-    bool is_over;         /* what is planned for it does not happen any more */
+    uint64_t turn_ns;           /* of the next turn, NEVER: none is due */
+    uint64_t due_ns;            /* when the shard wants one */
+    double signaled;            /* keys */
+    bool completed;             /* something for a worker in this turn */
+    bool is_over;               /* what is planned for it does not happen any more */
     struct cores_thread thread; /* where cores are shared */
     bool is_in_turn, has_slept;
     struct reactor *next; /* of those that are over */
