@@ -34,8 +34,8 @@ static const struct {
     /* A data centre: 100 Gbit/s; 64 cores. */
     {"today", "latency=10000,bandwidth=12.5,shards=8,own_core=1"},
     /* One host of two cores that runs all nodes, by loopback: scripts/papers-check.sh. */
-    {"shared", "cores=2,latency=0,bandwidth=12.5,shards=1,replica=45,item=30,entry_out=60,"
-               "entry_in=120,intent=20,byte_out=0.2,byte_in=0.15,row_byte=0.08"},
+    {"shared", "cores=2,latency=0,bandwidth=12.5,shards=1,item=30,entry_out=60,entry_in=120,"
+               "intent=20,byte_out=0.2,byte_in=0.15,row_byte=0.08"},
 };
 
 static double *place_of(struct machine *m, const struct constant *c)
