@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "pace.h"
 #include "options.h"
+#include "plant.h"
 #include "report.h"
 #include "run_log.h"
 #include "saving.h"
@@ -16,7 +17,13 @@
 static void load(struct task *t)
 {
     const struct options *o = &t->options;
-    graph_load(&t->graph, o->common.data, o->common.seed);
+    if (o->planted) {
+        struct plant p = {.seed = o->common.seed};
+        plant_parse(&p, o->planted);
+        plant_generate(&p, &t->graph);
+    } else {
+        graph_load(&t->graph, o->common.data, o->common.seed);
+    }
     filter_init(&t->filter, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
                               .is_reciprocal = o->is_reciprocal,
@@ -73,7 +80,8 @@ static void check_files(const struct options *o)
     static char paths[FILES_MAX][PATH_MAX];
     const char *outputs[] = {o->common.out, o->common.report, o->chart}, *inputs[FILES_MAX];
     unsigned count = 0;
-    for (; count < FILES_MAX && graph_file(o->common.data, count, paths[count]); count++)
+    for (; !o->planted && count < FILES_MAX && graph_file(o->common.data, count, paths[count]);
+         count++)
         inputs[count] = paths[count];
     saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, count);
 }

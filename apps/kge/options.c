@@ -4,6 +4,7 @@
 
 enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
 
+static const char wordnet[] = "/usr/share/wordnet";
 static const char *const models[] = {"complex", "rescal", NULL};
 static const char *const losses[] = {"logistic", "softmax", NULL};
 
@@ -14,7 +15,8 @@ static const char about[] =
 static const char more[] = "examples:\n"
                            "  kge                                      WordNet, on this machine\n"
                            "  kge --data my-graph --dim 256 --out model.safetensors\n"
-                           "  locus run -n 4 kge --data my-graph --json\n";
+                           "  locus run -n 4 kge --data my-graph --json\n"
+                           "  locus run -n 4 kge --planted 100000x50x1000000 --epochs 5\n";
 
 static void own_options(struct options *o, struct args_list *list)
 {
@@ -24,6 +26,12 @@ static void own_options(struct options *o, struct args_list *list)
             &o->common,
             "a folder with train.txt, valid.txt and test.txt:\nlines of subject TAB relation TAB object; or with\n"
             "WordNet's database files (data.noun, ...)"),
+        {.name = "--planted",
+         .argument = "ExRxF",
+         .kind = ARGS_TEXT,
+         .target = &o->planted,
+         .help =
+             "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"},
         {.name = "--model",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -107,6 +115,8 @@ static void result_options(struct options *o, struct args_list *list)
 
 static void check(const struct options *o)
 {
+    if (o->planted && o->common.data != wordnet)
+        fail_usage("--data and --planted are both given: choose one");
     if (o->near && o->common.json) fail_usage("--near prints for people to read: not with --json");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -135,13 +145,14 @@ void kge_options(struct options *o, int argc, char **argv)
     settings_init(&o->common);
     o->common.has_bounds = true;
     o->common.epochs = 30;
-    o->common.data = "/usr/share/wordnet";
+    o->common.data = wordnet;
     own_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);
     checkpoints_options(&o->common.checkpoints, &list);
     settings_parse(&list, "kge", about, more, argc, argv);
     if (o->batch == 1) o->has_own_negatives = true;
+    o->source = o->planted ? o->planted : o->common.data;
     check(o);
     settings_check(&o->common);
 }

@@ -40,9 +40,9 @@ void picture_write(const struct training *t, int nodes)
     for (int i = 0; i < LINES; i++) lines[i] = take_memory(t->epoch_count, sizeof(double));
     take_lines(t, lines);
     snprintf(subtitle, sizeof subtitle,
-             "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->common.data,
-             o->dim, nodes, nodes == 1 ? "" : "s", o->common.workers,
-             o->common.workers == 1 ? "" : "s", settings_technique_name(o->common.technique));
+             "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->source, o->dim,
+             nodes, nodes == 1 ? "" : "s", o->common.workers, o->common.workers == 1 ? "" : "s",
+             settings_technique_name(o->common.technique));
     struct chart c = {.title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL",
                       .subtitle = subtitle,
                       .panel_count = 4};

@@ -16,10 +16,9 @@ void report_start(const struct task *t, const struct pool *pool)
 {
     const struct options *o = &t->options;
     if (o->common.json) return;
-    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n",
-           o->common.data, t->model.entities, t->model.relations,
-           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
-           t->graph.splits[GRAPH_TEST].count);
+    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->source,
+           t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,
+           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over %" PRIu64
            " negatives of each side %s; batches of %" PRIu64 "\n",
            model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",

@@ -20,7 +20,7 @@ void save_model(const struct task *task, struct pool_member *m)
     tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
-    tensors_note(&t, "data", task->options.common.data);
+    tensors_note(&t, "data", task->options.source);
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
     tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
                     model_relation_floats(model));

@@ -19,6 +19,8 @@
 
 struct options {
     struct settings common;
+    const char *source;  /* what it is learned from, to tell: --data or --planted */
+    const char *planted; /* NULL: read from common.data */
     const char *chart, *near;
     int model, loss;
     uint64_t dim, negatives, batch;

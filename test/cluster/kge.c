@@ -129,6 +129,25 @@ TEST(kge, learns_on_a_cluster)
     remove_graph();
 }
 
+/* Who knows nothing has an MRR of 0.02. */
+TEST(kge, learns_a_planted_graph)
+{
+    static const char start[] = "%s run -n 2 %s --planted 400x8x4000 %s --epochs 12 --json > %s";
+    static const char planted[] = "--dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001";
+    need_python();
+    make_graph();
+    char lines[2 * PATH_BYTES];
+    snprintf(lines, sizeof lines, "%s/lines", folder);
+    must_run(command_run(&c, start, locus_path(), trainer_path("kge"), planted, lines));
+    must_run(command_run(&c, "python3 %s 12 0.3 < %s", script("json_lines.py"), lines));
+    CHECK_STR(c.out.text, "test MRR");
+    must_run(command_run(&c, "%s --planted 400x8x4000 %s --epochs 1 --near t1.g2.e0",
+                         trainer_path("kge"), planted));
+    CHECK_STR(c.out.text, "400x8x4000: 400 entities, 8 relations; 3758 facts");
+    CHECK_STR(c.out.text, "  t1.g2.e0 ");
+    remove_graph();
+}
+
 TEST(kge, learns_under_mpirun)
 {
     static const char mpirun[] = "mpirun --allow-run-as-root --oversubscribe -n 2";
@@ -226,6 +245,14 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--model rescal --dim 1000", "--dim 1000 is more than 512");
     is_refused(2, "--negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch");
     is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
+    is_refused(2, "--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS");
+    is_refused(2, "--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS");
+    is_refused(2, "--planted 79x5x1000", "there must be 80 to 10000000 entities");
+    is_refused(2, "--planted -100x5x1000", "there must be 80 to 10000000 entities");
+    is_refused(2, "--planted 100x0x1000", "there must be 1 to 100000 relations");
+    is_refused(2, "--planted 100x5x99", "there must be 100 facts to a tenth");
+    is_refused(2, "--planted 100x5x5001", "there must be 100 facts to a tenth");
+    is_refused(2, "--planted 100x5x5000 --data /tmp", "--data and --planted are both given");
     is_refused(1, "--data /no/such", "--data /no/such: No such file");
     make_graph();
     snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder,

@@ -1,11 +1,13 @@
 #include "kge/filter.h"
 #include "kge/graph.h"
+#include "kge/plant.h"
 #include "ending.h"
 #include "common/folder.h"
 #include "test.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char folder[FOLDER_PATH_BYTES];
@@ -128,6 +130,102 @@ TEST(graph, says_when_there_is_no_folder)
 {
     ends_with(load_path, "/no/such/folder", 1, "--data /no/such/folder: No such file");
     ends_with(load_path, "/dev/null", 1, "--data /dev/null is not a folder");
+}
+
+/* ---- the generated graph ---- */
+
+static void plant(struct graph *g, const char *text, uint64_t seed)
+{
+    struct plant p = {.seed = seed};
+    plant_parse(&p, text);
+    plant_generate(&p, g);
+}
+
+TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
+{
+    struct graph g;
+    uint64_t digests[3];
+    for (int i = 0; i < 3; i++) {
+        plant(&g, "400x8x4000", i < 2 ? 5 : 6);
+        digests[i] = graph_digest(&g);
+        CHECK_EQ(g.entities.count, 400);
+        CHECK_EQ(g.relations.count, 8);
+        CHECK_EQ(g.splits[GRAPH_VALID].count, 4000 / PLANT_PART);
+        CHECK_EQ(g.splits[GRAPH_TEST].count, 4000 / PLANT_PART);
+        CHECK_EQ(g.splits[GRAPH_TRAIN].count, 4000 - 2 * (4000 / PLANT_PART));
+        graph_fini(&g);
+    }
+    CHECK(digests[0] == digests[1]);
+    CHECK(digests[0] != digests[2]);
+    plant(&g, "400x8x100000", 1);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, PLANT_HELD_BACK_MAX);
+    graph_fini(&g);
+}
+
+static int by_fact(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct fact));
+}
+
+/* As many as there may be, so that most draws are in vain. */
+TEST(graph, no_planted_fact_comes_twice)
+{
+    struct graph g;
+    plant(&g, "100x3x3000", 2);
+    struct facts *all = &g.splits[GRAPH_TRAIN];
+    for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++)
+        for (size_t i = 0; i < g.splits[split].count; i++) facts_add(all, g.splits[split].list[i]);
+    CHECK_EQ(all->count, 3000);
+    qsort(all->list, all->count, sizeof *all->list, by_fact);
+    for (size_t i = 1; i < all->count; i++) CHECK(by_fact(&all->list[i - 1], &all->list[i]) != 0);
+    graph_fini(&g);
+}
+
+/* What an entity's name says. */
+static void place(const struct graph *g, uint32_t entity, unsigned *type, unsigned *group)
+{
+    unsigned rank;
+    CHECK_EQ(sscanf(names_get(&g->entities, entity), "t%u.g%u.e%u", type, group, &rank), 3);
+}
+
+/* From one type to one, and by as many groups further on; but one fact in ten. */
+TEST(graph, planted_relations_lead_from_group_to_group)
+{
+    enum { RELATIONS = 6, TYPES = 25, GROUPS = 4 };
+    static unsigned seen[RELATIONS][TYPES][TYPES][GROUPS];
+    struct graph g;
+    memset(seen, 0, sizeof seen);
+    plant(&g, "100000x6x20000", 3);
+    const struct facts *f = &g.splits[GRAPH_TRAIN];
+    unsigned most_of_all = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        unsigned from, group, to, other;
+        place(&g, f->list[i].subject, &from, &group);
+        place(&g, f->list[i].object, &to, &other);
+        seen[f->list[i].relation][from][to][(other + GROUPS - group) % GROUPS]++;
+    }
+    for (int r = 0; r < RELATIONS; r++) {
+        unsigned most = 0, *all = &seen[r][0][0][0];
+        for (int i = 0; i < TYPES * TYPES * GROUPS; i++)
+            if (all[i] > most) most = all[i];
+        most_of_all += most;
+    }
+    CHECK(most_of_all > 0.88 * (double)f->count && most_of_all < 0.93 * (double)f->count);
+    graph_fini(&g);
+}
+
+/* The most frequent one of a group of 100: a sixth of its subjects, where all alike would have a
+ * hundredth. */
+TEST(graph, planted_entities_are_of_zipfs_law)
+{
+    struct graph g;
+    size_t frequent = 0;
+    plant(&g, "10000x200x50000", 4);
+    const struct facts *f = &g.splits[GRAPH_TRAIN];
+    for (size_t i = 0; i < f->count; i++)
+        frequent += strstr(names_get(&g.entities, f->list[i].subject), ".e0") != NULL;
+    CHECK((double)frequent > 0.1 * (double)f->count && (double)frequent < 0.3 * (double)f->count);
+    graph_fini(&g);
 }
 
 /* ---- filter ---- */
