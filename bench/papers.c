@@ -9,9 +9,13 @@
 #include "papers/cluster.h"
 #include "papers/quick.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A sample a clock: a worker has LOCUS_SAMPLES_MAX open at most. */
+enum { AHEAD_MAX = 4000 };
 
 static const char usage[] =
     "usage: papers [OPTIONS] ctr|gnn|kge|lasso|lda|mf|wv [THE PROGRAM'S OPTIONS]\n\n"
@@ -24,7 +28,9 @@ static const char usage[] =
     "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
     "  --list             the constants of the machine, and where they come from\n"
     "  --quick            is it repeatable? A few seconds\n"
-    "  --immediate        act on intents at once (AdaPM, Section 5.8)\n\n"
+    "  --immediate        act on intents at once (AdaPM, Section 5.8)\n"
+    "  --ahead N          kge, mf and wv signal intents N clocks ahead, 1 to 4000, each clock's by\n"
+    "                     itself; otherwise as far ahead as they do\n\n"
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
     "workers' time went into. lasso's example is a value of the matrix; --model compare= is what its\n"
@@ -44,13 +50,14 @@ static const char *value_of(int argc, char **argv, int *at)
     return argv[++*at];
 }
 
-static unsigned nodes_of(const char *text)
+/* A number from 1 to `most`; else it ends with the complaint. */
+static unsigned number_of(const char *text, unsigned long most, const char *complaint)
 {
     char *end;
-    unsigned long nodes = strtoul(text, &end, 10);
-    if (*end || nodes < 1 || nodes > PAPERS_NODES_MAX)
-        refuse("--nodes must be 1 to 64, not ", text);
-    return (unsigned)nodes;
+    unsigned long number = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || number < 1 || number > most)
+        refuse(complaint, text);
+    return (unsigned)number;
 }
 
 /* Returns where the program's name is. */
@@ -65,7 +72,11 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_
             fputs(usage, stdout);
             exit(0);
         } else if (strcmp(argv[at], "--nodes") == 0) {
-            p->nodes = nodes_of(value_of(argc, argv, &at));
+            p->nodes = number_of(value_of(argc, argv, &at), PAPERS_NODES_MAX,
+                                 "--nodes must be 1 to 64, not ");
+        } else if (strcmp(argv[at], "--ahead") == 0) {
+            p->ahead = number_of(value_of(argc, argv, &at), AHEAD_MAX,
+                                 "--ahead must be 1 to 4000 clocks, not ");
         } else if (strcmp(argv[at], "--machine") == 0) {
             const char *name = value_of(argc, argv, &at);
             if (!machine_init(&p->machine, name)) refuse("there is no machine ", name);
@@ -99,6 +110,8 @@ int main(int argc, char **argv)
     if (at == argc) refuse("no program is named", "");
     papers.job = cluster_job(argv[at]);
     if (!papers.job) refuse("there is no program ", argv[at]);
+    if (papers.ahead > 0 && !cluster_job_heeds_ahead(argv[at]))
+        refuse("--ahead is for kge, mf and wv, not for ", argv[at]);
     papers.argc = argc - at;
     papers.argv = argv + at;
     return cluster_run(&papers);

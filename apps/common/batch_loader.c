@@ -10,6 +10,7 @@ enum { ROOM_AT_FIRST = 4 };
 
 static size_t room_of(const struct batch_loader *f)
 {
+    if (f->is_exact) return f->depth;
     size_t room = ROOM_AT_FIRST + f->given;
     return room < f->depth ? room : f->depth;
 }
@@ -48,11 +49,17 @@ static void *load(void *batch_loader)
     return NULL;
 }
 
+size_t batch_loader_depth(size_t wanted)
+{
+    return world_ahead() > 0 ? world_ahead() + 1 : wanted;
+}
+
 void batch_loader_open(struct batch_loader *f, locus_worker *worker, void **portions, size_t depth,
                        batch_loader_fill *fill, void *context)
 {
     *f = (struct batch_loader){
         .fill = fill, .context = context, .portions = portions, .depth = depth};
+    f->is_exact = world_ahead() > 0;
     if (worker) must(locus_loader_open(worker, &f->loader), "opening a loader");
     world_lock_init(&f->lock);
     world_signal_init(&f->has_room);
@@ -71,12 +78,12 @@ void *batch_loader_take(struct batch_loader *f)
 }
 
 /* The loader is woken when half of its room is free, not for each portion: a wake-up costs more than
- * some portions do. */
+ * some portions do. But one that is to be exactly so far ahead. */
 void batch_loader_give(struct batch_loader *f)
 {
     world_lock_take(&f->lock);
     f->given++;
-    if ((f->filled - f->given) * 2 <= room_of(f)) world_signal(&f->has_room);
+    if (f->is_exact || (f->filled - f->given) * 2 <= room_of(f)) world_signal(&f->has_room);
     world_lock_give(&f->lock);
 }
 

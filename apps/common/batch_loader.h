@@ -37,7 +37,12 @@ struct batch_loader {
     struct world_signal has_room, has_more;
     size_t filled, given, taken; /* counts since the start */
     bool is_over, is_closing;
+    bool is_exact; /* world_ahead(): as far ahead as it can be, from the beginning */
 };
+
+/* How many portions of a clock each a program has, whose loader is to be `wanted` ahead; with
+ * world_ahead() as many as that, and the one at hand. */
+size_t batch_loader_depth(size_t wanted);
 
 /* `portions` are `depth` pointers, which stay valid until batch_loader_close(). */
 void batch_loader_open(struct batch_loader *, locus_worker *, void **portions, size_t depth,

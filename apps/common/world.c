@@ -87,6 +87,11 @@ void world_computed(enum world_work work, size_t examples)
     (void)work, (void)examples;
 }
 
+size_t world_ahead(void)
+{
+    return 0;
+}
+
 void world_place(struct locus_config *c)
 {
     (void)c;

@@ -6,7 +6,8 @@
  * environment says. A simulation links another one, which defines all of these: fibers on virtual
  * time (bench/papers).
  *
- * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers
+ * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers;
+ *           world_ahead(): loaders
  * Memory    the caller's structs
  * Waiting   world_join, world_wait and world_meet; in a simulation world_computed, too
  * Life      of each struct: init, use, fini
@@ -69,6 +70,10 @@ double world_now(void);
  * time that it takes. */
 enum world_work { WORLD_TRAINED, WORLD_PREPARED, WORLD_COMPARED };
 void world_computed(enum world_work, size_t examples);
+
+/* How many clocks ahead of their use batch loaders signal intent; 0: as far as the program has it,
+ * which in the real world is so. A simulation may ask what else would have done. */
+size_t world_ahead(void);
 
 /* Says in the configuration which node of which cluster this is, unless the environment does. */
 void world_place(struct locus_config *);

@@ -274,9 +274,11 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
     if (f->portion_batches > fit) f->portion_batches = fit;
+    if (world_ahead() > 0) f->portion_batches = 1;
     f->announced = take_memory(f->portion_batches * feed_keys_max(t), sizeof *f->announced);
     f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
+    f->portion_count = batch_loader_depth(f->portion_count);
     f->portions = take_memory(f->portion_count, sizeof *f->portions);
     for (size_t i = 0; i < f->portion_count; i++) {
         struct portion *p = f->portions[i] = take_memory(1, sizeof *p);

@@ -348,7 +348,7 @@ void visit_open(struct visit *v, const struct mf *f, struct pool_member *m, uint
         v->lanes[i].turns = take_memory(longest, sizeof *v->lanes[i].turns);
     go_to(v, epochs);
     size_t ahead = (m->pool->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
-    v->list_count = ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES;
+    v->list_count = batch_loader_depth(ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES);
     v->list = take_memory(v->list_count, sizeof *v->list);
     for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
     batch_loader_open(&v->batch_loader, m->worker, (void **)v->list, v->list_count, fill, v);

@@ -189,6 +189,7 @@ void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, 
     s->count = AHEAD_WORDS / w->options.batch;
     if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
+    s->count = batch_loader_depth(s->count);
     s->list = take_memory(s->count, sizeof *s->list);
     for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !w->distribution);
     batch_loader_open(&s->batch_loader, m->worker, (void **)s->list, s->count, fill, s);

@@ -28,6 +28,11 @@ int (*cluster_job(const char *name))(int argc, char **argv)
     return NULL;
 }
 
+bool cluster_job_heeds_ahead(const char *name)
+{
+    return strcmp(name, "kge") == 0 || strcmp(name, "mf") == 0 || strcmp(name, "wv") == 0;
+}
+
 static void be_node(void *none)
 {
     (void)none;

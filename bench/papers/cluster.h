@@ -18,6 +18,8 @@ struct papers {
     struct machine machine;
     unsigned nodes;
     bool acts_immediately;
+    /* Clocks that loaders signal ahead; 0: as far as the programs have it. */
+    size_t ahead;
     int argc; /* of the program: its name first */
     char **argv;
     int (*job)(int argc, char **argv);
@@ -25,6 +27,8 @@ struct papers {
 
 /* NULL: there is no such program. */
 int (*cluster_job(const char *name))(int argc, char **argv);
+/* Do the loaders of that program heed world_ahead()? */
+bool cluster_job_heeds_ahead(const char *name);
 /* The exit status. At the end it prints what the time went into. */
 int cluster_run(const struct papers *);
 

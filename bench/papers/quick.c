@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { ENTITIES = 300, FACTS = 2000, WORDS = 8000, NODES = 4, ARGUMENTS_MAX = 24 };
+enum { CONTENT_MAX = 1 << 20 };
 
 /* What mkdtemp() replaces, in parts: together they would be a mark of something unfinished. */
 #define DRAWN \
@@ -81,6 +82,8 @@ struct task {
     const char *arguments[ARGUMENTS_MAX];
 };
 
+static size_t ahead; /* --ahead of the runs that follow */
+
 static const struct task tasks[] = {
     {"ctr", {"--zipf", "4x400x4000", "--batch", "32", "--hidden", "8", "--epochs", "2"}},
     {"gnn", {"--planted", "500x8x4", "--dim", "8", "--hidden", "8", "--epochs", "2"}},
@@ -101,7 +104,8 @@ static _Noreturn void be_run(const struct machine *machine, const struct task *t
                              const char *seed)
 {
     static char *argv[ARGUMENTS_MAX + 8];
-    struct papers p = {.machine = *machine, .nodes = NODES, .job = cluster_job(t->program)};
+    struct papers p = {
+        .machine = *machine, .nodes = NODES, .ahead = ahead, .job = cluster_job(t->program)};
     const char *more[] = {"--seed", seed, "--workers", "2", "--json"};
     argv[p.argc++] = strdup(t->program);
     for (unsigned i = 0; t->arguments[i]; i++)
@@ -128,9 +132,9 @@ static bool run(const struct machine *machine, const struct task *t, int out, co
 static char *content(int file, size_t *bytes)
 {
     FILE *f = open_file(file, "r");
-    char *text = malloc(1 << 20);
+    char *text = malloc(CONTENT_MAX);
     if (!text) give_up("memory");
-    *bytes = fread(text, 1, 1 << 20, f);
+    *bytes = fread(text, 1, CONTENT_MAX, f);
     fclose(f);
     return text;
 }
@@ -188,6 +192,39 @@ static bool check_nothing_kept(const struct machine *machine)
     return good;
 }
 
+/* The figure behind the word in what a run has said. */
+static double figure(int file, const char *word)
+{
+    size_t bytes;
+    char *text = content(file, &bytes);
+    text[bytes < CONTENT_MAX ? bytes : CONTENT_MAX - 1] = '\0';
+    const char *at = strstr(text, word);
+    double number = at ? atof(at + strlen(word)) : -1;
+    free(text);
+    return number;
+}
+
+/* Signals that come a clock ahead come too late; those of a hundred clocks do not. */
+static bool check_ahead(const struct machine *machine)
+{
+    static const struct task t = {"kge",
+                                  {"--planted", "400x8x4000", "--dim", "8", "--batch", "1",
+                                   "--negatives", "2", "--epochs", "1"}};
+    static const char waited[] = "\"pull_s\":";
+    ahead = 1;
+    bool good = run(machine, &t, FIRST, "1") && run(machine, &t, SECOND, "1") &&
+                are_equal(FIRST, SECOND);
+    ahead = 100;
+    good = good && run(machine, &t, THIRD, "1");
+    ahead = 0;
+    good = good && figure(THIRD, waited) >= 0 && figure(FIRST, waited) > 2 * figure(THIRD, waited);
+    printf(
+        "%-7s kge, signals one clock ahead: two runs are the same to the bit, and wait longer for "
+        "rows than with a hundred\n",
+        good ? "ok" : "FAILED");
+    return good;
+}
+
 int quick_run(const struct machine *machine)
 {
     unsigned failed = 0;
@@ -199,6 +236,7 @@ int quick_run(const struct machine *machine)
     for (unsigned i = 0; i < TASKS; i++) failed += !check(machine, &tasks[i]);
     failed += !check_nothing_kept(machine);
     failed += !check_shared();
+    failed += !check_ahead(machine);
     for (int i = 0; i < FILES; i++) unlink(path_of(i));
     rmdir(folder);
     return failed > 0;

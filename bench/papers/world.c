@@ -221,6 +221,11 @@ void world_computed(enum world_work work, size_t examples)
 
 /* ---- the cluster ---- */
 
+size_t world_ahead(void)
+{
+    return world.papers->ahead;
+}
+
 void world_place(struct locus_config *c)
 {
     c->rank = (int)virtual_node();
