@@ -17,6 +17,9 @@ mkdir -p "$results"
 declare -A options=(
     [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3 --sampling non-conform"
     [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs 6"
+    [kge-large]="--planted 100000x50x1000000 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0.01 --init 0.1 --eval-every 1 --epochs 4"
+    [kge-ahead]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 1"
+    [mf-ahead]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --batch 1 --eval-every 1 --epochs 1"
     [mf-large]="--zipf 100000x10000x10000000 --rank 100 --eval-every 1 --epochs 5"
     [ctr-large]="--zipf 26x100000x4000000 --hold-back 0.02 --eval-every 1 --epochs 1"
     [gnn-large]="--planted 100000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 2"
@@ -43,6 +46,8 @@ kge-full-8          kge  8 8 nups their - --technique=full
 kge-replicate-8     kge  8 8 nups their - --technique=replicate
 kge-relocate-8      kge  8 8 nups their - --technique=relocate
 kge-static-8        kge  8 8 nups their - --technique=static,--sampling=conform
+kge-large-adaptive-1 kge-large  1 8 nups their - -
+kge-large-adaptive-8 kge-large  8 8 nups their - -
 mf-large-adaptive-1  mf-large   1 8 nups their - -
 mf-large-adaptive-8  mf-large   8 8 nups their - -
 mf-large-adaptive-16 mf-large  16 8 nups their - -
@@ -113,6 +118,16 @@ wv-bounded-8        wv   8 8 nups their - --sampling=bounded
 wv-long-term-8      wv   8 8 nups their - --sampling=long-term
 '
 
+# AdaPM, Section 5.8: signals so many clocks ahead, with our timing of action and without. A clock is a fact or a cell.
+OFFSETS='1 4 16 64 256 1000 4000'
+for program in kge mf; do
+    for offset in $OFFSETS; do
+        CELLS+="$program-ahead-$offset $program-ahead 8 8 nups their - +--ahead=$offset
+$program-ahead-$offset-immediate $program-ahead 8 8 nups their - +--ahead=$offset,--immediate
+"
+    done
+done
+
 wanted() {
     local name=$1 one
     shift
@@ -126,11 +141,11 @@ given() { local all=${1//=/ }; echo "${all//,--/ --}"; }
 
 # run NAME PROGRAM NODES WORKERS MACHINE STEPS MODEL OPTIONS: the result appears when it is whole
 run() {
-    local out=$results/$1.json program=${2%-large} more=$8 before=
+    local out=$results/$1.json program=${2%%-*} more=$8 before=
     local model=${steps[$6_$program]}
     [ "$7" = - ] || model=$model,$7
     [ "$more" = - ] && more=
-    [[ $more = +* ]] && { before=${more#+}; more=; }
+    [[ $more = +* ]] && { before=$(given "${more#+}"); more=; }
     read -ra command <<< "$papers --nodes $3 --machine $5 --model $model $before $program ${options[$2]} --workers $4 --json $(given "$more")"
     echo "${command[*]}" > "$results/$1.command"
     if timeout --kill-after=10 "${LIMIT:-600}" "${command[@]}" > "$out.new" 2> "$results/$1.log"; then
@@ -145,7 +160,7 @@ while read -r name program rest; do
     wanted "$name" "$@" || continue
     [ -e "$results/$name.json" ] && continue
     case $program in
-        kge) [ -d "$data/fb15k-237" ] || continue ;;
+        kge | kge-ahead) [ -d "$data/fb15k-237" ] || continue ;;
         wv-large) [ -e "$data/novels.txt" ] || continue ;;
         wv) [ -e "$data/text.txt" ] || continue ;;
     esac
@@ -239,6 +254,30 @@ lapse() {
     done
 }
 
+# AdaPM, Section 5.8, Figures 8 and 14: what the offset of the signal changes. offsets PROGRAM TITLE
+offsets() {
+    local program=$1 offset name
+    have "$program-ahead-1" || return
+    echo "### $2"
+    echo
+    echo "| clocks ahead | seconds of the epoch: our timing | immediate action | quality after it: our timing | immediate action | GB sent a node: our timing | immediate action | replicas: our timing | immediate action |"
+    echo "|---|---|---|---|---|---|---|---|---|"
+    for offset in $OFFSETS; do
+        name=$program-ahead-$offset
+        have "$name" || continue
+        have "$name-immediate" || continue
+        { cell "$name"; cell "$name-immediate"; } | awk -v offset="$offset" '
+            { seconds[NR] = $2; quality[NR] = $3; bytes[NR] = $6; replicas[NR] = $9 }
+            END { printf "| %s | %.4f | %.4f | %.3f | %.3f | %.3f | %.3f | %.0f | %.0f |\n", offset, seconds[1], seconds[2],
+                quality[1], quality[2], bytes[1], bytes[2], replicas[1], replicas[2] }'
+    done
+    echo
+    echo "Command of 64 clocks, immediate:"
+    echo
+    echo "    $(command_of "$program-ahead-64-immediate")"
+    echo
+}
+
 # bars PROGRAM...
 bars() {
     local program name
@@ -258,6 +297,7 @@ bars() {
 
 tables_of_papers() {
     speedups kge "Knowledge graph embeddings: FB15k-237, quality is the MRR"
+    speedups kge-large "Knowledge graph embeddings: a planted graph of 100,000 entities and 1,000,000 facts"
     speedups mf "Matrix factorization: 20,000 x 2,000, 1,000,000 cells of Zipf 1.1, quality is 1 / RMSE"
     speedups mf-large "Matrix factorization: 100,000 x 10,000, 10,000,000 cells of Zipf 1.1, a rate for each factor"
     speedups wv "Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
@@ -277,6 +317,11 @@ tables_of_papers() {
     echo "### What the workers' time goes into, on 8 nodes"
     echo
     bars kge mf wv
+}
+
+tables_of_offsets() {
+    offsets kge "Knowledge graph embeddings: FB15k-237, a clock is a fact, quality is the MRR"
+    offsets mf "Matrix factorization: 20,000 x 2,000, 1,000,000 cells, a clock is a cell, quality is 1 / RMSE"
 }
 
 tables_of_ctr() {
@@ -310,25 +355,60 @@ draw() {
     rm -rf "$folder"
 }
 
+# The same two figures of both programs by the offset: docs/papers_ahead.svg
+draw_offsets() {
+    local program offset kind folder script='' column
+    have kge-ahead-1 || return
+    have mf-ahead-1 || return
+    command -v gnuplot > /dev/null || return
+    folder=$(mktemp -d) || return
+    for program in kge mf; do
+        for offset in $OFFSETS; do
+            for kind in '' -immediate; do
+                have "$program-ahead-$offset$kind" || continue
+                echo "$offset $(cell "$program-ahead-$offset$kind" | awk '{ print $2, $3 }')" >> "$folder/$program$kind"
+            done
+        done
+        for column in 2 3; do
+            script+="set title '$program: $([ $column = 2 ] && echo 'seconds of the epoch' || echo 'quality after it')'
+                $([ $column = 2 ] && echo 'set logscale y' || echo 'unset logscale y; set yrange [0:*]')
+                plot '$folder/$program' using 1:$column with linespoints title 'our timing', \
+                    '$folder/$program-immediate' using 1:$column with linespoints title 'immediate'
+                set yrange [*:*]
+            "
+        done
+    done
+    gnuplot <<< "set terminal svg size 760,520 font 'sans,11' noenhanced
+        set output 'docs/papers_ahead.svg'
+        set multiplot layout 2,2
+        set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]
+        $script
+        unset multiplot"
+    rm -rf "$folder"
+}
+
+draw_offsets
 draw kge MRR
 draw mf '1 / RMSE'
 draw wv '1 / loss'
-# insert DOCUMENT PROGRAM...: between its two marks, if there are results of one of these
+# insert DOCUMENT MARK FUNCTION RESULTS...: what the function says comes between the two marks, if there is one of these
+# results
 insert() {
-    local document=$1 program
-    shift
+    local document=$1 mark=$2 tables=$3 name
+    shift 3
     [ -e "docs/$document.md" ] || return
-    for program; do
-        compgen -G "$results/$program-*.json" > /dev/null || continue
-        "tables_of_$document" > "$results/tables"
-        awk -v tables="$results/tables" '
-            /^<!-- tables -->/ { print; while ((getline line < tables) > 0) print line; skips = 1; next }
-            /^<!-- end of tables -->/ { skips = 0 }
+    for name; do
+        compgen -G "$results/$name*.json" > /dev/null || continue
+        "$tables" > "$results/tables"
+        awk -v tables="$results/tables" -v mark="$mark" '
+            $0 == "<!-- " mark " -->" { print; while ((getline line < tables) > 0) print line; skips = 1; next }
+            $0 == "<!-- end of " mark " -->" { skips = 0 }
             !skips' "docs/$document.md" > "$results/$document.md" && cp "$results/$document.md" "docs/$document.md"
         return
     done
 }
 
-insert papers kge mf wv
-insert ctr ctr-large
-insert gnn gnn-large
+insert papers tables tables_of_papers {kge,kge-large,mf,mf-large,wv,wv-large}-adaptive
+insert papers offsets tables_of_offsets {kge,mf}-ahead
+insert ctr tables tables_of_ctr ctr-large
+insert gnn tables tables_of_gnn gnn-large
