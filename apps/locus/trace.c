@@ -1,9 +1,13 @@
 #include "trace.h"
 
+#include "fail.h"
 #include "page.h"
+#include "saving.h"
 #include "say.h"
+#include "timeline.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +16,7 @@
 
 static const char help[] =
     "usage: locus trace FILE... > page.html\n"
+    "       locus trace --svg PICTURE [--from MS] [--to MS] FILE...\n"
     "\n"
     "Makes one page of what the nodes of a cluster have traced: for each key where its main copy was, which nodes held\n"
     "replicas, intended to access it, and accessed it, over time. Files are written by nodes that ran with\n"
@@ -19,10 +24,15 @@ static const char help[] =
     "  LOCUS_TRACE=PREFIX        to PREFIX.RANK.jsonl, when they close\n"
     "  LOCUS_TRACE_KEYS=KEYS     keys and ranges, 1,2,7-9, or a sample of so many, sample:100; 16 unless told\n"
     "\n"
+    "options:\n"
+    "  --svg PICTURE   instead of the page a picture, of 20 keys at most\n"
+    "  --from MS       the picture begins so many milliseconds after the first event\n"
+    "  --to MS         and ends so many after it\n"
+    "\n"
     "for example: LOCUS_TRACE=/var/tmp/run locus run -n 4 -- trainer; locus trace /var/tmp/run.*.jsonl > page.html\n";
 
-static int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail(int status, const char *format, ...)
+static int fail_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail_with(int status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -54,54 +64,70 @@ struct traced_node {
     bool has_ended;
 };
 
-/* Prints the lines, or only looks at them. */
-static int read_file(const char *path, bool prints, struct traced_node *about)
+struct trace_options {
+    const char *picture; /* NULL: the page */
+    double from_ms, to_ms;
+};
+
+/* What is done with each line, which has no end of line any more. */
+typedef void use_line(struct timeline *, const char *line);
+
+static void print_line(struct timeline *none, const char *line)
+{
+    (void)none;
+    printf("%s,\n", line);
+}
+
+/* `use` NULL: only looks at the lines. */
+static int read_file(const char *path, use_line *use, struct timeline *t, struct traced_node *about)
 {
     FILE *f = fopen(path, "re");
     char *line = NULL;
     size_t room = 0, number = 0;
     int status = 0;
     *about = (struct traced_node){0};
-    if (!f) return fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+    if (!f) return fail_with(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
     for (ssize_t n; status == 0 && (n = getline(&line, &room, f)) > 0;) {
         number++;
         if (line[n - 1] == '\n') line[--n] = '\0';
         bool is_head = number > 1 ||
                        sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
         if (!is_object(line, (size_t)n) || !is_head || (number == 1 && about->node >= about->nodes))
-            status = fail(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
-        else if (prints)
-            printf("%s,\n", line);
+            status = fail_with(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
+        else if (use)
+            use(t, line);
         about->has_ended |= strstr(line, "\"end\":") != NULL;
     }
-    if (status == 0 && ferror(f)) status = fail(STATUS_FAILED, "cannot read %s", path);
+    if (status == 0 && ferror(f)) status = fail_with(STATUS_FAILED, "cannot read %s", path);
     if (status == 0 && number == 0)
-        status = fail(STATUS_FAILED, "%s is empty: its node has not closed, or was killed", path);
+        status =
+            fail_with(STATUS_FAILED, "%s is empty: its node has not closed, or was killed", path);
     free(line);
     fclose(f);
     return status;
 }
 
-/* All are of one cluster: older files may lie about under the same prefix. */
-static int check_files(char *const *path, int count)
+/* All are of one cluster, of so many nodes: older files may lie about under the same prefix. */
+static int check_files(char *const *path, int count, unsigned *nodes)
 {
     struct traced_node *about = calloc((size_t)count, sizeof *about);
     int status = 0;
-    if (!about) return fail(STATUS_FAILED, "no memory for %d files", count);
+    if (!about) return fail_with(STATUS_FAILED, "no memory for %d files", count);
     for (int i = 0; i < count && status == 0; i++) {
-        status = read_file(path[i], false, &about[i]);
+        status = read_file(path[i], NULL, NULL, &about[i]);
         if (status == 0 && about[i].nodes != about[0].nodes)
-            status =
-                fail(STATUS_FAILED,
-                     "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
-                     path[i], about[i].nodes, path[0], about[0].nodes);
+            status = fail_with(
+                STATUS_FAILED,
+                "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
+                path[i], about[i].nodes, path[0], about[0].nodes);
         for (int j = 0; j < i && status == 0; j++) {
             if (about[j].node == about[i].node)
-                status = fail(STATUS_FAILED,
-                              "%s and %s are both of node %u: give the files of one run", path[j],
-                              path[i], about[i].node);
+                status = fail_with(STATUS_FAILED,
+                                   "%s and %s are both of node %u: give the files of one run",
+                                   path[j], path[i], about[i].node);
         }
     }
+    *nodes = about[0].nodes;
     free(about);
     return status;
 }
@@ -112,27 +138,77 @@ static int print_page(char *const *path, int count)
     int status = 0;
     print_lines(page_head);
     for (int i = 0; i < count && status == 0; i++) {
-        status = read_file(path[i], true, &about);
+        status = read_file(path[i], print_line, NULL, &about);
         if (status == 0 && !about.has_ended) printf("{\"unended\":%u},\n", about.node);
     }
     print_lines(page_tail);
     if (status == 0 && (ferror(stdout) || fflush(stdout)))
-        status = fail(STATUS_FAILED, "cannot write the page");
+        status = fail_with(STATUS_FAILED, "cannot write the page");
     return status;
+}
+
+static int draw_picture(const struct trace_options *o, char *const *path, int count, unsigned nodes)
+{
+    struct traced_node about;
+    int status = 0;
+    fail_set_program("locus trace");
+    saving_check(&o->picture, 1, (const char *const *)path, (size_t)count);
+    struct timeline *t = timeline_new(nodes);
+    for (int i = 0; i < count && status == 0; i++)
+        status = read_file(path[i], timeline_add, t, &about);
+    if (status == 0 && !timeline_write(t, o->picture, o->from_ms, o->to_ms))
+        status = fail_with(
+            STATUS_FAILED,
+            "nothing was traced then, or more than %d keys: name fewer in LOCUS_TRACE_KEYS",
+            TIMELINE_KEYS_MAX);
+    timeline_free(t);
+    return status;
+}
+
+static bool take_ms(const char *text, double *ms)
+{
+    char *end;
+    *ms = text ? strtod(text, &end) : -1;
+    return text && end != text && *end == '\0' && *ms >= 0 && *ms <= 1e15;
+}
+
+/* Where the files begin, or a negative status. */
+static int parse(int argc, char **argv, struct trace_options *o)
+{
+    int at = 1;
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        const char *option = argv[at];
+        if (strcmp(option, "--") == 0) return at + 1;
+        bool is_svg = strcmp(option, "--svg") == 0, is_from = strcmp(option, "--from") == 0;
+        if (!is_svg && !is_from && strcmp(option, "--to") != 0)
+            return -fail_with(STATUS_USAGE, "there is no option %s; locus trace --help", option);
+        const char *value = ++at < argc ? argv[at] : NULL;
+        if (is_svg && !value) return -fail_with(STATUS_USAGE, "--svg needs a file to write");
+        if (is_svg) o->picture = value;
+        if (!is_svg && !take_ms(value, is_from ? &o->from_ms : &o->to_ms))
+            return -fail_with(STATUS_USAGE, "%s needs a number of milliseconds", option);
+    }
+    return at;
 }
 
 int trace_main(int argc, char **argv)
 {
+    struct trace_options o = {.to_ms = HUGE_VAL};
+    unsigned nodes = 0;
     if (argc < 2)
-        return fail(STATUS_USAGE, "which files? They are named by LOCUS_TRACE; locus trace --help");
+        return fail_with(STATUS_USAGE,
+                         "which files? They are named by LOCUS_TRACE; locus trace --help");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(help, stdout);
         return fflush(stdout) ? STATUS_FAILED : 0;
     }
-    int from = strcmp(argv[1], "--") == 0 ? 2 : 1;
-    if (from == 1 && argv[1][0] == '-')
-        return fail(STATUS_USAGE, "there is no option %s; locus trace --help", argv[1]);
-    if (argc == from) return fail(STATUS_USAGE, "which files? locus trace --help");
-    int status = check_files(argv + from, argc - from);
-    return status ? status : print_page(argv + from, argc - from);
+    int from = parse(argc, argv, &o);
+    if (from < 0) return -from;
+    if (argc == from) return fail_with(STATUS_USAGE, "which files? locus trace --help");
+    if (!o.picture && (o.from_ms > 0 || o.to_ms < HUGE_VAL))
+        return fail_with(STATUS_USAGE, "--from and --to are for --svg: the page shows all");
+    int status = check_files(argv + from, argc - from, &nodes);
+    if (status) return status;
+    return o.picture ? draw_picture(&o, argv + from, argc - from, nodes)
+                     : print_page(argv + from, argc - from);
 }

@@ -1,14 +1,14 @@
 /*
- * trace.h - `locus trace`: makes one page of what nodes have traced (docs/trace.md).
+ * trace.h - `locus trace`: makes one page, or a picture, of what nodes have traced (docs/trace.md).
  *
  * Callers   main.c
- * Memory    a line at a time
+ * Memory    a line at a time; of a picture, timeline.h
  * Waiting   for files
  */
 #ifndef LOCUS_RUN_TRACE_H
 #define LOCUS_RUN_TRACE_H
 
-/* argv: "trace", files. The page goes to stdout. Returns the exit status. */
+/* argv: "trace", options, files. The page goes to stdout. Returns the exit status. */
 int trace_main(int argc, char **argv);
 
 #endif

@@ -82,7 +82,9 @@ struct task {
     const char *arguments[ARGUMENTS_MAX];
 };
 
-static size_t ahead; /* --ahead of the runs that follow */
+/* Of the runs that follow: */
+static size_t ahead;       /* --ahead */
+static const char *traces; /* into files of this prefix; NULL: none */
 
 static const struct task tasks[] = {
     {"ctr", {"--zipf", "4x400x4000", "--batch", "32", "--hidden", "8", "--epochs", "2"}},
@@ -113,6 +115,10 @@ static _Noreturn void be_run(const struct machine *machine, const struct task *t
             strdup(strcmp(t->arguments[i], "TEXT") == 0 ? path_of(TEXT) : t->arguments[i]);
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++) argv[p.argc++] = strdup(more[i]);
     p.argv = argv;
+    if (traces) {
+        setenv("LOCUS_TRACE", traces, 1);
+        setenv("LOCUS_TRACE_KEYS", "sample:50", 1);
+    }
     if (!freopen(path_of(out), "w", stdout)) give_up(path_of(out));
     exit(cluster_run(&p));
 }

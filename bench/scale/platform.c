@@ -5,6 +5,7 @@
 #include "actors/pinning.h"
 #include "protocol/intents.h"
 #include "protocol/shard.h"
+#include "protocol/trace.h"
 #include "cluster.h"
 #include "cores.h"
 #include "figures.h"
@@ -445,6 +446,7 @@ void platform_end_reactor(struct reactor *r)
 {
     if (!r) return;
     if (r->thread.go) cores_close(&r->thread);
+    trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
@@ -509,7 +511,9 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
         .progress = start->progress,
         .posted = start->posted,
         .credit_bytes = LINK_CREDIT_BYTES};
-    return shard_init(&r->shard, &shard);
+    int rc = shard_init(&r->shard, &shard);
+    /* In virtual time nothing happens but since the beginning. */
+    return rc ? rc : shard_open_trace(&r->shard, 0);
 }
 
 /* ---- the end ---- */

@@ -159,7 +159,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
                                        .posted = c->posted};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
-    rc = shard_open_trace(&r->shard);
+    rc = shard_open_trace(&r->shard, clock_epoch_ns());
     if (rc) return rc;
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store),
                     c->peer_timeout_s);
@@ -206,7 +206,7 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
 
 void reactor_fini(struct reactor *r)
 {
-    trace_close(r->shard.trace);
+    trace_close(r->shard.trace, clock_now_ns());
     r->shard.trace = NULL;
     shard_fini(&r->shard);
 }

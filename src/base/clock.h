@@ -15,6 +15,14 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* What is to be added to clock_now_ns() for nanoseconds since 1970. */
+static inline int64_t clock_epoch_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - (int64_t)clock_now_ns();
+}
+
 static inline uint64_t clock_cpu_ns(void)
 {
     struct timespec t;

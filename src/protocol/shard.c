@@ -101,13 +101,14 @@ void shard_fini(struct shard *s)
     *s = (struct shard){0};
 }
 
-int shard_open_trace(struct shard *s)
+int shard_open_trace(struct shard *s, int64_t epoch_ns)
 {
     const struct trace_config c = {.keyspace = &s->store->keyspace,
                                    .rank = s->rank,
                                    .nodes = s->nodes,
                                    .shard = s->number,
-                                   .technique = s->technique};
+                                   .technique = s->technique,
+                                   .epoch_ns = epoch_ns};
     return trace_open(&c, &s->trace);
 }
 

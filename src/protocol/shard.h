@@ -45,8 +45,9 @@ int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);
 
 /* Traces chosen keys from now on, if the environment says so (trace.h). 0, or a negative errno with
- * the sentence in locus_error(). Whoever opened it closes it: trace_close(shard->trace). */
-int shard_open_trace(struct shard *);
+ * the sentence in locus_error(). Whoever opened it closes it: trace_close(shard->trace, ...).
+ * `epoch_ns` is to be added to the shard's clock for nanoseconds since 1970. */
+int shard_open_trace(struct shard *, int64_t epoch_ns);
 
 /* Once a turn, after requests and frames. Returns when it wants to be called again without being
  * asked, UINT64_MAX: never. */

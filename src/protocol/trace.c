@@ -1,6 +1,5 @@
 #include "protocol/trace.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 
 #include <ctype.h>
@@ -8,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PATH_BYTES = 4096, SAMPLE_DEFAULT = 16, VERSION_BITS = 64 - DIRECTORY_VERSION_SHIFT };
 
@@ -40,7 +38,7 @@ struct trace {
     char path[PATH_BYTES];
     const struct keyspace *keyspace;
     unsigned node, shard;
-    int64_t wall_ns; /* to be added to our clock */
+    int64_t epoch_ns;
     struct traced *key;
     size_t keys;
     uint64_t counts_ns; /* when counts are noted next */
@@ -277,7 +275,7 @@ static int begin_file(const struct trace *t, const struct trace_config *c)
 
 static void write_event(const struct trace *t, FILE *f, const struct event *e)
 {
-    fprintf(f, "{\"n\":%u,\"t\":%lld,", t->node, (long long)((int64_t)e->ns + t->wall_ns) / 1000);
+    fprintf(f, "{\"n\":%u,\"t\":%lld,", t->node, (long long)((int64_t)e->ns + t->epoch_ns) / 1000);
     if (e->traced == OF_NO_KEY) {
         fprintf(f, "\"h\":%u,\"b\":%u}\n", t->shard, e->writes);
         return;
@@ -290,9 +288,9 @@ static void write_event(const struct trace *t, FILE *f, const struct event *e)
         fprintf(f, "\"w\":%u,\"p\":%u,\"q\":%u}\n", e->writes, e->pulled, e->written);
 }
 
-static void write_end(const struct trace *t, FILE *f)
+static void write_end(const struct trace *t, FILE *f, uint64_t now_ns)
 {
-    long long now = ((long long)clock_now_ns() + t->wall_ns) / 1000;
+    long long now = ((long long)now_ns + t->epoch_ns) / 1000;
     fprintf(f, "{\"t\":%lld,\"end\":%u,\"lost\":%llu}\n", now, t->shard,
             (unsigned long long)t->lost);
 }
@@ -301,12 +299,10 @@ static void write_end(const struct trace *t, FILE *f)
 
 static int init(struct trace *t, const struct trace_config *c, const char *prefix)
 {
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
     t->keyspace = c->keyspace;
     t->node = c->rank;
     t->shard = c->shard;
-    t->wall_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)clock_now_ns();
+    t->epoch_ns = c->epoch_ns;
     t->key = calloc(TRACE_KEYS_MAX, sizeof *t->key);
     t->event = malloc(TRACE_EVENTS_MAX * sizeof *t->event);
     if (!t->key || !t->event) return error_set(-ENOMEM, "no memory for a trace");
@@ -339,14 +335,14 @@ int trace_open(const struct trace_config *c, struct trace **out)
     return rc;
 }
 
-void trace_close(struct trace *t)
+void trace_close(struct trace *t, uint64_t now_ns)
 {
     if (!t) return;
     FILE *f = fopen(t->path, "ae");
     if (f) {
-        for (size_t i = 0; i < t->keys; i++) note_counts(t, &t->key[i], clock_now_ns());
+        for (size_t i = 0; i < t->keys; i++) note_counts(t, &t->key[i], now_ns);
         for (size_t i = 0; i < t->events; i++) write_event(t, f, &t->event[i]);
-        write_end(t, f);
+        write_end(t, f, now_ns);
         fclose(f);
     }
     free_trace(t);

@@ -26,6 +26,7 @@ struct trace_config {
     const struct keyspace *keyspace;
     unsigned rank, nodes, shard;
     enum locus_technique technique;
+    int64_t epoch_ns; /* to be added to the shard's clock for nanoseconds since 1970 */
 };
 
 enum trace_place { TRACE_ELSEWHERE = '.', TRACE_REPLICA = 'r', TRACE_OWNER = 'O' };
@@ -48,7 +49,7 @@ enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
 /* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be
  * written, with the sentence in locus_error(). */
 int trace_open(const struct trace_config *, struct trace **out);
-void trace_close(struct trace *); /* NULL is allowed */
+void trace_close(struct trace *, uint64_t now_ns); /* NULL is allowed */
 
 /* Looks at the chosen keys and notes what has changed; returns when to look again. */
 uint64_t trace_look(struct trace *, uint64_t now_ns, trace_viewer *, const void *context);

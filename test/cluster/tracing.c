@@ -63,6 +63,13 @@ TEST(tracing, from_a_cluster_to_a_page)
     CHECK_STR(c.out.text, "</html>");
     CHECK(!strstr(c.out.text, "\"k\":8"));
     CHECK_EQ(c.err.length, 0);
+    CHECK_EQ(command_run(&c, "%s trace --svg %s/p.svg %s.*.jsonl && cat %s/p.svg", locus_path(),
+                         folder, prefix, folder),
+             0);
+    CHECK_STR(c.out.text, "<svg");
+    CHECK_STR(c.out.text, "3 nodes, technique adaptive");
+    CHECK_STR(c.out.text, "key 7, a__name_ row 7 (moves: ");
+    CHECK_STR(c.out.text, "</svg>");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
@@ -86,6 +93,11 @@ TEST(tracing, refuses_what_is_no_trace)
     is_refused(1, file, "line 2 is not of a trace");
     CHECK_EQ(unlink(file), 0);
     is_refused(2, "--bogus", "there is no option --bogus");
+    is_refused(2, "--svg", "--svg needs a file");
+    is_refused(2, "--svg p.svg --from x file", "--from needs a number of milliseconds");
+    is_refused(2, "--svg p.svg --to", "--to needs a number of milliseconds");
+    is_refused(2, "--to -1 file", "--to needs a number of milliseconds");
+    is_refused(2, "--to 3 file", "--from and --to are for --svg");
 }
 
 static void write_text(const char *folder, const char *name, const char *text)
@@ -118,6 +130,49 @@ TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
     CHECK_EQ(command_run(&c, "%s trace %s/1 %s/1", locus_path(), folder, folder), 1);
     CHECK_STR(c.err.text, "are both of node 1");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+/* A key that moves from node 0 to node 1 after 2 ms, where a replica was before; and a write. */
+static const char first_node[] = "{\"node\":0,\"nodes\":2,\"technique\":\"adaptive\",\"keys\":9,"
+                                 "\"tables\":[[\"a\",0],[\"b\",4]]}\n"
+                                 "{\"n\":0,\"t\":1000,\"k\":5,\"s\":\"O\",\"i\":0}\n"
+                                 "{\"n\":0,\"t\":2000,\"k\":5,\"w\":4,\"p\":0,\"q\":0}\n"
+                                 "{\"n\":0,\"t\":3000,\"k\":5,\"s\":\".\",\"i\":0}\n"
+                                 "{\"t\":5000,\"end\":0,\"lost\":0}\n",
+                  second_node[] = "{\"node\":1,\"nodes\":2,\"technique\":\"adaptive\",\"keys\":9,"
+                                  "\"tables\":[[\"a\",0],[\"b\",4]]}\n"
+                                  "{\"n\":1,\"t\":1000,\"k\":5,\"s\":\".\",\"i\":0}\n"
+                                  "{\"n\":1,\"t\":2000,\"k\":5,\"s\":\"r\",\"i\":1}\n"
+                                  "{\"n\":1,\"t\":3000,\"k\":5,\"s\":\"O\",\"i\":1}\n"
+                                  "{\"n\":1,\"t\":4000,\"k\":5,\"w\":0,\"p\":1,\"q\":2}\n"
+                                  "{\"t\":5000,\"end\":0,\"lost\":0}\n";
+
+TEST(tracing, a_picture_of_a_time)
+{
+    static struct command c;
+    char folder[] = "/tmp/locus-test-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    write_text(folder, "0", first_node);
+    write_text(folder, "1", second_node);
+    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg p 0 1 && cat p", folder, locus_path()), 0);
+    CHECK_STR(c.out.text, "2 nodes, technique adaptive, 0 to 4 ms");
+    CHECK_STR(c.out.text, "key 5, b row 1 (moves: 1, replicas: 1, writes in place: 4, remote "
+                          "accesses: 3)");
+    /* 640 pixels for 4 ms, from the 62nd on: the main copy is 2 ms here, and 2 there. */
+    CHECK_STR(c.out.text, "<path fill=\"#3b76b8\" d=\"M62 122h321v11h-321z\"/>");
+    CHECK_STR(c.out.text, "<path fill=\"#a8d08d\" d=\"M222 135h161v11h-161z\"/>");
+    CHECK_STR(c.out.text, "<path fill=\"#3b76b8\" d=\"M383 135h319v11h-319z\"/>");
+    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg p --from 2.5 --to 3 0 1 && cat p", folder,
+                         locus_path()),
+             0);
+    CHECK_STR(c.out.text, "2.5 to 3 ms");
+    CHECK_STR(c.out.text, "(moves: 0, replicas: 0, writes in place: 0, remote accesses: 3)");
+    CHECK(!strstr(c.out.text, "#a8d08d\" d="));
+    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg q --from 4 0 1", folder, locus_path()), 1);
+    CHECK_STR(c.err.text, "nothing was traced then");
+    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg 0 0 1", folder, locus_path()), 1);
+    CHECK_EQ(command_run(&c, "cd %s && ls && rm -r %s", folder, folder), 0);
+    CHECK(!strchr(c.out.text, 'q'));
 }
 
 TEST(tracing, has_help)

@@ -40,7 +40,7 @@ static void open_stage(struct stage *s, const char *keys)
     while (!row_ref_is_home(store_row_ref(&s->world->node[0].store, s->key))) s->key++;
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
-        CHECK_EQ(shard_open_trace(shard), 0);
+        CHECK_EQ(shard_open_trace(shard, 0), 0);
         CHECK(shard->trace != NULL);
     }
     s->stream = intents_open_stream(s->world->node[1].shard.intents, 0);
@@ -74,7 +74,7 @@ static void add_ones(struct stage *s, unsigned node, int times)
 static void close_traces(struct stage *s)
 {
     for (unsigned i = 0; i < NODES; i++) {
-        trace_close(s->world->node[i].shard.trace);
+        trace_close(s->world->node[i].shard.trace, s->world->now_ns);
         s->world->node[i].shard.trace = NULL;
     }
     stream_close(s->stream, true);
@@ -295,7 +295,7 @@ TEST(trace, is_off_unless_asked_for)
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
     CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
-    trace_close(t);
+    trace_close(t, 0);
     world_free(w);
 }
 
