@@ -19,9 +19,23 @@ enum { CONTENT_MAX = 1 << 20 };
     "XX"
 static char folder[] = P_tmpdir "/papers-" DRAWN;
 
-static const char *const files[] = {"train.txt", "valid.txt", "test.txt", "text.txt",
-                                    "first",     "second",    "third"};
-enum { TRAIN, VALID, TEST, TEXT, FIRST, SECOND, THIRD, FILES };
+static const char *const files[] = {
+    "train.txt", "valid.txt", "test.txt", "text.txt", "first", "second", "third",
+    /* traces of nodes */
+    "first.0.jsonl", "first.1.jsonl", "first.2.jsonl", "first.3.jsonl", "second.0.jsonl",
+    "second.1.jsonl", "second.2.jsonl", "second.3.jsonl"};
+enum {
+    TRAIN,
+    VALID,
+    TEST,
+    TEXT,
+    FIRST,
+    SECOND,
+    THIRD,
+    FIRST_TRACE,
+    SECOND_TRACE = FIRST_TRACE + NODES,
+    FILES = SECOND_TRACE + NODES
+};
 
 static const char *path_of(int file)
 {
@@ -83,8 +97,8 @@ struct task {
 };
 
 /* Of the runs that follow: */
-static size_t ahead;       /* --ahead */
-static const char *traces; /* into files of this prefix; NULL: none */
+static size_t ahead; /* --ahead */
+static bool traces;  /* into files named as the output */
 
 static const struct task tasks[] = {
     {"ctr", {"--zipf", "4x400x4000", "--batch", "32", "--hidden", "8", "--epochs", "2"}},
@@ -116,7 +130,7 @@ static _Noreturn void be_run(const struct machine *machine, const struct task *t
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++) argv[p.argc++] = strdup(more[i]);
     p.argv = argv;
     if (traces) {
-        setenv("LOCUS_TRACE", traces, 1);
+        setenv("LOCUS_TRACE", path_of(out), 1);
         setenv("LOCUS_TRACE_KEYS", "sample:50", 1);
     }
     if (!freopen(path_of(out), "w", stdout)) give_up(path_of(out));
@@ -231,6 +245,20 @@ static bool check_ahead(const struct machine *machine)
     return good;
 }
 
+/* What is traced has the times of the model. */
+static bool check_traces(const struct machine *machine)
+{
+    static const struct task t = {"mf",
+                                  {"--zipf", "1000x200x20000", "--rank", "10", "--epochs", "1"}};
+    traces = true;
+    bool good = run(machine, &t, FIRST, "1") && run(machine, &t, SECOND, "1");
+    traces = false;
+    for (int i = 0; i < NODES && good; i++) good = are_equal(FIRST_TRACE + i, SECOND_TRACE + i);
+    printf("%-7s mf, traced: the files of two runs are the same to the bit\n",
+           good ? "ok" : "FAILED");
+    return good;
+}
+
 int quick_run(const struct machine *machine)
 {
     unsigned failed = 0;
@@ -243,6 +271,7 @@ int quick_run(const struct machine *machine)
     failed += !check_nothing_kept(machine);
     failed += !check_shared();
     failed += !check_ahead(machine);
+    failed += !check_traces(machine);
     for (int i = 0; i < FILES; i++) unlink(path_of(i));
     rmdir(folder);
     return failed > 0;
