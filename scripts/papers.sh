@@ -260,16 +260,19 @@ offsets() {
     have "$program-ahead-1" || return
     echo "### $2"
     echo
-    echo "| clocks ahead | seconds of the epoch: our timing | immediate action | quality after it: our timing | immediate action | GB sent a node: our timing | immediate action | replicas: our timing | immediate action |"
-    echo "|---|---|---|---|---|---|---|---|---|"
+    echo "| clocks ahead | seconds of the epoch: our timing | immediate action | quality after it: our timing | immediate action | GB sent a node: our timing | immediate action | staleness of a read, us: our timing | immediate action | replicas: our timing | immediate action |"
+    echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for offset in $OFFSETS; do
         name=$program-ahead-$offset
-        have "$name" || continue
-        have "$name-immediate" || continue
-        { cell "$name"; cell "$name-immediate"; } | awk -v offset="$offset" '
-            { seconds[NR] = $2; quality[NR] = $3; bytes[NR] = $6; replicas[NR] = $9 }
-            END { printf "| %s | %.4f | %.4f | %.3f | %.3f | %.3f | %.3f | %.0f | %.0f |\n", offset, seconds[1], seconds[2],
-                quality[1], quality[2], bytes[1], bytes[2], replicas[1], replicas[2] }'
+        have "$name" || have "$name-immediate" || continue
+        { cell "$name" | sed 's/^/0 /'; cell "$name-immediate" | sed 's/^/1 /'; } | awk -v offset="$offset" '
+            function pair(format, i) {
+                return " " (i in of0 ? sprintf(format, of0[i]) : "-") " | " (i in of1 ? sprintf(format, of1[i]) : "-") " |"
+            }
+            { for (i = 2; i <= NF; i++) if ($1 == 0) of0[i - 1] = $i; else of1[i - 1] = $i }
+            END { if (7 in of0) of0[7] *= 1e3
+                if (7 in of1) of1[7] *= 1e3
+                print "| " offset " |" pair("%.4f", 2) pair("%.3f", 3) pair("%.3f", 6) pair("%.0f", 7) pair("%.0f", 9) }'
     done
     echo
     echo "Command of 64 clocks, immediate:"
