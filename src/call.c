@@ -1,8 +1,8 @@
 #include "call.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "protocol/sources.h"
+#include "store/yield.h"
 
 #include <errno.h>
 
@@ -62,7 +62,7 @@ static bool is_replica(const locus_worker *w, locus_key key)
 bool call_hides(const locus_worker *w, const locus_key *keys, size_t n)
 {
     const struct keyspace *k = &w->store->keyspace;
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = LOCUS_NOW_NS();
     bool all_speak = true;
     for (unsigned s = 0; s < k->shards; s++)
         all_speak &= sources_are_fresh(w->node->sources[s], now_ns);

@@ -3,10 +3,13 @@
  *
  * LOCUS_YIELD() is empty in the library. Built with LOCUS_FIBERS, workers and shards run as fibers
  * on one thread and the test's seed decides at each narrow place who goes on, so that their races
- * are found and found again. Whoever would sleep waits with locus_fiber_wait() there.
+ * are found and found again. Whoever would sleep waits with locus_fiber_wait() there, and who
+ * compares its time with a shard's asks locus_fiber_now_ns().
  */
 #ifndef LOCUS_STORE_YIELD_H
 #define LOCUS_STORE_YIELD_H
+
+#include "base/clock.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -15,9 +18,12 @@
 /* The test provides these. */
 void locus_fiber_yield(void);
 void locus_fiber_wait(bool (*condition)(const void *), const void *);
+uint64_t locus_fiber_now_ns(void);
 #define LOCUS_YIELD() locus_fiber_yield()
+#define LOCUS_NOW_NS() locus_fiber_now_ns()
 #else
 #define LOCUS_YIELD() ((void)0)
+#define LOCUS_NOW_NS() clock_now_ns()
 #endif
 
 static inline void cpu_relax(void)

@@ -1,5 +1,7 @@
 #include "fibers.h"
 
+#include "base/clock.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +95,7 @@ static uint64_t steps, steps_max;
 static bool (*idle)(void);
 static void (*watch)(void);
 static int (*director)(void);
+static uint64_t (*now_ns)(void) = clock_now_ns;
 
 static struct {
     enum fibers_policy policy;
@@ -258,6 +261,7 @@ void fibers_begin(enum fibers_policy policy, uint64_t seed)
     idle = NULL;
     watch = NULL;
     director = NULL;
+    now_ns = clock_now_ns;
     current = &outside;
     memset(&chooser, 0, sizeof chooser);
     chooser.policy = policy;
@@ -284,6 +288,16 @@ void fibers_set_watch(void (*function)(void))
 void fibers_set_director(int (*function)(void))
 {
     director = function;
+}
+
+void fibers_set_clock(uint64_t (*function)(void))
+{
+    now_ns = function;
+}
+
+uint64_t locus_fiber_now_ns(void)
+{
+    return now_ns();
 }
 
 bool fibers_is_ready(unsigned place)

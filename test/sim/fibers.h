@@ -41,6 +41,8 @@ void fibers_begin(enum fibers_policy, uint64_t seed);
 void fibers_set_idle(bool (*idle)(void));
 /* Called at every step, before the next fiber is chosen. */
 void fibers_set_watch(void (*watch)(void));
+/* What the library's time is here; else the real one. */
+void fibers_set_clock(uint64_t (*now_ns)(void));
 /* For a simulation that keeps time itself, on the stack of whoever waits: nobody is interrupted at
  * a narrow place, and who waits does so until `next` names him by his place in the order of
  * fibers_add, when his condition holds; -1: all wait for ever. Instead of policy, idle and watch,
@@ -59,6 +61,8 @@ uint64_t fibers_steps(void);
 
 /* A narrow place. Outside a run it does nothing. */
 void locus_fiber_yield(void);
+/* The time of whom shards share it with. */
+uint64_t locus_fiber_now_ns(void);
 /* Others run until the condition holds and the seed chooses the caller again. Outside a run it must
  * hold. */
 void locus_fiber_wait(bool (*condition)(const void *), const void *);

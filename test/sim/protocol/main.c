@@ -3,9 +3,10 @@
  * network of chance, workers and shards interleaved at every narrow place, the invariants of the
  * protocol checked after every step.
  *
- *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn; the number of
- *                                nodes is drawn, or LOCUS_SIM_NODES; then new seeds until
- *                                LOCUS_TEST_SECONDS seconds are over
+ *   protocol                     2,000 runs (LOCUS_SIM_SEEDS), every script in turn but the last
+ *                                one, which then has as many as each; the number of nodes is drawn,
+ *                                or LOCUS_SIM_NODES; then new seeds until LOCUS_TEST_SECONDS
+ *                                seconds are over
  *   protocol --seeds N           seeds 1 ... N, or to the first failure
  *   protocol --seed N            one run, described by the other options:
  *            --nodes M --script NAME --technique NAME --schedule K --keep STEPS
@@ -34,6 +35,10 @@ static const enum locus_technique techniques[] = {
     LOCUS_ADAPTIVE, LOCUS_RELOCATE,         LOCUS_ADAPTIVE, LOCUS_REPLICATE,
     LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION, LOCUS_RELOCATE, LOCUS_STATIC};
 enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
+
+/* The last script has seeds of its own: so those of the others run what they did before there was
+ * it, by which mutants are found. */
+enum { IN_TURN = SCRIPTS - 1 };
 
 struct test {
     uint64_t seeds, operations, keys, relocations, replicas, steps, entries, undecided;
@@ -69,8 +74,8 @@ static struct run_options options_of(const struct plan *p, uint64_t seed)
     return (struct run_options){
         .seed = seed,
         .nodes = p->nodes,
-        .script = p->script ? p->script : script_names[seed % SCRIPTS],
-        .technique = p->technique ? *p->technique : techniques[seed / SCRIPTS % TECHNIQUES]};
+        .script = p->script ? p->script : script_names[seed % IN_TURN],
+        .technique = p->technique ? *p->technique : techniques[seed / IN_TURN % TECHNIQUES]};
 }
 
 static void run_seed(const struct plan *p, uint64_t seed)
@@ -171,9 +176,16 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+static bool run_last_script(struct plan p)
+{
+    p.script = script_names[IN_TURN];
+    p.seeds = 1 + p.seeds / IN_TURN;
+    return run_plan(&p);
+}
+
 static int run_all(struct plan p, bool goes_on)
 {
-    bool good = run_plan(&p);
+    bool good = run_plan(&p) && (p.script || run_last_script(p));
     p.seeds = 0;
     p.first = (uint64_t)time(NULL) << 24; /* seeds that no earlier run had */
     p.deadline_ns = clock_now_ns() + number_of("LOCUS_TEST_SECONDS", 0) * UINT64_C(1000000000);

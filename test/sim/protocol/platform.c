@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Heartbeats are so far apart at least, and so many are on a link at once. */
+enum { BEAT_NS_MIN = 1000, BEATS_MAX = 4 };
 enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_BYTES = 700 };
 
 struct inbox {
@@ -39,8 +41,9 @@ struct cluster {
     void (*lost)(void *context);
     void *context;
     bool is_lost, arrived, absent;
-    struct word word; /* at a meeting: said, then the answer */
-    uint64_t loss_ns; /* when the news of a loss arrives, UINT64_MAX: never */
+    struct word word;    /* at a meeting: said, then the answer */
+    uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
+    uint64_t stopped_ns; /* its shards do nothing before */
     unsigned lost_rank;
 };
 
@@ -67,6 +70,7 @@ static struct {
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
     uint64_t meeting;
+    uint64_t beat_ns; /* who said nothing for as long speaks; 0: nobody */
     bool ended, broken;
     struct platform_counters counters;
 } sim;
@@ -209,6 +213,19 @@ static void for_entries(const struct platform_frame *f, unsigned shard, unsigned
     while (hook && (e = wire_next(&c, &why))) hook(shard, from, to, e);
 }
 
+static void depart(struct platform_link *l, struct platform_frame *f)
+{
+    l->spoke_ns = platform_now_ns();
+    f->arrives_ns = platform_now_ns() + l->latency_ns + some_ns(l->jitter_ns);
+    if (one_in(sim.nature.stall_rarity)) f->arrives_ns += some_ns(sim.nature.stall_ns);
+    if (f->arrives_ns < l->latest_ns) f->arrives_ns = l->latest_ns;
+    if (f->arrives_ns < l->held_ns) f->arrives_ns = l->held_ns;
+    l->latest_ns = f->arrives_ns;
+    f->next = NULL;
+    *(l->first ? &l->last->next : &l->first) = f;
+    l->last = f;
+}
+
 /* The open frame begins its way. */
 static void seal(unsigned shard, unsigned from, unsigned to)
 {
@@ -222,13 +239,7 @@ static void seal(unsigned shard, unsigned from, unsigned to)
     }
     sim.counters.frames++;
     sim.counters.entries += f->header.count;
-    f->arrives_ns = platform_now_ns() + l->latency_ns + some_ns(l->jitter_ns);
-    if (one_in(sim.nature.stall_rarity)) f->arrives_ns += some_ns(sim.nature.stall_ns);
-    if (f->arrives_ns < l->latest_ns) f->arrives_ns = l->latest_ns;
-    l->latest_ns = f->arrives_ns;
-    f->next = NULL;
-    *(l->first ? &l->last->next : &l->first) = f;
-    l->last = f;
+    depart(l, f);
 }
 
 static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
@@ -320,6 +331,59 @@ bool platform_is_broken(void)
     return sim.broken;
 }
 
+/* Silence. */
+
+void platform_hold(unsigned from, unsigned to, uint64_t ns)
+{
+    uint64_t until_ns = platform_now_ns() + ns;
+    for (unsigned s = 0; s < sim.shards && from != to; s++) {
+        struct platform_link *l = &sim.link[s][from][to];
+        if (until_ns > l->held_ns) l->held_ns = until_ns;
+        for (struct platform_frame *f = l->first; f; f = f->next)
+            if (f->arrives_ns < until_ns) f->arrives_ns = until_ns;
+        if (l->first && l->latest_ns < until_ns) l->latest_ns = until_ns;
+    }
+}
+
+void platform_stop(unsigned node, uint64_t ns)
+{
+    uint64_t until_ns = platform_now_ns() + ns;
+    if (until_ns > sim.node[node]->stopped_ns) sim.node[node]->stopped_ns = until_ns;
+}
+
+static bool is_stopped(const struct reactor *r)
+{
+    return sim.node[r->node]->stopped_ns > platform_now_ns();
+}
+
+/* When a node that goes on says so; UINT64_MAX: never. */
+static uint64_t beats_ns(unsigned shard, unsigned from, unsigned to)
+{
+    const struct platform_link *l = &sim.link[shard][from][to];
+    bool speaks = sim.beat_ns > 0 && !l->dead && from != to && l->heartbeats < BEATS_MAX;
+    if (!speaks) return UINT64_MAX;
+    return l->spoke_ns + sim.beat_ns;
+}
+
+static bool must_beat(const struct reactor *r)
+{
+    for (unsigned to = 0; to < sim.nodes; to++)
+        if (beats_ns(r->number, r->node, to) <= platform_now_ns()) return true;
+    return false;
+}
+
+static void beat(struct reactor *r)
+{
+    for (unsigned to = 0; to < sim.nodes; to++) {
+        if (beats_ns(r->number, r->node, to) > platform_now_ns()) continue;
+        struct platform_frame *f = calloc(1, sizeof *f);
+        if (!f) abort();
+        f->is_heartbeat = true;
+        sim.link[r->number][r->node][to].heartbeats++;
+        depart(&sim.link[r->number][r->node][to], f);
+    }
+}
+
 /* A reactor's turns. */
 
 static void begin_call(struct reactor *r)
@@ -341,6 +405,13 @@ static void deliver(struct reactor *r, unsigned from)
     struct platform_link *l = &sim.link[r->number][from][r->node];
     struct platform_frame *f = l->first;
     l->first = f->next;
+    if (sim.hooks.heard) sim.hooks.heard(r->number, from, r->node);
+    if (f->is_heartbeat) {
+        l->heartbeats--;
+        shard_heartbeat(&r->shard, from);
+        free(f);
+        return;
+    }
     if (!r->saw_loss) for_entries(f, r->number, from, r->node, sim.hooks.arrived);
     begin_call(r);
     const char *why = shard_frame(&r->shard, from, &f->header, f->body);
@@ -417,6 +488,7 @@ static void turn(struct reactor *r)
     end_call(r);
     r->looks = true;
     flush(r);
+    beat(r);
 }
 
 /* Frames that lingered leave with time, whoever looks first; not while their shard is filling
@@ -440,7 +512,9 @@ static bool has_news(const void *reactor)
                             ->reactor[((const struct reactor *)reactor)->number];
     const struct cluster *c = sim.node[r->node];
     uint64_t now = platform_now_ns();
-    if (sim.ended || c->loss_ns <= now || (c->is_lost && !r->saw_loss) || r->turn_ns <= now)
+    if (!sim.ended && is_stopped(r)) return false;
+    if (sim.ended || must_beat(r) || c->loss_ns <= now || (c->is_lost && !r->saw_loss) ||
+        r->turn_ns <= now)
         return true;
     for (unsigned from = 0; from < sim.nodes; from++) {
         let_leave(r->number, from, r->node);
@@ -465,24 +539,56 @@ static struct {
     uint64_t wakes_ns[NAPS_MAX]; /* of who sleeps, by the place of its fiber */
 } naps;
 
-static uint64_t next_event_ns(void)
+/* What happens at a node that is stopped happens when it goes on. */
+static uint64_t once_it_goes_on(unsigned node, uint64_t ns)
+{
+    uint64_t stopped_ns = sim.node[node]->stopped_ns;
+    return ns < stopped_ns ? stopped_ns : ns;
+}
+
+static uint64_t next_at_node(unsigned n)
+{
+    const struct cluster *c = sim.node[n];
+    uint64_t next = c->loss_ns;
+    for (unsigned s = 0; s < sim.shards; s++) next = min_ns(next, c->reactor[s]->turn_ns);
+    next = once_it_goes_on(n, next);
+    return c->stopped_ns > platform_now_ns() ? min_ns(next, c->stopped_ns) : next;
+}
+
+/* Heartbeats are nothing that somebody waits for. */
+static uint64_t next_of_link(unsigned shard, unsigned from, unsigned to)
+{
+    const struct platform_link *l = &sim.link[shard][from][to];
+    const struct platform_frame *f = l->first;
+    uint64_t next = l->leaves_ns;
+    while (f && f->is_heartbeat) f = f->next;
+    if (f) next = min_ns(next, f->arrives_ns);
+    return once_it_goes_on(to, next);
+}
+
+static uint64_t next_heartbeat(unsigned shard, unsigned from, unsigned to)
+{
+    const struct platform_link *l = &sim.link[shard][from][to];
+    uint64_t next = once_it_goes_on(from, beats_ns(shard, from, to));
+    return l->first ? min_ns(next, once_it_goes_on(to, l->first->arrives_ns)) : next;
+}
+
+static uint64_t next_of_links(uint64_t (*of)(unsigned shard, unsigned from, unsigned to))
 {
     uint64_t next = UINT64_MAX;
-    for (unsigned i = 0; i < NAPS_MAX; i++)
-        if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
-    for (unsigned n = 0; n < sim.nodes; n++) {
-        next = min_ns(next, sim.node[n]->loss_ns);
-        for (unsigned s = 0; s < sim.shards; s++)
-            next = min_ns(next, sim.node[n]->reactor[s]->turn_ns);
-    }
     for (unsigned s = 0; s < sim.shards; s++)
         for (unsigned from = 0; from < sim.nodes; from++)
-            for (unsigned to = 0; to < sim.nodes; to++) {
-                const struct platform_link *l = &sim.link[s][from][to];
-                next = min_ns(next, l->leaves_ns);
-                if (l->first) next = min_ns(next, l->first->arrives_ns);
-            }
+            for (unsigned to = 0; to < sim.nodes; to++) next = min_ns(next, of(s, from, to));
     return next;
+}
+
+static uint64_t next_event_ns(void)
+{
+    uint64_t next = next_of_links(next_of_link);
+    for (unsigned i = 0; i < NAPS_MAX; i++)
+        if (naps.wakes_ns[i]) next = min_ns(next, naps.wakes_ns[i]);
+    for (unsigned n = 0; n < sim.nodes; n++) next = min_ns(next, next_at_node(n));
+    return next == UINT64_MAX ? next : min_ns(next, next_of_links(next_heartbeat));
 }
 
 /* Nobody has anything to do now: time passes until somebody has. */
@@ -504,6 +610,7 @@ void platform_add_reactors(unsigned workers)
     sim.workers_left = workers;
     memset(&naps, 0, sizeof naps);
     fibers_set_idle(pass_time);
+    fibers_set_clock(platform_now_ns);
     for (unsigned n = 0; n < sim.nodes; n++)
         for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, sim.node[n]->reactor[s]);
 }
@@ -589,6 +696,7 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
                                        .workers = c->workers,
                                        .acts_immediately = start->acts_immediately,
                                        .max_rounds_per_second = start->max_rounds_per_second,
+                                       .staleness_ns = (uint64_t)(start->staleness_s * 1e9),
                                        .clock = start->clock,
                                        .node_keys = start->node_keys,
                                        .progress = start->progress,
@@ -636,6 +744,10 @@ int cluster_start(struct cluster *c, const struct cluster_start *start)
     int rc = 0;
     c->workers = start->workers;
     c->technique = start->technique;
+    if (start->staleness_s > 0) {
+        sim.beat_ns = (uint64_t)(start->staleness_s * 1e9 / 4);
+        if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
+    }
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c, start, s);
     return rc;
 }

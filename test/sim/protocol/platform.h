@@ -26,6 +26,7 @@ struct platform_frame {
     struct platform_frame *next;
     uint64_t arrives_ns;
     uint32_t room;
+    bool is_heartbeat;
     struct wire_frame header;
     _Alignas(8) unsigned char body[];
 };
@@ -37,7 +38,10 @@ struct platform_link {
     uint64_t until_ns;                   /* the open frame can wait, as far as its shard says */
     /* when the open frame will, UINT64_MAX: nobody flushed it yet */
     uint64_t leaves_ns;
-    uint64_t latest_ns; /* arrival of the last frame */
+    uint64_t latest_ns;  /* arrival of the last frame */
+    uint64_t spoke_ns;   /* when the last one left */
+    uint64_t held_ns;    /* nothing arrives before */
+    unsigned heartbeats; /* on their way */
     uint64_t latency_ns, jitter_ns;
     bool dead;
 };
@@ -47,6 +51,8 @@ struct platform_hooks {
     /* An entry is complete, and will travel; it has arrived, and will be handled next. */
     void (*sent)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
     void (*arrived)(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
+    /* A frame or heartbeat has arrived, and will be handled next. */
+    void (*heard)(unsigned shard, unsigned from, unsigned to);
     /* A shard has returned to its reactor. `settled`: no shard of this number on any node is inside
      * a call. */
     void (*returned)(unsigned shard, unsigned node, bool settled);
@@ -71,6 +77,11 @@ const struct platform_link *platform_link(unsigned shard, unsigned from, unsigne
 /* All links between two nodes break; the others hear of it some time later. */
 void platform_break(unsigned a, unsigned b);
 bool platform_is_broken(void);
+
+/* For so long nothing arrives at the one node from the other; the node's shards do nothing, while
+ * its workers go on. */
+void platform_hold(unsigned from, unsigned to, uint64_t ns);
+void platform_stop(unsigned node, uint64_t ns);
 
 /* A nap of virtual time, for a fiber. */
 void platform_sleep(uint64_t ns);

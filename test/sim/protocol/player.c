@@ -21,6 +21,7 @@ struct call {
     unsigned event[SCRIPT_KEYS_MAX];
     uint32_t offset[SCRIPT_KEYS_MAX];
     uint64_t began; /* a moment of invariants.h */
+    uint64_t began_ns;
     bool is_under_way, was_here[SCRIPT_KEYS_MAX];
     float values[SCRIPT_KEYS_MAX * CONTENT_ROOM];
 };
@@ -111,6 +112,7 @@ static void begin_call(struct worker *w, struct call *c, const struct script_ste
         c->n++;
     }
     c->began = invariants_moment();
+    c->began_ns = platform_now_ns();
     player.counters.operations++;
     player.counters.keys += c->n;
 }
@@ -164,6 +166,7 @@ static void call_is_done(struct worker *w, struct call *c, int rc)
     for (unsigned i = 0; i < c->n; i++) {
         if (c->step->kind == STEP_LOCALIZE && !c->was_here[i])
             invariants_localized(node_of(w), c->key[i], c->began);
+        if (c->step->kind == STEP_PULL) invariants_pulled(node_of(w), c->key[i], c->began_ns);
         if (c->step->kind != STEP_LOCALIZE)
             check(w, c->key[i], journal_done(c->key[i], c->event[i], c->values + c->offset[i]));
     }
@@ -213,12 +216,12 @@ static void pull_local(struct worker *w, const struct script_step *s)
     float row[CONTENT_ROOM];
     locus_key key = s->key[0];
     if (!journal_has_room(key, JOURNAL_READ)) return;
-    uint64_t called = journal_tick();
+    uint64_t called = journal_tick(), began_ns = platform_now_ns();
     int rc = locus_pull_local(w->handle, key, row);
-    if (rc == 0)
-        check(w, key, journal_saw(key, w->number, called, row));
-    else if (rc != -EAGAIN)
-        check_result(w, s, rc);
+    if (rc && rc != -EAGAIN) check_result(w, s, rc);
+    if (rc) return;
+    check(w, key, journal_saw(key, w->number, called, row));
+    invariants_pulled(node_of(w), key, began_ns);
 }
 
 /* A row in place; one that left stands still until the section ends, whoever gets its slot
@@ -250,7 +253,8 @@ static void pull_inside(struct worker *w, const struct script_step *s)
 {
     float values[SCRIPT_KEYS_MAX * CONTENT_ROOM], *row = values;
     locus_key key[SCRIPT_KEYS_MAX];
-    uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick();
+    uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick(),
+             began_ns = platform_now_ns();
     for (unsigned i = 0; i < s->n; i++) {
         if (!journal_has_room(s->key[i], JOURNAL_READ)) return;
         key[i] = s->key[i];
@@ -260,8 +264,10 @@ static void pull_inside(struct worker *w, const struct script_step *s)
     if (w->handle->counters.pulled[COUNT_REMOTE] != remote)
         report_fail(key[0], "worker %u asked another node for a row inside a read section",
                     w->number);
-    for (unsigned i = 0; i < s->n && rc == 0; row += journal_key(key[i])->layout.length, i++)
+    for (unsigned i = 0; i < s->n && rc == 0; row += journal_key(key[i])->layout.length, i++) {
         check(w, key[i], journal_saw(key[i], w->number, called, row));
+        invariants_pulled(node_of(w), key[i], began_ns);
+    }
 }
 
 static void view(struct worker *w, const struct script_step *s)
@@ -270,8 +276,11 @@ static void view(struct worker *w, const struct script_step *s)
     unsigned looks = 0;
     locus_read_begin(w->handle);
     for (unsigned i = 0; i < s->n; i++) {
+        uint64_t began_ns = platform_now_ns();
         const float *row = locus_view(w->handle, s->key[i]);
-        if (row) look[looks++] = (struct look){.key = s->key[i], .row = row};
+        if (!row) continue;
+        look[looks++] = (struct look){.key = s->key[i], .row = row};
+        invariants_pulled(node_of(w), s->key[i], began_ns);
     }
     pull_inside(w, s);
     for (unsigned i = 0; i < 1 + s->amount % 256 && looks > 0; i++) {
@@ -374,6 +383,8 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_BARRIER:
     case STEP_QUIESCE: meet(w, s); break;
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
+    case STEP_HOLD: platform_hold(s->peer, node_of(w), s->amount); break;
+    case STEP_STOP: platform_stop(node_of(w), s->amount); break;
     case STEP_INTENT: signal_intent(w, s); break;
     case STEP_CLOCK:
         journal_clock(w->number, locus_current_clock(w->handle) + 1);

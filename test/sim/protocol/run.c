@@ -94,6 +94,7 @@ static void open_nodes(struct dice *d)
     c.shards = run.script.shards;
     c.technique = run.script.technique;
     c.act_immediately = run.script.acts_immediately;
+    c.staleness_s = 1e-9 * (double)run.script.staleness_ns;
     c.size = (int)run.script.nodes;
     c.rendezvous = "simulated:1";
     for (c.rank = 0; c.rank < c.size; c.rank++)

@@ -4,10 +4,10 @@
 
 const char *script_kind_name(enum script_kind k)
 {
-    static const char *const name[] = {
-        "pull",   "push",     "set",   "localize", "pull_local", "view",
-        "wait",   "wait_all", "sleep", "barrier",  "quiesce",    "break",
-        "intent", "clock",    "bound", "keep",     "unkeep",     "must be local"};
+    static const char *const name[] = {"pull",    "push",  "set",      "localize", "pull_local",
+                                       "view",    "wait",  "wait_all", "sleep",    "barrier",
+                                       "quiesce", "break", "hold",     "stop",     "intent",
+                                       "clock",   "bound", "keep",     "unkeep",   "must be local"};
     return name[k];
 }
 
@@ -396,6 +396,34 @@ static void write_loss(struct script *s, struct dice *d)
     add_break(s, d);
 }
 
+/* Does somebody else wait for it? */
+static bool is_awaited(const struct script_step *step)
+{
+    return step->kind == STEP_CLOCK || step->kind == STEP_BARRIER || step->kind == STEP_QUIESCE;
+}
+
+/* With a bound in seconds nodes fall silent: what they send to another one is late, or their shards
+ * stop for a while. */
+static void write_silence(struct script *s, struct dice *d)
+{
+    static void (*const of[])(struct script *, struct dice *) = {
+        write_kept, write_intents, write_shared, write_storm, write_bounds};
+    of[dice_below(d, sizeof of / sizeof *of)](s, d);
+    unsigned log = between(d, 13, 18);
+    s->staleness_ns = 1u << log;
+    for (unsigned i = 0; i < s->count; i++) {
+        struct script_step *step = &s->step[i];
+        if (step->kind == STEP_PUSH && dice_below(d, 2)) step->kind = STEP_PULL;
+        if (is_awaited(step) || dice_below(d, 8)) continue;
+        unsigned node = step->worker / s->workers;
+        *step = (struct script_step){
+            .kind = dice_below(d, 3) ? STEP_HOLD : STEP_STOP,
+            .worker = step->worker,
+            .peer = (uint8_t)((node + 1 + dice_below(d, s->nodes - 1)) % s->nodes),
+            .amount = dice_below(d, 1u << between(d, log, log + 3))};
+    }
+}
+
 static const struct {
     const char *name;
     void (*write)(struct script *, struct dice *);
@@ -405,12 +433,12 @@ static const struct {
     {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
     {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
     {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
-    {"kept", write_kept, 3},   {"bounds", write_bounds, 3},
+    {"kept", write_kept, 3},   {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
 };
 
 const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared", "relay",
                                            "early", "circle", "chain",   "race",   "twins",
-                                           "views", "loss",   "kept",    "bounds"};
+                                           "views", "loss",   "kept",    "bounds", "silence"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)

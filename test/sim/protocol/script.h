@@ -32,6 +32,8 @@ enum script_kind {
     STEP_BARRIER, /* of all workers; `amount` is its number, as of the next */
     STEP_QUIESCE,
     STEP_BREAK,  /* the links between this node and node `amount` */
+    STEP_HOLD,   /* for `amount` ns nothing comes from node `peer` */
+    STEP_STOP,   /* for `amount` ns this node's shards do nothing */
     STEP_INTENT, /* from `amount` clocks ahead, for `clocks`; async: by a loader */
     STEP_CLOCK,
     STEP_BOUND, /* with a staleness of `amount` */
@@ -44,7 +46,7 @@ enum script_kind {
 struct script_step {
     uint8_t kind, n, worker;
     bool async;
-    uint8_t clocks;
+    uint8_t clocks, peer;
     uint32_t amount;
     uint8_t key[SCRIPT_KEYS_MAX];
 };
@@ -54,11 +56,12 @@ struct script {
     unsigned keys;
     enum locus_technique technique;
     bool has_sets, acts_immediately;
+    uint64_t staleness_ns; /* staleness_s of the nodes; 0: none */
     unsigned count;
     struct script_step step[SCRIPT_STEPS_MAX];
 };
 
-enum { SCRIPTS = 14 };
+enum { SCRIPTS = 15 };
 extern const char *const script_names[SCRIPTS];
 
 /* nodes 0: drawn. False: there is no script of that name. */

@@ -1,0 +1,4 @@
+# file: src/protocol/sources.c
+# what: a frame of one node counts for all
+# run: --script silence
+s/^    source->heard_ns = s->now_ns;$/    for (unsigned n = 0; n < s->nodes; n++) s->sources->source[n].heard_ns = s->now_ns;/

@@ -1,0 +1,5 @@
+# file: src/call.c
+# what: replicas of all shards are fresh when those of one are
+# run: --script silence
+s/    bool all_speak = true;/    bool all_speak = false;/
+s/all_speak &= sources_are_fresh/all_speak |= sources_are_fresh/

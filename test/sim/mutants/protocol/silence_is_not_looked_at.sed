@@ -1,0 +1,4 @@
+# file: src/protocol/sources.h
+# what: workers read replicas however long their owners have been silent
+# run: --script silence
+s/return now_ns <= __atomic_load_n(&all->fresh_until_ns, __ATOMIC_ACQUIRE);/return now_ns > 0 || all;/
