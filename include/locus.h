@@ -473,6 +473,9 @@ struct locus_stats {
     /* calls of locus_bound() that had to wait, and for how long together */
     uint64_t bounds_waited;
     double bounds_waited_s;
+    /* keys pulled whose owner was asked although a replica was here: it was too old for staleness_s.
+     * They are among pulled_remote */
+    uint64_t pulled_too_old;
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))

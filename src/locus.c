@@ -384,6 +384,7 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
         s.replicas_now = c.replicas_created - c.replicas_dropped;
         s.rounds = c.rounds;
         s.intents_late = c.intents_late;
+        s.pulled_too_old = c.too_old;
         s.kept_now = c.keeps_begun - c.keeps_ended;
         if (c.stale_us)
             s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared *

@@ -60,7 +60,7 @@ static void put_rows(struct exposition *e, const struct locus_stats *s)
             "Requests of other nodes that this one passed on to where the row is.", s->forwards);
 }
 
-static void put_replicas(struct exposition *e, const struct locus_stats *s)
+static void put_replicas(struct exposition *e, const locus *n, const struct locus_stats *s)
 {
     const char *age = "locus_replica_staleness_seconds";
     put_one(e, "locus_replicas_created_total", "counter", "Replicas that came here.",
@@ -72,6 +72,10 @@ static void put_replicas(struct exposition *e, const struct locus_stats *s)
         e, age, "gauge",
         "Age of replicas since the owner's last frame, mean since the node was opened.");
     exposition_real(e, age, s->replica_staleness_mean_s);
+    if (n->sources)
+        put_one(e, "locus_too_old_keys_total", "counter",
+                "Keys pulled whose replicas here were too old for staleness_s: owners were asked.",
+                s->pulled_too_old);
 }
 
 static void put_intents(struct exposition *e, const struct locus_stats *s)
@@ -116,7 +120,7 @@ static void put_management(struct exposition *e, const locus *n, const struct lo
     put_one(e, "locus_intended_keys_total", "counter", "Keys for which intent was signaled.",
             s->intents_signaled);
     if (n->moves && n->technique != LOCUS_FULL_REPLICATION) put_rows(e, s);
-    if (n->moves) put_replicas(e, s);
+    if (n->moves) put_replicas(e, n, s);
     if (n->heeds_intents) put_intents(e, s);
     put_bounds(e, n, s);
 }

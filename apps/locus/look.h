@@ -20,7 +20,7 @@ enum { LOOK_NODES_MAX = 4096 };
 /* What is counted, since the node was opened. */
 struct look_sums {
     double local, replica, remote; /* accesses, in keys */
-    double relocated, sent, late, cpu_s, shard_cpu_s, blocked_s;
+    double relocated, sent, late, too_old, cpu_s, shard_cpu_s, blocked_s;
 };
 
 /* Below it is half of something, and 99 of a hundred. */

@@ -120,6 +120,7 @@ void table_json(const struct look *l)
         json_number(&j, "remote_keys_per_second", r->rate.remote);
         json_number(&j, "relocated_rows_per_second", r->rate.relocated);
         json_number(&j, "late_keys_per_second", r->rate.late);
+        json_number(&j, "too_old_keys_per_second", r->rate.too_old);
         json_number(&j, "sent_bytes_per_second", r->rate.sent);
         json_number(&j, "cores", r->rate.cpu_s);
         json_number(&j, "shard_cores", r->rate.shard_cpu_s);

@@ -451,6 +451,7 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
     add(&to->forwards, &s->counters.forwards);
     add(&to->rounds, &s->counters.rounds);
     add(&to->intents_late, &s->counters.intents_late);
+    add(&to->too_old, &s->counters.too_old);
     add(&to->stale_us, &s->counters.stale_us);
     add(&to->stale_us_squared, &s->counters.stale_us_squared);
 }

@@ -40,6 +40,7 @@ struct shard_counters {
     uint64_t relocated_in, relocated_out, forwards;
     uint64_t replicas_created, replicas_dropped, rounds, intents_late;
     uint64_t keeps_begun, keeps_ended; /* keys */
+    uint64_t too_old;                  /* keys: pulls of replicas that wait for a silent owner */
     /* Over replicas: time since the last frame of its owner; half of its square, in units of 1 <<
      * SHARD_STALE_SHIFT us². */
     uint64_t stale_us, stale_us_squared;

@@ -239,6 +239,34 @@ static void collect(struct seat *s)
     seat_barrier(s);
 }
 
+static bool is_home(const struct seat *s, locus_key key)
+{
+    locus_key own[KEYS];
+    size_t owned = locus_owned(s->node, 0, own, KEYS), i = 0;
+    while (i < owned && own[i] != key) i++;
+    return i < owned;
+}
+
+/* With a bound that is shorter than any node's silence: who pulls a replica asks its owner. */
+static void collect_too_old(struct seat *s)
+{
+    static char pages[NODES][PAGE_MAX];
+    float row[LENGTH];
+    locus_key key = 0;
+    const double end = now_s() + HANG_S;
+    CHECK_EQ(locus_intent(s->worker, &key, 1, 0, LOCUS_FOREVER, LOCUS_READ), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    while (!is_home(s, key) && stats_of(s->node).pulled_too_old == 0) {
+        CHECK(now_s() < end);
+        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+    }
+    scraping_get(base + (unsigned)s->rank, pages[s->rank]);
+    CHECK(scraping_sample(pages[s->rank], "locus_too_old_keys_total") ==
+          (double)stats_of(s->node).pulled_too_old);
+    seat_barrier(s);
+    for (int r = 0; r < NODES && s->rank == 0; r++) strcat(shown, pages[r]);
+}
+
 static void collect_quietly(struct seat *s)
 {
     if (s->rank == 0) scraping_get(base, shown);
@@ -284,7 +312,7 @@ static const char *first_still(char name[64])
 TEST(metrics, are_all_moved)
 {
     if (IS_SANITIZED) SKIP("advice judges what is accessed in a time: too little with a sanitizer");
-    const struct team t = team_of_three();
+    struct team t = team_of_three();
     char still[64] = "everything", text[16];
     unsigned names = 0;
     ask_for_metrics();
@@ -293,7 +321,10 @@ TEST(metrics, are_all_moved)
         snprintf(text, sizeof text, "%g", window);
         setenv("LOCUS_ADVICE", text, 1);
         *shown = '\0';
+        t.staleness_s = 0;
         team_run(&t, collect);
+        t.staleness_s = 1e-6;
+        team_run(&t, collect_too_old);
     }
     if (first_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
     for (const char *line = shown; (line = strstr(line, "# TYPE ")); line++) names++;
@@ -303,8 +334,9 @@ TEST(metrics, are_all_moved)
 /* Every name is in docs/metrics.md, and the dashboard has no other. */
 TEST(metrics, are_in_the_manual)
 {
-    const struct team t = team_of_three();
+    struct team t = team_of_three();
     struct command c;
+    t.staleness_s = 1;
     if (access("docs/metrics.md", R_OK)) SKIP("this is not run in the source tree");
     ask_for_metrics();
     *shown = '\0';
