@@ -30,7 +30,8 @@ static const char usage[] =
     "  --quick            is it repeatable? A few seconds\n"
     "  --immediate        act on intents at once (AdaPM, Section 5.8)\n"
     "  --ahead N          kge, mf and wv signal intents N clocks ahead, 1 to 4000, each clock's by\n"
-    "                     itself; otherwise as far ahead as they do\n\n"
+    "                     itself; otherwise as far ahead as they do\n"
+    "  --unsynchronized   replicas never hear of changes (NuPS, Section 5.7); with --technique nups\n\n"
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
     "workers' time went into. lasso's example is a value of the matrix; --model compare= is what its\n"
@@ -88,6 +89,8 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_
             *is_quick = true;
         } else if (strcmp(argv[at], "--immediate") == 0) {
             p->acts_immediately = true;
+        } else if (strcmp(argv[at], "--unsynchronized") == 0) {
+            p->never_synchronizes = true;
         } else {
             refuse("there is no option ", argv[at]);
         }

@@ -46,6 +46,7 @@ int cluster_run(const struct papers *p)
     /* Many nodes, small tables: a huge page for each would be most of the memory. */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     platform_begin(p->nodes, &p->machine.model);
+    if (p->never_synchronizes) platform_never_synchronize();
     world_begin(p);
     scheduling_begin(p);
     for (unsigned n = 0; n < p->nodes; n++) virtual_start(n, be_node, NULL);

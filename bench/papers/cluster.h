@@ -17,7 +17,7 @@ enum { PAPERS_NODES_MAX = 64 };
 struct papers {
     struct machine machine;
     unsigned nodes;
-    bool acts_immediately;
+    bool acts_immediately, never_synchronizes;
     /* Clocks that loaders signal ahead; 0: as far as the programs have it. */
     size_t ahead;
     int argc; /* of the program: its name first */

@@ -32,6 +32,9 @@ void platform_add_worker(unsigned node, void (*run)(void *argument), void *argum
 bool platform_run(void);
 
 uint64_t platform_now_ns(void);
+/* From now on nobody hears of what changes in rows that have replicas: neither their owners nor their
+ * holders (NuPS, Section 5.7, "never"). Only where all replicas are kept for ever. */
+void platform_never_synchronize(void);
 /* For a worker: it works for a while; it has nothing to do until then. */
 void platform_work(double ns);
 void platform_sleep_until(uint64_t ns);

@@ -62,6 +62,7 @@ struct cluster {
 struct simulation {
     unsigned nodes;
     struct model model;
+    bool never_synchronizes;
     struct cluster *node[PLATFORM_NODES_MAX];
     struct reactor *over;
     struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
