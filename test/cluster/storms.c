@@ -8,7 +8,10 @@ enum { NODES_MAX = 4 };
 static void body(struct seat *s)
 {
     const struct storm *storm = s->team->shared;
-    sums_run(s, storm->keys, test_seconds() / 5.0);
+    if (storm->clocks.clocks)
+        sums_run_clocks(s, storm->keys, storm->clocks);
+    else
+        sums_run(s, storm->keys, test_seconds() / 5.0);
 }
 
 static struct team team_of(struct storm *s)
@@ -31,12 +34,14 @@ void storm_here(struct storm s)
 
 ROLE(stormy)
 {
-    int rank, technique, keys;
+    int rank, technique, keys, manner;
     struct storm s = {0};
     char address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %d %u %u %d %d %31s", &rank, &s.nodes, &s.workers, &s.shards,
-                    &technique, &keys, address),
-             7);
+    CHECK_EQ(sscanf(arguments, "%d %d %u %u %d %d %d %u %u %31s", &rank, &s.nodes, &s.workers,
+                    &s.shards, &technique, &keys, &manner, &s.clocks.clocks, &s.clocks.staleness,
+                    address),
+             10);
+    s.clocks.manner = (enum sums_manner)manner;
     s.technique = (enum locus_technique)technique;
     s.keys = (enum sums_keys)keys;
     struct team t = team_of(&s);
@@ -51,7 +56,8 @@ void storm_among_processes(struct storm s)
     CHECK(s.nodes <= NODES_MAX);
     address_new(address);
     for (int i = 0; i < s.nodes; i++)
-        child_start(&c[i], "stormy", "%d %d %u %u %d %d %s", i, s.nodes, s.workers, s.shards,
-                    (int)s.technique, (int)s.keys, address);
+        child_start(&c[i], "stormy", "%d %d %u %u %d %d %d %u %u %s", i, s.nodes, s.workers,
+                    s.shards, (int)s.technique, (int)s.keys, (int)s.clocks.manner, s.clocks.clocks,
+                    s.clocks.staleness, address);
     for (int i = 0; i < s.nodes; i++) child_wait(&c[i]);
 }

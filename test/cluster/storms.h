@@ -18,6 +18,7 @@ struct storm {
     unsigned workers, shards;
     enum locus_technique technique;
     enum sums_keys keys;
+    struct sums_clocks clocks; /* of none: for a time, without bounds */
 };
 
 /* All nodes in this process. */

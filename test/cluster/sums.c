@@ -12,7 +12,9 @@ enum {
     /* sums stay below 2^24, where floats cease to be exact, however fast the machine */
     STEPS_MAX = 40000,
     FIRST_OF_FEW = 246, /* rows of 16 and of 130 floats */
+    FEW = 7,
     SEATS_MAX = 16,
+    STEPS_OF_A_CLOCK = 3,
 };
 
 /* The last table is the ledger: a row a seat, a float a key. */
@@ -25,6 +27,7 @@ const struct locus_table sums_tables[SUMS_TABLES] = {
 struct sums {
     struct seat *seat;
     enum sums_keys which;
+    struct sums_clocks clocks;
     float pushed[KEYS];           /* to every float of the key's row */
     struct batch flight[FLIGHTS]; /* asynchronous pushes read them until they are done */
     locus_ticket ticket[FLIGHTS];
@@ -53,7 +56,7 @@ static void sums_free(struct sums *s)
 
 static locus_key draw_key(struct sums *s)
 {
-    return s->which == SUMS_FEW_KEYS ? FIRST_OF_FEW + seat_random(s->seat, 7)
+    return s->which == SUMS_FEW_KEYS ? FIRST_OF_FEW + seat_random(s->seat, FEW)
                                      : seat_random(s->seat, KEYS);
 }
 
@@ -104,6 +107,20 @@ static void push_something(struct sums *s, int flight)
     }
 }
 
+/* Petuum fetches what it misses. */
+static void intend_missed(struct sums *s, struct batch *b)
+{
+    locus_clock now = locus_current_clock(s->seat->worker), staleness = s->clocks.staleness;
+    bool stays = s->clocks.manner == SUMS_ESSP;
+    BATCH_FOREACH(c, b)
+    {
+        if (locus_pull_local(s->seat->worker, c.key, c.row) == 0) continue;
+        CHECK_EQ(locus_intent(s->seat->worker, &c.key, 1, now,
+                              stays ? LOCUS_FOREVER : now + staleness + 1, LOCUS_READ_WRITE),
+                 0);
+    }
+}
+
 /* What this worker has pushed it sees, done or still under way. */
 static void pull_something(struct sums *s)
 {
@@ -112,6 +129,7 @@ static void pull_something(struct sums *s)
         memset(s->ticket, 0, sizeof s->ticket);
     }
     draw_call(s, &s->pulled);
+    if (s->clocks.manner == SUMS_SSP || s->clocks.manner == SUMS_ESSP) intend_missed(s, &s->pulled);
     CHECK_EQ(locus_pull(s->seat->worker, s->pulled.keys, s->pulled.n, s->pulled.values), 0);
     BATCH_FOREACH(c, &s->pulled)
     {
@@ -173,6 +191,43 @@ static void compare(struct sums *s)
             test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed",
                       (unsigned long long)c.key, (double)c.row[i], (double)sum[c.key]);
     batch_free(&all);
+}
+
+static void keep_or_not(struct sums *s, bool keeps)
+{
+    locus_worker *w = s->seat->worker;
+    locus_key key[FEW];
+    for (unsigned i = 0; i < FEW; i++) key[i] = FIRST_OF_FEW + i;
+    CHECK_EQ(keeps ? locus_intent(w, key, FEW, 0, LOCUS_FOREVER, LOCUS_READ_WRITE)
+                   : locus_unintend(w, key, FEW),
+             0);
+}
+
+static void step_of_a_clock(struct sums *s, int flight)
+{
+    switch (seat_random(s->seat, 8)) {
+    case 0:
+    case 1:
+    case 2: pull_something(s); break;
+    case 3: localize_something(s, flight); break;
+    default: push_something(s, flight);
+    }
+}
+
+void sums_run_clocks(struct seat *seat, enum sums_keys which, struct sums_clocks c)
+{
+    struct sums *s = sums_new(seat, which);
+    s->clocks = c;
+    for (unsigned clock = 0; clock < c.clocks; clock++) {
+        if (c.manner == SUMS_KEEPS && clock % 8 == 0) keep_or_not(s, seat_random(seat, 4));
+        for (int i = 0; i < STEPS_OF_A_CLOCK; i++)
+            step_of_a_clock(s, (int)(clock * STEPS_OF_A_CLOCK + (unsigned)i) % FLIGHTS);
+        locus_advance_clock(seat->worker);
+        CHECK_EQ(locus_bound(seat->worker, c.staleness), 0);
+    }
+    CHECK_EQ(locus_quiesce(seat->worker), 0);
+    compare(s);
+    sums_free(s);
 }
 
 void sums_run(struct seat *seat, enum sums_keys which, double seconds)

@@ -16,7 +16,18 @@ extern const struct locus_table sums_tables[SUMS_TABLES];
 /* Which keys are preferred: all alike, or few that everybody hits. */
 enum sums_keys { SUMS_ALL_KEYS, SUMS_FEW_KEYS };
 
+/* What a seat does besides: nothing, but intend at random; as with Petuum's SSP or ESSP intend what
+ * it misses, for a while or for ever; as with NuPS keep few keys, and take that back now and
+ * then. */
+enum sums_manner { SUMS_AT_RANDOM, SUMS_SSP, SUMS_ESSP, SUMS_KEEPS };
+
 /* A seat's part: pushes for so long. */
 void sums_run(struct seat *, enum sums_keys, double seconds);
+/* The same for as many clocks, each with a bound of that staleness. */
+struct sums_clocks {
+    enum sums_manner manner;
+    unsigned clocks, staleness;
+};
+void sums_run_clocks(struct seat *, enum sums_keys, struct sums_clocks);
 
 #endif
