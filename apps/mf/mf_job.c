@@ -16,7 +16,8 @@ static void load(struct mf *f)
     const struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
     if (o->common.data) {
-        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed);
+        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
+                     (unsigned)o->common.workers);
     } else {
         struct zipf z = {.exponent = o->zipf_exponent,
                          .rank = o->zipf_rank,

@@ -36,9 +36,12 @@ struct ratings {
 void ratings_init(struct ratings *);
 void ratings_fini(struct ratings *);
 /* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share
- * `held_back` of the cells, chosen by the seed, is for testing. */
+ * `held_back` of the cells, chosen by the seed, is for testing. The same cells, names and
+ * sentences with any number of threads. */
 void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
-                  uint64_t seed);
+                  uint64_t seed, unsigned threads);
+/* Room for so many cells behind all that are counted. */
+struct rating *ratings_room(struct ratings *, size_t more);
 /* For generators: adds a cell to train with, and in the end sets the mean and holds some back. */
 void ratings_add(struct ratings *, struct rating);
 void ratings_finish(struct ratings *, double held_back, uint64_t seed);

@@ -1,5 +1,6 @@
 #include "ending.h"
 #include "fail.h"
+#include "line_parts.h"
 #include "common/folder.h"
 #include "mf/factors.h"
 #include "mf/ratings.h"
@@ -27,7 +28,7 @@ static void load(struct ratings *r, const char *text)
 {
     write_cells(text);
     ratings_init(r);
-    ratings_load(r, path, NULL, 0, 1);
+    ratings_load(r, path, NULL, 0, 1, 1);
     folder_remove(folder);
 }
 
@@ -83,7 +84,7 @@ TEST(mf, reads_matrix_market_and_writes_it)
     snprintf(path, sizeof path, "%s/written", folder);
     ratings_write(&r, path);
     ratings_init(&again);
-    ratings_load(&again, path, NULL, 0, 1);
+    ratings_load(&again, path, NULL, 0, 1, 1);
     CHECK_EQ(ratings_digest(&again), ratings_digest(&r));
     again.list[0].value = 0.25F;
     CHECK(ratings_digest(&again) != ratings_digest(&r));
@@ -97,7 +98,7 @@ static void load_cells(const void *unused)
     struct ratings r;
     (void)unused;
     ratings_init(&r);
-    ratings_load(&r, path, NULL, 0, 1);
+    ratings_load(&r, path, NULL, 0, 1, 1);
 }
 
 static void is_refused(const char *text, const char *part)
@@ -137,6 +138,175 @@ TEST(mf, malformed_files_are_refused_with_their_line)
                "the file ends after 1 of 2 cells");
     is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n1 2 5\n",
                "cells:4: there are more cells than the 1 declared");
+}
+
+/* ---- files that several threads read ---- */
+
+enum { LONG_LINES = 150000, LONG_LINE_BYTES = 32, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
+
+/* Four parts and more, where line i says what `write` makes of it. */
+static char *long_text(const char *first, int (*write)(char *to, size_t i), size_t *length)
+{
+    char *text = take_memory(LONG_BYTES + 256, 1);
+    size_t at = (size_t)sprintf(text, "%s", first);
+    for (size_t i = 0; i < LONG_LINES; i++) at += (size_t)write(text + at, i);
+    *length = at;
+    CHECK(at > (size_t)4 * LINE_PARTS_BYTES);
+    return text;
+}
+
+static int write_cell(char *to, size_t i)
+{
+    return sprintf(to, "%5zu %7zu\t%.6f0000000\n", rng_mix(i) % 900 + 1, rng_mix(i) % 999 + 1,
+                   (double)(i % 4096) / 64);
+}
+
+static int write_named(char *to, size_t i)
+{
+    return sprintf(to, "\"u%zu\",%zu and more,%.1f,12345\n", rng_mix(i) % (i + 10) % 5000,
+                   rng_mix(i) % 777, (double)(i % 11) / 2);
+}
+
+static void write_long(const char *text, size_t length)
+{
+    folder_new(folder);
+    folder_write(folder, "cells", text, length);
+    snprintf(path, sizeof path, "%s/cells", folder);
+}
+
+static void equals(const struct ratings *a, const struct ratings *b)
+{
+    CHECK_EQ(a->train, b->train);
+    CHECK_EQ(a->test, b->test);
+    CHECK(memcmp(a->list, b->list, (a->train + a->test) * sizeof *a->list) == 0);
+    CHECK_EQ(a->rows, b->rows);
+    CHECK_EQ(a->columns, b->columns);
+    CHECK(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0);
+    CHECK_EQ(a->row_names.text_length, b->row_names.text_length);
+    CHECK_EQ(a->column_names.text_length, b->column_names.text_length);
+    for (uint32_t i = 0; i < a->row_names.count; i++)
+        CHECK_STR(names_get(&a->row_names, i), names_get(&b->row_names, i));
+    for (uint32_t i = 0; i < a->column_names.count; i++)
+        CHECK_STR(names_get(&a->column_names, i), names_get(&b->column_names, i));
+}
+
+/* One and the same with 1 and with several threads; in the tests' file, too. */
+static void is_read_alike(const char *text, size_t length, size_t lines)
+{
+    struct ratings one, several;
+    write_long(text, length);
+    ratings_init(&one);
+    ratings_load(&one, path, path, 0, 1, 1);
+    CHECK_EQ(one.train, lines);
+    CHECK_EQ(one.test, lines);
+    for (unsigned threads = 2; threads <= 4; threads++) {
+        ratings_init(&several);
+        ratings_load(&several, path, path, 0, 1, threads);
+        equals(&several, &one);
+        ratings_fini(&several);
+    }
+    ratings_fini(&one);
+    folder_remove(folder);
+}
+
+static const char long_matrix[] =
+    "%%MatrixMarket matrix coordinate real general\n% of a test\n1000 1000 150000\n";
+
+TEST(mf, threads_read_a_matrix_as_one_does)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    is_read_alike(text, length, LONG_LINES);
+    is_read_alike(text, length - 1, LONG_LINES); /* no newline at the end */
+    /* a comment, one part of it and more, of blank lines within */
+    char *at = text + (size_t)LINE_PARTS_BYTES / 2, *end = at + (size_t)3 * LINE_PARTS_BYTES / 2;
+    at = strchr(at, '\n') + 1;
+    end = strchr(end, '\n');
+    size_t lines = 0;
+    for (const char *c = at; c <= end; c++) lines += *c == '\n';
+    memset(at, ' ', (size_t)(end - at));
+    *at = '%';
+    char declared[16];
+    snprintf(declared, sizeof declared, "%6zu", LONG_LINES - lines);
+    memcpy(strstr(text, " 150000") + 1, declared, 6);
+    is_read_alike(text, length, LONG_LINES - lines);
+    free(text);
+}
+
+TEST(mf, threads_number_names_as_one_does)
+{
+    size_t length;
+    char *text = long_text("% of a test\nuser,item,rating\n", write_named, &length);
+    is_read_alike(text, length, LONG_LINES);
+    /* a name longer than a part */
+    char *at = strchr(text + (size_t)LINE_PARTS_BYTES / 2, '\n') + 1;
+    char *end = strchr(at + (size_t)5 * LINE_PARTS_BYTES / 4, '\n') + 1;
+    size_t lines = 0;
+    for (char *c = at; c < end - 1; c++) {
+        lines += *c == '\n';
+        if (*c == '\n' || *c == ',' || *c == '"') *c = '_';
+    }
+    memcpy(end - 6, ",x,3\n", 5);
+    end[-1] = '\n';
+    is_read_alike(text, length, LONG_LINES - lines);
+    free(text);
+}
+
+static void load_by_three(const void *unused)
+{
+    struct ratings r;
+    (void)unused;
+    ratings_init(&r);
+    ratings_load(&r, path, NULL, 0, 1, 3);
+}
+
+/* The line behind this byte becomes wrong; its number. */
+static size_t spoil(char *text, size_t byte, size_t letter)
+{
+    size_t line = 1;
+    char *begin = strchr(text + byte, '\n') + 1;
+    for (const char *c = text; c < begin; c++) line += *c == '\n';
+    begin[letter] = '"';
+    return line;
+}
+
+static void is_refused_at(const char *text, size_t length, size_t line, const char *what)
+{
+    char part[64];
+    snprintf(part, sizeof part, "cells:%zu: %s", line, what);
+    write_long(text, length);
+    ends_with(load_by_three, NULL, 1, part);
+    ends_with(load_cells, NULL, 1, part);
+    folder_remove(folder);
+}
+
+/* From the last part to the first: it is always the first wrong line that is named. */
+TEST(mf, threads_name_the_first_wrong_line)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    for (size_t part = 5; part-- > 0;)
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 0),
+                      "has more than 3 numbers");
+    free(text);
+    text = long_text("", write_named, &length);
+    for (size_t part = 5; part-- > 0;)
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 1),
+                      "has a quotation mark");
+    free(text);
+}
+
+/* More cells than declared, before a line that is wrong. */
+TEST(mf, threads_count_cells_as_one_does)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    memcpy(strstr(text, " 150000") + 1, "100000", 6);
+    spoil(text, length - 200, 0);
+    is_refused_at(text, length, 100004, "there are more cells than the 100000 declared");
+    spoil(text, strlen(long_matrix), 0);
+    is_refused_at(text, length, 5, "has more than 3 numbers");
+    free(text);
 }
 
 TEST(mf, holds_back_a_share)

@@ -1,0 +1,21 @@
+/*
+ * ratings_read.h - a file of ratings into cells: what it may be stands in ratings.h.
+ *
+ * Callers   ratings_load()
+ * Memory    the ratings'; while it works as much as the cells of some parts of the file
+ *           (line_parts.h)
+ * Waiting   for the disk, and for the threads that read
+ */
+#ifndef MF_RATINGS_READ_H
+#define MF_RATINGS_READ_H
+
+#include "ratings.h"
+
+#define RATINGS_MATRIX_MARKET "%%MatrixMarket"
+
+/* Adds the file's cells behind all others, and their number to the counter, which is one of the
+ * ratings'. Gives up, with file and line, when it is malformed. Returns whether it is
+ * MatrixMarket. */
+bool ratings_read(struct ratings *, const char *path, size_t *counter, unsigned threads);
+
+#endif

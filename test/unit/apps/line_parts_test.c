@@ -1,0 +1,163 @@
+#include "line_parts.h"
+#include "common/folder.h"
+#include "ending.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 4096, THREADS_MAX = 5 };
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+/* What was taken, and with which numbers when the lines came by themselves. */
+struct taken {
+    char text[ROOM];
+    size_t length;
+    size_t parts, unread;
+    char refused; /* parts with this letter are not read */
+};
+
+struct made {
+    char text[ROOM];
+    size_t length;
+};
+
+static void append(char *text, size_t *length, const struct lines *l)
+{
+    CHECK(*length + l->length + 1 < ROOM);
+    memcpy(text + *length, l->text, l->length);
+    text[*length + l->length] = '\n';
+    *length += l->length + 1;
+}
+
+static bool read_part(const void *context, void *made, struct lines *part)
+{
+    const struct taken *t = context;
+    struct made *m = made;
+    m->length = 0;
+    while (lines_next(part)) {
+        append(m->text, &m->length, part);
+        if (t->refused && memchr(part->text, t->refused, part->length)) return false;
+    }
+    return true;
+}
+
+static uint64_t line_of(const char *text, const char *at)
+{
+    uint64_t line = 1;
+    for (; text < at; text++) line += *text == '\n';
+    return line;
+}
+
+static void take_part(void *context, void *made, struct lines *part, bool is_read)
+{
+    struct taken *t = context;
+    const struct made *m = made;
+    t->parts++;
+    t->unread += !is_read;
+    if (is_read) {
+        memcpy(t->text + t->length, m->text, m->length);
+        t->length += m->length;
+        return;
+    }
+    while (lines_next(part)) {
+        CHECK_EQ(part->number, line_of(part->file, part->text));
+        append(t->text, &t->length, part);
+    }
+}
+
+static void write_text(const char *text, size_t length)
+{
+    folder_new(folder);
+    folder_write(folder, "text", text, length);
+    snprintf(path, sizeof path, "%s/text", folder);
+}
+
+static void run(struct lines *l, struct taken *t, unsigned threads, size_t bytes)
+{
+    static struct made made[2 * THREADS_MAX];
+    void *each[2 * THREADS_MAX];
+    for (unsigned i = 0; i < line_parts_count(threads); i++) each[i] = &made[i];
+    line_parts_run(l, &(struct line_parts){.threads = threads,
+                                           .bytes = bytes,
+                                           .context = t,
+                                           .made = each,
+                                           .read = read_part,
+                                           .take = take_part});
+}
+
+static void check_text(const char *text, const char *wanted, uint64_t lines, char refused)
+{
+    static struct taken t;
+    write_text(text, 0);
+    for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
+        for (size_t bytes = 1; bytes < 40; bytes += bytes < 8 ? 1 : 5) {
+            struct lines l;
+            lines_open(&l, path);
+            t = (struct taken){.refused = refused};
+            run(&l, &t, threads, bytes);
+            CHECK_EQ(t.length, strlen(wanted));
+            CHECK(memcmp(t.text, wanted, t.length) == 0);
+            CHECK_EQ(l.number, lines);
+            CHECK(!lines_next(&l));
+            lines_close(&l);
+        }
+    folder_remove(folder);
+}
+
+TEST(line_parts, have_all_lines_in_their_order)
+{
+    check_text("one\ntwo\r\n\n\nthree and more\nfour\nf\nsix\n",
+               "one\ntwo\n\n\nthree and more\nfour\nf\nsix\n", 8, 0);
+    check_text("a\nb\nc\nd\ne\nno newline at the end", "a\nb\nc\nd\ne\nno newline at the end\n", 6,
+               0);
+    check_text("a\na line that is longer than any part, and than two of them together, by far\nb",
+               "a\na line that is longer than any part, and than two of them together, by far\nb\n",
+               3, 0);
+    check_text("", "", 0, 0);
+    check_text("\n", "\n", 1, 0);
+}
+
+TEST(line_parts, that_were_not_read_are_read_by_who_takes_them)
+{
+    check_text("a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx",
+               "a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx\n", 13, 'x');
+}
+
+TEST(line_parts, are_read_ahead_only_by_several_threads)
+{
+    static struct taken t;
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        struct lines l;
+        write_text("a\nb\nc\nd\n", 0);
+        lines_open(&l, path);
+        CHECK(lines_next(&l));
+        t = (struct taken){0};
+        run(&l, &t, threads, 2);
+        CHECK_EQ(t.parts, threads == 1 ? 1 : 3);
+        CHECK_EQ(t.unread, threads == 1 ? 1 : 0);
+        CHECK_EQ(t.length, 6);
+        CHECK_EQ(l.number, 4);
+        lines_close(&l);
+        folder_remove(folder);
+    }
+}
+
+static void run_with_zeros(const void *threads)
+{
+    static struct taken t;
+    struct lines l;
+    lines_open(&l, path);
+    run(&l, &t, *(const unsigned *)threads, 4);
+}
+
+TEST(line_parts, a_zero_byte_has_its_line)
+{
+    static const char text[] = "a\nb\nc\nd\ne\nf\0\ng\nh\0\n";
+    write_text(text, sizeof text - 1);
+    for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
+        ends_with(run_with_zeros, &threads, 1, "text:6: has a zero byte");
+    folder_remove(folder);
+}
