@@ -1,0 +1,166 @@
+/*
+ * Whose NUMA node memory is asked for on, on machines that hwloc makes up: the calls that ask for it
+ * are noted (config.mk), and where a row lies is compared with them, whatever brought it there: its
+ * home, a relocation, a replica.
+ */
+#include "team.h"
+
+#include <hwloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { ROWS = 600, LENGTH = 16, NODES = 2, SHARDS = 2, AREAS_MAX = 64 };
+
+static const struct locus_table table[] = {{.rows = ROWS, .length = LENGTH}};
+
+/* ---- the calls ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct area {
+        const char *from, *end;
+        int numa;
+    } area[AREAS_MAX];
+    unsigned count;
+} calls = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int __real_hwloc_set_area_membind(hwloc_topology_t, const void *, size_t, hwloc_const_bitmap_t,
+                                  hwloc_membind_policy_t, int);
+int __wrap_hwloc_set_area_membind(hwloc_topology_t, const void *, size_t, hwloc_const_bitmap_t,
+                                  hwloc_membind_policy_t, int);
+
+int __wrap_hwloc_set_area_membind(hwloc_topology_t t, const void *from, size_t bytes,
+                                  hwloc_const_bitmap_t set, hwloc_membind_policy_t policy,
+                                  int flags)
+{
+    CHECK_EQ(policy, HWLOC_MEMBIND_BIND);
+    CHECK_EQ(flags, HWLOC_MEMBIND_BYNODESET);
+    CHECK_EQ(hwloc_bitmap_weight(set), 1);
+    pthread_mutex_lock(&calls.lock);
+    CHECK(calls.count < AREAS_MAX);
+    calls.area[calls.count++] =
+        (struct area){from, (const char *)from + bytes, hwloc_bitmap_first(set)};
+    pthread_mutex_unlock(&calls.lock);
+    return __real_hwloc_set_area_membind(t, from, bytes, set, policy, flags);
+}
+
+/* -1: nobody asked. Memory that was given back may have been asked for once more: the last counts. */
+static int numa_of(const void *at)
+{
+    int numa = -1;
+    pthread_mutex_lock(&calls.lock);
+    for (unsigned i = 0; i < calls.count; i++)
+        if ((const char *)at >= calls.area[i].from && (const char *)at < calls.area[i].end)
+            numa = calls.area[i].numa;
+    pthread_mutex_unlock(&calls.lock);
+    return numa;
+}
+
+/* ---- the rows ---- */
+
+struct machine {
+    const char *description;
+    int numa[NODES][SHARDS]; /* by rank and shard */
+};
+
+/* A third of all keys is wanted by both, a third by each of the two. */
+static bool wants(const struct seat *s, locus_key key)
+{
+    return key % 3 == 2 || key % 3 == (locus_key)s->rank;
+}
+
+/* Not for ever: such rows would all be replicas. */
+static const locus_clock TO_THE_END = INT64_C(1) << 60;
+
+static void bring_rows(struct seat *s)
+{
+    locus_key keys[ROWS];
+    float row[LENGTH];
+    size_t n = 0;
+    for (locus_key k = 0; k < ROWS; k++)
+        if (wants(s, k)) keys[n++] = k;
+    CHECK_EQ(locus_intent(s->worker, keys, n, 0, TO_THE_END, LOCUS_READ_WRITE), 0);
+    double end = now_s() + HANG_S;
+    for (size_t i = 0; i < n; i++)
+        while (locus_pull_local(s->worker, keys[i], row) != 0) {
+            CHECK(now_s() < end);
+            sleep_s(0.001);
+        }
+}
+
+static void write_all(struct seat *s)
+{
+    struct batch all = batch_of_all(s->node);
+    if (s->rank == 0) CHECK_EQ(locus_set(s->worker, all.keys, all.n, all.values), 0);
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    batch_free(&all);
+}
+
+static void look_at_rows(struct seat *s, const struct machine *m)
+{
+    locus_read_begin(s->worker);
+    for (locus_key k = 0; k < ROWS; k++) {
+        const float *view = locus_view(s->worker, k);
+        int numa = m->numa[s->rank][k % SHARDS];
+        if (wants(s, k)) CHECK(view != NULL);
+        if (view) CHECK_EQ(numa_of(view), numa);
+        if (view) CHECK_EQ(numa_of(view + LENGTH - 1), numa);
+    }
+    locus_read_end(s->worker);
+}
+
+static uint64_t replicas; /* of both nodes */
+
+static void look(struct seat *s)
+{
+    write_all(s);
+    bring_rows(s);
+    seat_barrier(s);
+    struct locus_stats stats = stats_of(s->node);
+    CHECK(stats.relocated_in > 0);
+    __atomic_fetch_add(&replicas, stats.replicas_now, __ATOMIC_RELAXED);
+    look_at_rows(s, s->team->shared);
+    seat_barrier(s);
+    CHECK(__atomic_load_n(&replicas, __ATOMIC_RELAXED) >= ROWS / 3);
+}
+
+static void run(struct machine m)
+{
+    struct team t = {.nodes = NODES,
+                     .workers = 1,
+                     .shards = SHARDS,
+                     .is_managed = true,
+                     .technique = LOCUS_ADAPTIVE,
+                     .tables = table,
+                     .table_count = 1,
+                     .shared = &m};
+    CHECK_EQ(setenv("HWLOC_SYNTHETIC", m.description, 1), 0);
+    calls.count = 0;
+    replicas = 0;
+    team_run(&t, look);
+}
+
+TEST(numa, of_a_socket_each)
+{
+    run((struct machine){"package:2 numa:1 l3:1 core:8 pu:1", {{0, 0}, {1, 1}}});
+    run((struct machine){"package:2 numa:1 l3:1 core:8 pu:2(indexes=2*16:1*2)", {{0, 0}, {1, 1}}});
+}
+
+TEST(numa, of_two_sockets_each)
+{
+    run((struct machine){"package:4 numa:1 l3:1 core:16 pu:1", {{0, 1}, {2, 3}}});
+    run((struct machine){"package:4 numa:1 l3:1 core:16 pu:2(indexes=2*64:1*2)", {{0, 1}, {2, 3}}});
+}
+
+TEST(numa, of_the_only_one_is_not_asked_for)
+{
+    run((struct machine){"package:1 core:8 pu:1", {{-1, -1}, {-1, -1}}});
+    CHECK_EQ(calls.count, 0);
+}
+
+/* More threads than processing units: nobody is bound, and neither is memory. */
+TEST(numa, is_not_asked_for_where_nobody_is_bound)
+{
+    run((struct machine){"package:2 numa:1 core:2 pu:1", {{-1, -1}, {-1, -1}}});
+    CHECK_EQ(calls.count, 0);
+}
