@@ -79,7 +79,7 @@ struct share {
 static void cut_lots(struct visit *v, const struct pool_member *m)
 {
     uint64_t nodes = (uint64_t)m->pool->size, lots = LOTS;
-    uint64_t columns = v->mf->ratings.columns / m->pool->workers;
+    uint64_t columns = v->mf->ratings.columns / (v->has_own_rows ? 1 : m->pool->workers);
     uint64_t batches = v->mf->ratings.train / (m->total * v->mf->options.batch);
     while (lots > 1 &&
            (columns < COLUMNS_BETWEEN * nodes * lots || batches < BATCHES_BETWEEN * nodes * lots))
@@ -88,12 +88,26 @@ static void cut_lots(struct visit *v, const struct pool_member *m)
     v->offset = v->lot / nodes * (uint64_t)m->pool->rank;
 }
 
+/* Where each worker would have the cells of a batch and more in a column, the workers of a node
+ * divide its rows; else its columns. What they do not divide travels from one processor's cache to
+ * the other: a column, which a worker trains in a copy, once a batch for a quarter of its cells,
+ * but a row with every cell. Workers that come to a column together each train a copy of it from
+ * the same beginning: of so long a column those are little steps. On plain arrays there are no
+ * copies. */
+static bool divides_rows(const struct visit *v, const struct pool_member *m)
+{
+    const struct ratings *r = &v->mf->ratings;
+    uint64_t cells = r->train / ((uint64_t)r->columns * m->total);
+    return m->worker && m->pool->workers > 1 && cells >= v->mf->options.batch;
+}
+
 static struct share share_of(struct visit *v, const struct pool_member *m)
 {
     const struct ratings *r = &v->mf->ratings;
     bool has_blocks = v->mf->options.visit == MF_BLOCKS;
-    uint32_t parts = has_blocks ? m->total : (uint32_t)m->pool->size;
-    uint32_t own = has_blocks ? m->place : (uint32_t)m->pool->rank;
+    v->has_own_rows = has_blocks || divides_rows(v, m);
+    uint32_t parts = v->has_own_rows ? m->total : (uint32_t)m->pool->size;
+    uint32_t own = v->has_own_rows ? m->place : (uint32_t)m->pool->rank;
     uint32_t *rows = take_memory(parts + 1, sizeof *rows),
              *columns = take_memory(m->total + 1, sizeof *columns);
     cut_rows(r, parts, rows);
@@ -105,10 +119,12 @@ static struct share share_of(struct visit *v, const struct pool_member *m)
     if (has_blocks) {
         cut_columns(r, 0, r->rows, m->total, v->block_column);
     } else {
+        v->block_column[1] = r->columns;
+    }
+    if (!v->has_own_rows) {
         cut_columns(r, s.first_row, s.end_row, m->pool->workers, columns);
         s.first_column = columns[m->index];
         s.end_column = columns[m->index + 1];
-        v->block_column[1] = r->columns;
     }
     free(rows);
     free(columns);

@@ -2,16 +2,17 @@
  * visit.h - a worker's cells as training batches, prepared ahead by its loader (batch_loader.h),
  * which signals intent for the columns; the intent for its rows the worker has from the start.
  *
- * By columns (NuPS, Section 5.1): cells go to nodes by row and to a node's workers by column, each
- * about as many. An epoch takes the columns in a random order, and the cells of each in a random
- * order; VISIT_LANES columns at a time, in turn, so that neighbours in a batch have nothing in
- * common and a processor can compute them at once. The columns' order is about the same on all
- * nodes: all cells of a column are trained with at about the same time, as on one node. With an
- * order of its own for each node, what a column learned from one node's rows has become old when
- * the next one comes to it, and training takes more epochs. But not quite the same: nodes that keep
- * step would all want the same column at once, each train a replica of it from the same beginning,
- * and together take it much too far. So the order is cut into lots, and in each lot every node
- * begins elsewhere; a column goes from node to node. (docs/mf.md: what either is worth.)
+ * By columns (NuPS, Section 5.1): cells go to nodes by row, and to a node's workers by column, or
+ * where columns are long by row as well; each has about as many. An epoch takes the columns in a
+ * random order, and the cells of each in a random order; VISIT_LANES columns at a time, in turn, so
+ * that neighbours in a batch have nothing in common and a processor can compute them at once. The
+ * columns' order is about the same on all nodes: all cells of a column are trained with at about
+ * the same time, as on one node. With an order of its own for each node, what a column learned from
+ * one node's rows has become old when the next one comes to it, and training takes more epochs. But
+ * not quite the same: nodes that keep step would all want the same column at once, each train a
+ * replica of it from the same beginning, and together take it much too far. So the order is cut
+ * into lots, and in each lot every node begins elsewhere; a column goes from node to node.
+ * (docs/mf.md: what either is worth.)
  *
  * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many
  * blocks as there are workers. In the s-th part of an epoch, worker w takes block w + s; after each
@@ -71,6 +72,7 @@ struct visit {
     size_t *block_first; /* group of each block; one more for the end */
     uint32_t blocks, place;
     uint32_t *block_column; /* the first column of each block; one more for the end */
+    bool has_own_rows;      /* no other worker has them; else no other of the node its columns */
     uint64_t lot, offset;   /* the bits of a turn within its lot; how much further on ours are */
 
     uint32_t part; /* of the epoch */

@@ -465,20 +465,84 @@ static void visit_work(struct pool_member *m, void *mf)
     CHECK_EQ(blocks, f->options.visit == MF_BLOCKS ? 9 : 3);
 }
 
+static void visit_all(enum mf_visit visit, uint64_t batch, bool is_baseline)
+{
+    struct mf f;
+    struct pool pool;
+    small_init(&f, visit);
+    f.options.batch = batch;
+    f.options.common.is_baseline = is_baseline;
+    memset(visits, 0, sizeof visits);
+    small_pool(&pool, &f, 3);
+    pool_run(&pool, visit_work, &f);
+    pool_close(&pool);
+    for (size_t i = 0; i < f.ratings.train; i++)
+        CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
+    ratings_fini(&f.ratings);
+}
+
 TEST(mf, every_epoch_visits_every_cell)
 {
-    for (int visit = 0; visit < 2; visit++) {
-        struct mf f;
-        struct pool pool;
-        small_init(&f, (enum mf_visit)visit);
-        memset(visits, 0, sizeof visits);
-        small_pool(&pool, &f, 3);
-        pool_run(&pool, visit_work, &f);
-        pool_close(&pool);
-        for (size_t i = 0; i < f.ratings.train; i++)
-            CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
-        ratings_fini(&f.ratings);
-    }
+    visit_all(MF_COLUMNS, 16, true);
+    visit_all(MF_COLUMNS, 4, false); /* rows of their own */
+    visit_all(MF_BLOCKS, 16, true);
+}
+
+/* ---- what a node's workers divide ---- */
+
+/* Which workers have visited it, a bit each. */
+static unsigned of_row[60], of_column[40];
+
+static void note_work(struct pool_member *m, void *mf)
+{
+    const struct mf *f = mf;
+    struct visit v;
+    const struct visit_batch *b;
+    visit_open(&v, f, m, 0);
+    while ((b = visit_next(&v)) != NULL)
+        for (uint32_t i = 0; i < b->cells; i++) {
+            locus_key row = b->keys[b->columns + i], column = b->keys[b->column[i]];
+            __atomic_fetch_or(&of_row[row], 1U << m->index, __ATOMIC_RELAXED);
+            __atomic_fetch_or(&of_column[column - f->ratings.rows], 1U << m->index,
+                              __ATOMIC_RELAXED);
+        }
+    visit_close(&v);
+}
+
+static bool has_several(const unsigned *workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (workers[i] & (workers[i] - 1)) return true;
+    return false;
+}
+
+static void divide(uint64_t batch, bool is_baseline, bool *rows, bool *columns)
+{
+    struct mf f;
+    struct pool pool;
+    small_init(&f, MF_COLUMNS);
+    f.options.batch = batch;
+    f.options.common.is_baseline = is_baseline;
+    memset(of_row, 0, sizeof of_row);
+    memset(of_column, 0, sizeof of_column);
+    small_pool(&pool, &f, 3);
+    pool_run(&pool, note_work, &f);
+    pool_close(&pool);
+    *rows = !has_several(of_row, 60);
+    *columns = !has_several(of_column, 40);
+    ratings_fini(&f.ratings);
+}
+
+/* 540 cells are 4.5 for each of three workers in each of 40 columns. */
+TEST(mf, workers_divide_the_rows_of_long_columns)
+{
+    bool rows, columns;
+    divide(4, false, &rows, &columns);
+    CHECK(rows && !columns);
+    divide(5, false, &rows, &columns);
+    CHECK(columns && !rows);
+    divide(4, true, &rows, &columns);
+    CHECK(columns && !rows);
 }
 
 /* ---- nodes that keep step ---- */
