@@ -17,10 +17,9 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->reactor = calloc(c->shards, sizeof(struct reactor *));
     sim.node[c->rank] = c;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) {
-        struct reactor *r = c->reactor[s] = calloc(1, sizeof *r);
+        struct reactor *r = c->reactor[s] = aligned_alloc(_Alignof(struct reactor), sizeof *r);
         if (!r) return -ENOMEM;
-        r->node = (unsigned)config->rank;
-        r->number = s;
+        *r = (struct reactor){.node = (unsigned)config->rank, .number = s};
     }
     return c->reactor ? 0 : -ENOMEM;
 }
