@@ -8,6 +8,7 @@
  * comes to rest where the goal is met. While nobody is late it is 1.
  *
  * On shared cores it stays 1: who is late there waits for a core, and acting earlier does not help.
+ * So it does with relocation alone, where a row that comes earlier is taken from others earlier.
  *
  * Callers   origin.c: late; shard.c: began; round.c: the rest
  * Memory    the caller's

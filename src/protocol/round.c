@@ -223,7 +223,8 @@ static void update_lookaheads(struct shard *s)
         }
         if (widest) all->lookahead[w] = widest; /* after a pause the last one stands */
     }
-    if (s->pacer->has_own_core) margin_adjust(&s->margin);
+    /* With relocation alone it is others' use of the rows that makes intents late. */
+    if (s->pacer->has_own_core && s->technique != LOCUS_RELOCATE) margin_adjust(&s->margin);
 }
 
 static bool dirty_rows_wait(const struct shard *s)
