@@ -94,8 +94,12 @@ TEST(resume, a_lasso_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
 TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
 {
     static const char *const others[] = {"-n 1", "-n 3"};
-    static const char options[] = "--generate 200x300x9 --lambda 0.1 --width 8 --schedulers 2 "
-                                  "--workers 2 --checkpoint model";
+    /* A sanitizer is slow, and there are thousands of rounds. */
+    const char *options = IS_SANITIZED
+                              ? "--generate 100x120x5 --lambda 0.1 --width 8 --schedulers 2 "
+                                "--workers 2 --checkpoint model"
+                              : "--generate 200x300x9 --lambda 0.1 --width 8 --schedulers 2 "
+                                "--workers 2 --checkpoint model";
     double whole, again;
     program_folder(folder);
     must_run(command_run(&c,
