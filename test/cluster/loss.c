@@ -19,7 +19,9 @@
 enum { NODES_MAX = 4, WORKERS = 2, KEYS = 500, LENGTH = 50 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
-#define PEER_TIMEOUT_S 4.0 /* longer than a busy machine keeps one of the others from running */
+/* Half of it is longer than a busy machine keeps one of the others from running: then it would be
+ * taken for one that was cut off. */
+#define PEER_TIMEOUT_S 8.0
 /* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's patience may be
  * what shows it. */
 #define PATIENT_S (2.0 * HANG_S)

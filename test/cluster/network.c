@@ -132,7 +132,7 @@ ROLE(witness)
 }
 
 enum { WITNESSES = 3 };
-#define PEER_TIMEOUT_S 4 /* longer than a busy machine keeps one of them from running */
+#define PEER_TIMEOUT_S 8 /* half of it is longer than a busy machine keeps one from running */
 
 struct accident {
     struct islands islands;
