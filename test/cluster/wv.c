@@ -72,23 +72,51 @@ TEST(wv, learns_alone)
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
     learns("", "--baseline");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
+    remove_text();
+}
+
+TEST(wv, learns_by_other_steps_and_samples)
+{
+    make_text();
     learns("", "--optimizer adagrad --workers 2");
     learns("", "--shared-negatives --sampling bounded");
     remove_text();
 }
 
+static const char *start_on_two(void)
+{
+    static char start[PATH_MAX + 64];
+    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    return start;
+}
+
+/* A few trainings each: a sanitizer is slow. */
 TEST(wv, learns_on_a_cluster)
 {
     static const char *const techniques[] = {"adaptive", "static", "relocate"};
-    char start[PATH_MAX + 64], more[64];
+    char more[64];
+    const char *start = start_on_two();
     make_text();
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
     for (int i = 0; i < 3; i++) {
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
+    remove_text();
+}
+
+TEST(wv, learns_on_a_cluster_within_a_staleness)
+{
+    const char *start = start_on_two();
+    make_text();
     learns(start, "--technique essp --staleness 1 --workers 2");
     learns(start, "--technique ssp --staleness 0 --clocks 5");
+    remove_text();
+}
+
+TEST(wv, learns_on_a_cluster_from_other_samples)
+{
+    const char *start = start_on_two();
+    make_text();
     learns(start, "--sampling long-term");
     learns(start, "--sampling non-conform");
     learns(start, "--sampling non-conform --shared-negatives");
