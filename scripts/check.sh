@@ -34,14 +34,14 @@ build-clang      0  600 clang does too
 selftest         0  400 the runners and ThreadSanitizer still see a fault
 unit             1  720 unit tests
 unit-asan        1  900 unit tests, AddressSanitizer and UBSan
-unit-tsan        3 1400 unit tests, ThreadSanitizer
+unit-tsan        3 1800 unit tests, ThreadSanitizer
 sim              2  800 simulations
 mutants          2  540 the simulations find every planted fault
 mutants-protocol 2 1200 the same for the protocol between nodes
 sim-asan         2 1000 simulations, AddressSanitizer and UBSan
 cluster          1 1200 several processes
 cluster-asan     1 1800 several processes, AddressSanitizer and UBSan
-cluster-tsan     3 2000 several processes, ThreadSanitizer
+cluster-tsan     3 2600 several processes, ThreadSanitizer
 fuzz             2  720 fuzzers
 headers          2  360 every header compiles alone
 bench            1  540 every benchmark runs, small
