@@ -384,7 +384,7 @@ draw_offsets() {
     gnuplot <<< "set terminal svg size 760,520 font 'sans,11' noenhanced
         set output 'docs/papers_ahead.svg'
         set multiplot layout 2,2
-        set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]
+        set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]; set key bottom right
         $script
         unset multiplot"
     rm -rf "$folder"

@@ -290,8 +290,8 @@ static void draw_axis(const struct picture *p, double y)
                    : raw <= 5 * power ? 5 * power
                                       : 10 * power;
     double begin = (p->from_us - (double)p->timeline->first_us) * 1e-3;
-    for (double ms = ceil(begin / every) * every; ms <= begin + span; ms += every) {
-        double x = LEFT + (ms - begin) / span * WIDTH;
+    for (long i = lround(ceil(begin / every)); (double)i * every <= begin + span; i++) {
+        double ms = (double)i * every, x = LEFT + (ms - begin) / span * WIDTH;
         char text[32];
         snprintf(text, sizeof text, "%.10g ms", ms);
         fprintf(p->file, "<path stroke=\"#000000\" stroke-opacity=\"0.15\" d=\"M%.1f %dV%.0f\"/>\n",
