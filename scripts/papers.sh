@@ -373,7 +373,8 @@ draw_offsets() {
             done
         done
         for column in 2 3; do
-            script+="set title '$program: $([ $column = 2 ] && echo 'seconds of the epoch' || echo 'quality after it')'
+            script+="set key $([ $program$column = mf3 ] && echo bottom || echo top) right
+                set title '$program: $([ $column = 2 ] && echo 'seconds of the epoch' || echo 'quality after it')'
                 $([ $column = 2 ] && echo 'set logscale y' || echo 'unset logscale y; set yrange [0:*]')
                 plot '$folder/$program' using 1:$column with linespoints title 'our timing', \
                     '$folder/$program-immediate' using 1:$column with linespoints title 'immediate'
@@ -384,7 +385,7 @@ draw_offsets() {
     gnuplot <<< "set terminal svg size 760,520 font 'sans,11' noenhanced
         set output 'docs/papers_ahead.svg'
         set multiplot layout 2,2
-        set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]; set key bottom right
+        set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]
         $script
         unset multiplot"
     rm -rf "$folder"
