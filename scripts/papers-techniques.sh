@@ -66,6 +66,14 @@ sweep() {
     done
 }
 
+# Section 4: what need not be as random; kge and wv draw negative samples.
+samplings=(long-term non-conform)
+samplings_of() {
+    local p=$1 level
+    [ "$p" = mf ] && return
+    for level in "${samplings[@]}"; do run "$p-nups-$level" "$p" 8 --technique nups --hot auto --sampling "$level"; done
+}
+
 # Section 5.7: how often hot keys are synchronized, in a thousandth of a second what NuPS has in a second, for epochs are
 # as much shorter. (The bound holds for intents, too.)
 rates=(200 1000 5000 25000 125000)
@@ -86,6 +94,7 @@ longer() {
 for p in mf wv kge; do
     techniques "$p"
     sweep "$p"
+    samplings_of "$p"
     rates_of "$p"
     longer "$p"
 done
@@ -107,6 +116,7 @@ table() {
     row "$p-one" "one node"
     for name in static ssp essp relocate nups adaptive; do row "$p-$name" "$name"; done
     for i in "${!times[@]}"; do row "$p-hot-${times[i]/\//_}" "nups, threshold x ${times[i]}"; done
+    for i in "${samplings[@]}"; do row "$p-nups-$i" "nups, sampling $i"; done
     row "$p-rate-never" "nups, hot keys never synchronized"
     for i in "${rates[@]}"; do row "$p-rate-$i" "nups, at most $i synchronizations a second"; done
     echo

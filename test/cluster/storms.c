@@ -21,6 +21,8 @@ static struct team team_of(struct storm *s)
                          .shards = s->shards,
                          .is_managed = true,
                          .technique = s->technique,
+                         /* who waits for others' clocks is as slow as the slowest of all */
+                         .peer_timeout_s = s->clocks.clocks ? HANG_S : 0,
                          .tables = sums_tables,
                          .table_count = SUMS_TABLES,
                          .shared = s};

@@ -29,11 +29,12 @@ static void repeat(struct storm s)
 static struct storm storm(int nodes, enum locus_technique technique, enum sums_manner manner,
                           unsigned staleness)
 {
-    return (struct storm){.nodes = nodes,
-                          .workers = 2,
-                          .shards = 1 + (unsigned)nodes % 4 / 2,
-                          .technique = technique,
-                          .clocks = {.manner = manner, .clocks = 24, .staleness = staleness}};
+    return (struct storm){
+        .nodes = nodes,
+        .workers = 2,
+        .shards = 1 + (unsigned)nodes % 4 / 2,
+        .technique = technique,
+        .clocks = {.manner = manner, .clocks = IS_SANITIZED ? 4 : 12, .staleness = staleness}};
 }
 
 #define STORM(name, technique, manner, staleness) \
