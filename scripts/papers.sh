@@ -110,6 +110,16 @@ mf-lapse-static-2   mf   2 8 lapse their - --technique=static
 mf-lapse-static-4   mf   4 8 lapse their - --technique=static
 mf-lapse-static-8   mf   8 8 lapse their - --technique=static
 mf-lapse-adaptive-8 mf   8 8 lapse their - -
+kge-lapse-relocate-1 kge   1 8 lapse their - --technique=relocate
+kge-lapse-relocate-2 kge   2 8 lapse their - --technique=relocate
+kge-lapse-relocate-4 kge   4 8 lapse their - --technique=relocate
+kge-lapse-relocate-8 kge   8 8 lapse their - --technique=relocate
+kge-lapse-static-8   kge   8 8 lapse their - --technique=static,--sampling=conform
+wv-lapse-relocate-1  wv    1 8 lapse their - --technique=relocate
+wv-lapse-relocate-2  wv    2 8 lapse their - --technique=relocate
+wv-lapse-relocate-4  wv    4 8 lapse their - --technique=relocate
+wv-lapse-relocate-8  wv    8 8 lapse their - --technique=relocate
+wv-lapse-static-8    wv    8 8 lapse their - --technique=static,--sampling=conform
 kge-conform-8       kge  8 8 nups their - --sampling=conform
 kge-bounded-8       kge  8 8 nups their - --sampling=bounded
 kge-long-term-8     kge  8 8 nups their - --sampling=long-term
@@ -239,17 +249,22 @@ cores() {
     done
 }
 
-# Lapse, Section 4: with relocation and without, on its machines.
+# Lapse, Section 4: with relocation and without, on its machines; conflicts by nodes (Table 5).
 lapse() {
-    local technique nodes one
-    one=$(cell mf-lapse-relocate-1 | awk '{ print $2 }')
-    echo "| technique, nodes | seconds an epoch | raw speedup | accesses elsewhere, evaluations included |"
-    echo "|---|---|---|---|"
-    for technique in relocate static adaptive; do
-        for nodes in 1 2 4 8; do
-            have "mf-lapse-$technique-$nodes" || continue
-            cell "mf-lapse-$technique-$nodes" | awk -v name="$technique, $nodes" -v one="$one" '{
-                printf "| %s | %.4f | %.1f | %.1f %% |\n", name, $2, one / $2, 100 * $15 }'
+    local program technique nodes one name
+    echo "| | seconds an epoch | raw speedup | of one node's quality | accesses elsewhere, evaluations included | rows moved a second | workers wait for rows |"
+    echo "|---|---|---|---|---|---|---|"
+    for program in mf kge wv; do
+        one=$(cell "$program-lapse-relocate-1" | awk '{ print $2, $3 }')
+        for technique in relocate static adaptive; do
+            for nodes in 1 2 4 8; do
+                name=$program-lapse-$technique-$nodes
+                have "$name" || continue
+                cell "$name" | awk -v name="$program, $technique, $nodes" -v one="$one" '{
+                    split(one, o, " ")
+                    printf "| %s | %.4f | %.1f | %.0f %% | %.1f %% | %.0f | %.0f %% |\n", name, $2, o[1] / $2, 100 * $3 / o[2],
+                        100 * $15, $8 / $2, 100 * $12 / ($1 * 8 * $2) }'
+            done
         done
     done
 }
@@ -313,7 +328,7 @@ tables_of_papers() {
     echo
     cores
     echo
-    echo "### Lapse's machines: mf, their steps"
+    echo "### Lapse's machines, their steps"
     echo
     lapse
     echo
