@@ -318,7 +318,7 @@ static void draw_legend(FILE *f)
 
 bool timeline_write(struct timeline *t, const char *path, double from_ms, double to_ms)
 {
-    struct key key[TIMELINE_KEYS_MAX];
+    struct key key[TIMELINE_KEYS_MAX] = {0};
     struct saving s;
     char subtitle[160];
     if (t->events > 0) qsort(t->event, t->events, sizeof *t->event, by_lane);
