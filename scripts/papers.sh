@@ -364,7 +364,7 @@ draw() {
     for name in adaptive-1 adaptive-8 full-8 replicate-8 relocate-8 static-8; do
         have "$program-$name" || continue
         { echo "0 0"; curve "$program-$name"; } > "$folder/$name"
-        plots+="${plots:+, }'$folder/$name' using 1:2 with linespoints title '${name%-*}, ${name##*-} nodes'"
+        plots+="${plots:+, }'$folder/$name' using 1:2 with linespoints title '${name%-*}, ${name##*-}'"
     done
     [ -z "$plots" ] || gnuplot <<< "set terminal svg size 640,360 font 'sans,11' noenhanced
         set output 'docs/papers_$program.svg'
@@ -388,7 +388,7 @@ draw_offsets() {
             done
         done
         for column in 2 3; do
-            script+="set key $([ $program$column = mf3 ] && echo bottom || echo top) right
+            script+="set key $([ $column = 3 ] && echo bottom || echo top) right
                 set title '$program: $([ $column = 2 ] && echo 'seconds of the epoch' || echo 'quality after it')'
                 $([ $column = 2 ] && echo 'set logscale y' || echo 'unset logscale y; set yrange [0:*]')
                 plot '$folder/$program' using 1:$column with linespoints title 'our timing', \
