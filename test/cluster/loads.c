@@ -42,25 +42,41 @@ static void tell_sample(const char *name)
     parent_tell("%.0f", scraping_sum(page, name));
 }
 
-/* Rank 0, that one of its rows has gone to rank 2. */
-static void hear_of_it(const struct part *p)
+/* Does the page of the key say so, at this node? */
+static bool page_says(locus_key key, const char *text)
 {
     static char page[PAGE_MAX];
     char question[64];
+    snprintf(question, sizeof question, "GET /key?key=%llu HTTP/1.0\r\n\r\n",
+             (unsigned long long)key);
+    scraping_say(PORT, question, page);
+    return strstr(page, text) != NULL;
+}
+
+/* Rank 0, that one of its rows has gone to rank 2. It is pulled first, before the credit is used
+ * up. */
+static void hear_of_it(struct part *p)
+{
     double until = now_s() + HANG_S;
-    for (size_t i = 0;; i = (i + 1) % p->owned) {
-        snprintf(question, sizeof question, "GET /key?key=%llu HTTP/1.0\r\n\r\n",
-                 (unsigned long long)p->own[i]);
-        scraping_say(PORT, question, page);
-        if (strstr(page, "\nowner 2 ")) return;
+    size_t i = 0;
+    for (; !page_says(p->own[i], "\nowner 2 "); i = (i + 1) % p->owned) CHECK(now_s() < until);
+    locus_key gone = p->own[i];
+    p->own[i] = p->own[0];
+    p->own[0] = gone;
+    parent_tell("%llu", (unsigned long long)gone);
+}
+
+static void await_parked(locus_key key)
+{
+    for (double until = now_s() + HANG_S; !page_says(key, "\nparked "); sleep_s(0.01))
         CHECK(now_s() < until);
-    }
 }
 
 /* What a node does when it is told so: each word is answered with a line. */
 static void obey(struct part *p, const char *word)
 {
     locus_ticket ticket;
+    unsigned long long key;
     if (strcmp(word, "fetch") == 0) {
         CHECK_EQ(locus_localize(p->worker, p->all, ROWS), 0);
     } else if (strcmp(word, "begin to fetch") == 0) {
@@ -70,6 +86,9 @@ static void obey(struct part *p, const char *word)
             CHECK(now_s() < until);
     } else if (strcmp(word, "hear of it") == 0) {
         hear_of_it(p);
+        return;
+    } else if (sscanf(word, "hold the request for %llu", &key) == 1) {
+        await_parked(key);
     } else if (strcmp(word, "begin to pull") == 0) {
         CHECK_EQ(locus_pull_async(p->worker, p->own, p->owned, p->values, &ticket), 0);
     } else if (strcmp(word, "end") == 0) {
@@ -142,13 +161,16 @@ TEST(loads, show_what_waits)
 {
     struct islands s;
     struct child c[NODES];
+    char held[LINE_BYTES];
     start(&s, c);
     order(&c[1], "fetch");
     islands_stall(&s, 1, 2, true);
     order(&c[2], "begin to fetch");
     order(&c[1], "let go");
-    order(&c[0], "hear of it");
+    child_tell(&c[0], "hear of it");
+    snprintf(held, sizeof held, "hold the request for %s", child_hear(&c[0]));
     order(&c[0], "begin to pull");
+    order(&c[2], held);
     for (double until = now_s() + HANG_S;; sleep_s(0.05)) {
         bool waits = ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&
                      ask(&c[0], "locus_peer_asked_bytes") > 0 &&

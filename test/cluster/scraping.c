@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,14 @@ int scraping_dial(unsigned port)
 size_t scraping_read(int fd, char *page, size_t room)
 {
     size_t have = 0;
-    for (ssize_t n; have + 1 < room && (n = read(fd, page + have, room - 1 - have)) > 0;)
+    /* With a time-out a read is not taken up again that is interrupted, as by SIGCONT, or by what an
+     * io_uring of this thread has done. */
+    for (;;) {
+        ssize_t n = have + 1 < room ? read(fd, page + have, room - 1 - have) : 0;
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
         have += (size_t)n;
+    }
     page[have] = '\0';
     return have;
 }
