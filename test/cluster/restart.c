@@ -156,7 +156,7 @@ static void train_and_lose(int losses)
 TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses_none)
 {
     /* A sanitizer is slow. */
-    enum { LOSSES = IS_SANITIZED ? 1 : 3, EPOCHS = IS_SANITIZED ? 25 : 60 };
+    enum { LOSSES = IS_SANITIZED ? 1 : 3, EPOCHS = IS_SANITIZED ? 25 : 240 };
     double mrr;
     program_folder(folder);
     train_and_lose(LOSSES);
