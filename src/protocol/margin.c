@@ -2,9 +2,9 @@
 
 #include "protocol/lookahead.h"
 
-void margin_init(struct margin *m)
+void margin_init(struct margin *m, bool may_widen)
 {
-    *m = (struct margin){.factor = 1};
+    *m = (struct margin){.factor = 1, .most = may_widen ? MARGIN_MAX : 1};
 }
 
 void margin_adjust(struct margin *m)
@@ -12,7 +12,7 @@ void margin_adjust(struct margin *m)
     if (m->was_late) m->factor += MARGIN_STEP;
     m->factor -= MARGIN_STEP * (1 - LOOKAHEAD_QUANTILE) * m->begun;
     if (m->factor < 1) m->factor = 1;
-    if (m->factor > MARGIN_MAX) m->factor = MARGIN_MAX;
+    if (m->factor > m->most) m->factor = m->most;
     m->begun = 0;
     m->was_late = false;
 }

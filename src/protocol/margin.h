@@ -26,12 +26,13 @@
 #define MARGIN_MAX 8.0
 
 struct margin {
-    double factor; /* 1 to MARGIN_MAX */
-    double begun;  /* intents since it was last adjusted */
-    bool was_late; /* an access, since then */
+    double factor, most; /* 1 to most */
+    double begun;        /* intents since it was last adjusted */
+    bool was_late;       /* an access, since then */
 };
 
-void margin_init(struct margin *);
+/* 1 for ever, or up to MARGIN_MAX. */
+void margin_init(struct margin *, bool may_widen);
 static inline void margin_began(struct margin *m)
 {
     m->begun++;

@@ -223,8 +223,7 @@ static void update_lookaheads(struct shard *s)
         }
         if (widest) all->lookahead[w] = widest; /* after a pause the last one stands */
     }
-    /* With relocation alone it is others' use of the rows that makes intents late. */
-    if (s->pacer->has_own_core && s->technique != LOCUS_RELOCATE) margin_adjust(&s->margin);
+    margin_adjust(&s->margin);
 }
 
 static bool dirty_rows_wait(const struct shard *s)
@@ -451,7 +450,7 @@ static int init_parts(struct shard *s, struct rounds *all)
 
 int round_init(struct shard *s)
 {
-    margin_init(&s->margin);
+    margin_init(&s->margin, s->pacer->has_own_core && s->technique != LOCUS_RELOCATE);
     s->rounds = calloc(1, sizeof *s->rounds);
     return s->rounds ? init_parts(s, s->rounds) : -ENOMEM;
 }

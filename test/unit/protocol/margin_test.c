@@ -13,7 +13,7 @@ static void adjust(struct margin *m, unsigned begun, bool late)
 TEST(margin, is_none_while_nobody_is_late)
 {
     struct margin m;
-    margin_init(&m);
+    margin_init(&m, true);
     for (unsigned i = 0; i < 100; i++) adjust(&m, 1000, false);
     CHECK_EQ(margin_of(&m, 123), 123);
     CHECK_EQ(margin_of(&m, INT64_MAX), INT64_MAX);
@@ -22,7 +22,7 @@ TEST(margin, is_none_while_nobody_is_late)
 TEST(margin, widens_once_each_time_however_many_were_late)
 {
     struct margin m;
-    margin_init(&m);
+    margin_init(&m, true);
     for (unsigned i = 0; i < 50; i++) margin_late(&m);
     adjust(&m, 0, true);
     CHECK_EQ(margin_of(&m, 100), 125);
@@ -33,7 +33,7 @@ TEST(margin, widens_once_each_time_however_many_were_late)
 TEST(margin, has_a_bound)
 {
     struct margin m;
-    margin_init(&m);
+    margin_init(&m, true);
     for (unsigned i = 0; i < 1000; i++) adjust(&m, 0, true);
     CHECK_EQ(margin_of(&m, 100), 800);
     CHECK_EQ(margin_of(&m, INT64_MAX), INT64_MAX / 2);
@@ -43,7 +43,7 @@ TEST(margin, has_a_bound)
 TEST(margin, rests_where_the_goal_is_met)
 {
     struct margin m;
-    margin_init(&m);
+    margin_init(&m, true);
     for (unsigned i = 0; i < 4; i++) adjust(&m, 0, true);
     CHECK_EQ(margin_of(&m, 1000), 2000);
     for (unsigned i = 0; i < 100; i++) adjust(&m, 10000, true);
@@ -52,4 +52,12 @@ TEST(margin, rests_where_the_goal_is_met)
     CHECK(margin_of(&m, 1000) > 2100);
     for (unsigned i = 0; i < 100; i++) adjust(&m, 10000, false);
     CHECK_EQ(margin_of(&m, 1000), 1000);
+}
+
+TEST(margin, stays_none_where_acting_earlier_does_not_help)
+{
+    struct margin m;
+    margin_init(&m, false);
+    for (unsigned i = 0; i < 100; i++) adjust(&m, 10, true);
+    CHECK_EQ(margin_of(&m, 123), 123);
 }
