@@ -93,18 +93,19 @@ TEST(mf, reads_matrix_market_and_writes_it)
     folder_remove(folder);
 }
 
-static void load_cells(const void *unused)
+static const unsigned one_thread = 1, three_threads = 3;
+
+static void load_cells(const void *threads)
 {
     struct ratings r;
-    (void)unused;
     ratings_init(&r);
-    ratings_load(&r, path, NULL, 0, 1, 1);
+    ratings_load(&r, path, NULL, 0, 1, *(const unsigned *)threads);
 }
 
 static void is_refused(const char *text, const char *part)
 {
     write_cells(text);
-    ends_with(load_cells, NULL, 1, part);
+    ends_with(load_cells, &one_thread, 1, part);
     folder_remove(folder);
 }
 
@@ -252,14 +253,6 @@ TEST(mf, threads_number_names_as_one_does)
     free(text);
 }
 
-static void load_by_three(const void *unused)
-{
-    struct ratings r;
-    (void)unused;
-    ratings_init(&r);
-    ratings_load(&r, path, NULL, 0, 1, 3);
-}
-
 /* The line behind this byte becomes wrong; its number. */
 static size_t spoil(char *text, size_t byte, size_t letter)
 {
@@ -275,8 +268,8 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
     char part[64];
     snprintf(part, sizeof part, "cells:%zu: %s", line, what);
     write_long(text, length);
-    ends_with(load_by_three, NULL, 1, part);
-    ends_with(load_cells, NULL, 1, part);
+    ends_with(load_cells, &three_threads, 1, part);
+    ends_with(load_cells, &one_thread, 1, part);
     folder_remove(folder);
 }
 

@@ -5,15 +5,14 @@
 #include "actors/pinning.h"
 #include "base/ring.h"
 #include "test.h"
+#include "turns.h"
 
 #include <pthread.h>
 #include <sched.h>
 
 /* Rings of sizes of which some fit to where a plugin was. */
-enum { THREADS = 2, TURNS = 12, RINGS = 3, NOPS = 200 };
+enum { RINGS = 3, NOPS = 200 };
 static const unsigned entries[RINGS] = {4, 64, 512};
-
-static unsigned turn; /* of the thread turn % THREADS; no order beyond that: relaxed */
 
 static void use_ring(struct io_uring *ring)
 {
@@ -45,29 +44,9 @@ static void list_processors(void)
     pinning_machine_fini(&m);
 }
 
-static void *take_turns(void *number)
-{
-    for (unsigned i = *(unsigned *)number; i < TURNS; i += THREADS) {
-        while (__atomic_load_n(&turn, __ATOMIC_RELAXED) != i) sched_yield();
-        if (i % THREADS)
-            use_rings();
-        else
-            list_processors();
-        __atomic_store_n(&turn, i + 1, __ATOMIC_RELAXED);
-    }
-    return NULL;
-}
-
 TEST(mapping, rings_and_plugins_follow_each_other_at_one_address)
 {
-    pthread_t thread[THREADS];
-    unsigned number[THREADS];
-    for (unsigned i = 0; i < THREADS; i++) {
-        number[i] = i;
-        CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, &number[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
-    CHECK_EQ(turn, TURNS);
+    turns_take(12, list_processors, use_rings);
 }
 
 /* Whoever is between the two keeps others out under the sanitizer alone. */

@@ -3,17 +3,12 @@
 #include "base/ring.h"
 
 #include "test.h"
+#include "turns.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { THREADS = 2, TURNS = 20 };
-
-static unsigned turn; /* of the thread turn % THREADS; no order beyond that: relaxed */
 
 static void use(void)
 {
@@ -31,27 +26,10 @@ static void use(void)
     ring_close(&ring);
 }
 
-static void *take_turns(void *number)
-{
-    for (unsigned i = *(unsigned *)number; i < TURNS; i += THREADS) {
-        while (__atomic_load_n(&turn, __ATOMIC_RELAXED) != i) sched_yield();
-        use();
-        __atomic_store_n(&turn, i + 1, __ATOMIC_RELAXED);
-    }
-    return NULL;
-}
-
 /* The thread sanitizer is to know that the first one's use is over. */
 TEST(ring, one_begins_where_another_threads_has_ended)
 {
-    pthread_t thread[THREADS];
-    unsigned number[THREADS];
-    for (unsigned i = 0; i < THREADS; i++) {
-        number[i] = i;
-        CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, &number[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
-    CHECK_EQ(turn, TURNS);
+    turns_take(20, use, use);
 }
 
 /* Its first access to the ring's memory ends it. */

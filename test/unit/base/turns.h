@@ -1,0 +1,12 @@
+/*
+ * turns.h - two threads that do something in turn, without an order that the thread sanitizer would
+ * see: what one has done and the other does next is ordered by what is tested, or not at all.
+ *
+ * Waiting   for the threads
+ */
+#ifndef TEST_BASE_TURNS_H
+#define TEST_BASE_TURNS_H
+
+void turns_take(unsigned turns, void (*first)(void), void (*second)(void));
+
+#endif
