@@ -71,11 +71,13 @@ void stream_publish(struct intent_stream *s)
     end_call(s);
     /* Later chunks first: a reader that comes to a chunk's end goes on to the next one. */
     if (s->first_new) {
-        for (struct intent_chunk *c = s->first_new->next; c; c = c->next)
+        uint64_t chunks = s->chunks;
+        for (struct intent_chunk *c = s->first_new->next; c; c = c->next, chunks++)
             __atomic_store_n(&c->published, c == s->writing ? s->written : CHUNK_WORDS,
                              __ATOMIC_RELAXED);
         /* Release: a reader that sees the mark sees the words, here and in later chunks. */
         __atomic_store_n(&s->first_new->published, CHUNK_WORDS, __ATOMIC_RELEASE);
+        __atomic_store_n(&s->chunks, chunks, __ATOMIC_RELEASE);
         s->first_new = NULL;
     } else {
         __atomic_store_n(&s->writing->published, s->written, __ATOMIC_RELEASE);
@@ -165,7 +167,12 @@ void stream_close(struct intent_stream *s, bool ends_worker)
 
 /* ---- the reader ---- */
 
-/* The next record, or false when there is none yet. Read chunks are given back. */
+void stream_begin_reading(struct intent_stream *s)
+{
+    s->until = __atomic_load_n(&s->chunks, __ATOMIC_ACQUIRE);
+}
+
+/* Read chunks are given back. */
 bool stream_read(struct intent_stream *s, struct intent_record *r)
 {
     for (;;) {
@@ -182,9 +189,10 @@ bool stream_read(struct intent_stream *s, struct intent_record *r)
             s->read += HEADER_WORDS + r->count;
             return true;
         }
-        if (published < CHUNK_WORDS || !c->next) return false;
+        if (published < CHUNK_WORDS || !c->next || s->chunks_read == s->until) return false;
         s->reading = c->next;
         s->read = 0;
+        s->chunks_read++;
         free(c);
     }
 }

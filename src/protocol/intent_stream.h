@@ -39,10 +39,12 @@ struct intent_stream {
         uint32_t call;
         uint64_t index;
     } said[STREAM_SAID];
-    int closed; /* atomic: nothing will follow */
+    uint64_t chunks; /* atomic: published in part at least, but for the first */
+    int closed;      /* atomic: nothing will follow */
     /* The shard's. */
     struct intent_chunk *reading __attribute__((aligned(64)));
-    uint32_t read;
+    uint32_t read;               /* words of it */
+    uint64_t chunks_read, until; /* whole ones, but for the last that is read now */
 };
 
 /* ---- the writer ---- */
@@ -73,7 +75,10 @@ struct intent_record {
     const uint64_t *index; /* valid until the next stream_read() */
 };
 
-/* The next record, or false when there is none yet. */
+/* What is read from here on ends about where the writer is now: who writes as fast as it is read
+ * would keep the reader for ever. */
+void stream_begin_reading(struct intent_stream *);
+/* The next record, or false when there is none yet or reading ends. */
 bool stream_read(struct intent_stream *, struct intent_record *);
 bool stream_is_closed(const struct intent_stream *);
 /* Is there anything to read, or has it closed? */

@@ -293,6 +293,12 @@ static void take_back(struct intents *all, const struct intent_record *r,
     happens(r, events, events->unkeep);
 }
 
+static void count_off(struct intents *all, const struct intent_record *r)
+{
+    if (r->kind == RECORD_WAITING)
+        __atomic_fetch_sub(all->node_keys, r->count + r->repeated, __ATOMIC_RELAXED);
+}
+
 static void take_in(struct intents *all, const struct intent_stream *s,
                     const struct intent_record *r)
 {
@@ -308,9 +314,9 @@ static void drop_records(struct intents *all, struct intent_stream *s,
                          const struct intent_events *events)
 {
     struct intent_record r;
+    stream_begin_reading(s);
     while (stream_read(s, &r)) {
-        if (r.kind == RECORD_WAITING)
-            __atomic_fetch_sub(all->node_keys, r.count + r.repeated, __ATOMIC_RELAXED);
+        count_off(all, &r);
         if (r.end == LOCUS_FOREVER) happens(&r, events, events->keep);
     }
 }
@@ -344,26 +350,37 @@ static void end_life(struct intents *all, const struct intent_stream *ended,
     end_worker(all, &all->worker[ended->worker], events);
 }
 
-static void heed(struct intents *all, const struct intent_stream *s, const struct intent_record *r,
-                 const struct intent_events *events)
+/* `now`: of the worker. What ended before it was read is not kept at all: a shard that is behind
+ * catches up, for that costs less than to signal it. */
+static void heed(struct intents *all, const struct intent_stream *s, locus_clock now,
+                 const struct intent_record *r, const struct intent_events *events)
 {
     if (r->end == INTENT_TAKES_BACK)
         take_back(all, r, events);
     else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
         happens(r, events, events->keep);
+    else if (r->end <= now)
+        count_off(all, r);
     else
         take_in(all, s, r);
+}
+
+static locus_clock clock_of(const struct intents *all, unsigned worker)
+{
+    return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
 static void read_stream(struct intents *all, struct intent_stream *s,
                         const struct intent_events *events)
 {
     struct intent_record r;
+    stream_begin_reading(s);
+    locus_clock now = clock_of(all, s->worker);
     while (stream_read(s, &r)) {
         if (r.kind == RECORD_END_OF_WORKER)
             end_life(all, s, events);
         else if (r.count > 0)
-            heed(all, s, &r, events);
+            heed(all, s, now, &r, events);
     }
 }
 
@@ -384,11 +401,6 @@ static void read_streams(struct intents *all, const struct intent_events *events
 }
 
 /* ---- the shard: turns ---- */
-
-static locus_clock clock_of(const struct intents *all, unsigned worker)
-{
-    return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
-}
 
 static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead,
                       const struct intent_events *events)

@@ -13,6 +13,7 @@ static uint64_t read_on(struct intent_stream *s, uint64_t first)
 {
     struct intent_record r;
     uint64_t count = 0;
+    stream_begin_reading(s);
     while (stream_read(s, &r)) {
         for (uint32_t i = 0; i < r.count; i++) CHECK_EQ(r.index[i], first + count++);
         if (r.count == 0) continue;
@@ -50,6 +51,26 @@ TEST(intent_stream, a_call_that_is_undone_leaves_what_was_before)
         CHECK_EQ(read_on(s, at), 300);
         at += 300;
     }
+    stream_free(s);
+}
+
+TEST(intent_stream, what_comes_while_it_is_read_is_left_but_for_a_chunk)
+{
+    uint32_t life = 0;
+    struct intent_stream *s = stream_new(0, &life);
+    struct intent_record r;
+    uint64_t written = 1000, read = 0;
+    for (uint64_t i = 0; i < written; i++) add(s, i);
+    stream_publish(s);
+    stream_begin_reading(s);
+    while (stream_read(s, &r)) {
+        for (uint32_t i = 0; i < r.count; i++) CHECK_EQ(r.index[i], read++);
+        for (uint32_t i = 0; i < r.count; i++) add(s, written++);
+        stream_publish(s);
+    }
+    CHECK(read >= 1000 && read < 1000 + STREAM_RECORD_MAX);
+    CHECK(stream_has_unread(s));
+    CHECK_EQ(read_on(s, read), written - read);
     stream_free(s);
 }
 

@@ -96,6 +96,13 @@ static void set_clock(struct desk *d, unsigned worker, locus_clock now)
     __atomic_store_n(&d->clock[worker], now, __ATOMIC_SEQ_CST);
 }
 
+static int kept_keys(const struct desk *d)
+{
+    int sum = 0;
+    for (int i = 0; i < KEYS; i++) sum += d->kept[i];
+    return sum;
+}
+
 /* As signaling.c does it; true: the shard must be woken. */
 static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first, uint64_t count,
                          locus_clock start, locus_clock end_clock)
@@ -580,6 +587,58 @@ TEST(intents, for_ever_are_taken_back_begun_or_not)
 }
 
 /* The worker's id is opened again before the shard has seen the first life's end. */
+/* While the shard reads, the worker signals as many again: the next turn's. */
+static struct intent_stream *restless;
+static void keep_and_signal(void *context, uint64_t index)
+{
+    struct desk *d = context;
+    keep(d, index);
+    if (index + 1 < KEYS) signal_range(d, restless, index + 1, 1, 0, LOCUS_FOREVER);
+}
+
+TEST(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end)
+{
+    enum { A_CHUNK = 200 };
+    struct desk d;
+    open_desk(&d);
+    const struct intent_events events = {&d,     look,      look, begin, end, keep_and_signal,
+                                         unkeep, lookahead, ahead};
+    restless = intents_open_stream(&d.intents, 0);
+    signal_range(&d, restless, 0, 1, 0, LOCUS_FOREVER);
+    int turns = 0;
+    for (; intents_have_news(&d.intents); turns++) {
+        int before = kept_keys(&d);
+        intents_turn(&d.intents, &events);
+        CHECK(kept_keys(&d) > before && kept_keys(&d) <= before + A_CHUNK);
+    }
+    CHECK_EQ(kept_keys(&d), KEYS);
+    CHECK(turns >= KEYS / A_CHUNK);
+    stream_close(restless, true);
+    turn(&d);
+    CHECK(!intents_have_news(&d.intents));
+    close_desk(&d);
+}
+
+/* A shard that is behind: what waits is counted off when it is read, whatever the turns. */
+TEST(intents, that_ended_before_they_are_read_no_longer_wait)
+{
+    enum { CLOCKS = 3000 };
+    struct desk d;
+    open_desk(&d);
+    struct intent_stream *s = intents_open_stream(&d.intents, 0);
+    for (locus_clock now = 0; now < CLOCKS; set_clock(&d, 0, ++now))
+        signal_range(&d, s, 0, 3, now + 1, now + 3);
+    CHECK_EQ(d.node_keys, 3 * CLOCKS);
+    turn(&d);
+    CHECK_EQ(d.node_keys, 0);
+    CHECK_EQ(d.begun, 2 * 3);
+    CHECK_EQ(d.wanted[2], 2);
+    stream_close(s, true);
+    turn(&d);
+    CHECK_EQ(d.ended, d.begun);
+    close_desk(&d);
+}
+
 TEST(intents, of_one_life_do_not_end_those_of_the_next)
 {
     struct desk d;
