@@ -3,8 +3,9 @@
  * papers measured on eight and sixteen machines, on one core.
  *
  * The programs are the ones that ship, from their command line on; so is the library. Read
- * apps/common/world.h first (the door between program and world), then papers/world.c (the world
- * here), papers/machine.h (what the machines are like) and scale/platform.h (how time passes).
+ * apps/common/world.h first (the interface between program and world), then papers/world.c (the
+ * world here), papers/machine.h (what the machines are like) and scale/platform.h (how time
+ * passes).
  */
 #include "papers/cluster.h"
 #include "papers/quick.h"

@@ -1,5 +1,5 @@
-/* Intent from a loader thread: it prepares batches ahead and signals for their rows; the worker only
- * trains. Here: logistic regression on made-up examples with 8 of 5,000 features each. */
+/* Intent from a loader thread: it prepares batches ahead and signals for their rows; the worker
+ * only trains. Here: logistic regression on made-up examples with 8 of 5,000 features each. */
 #include <locus.h>
 #include <math.h>
 #include <pthread.h>

@@ -121,8 +121,8 @@ struct locus_config {
     const char *listen;
     /* A replica answers no pull and no locus_view() when its owner was not heard of for so many
      * seconds, 0: however long ago that was. The owner is asked then; locus_view() returns NULL,
-     * and locus_pull_local() -EAGAIN. Owners that have nothing to say speak four times as often, but
-     * at most 1000 times a second. Equal on all nodes. docs/techniques.md says what it costs */
+     * and locus_pull_local() -EAGAIN. Owners that have nothing to say speak four times as often,
+     * but at most 1000 times a second. Equal on all nodes. docs/techniques.md says what it costs */
     double staleness_s;
 };
 
@@ -378,8 +378,9 @@ LOCUS_API int locus_distribution_weighted(locus *, locus_key first, const double
  * distributions that the node registered before. */
 LOCUS_API int locus_distribution_seed(locus_distribution *, uint64_t seed);
 /* The same for one worker of this node, at any time and from any thread: what it and its loaders
- * draw from now on is as if nothing had been prepared before. With a seed for each epoch, a training
- * that goes on from a checkpoint draws what it would have drawn. -EINVAL: there is no such worker */
+ * draw from now on is as if nothing had been prepared before. With a seed for each epoch, a
+ * training that goes on from a checkpoint draws what it would have drawn. -EINVAL: there is no such
+ * worker */
 LOCUS_API int locus_distribution_seed_worker(locus_distribution *, int worker, uint64_t seed);
 /* No sample of it is prepared or pulled during or after this call; finishing one is allowed. NULL
  * is allowed. */
@@ -449,9 +450,9 @@ LOCUS_API int locus_quiesce(locus_worker *);
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
 
-/* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they are
- * also served to Prometheus. They include every operation that the caller completed;
- * those of other threads are a moment's view. Accesses count keys. */
+/* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they
+ * are also served to Prometheus. They include every operation that the caller completed; those of
+ * other threads are a moment's view. Accesses count keys. */
 struct locus_stats {
     /* keys: main copy here, replica here, elsewhere */
     uint64_t pulled_local, pulled_replica, pulled_remote;
@@ -473,8 +474,8 @@ struct locus_stats {
     /* calls of locus_bound() that had to wait, and for how long together */
     uint64_t bounds_waited;
     double bounds_waited_s;
-    /* keys pulled whose owner was asked although a replica was here: it was too old for staleness_s.
-     * They are among pulled_remote */
+    /* keys pulled whose owner was asked although a replica was here: it was too old for
+     * staleness_s. They are among pulled_remote */
     uint64_t pulled_too_old;
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);

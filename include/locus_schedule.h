@@ -73,7 +73,8 @@ struct locus_schedule_config {
     unsigned width;     /* variables of a round, at most; for rotation it is `workers` */
     /* Rounds that workers may be updating at the same time, one after the other: 1, the default,
      * where all of them finish a round before one begins the next. The filter holds for all
-     * variables of so many rounds; of several schedulers, for those of its own rounds among them. */
+     * variables of so many rounds; of several schedulers, for those of its own rounds among
+     * them. */
     unsigned window;
     /* Of several schedules that share the variables this one has those with variable % shares ==
      * share. Default: 0 of 1 */
@@ -134,8 +135,9 @@ LOCUS_API void locus_schedule_done(locus_schedule *);
  * it like any other.
  *
  * A scheduler writes the rounds that it knows without waiting for the changes of those before, at
- * most `depth` ahead of those that workers may have under way: priorities are older then by so many rounds, values never are (STRADS,
- * Section 4). Of several schedulers each has a share of the variables, and they take turns.
+ * most `depth` ahead of those that workers may have under way: priorities are older then by so many
+ * rounds, values never are (STRADS, Section 4). Of several schedulers each has a share of the
+ * variables, and they take turns.
  *
  * It takes one of the `workers` of its node's configuration, which therefore has one more for each
  * scheduler of the node. While a scheduler is open, collectives (quiesce, barrier) of others wait
@@ -189,13 +191,13 @@ LOCUS_API int locus_port_open(locus *, locus_worker *, const struct locus_schedu
 LOCUS_API int locus_port_close(locus_port *); /* NULL is allowed: 0 */
 
 /* The calls of a round, in this order; another order is -EINVAL. With a window above 1 the next
- * rounds may be scheduled and pushed, one after the other, before a round is pulled, but not between
- * its pull and its sync. Each may return what a pull or a push may; schedule and pull, where they
- * wait for a scheduler that has failed, -ECANCELED. */
+ * rounds may be scheduled and pushed, one after the other, before a round is pulled, but not
+ * between its pull and its sync. Each may return what a pull or a push may; schedule and pull,
+ * where they wait for a scheduler that has failed, -ECANCELED. */
 
 /* schedule: the next round. Waits for its scheduler; the worker's clock advances. *parts stay valid
- * until the first call of this after the round's sync; *count is at least 1, but with a window above
- * 1, where it may be 0. */
+ * until the first call of this after the round's sync; *count is at least 1, but with a window
+ * above 1, where it may be 0. */
 LOCUS_API int locus_port_schedule(locus_port *, const struct locus_part **parts, size_t *count);
 /* push: adds count * figures floats, part by part, and behind them `extra` ones. */
 LOCUS_API int locus_port_push(locus_port *, const float *partial);

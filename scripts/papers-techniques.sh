@@ -30,7 +30,7 @@ run() {
         wv) [ -e "$data/text.txt" ] || return ;;
     esac
     local command
-    read -ra command <<< "$papers ${doors:-} --nodes $nodes --machine nups --model ${step[$program]} $program ${options[$program]} --workers 8 --json"
+    read -ra command <<< "$papers ${switches:-} --nodes $nodes --machine nups --model ${step[$program]} $program ${options[$program]} --workers 8 --json"
     command+=("$@")
     echo "== $name" >&2
     if timeout --kill-after=10 "${LIMIT:-1800}" "${command[@]}" > "$out.new" 2> "$results/$name.log" < /dev/null; then
@@ -80,7 +80,7 @@ rates=(200 1000 5000 25000 125000)
 rates_of() {
     local p=$1 rate
     for rate in "${rates[@]}"; do run "$p-rate-$rate" "$p" 8 --technique nups --hot auto --max-rounds "$rate"; done
-    doors=--unsynchronized run "$p-rate-never" "$p" 8 --technique nups --hot auto
+    switches=--unsynchronized run "$p-rate-never" "$p" 8 --technique nups --hot auto
 }
 
 # AdaPM, Section 5.3: what adaptive reaches in the time that NuPS takes for an epoch.

@@ -312,10 +312,8 @@ static inline __attribute__((always_inline)) bool is_one_key(const locus_worker 
 }
 
 /* The part to look into; NULL: it is not so easy. */
-static inline __attribute__((always_inline)) struct partition *usual_part(const locus_worker *w,
-                                                                          const locus_key *keys,
-                                                                          size_t n,
-                                                                          const void *values)
+static inline __attribute__((always_inline)) struct partition *usual_partition(
+    const locus_worker *w, const locus_key *keys, size_t n, const void *values)
 {
     return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
 }
@@ -380,7 +378,7 @@ static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_
 /* A function that calls no other saves no registers: short rows are copied here. */
 int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 {
-    struct partition *only = usual_part(w, keys, n, values);
+    struct partition *only = usual_partition(w, keys, n, values);
     if (__builtin_expect(!only, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
     uint32_t length = only->length;
     if (length > FLOATS_FEW) return pull_long_row(w, keys, values, only);
@@ -393,7 +391,7 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
                                                               const float *values,
                                                               enum row_change change)
 {
-    struct partition *only = usual_part(w, keys, n, values);
+    struct partition *only = usual_partition(w, keys, n, values);
     if (__builtin_expect(!only, 0)) return false;
     struct row_ref s = partition_row_ref(only, keys[0]);
     if (s.partition->home) row_fetch_to_write(s);

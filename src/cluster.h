@@ -40,7 +40,8 @@ struct cluster_start {
     double staleness_s;
     const locus_clock *const *clock; /* [workers]; stays valid */
     uint64_t *node_keys;             /* keys of waiting intents */
-    /* [workers] for bounds (protocol/clocks.h): how far each is, what it has posted to each shard */
+    /* [workers] for bounds (protocol/clocks.h): how far each is, what it has posted to each
+     * shard */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
 };

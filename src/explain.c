@@ -12,16 +12,16 @@
 enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
 
 /* What does not fit any more is left out. That never happens: all parts are bounded. */
-static void put(struct door_reply *r, const char *format, ...)
+static void put(struct httpd_reply *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void put(struct door_reply *r, const char *format, ...)
+static void put(struct httpd_reply *r, const char *format, ...)
 {
     va_list arguments;
-    size_t room = EXPLAIN_BYTES_MAX - r->length;
+    size_t capacity = EXPLAIN_BYTES_MAX - r->length;
     va_start(arguments, format);
-    int n = vsnprintf(r->text + r->length, room, format, arguments);
+    int n = vsnprintf(r->text + r->length, capacity, format, arguments);
     va_end(arguments);
-    if (n > 0 && (size_t)n < room) r->length += (size_t)n;
+    if (n > 0 && (size_t)n < capacity) r->length += (size_t)n;
 }
 
 /* ---- which key ---- */
@@ -35,7 +35,7 @@ static bool parse_number(const char *text, uint64_t *number)
     return !*end && errno == 0;
 }
 
-static void put_tables(struct door_reply *r, const struct keyspace *k)
+static void put_tables(struct httpd_reply *r, const struct keyspace *k)
 {
     enum { SHOWN = 20 };
     for (unsigned i = 0; i < k->tables && i < SHOWN; i++)
@@ -52,7 +52,7 @@ static const struct keyspace_table *find_table(const struct keyspace *k, const c
 
 /* 0, or the status of the sentence in *out. */
 static unsigned find_key(const struct keyspace *k, const char *table, const char *number,
-                         struct door_reply *out, locus_key *key)
+                         struct httpd_reply *out, locus_key *key)
 {
     const struct keyspace_table *t = table ? find_table(k, table) : NULL;
     uint64_t n, rows = t ? t->end - t->first : k->keys;
@@ -87,7 +87,7 @@ static const char *const reasons[WHY_COUNT] = {"-",         "only-intent", "last
                                                "localized", "follows",     "owner",
                                                "others",    "for-ever",    "never-moves"};
 
-static void put_clock(struct door_reply *r, locus_clock clock)
+static void put_clock(struct httpd_reply *r, locus_clock clock)
 {
     if (clock == LOCUS_FOREVER)
         put(r, " forever");
@@ -95,7 +95,7 @@ static void put_clock(struct door_reply *r, locus_clock clock)
         put(r, " %" PRId64, clock);
 }
 
-static void put_decision(struct door_reply *r, const struct decision *d, uint64_t now_ns)
+static void put_decision(struct httpd_reply *r, const struct decision *d, uint64_t now_ns)
 {
     uint64_t ago = now_ns > d->ns ? now_ns - d->ns : 0;
     put(r, "decision %s %" PRIu64 " node %u why %s", kinds[d->kind], ago / 1000, d->node,
@@ -110,7 +110,7 @@ static void put_decision(struct door_reply *r, const struct decision *d, uint64_
     put(r, "\n");
 }
 
-static void put_intent(struct door_reply *r, const locus *n, const struct intent_found *i)
+static void put_intent(struct httpd_reply *r, const locus *n, const struct intent_found *i)
 {
     put(r, "intent %s worker %u now %" PRId64 " clocks", i->is_active ? "active" : "waiting",
         i->worker, locus_current_clock(&n->worker[i->worker]));
@@ -119,7 +119,7 @@ static void put_intent(struct door_reply *r, const locus *n, const struct intent
     put(r, "\n");
 }
 
-static void put_look(struct door_reply *r, const locus *n, const struct key_look *l)
+static void put_look(struct httpd_reply *r, const locus *n, const struct key_look *l)
 {
     const char *place = l->is_here ? "main" : l->is_replica ? "replica" : "none";
     put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
@@ -142,7 +142,7 @@ static void look_alone(const locus *n, struct key_look *l)
     *l = (struct key_look){.owner = (unsigned)n->rank, .is_here = true};
 }
 
-static void put_key(struct door_reply *r, const locus *n, locus_key key)
+static void put_key(struct httpd_reply *r, const locus *n, locus_key key)
 {
     static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
                                             "full_replication"};
@@ -154,7 +154,7 @@ static void put_key(struct door_reply *r, const locus *n, locus_key key)
     put(r, "home %u\n", row_ref_is_home(ref) ? (unsigned)n->rank : row_ref_home(ref));
 }
 
-static unsigned answer(struct door_reply *out, const locus *n, locus_key key)
+static unsigned answer(struct httpd_reply *out, const locus *n, locus_key key)
 {
     const struct keyspace *k = &n->store.keyspace;
     struct key_look l;
@@ -176,13 +176,13 @@ static unsigned answer(struct door_reply *out, const locus *n, locus_key key)
     return out->status;
 }
 
-void explain_key(void *node, const struct door_request *request, struct door_reply *out)
+void explain_key(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
     locus_key key = 0;
     out->text = malloc(EXPLAIN_BYTES_MAX);
     if (!out->text) return;
-    unsigned wrong = find_key(&n->store.keyspace, door_argument(request, "table"),
-                              door_argument(request, "key"), out, &key);
+    unsigned wrong = find_key(&n->store.keyspace, httpd_argument(request, "table"),
+                              httpd_argument(request, "key"), out, &key);
     out->status = wrong ? wrong : answer(out, n, key);
 }

@@ -1,11 +1,11 @@
 /*
- * explain.h - what this node knows of one key, for `locus explain`: GET /key?key=K, or with &table=T
- * for row K of that table.
+ * explain.h - what this node knows of one key, for `locus explain`: GET /key?key=K, or with
+ * &table=T for row K of that table.
  *
  * The answer is text of lines, each a word and what stands behind it (docs/explain.md). A question
  * that cannot be answered has a status of HTTP that says so and a sentence.
  *
- * Callers   metrics.c, on the door's thread
+ * Callers   metrics.c, on the server's thread
  * Memory    a text of EXPLAIN_BYTES_MAX at most
  * Waiting   for the key's shard, as reactor.h says
  * Life      none
@@ -13,11 +13,11 @@
 #ifndef LOCUS_EXPLAIN_H
 #define LOCUS_EXPLAIN_H
 
-#include "door.h"
+#include "httpd.h"
 
 enum { EXPLAIN_BYTES_MAX = 16384 };
 
 /* `node` is a locus *. */
-void explain_key(void *node, const struct door_request *, struct door_reply *);
+void explain_key(void *node, const struct httpd_request *, struct httpd_reply *);
 
 #endif

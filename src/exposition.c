@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 16384, NUMBERS_SHOWN = 8 };
+enum { FIRST_CAPACITY = 16384, NUMBERS_SHOWN = 8 };
 
 static bool make_room(struct exposition *e, size_t more)
 {
-    size_t room = e->room ? e->room : FIRST_ROOM;
-    while (room < e->length + more) room *= 2;
-    if (room == e->room) return true;
-    char *text = room <= EXPOSITION_BYTES_MAX ? realloc(e->text, room) : NULL;
+    size_t capacity = e->capacity ? e->capacity : FIRST_CAPACITY;
+    while (capacity < e->length + more) capacity *= 2;
+    if (capacity == e->capacity) return true;
+    char *text = capacity <= EXPOSITION_BYTES_MAX ? realloc(e->text, capacity) : NULL;
     if (!text) return false;
     e->text = text;
-    e->room = room;
+    e->capacity = capacity;
     return true;
 }
 

@@ -25,7 +25,7 @@ enum { EXPOSITION_BYTES_MAX = 4 << 20 };
 
 struct exposition {
     char *text;
-    size_t length, room;
+    size_t length, capacity;
     bool failed;
 };
 

@@ -1,5 +1,6 @@
 /*
- * hottest.h - which keys come most often, of a stream of them: Space-Saving (Metwally et al., 2005).
+ * hottest.h - which keys come most often, of a stream of them: Space-Saving (Metwally et al.,
+ * 2005).
  *
  * There are HOTTEST_KEYS counters, each for one key. A key without a counter takes over the lowest
  * one, and counts on from there. So each key that is more than one in HOTTEST_KEYS of the stream

@@ -100,7 +100,7 @@ static int init_worker(locus *n, unsigned id)
     w->node = n;
     w->store = &n->store;
     /* whose short cut asks no replica how old it is */
-    w->only = n->store.has_one_part && !n->sources ? n->store.partition : NULL;
+    w->only = n->store.has_one_partition && !n->sources ? n->store.partition : NULL;
     w->id = (int)id;
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);

@@ -1,7 +1,7 @@
 #include "metrics.h"
 
 #include "base/footprint.h"
-#include "door.h"
+#include "httpd.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
@@ -326,15 +326,15 @@ static void put_process(struct exposition *e, const locus *n)
 enum { KEYS_SHOWN = 32 };
 
 struct metrics {
-    struct door *door;
+    struct httpd *server;
     struct observers *observers;
-    /* The door's thread: looks at keys. */
+    /* The server's thread: looks at keys. */
     uint64_t looked_ns; /* the last one; 0: never */
     uint64_t *seen;     /* [workers] */
     struct hottest hottest;
 };
 
-static void give_text(const struct exposition *e, struct door_reply *out)
+static void give_text(const struct exposition *e, struct httpd_reply *out)
 {
     if (e->failed) {
         free(e->text);
@@ -344,7 +344,7 @@ static void give_text(const struct exposition *e, struct door_reply *out)
     out->length = e->length;
 }
 
-static void write_metrics(void *node, const struct door_request *request, struct door_reply *out)
+static void write_metrics(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
     struct exposition e = {0};
@@ -389,7 +389,7 @@ static const char *place_of(const locus *n, locus_key key)
 }
 
 /* After a long pause it begins anew: what was noted before is out of date. */
-static void write_keys(void *node, const struct door_request *request, struct door_reply *out)
+static void write_keys(void *node, const struct httpd_request *request, struct httpd_reply *out)
 {
     const locus *n = node;
     struct metrics *m = n->metrics;
@@ -419,17 +419,17 @@ int metrics_listen(unsigned rank, int *fd)
     const char *address = getenv("LOCUS_METRICS");
     *fd = -1;
     if (!address || !*address) return 0;
-    return door_listen("LOCUS_METRICS", address, rank, fd);
+    return httpd_listen("LOCUS_METRICS", address, rank, fd);
 }
 
 /* Before the first answer, *out stands. */
 int metrics_start(locus *n, int fd, struct metrics **out)
 {
     static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
-    static const struct door_path paths[] = {{"/metrics", type, write_metrics},
-                                             {"/keys", type, write_keys},
-                                             {"/key", "text/plain; charset=utf-8", explain_key},
-                                             {0}};
+    static const struct httpd_path paths[] = {{"/metrics", type, write_metrics},
+                                              {"/keys", type, write_keys},
+                                              {"/key", "text/plain; charset=utf-8", explain_key},
+                                              {0}};
     *out = NULL;
     if (fd < 0) return 0;
     struct metrics *m = calloc(1, sizeof *m);
@@ -446,7 +446,7 @@ int metrics_start(locus *n, int fd, struct metrics **out)
     if (rc)
         close(fd);
     else
-        rc = door_open(fd, paths, n, &m->door);
+        rc = httpd_open(fd, paths, n, &m->server);
     if (rc == 0) return 0;
     metrics_stop(m);
     *out = NULL;
@@ -456,7 +456,7 @@ int metrics_start(locus *n, int fd, struct metrics **out)
 void metrics_stop(struct metrics *m)
 {
     if (!m) return;
-    door_close(m->door);
+    httpd_close(m->server);
     observers_stop(m->observers);
     free(m->seen);
     free(m);

@@ -5,7 +5,7 @@
  * executes no further instruction.
  *
  * Callers   locus.c
- * Memory    door.h
+ * Memory    httpd.h
  * Waiting   metrics_stop for the answer under way
  * Life      metrics_listen before the node joins, so that an address that cannot be had is said to
  *           whoever started it; metrics_start when it works; metrics_stop before it leaves

@@ -1,13 +1,14 @@
 /*
- * observer.h - looks at some of a worker's calls, where the node serves metrics: how long they take,
- * and, while somebody asks for the hottest keys, which keys they name.
+ * observer.h - looks at some of a worker's calls, where the node serves metrics: how long they
+ * take, and, while somebody asks for the hottest keys, which keys they name.
  *
  * Nothing is counted on the fast path to a row that is here, where every instruction costs. Instead
  * a thread that wakes every OBSERVER_PAUSE_NS takes the workers' short cut away (`only` of node.h);
  * the next OBSERVER_WINDOW calls go the long way, where some, at random distances, are looked at;
  * and the last one restores the short cut.
  *
- * Callers   access.c and reading.c on the worker's thread; locus.c; metrics.c asks, from its threads
+ * Callers   access.c and reading.c on the worker's thread; locus.c; metrics.c asks, from its
+ *           threads
  * Memory    10 KiB a worker, and a thread, where metrics are served; nothing elsewhere
  * Waiting   observers_stop for the thread, which never waits for anybody
  * Life      observer_new before the worker works, observers_start, observers_stop, observer_free
@@ -57,7 +58,8 @@ void observer_note_keys(struct observer *, const locus_key *, size_t n);
  * moves `seen` on. Returns how many. */
 size_t observer_take(const struct observer *, uint64_t *seen, locus_key out[OBSERVER_KEYS]);
 
-/* The thread that opens windows for all workers of a node; locus.c says what a window is to them. */
+/* The thread that opens windows for all workers of a node; locus.c says what a window is to
+ * them. */
 struct observers;
 int observers_start(locus *, struct observers **out); /* 0, or with the sentence */
 /* Keys are noted until then. Any thread. */

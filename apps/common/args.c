@@ -159,15 +159,15 @@ void args_parse(const struct args_program *p, int argc, char **argv)
     for (int i = 1; i < argc;) i += parse_one(p, argv + i);
 }
 
-static const char *value_text(const struct args_option *o, char *text, size_t room)
+static const char *value_text(const struct args_option *o, char *text, size_t capacity)
 {
     *text = '\0';
     if (o->kind == ARGS_FLAG) return *(const bool *)o->target ? "yes" : "no";
     if (o->kind == ARGS_TEXT) return *(const char *const *)o->target;
     if (o->kind == ARGS_CHOICE) return o->choices[*(const int *)o->target];
-    if (o->kind == ARGS_COUNT) snprintf(text, room, "%" PRIu64, *(const uint64_t *)o->target);
-    if (o->kind == ARGS_SMALL) snprintf(text, room, "%u", *(const unsigned *)o->target);
-    if (o->kind == ARGS_REAL) snprintf(text, room, "%g", *(const double *)o->target);
+    if (o->kind == ARGS_COUNT) snprintf(text, capacity, "%" PRIu64, *(const uint64_t *)o->target);
+    if (o->kind == ARGS_SMALL) snprintf(text, capacity, "%u", *(const unsigned *)o->target);
+    if (o->kind == ARGS_REAL) snprintf(text, capacity, "%g", *(const double *)o->target);
     return text;
 }
 

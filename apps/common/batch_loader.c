@@ -6,13 +6,13 @@
  * that it is ahead is signaled at once otherwise, and each node's shards take that in before they
  * serve the first batches, which nobody could announce in time. (wv on 8 modelled nodes of 8
  * workers: the first epoch takes 0.17 s instead of 0.11 for that.) */
-enum { ROOM_AT_FIRST = 4 };
+enum { CAPACITY_AT_FIRST = 4 };
 
 static size_t room_of(const struct batch_loader *f)
 {
     if (f->is_exact) return f->depth;
-    size_t room = ROOM_AT_FIRST + f->given;
-    return room < f->depth ? room : f->depth;
+    size_t capacity = CAPACITY_AT_FIRST + f->given;
+    return capacity < f->depth ? capacity : f->depth;
 }
 
 /* Returns the portion to fill next, or NULL when the batch loader is closing. */
@@ -77,8 +77,8 @@ void *batch_loader_take(struct batch_loader *f)
     return portion;
 }
 
-/* The loader is woken when half of its room is free, not for each portion: a wake-up costs more than
- * some portions do. But one that is to be exactly so far ahead. */
+/* The loader is woken when half of its room is free, not for each portion: a wake-up costs more
+ * than some portions do. But one that is to be exactly so far ahead. */
 void batch_loader_give(struct batch_loader *f)
 {
     world_lock_take(&f->lock);

@@ -9,7 +9,8 @@
  *
  * Callers   batch_loader_open, _take, _give and _close: the worker's thread; `fill`: the loader's
  * Memory    depth portions, the caller's type
- * Waiting   batch_loader_take(): until a portion is ready; batch_loader_close(): for the loader to end
+ * Waiting   batch_loader_take(): until a portion is ready; batch_loader_close(): for the loader to
+ *           end
  * Life      open, any mix of take and give, close; close ends the loader wherever it is
  */
 #ifndef APPS_BATCH_LOADER_H

@@ -29,14 +29,14 @@ static double step_of(double range)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
-static void number_text(char *text, size_t room, double value)
+static void number_text(char *text, size_t capacity, double value)
 {
     if (fabs(value) >= 1e6) {
-        snprintf(text, room, "%gM", value * 1e-6);
+        snprintf(text, capacity, "%gM", value * 1e-6);
     } else if (fabs(value) >= 1e4) {
-        snprintf(text, room, "%gk", value * 1e-3);
+        snprintf(text, capacity, "%gk", value * 1e-3);
     } else {
-        snprintf(text, room, "%g", fabs(value) < 1e-12 ? 0 : value);
+        snprintf(text, capacity, "%g", fabs(value) < 1e-12 ? 0 : value);
     }
 }
 

@@ -2,12 +2,13 @@
  * counters.h - the counters of locus_stats, summed over all nodes, and how a program shows them at
  * its end.
  *
- * Callers   tally_take(): every worker of every node, a collective; the rest: any thread, on rank 0
+ * Callers   counters_take(): every worker of every node, a collective; the rest: any thread, on
+ *           rank 0
  * Memory    none
- * Waiting   tally_take() for all workers
+ * Waiting   counters_take() for all workers
  */
-#ifndef APPS_TALLY_H
-#define APPS_TALLY_H
+#ifndef APPS_COUNTERS_H
+#define APPS_COUNTERS_H
 
 #include "pool.h"
 

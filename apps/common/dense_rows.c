@@ -23,8 +23,8 @@ void dense_plan_of_length(struct dense_plan *p, size_t length)
 void dense_plan_add(struct dense_plan *p, size_t inputs, size_t outputs, bool is_rectified)
 {
     if (p->count == DENSE_LAYERS_MAX) fail("there are more than %d dense layers", DENSE_LAYERS_MAX);
-    size_t room = p->row_floats ? p->row_floats : DENSE_ROW_FLOATS;
-    size_t fit = room / outputs ? room / outputs : 1;
+    size_t capacity = p->row_floats ? p->row_floats : DENSE_ROW_FLOATS;
+    size_t fit = capacity / outputs ? capacity / outputs : 1;
     struct dense_plan_layer *l = &p->layers[p->count++];
     *l = (struct dense_plan_layer){.inputs = inputs,
                                    .outputs = outputs,

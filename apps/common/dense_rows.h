@@ -64,8 +64,8 @@ void dense_plan_add(struct dense_plan *, size_t inputs, size_t outputs, bool is_
 /* All weights, biases included. */
 uint64_t dense_plan_weights(const struct dense_plan *);
 
-/* First weights: uniform, of the variance 2 / inputs where the layer is rectified (He et al., 2015),
- * else 1 / inputs; biases and sums of squares are 0. The same for a seed on every cluster.
+/* First weights: uniform, of the variance 2 / inputs where the layer is rectified (He et al.,
+ * 2015), else 1 / inputs; biases and sums of squares are 0. The same for a seed on every cluster.
  * Collective. */
 void dense_rows_init(const struct dense_plan *, struct pool_member *, size_t table, uint64_t seed);
 /* With techniques that heed intents the node keeps them. */

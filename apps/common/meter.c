@@ -31,13 +31,13 @@ void meter_begin(struct meter *m, const char *task, const char *unit, uint64_t t
     m->began_s = m->shown_s = meter_now();
 }
 
-static void left_text(char *text, size_t room, double seconds)
+static void left_text(char *text, size_t capacity, double seconds)
 {
     unsigned long s = (unsigned long)(seconds + 0.5);
     if (s < 100) {
-        snprintf(text, room, "%lu s", s);
+        snprintf(text, capacity, "%lu s", s);
     } else {
-        snprintf(text, room, "%lu:%02lu min", s / 60, s % 60);
+        snprintf(text, capacity, "%lu:%02lu min", s / 60, s % 60);
     }
 }
 

@@ -72,13 +72,13 @@ uint32_t names_add(struct names *n, const char *name, size_t length)
     uint32_t slot = slot_of(n, name, length);
     if (n->slots[slot] != NAMES_NONE) return n->slots[slot];
     if (n->count >= NAMES_NONE / 4) fail("more than %u names", NAMES_NONE / 4);
-    if (n->count == n->room) {
-        n->room = n->room ? n->room * 2 : FIRST_SLOTS;
-        n->starts = grow(n->starts, n->room * sizeof *n->starts);
+    if (n->count == n->capacity) {
+        n->capacity = n->capacity ? n->capacity * 2 : FIRST_SLOTS;
+        n->starts = grow(n->starts, n->capacity * sizeof *n->starts);
     }
-    while (n->text_length + length + 1 > n->text_room) {
-        n->text_room = n->text_room ? n->text_room * 2 : 1 << 16;
-        n->text = grow(n->text, n->text_room);
+    while (n->text_length + length + 1 > n->text_capacity) {
+        n->text_capacity = n->text_capacity ? n->text_capacity * 2 : 1 << 16;
+        n->text = grow(n->text, n->text_capacity);
     }
     memcpy(n->text + n->text_length, name, length);
     n->text[n->text_length + length] = '\0';

@@ -15,9 +15,9 @@
 
 struct names {
     char *text; /* all names, each with a zero byte behind it */
-    size_t text_length, text_room;
+    size_t text_length, text_capacity;
     uint64_t *starts; /* of each name in `text` */
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint32_t *slots; /* open addressing; NAMES_NONE: free */
     uint32_t slot_count;
 };

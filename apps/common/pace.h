@@ -1,12 +1,12 @@
 /*
- * pace.h - bounded staleness for comparison: SSP and ESSP as Petuum has them (--technique ssp, essp;
- * Ho et al., 2013; AdaPM, Appendix A.3).
+ * pace.h - bounded staleness for comparison: SSP and ESSP as Petuum has them (--technique ssp,
+ * essp; Ho et al., 2013; AdaPM, Appendix A.3).
  *
- * Nothing is signaled ahead. A row that is not here is intended when it is missed, for as many clocks
- * as it may be used (SSP) or for ever (ESSP), and fetched (params.c). An epoch has as many clocks for
- * each worker, whatever it has to do in it: who is done early would otherwise keep those waiting who
- * are not, and they it. After each of its clocks a worker waits until the copies at its node are so
- * fresh.
+ * Nothing is signaled ahead. A row that is not here is intended when it is missed, for as many
+ * clocks as it may be used (SSP) or for ever (ESSP), and fetched (params.c). An epoch has as many
+ * clocks for each worker, whatever it has to do in it: who is done early would otherwise keep those
+ * waiting who are not, and they it. After each of its clocks a worker waits until the copies at its
+ * node are so fresh.
  *
  * With other techniques a clock is a training step, and nobody waits.
  *

@@ -20,7 +20,7 @@ void params_open(struct params *p, struct pool_member *member, size_t keys_max, 
     if (!member->worker) return;
     p->copies = take_memory(floats_max, sizeof *p->copies);
     places_init(&p->places, keys_max);
-    p->room = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->room);
+    p->scratch = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->scratch);
 }
 
 void params_close(struct params *p)
@@ -31,7 +31,7 @@ void params_close(struct params *p)
         free(p->updates[i].values);
     }
     free(p->copies);
-    free(p->room);
+    free(p->scratch);
     places_fini(&p->places);
     *p = (struct params){0};
 }
@@ -173,9 +173,10 @@ void params_change_copy(struct params *p, struct params_update *u, locus_key key
                         locus_change *change, void *context, float **noted)
 {
     uint32_t length = table_of(p, key)->length;
-    float *update = *noted ? p->room : params_note(u, key, length), *now = (float *)(uintptr_t)row;
+    float *update = *noted ? p->scratch : params_note(u, key, length),
+          *now = (float *)(uintptr_t)row;
     memcpy(update, row, length * sizeof *row);
-    if (p->is_reading) now = memcpy(p->room + length, update, length * sizeof *row);
+    if (p->is_reading) now = memcpy(p->scratch + length, update, length * sizeof *row);
     change(context, now, length);
     vec_best()->difference(update, now, length);
     if (*noted)

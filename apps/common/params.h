@@ -32,7 +32,7 @@ struct params_update {
 struct params {
     struct pool_member *member;
     float *copies;        /* of rows that are not all here */
-    float *room;          /* for two rows */
+    float *scratch;       /* for two rows */
     struct places places; /* finds keys that come again in what is fetched */
     bool is_reading;
     size_t keys_max, floats_max;

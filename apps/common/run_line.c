@@ -44,7 +44,7 @@ static const char *unescape(const char *at, char *c)
     return at[1] ? at + 2 : at + 1;
 }
 
-bool run_line_text(const char *line, const char *name, char *out, size_t room)
+bool run_line_text(const char *line, const char *name, char *out, size_t capacity)
 {
     const char *at = find(line, name);
     size_t n = 0;
@@ -55,7 +55,7 @@ bool run_line_text(const char *line, const char *name, char *out, size_t room)
             at = unescape(at, &c);
         else
             at++;
-        if (n + 1 < room) out[n++] = c;
+        if (n + 1 < capacity) out[n++] = c;
     }
     out[n] = '\0';
     return true;

@@ -17,6 +17,6 @@ bool run_line_is_whole(const char *line);
 /* The finite number, the text behind that name. False: there is none, and *out is as before. A text
  * that is longer is cut. */
 bool run_line_number(const char *line, const char *name, double *out);
-bool run_line_text(const char *line, const char *name, char *out, size_t room);
+bool run_line_text(const char *line, const char *name, char *out, size_t capacity);
 
 #endif

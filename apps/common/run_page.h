@@ -1,7 +1,7 @@
 /*
- * run_page.h - a run on one page: curves of loss, throughput, where accesses were served, staleness,
- * bytes and load over time, by node, and the settings. HTML that is XML as well, stands alone, and
- * has no script; its drawings are chart.h's.
+ * run_page.h - a run on one page: curves of loss, throughput, where accesses were served,
+ * staleness, bytes and load over time, by node, and the settings. HTML that is XML as well, stands
+ * alone, and has no script; its drawings are chart.h's.
  *
  * Callers   one thread
  * Memory    the parts', and a few arrays

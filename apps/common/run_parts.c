@@ -21,12 +21,12 @@ static bool add_sample(struct run_node *n, const char *line)
     double at;
     if (!run_line_number(line, "t", &at)) return false;
     if (n->samples == RUN_SAMPLES_MAX) return true;
-    if (n->samples == n->room) {
-        size_t room = n->room ? 2 * n->room : 256;
-        struct run_sample *more = realloc(n->sample, room * sizeof *more);
+    if (n->samples == n->capacity) {
+        size_t capacity = n->capacity ? 2 * n->capacity : 256;
+        struct run_sample *more = realloc(n->sample, capacity * sizeof *more);
         if (!more) return false;
         n->sample = more;
-        n->room = room;
+        n->capacity = capacity;
     }
     struct run_sample *s = &n->sample[n->samples];
     *s = (struct run_sample){.at_s = 1e-6 * at};
@@ -58,8 +58,8 @@ static bool read_head(struct run_node *n, const char *line, unsigned *node, unsi
 static void read_samples(struct run_node *n, FILE *f)
 {
     char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, f) > 0)
+    size_t capacity = 0;
+    while (getline(&line, &capacity, f) > 0)
         if (!run_line_is_whole(line) || !add_sample(n, line)) n->cut++;
     free(line);
 }
@@ -68,13 +68,14 @@ static void read_samples(struct run_node *n, FILE *f)
 static bool read_node(struct run_parts *p, const char *prefix, unsigned rank, char *why)
 {
     char path[PATH_BYTES], *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     unsigned node = 0, nodes = 0;
     struct run_node n = {.has_file = true};
     snprintf(path, sizeof path, "%s.%u.report.jsonl", prefix, rank);
     FILE *f = fopen(path, "re");
     if (!f) return true;
-    bool ok = getline(&line, &room, f) > 0 && read_head(&n, line, &node, &nodes) && node == rank;
+    bool ok = getline(&line, &capacity, f) > 0 && read_head(&n, line, &node, &nodes) &&
+              node == rank;
     free(line);
     if (!ok) {
         snprintf(why, RUN_TEXT_MAX, "%.300s is not what LOCUS_REPORT makes a node write", path);
@@ -127,14 +128,14 @@ static struct run_curve *curve_of(struct run_parts *p, const char *name)
 static bool add_point(struct run_curve *c, double at_s, double y)
 {
     if (c->points == RUN_SAMPLES_MAX) return true;
-    if (c->points == c->room) {
-        size_t room = c->room ? 2 * c->room : 64;
-        double *at = realloc(c->at_s, room * sizeof *at);
+    if (c->points == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        double *at = realloc(c->at_s, capacity * sizeof *at);
         if (at) c->at_s = at;
-        double *values = at ? realloc(c->y, room * sizeof *values) : NULL;
+        double *values = at ? realloc(c->y, capacity * sizeof *values) : NULL;
         if (!values) return false;
         c->y = values;
-        c->room = room;
+        c->capacity = capacity;
     }
     c->at_s[c->points] = at_s;
     c->y[c->points++] = y;
@@ -174,11 +175,11 @@ static void read_program_line(struct run_parts *p, const char *line)
 static void read_program(struct run_parts *p, const char *prefix)
 {
     char path[PATH_BYTES], *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     snprintf(path, sizeof path, "%s.run.jsonl", prefix);
     FILE *f = fopen(path, "re");
     if (!f) return;
-    while (getline(&line, &room, f) > 0)
+    while (getline(&line, &capacity, f) > 0)
         if (run_line_is_whole(line)) read_program_line(p, line);
     free(line);
     fclose(f);

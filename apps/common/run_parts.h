@@ -55,14 +55,14 @@ struct run_node {
     char technique[32], tables[RUN_TEXT_MAX];
     double began_s; /* wall clock */
     struct run_sample *sample;
-    size_t samples, room;
+    size_t samples, capacity;
 };
 
 /* A curve of the program's. */
 struct run_curve {
     char name[32];
     double *at_s, *y;
-    size_t points, room;
+    size_t points, capacity;
 };
 
 struct run_setting {

@@ -50,7 +50,8 @@ struct args_option settings_rate(double *target, const char *help);
 void settings_parse(const struct args_list *, const char *name, const char *about, const char *more,
                     int argc, char **argv);
 /* For programs that learn from --data, or from what their own `option` makes up, whose value is
- * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process otherwise. */
+ * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process
+ * otherwise. */
 void settings_check_source(const struct settings *, const char *what, const char *option,
                            const char *made);
 /* What does not go together ends the program. */

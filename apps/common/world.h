@@ -1,6 +1,6 @@
 /*
- * world.h - the one door between a training program and what it runs in: its threads, where they
- * meet and wait for each other, the clock, and which node of which cluster this is.
+ * world.h - the one interface between a training program and what it runs in: its threads, where
+ * they meet and wait for each other, the clock, and which node of which cluster this is.
  *
  * world.c is the real one: threads of the system, its clock, a place in the cluster as the
  * environment says. A simulation links another one, which defines all of these: fibers on virtual

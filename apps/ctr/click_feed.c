@@ -45,7 +45,7 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     b->warmth = warm_up(steps_before(f), f->workers);
     while (b->examples < o->batch && f->at < f->count) {
         uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
-        struct click c = ctr_get(f->ctr, number, f->room);
+        struct click c = ctr_get(f->ctr, number, f->planted_click);
         click_batch_add(b, &f->places, &c);
         f->at++;
     }
@@ -78,7 +78,7 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
         f->order = take_memory(f->count, sizeof *f->order);
         for (uint64_t i = 0; i < f->count; i++) f->order[i] = (uint32_t)i;
     }
-    f->room = take_memory(1, sizeof *f->room);
+    f->planted_click = take_memory(1, sizeof *f->planted_click);
     rng_init(&f->rng, c->options.common.seed, 16 + m->place);
     go_to(f, epochs);
     places_init(&f->places, (size_t)c->options.batch * c->entries_max);
@@ -106,6 +106,6 @@ void click_feed_close(struct click_feed *f)
     free(f->batch);
     free(f->list);
     free(f->order);
-    free(f->room);
+    free(f->planted_click);
     places_fini(&f->places);
 }

@@ -22,7 +22,7 @@ struct click_feed {
     const struct ctr *ctr;
     struct batch_loader loader;
     struct places places;
-    struct planted_room *room;
+    struct planted_click *planted_click;
     struct rng rng;
     uint32_t *order; /* of this worker's examples; NULL where they are planted */
     uint64_t first, count, at, epochs, batches;

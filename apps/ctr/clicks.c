@@ -34,11 +34,11 @@ static void *grown(void *list, uint64_t count, size_t bytes)
 
 void clicks_add(struct clicks *c, uint32_t feature, uint32_t field, float value)
 {
-    if (c->entries == c->entry_room) {
-        c->entry_room = c->entry_room ? c->entry_room + c->entry_room / 2 : 4096;
-        c->features = grown(c->features, c->entry_room, sizeof *c->features);
-        c->fields = grown(c->fields, c->entry_room, sizeof *c->fields);
-        c->values = grown(c->values, c->entry_room, sizeof *c->values);
+    if (c->entries == c->entry_capacity) {
+        c->entry_capacity = c->entry_capacity ? c->entry_capacity + c->entry_capacity / 2 : 4096;
+        c->features = grown(c->features, c->entry_capacity, sizeof *c->features);
+        c->fields = grown(c->fields, c->entry_capacity, sizeof *c->fields);
+        c->values = grown(c->values, c->entry_capacity, sizeof *c->values);
     }
     c->features[c->entries] = feature;
     c->fields[c->entries] = (uint16_t)field;
@@ -50,10 +50,10 @@ void clicks_add(struct clicks *c, uint32_t feature, uint32_t field, float value)
 void clicks_end(struct clicks *c, bool is_click)
 {
     if (c->count == UINT32_MAX) fail("there are more than %u examples", UINT32_MAX);
-    if (c->count + 1 >= c->room) {
-        c->room = c->room ? c->room + c->room / 2 : 1024;
-        c->starts = grown(c->starts, c->room + 1, sizeof *c->starts);
-        c->labels = grown(c->labels, c->room, sizeof *c->labels);
+    if (c->count + 1 >= c->capacity) {
+        c->capacity = c->capacity ? c->capacity + c->capacity / 2 : 1024;
+        c->starts = grown(c->starts, c->capacity + 1, sizeof *c->starts);
+        c->labels = grown(c->labels, c->capacity, sizeof *c->labels);
     }
     if (c->count == 0) c->starts[0] = 0;
     uint64_t entries = c->entries - c->starts[c->count];

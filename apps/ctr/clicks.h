@@ -28,10 +28,10 @@ struct clicks {
     uint32_t *features;
     uint16_t *fields;
     float *values;
-    uint64_t entries, entry_room;
+    uint64_t entries, entry_capacity;
     uint64_t *starts; /* of each example among the entries, and the end */
     uint8_t *labels;
-    uint64_t count, room;
+    uint64_t count, capacity;
     uint32_t *order; /* examples to train with, then those to test with */
     uint64_t train, test;
     uint32_t feature_count, field_count, entries_max; /* of an example */

@@ -13,7 +13,7 @@ enum { COLUMNS_MAX = CLICKS_FIELDS_MAX, NAME_BYTES = 256 };
 struct column {
     bool is_words;
     double *values;
-    size_t count, room;
+    size_t count, capacity;
     double *cuts; /* NULL: each value is a feature */
     size_t cut_count;
 };
@@ -92,10 +92,10 @@ static void note_value(struct column *k, const char *text, size_t length)
         k->values = NULL;
         return;
     }
-    if (k->count == k->room) {
-        k->room = k->room ? 2 * k->room : 1024;
-        double *larger = realloc(k->values, k->room * sizeof *larger);
-        if (!larger) fail("%zu numbers of a column find no memory", k->room);
+    if (k->count == k->capacity) {
+        k->capacity = k->capacity ? 2 * k->capacity : 1024;
+        double *larger = realloc(k->values, k->capacity * sizeof *larger);
+        if (!larger) fail("%zu numbers of a column find no memory", k->capacity);
         k->values = larger;
     }
     k->values[k->count++] = value;

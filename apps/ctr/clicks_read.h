@@ -1,18 +1,18 @@
 /*
  * clicks_read.h - reads examples from files.
  *
- * LIBSVM: a label, then feature:value, or field:feature:value (LIBFFM), with blanks between. Without
- * fields, where all examples have the same number of features, the first one is in the first field
- * and so on; else all are in one. Feature numbers are keys.
+ * LIBSVM: a label, then feature:value, or field:feature:value (LIBFFM), with blanks between.
+ * Without fields, where all examples have the same number of features, the first one is in the
+ * first field and so on; else all are in one. Feature numbers are keys.
  *
- * Criteo: label, 13 numbers and 26 categories, with tabs between; any of them may be empty. A number
- * becomes the category of its squared logarithm, as is usual with these data.
+ * Criteo: label, 13 numbers and 26 categories, with tabs between; any of them may be empty. A
+ * number becomes the category of its squared logarithm, as is usual with these data.
  *
- * CSV: a column is a field. A column of which all values are numbers, and more than `bins` different
- * ones, is cut into so many parts of about the same number of examples; each part, and each value of
- * other columns, is a feature. The label is in the last column, or in the one named `label`, when
- * the first line has the names. Blanks around values, a full stop behind the label and lines that
- * begin with | or # are passed over.
+ * CSV: a column is a field. A column of which all values are numbers, and more than `bins`
+ * different ones, is cut into so many parts of about the same number of examples; each part, and
+ * each value of other columns, is a feature. The label is in the last column, or in the one named
+ * `label`, when the first line has the names. Blanks around values, a full stop behind the label
+ * and lines that begin with | or # are passed over.
  *
  * Features of Criteo's format and CSV have numbers by a vocabulary of what is trained with, what is
  * only tested with is left out; or by a hash of so many bits.

@@ -42,10 +42,13 @@ struct ctr {
 void ctr_load(struct ctr *);
 void ctr_unload(struct ctr *);
 
-/* An example to train with, or behind those one to test with. The room is for a planted one. */
-static inline struct click ctr_get(const struct ctr *c, uint64_t number, struct planted_room *room)
+/* An example to train with, or behind those one to test with. The last argument is for a planted
+ * one. */
+static inline struct click ctr_get(const struct ctr *c, uint64_t number,
+                                   struct planted_click *planted_click)
 {
-    return c->planted ? planted_get(c->planted, number, room) : clicks_get(&c->clicks, number);
+    return c->planted ? planted_get(c->planted, number, planted_click)
+                      : clicks_get(&c->clicks, number);
 }
 
 /* A feature's parameters: the first half of its row. */

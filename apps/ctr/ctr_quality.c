@@ -68,7 +68,7 @@ struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, siz
 static void write_scores(const struct ctr *c, struct pool_member *m, struct wide_deep *w)
 {
     const struct pool_table *t = &m->pool->tables[CTR_SCORES];
-    struct planted_room *room = take_memory(1, sizeof *room);
+    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     struct click_batch b;
     struct places places;
     uint64_t first, end;
@@ -81,7 +81,7 @@ static void write_scores(const struct ctr *c, struct pool_member *m, struct wide
         click_batch_clear(&b, &places);
         for (uint64_t i = row * CTR_SCORES_OF_ROW; i < (row + 1) * CTR_SCORES_OF_ROW && i < c->test;
              i++) {
-            struct click click = ctr_get(c, c->train + i, room);
+            struct click click = ctr_get(c, c->train + i, planted_click);
             click_batch_add(&b, &places, &click);
         }
         if (b.examples == 0) continue;
@@ -93,7 +93,7 @@ static void write_scores(const struct ctr *c, struct pool_member *m, struct wide
     }
     click_batch_close(&b);
     places_fini(&places);
-    free(room);
+    free(planted_click);
 }
 
 struct scores {
@@ -112,13 +112,13 @@ static void take_row(void *scores, uint64_t row, const float *values)
 /* Labels; and, if there is room for them, the planted model's logits. */
 static bool *labels_of(const struct ctr *c, float *planted)
 {
-    struct planted_room *room = take_memory(1, sizeof *room);
+    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     bool *is_click = take_memory(c->test, sizeof *is_click);
     for (uint64_t i = 0; i < c->test; i++) {
-        is_click[i] = ctr_get(c, c->train + i, room).is_click;
-        if (planted) planted[i] = (float)room->logit;
+        is_click[i] = ctr_get(c, c->train + i, planted_click).is_click;
+        if (planted) planted[i] = (float)planted_click->logit;
     }
-    free(room);
+    free(planted_click);
     return is_click;
 }
 

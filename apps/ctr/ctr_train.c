@@ -150,14 +150,14 @@ static void train_all(struct ctr_training *t, struct pool_member *m, struct prog
 static void keep_hot(const struct ctr *c, const struct pool_member *m)
 {
     uint64_t *count = take_memory(c->features, sizeof *count);
-    struct planted_room *room = take_memory(1, sizeof *room);
+    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     for (uint64_t i = 0; i < c->train && (!c->planted || i < COUNTED_MAX); i++) {
-        struct click click = ctr_get(c, i, room);
+        struct click click = ctr_get(c, i, planted_click);
         for (uint32_t j = 0; j < click.count; j++) count[click.feature[j]]++;
     }
     settings_keep(&c->options.common, m, count, c->features);
     free(count);
-    free(room);
+    free(planted_click);
 }
 
 void ctr_work(struct pool_member *m, void *training)

@@ -121,21 +121,22 @@ static double logit_of(const struct planted *p, const uint32_t *rank, const uint
     return CONSTANT + WIDE_DEVIATION * wide / sqrt(p->fields) + deep;
 }
 
-struct click planted_get(const struct planted *p, uint64_t number, struct planted_room *room)
+struct click planted_get(const struct planted *p, uint64_t number,
+                         struct planted_click *planted_click)
 {
     uint32_t rank[PLANTED_FIELDS_MAX];
     struct rng rng;
     rng_init(&rng, p->seed, 1000 + number);
     for (uint32_t i = 0; i < p->fields; i++) {
         rank[i] = rank_of(p, &p->field[i], rng_real(&rng));
-        room->feature[i] = feature_of(&p->field[i], rank[i]);
-        room->field[i] = (uint16_t)i;
-        room->value[i] = 1;
+        planted_click->feature[i] = feature_of(&p->field[i], rank[i]);
+        planted_click->field[i] = (uint16_t)i;
+        planted_click->value[i] = 1;
     }
-    room->logit = logit_of(p, rank, room->feature);
+    planted_click->logit = logit_of(p, rank, planted_click->feature);
     return (struct click){.count = p->fields,
-                          .feature = room->feature,
-                          .field = room->field,
-                          .value = room->value,
-                          .is_click = rng_real(&rng) * (1 + exp(-room->logit)) < 1};
+                          .feature = planted_click->feature,
+                          .field = planted_click->field,
+                          .value = planted_click->value,
+                          .is_click = rng_real(&rng) * (1 + exp(-planted_click->logit)) < 1};
 }

@@ -2,13 +2,13 @@
  * planted.h - examples of the shape of click logs with a known model in them, each computed from
  * the seed and its number: there is no file, and nothing is kept.
  *
- * Each field has one category, by Zipf's law. The first field has half of all categories, the second
- * a quarter, and so on, at least four each; frequent ones lie anywhere. The logit is a constant, a
- * weight of each category, and what rectified units make of short vectors of the categories of some
- * fields, three each; what a category adds becomes less as it becomes rarer. An example is a click with the probability that
- * the logit says: no model can do better than that.
+ * Each field has one category, by Zipf's law. The first field has half of all categories, the
+ * second a quarter, and so on, at least four each; frequent ones lie anywhere. The logit is a
+ * constant, a weight of each category, and what rectified units make of short vectors of the
+ * categories of some fields, three each; what a category adds becomes less as it becomes rarer. An
+ * example is a click with the probability that the logit says: no model can do better than that.
  *
- * Callers   planted_init: main(); planted_get: any thread, each with a room of its own
+ * Callers   planted_init: main(); planted_get: any thread, each with a planted_click of its own
  * Memory    the struct
  * Waiting   never
  */
@@ -36,7 +36,7 @@ struct planted {
 };
 
 /* Where an example is written. */
-struct planted_room {
+struct planted_click {
     uint32_t feature[PLANTED_FIELDS_MAX];
     uint16_t field[PLANTED_FIELDS_MAX];
     float value[PLANTED_FIELDS_MAX];
@@ -46,6 +46,6 @@ struct planted_room {
 /* Reads "26x10000000x1000000" into fields, categories and examples; gives up when it is no such
  * text. Then draws the model. */
 void planted_init(struct planted *, const char *text, double exponent, uint64_t seed);
-struct click planted_get(const struct planted *, uint64_t number, struct planted_room *);
+struct click planted_get(const struct planted *, uint64_t number, struct planted_click *);
 
 #endif

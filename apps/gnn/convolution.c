@@ -207,7 +207,7 @@ static void spread_top(struct convolution *c, const struct neighbourhood *h)
 
 struct row_step {
     const float *gradient;
-    float *room;
+    float *scratch;
     float rate, decay;
 };
 
@@ -217,7 +217,7 @@ static void take_step(void *row_step, float *row, uint32_t length)
     const struct row_step *s = row_step;
     const struct vec *v = vec_best();
     size_t n = length / 2;
-    if (s->decay > 0) v->add_scaled(s->room, s->decay, row, n);
+    if (s->decay > 0) v->add_scaled(s->scratch, s->decay, row, n);
     v->adagrad_scaled(row, 1, s->gradient, n, s->rate);
 }
 
@@ -230,7 +230,7 @@ static struct row_step step_of(struct convolution *c, const struct neighbourhood
     while (++e < end)
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     return (struct row_step){.gradient = c->gradient,
-                             .room = c->gradient,
+                             .scratch = c->gradient,
                              .rate = (float)c->gnn->options.rate,
                              .decay = (float)c->gnn->options.decay};
 }

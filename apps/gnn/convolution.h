@@ -1,7 +1,7 @@
 /*
- * convolution.h - a training step: two layers of graph convolution for a batch of nodes, forward and
- * backward, and AdaGrad's step of all rows that took part. Rows that this node holds are read and
- * changed in place, all others are fetched together, and get their updates together.
+ * convolution.h - a training step: two layers of graph convolution for a batch of nodes, forward
+ * and backward, and AdaGrad's step of all rows that took part. Rows that this node holds are read
+ * and changed in place, all others are fetched together, and get their updates together.
  *
  * Callers   one worker's thread
  * Memory    the values of the largest batch's nodes

@@ -33,8 +33,8 @@ static void take_share(struct epochs *e, const struct pool_member *m)
     free(own);
 }
 
-/* What is drawn in an epoch follows from the seed, the worker and the epoch; but an order is that of
- * the one before, shuffled. */
+/* What is drawn in an epoch follows from the seed, the worker and the epoch; but an order is that
+ * of the one before, shuffled. */
 static void begin_epoch(struct epochs *e)
 {
     rng_init(&e->rng, e->gnn->options.common.seed, e->epochs << 32 | (2 + e->place));

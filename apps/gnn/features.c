@@ -15,7 +15,7 @@ enum { FEATURES_MAX = 1 << 29 };
 struct reading {
     uint32_t *node; /* of each line */
     uint64_t *end;  /* of its values */
-    size_t lines, lines_room, values, room;
+    size_t lines, lines_capacity, values, capacity;
     uint32_t *index;
     float *value;
 };
@@ -29,10 +29,10 @@ static void *longer(void *array, size_t count, size_t bytes)
 
 static void add_value(struct reading *r, uint32_t index, float value)
 {
-    if (r->values == r->room) {
-        r->room = r->room ? 2 * r->room : 4096;
-        r->index = longer(r->index, r->room, sizeof *r->index);
-        r->value = longer(r->value, r->room, sizeof *r->value);
+    if (r->values == r->capacity) {
+        r->capacity = r->capacity ? 2 * r->capacity : 4096;
+        r->index = longer(r->index, r->capacity, sizeof *r->index);
+        r->value = longer(r->value, r->capacity, sizeof *r->value);
     }
     r->index[r->values] = index;
     r->value[r->values++] = value;
@@ -82,10 +82,10 @@ static void read_lines(struct features *f, struct reading *r, struct network *n,
     lines_open(&l, path);
     while (lines_next(&l)) {
         if (fields_is_comment(&l)) continue;
-        if (r->lines == r->lines_room) {
-            r->lines_room = r->lines_room ? 2 * r->lines_room : 1024;
-            r->node = longer(r->node, r->lines_room, sizeof *r->node);
-            r->end = longer(r->end, r->lines_room, sizeof *r->end);
+        if (r->lines == r->lines_capacity) {
+            r->lines_capacity = r->lines_capacity ? 2 * r->lines_capacity : 1024;
+            r->node = longer(r->node, r->lines_capacity, sizeof *r->node);
+            r->end = longer(r->end, r->lines_capacity, sizeof *r->end);
         }
         r->node[r->lines] = marks_node_of_line(n, &l, r->lines, false);
         read_line(f, r, &l);

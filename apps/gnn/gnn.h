@@ -2,11 +2,12 @@
  * gnn.h - what the parts of gnn share: the options, the graph, and which rows there are.
  *
  * There are two layers of graph convolution (Kipf and Welling, 2017). A node's input is its
- * embedding, a row of --dim floats that is learned. A layer takes the weighted sum of a node's input
- * and its neighbours', multiplies it by its weights and adds its biases. What is below 0 is cut off
- * behind the first one; the second one says how likely each class is. With --features the rows are
- * those of the first layer's weights, one for each feature, of --hidden floats: a node's input is
- * the sum of its features' rows, weighted by their values, and the first layer only cuts off.
+ * embedding, a row of --dim floats that is learned. A layer takes the weighted sum of a node's
+ * input and its neighbours', multiplies it by its weights and adds its biases. What is below 0 is
+ * cut off behind the first one; the second one says how likely each class is. With --features the
+ * rows are those of the first layer's weights, one for each feature, of --hidden floats: a node's
+ * input is the sum of its features' rows, weighted by their values, and the first layer only cuts
+ * off.
  *
  * Behind the parameters in each row are their sums of squares (AdaGrad).
  *

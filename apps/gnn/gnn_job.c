@@ -27,7 +27,7 @@ static void load(struct gnn *g)
         labels_load(&g->labels, &g->network, o->labels);
     }
     network_finish(&g->network);
-    labels_room(&g->labels, g->network.nodes);
+    labels_reserve(&g->labels, g->network.nodes);
     if (o->split)
         labels_split_by_file(&g->labels, &g->network, o->split);
     else

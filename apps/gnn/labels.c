@@ -23,16 +23,16 @@ void labels_fini(struct labels *l)
     *l = (struct labels){0};
 }
 
-void labels_room(struct labels *l, uint32_t nodes)
+void labels_reserve(struct labels *l, uint32_t nodes)
 {
     if (nodes <= l->nodes) return;
-    uint32_t room = l->nodes ? l->nodes : 1024;
-    while (room < nodes) room *= 2;
-    uint32_t *larger = realloc(l->class_of, room * sizeof *larger);
-    if (!larger) fail("the classes of %u nodes find no memory", room);
-    for (uint32_t v = l->nodes; v < room; v++) larger[v] = LABELS_NONE;
+    uint32_t capacity = l->nodes ? l->nodes : 1024;
+    while (capacity < nodes) capacity *= 2;
+    uint32_t *larger = realloc(l->class_of, capacity * sizeof *larger);
+    if (!larger) fail("the classes of %u nodes find no memory", capacity);
+    for (uint32_t v = l->nodes; v < capacity; v++) larger[v] = LABELS_NONE;
     l->class_of = larger;
-    l->nodes = room;
+    l->nodes = capacity;
 }
 
 /* ---- classes ---- */
@@ -41,7 +41,7 @@ static void set_class(void *labels, const struct lines *lines, uint32_t node, st
 {
     struct labels *l = labels;
     if (word.length == 2 && memcmp(word.text, "-1", 2) == 0) return;
-    labels_room(l, node + 1);
+    labels_reserve(l, node + 1);
     uint32_t class = names_add(&l->names, word.text, word.length);
     if (class >= LABELS_CLASSES_MAX)
         lines_fail(lines, "there are more than %d classes: is the last field a class?",
@@ -97,7 +97,7 @@ static void begin_split(struct labels *l)
 
 void labels_split_by_file(struct labels *l, struct network *n, const char *path)
 {
-    labels_room(l, n->nodes);
+    labels_reserve(l, n->nodes);
     begin_split(l);
     marks_read(n, path, false, set_purpose, l);
     list_purposes(l);

@@ -36,7 +36,7 @@ void labels_load(struct labels *, struct network *, const char *path);
 void labels_split_by_file(struct labels *, struct network *, const char *path);
 void labels_split(struct labels *, double train, double validate, uint64_t seed);
 /* For generators: room for so many nodes, each of which is given a class. */
-void labels_room(struct labels *, uint32_t nodes);
+void labels_reserve(struct labels *, uint32_t nodes);
 uint64_t labels_digest(const struct labels *);
 
 #endif

@@ -134,9 +134,9 @@ static float weight_of(const struct neighbourhood_maker *m, uint32_t to, uint32_
 
 static uint32_t middle_place(struct neighbourhood_maker *m, struct neighbourhood *h, uint32_t node)
 {
-    if (h->middles == h->middle_room) {
-        h->middle_room = h->middle_room ? 2 * h->middle_room : 256;
-        h->middle = longer(h->middle, h->middle_room, sizeof *h->middle);
+    if (h->middles == h->middle_capacity) {
+        h->middle_capacity = h->middle_capacity ? 2 * h->middle_capacity : 256;
+        h->middle = longer(h->middle, h->middle_capacity, sizeof *h->middle);
     }
     uint32_t place = places_find(&m->middles, h->middle, h->middles, node);
     if (place == h->middles) h->middle[h->middles++] = node;
@@ -150,9 +150,9 @@ static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, s
     places_clear(&m->middles);
     for (uint32_t t = 0; t < h->tops; t++) {
         uint32_t node = h->top[t], count = choose(m, node, rng);
-        if (edges + count + 1 > h->upper_room) {
-            h->upper_room = 2 * ((size_t)edges + count + 1);
-            h->upper = longer(h->upper, h->upper_room, sizeof *h->upper);
+        if (edges + count + 1 > h->upper_capacity) {
+            h->upper_capacity = 2 * ((size_t)edges + count + 1);
+            h->upper = longer(h->upper, h->upper_capacity, sizeof *h->upper);
         }
         h->top_start[t] = edges;
         h->upper[edges++] =
@@ -169,16 +169,16 @@ static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, s
 static void add_edge(struct neighbourhood_maker *m, struct neighbourhood *h, locus_key row,
                      uint32_t middle, float weight)
 {
-    if (m->edges == m->edge_room) {
-        m->edge_room = m->edge_room ? 2 * m->edge_room : 4096;
-        m->input_of = longer(m->input_of, m->edge_room, sizeof *m->input_of);
-        m->middle_of = longer(m->middle_of, m->edge_room, sizeof *m->middle_of);
-        m->weight = longer(m->weight, m->edge_room, sizeof *m->weight);
+    if (m->edges == m->edge_capacity) {
+        m->edge_capacity = m->edge_capacity ? 2 * m->edge_capacity : 4096;
+        m->input_of = longer(m->input_of, m->edge_capacity, sizeof *m->input_of);
+        m->middle_of = longer(m->middle_of, m->edge_capacity, sizeof *m->middle_of);
+        m->weight = longer(m->weight, m->edge_capacity, sizeof *m->weight);
     }
-    if (h->inputs == h->input_room) {
-        h->input_room = h->input_room ? 2 * h->input_room : 1024;
-        h->input = longer(h->input, h->input_room, sizeof *h->input);
-        h->input_start = longer(h->input_start, h->input_room + 1, sizeof *h->input_start);
+    if (h->inputs == h->input_capacity) {
+        h->input_capacity = h->input_capacity ? 2 * h->input_capacity : 1024;
+        h->input = longer(h->input, h->input_capacity, sizeof *h->input);
+        h->input_start = longer(h->input_start, h->input_capacity + 1, sizeof *h->input_start);
     }
     uint32_t place = places_find(&m->inputs, h->input, h->inputs, row);
     if (place == h->inputs) h->input[h->inputs++] = row;
@@ -211,9 +211,9 @@ static void add_node(struct neighbourhood_maker *m, struct neighbourhood *h, uin
 /* From the order of the middle nodes to that of the inputs. */
 static void sort_lower(struct neighbourhood_maker *m, struct neighbourhood *h)
 {
-    if (m->edges > h->lower_room) {
-        h->lower_room = m->edges + m->edges / 4;
-        h->lower = longer(h->lower, h->lower_room, sizeof *h->lower);
+    if (m->edges > h->lower_capacity) {
+        h->lower_capacity = m->edges + m->edges / 4;
+        h->lower = longer(h->lower, h->lower_capacity, sizeof *h->lower);
     }
     uint32_t sum = 0;
     memset(h->input_start, 0, (h->inputs + 1) * sizeof *h->input_start);

@@ -1,6 +1,6 @@
 /*
- * neighbourhood.h - what a batch of nodes depends on: of each node and of each of its neighbours, or
- * of some that are drawn, their neighbours, or some of them.
+ * neighbourhood.h - what a batch of nodes depends on: of each node and of each of its neighbours,
+ * or of some that are drawn, their neighbours, or some of them.
  *
  * `top` nodes are those of the batch, `middle` ones they and their neighbours, `inputs` the rows
  * that these and their neighbours have. Whatever comes again is there once. Edges lie in the order
@@ -33,7 +33,7 @@ struct neighbourhood {
     struct neighbourhood_edge *upper;
     uint32_t *input_start; /* of each row's edges, from middle nodes */
     struct neighbourhood_edge *lower;
-    size_t middle_room, upper_room, input_room, lower_room;
+    size_t middle_capacity, upper_capacity, input_capacity, lower_capacity;
     double warmth; /* of the step: a share of the layers' rate (warm_up.h); 1 at first */
     bool is_last;  /* of its epoch; it may have no nodes */
 };
@@ -48,7 +48,7 @@ struct neighbourhood_maker {
     uint32_t *chosen;               /* of a node's neighbours */
     uint32_t *input_of, *middle_of; /* of each edge of the lower layer, as they are found */
     float *weight;
-    size_t edges, edge_room;
+    size_t edges, edge_capacity;
 };
 
 void neighbourhood_init(struct neighbourhood *, size_t tops_max);

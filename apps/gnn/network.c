@@ -26,10 +26,10 @@ void network_fini(struct network *n)
 
 void network_add(struct network *n, uint32_t from, uint32_t to)
 {
-    if (n->count == n->room) {
-        n->room = n->room ? n->room + n->room / 2 : 1024;
-        struct network_edge *larger = realloc(n->edges, n->room * sizeof *larger);
-        if (!larger) fail("%zu edges find no memory", n->room);
+    if (n->count == n->capacity) {
+        n->capacity = n->capacity ? n->capacity + n->capacity / 2 : 1024;
+        struct network_edge *larger = realloc(n->edges, n->capacity * sizeof *larger);
+        if (!larger) fail("%zu edges find no memory", n->capacity);
         n->edges = larger;
     }
     n->edges[n->count++] = (struct network_edge){from, to};
@@ -144,7 +144,7 @@ void network_finish(struct network *n)
     remove_doubles(n);
     free(n->edges);
     n->edges = NULL;
-    n->count = n->room = 0;
+    n->count = n->capacity = 0;
     if (n->start[n->nodes] == 0) fail("the graph has no edge between different nodes");
 }
 

@@ -32,7 +32,7 @@ struct network {
     uint32_t *neighbour; /* each node's ascend */
     struct names names;  /* of nodes; empty where they were generated */
     struct network_edge *edges;
-    size_t count, room; /* of edges, until network_finish() */
+    size_t count, capacity; /* of edges, until network_finish() */
 };
 
 void network_init(struct network *);

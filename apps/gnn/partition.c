@@ -12,8 +12,8 @@
 static const double SLACK = 1.05;
 enum { PASSES = 5 };
 
-/* Groups of a part, at least; 0: node by node from the beginning. Which is best depends on the graph:
- * all are tried. */
+/* Groups of a part, at least; 0: node by node from the beginning. Which is best depends on the
+ * graph: all are tried. */
 static const uint32_t GROUPS[] = {0, 2, 4};
 enum { TRIES = sizeof GROUPS / sizeof *GROUPS };
 
@@ -21,8 +21,8 @@ struct stream {
     const struct network *n;
     const struct labels *l;
     uint32_t parts, *part_of;
-    double *load[2], room[2]; /* of nodes to train with, and of others */
-    uint32_t *near;           /* how many neighbours of a node each part has */
+    double *load[2], capacity[2]; /* of nodes to train with, and of others */
+    uint32_t *near;               /* how many neighbours of a node each part has */
 };
 
 static int kind_of(const struct stream *s, uint32_t node)
@@ -44,7 +44,7 @@ static void place(struct stream *s, uint32_t node)
     }
     for (uint32_t p = 0; p < s->parts; p++) {
         /* Without neighbours: the emptiest. */
-        double score = (s->near[p] + 1e-3) * (1 - load[p] / s->room[kind]);
+        double score = (s->near[p] + 1e-3) * (1 - load[p] / s->capacity[kind]);
         if (score > best) best = score, chosen = p;
     }
     if (best <= 0) /* all are full, by rounding */
@@ -81,7 +81,7 @@ static void order_nodes(const struct network *n, uint64_t seed, uint32_t *order)
 static void place_group(struct stream *s, const uint32_t *list, uint32_t count)
 {
     const struct network *n = s->n;
-    double best = -1, most = s->room[0] + s->room[1];
+    double best = -1, most = s->capacity[0] + s->capacity[1];
     uint32_t chosen = 0;
     memset(s->near, 0, s->parts * sizeof *s->near);
     for (uint32_t i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ static void cut_greedily(const struct network *n, const struct labels *l, uint32
     for (int k = 0; k < 2; k++) {
         double count = k == 0 ? l->count[LABELS_TRAIN] : n->nodes - l->count[LABELS_TRAIN];
         s.load[k] = take_memory(parts, sizeof *s.load[k]);
-        s.room[k] = SLACK * count / parts + 1;
+        s.capacity[k] = SLACK * count / parts + 1;
     }
     order_nodes(n, seed, order);
     for (int i = 0; i < TRIES; i++) {

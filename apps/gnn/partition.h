@@ -1,10 +1,11 @@
 /*
- * partition.h - divides a graph's nodes among the cluster's, so that few edges lead from one part to
- * another: a node goes where most of its neighbours are, the less the fuller a part is (linear
+ * partition.h - divides a graph's nodes among the cluster's, so that few edges lead from one part
+ * to another: a node goes where most of its neighbours are, the less the fuller a part is (linear
  * deterministic greedy; Stanton and Kliot, 2012), in several passes over a stream in breadth-first
  * order (restreaming; Nishimura and Ugander, 2013). It begins with groups of nodes as a whole
  * (clusters.h), once with larger ones and once with smaller, and once with none; what cuts the
- * fewest edges is kept. Parts have about as many nodes to train with each, and about as many others.
+ * fewest edges is kept. Parts have about as many nodes to train with each, and about as many
+ * others.
  *
  * Callers   main(), the same on every node of the cluster
  * Memory    32 bytes a node while it works

@@ -55,7 +55,7 @@ void planted_generate(const struct planted *p, struct network *n, struct labels 
     rng_init(&rng, p->seed, UINT64_C(1) << 61);
     for (uint32_t i = 0; i < p->nodes; i++) node[i] = i;
     rng_shuffle(&rng, node, p->nodes);
-    labels_room(l, p->nodes);
+    labels_reserve(l, p->nodes);
     for (uint32_t i = 0; i < p->nodes; i++) l->class_of[node[i]] = i % p->classes;
     l->classes = p->classes;
     n->nodes = p->nodes;

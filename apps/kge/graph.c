@@ -22,10 +22,10 @@ const char *graph_split_name(enum graph_split split)
 
 void facts_add(struct facts *f, struct fact fact)
 {
-    if (f->count == f->room) {
-        f->room = f->room ? f->room * 2 : 1024;
-        struct fact *longer = realloc(f->list, f->room * sizeof *longer);
-        if (!longer) fail("%zu facts find no memory", f->room);
+    if (f->count == f->capacity) {
+        f->capacity = f->capacity ? f->capacity * 2 : 1024;
+        struct fact *longer = realloc(f->list, f->capacity * sizeof *longer);
+        if (!longer) fail("%zu facts find no memory", f->capacity);
         f->list = longer;
     }
     f->list[f->count++] = fact;

@@ -25,7 +25,7 @@ struct fact {
 
 struct facts {
     struct fact *list;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct graph {

@@ -1,9 +1,9 @@
 /*
  * plant.h - makes up a knowledge graph that can be learned. An entity has a type, and is in one of
- * the type's four groups. A relation leads from one type to one type, and from each group of the one
- * to a certain group of the other. Relations, and subjects and objects within a group, are drawn by
- * Zipf's law (exponent 1); one fact in ten has any object instead. No fact comes twice. The same for
- * a seed on all nodes.
+ * the type's four groups. A relation leads from one type to one type, and from each group of the
+ * one to a certain group of the other. Relations, and subjects and objects within a group, are
+ * drawn by Zipf's law (exponent 1); one fact in ten has any object instead. No fact comes twice.
+ * The same for a seed on all nodes.
  *
  * Callers   kge_job.c, once
  * Memory    the graph's; 16 to 32 bytes a fact while it works

@@ -108,10 +108,10 @@ static void evaluate_and_report(struct training *t, struct pool_member *m, enum 
 
 static struct epoch *add_epoch(struct training *t)
 {
-    if (t->epoch_count == t->epoch_room) {
-        t->epoch_room = t->epoch_room ? 2 * t->epoch_room : EPOCHS_AT_FIRST;
-        t->epochs = realloc(t->epochs, t->epoch_room * sizeof *t->epochs);
-        if (!t->epochs) fail("%zu epochs find no memory", t->epoch_room);
+    if (t->epoch_count == t->epoch_capacity) {
+        t->epoch_capacity = t->epoch_capacity ? 2 * t->epoch_capacity : EPOCHS_AT_FIRST;
+        t->epochs = realloc(t->epochs, t->epoch_capacity * sizeof *t->epochs);
+        if (!t->epochs) fail("%zu epochs find no memory", t->epoch_capacity);
     }
     return &t->epochs[t->epoch_count++];
 }

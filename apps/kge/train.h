@@ -29,7 +29,7 @@ struct training {
     double began_s;        /* as if all had been trained in this run */
     struct checkpoints checkpoints;
     struct epoch *epochs; /* on rank 0 */
-    size_t epoch_count, epoch_room;
+    size_t epoch_count, epoch_capacity;
     struct quality valid, test; /* at the end */
 };
 

@@ -126,15 +126,15 @@ struct senses {
     struct names words; /* of one part of speech */
     uint64_t *starts;   /* in offsets; one more than there are words */
     uint32_t *offsets;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static void add_offset(struct senses *s, uint32_t offset)
 {
-    if (s->count == s->room) {
-        s->room = s->room ? s->room * 2 : 1 << 16;
-        uint32_t *longer = realloc(s->offsets, s->room * sizeof *longer);
-        if (!longer) fail("%zu senses find no memory", s->room);
+    if (s->count == s->capacity) {
+        s->capacity = s->capacity ? s->capacity * 2 : 1 << 16;
+        uint32_t *longer = realloc(s->offsets, s->capacity * sizeof *longer);
+        if (!longer) fail("%zu senses find no memory", s->capacity);
         s->offsets = longer;
     }
     s->offsets[s->count++] = offset;
@@ -142,7 +142,7 @@ static void add_offset(struct senses *s, uint32_t offset)
 
 /* lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset
  * [synset_offset...] */
-static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_room)
+static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_capacity)
 {
     const char *word, *skipped;
     size_t length = next_word(w, &word);
@@ -155,9 +155,9 @@ static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_
     for (uint32_t i = 0; i < pointers; i++) next_word(w, &skipped);
     next_number(w, 10, "number of senses");
     next_number(w, 10, "number of tagged senses");
-    if (s->words.count + 1 > *starts_room) {
-        *starts_room *= 2;
-        uint64_t *longer = realloc(s->starts, *starts_room * sizeof *longer);
+    if (s->words.count + 1 > *starts_capacity) {
+        *starts_capacity *= 2;
+        uint64_t *longer = realloc(s->starts, *starts_capacity * sizeof *longer);
         if (!longer) fail("%u words find no memory", s->words.count);
         s->starts = longer;
     }
@@ -171,11 +171,11 @@ static void load_senses(struct senses *s, const char *folder, int part)
     char path[PATH_BYTES];
     struct lines l;
     struct words w;
-    uint64_t starts_room = 1024;
-    *s = (struct senses){.starts = take_memory(starts_room, sizeof(uint64_t))};
+    uint64_t starts_capacity = 1024;
+    *s = (struct senses){.starts = take_memory(starts_capacity, sizeof(uint64_t))};
     names_init(&s->words);
     open_file(&l, path, folder, "index", part);
-    while (next_entry(&l, &w)) add_index_entry(s, &w, &starts_room);
+    while (next_entry(&l, &w)) add_index_entry(s, &w, &starts_capacity);
     lines_close(&l);
 }
 
@@ -212,9 +212,9 @@ struct loaded_fact {
 struct database {
     struct names names;
     struct synset *synsets[PARTS]; /* in the order of their offsets */
-    size_t counts[PARTS], rooms[PARTS];
+    size_t counts[PARTS], capacities[PARTS];
     struct loaded_fact *facts;
-    size_t fact_count, fact_room;
+    size_t fact_count, fact_capacity;
 };
 
 static uint64_t address_of(int part, uint32_t offset)
@@ -251,10 +251,10 @@ static void add_synset(struct database *d, int part, const struct words *w, stru
 {
     if (d->counts[part] > 0 && d->synsets[part][d->counts[part] - 1].offset >= synset.offset)
         lines_fail(w->line, "the offset %08u is not greater than the one before", synset.offset);
-    if (d->counts[part] == d->rooms[part]) {
-        d->rooms[part] = d->rooms[part] ? d->rooms[part] * 2 : 1 << 14;
-        struct synset *longer = realloc(d->synsets[part], d->rooms[part] * sizeof *longer);
-        if (!longer) fail("%zu synsets find no memory", d->rooms[part]);
+    if (d->counts[part] == d->capacities[part]) {
+        d->capacities[part] = d->capacities[part] ? d->capacities[part] * 2 : 1 << 14;
+        struct synset *longer = realloc(d->synsets[part], d->capacities[part] * sizeof *longer);
+        if (!longer) fail("%zu synsets find no memory", d->capacities[part]);
         d->synsets[part] = longer;
     }
     d->synsets[part][d->counts[part]++] = synset;
@@ -284,10 +284,10 @@ static void add_fact(struct database *d, struct loaded_fact fact)
         fact.subject = fact.object;
         fact.object = kept;
     }
-    if (d->fact_count == d->fact_room) {
-        d->fact_room = d->fact_room ? d->fact_room * 2 : 1 << 16;
-        struct loaded_fact *longer = realloc(d->facts, d->fact_room * sizeof *longer);
-        if (!longer) fail("%zu facts find no memory", d->fact_room);
+    if (d->fact_count == d->fact_capacity) {
+        d->fact_capacity = d->fact_capacity ? d->fact_capacity * 2 : 1 << 16;
+        struct loaded_fact *longer = realloc(d->facts, d->fact_capacity * sizeof *longer);
+        if (!longer) fail("%zu facts find no memory", d->fact_capacity);
         d->facts = longer;
     }
     d->facts[d->fact_count++] = fact;

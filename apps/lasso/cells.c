@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grow(void *list, size_t *room, size_t bytes)
+static void *grow(void *list, size_t *capacity, size_t bytes)
 {
-    *room = *room ? *room + *room / 2 : 1024;
-    void *larger = realloc(list, *room * bytes);
-    if (!larger) fail("%zu values find no memory", *room);
+    *capacity = *capacity ? *capacity + *capacity / 2 : 1024;
+    void *larger = realloc(list, *capacity * bytes);
+    if (!larger) fail("%zu values find no memory", *capacity);
     return larger;
 }
 
 void cells_add(struct cells *c, uint32_t row, uint32_t column, double value)
 {
-    if (c->count == c->room) c->list = grow(c->list, &c->room, sizeof *c->list);
+    if (c->count == c->capacity) c->list = grow(c->list, &c->capacity, sizeof *c->list);
     c->list[c->count++] = (struct cell_value){.row = row, .column = column, .value = value};
     if (row >= c->rows) c->rows = row + 1;
     if (column >= c->columns) c->columns = column + 1;
@@ -24,8 +24,8 @@ void cells_add(struct cells *c, uint32_t row, uint32_t column, double value)
 
 void cells_add_response(struct cells *c, double value)
 {
-    if (c->response_count == c->response_room)
-        c->response = grow(c->response, &c->response_room, sizeof *c->response);
+    if (c->response_count == c->response_capacity)
+        c->response = grow(c->response, &c->response_capacity, sizeof *c->response);
     c->response[c->response_count++] = value;
 }
 

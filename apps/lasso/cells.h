@@ -17,10 +17,10 @@ struct cell_value {
 
 struct cells {
     struct cell_value *list;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t rows, columns;
     double *response;
-    size_t response_count, response_room;
+    size_t response_count, response_capacity;
 };
 
 void cells_add(struct cells *, uint32_t row, uint32_t column, double value);

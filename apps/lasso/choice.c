@@ -12,8 +12,8 @@ static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double pro
     return fabs(correlation) >= c->lasso->options.correlation;
 }
 
-/* Columns without a row in common are alike by their shifts alone: no two more than with the largest
- * shift. */
+/* Columns without a row in common are alike by their shifts alone: no two more than with the
+ * largest shift. */
 static bool are_shifts_alike(const struct choice *c, uint64_t column)
 {
     return are_alike(c, column, c->overlap.shifted, 0);
@@ -74,7 +74,8 @@ static double looks_of(const struct choice *c, int way)
     return c->ways[way].looks / (c->ways[way].calls + 1e-9);
 }
 
-/* What a round has shown. The next one goes the way that has fewer looks; now and then the other. */
+/* What a round has shown. The next one goes the way that has fewer looks; now and then the
+ * other. */
 static void end_round(struct choice *c)
 {
     enum { TRIAL_EACH = 64 };

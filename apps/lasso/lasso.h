@@ -52,8 +52,9 @@ static inline uint64_t lasso_variables(const struct lasso *l)
     return (uint64_t)l->columns.count + (l->options.loss == LASSO_LOGISTIC);
 }
 
-/* The column of a variable of the schedule, which is a coefficient's key. Each scheduler has columns
- * that are neighbours, for those are most often alike, and no scheduler's filter sees another's. */
+/* The column of a variable of the schedule, which is a coefficient's key. Each scheduler has
+ * columns that are neighbours, for those are most often alike, and no scheduler's filter sees
+ * another's. */
 static inline uint64_t lasso_column(const struct lasso *l, uint64_t variable)
 {
     uint64_t shares = l->options.schedulers, count = l->columns.count;

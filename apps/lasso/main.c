@@ -1,6 +1,6 @@
 /*
- * lasso - linear or logistic regression with few coefficients, by scheduled coordinate descent (STRADS,
- * Section 3.3).
+ * lasso - linear or logistic regression with few coefficients, by scheduled coordinate descent
+ * (STRADS, Section 3.3).
  *
  * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (schedulers and ports)
  * and choice.c (the filter).

@@ -35,20 +35,20 @@ static void *resize(void *list, size_t count, size_t bytes)
 
 static void grow_places(struct overlap *o)
 {
-    size_t room = o->room ? 2 * o->room : 64;
-    o->kept = resize(o->kept, room, sizeof *o->kept);
-    o->found = resize(o->found, room, sizeof *o->found);
-    o->product = resize(o->product, room, sizeof *o->product);
-    o->search = resize(o->search, room, sizeof *o->search);
-    memset(o->search + o->room, 0, (room - o->room) * sizeof *o->search);
-    o->room = room;
+    size_t capacity = o->capacity ? 2 * o->capacity : 64;
+    o->kept = resize(o->kept, capacity, sizeof *o->kept);
+    o->found = resize(o->found, capacity, sizeof *o->found);
+    o->product = resize(o->product, capacity, sizeof *o->product);
+    o->search = resize(o->search, capacity, sizeof *o->search);
+    memset(o->search + o->capacity, 0, (capacity - o->capacity) * sizeof *o->search);
+    o->capacity = capacity;
 }
 
 static void grow_values(struct overlap *o, size_t more)
 {
-    while (o->value_count + more > o->value_room)
-        o->value_room = o->value_room ? 2 * o->value_room : 1024;
-    o->values = resize(o->values, o->value_room, sizeof *o->values);
+    while (o->value_count + more > o->value_capacity)
+        o->value_capacity = o->value_capacity ? 2 * o->value_capacity : 1024;
+    o->values = resize(o->values, o->value_capacity, sizeof *o->values);
 }
 
 static void add(struct overlap *o, uint64_t variable)
@@ -56,8 +56,8 @@ static void add(struct overlap *o, uint64_t variable)
     const struct columns *c = &o->lasso->columns;
     uint64_t column = lasso_column(o->lasso, variable);
     uint64_t first = c->start[column], end = c->start[column + 1];
-    if (o->count == o->room) grow_places(o);
-    if (o->value_count + (end - first) > o->value_room) grow_values(o, end - first);
+    if (o->count == o->capacity) grow_places(o);
+    if (o->value_count + (end - first) > o->value_capacity) grow_values(o, end - first);
     for (uint64_t i = first; i < end; i++) {
         uint32_t *row = &o->first[c->row[i]];
         o->values[o->value_count++] =

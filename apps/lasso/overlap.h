@@ -21,11 +21,11 @@ struct overlap_value {
 struct overlap {
     const struct lasso *lasso;
     uint64_t *kept; /* variables, at their places: their columns are meant */
-    size_t count, room;
+    size_t count, capacity;
     uint64_t shifted; /* the column of the one with the largest shift, where there are any */
     uint32_t *first;  /* of each row: a value and 1; 0: there is none */
     struct overlap_value *values;
-    size_t value_count, value_room;
+    size_t value_count, value_capacity;
     /* Of the last one that was looked for: places that have rows in common with it, and of each
      * place the product and in which search it was found. */
     uint32_t *found;

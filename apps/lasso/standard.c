@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static void resize(struct standard *s, uint64_t room)
+static void resize(struct standard *s, uint64_t capacity)
 {
     struct columns *c = s->to;
-    c->row = realloc(c->row, (room + 1) * sizeof *c->row);
-    c->value = realloc(c->value, (room + 1) * sizeof *c->value);
+    c->row = realloc(c->row, (capacity + 1) * sizeof *c->row);
+    c->value = realloc(c->value, (capacity + 1) * sizeof *c->value);
     if (!c->row || !c->value)
-        fail("%llu values of a matrix find no memory", (unsigned long long)room);
-    s->room = room;
+        fail("%llu values of a matrix find no memory", (unsigned long long)capacity);
+    s->capacity = capacity;
 }
 
 void standard_begin(struct standard *s, struct columns *c, uint32_t rows, uint32_t count,
@@ -71,7 +71,7 @@ void standard_add(struct standard *s, const uint32_t *rows, const double *values
     measure(c, j, values, count);
     uint64_t wanted = c->norm[j] <= 0 ? 0 : is_dense ? c->rows : count, end = c->start[j] + wanted;
     c->start[j + 1] = end;
-    if (end > s->room) resize(s, end + s->room / 2);
+    if (end > s->capacity) resize(s, end + s->capacity / 2);
     if (wanted == 0) return;
     if (is_dense) {
         write_dense(c, j, rows, values, count);

@@ -14,7 +14,7 @@
 struct standard {
     struct columns *to;
     uint32_t added;
-    uint64_t room; /* for values */
+    uint64_t capacity; /* for values */
 };
 
 /* So many values are expected; more are allowed. */

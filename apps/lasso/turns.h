@@ -1,6 +1,6 @@
 /*
- * turns.h - when each coefficient, and the intercept, was updated last, and what that changed: which
- * are at rest, and where a schedule goes on that begins anew.
+ * turns.h - when each coefficient, and the intercept, was updated last, and what that changed:
+ * which are at rest, and where a schedule goes on that begins anew.
  *
  * Callers   one worker's thread: all workers have the same
  * Memory    8 bytes a variable

@@ -12,18 +12,18 @@
 
 enum { NUMBER_MAX = 1 << 30 };
 
-static void *grow(void *list, size_t *room, size_t bytes)
+static void *grow(void *list, size_t *capacity, size_t bytes)
 {
-    *room = *room ? *room + *room / 2 : 4096;
-    void *larger = realloc(list, *room * bytes);
-    if (!larger) fail("%zu tokens find no memory", *room);
+    *capacity = *capacity ? *capacity + *capacity / 2 : 4096;
+    void *larger = realloc(list, *capacity * bytes);
+    if (!larger) fail("%zu tokens find no memory", *capacity);
     return larger;
 }
 
 static void begin_document(struct corpus *c)
 {
-    if (c->documents + 2 > c->start_room)
-        c->start = grow(c->start, &c->start_room, sizeof *c->start);
+    if (c->documents + 2 > c->start_capacity)
+        c->start = grow(c->start, &c->start_capacity, sizeof *c->start);
     if (c->documents == 0) c->start[0] = 0;
     c->documents++;
     c->start[c->documents] = c->start[c->documents - 1];
@@ -32,7 +32,7 @@ static void begin_document(struct corpus *c)
 static void add_token(struct corpus *c, uint32_t word)
 {
     uint64_t at = c->start[c->documents]++;
-    if (at >= c->token_room) c->token = grow(c->token, &c->token_room, sizeof *c->token);
+    if (at >= c->token_capacity) c->token = grow(c->token, &c->token_capacity, sizeof *c->token);
     c->token[at] = word;
     if (word >= c->words) c->words = word + 1;
 }

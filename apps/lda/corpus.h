@@ -21,7 +21,7 @@ struct corpus {
     uint32_t documents, words;
     uint64_t *start; /* of each document among the tokens; one more at the end */
     uint32_t *token; /* words, in the order of the file */
-    size_t token_room, start_room;
+    size_t token_capacity, start_capacity;
     struct names names; /* of the words, or none */
 };
 

@@ -36,9 +36,9 @@ static int by_total(const void *a, const void *b)
 /* Bars of a topic are as long as its words are likely, beside its likeliest one. */
 static void put_word(FILE *f, const struct lda *l, uint32_t word, double share, double x, double y)
 {
-    char room[16];
+    char text[16];
     svg_text(f, x + NAME_WIDTH - 6, y, 12, "#111111", "end",
-             likeliest_name(l, word, room, sizeof room));
+             likeliest_name(l, word, text, sizeof text));
     fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"11\" fill=\"#1f6fb4\"/>\n",
             x + NAME_WIDTH, y - 10, share * BAR_WIDTH);
 }

@@ -60,7 +60,7 @@ void lda_report_quality(const struct lda *l, const struct quality *q)
 void lda_report_topics(const struct lda *l, const struct likeliest *b)
 {
     const struct lda_options *o = &l->options;
-    char room[16], field[32];
+    char text[16], field[32];
     for (uint64_t k = 0; k < o->topics; k++) {
         struct json j;
         if (o->common.json) {
@@ -71,7 +71,7 @@ void lda_report_topics(const struct lda *l, const struct likeliest *b)
             printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)b->totals[k]);
         }
         for (uint64_t i = 0; i < o->top; i++) {
-            const char *name = likeliest_name(l, b->words[k * b->top + i], room, sizeof room);
+            const char *name = likeliest_name(l, b->words[k * b->top + i], text, sizeof text);
             snprintf(field, sizeof field, "word%" PRIu64, i + 1);
             if (o->common.json) {
                 json_text(&j, field, name);

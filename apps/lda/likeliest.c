@@ -45,9 +45,9 @@ void likeliest_fini(struct likeliest *b)
     *b = (struct likeliest){0};
 }
 
-const char *likeliest_name(const struct lda *l, uint32_t word, char *room, size_t bytes)
+const char *likeliest_name(const struct lda *l, uint32_t word, char *text, size_t bytes)
 {
     if (l->corpus.names.count > word) return names_get(&l->corpus.names, word);
-    snprintf(room, bytes, "%u", word);
-    return room;
+    snprintf(text, bytes, "%u", word);
+    return text;
 }

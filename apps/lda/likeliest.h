@@ -20,7 +20,7 @@ struct likeliest {
 
 void likeliest_find(struct likeliest *, const struct lda *, size_t top, struct word_rows *);
 void likeliest_fini(struct likeliest *);
-/* What the word is called, or its number: then in `room`. */
-const char *likeliest_name(const struct lda *, uint32_t word, char *room, size_t bytes);
+/* What the word is called, or its number: then in `capacity`. */
+const char *likeliest_name(const struct lda *, uint32_t word, char *text, size_t bytes);
 
 #endif

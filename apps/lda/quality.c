@@ -54,7 +54,7 @@ static double documents_likelihood(const struct shelf *s)
     double alpha = s->lda->options.alpha, all = alpha * (double)s->lda->options.topics;
     double none = log_gamma(alpha), none_of_all = log_gamma(all), sum = 0;
     for (uint32_t d = 0; d < s->documents; d++) {
-        const struct shelf_pair *p = s->pairs + s->room[d];
+        const struct shelf_pair *p = s->pairs + s->pair_start[d];
         sum += none_of_all - log_gamma(s->length[d] + all);
         for (uint32_t i = 0; i < s->pair_count[d]; i++) sum += log_gamma(p[i].count + alpha) - none;
     }

@@ -92,7 +92,7 @@ static inline void mend_tree(struct sampler *s, uint32_t k)
 static uint32_t draw_by_tree(struct sampler *s, uint32_t document)
 {
     const struct shelf *shelf = s->shelf;
-    const struct shelf_pair *pairs = shelf->pairs + shelf->room[document];
+    const struct shelf_pair *pairs = shelf->pairs + shelf->pair_start[document];
     uint32_t n = shelf->pair_count[document];
     const double *q = s->tree + s->topics;
     double sum = 0;
@@ -107,7 +107,7 @@ static uint32_t draw_by_tree(struct sampler *s, uint32_t document)
 static uint32_t draw_plainly(struct sampler *s, uint32_t document)
 {
     const struct shelf *shelf = s->shelf;
-    const struct shelf_pair *pairs = shelf->pairs + shelf->room[document];
+    const struct shelf_pair *pairs = shelf->pairs + shelf->pair_start[document];
     const double *q = s->tree + s->topics;
     double sum = 0;
     for (size_t k = 0; k < s->topics; k++) s->sums[k] = s->alpha;
@@ -152,7 +152,7 @@ double sampler_held_word(struct sampler *s, uint32_t word, const float *row)
     build_tree(s);
     for (uint64_t i = t->start[word]; i < t->start[word + 1]; i++) {
         uint32_t d = t->document[i];
-        const struct shelf_pair *pairs = shelf->pairs + shelf->room[d];
+        const struct shelf_pair *pairs = shelf->pairs + shelf->pair_start[d];
         double sum = s->alpha * s->tree[1];
         for (uint32_t j = 0; j < shelf->pair_count[d]; j++)
             sum += pairs[j].count * q[pairs[j].topic];

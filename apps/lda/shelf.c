@@ -115,17 +115,17 @@ static void sort_tokens(struct shelf *s)
 
 static void count_topics(struct shelf *s)
 {
-    uint64_t room = 0, topics = s->lda->options.topics;
-    s->room = take_memory((size_t)s->documents + 1, sizeof *s->room);
+    uint64_t capacity = 0, topics = s->lda->options.topics;
+    s->pair_start = take_memory((size_t)s->documents + 1, sizeof *s->pair_start);
     s->pair_count = take_memory((size_t)s->documents + 1, sizeof *s->pair_count);
     s->length = take_memory((size_t)s->documents + 1, sizeof *s->length);
     for (uint64_t t = 0; t < s->tokens; t++) s->length[s->train.document[t]]++;
     for (uint32_t d = 0; d < s->documents; d++) {
-        s->room[d] = room;
-        room += s->length[d] < topics ? s->length[d] : topics;
+        s->pair_start[d] = capacity;
+        capacity += s->length[d] < topics ? s->length[d] : topics;
     }
-    s->room[s->documents] = room;
-    s->pairs = take_memory(room + 1, sizeof *s->pairs);
+    s->pair_start[s->documents] = capacity;
+    s->pairs = take_memory(capacity + 1, sizeof *s->pairs);
     for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
 }
 
@@ -174,7 +174,7 @@ void shelf_write(const struct shelf *s, float *topics, float *orders)
     memset(orders, 0, count * sizeof *orders);
     for (uint32_t d = 0; d < s->documents; d++)
         for (uint32_t i = 0; i < s->pair_count[d]; i++)
-            orders[first_token(s, d) + i] = (float)(s->pairs[s->room[d] + i].topic + 1);
+            orders[first_token(s, d) + i] = (float)(s->pairs[s->pair_start[d] + i].topic + 1);
     free(place);
 }
 
@@ -193,10 +193,10 @@ void shelf_read(struct shelf *s, const float *topics, const float *orders)
     for (uint64_t t = 0; t < count; t++)
         if (place[t] != UINT64_MAX) s->train.topic[place[t]] = topic_of(s, topics[t]);
     for (uint32_t d = 0; d < s->documents; d++) {
-        uint64_t at = first_token(s, d), end = first_token(s, d + 1), most = s->room[d + 1];
+        uint64_t at = first_token(s, d), end = first_token(s, d + 1), most = s->pair_start[d + 1];
         s->pair_count[d] = 0;
-        for (; at < end && orders[at] > 0 && s->room[d] + s->pair_count[d] < most; at++)
-            s->pairs[s->room[d] + s->pair_count[d]++] =
+        for (; at < end && orders[at] > 0 && s->pair_start[d] + s->pair_count[d] < most; at++)
+            s->pairs[s->pair_start[d] + s->pair_count[d]++] =
                 (struct shelf_pair){.topic = topic_of(s, orders[at])};
     }
     for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
@@ -214,7 +214,7 @@ void shelf_close(struct shelf *s)
 {
     free_tokens(&s->train);
     free_tokens(&s->held);
-    free(s->room);
+    free(s->pair_start);
     free(s->pairs);
     free(s->pair_count);
     free(s->length);

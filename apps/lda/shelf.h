@@ -31,7 +31,7 @@ struct shelf {
     uint32_t first, documents; /* which of the corpus */
     struct shelf_tokens train, held;
     uint64_t tokens, held_tokens;
-    uint64_t *room; /* of each document among the pairs; one more at the end */
+    uint64_t *pair_start; /* of each document among the pairs; one more at the end */
     struct shelf_pair *pairs;
     uint32_t *pair_count, *length; /* of each document: topics, tokens to train with */
     uint32_t blocks;
@@ -54,7 +54,7 @@ void shelf_read(struct shelf *, const float *topics, const float *orders);
 /* One more, or one less, of a topic in a document. */
 static inline void shelf_add(struct shelf *s, uint32_t document, uint32_t topic)
 {
-    struct shelf_pair *p = s->pairs + s->room[document], *end = p + s->pair_count[document];
+    struct shelf_pair *p = s->pairs + s->pair_start[document], *end = p + s->pair_count[document];
     while (p < end && p->topic != topic) p++;
     if (p == end) {
         *p = (struct shelf_pair){.topic = topic};
@@ -65,9 +65,9 @@ static inline void shelf_add(struct shelf *s, uint32_t document, uint32_t topic)
 
 static inline void shelf_take(struct shelf *s, uint32_t document, uint32_t topic)
 {
-    struct shelf_pair *p = s->pairs + s->room[document];
+    struct shelf_pair *p = s->pairs + s->pair_start[document];
     while (p->topic != topic) p++;
-    if (--p->count == 0) *p = s->pairs[s->room[document] + --s->pair_count[document]];
+    if (--p->count == 0) *p = s->pairs[s->pair_start[document] + --s->pair_count[document]];
 }
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * beats.h - tells the keepers of all nodes, now and then, that the launcher lives: on a thread of
- * its own, because the launcher's waits for whoever takes its output, who may have stopped (Ctrl-S).
+ * its own, because the launcher's waits for whoever takes its output, who may have stopped
+ * (Ctrl-S).
  *
  * Callers   run.c
  * Memory    the caller's; nodes are used by reference

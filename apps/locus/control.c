@@ -18,12 +18,12 @@ size_t control_frame(char *frame, enum control_kind kind, const char *body, size
 
 static bool make_room(struct control_text *t, size_t more)
 {
-    if (t->length + more <= t->room) return true;
-    size_t room = 2 * (t->length + more);
-    char *bytes = realloc(t->bytes, room);
+    if (t->length + more <= t->capacity) return true;
+    size_t capacity = 2 * (t->length + more);
+    char *bytes = realloc(t->bytes, capacity);
     if (!bytes) return false;
     t->bytes = bytes;
-    t->room = room;
+    t->capacity = capacity;
     return true;
 }
 

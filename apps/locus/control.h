@@ -45,7 +45,7 @@ enum {
 
 struct control_text {
     char *bytes; /* malloc */
-    size_t length, room;
+    size_t length, capacity;
     bool failed; /* something was too long, or there was no memory */
 };
 void control_put(struct control_text *, enum control_kind, const char *body);

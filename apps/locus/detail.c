@@ -16,11 +16,11 @@ static void put(struct lines *l, const char *format, ...) __attribute__((format(
 static void put(struct lines *l, const char *format, ...)
 {
     va_list arguments;
-    size_t room = DETAIL_BYTES_MAX - l->length;
+    size_t capacity = DETAIL_BYTES_MAX - l->length;
     va_start(arguments, format);
-    int n = vsnprintf(l->text + l->length, room, format, arguments);
+    int n = vsnprintf(l->text + l->length, capacity, format, arguments);
     va_end(arguments);
-    if (n > 0 && (size_t)n < room)
+    if (n > 0 && (size_t)n < capacity)
         l->length += (size_t)n;
     else
         l->text[l->length] = '\0'; /* a line that does not fit is left out */

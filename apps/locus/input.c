@@ -18,7 +18,7 @@ static bool may_read(void)
     return foreground < 0 || foreground == getpgrp();
 }
 
-void input_prepare(const struct input *in, struct pollfd polled[2], double *patience_s)
+void input_prepare(const struct input *in, struct pollfd polled[2], double *timeout_s)
 {
     polled[0] = (struct pollfd){.fd = -1, .events = POLLIN};
     polled[1] = (struct pollfd){.fd = -1, .events = POLLOUT};
@@ -27,8 +27,8 @@ void input_prepare(const struct input *in, struct pollfd polled[2], double *pati
         polled[1].fd = in->to;
     else if (may_read())
         polled[0].fd = STDIN_FILENO;
-    else if (*patience_s > FOREGROUND_S)
-        *patience_s = FOREGROUND_S;
+    else if (*timeout_s > FOREGROUND_S)
+        *timeout_s = FOREGROUND_S;
 }
 
 /* Such a frame is written whole or not at all. */

@@ -22,9 +22,9 @@ struct input {
 };
 
 void input_open(struct input *, int to);
-/* What to wait for: two entries, -1 for nothing. `patience_s` becomes less when it cannot be waited
+/* What to wait for: two entries, -1 for nothing. `timeout_s` becomes less when it cannot be waited
  * for: while others are in the terminal's foreground. */
-void input_prepare(const struct input *, struct pollfd polled[2], double *patience_s);
+void input_prepare(const struct input *, struct pollfd polled[2], double *timeout_s);
 void input_pump(struct input *, const struct pollfd polled[2]);
 
 #endif

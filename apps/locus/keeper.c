@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double START_PATIENCE_S = 60; /* for the launcher to say what to run */
-static const double KILL_PATIENCE_S = 5, KILL_AGAIN_S = 0.02;
+static const double START_TIMEOUT_S = 60; /* for the launcher to say what to run */
+static const double KILL_TIMEOUT_S = 5, KILL_AGAIN_S = 0.02;
 
 enum stage { STARTING, RUNNING, ENDING, KILLING, DONE };
 
@@ -58,7 +58,7 @@ static void begin_killing(struct keeper *k)
 {
     if (k->stage == KILLING) return;
     k->stage = KILLING;
-    k->until_s = clock_s() + KILL_PATIENCE_S;
+    k->until_s = clock_s() + KILL_TIMEOUT_S;
 }
 
 static void begin_ending(struct keeper *k)
@@ -275,7 +275,7 @@ static void heed_time(struct keeper *k)
 
 /* ---- the loop ---- */
 
-static int patience_ms(const struct keeper *k)
+static int timeout_ms(const struct keeper *k)
 {
     switch (k->stage) {
     case RUNNING: return k->silence_s > 0 ? clock_poll_ms(k->heard_s + k->silence_s) : -1;
@@ -290,7 +290,7 @@ static void wait_and_handle(struct keeper *k)
     /* While input is waiting, only that the stream was cut off is of interest. */
     k->polled[CONTROL].events = is_full ? POLLRDHUP : POLLIN;
     k->polled[INPUT] = (struct pollfd){.fd = is_full ? k->input : -1, .events = POLLOUT};
-    if (poll(k->polled, 3, patience_ms(k)) < 0) return;
+    if (poll(k->polled, 3, timeout_ms(k)) < 0) return;
     if (is_full && k->polled[INPUT].revents) write_input(k);
     if (is_full && !k->pending_bytes) {
         int rc = obey_all(k);
@@ -332,7 +332,7 @@ int keeper_main(int argc, char **argv)
     if (!control_reader_init(&k.control, stream))
         return say_and(STATUS_FAILED, "no memory for a node's keeper");
     family_init(&k.family);
-    k.until_s = clock_s() + START_PATIENCE_S;
+    k.until_s = clock_s() + START_TIMEOUT_S;
     k.polled[SIGNALS] = (struct pollfd){.fd = signals_open(), .events = POLLIN};
     k.polled[CONTROL] = (struct pollfd){.fd = stream, .events = POLLIN};
     signals_tell_now();

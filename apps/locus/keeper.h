@@ -11,7 +11,7 @@
  *              program failed: at once
  *     RUNNING ------------------------------------> KILLING --- none is left ---> its status
  *        |   \                                        ^  |
- *        |    the stream ended, SIGTERM,              |  after KILL_PATIENCE_S some cannot be
+ *        |    the stream ended, SIGTERM,              |  after KILL_TIMEOUT_S some cannot be
  *        |    or the program is done                  |  killed: the same
  *        +-----------------------------> ENDING ------+
  *                                           |   the grace is over, a second SIGTERM, or SIGNAL_NOW

@@ -154,40 +154,40 @@ static const struct known_decision *intent_of(struct known *at, const struct kno
 
 /* For whom the reason is, `to`; at whom it was decided, `by`. */
 static void reason(const struct known_decision *d, unsigned by, unsigned to, char *text,
-                   size_t room)
+                   size_t capacity)
 {
     const char *why = d->why;
     if (strcmp(why, "only-intent") == 0)
-        snprintf(text, room, "only node %u intends it", to);
+        snprintf(text, capacity, "only node %u intends it", to);
     else if (strcmp(why, "last-intent") == 0)
-        snprintf(text, room, "only node %u still intends it", to);
+        snprintf(text, capacity, "only node %u still intends it", to);
     else if (strcmp(why, "localized") == 0)
-        snprintf(text, room,
+        snprintf(text, capacity,
                  "a worker of node %u asked for it by locus_localize, and no intent is "
                  "against it",
                  to);
     else if (strcmp(why, "follows") == 0)
-        snprintf(text, room, "node %u intends it, and rows follow the last intent", to);
+        snprintf(text, capacity, "node %u intends it, and rows follow the last intent", to);
     else if (strcmp(why, "owner") == 0)
-        snprintf(text, room, "node %u intends it, too", by);
+        snprintf(text, capacity, "node %u intends it, too", by);
     else if (strcmp(why, "others") == 0)
-        snprintf(text, room, "other nodes intend it, too");
+        snprintf(text, capacity, "other nodes intend it, too");
     else if (strcmp(why, "for-ever") == 0)
-        snprintf(text, room, "node %u keeps it for ever", to);
+        snprintf(text, capacity, "node %u keeps it for ever", to);
     else if (strcmp(why, "never-moves") == 0)
-        snprintf(text, room, "with this technique rows are copied, and do not move");
+        snprintf(text, capacity, "with this technique rows are copied, and do not move");
     else
-        snprintf(text, room, "the reason is not known");
+        snprintf(text, capacity, "the reason is not known");
 }
 
-static void clocks(const struct known_decision *asked, char *text, size_t room)
+static void clocks(const struct known_decision *asked, char *text, size_t capacity)
 {
     *text = '\0';
     if (!asked) return;
     if (strcmp(asked->end, "forever") == 0)
-        snprintf(text, room, ", from clock %s on", asked->start);
+        snprintf(text, capacity, ", from clock %s on", asked->start);
     else
-        snprintf(text, room, ", clocks %s to %s", asked->start, asked->end);
+        snprintf(text, capacity, ", clocks %s to %s", asked->start, asked->end);
 }
 
 /* A row left, or was copied: one sentence of what both nodes know. */

@@ -49,9 +49,9 @@ struct look {
     size_t count;
 };
 
-/* The nodes at the addresses: rank 0's ("host:port") stands for all that are at the ports behind it.
- * None: those of LOCUS_METRICS, in the environment or in that of this user's processes here. False:
- * no memory. */
+/* The nodes at the addresses: rank 0's ("host:port") stands for all that are at the ports behind
+ * it. None: those of LOCUS_METRICS, in the environment or in that of this user's processes here.
+ * False: no memory. */
 bool look_find(struct look *, char *const *address, size_t count);
 void look_again(struct look *);
 /* This row keeps what it sees from now on, and no other does. */

@@ -194,19 +194,19 @@ enum { PICTURE_BYTES = 900 };
 
 /* A line a node of this machine: which of its threads gets which processing unit. */
 static size_t draw_node(const struct pinning_machine *m, const struct pinning_plan *plan,
-                        unsigned node, char *to, size_t room)
+                        unsigned node, char *to, size_t capacity)
 {
-    int n = snprintf(to, room, "\nnode %u: cores %u to %u,", node, plan->first_core,
+    int n = snprintf(to, capacity, "\nnode %u: cores %u to %u,", node, plan->first_core,
                      plan->first_core + (plan->cores ? plan->cores - 1 : 0));
-    for (unsigned s = 0; s < plan->shards && n > 0 && (size_t)n < room; s++) {
+    for (unsigned s = 0; s < plan->shards && n > 0 && (size_t)n < capacity; s++) {
         int unit = plan->shard[s].unit;
         if (unit == PINNING_NONE)
-            n += snprintf(to + n, room - (size_t)n, " shard %u anywhere", s);
+            n += snprintf(to + n, capacity - (size_t)n, " shard %u anywhere", s);
         else
-            n += snprintf(to + n, room - (size_t)n, " shard %u on %d%s", s, unit,
+            n += snprintf(to + n, capacity - (size_t)n, " shard %u on %d%s", s, unit,
                           m->numa_nodes > 1 ? ";" : "");
     }
-    return n > 0 && (size_t)n < room ? (size_t)n : room - 1;
+    return n > 0 && (size_t)n < capacity ? (size_t)n : capacity - 1;
 }
 
 static void find_pinning(struct findings *all, const struct machine_plan *p,

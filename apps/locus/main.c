@@ -1,4 +1,5 @@
-/* locus - the command: starts clusters, examines machines, shows what was traced, reads checkpoints. */
+/* locus - the command: starts clusters, examines machines, shows what was traced, reads
+ * checkpoints. */
 #include "agent.h"
 #include "checkpoint.h"
 #include "doctor.h"

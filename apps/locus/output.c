@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COLOURS = 6, FIRST_COLOUR = 31, LOOK_MS = 100, PATIENCE_MS = 1000 };
+enum { COLOURS = 6, FIRST_COLOUR = 31, LOOK_MS = 100, TIMEOUT_MS = 1000 };
 
 static void make_prefix(struct output *o, unsigned rank, const struct output_style *s)
 {
@@ -43,11 +43,11 @@ void output_fini(struct output *o)
 static bool await_room(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    for (int patience_ms = PATIENCE_MS; patience_ms > 0;) {
+    for (int timeout_ms = TIMEOUT_MS; timeout_ms > 0;) {
         int n = poll(&p, 1, LOOK_MS);
         if (n > 0) return true;
         if (n < 0 && errno != EINTR) return false;
-        if (signals_want_end()) patience_ms -= LOOK_MS;
+        if (signals_want_end()) timeout_ms -= LOOK_MS;
     }
     return false;
 }

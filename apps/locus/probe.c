@@ -27,16 +27,17 @@ static int look_up(const char *host, unsigned port, int flags, struct addrinfo *
     return getaddrinfo(host, text, &hints, out) ? -ENOENT : 0;
 }
 
-static void be_patient(int fd)
+static void limit_waiting(int fd)
 {
-    const struct timeval patience = {.tv_sec = PROBE_PATIENCE_S};
+    const struct timeval timeout = {.tv_sec = PROBE_TIMEOUT_S};
     int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* A socket with a time-out is interrupted by any signal, and by what a closed ring leaves behind. */
+/* A socket with a time-out is interrupted by any signal, and by what a closed ring leaves
+ * behind. */
 static bool is_interrupted(ssize_t n)
 {
     return n < 0 && errno == EINTR;
@@ -123,9 +124,9 @@ static int answer(int fd)
 int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES])
 {
     int rc = -ETIMEDOUT;
-    double until_s = clock_s() + PROBE_PATIENCE_S;
+    double until_s = clock_s() + PROBE_TIMEOUT_S;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    /* strangers, or none of whom can be accepted, do not make it longer */
+    /* unauthenticated peers, or none that can be accepted,, do not make it longer */
     while (clock_s() < until_s) {
         char said[PROBE_TOKEN_BYTES];
         int n = poll(&p, 1, clock_poll_ms(until_s));
@@ -133,7 +134,7 @@ int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES])
         if (n <= 0) break;
         int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
         if (peer < 0) continue;
-        be_patient(peer);
+        limit_waiting(peer);
         bool is_ours = receive_all(peer, said, sizeof said) == 0 &&
                        memcmp(said, token, sizeof said) == 0;
         if (is_ours) rc = answer(peer);
@@ -190,7 +191,7 @@ static int connect_to(int fd, const struct addrinfo *a)
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     if (connect(fd, a->ai_addr, a->ai_addrlen) == 0) return 0;
     if (errno != EINTR) return failed(-1);
-    double until_s = clock_s() + PROBE_PATIENCE_S;
+    double until_s = clock_s() + PROBE_TIMEOUT_S;
     int n;
     do n = poll(&p, 1, clock_poll_ms(until_s));
     while (is_interrupted(n));
@@ -205,7 +206,7 @@ int probe_measure(const char *host, unsigned port, const char token[PROBE_TOKEN_
     int rc = look_up(host, port, 0, &a);
     if (rc) return rc;
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) be_patient(fd);
+    if (fd >= 0) limit_waiting(fd);
     rc = fd < 0 ? -errno : connect_to(fd, a);
     freeaddrinfo(a);
     if (rc == 0) rc = send_all(fd, token, PROBE_TOKEN_BYTES);

@@ -13,7 +13,7 @@
  *
  * Callers   agent.c
  * Memory    1 MiB while it runs
- * Waiting   PROBE_PATIENCE_S at most, each step
+ * Waiting   PROBE_TIMEOUT_S at most, each step
  * Life      probe_listen, probe_serve, which closes; or probe_measure
  */
 #ifndef LOCUS_DOCTOR_PROBE_H
@@ -21,13 +21,14 @@
 
 #include <stddef.h>
 
-enum { PROBE_TOKEN_BYTES = 32, PROBE_PINGS = 300, PROBE_PATIENCE_S = 8, PROBE_TEXT_MAX = 256 };
+enum { PROBE_TOKEN_BYTES = 32, PROBE_PINGS = 300, PROBE_TIMEOUT_S = 8, PROBE_TEXT_MAX = 256 };
 #define PROBE_STREAM_S 0.3
 
 /* At a numeric address or a name of this host, port 0: any. Fills in the port. 0, or a negative
  * errno. */
 int probe_listen(const char *host, unsigned *port, int *fd);
-/* One connection that knows the token; closes fd. 0, or a negative errno: -ETIMEDOUT, nobody came. */
+/* One connection that knows the token; closes fd. 0, or a negative errno: -ETIMEDOUT, nobody
+ * came. */
 int probe_serve(int fd, const char token[PROBE_TOKEN_BYTES]);
 
 struct probe_result {

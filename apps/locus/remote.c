@@ -89,9 +89,9 @@ static bool take_line(struct remote *r, char line[AGENT_LINE_MAX])
     return true;
 }
 
-bool remote_hear(struct remote *r, char line[AGENT_LINE_MAX], double patience_s)
+bool remote_hear(struct remote *r, char line[AGENT_LINE_MAX], double timeout_s)
 {
-    double until_s = clock_s() + patience_s;
+    double until_s = clock_s() + timeout_s;
     struct pollfd p = {.fd = r->from, .events = POLLIN};
     while (r->pid) {
         if (take_line(r, line)) return true;

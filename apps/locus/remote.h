@@ -28,7 +28,7 @@ int remote_start(struct remote *, const struct host *, const char *ssh, const ch
 void remote_tell(struct remote *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Its next line, without its end. False: it has ended, of which `status` speaks, or it has said
  * nothing for so long, and was killed: status -1. */
-bool remote_hear(struct remote *, char line[AGENT_LINE_MAX], double patience_s);
+bool remote_hear(struct remote *, char line[AGENT_LINE_MAX], double timeout_s);
 bool remote_lives(const struct remote *);
 void remote_end(struct remote *);
 

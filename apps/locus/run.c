@@ -375,9 +375,9 @@ static void heed_time(struct run *r)
     r->living = 0;
 }
 
-static int patience_ms(const struct run *r, double patience_s)
+static int timeout_ms(const struct run *r, double timeout_s)
 {
-    double until_s = clock_s() + patience_s;
+    double until_s = clock_s() + timeout_s;
     if (r->is_ending && r->kill_s < until_s) until_s = r->kill_s;
     if (r->failed && !r->is_ending && r->settle_s < until_s) until_s = r->settle_s;
     return clock_poll_ms(until_s);
@@ -394,16 +394,16 @@ static void pump(struct run *r, int ready)
     }
 }
 
-static void wait_and_handle(struct run *r, double patience_s)
+static void wait_and_handle(struct run *r, double timeout_s)
 {
     r->polled[0] = (struct pollfd){.fd = r->signals, .events = POLLIN};
-    input_prepare(&r->input, r->polled + 1, &patience_s);
+    input_prepare(&r->input, r->polled + 1, &timeout_s);
     for (unsigned i = 0; i < r->nodes; i++) {
         struct pollfd *p = r->polled + FIXED + 2 * (size_t)i;
         p[0] = (struct pollfd){.fd = r->node[i].out.from, .events = POLLIN};
         p[1] = (struct pollfd){.fd = r->node[i].err.from, .events = POLLIN};
     }
-    pump(r, poll(r->polled, FIXED + 2 * (nfds_t)r->nodes, patience_ms(r, patience_s)));
+    pump(r, poll(r->polled, FIXED + 2 * (nfds_t)r->nodes, timeout_ms(r, timeout_s)));
 }
 
 static void start_all(struct run *r)

@@ -33,13 +33,13 @@ static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_M
 static int dial(const char *host, const char *port)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    const struct timeval patience = {.tv_sec = SCRAPE_PATIENCE_S};
+    const struct timeval timeout = {.tv_sec = SCRAPE_TIMEOUT_S};
     struct addrinfo *a;
     if (getaddrinfo(host, port, &hints, &a)) return -1;
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     }
     if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
         close(fd);
@@ -52,16 +52,16 @@ static int dial(const char *host, const char *port)
 /* To the end of the connection; NULL: it is not all, or too much, or not in time. */
 static char *read_all(int fd)
 {
-    size_t have = 0, room = 65536;
-    double until_s = clock_s() + SCRAPE_PATIENCE_S;
-    char *text = malloc(room);
+    size_t have = 0, capacity = 65536;
+    double until_s = clock_s() + SCRAPE_TIMEOUT_S;
+    char *text = malloc(capacity);
     ssize_t n = 1;
-    while (text && n > 0 && room <= SCRAPE_BYTES_MAX && clock_s() < until_s) {
-        do n = read(fd, text + have, room - 1 - have);
+    while (text && n > 0 && capacity <= SCRAPE_BYTES_MAX && clock_s() < until_s) {
+        do n = read(fd, text + have, capacity - 1 - have);
         while (n < 0 && errno == EINTR);
         if (n > 0) have += (size_t)n;
-        if (have + 1 < room) continue;
-        char *more = realloc(text, room *= 2);
+        if (have + 1 < capacity) continue;
+        char *more = realloc(text, capacity *= 2);
         if (!more) free(text);
         text = more;
     }

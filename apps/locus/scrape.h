@@ -3,7 +3,7 @@
  *
  * Callers   look.c, explain.c
  * Memory    the caller frees the text, of at most SCRAPE_BYTES_MAX
- * Waiting   SCRAPE_PATIENCE_S for each step
+ * Waiting   SCRAPE_TIMEOUT_S for each step
  * Life      none
  */
 #ifndef LOCUS_TOP_SCRAPE_H
@@ -11,7 +11,7 @@
 
 enum {
     SCRAPE_BYTES_MAX = 8 << 20,
-    SCRAPE_PATIENCE_S = 4,
+    SCRAPE_TIMEOUT_S = 4,
     SCRAPE_ADDRESS_MAX = 300,
     SCRAPE_PATH_MAX = 1024
 };

@@ -33,14 +33,14 @@ static const struct look_row *chosen(const struct screen *s)
 static void draw_nodes(struct screen *s)
 {
     char line[TABLE_LINE_MAX];
-    size_t room = LINES > HEAD_LINES ? (size_t)(LINES - HEAD_LINES) : 1;
+    size_t capacity = LINES > HEAD_LINES ? (size_t)(LINES - HEAD_LINES) : 1;
     if (s->chosen < s->first) s->first = s->chosen;
-    if (s->chosen >= s->first + room) s->first = s->chosen - room + 1;
+    if (s->chosen >= s->first + capacity) s->first = s->chosen - capacity + 1;
     table_head(line);
     attron(A_REVERSE);
     mvaddnstr(2, 0, line, COLS);
     attroff(A_REVERSE);
-    for (size_t i = 0; i < room && s->first + i < s->look->count; i++) {
+    for (size_t i = 0; i < capacity && s->first + i < s->look->count; i++) {
         bool is_chosen = s->first + i == s->chosen;
         table_row(&s->look->row[s->first + i], line);
         if (is_chosen) attron(A_BOLD);

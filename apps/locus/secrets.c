@@ -69,7 +69,7 @@ static void ask(struct remote *r, const char *hex, const char *path, struct answ
     char line[AGENT_LINE_MAX];
     *a = (struct answer){0};
     remote_tell(r, "secret %s %s\n", hex, path);
-    if (!remote_hear(r, line, SECRETS_PATIENCE_S)) return;
+    if (!remote_hear(r, line, SECRETS_TIMEOUT_S)) return;
     a->kind = strncmp(line, "proof ", 6) == 0   ? HAS_PROOF
               : strcmp(line, "none") == 0       ? HAS_NONE
               : strncmp(line, "error ", 6) == 0 ? HAS_FAILED

@@ -10,7 +10,7 @@
  *
  * Callers   pairs.c asks, agent.c answers
  * Memory    constant
- * Waiting   for answers, SECRETS_PATIENCE_S each; for the disk that has the file
+ * Waiting   for answers, SECRETS_TIMEOUT_S each; for the disk that has the file
  * Life      none
  */
 #ifndef LOCUS_DOCTOR_SECRETS_H
@@ -21,7 +21,7 @@
 
 #include <stddef.h>
 
-enum { SECRETS_PATIENCE_S = 30 };
+enum { SECRETS_TIMEOUT_S = 30 };
 
 /* A line for each host that answers. */
 void secrets_check(struct findings *, struct remote *, size_t count);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "clock.h"
-#include "door.h"
+#include "httpd.h"
 #include "environment.h"
 #include "locus.h"
 #include "membership/address.h"
@@ -202,7 +202,7 @@ static void check_metrics(struct findings *all, int rank)
     const char *address = getenv("LOCUS_METRICS");
     int fd = -1;
     if (!address || !*address) return;
-    if (door_listen("LOCUS_METRICS", address, (unsigned)rank, &fd))
+    if (httpd_listen("LOCUS_METRICS", address, (unsigned)rank, &fd))
         find(all, FIND_FAIL, "metrics", "%s", locus_error());
     else
         find(all, FIND_OK, "metrics", "%.100s, and %d ports further", address, rank);

@@ -30,7 +30,7 @@ struct event {
 struct timeline {
     unsigned nodes;
     struct event *event;
-    size_t events, room;
+    size_t events, capacity;
     long long first_us, last_us;
     char technique[NAME_BYTES];
     struct {
@@ -71,10 +71,10 @@ static void read_head(struct timeline *t, const char *line)
 
 static void add(struct timeline *t, struct event e)
 {
-    if (t->events == t->room) {
-        t->room = t->room ? 2 * t->room : 1024;
-        struct event *longer = realloc(t->event, t->room * sizeof *longer);
-        if (!longer) fail("%zu events find no memory", t->room);
+    if (t->events == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 1024;
+        struct event *longer = realloc(t->event, t->capacity * sizeof *longer);
+        if (!longer) fail("%zu events find no memory", t->capacity);
         t->event = longer;
     }
     e.number = t->events;

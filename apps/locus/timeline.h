@@ -4,7 +4,8 @@
  *
  * Callers   trace.c
  * Memory    40 bytes a line of the trace
- * Waiting   for the file. Memory that is not there and a file that cannot be written end the program
+ * Waiting   for the file. Memory that is not there and a file that cannot be written end the
+ *           program
  * Life      timeline_new, timeline_add for each line, timeline_write, timeline_free
  */
 #ifndef LOCUS_RUN_TIMELINE_H

@@ -83,11 +83,11 @@ static int read_file(const char *path, use_line *use, struct timeline *t, struct
 {
     FILE *f = fopen(path, "re");
     char *line = NULL;
-    size_t room = 0, number = 0;
+    size_t capacity = 0, number = 0;
     int status = 0;
     *about = (struct traced_node){0};
     if (!f) return fail_with(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
-    for (ssize_t n; status == 0 && (n = getline(&line, &room, f)) > 0;) {
+    for (ssize_t n; status == 0 && (n = getline(&line, &capacity, f)) > 0;) {
         number++;
         if (line[n - 1] == '\n') line[--n] = '\0';
         bool is_head = number > 1 ||

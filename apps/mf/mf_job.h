@@ -1,6 +1,6 @@
 /*
- * mf_job.h - a node's part of the job, from the command line to the exit status: all that mf is, but
- * for main(), so that a simulation can have several nodes in one process.
+ * mf_job.h - a node's part of the job, from the command line to the exit status: all that mf is,
+ * but for main(), so that a simulation can have several nodes in one process.
  *
  * Callers   main(), or each node of a simulation
  * Memory    the job's, until it returns

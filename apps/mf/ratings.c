@@ -26,13 +26,13 @@ void ratings_fini(struct ratings *r)
     *r = (struct ratings){0};
 }
 
-struct rating *ratings_room(struct ratings *r, size_t more)
+struct rating *ratings_capacity(struct ratings *r, size_t more)
 {
     size_t count = r->train + r->test;
-    if (r->room - count < more) {
-        r->room += r->room / 2 > more ? r->room / 2 : more + 1024;
-        struct rating *larger = realloc(r->list, r->room * sizeof *larger);
-        if (!larger) fail("%zu ratings find no memory", r->room);
+    if (r->capacity - count < more) {
+        r->capacity += r->capacity / 2 > more ? r->capacity / 2 : more + 1024;
+        struct rating *larger = realloc(r->list, r->capacity * sizeof *larger);
+        if (!larger) fail("%zu ratings find no memory", r->capacity);
         r->list = larger;
     }
     return r->list + count;
@@ -40,7 +40,7 @@ struct rating *ratings_room(struct ratings *r, size_t more)
 
 void ratings_add(struct ratings *r, struct rating cell)
 {
-    *ratings_room(r, 1) = cell;
+    *ratings_capacity(r, 1) = cell;
     r->train++;
 }
 

@@ -26,7 +26,7 @@ struct rating {
 struct ratings {
     struct rating *list;
     size_t train, test; /* how many of each */
-    size_t room;
+    size_t capacity;
     uint32_t rows, columns;
     /* without names (MatrixMarket, generated) both are empty */
     struct names row_names, column_names;
@@ -41,7 +41,7 @@ void ratings_fini(struct ratings *);
 void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads);
 /* Room for so many cells behind all that are counted. */
-struct rating *ratings_room(struct ratings *, size_t more);
+struct rating *ratings_capacity(struct ratings *, size_t more);
 /* For generators: adds a cell to train with, and in the end sets the mean and holds some back. */
 void ratings_add(struct ratings *, struct rating);
 void ratings_finish(struct ratings *, double held_back, uint64_t seed);

@@ -53,17 +53,17 @@ static bool value_of(struct field f, float *value)
 /* Of a part of the file. Names have numbers of the part. */
 struct made {
     struct rating *list;
-    size_t count, room;
+    size_t count, capacity;
     struct names row_names, column_names;
     uint32_t *numbers; /* of its names in the file */
 };
 
-static struct rating *made_room(struct made *m)
+static struct rating *made_capacity(struct made *m)
 {
-    if (m->count == m->room) {
-        m->room = m->room ? m->room * 2 : 1024;
-        struct rating *larger = realloc(m->list, m->room * sizeof *larger);
-        if (!larger) fail("%zu ratings find no memory", m->room);
+    if (m->count == m->capacity) {
+        m->capacity = m->capacity ? m->capacity * 2 : 1024;
+        struct rating *larger = realloc(m->list, m->capacity * sizeof *larger);
+        if (!larger) fail("%zu ratings find no memory", m->capacity);
         m->list = larger;
     }
     return &m->list[m->count++];
@@ -219,7 +219,7 @@ static void read_named(struct named_file *f, const struct lines *l)
     if (kind == WRONG) complain_of_named(&n, l, !f->has_begun);
     f->has_begun = true;
     if (kind == WRONG) return;
-    *ratings_room(r, 1) = named_rating(&n, &r->row_names, &r->column_names);
+    *ratings_capacity(r, 1) = named_rating(&n, &r->row_names, &r->column_names);
     ++*f->counter;
 }
 
@@ -241,7 +241,7 @@ static bool read_named_part(const void *file, void *made, struct lines *part)
     while (lines_next(part)) {
         enum kind kind = split_named(&n, part, f->separator);
         if (kind == WRONG) return false;
-        if (kind == RATING) *made_room(m) = named_rating(&n, &m->row_names, &m->column_names);
+        if (kind == RATING) *made_capacity(m) = named_rating(&n, &m->row_names, &m->column_names);
     }
     return true;
 }
@@ -265,7 +265,7 @@ static void take_named(struct named_file *f, struct made *m)
     uint32_t *columns = rows + m->row_names.count;
     number_names(rows, &m->row_names, &r->row_names);
     number_names(columns, &m->column_names, &r->column_names);
-    struct rating *to = ratings_room(r, m->count);
+    struct rating *to = ratings_capacity(r, m->count);
     for (size_t i = 0; i < m->count; i++) {
         to[i] = m->list[i];
         to[i].row = rows[to[i].row];
@@ -380,7 +380,7 @@ static void read_cell(struct matrix_file *f, const struct lines *l)
 {
     struct rating cell;
     if (!cell_of(l, f, &cell) || *f->counter == f->cells) complain_of_cell(l, f);
-    *ratings_room(f->ratings, 1) = cell;
+    *ratings_capacity(f->ratings, 1) = cell;
     ++*f->counter;
 }
 
@@ -411,7 +411,7 @@ static bool read_matrix_part(const void *file, void *made, struct lines *part)
     while (lines_next(part)) {
         if (is_passed_over(part)) continue;
         if (!cell_of(part, file, &cell)) return false;
-        *made_room(m) = cell;
+        *made_capacity(m) = cell;
     }
     return true;
 }
@@ -421,7 +421,7 @@ static void take_matrix_part(void *file, void *made, struct lines *part, bool is
     struct matrix_file *f = file;
     const struct made *m = made;
     if (is_read && m->count <= f->cells - *f->counter) {
-        memcpy(ratings_room(f->ratings, m->count), m->list, m->count * sizeof *m->list);
+        memcpy(ratings_capacity(f->ratings, m->count), m->list, m->count * sizeof *m->list);
         *f->counter += m->count;
         return;
     }

@@ -308,13 +308,13 @@ static bool fill(void *visit, locus_loader *loader, void *to)
 {
     struct visit *v = visit;
     struct visit_batch *b = to;
-    size_t room = v->mf->options.batch;
+    size_t capacity = v->mf->options.batch;
     if (!begin_batch(v, b)) return false;
     b->columns = b->cells = 0;
     b->block = block_now(v);
     for (uint32_t i = 0; i < VISIT_LANES; i++) v->lanes[i].place = VISIT_NOWHERE;
-    while (b->cells < room && !is_part_over(v)) add_cell(v, b);
-    memmove(b->keys + b->columns, b->keys + room, b->cells * sizeof *b->keys);
+    while (b->cells < capacity && !is_part_over(v)) add_cell(v, b);
+    memmove(b->keys + b->columns, b->keys + capacity, b->cells * sizeof *b->keys);
     b->ends_block = is_part_over(v);
     b->is_last = b->ends_block && v->part + 1 == v->blocks;
     world_computed(WORLD_PREPARED, b->cells);

@@ -12,12 +12,12 @@
 
 enum { FIELDS_MAX = 16 };
 
-static void *grow(void *list, size_t count, size_t *room, size_t bytes)
+static void *grow(void *list, size_t count, size_t *capacity, size_t bytes)
 {
-    if (count < *room) return list;
-    *room = *room ? 2 * *room : 256;
-    void *larger = realloc(list, *room * bytes);
-    if (!larger) fail("%zu questions find no memory", *room);
+    if (count < *capacity) return list;
+    *capacity = *capacity ? 2 * *capacity : 256;
+    void *larger = realloc(list, *capacity * bytes);
+    if (!larger) fail("%zu questions find no memory", *capacity);
     return larger;
 }
 
@@ -55,7 +55,7 @@ static bool is_empty(const struct lines *l)
 
 /* ---- analogies ---- */
 
-static void begin_section(struct analogies *a, const struct lines *l, size_t *room)
+static void begin_section(struct analogies *a, const struct lines *l, size_t *capacity)
 {
     size_t skip = 1;
     while (skip < l->length && l->text[skip] == ' ') skip++;
@@ -64,17 +64,17 @@ static void begin_section(struct analogies *a, const struct lines *l, size_t *ro
     if (a->sections.count == before)
         lines_fail(l, "section \"%.*s\" was there before", lines_shown(l->length - skip),
                    l->text + skip);
-    size_t old = *room;
-    a->asked = grow(a->asked, before, room, sizeof *a->asked);
-    if (*room > old) {
-        a->answerable = realloc(a->answerable, *room * sizeof *a->answerable);
-        if (!a->answerable) fail("%zu sections find no memory", *room);
+    size_t old = *capacity;
+    a->asked = grow(a->asked, before, capacity, sizeof *a->asked);
+    if (*capacity > old) {
+        a->answerable = realloc(a->answerable, *capacity * sizeof *a->answerable);
+        if (!a->answerable) fail("%zu sections find no memory", *capacity);
     }
     a->asked[before] = a->answerable[before] = 0;
 }
 
 static void add_analogy(struct analogies *a, const struct lines *l, const struct vocabulary *v,
-                        uint64_t limit, size_t *room)
+                        uint64_t limit, size_t *capacity)
 {
     const char *fields[FIELDS_MAX];
     size_t lengths[FIELDS_MAX];
@@ -92,7 +92,7 @@ static void add_analogy(struct analogies *a, const struct lines *l, const struct
     a->total++;
     if (!is_known) return;
     a->answerable[q.section]++;
-    a->list = grow(a->list, a->count, room, sizeof *a->list);
+    a->list = grow(a->list, a->count, capacity, sizeof *a->list);
     a->list[a->count++] = q;
 }
 
@@ -100,16 +100,16 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
                     uint64_t limit)
 {
     struct lines l;
-    size_t sections_room = 0, room = 0;
+    size_t sections_capacity = 0, capacity = 0;
     *a = (struct analogies){0};
     names_init(&a->sections);
     lines_open(&l, path);
     while (lines_next(&l)) {
         if (is_empty(&l)) continue;
         if (l.text[0] == ':') {
-            begin_section(a, &l, &sections_room);
+            begin_section(a, &l, &sections_capacity);
         } else {
-            add_analogy(a, &l, v, limit, &room);
+            add_analogy(a, &l, v, limit, &capacity);
         }
     }
     lines_close(&l);
@@ -147,7 +147,7 @@ static size_t rating_column(const char **fields, const size_t *lengths, size_t c
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
     struct lines l;
-    size_t room = 0, rating = 2; /* the ratings' column */
+    size_t capacity = 0, rating = 2; /* the ratings' column */
     *s = (struct similarities){0};
     lines_open(&l, path);
     while (lines_next(&l)) {
@@ -170,7 +170,7 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         pair.a = find(v, fields[0], lengths[0]);
         pair.b = find(v, fields[1], lengths[1]);
         if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;
-        s->list = grow(s->list, s->count, &room, sizeof *s->list);
+        s->list = grow(s->list, s->count, &capacity, sizeof *s->list);
         s->list[s->count++] = pair;
     }
     lines_close(&l);

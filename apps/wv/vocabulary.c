@@ -14,29 +14,29 @@ struct counted {
     uint32_t name;
 };
 
-struct tally_of_words {
+struct word_counts {
     struct names names;
     uint64_t *counts;
-    size_t room;
+    size_t capacity;
     uint64_t read;
 };
 
-static void count_word(struct tally_of_words *t, const struct text *text)
+static void count_word(struct word_counts *t, const struct text *text)
 {
     uint32_t name = names_add(&t->names, text->word, text->length);
-    if (name == t->room) {
-        size_t room = t->room ? 2 * t->room : 1024;
-        uint64_t *counts = realloc(t->counts, room * sizeof *counts);
-        if (!counts) fail("%zu different words find no memory", room);
-        memset(counts + t->room, 0, (room - t->room) * sizeof *counts);
+    if (name == t->capacity) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 1024;
+        uint64_t *counts = realloc(t->counts, capacity * sizeof *counts);
+        if (!counts) fail("%zu different words find no memory", capacity);
+        memset(counts + t->capacity, 0, (capacity - t->capacity) * sizeof *counts);
         t->counts = counts;
-        t->room = room;
+        t->capacity = capacity;
     }
     t->counts[name]++;
     t->read++;
 }
 
-static void count_all(struct tally_of_words *t, const char *path)
+static void count_all(struct word_counts *t, const char *path)
 {
     struct text text;
     names_init(&t->names);
@@ -54,7 +54,7 @@ static int by_count(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static struct counted *frequent_words(const struct tally_of_words *t, uint64_t min_count,
+static struct counted *frequent_words(const struct word_counts *t, uint64_t min_count,
                                       size_t *count)
 {
     struct counted *list = take_memory(t->names.count, sizeof *list);
@@ -69,7 +69,7 @@ static struct counted *frequent_words(const struct tally_of_words *t, uint64_t m
 
 void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count)
 {
-    struct tally_of_words t = {0};
+    struct word_counts t = {0};
     size_t count;
     count_all(&t, path);
     if (t.read == 0) fail("%s has no words", path);

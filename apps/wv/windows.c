@@ -109,9 +109,9 @@ static void fill_middles(struct windows *s, struct window_batch *b)
     }
 }
 
-/* From seed and epoch alone follows what is drawn in it: widths of windows, words that are left out,
- * negatives. (In the first one the latter have the seed itself. Non-conform ones are chosen later,
- * by what is here.) */
+/* From seed and epoch alone follows what is drawn in it: widths of windows, words that are left
+ * out, negatives. (In the first one the latter have the seed itself. Non-conform ones are chosen
+ * later, by what is here.) */
 static void begin_epoch(struct windows *s)
 {
     const struct settings *o = &s->wv->options.common;

@@ -48,10 +48,10 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /* "12.34 %", or what is said instead. */
-static const char *percent(char *text, size_t room, double part)
+static const char *percent(char *text, size_t capacity, double part)
 {
     if (isnan(part)) return "-";
-    snprintf(text, room, "%.2f %%", 100 * part);
+    snprintf(text, capacity, "%.2f %%", 100 * part);
     return text;
 }
 

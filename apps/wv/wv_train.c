@@ -25,8 +25,8 @@ void wv_training_fini(struct wv_training *t)
     judge_fini(&t->judge);
 }
 
-/* Uniform within 1 / dim of 0: twice as far as in the original program; of a short text vectors then
- * learn more (docs/wv.md). The same for a word whatever the cluster. */
+/* Uniform within 1 / dim of 0: twice as far as in the original program; of a short text vectors
+ * then learn more (docs/wv.md). The same for a word whatever the cluster. */
 static void draw_input(const void *wv, uint64_t row, float *values)
 {
     const struct wv *w = wv;

@@ -119,20 +119,20 @@ static const char *technique_name(const struct cell *c)
 static void name_cell(unsigned number, char name[CELL_NAME])
 {
     const struct cell *c = &all[number];
-    const size_t room = CELL_NAME;
+    const size_t capacity = CELL_NAME;
     static const char *const names[WORKLOADS] = {"skewed", "own",   "turns",  "idle",
                                                  "pushed", "costs", "arrival"};
     const char *pace = c->period_us ? "pace=1ms" : "pace=free";
     if (c->workload <= OWN)
-        snprintf(name, room, "%s nodes=%u %s offset=%u %s", names[c->workload], c->nodes,
+        snprintf(name, capacity, "%s nodes=%u %s offset=%u %s", names[c->workload], c->nodes,
                  technique_name(c), c->offset, pace);
     else if (c->workload == TURNS)
-        snprintf(name, room, "turns nodes=%u %s", c->nodes, technique_name(c));
+        snprintf(name, capacity, "turns nodes=%u %s", c->nodes, technique_name(c));
     else if (c->workload == ARRIVAL)
-        snprintf(name, room, "arrival keys=%" PRIu64 " %s", c->rows,
+        snprintf(name, capacity, "arrival keys=%" PRIu64 " %s", c->rows,
                  c->period_us ? "idle" : "busy");
     else
-        snprintf(name, room, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows,
+        snprintf(name, capacity, "%s keys=%" PRIu64 " length=%" PRIu32, names[c->workload], c->rows,
                  c->length);
 }
 

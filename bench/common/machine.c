@@ -16,9 +16,9 @@
 #define COMPILER "an unknown compiler"
 #endif
 
-static void read_processor(char *name, size_t room)
+static void read_processor(char *name, size_t capacity)
 {
-    snprintf(name, room, "unknown processor");
+    snprintf(name, capacity, "unknown processor");
     FILE *f = fopen("/proc/cpuinfo", "r");
     if (f == NULL) return;
     char line[256];
@@ -26,7 +26,7 @@ static void read_processor(char *name, size_t room)
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(name, room, "%s", colon + 2);
+        snprintf(name, capacity, "%s", colon + 2);
         break;
     }
     fclose(f);

@@ -17,9 +17,9 @@ void table_header(struct table *t, const char *const *names)
 
 void table_add(struct table *t, const char *format, ...)
 {
-    if (t->count == t->room) {
-        t->room = t->room ? 2 * t->room : 64;
-        t->cells = realloc(t->cells, t->room * sizeof *t->cells);
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 64;
+        t->cells = realloc(t->cells, t->capacity * sizeof *t->cells);
         if (t->cells == NULL) abort();
     }
     va_list arguments;

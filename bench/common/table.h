@@ -20,7 +20,7 @@ enum { TABLE_CELL = 96 };
 struct table {
     const char *columns;
     char (*cells)[TABLE_CELL];
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct table table_new(const char *columns);

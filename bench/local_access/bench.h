@@ -134,10 +134,10 @@ struct bench {
 
 uint64_t rows_of(const struct bench *b, uint32_t length);
 size_t keys_of_step(const struct bench *b, uint32_t length);
-void cell_name(char *name, size_t room, const struct bench *b, unsigned length,
+void cell_name(char *name, size_t capacity, const struct bench *b, unsigned length,
                enum key_choice choice, unsigned team, enum step_id step);
-void tail_name(char *name, size_t room, unsigned length, unsigned watch, enum store store);
-void rows_text(char *text, size_t room, uint64_t rows); /* "1 M rows" */
+void tail_name(char *name, size_t capacity, unsigned length, unsigned watch, enum store store);
+void rows_text(char *text, size_t capacity, uint64_t rows); /* "1 M rows" */
 bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
                    enum step_id step);
 bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice,

@@ -24,29 +24,29 @@ size_t keys_of_step(const struct bench *b, uint32_t length)
     return keys / BATCH * BATCH;
 }
 
-void cell_name(char *name, size_t room, const struct bench *b, unsigned length,
+void cell_name(char *name, size_t capacity, const struct bench *b, unsigned length,
                enum key_choice choice, unsigned team, enum step_id step)
 {
     char per_call[24] = "";
     if (steps[step].per_call > 0)
         snprintf(per_call, sizeof per_call, " keys=%u", steps[step].per_call);
-    snprintf(name, room, "%s length=%" PRIu32 "%s %s threads=%u", steps[step].name, lengths[length],
-             per_call, key_choice_name(choice), b->teams[team]);
+    snprintf(name, capacity, "%s length=%" PRIu32 "%s %s threads=%u", steps[step].name,
+             lengths[length], per_call, key_choice_name(choice), b->teams[team]);
 }
 
-void tail_name(char *name, size_t room, unsigned length, unsigned watch, enum store store)
+void tail_name(char *name, size_t capacity, unsigned length, unsigned watch, enum store store)
 {
-    snprintf(name, room, "latency-%s length=%" PRIu32 " keys=1 %s %s", store_names[store],
+    snprintf(name, capacity, "latency-%s length=%" PRIu32 " keys=1 %s %s", store_names[store],
              lengths[length], watch_keys_names[watches[watch].keys],
              watches[watch].writer ? "writer" : "quiet");
 }
 
-void rows_text(char *text, size_t room, uint64_t rows)
+void rows_text(char *text, size_t capacity, uint64_t rows)
 {
     if (rows % 1000000 == 0) {
-        snprintf(text, room, "%" PRIu64 " M rows", rows / 1000000);
+        snprintf(text, capacity, "%" PRIu64 " M rows", rows / 1000000);
     } else {
-        snprintf(text, room, "%" PRIu64 " k rows", rows / 1000);
+        snprintf(text, capacity, "%" PRIu64 " k rows", rows / 1000);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * Schedulers in a simulation: each is a fiber of its node. Who waits for a mailbox looks again after
- * a while, as it does on threads, and that while is virtual.
+ * Schedulers in a simulation: each is a fiber of its node. Who waits for a mailbox looks again
+ * after a while, as it does on threads, and that while is virtual.
  *
  * The library calls these instead of its own: the linker sees to it.
  */

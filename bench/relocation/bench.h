@@ -160,7 +160,7 @@ struct bench {
 
 uint64_t rows_of(bool is_quick, unsigned length);
 size_t row_bytes(unsigned length);
-void step_name(char *name, size_t room, unsigned length, enum step_id step);
+void step_name(char *name, size_t capacity, unsigned length, enum step_id step);
 bool step_selected(const struct bench *b, unsigned length, enum step_id step);
 bool length_selected(const struct bench *b, unsigned length);
 /* Bytes of a localize of one row, and of the row that comes. */

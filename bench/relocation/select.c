@@ -56,9 +56,9 @@ size_t raw_bytes_max(void)
     return 1 << 20;
 }
 
-void step_name(char *name, size_t room, unsigned length, enum step_id step)
+void step_name(char *name, size_t capacity, unsigned length, enum step_id step)
 {
-    snprintf(name, room, "%s length=%" PRIu32, steps[step].name, lengths[length]);
+    snprintf(name, capacity, "%s length=%" PRIu32, steps[step].name, lengths[length]);
 }
 
 static bool step_chosen(const struct bench *b, unsigned length, enum step_id step)

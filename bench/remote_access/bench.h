@@ -116,7 +116,7 @@ struct bench {
 
 uint64_t rows_of(const struct bench *b, unsigned length);
 size_t row_bytes(unsigned length);
-void step_name(char *name, size_t room, unsigned length, unsigned batch, enum step_id step);
+void step_name(char *name, size_t capacity, unsigned length, unsigned batch, enum step_id step);
 bool step_selected(const struct bench *b, unsigned length, unsigned batch, enum step_id step);
 bool setting_selected(const struct bench *b, unsigned length, unsigned batch);
 bool idle_selected(const struct bench *b);

@@ -56,9 +56,9 @@ size_t values_bytes_max(void)
     return (size_t)FLIGHT_MAX * batches[BATCHES - 1] * row_bytes(LENGTHS - 1);
 }
 
-void step_name(char *name, size_t room, unsigned length, unsigned batch, enum step_id step)
+void step_name(char *name, size_t capacity, unsigned length, unsigned batch, enum step_id step)
 {
-    snprintf(name, room, "%s length=%" PRIu32 " keys=%u", steps[step].name, lengths[length],
+    snprintf(name, capacity, "%s length=%" PRIu32 " keys=%u", steps[step].name, lengths[length],
              batches[batch]);
 }
 

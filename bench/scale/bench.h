@@ -70,7 +70,7 @@ enum metric {
     LATE,    /* seconds from a frame's arrival until it is served */
     ENGINE,  /* seconds of this machine's processor for the shard's code, a virtual second */
     PEERS,   /* other nodes that a node spoke with */
-    UPDATES, /* entries sent, a second: WIRE_ENTRY, */
+    UPDATES, /* entries sent, a second: WIRE_SYNC, */
     ANSWERS, /* WIRE_ANSWER, */
     REFRESHES,
     ROWS,

@@ -9,9 +9,9 @@ static bool is_before(const struct event *a, const struct event *b)
 
 void events_put(struct events *e, uint64_t at_ns, enum event_kind kind, void *what)
 {
-    if (e->count == e->room) {
-        e->room = e->room ? 2 * e->room : 1024;
-        e->heap = realloc(e->heap, e->room * sizeof *e->heap);
+    if (e->count == e->capacity) {
+        e->capacity = e->capacity ? 2 * e->capacity : 1024;
+        e->heap = realloc(e->heap, e->capacity * sizeof *e->heap);
         if (!e->heap) abort();
     }
     struct event new = {at_ns, e->order++, what, kind};

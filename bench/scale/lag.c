@@ -7,7 +7,7 @@
 static struct {
     struct times {
         uint64_t *ns;
-        size_t count, room;
+        size_t count, capacity;
     } row[LAG_ROWS];
     double sum_ns;
     uint64_t looks;
@@ -17,9 +17,9 @@ void lag_pushed(locus_key key)
 {
     if (key >= LAG_ROWS) return;
     struct times *t = &lag.row[key];
-    if (t->count == t->room) {
-        t->room = t->room ? 2 * t->room : 1024;
-        t->ns = realloc(t->ns, t->room * sizeof *t->ns);
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 1024;
+        t->ns = realloc(t->ns, t->capacity * sizeof *t->ns);
         if (!t->ns) abort();
     }
     t->ns[t->count++] = platform_now_ns();

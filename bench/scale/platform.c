@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAME_ROOM = 256 };
+enum { FRAME_CAPACITY = 256 };
 #define NEVER UINT64_MAX
 
 struct simulation sim;
@@ -165,14 +165,14 @@ static void arrive(struct frame *f)
     stir(r, sim.node[f->from] ? &sim.node[f->from]->reactor[f->shard]->thread : NULL);
 }
 
-/* ---- the port ---- */
+/* ---- the platform of the shards ---- */
 
 static struct frame *new_frame(struct reactor *r, unsigned peer)
 {
     struct frame *f = calloc(1, sizeof *f);
     if (!f) abort();
-    f->room = FRAME_ROOM;
-    f->body = malloc(f->room);
+    f->capacity = FRAME_CAPACITY;
+    f->body = malloc(f->capacity);
     if (!f->body) abort();
     f->from = r->node;
     f->to = peer;
@@ -185,13 +185,13 @@ static struct frame *new_frame(struct reactor *r, unsigned peer)
 
 static void make_room(struct frame *f, uint32_t bytes)
 {
-    if (f->header.body_bytes + bytes <= f->room) return;
-    while (f->header.body_bytes + bytes > f->room) f->room = 2 * f->room;
-    f->body = realloc(f->body, f->room);
+    if (f->header.body_bytes + bytes <= f->capacity) return;
+    while (f->header.body_bytes + bytes > f->capacity) f->capacity = 2 * f->capacity;
+    f->body = realloc(f->body, f->capacity);
     if (!f->body) abort();
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     struct reactor *r = context;
@@ -212,7 +212,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     return e;
 }
 
-static void port_complete(void *context, struct request *request, int rc)
+static void complete_request(void *context, struct request *request, int rc)
 {
     struct reactor *r = context;
     r->completed = true;
@@ -220,7 +220,7 @@ static void port_complete(void *context, struct request *request, int rc)
 }
 
 /* The first look within shard_frame() comes before its entries are served, the others after. */
-static uint64_t port_now_ns(void *context)
+static uint64_t read_clock_ns(void *context)
 {
     struct reactor *r = context;
     uint64_t now = (uint64_t)r->now;
@@ -231,10 +231,10 @@ static uint64_t port_now_ns(void *context)
 
 /* On shared cores as in reactor.c: frames leave after the shard's turn, so what the kernel takes
  * for them is not in what the shard measures. With a core each it always was, in the model. */
-static uint64_t port_cpu_ns(void *context)
+static uint64_t read_cpu_ns(void *context)
 {
     const struct reactor *r = context;
-    uint64_t now = port_now_ns(context);
+    uint64_t now = read_clock_ns(context);
     return cores_are_shared() ? now - (uint64_t)r->in_kernel : now;
 }
 
@@ -495,7 +495,7 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
 {
     r->turn_ns = NEVER;
     cores_open(&r->thread, r->node, PINNING_SLICE_NS, look_around, r);
-    r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_cpu_ns};
+    r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_cpu_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->inbox = calloc(start->workers, sizeof *r->inbox);
@@ -508,7 +508,7 @@ int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
     }
     const struct shard_config shard = {
         .store = start->store,
-        .platform = &r->port,
+        .platform = &r->calls,
         .technique = start->technique,
         .number = r->number,
         .workers = start->workers,

@@ -3,12 +3,11 @@
  * on virtual time that network and processors use up as model.h says.
  *
  * The library is the one that ships: locus.c, access.c, the store and the shards. A node has
- * workers, fibers on processors of their own, and shards on others, unless they share the cores of a
- * host (cores.h). A shard's turn is taken at
- * one moment and lasts as long as what it did costs: its frames leave one by one meanwhile, what
- * arrives waits for its end. A shard that has had nothing to do for REACTOR_SPIN_NS sleeps. A card
- * sends and receives a byte at a time, in order; the switch between them never is full, nothing is
- * lost, acknowledgements of TCP take no room.
+ * workers, fibers on processors of their own, and shards on others, unless they share the cores of
+ * a host (cores.h). A shard's turn is taken at one moment and lasts as long as what it did costs:
+ * its frames leave one by one meanwhile, what arrives waits for its end. A shard that has had
+ * nothing to do for REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order;
+ * the switch between them never is full, nothing is lost, acknowledgements of TCP take no room.
  *
  * Callers   run.c; bench/papers
  * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
@@ -32,8 +31,8 @@ void platform_add_worker(unsigned node, void (*run)(void *argument), void *argum
 bool platform_run(void);
 
 uint64_t platform_now_ns(void);
-/* From now on nobody hears of what changes in rows that have replicas: neither their owners nor their
- * holders (NuPS, Section 5.7, "never"). Only where all replicas are kept for ever. */
+/* From now on nobody hears of what changes in rows that have replicas: neither their owners nor
+ * their holders (NuPS, Section 5.7, "never"). Only where all replicas are kept for ever. */
 void platform_never_synchronize(void);
 /* For a worker: it works for a while; it has nothing to do until then. */
 void platform_work(double ns);

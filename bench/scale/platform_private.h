@@ -1,6 +1,6 @@
 /*
- * platform_private.h - the nodes of a simulation, as the parts of the platform share them: platform.c
- * (shards and the network between them) and joined.c (what cluster.h promises).
+ * platform_private.h - the nodes of a simulation, as the parts of the platform share them:
+ * platform.c (shards and the network between them) and joined.c (what cluster.h promises).
  */
 #ifndef BENCH_SCALE_PLATFORM_PRIVATE_H
 #define BENCH_SCALE_PLATFORM_PRIVATE_H
@@ -18,18 +18,18 @@ struct frame {
     struct frame *next; /* that arrived at the same shard */
     unsigned from, to, shard;
     uint64_t arrived_ns;
-    uint32_t room;
+    uint32_t capacity;
     struct wire_frame header;
     unsigned char *body;
 };
 
 struct reactor {
     struct shard shard;
-    struct platform port;
+    struct platform calls;
     unsigned node, number, workers;
     struct inbox {
         struct mailbox mailbox;
-        struct request *current; /* taken out, and waiting for a window */
+        struct request *current; /* taken out, and waiting for credit */
     } * inbox;                   /* [workers] */
     struct frame *first, *last;
     struct frame **open;  /* [nodes] under construction */

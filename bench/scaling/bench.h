@@ -90,7 +90,7 @@ void place_nowhere(const struct bench *b);
 
 /* ---- Selection and sizes (cells.c) ---- */
 
-void cell_name(char *name, size_t room, const struct bench *b, unsigned shards, unsigned skew,
+void cell_name(char *name, size_t capacity, const struct bench *b, unsigned shards, unsigned skew,
                unsigned place, unsigned step, unsigned team);
 bool shards_selected(const struct bench *b, unsigned shards);
 bool anything_selected(const struct bench *b);

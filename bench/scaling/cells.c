@@ -1,10 +1,10 @@
 /* Times each step in a setting, with every number of threads. */
 #include "bench.h"
 
-void cell_name(char *name, size_t room, const struct bench *b, unsigned shards, unsigned skew,
+void cell_name(char *name, size_t capacity, const struct bench *b, unsigned shards, unsigned skew,
                unsigned place, unsigned step, unsigned team)
 {
-    snprintf(name, room, "%s %s %s shards=%u workers=%u", steps[step].name,
+    snprintf(name, capacity, "%s %s %s shards=%u workers=%u", steps[step].name,
              key_choice_name((enum key_choice)skew), place_names[place], b->shards[shards],
              b->teams[team]);
 }

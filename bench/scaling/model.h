@@ -7,8 +7,9 @@
  * accessed often enough to be in a cache is in the cache of whoever wrote it last, which is any of
  * the W alike: (W - 1) / W of the time another core, of its own socket or of another as the workers
  * are placed. Each line then costs `near_ns` or `far_ns` more than one worker pays, of which a
- * processor that has 64 keys at a time hides all but one part of `overlap`. Rows beyond those come from memory, whoever accesses them, and cost what one worker pays. Reads move nothing:
- * lines that nobody writes are in all caches.
+ * processor that has 64 keys at a time hides all but one part of `overlap`. Rows beyond those come
+ * from memory, whoever accesses them, and cost what one worker pays. Reads move nothing: lines that
+ * nobody writes are in all caches.
  *
  * A row can be written by one at a time: it is held while its lines come, of which nothing is
  * hidden, and `hold_ns` longer. So all together are no faster than the hottest row allows.

@@ -17,7 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Called with each name in a folder, "." and ".." included, until it is not 0, which is returned. */
+/* Called with each name in a folder, "." and ".." included, until it is not 0, which is
+ * returned. */
 typedef int files_each(void *context, const char *name);
 
 struct files {

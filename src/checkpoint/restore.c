@@ -190,7 +190,7 @@ static int set_files(struct restore *r)
 
 /* ---- */
 
-static int take_room(struct restore *r)
+static int allocate(struct restore *r)
 {
     size_t longest = keyspace_longest(&r->steps.worker->store->keyspace) * sizeof(float);
     r->zeros = calloc(1, longest > CONTENTS_BYTES ? longest : CONTENTS_BYTES);
@@ -199,7 +199,7 @@ static int take_room(struct restore *r)
     return rc ? error_set(rc, "no memory to read a checkpoint with") : 0;
 }
 
-static void give_room(struct restore *r)
+static void release(struct restore *r)
 {
     blocks_fini(&r->blocks);
     free(r->zeros);
@@ -230,7 +230,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, read_manifest(r));
     if (rc) return rc;
     rc = compare_tables(r);
-    if (rc == 0) rc = take_room(r);
+    if (rc == 0) rc = allocate(r);
     if (rc == 0) rc = verify_files(r);
     rc = steps_meet(s, COLLECTIVE_STEP, rc);
     if (rc == 0) rc = rewind_files(r);
@@ -249,6 +249,6 @@ int locus_restore(locus_worker *w, const char *directory)
     int rc = steps_begin(&r.steps, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;
     rc = restore(&r);
-    give_room(&r);
+    release(&r);
     return steps_end(&r.steps, rc);
 }

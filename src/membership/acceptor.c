@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t HELLO_PATIENCE_NS = RENDEZVOUS_HELLO_PATIENCE_S * SECOND_NS;
+static const uint64_t HELLO_TIMEOUT_NS = RENDEZVOUS_HELLO_TIMEOUT_S * SECOND_NS;
 /* for an earlier rank 0's port to become free */
-static const uint64_t PORT_PATIENCE_NS = 2 * SECOND_NS;
+static const uint64_t PORT_TIMEOUT_NS = 2 * SECOND_NS;
 static const uint64_t PORT_RETRY_NS = 10000000;
 /* after accepting has failed: no descriptors, say */
 static const uint64_t ACCEPT_PAUSE_NS = 50000000;
@@ -85,7 +85,7 @@ static void accept_next(struct rendezvous_acceptor *d)
 static void take_unauthenticated(struct rendezvous_acceptor *d, nng_stream *stream)
 {
     if (d->listener) limit_unauthenticated(d);
-    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_PATIENCE_NS))
+    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_TIMEOUT_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -179,7 +179,7 @@ static int start_listening(struct rendezvous_acceptor *d, const struct rendezvou
                            uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
-    uint64_t until_ns = clock_now_ns() + PORT_PATIENCE_NS;
+    uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
     int result = listen_at_any(d, a);
     while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {

@@ -21,7 +21,7 @@
  * closed: a member says at once who it is, so unauthenticated peers cannot keep it out. */
 enum { RENDEZVOUS_UNAUTHENTICATED_MAX = 64 };
 /* So long an unauthenticated peer has to say who it is. */
-enum { RENDEZVOUS_HELLO_PATIENCE_S = 5 };
+enum { RENDEZVOUS_HELLO_TIMEOUT_S = 5 };
 
 struct rendezvous_acceptor {
     struct rendezvous_hub *hub;

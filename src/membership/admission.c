@@ -6,9 +6,9 @@
 #include <sys/random.h>
 
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t LAST_WORD_PATIENCE_NS = SECOND_NS; /* for a node to hear why it must go */
+static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
 static const uint64_t TURNED_AWAY_NS = SECOND_NS;        /* between reports of those */
-enum { HELLO_ROOM = 64 << 10 };
+enum { HELLO_SPARE = 64 << 10 };
 
 /* ---- refusing ---- */
 
@@ -23,7 +23,7 @@ static struct rendezvous_message *refusal_message(int rc, const char *sentence)
 static void refuse(struct rendezvous_channel *c, int rc, const char *sentence)
 {
     rendezvous_channel_send(c, refusal_message(rc, sentence));
-    rendezvous_channel_finish(c, LAST_WORD_PATIENCE_NS);
+    rendezvous_channel_finish(c, LAST_WORD_TIMEOUT_NS);
 }
 
 /* The cluster cannot form: all who came get the same sentence, and so will all who are yet to
@@ -33,7 +33,7 @@ static void refuse_all(struct rendezvous_admission *a, int rc)
     a->state = RENDEZVOUS_REFUSING;
     a->refusal = rc;
     rendezvous_members_send(a->members, refusal_message(rc, a->sentence));
-    rendezvous_members_dismiss(a->members, LAST_WORD_PATIENCE_NS);
+    rendezvous_members_dismiss(a->members, LAST_WORD_TIMEOUT_NS);
 }
 
 static void send_away(struct rendezvous_admission *a, struct rendezvous_channel *c)
@@ -44,7 +44,7 @@ static void send_away(struct rendezvous_admission *a, struct rendezvous_channel 
              a->members->size);
     rendezvous_put_text(m, reason);
     rendezvous_channel_send(c, rendezvous_message_done(m));
-    rendezvous_channel_finish(c, LAST_WORD_PATIENCE_NS);
+    rendezvous_channel_finish(c, LAST_WORD_TIMEOUT_NS);
 }
 
 /* ---- who is missing ---- */
@@ -128,7 +128,7 @@ static void welcome(struct rendezvous_admission *a, struct rendezvous_channel *c
 {
     struct rendezvous_member *m = &a->members->member[h->rank];
     struct rendezvous_message *message = rendezvous_message_new(RENDEZVOUS_WELCOME);
-    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->patience_ms * 1000000;
+    uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
     rendezvous_put_u32(message, a->peer_timeout_ms);
     rendezvous_put_bytes(message, proof, SECRET_PROOF_BYTES);
     *m = (struct rendezvous_member){.channel = c,
@@ -388,7 +388,7 @@ void rendezvous_admission_fini(struct rendezvous_admission *a)
 void rendezvous_admission_begin(struct rendezvous_admission *a)
 {
     /* A hello that differs from ours may be longer, but not as long as a message of a member. */
-    size_t hello_max = 2 * a->hello->bytes + HELLO_ROOM;
+    size_t hello_max = 2 * a->hello->bytes + HELLO_SPARE;
     a->hub->unauthenticated_bytes_max = hello_max < RENDEZVOUS_MESSAGE_MAX ? hello_max
                                                                            : RENDEZVOUS_MESSAGE_MAX;
 }

@@ -22,7 +22,7 @@ static void free_dialer(nng_stream_dialer *dialer)
 #endif
 }
 
-int rendezvous_dial(const char *url, uint64_t patience_ns, nng_stream **stream)
+int rendezvous_dial(const char *url, uint64_t timeout_ns, nng_stream **stream)
 {
     nng_stream_dialer *dialer;
     nng_aio *aio;
@@ -32,7 +32,7 @@ int rendezvous_dial(const char *url, uint64_t patience_ns, nng_stream **stream)
     if (result == 0) {
         /* not nng's default for streams */
         nng_stream_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true);
-        nng_aio_set_timeout(aio, (nng_duration)(patience_ns / 1000000 + 1));
+        nng_aio_set_timeout(aio, (nng_duration)(timeout_ns / 1000000 + 1));
         nng_stream_dialer_dial(dialer, aio);
         nng_aio_wait(aio);
         result = nng_aio_result(aio);

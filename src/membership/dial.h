@@ -3,7 +3,7 @@
  *
  * Callers   rendezvous.c, without a lock
  * Memory    none that outlives the call but the stream
- * Waiting   until the connection stands or is refused, or for `patience_ns`
+ * Waiting   until the connection stands or is refused, or for `timeout_ns`
  * Life      none
  */
 #ifndef LOCUS_MEMBERSHIP_DIAL_H
@@ -13,6 +13,6 @@
 #include <stdint.h>
 
 /* `url`: "tcp://127.0.0.1:7777". 0, and the stream is the caller's; or an error of nng. */
-int rendezvous_dial(const char *url, uint64_t patience_ns, nng_stream **stream);
+int rendezvous_dial(const char *url, uint64_t timeout_ns, nng_stream **stream);
 
 #endif

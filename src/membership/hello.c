@@ -28,14 +28,14 @@ static void write_table(struct rendezvous_message *m, const struct locus_table *
 }
 
 struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *c,
-                                                  unsigned patience_ms)
+                                                  unsigned timeout_ms)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_HELLO);
     rendezvous_put_u32(m, (uint32_t)c->rank);
     rendezvous_put_u32(m, (uint32_t)c->size);
     rendezvous_put_u32(m, milliseconds(c->peer_timeout_s));
     rendezvous_put_u32(m, milliseconds(c->join_timeout_s));
-    rendezvous_put_u32(m, patience_ms);
+    rendezvous_put_u32(m, timeout_ms);
     rendezvous_put_text(m, c->data_address);
     rendezvous_put_u32(m, c->workers);
     rendezvous_put_u32(m, (uint32_t)c->technique);
@@ -89,7 +89,7 @@ bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t 
     r.at += 8; /* rank and size */
     h->peer_timeout_ms = rendezvous_get_u32(&r);
     h->join_timeout_ms = rendezvous_get_u32(&r);
-    h->patience_ms = rendezvous_get_u32(&r);
+    h->timeout_ms = rendezvous_get_u32(&r);
     rendezvous_get_text(&r, h->address, sizeof h->address);
     h->workers = rendezvous_get_u32(&r);
     h->technique = rendezvous_get_u32(&r);

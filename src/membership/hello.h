@@ -17,7 +17,7 @@ struct rendezvous_hello {
     unsigned rank, size;
     unsigned peer_timeout_ms;
     unsigned join_timeout_ms; /* as configured, for the sentence */
-    unsigned patience_ms;     /* that is left of it */
+    unsigned timeout_ms;      /* that is left of it */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers;
     unsigned technique;
@@ -31,7 +31,7 @@ struct rendezvous_hello {
 
 /* NULL: no memory, or names of tables that are too long. */
 struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *,
-                                                  unsigned patience_ms);
+                                                  unsigned timeout_ms);
 
 /* Rank and size alone, of whatever protocol version. */
 bool rendezvous_hello_read_rank(struct rendezvous_hello *, const void *body, size_t bytes);

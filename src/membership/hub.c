@@ -71,11 +71,11 @@ void rendezvous_channel_close(struct rendezvous_channel *c)
     rendezvous_hub_note(c->hub);
 }
 
-void rendezvous_channel_finish(struct rendezvous_channel *c, uint64_t patience_ns)
+void rendezvous_channel_finish(struct rendezvous_channel *c, uint64_t timeout_ns)
 {
     if (c->is_closed) return;
     c->is_finished = true;
-    c->deadline_ns = clock_now_ns() + patience_ns;
+    c->deadline_ns = clock_now_ns() + timeout_ns;
     rendezvous_hub_note(c->hub);
 }
 
@@ -171,7 +171,7 @@ static bool resize(struct rendezvous_channel *c, size_t capacity)
 }
 
 /* Room for the rest of a long message; back to little when it is done. */
-static void adapt_room(struct rendezvous_channel *c, size_t wanted)
+static void adapt_capacity(struct rendezvous_channel *c, size_t wanted)
 {
     if (c->is_closed || (wanted <= c->capacity && (c->capacity == RECEIVE_BYTES || c->have > 0)))
         return;
@@ -234,7 +234,7 @@ static void on_received(void *argument)
         if (c->beat_ns) silence_note(&c->silence, c->heard_ns, now_ns, h->timeout_ns);
         c->heard_ns = now_ns;
         c->have += nng_aio_count(c->receiving);
-        adapt_room(c, take_messages(c));
+        adapt_capacity(c, take_messages(c));
     } else {
         fail_by_nng(c, result);
     }

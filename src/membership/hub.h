@@ -142,7 +142,7 @@ void rendezvous_channel_show_peer(const struct rendezvous_channel *,
 void rendezvous_channel_send(struct rendezvous_channel *, struct rendezvous_message *);
 /* The last message was sent: nothing is received any more, and the peer gets that long to end the
  * connection. */
-void rendezvous_channel_finish(struct rendezvous_channel *, uint64_t patience_ns);
+void rendezvous_channel_finish(struct rendezvous_channel *, uint64_t timeout_ns);
 void rendezvous_channel_close(struct rendezvous_channel *);
 
 #endif

@@ -13,9 +13,9 @@
 
 enum { REPORT_AFTER_S = 10 };
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t DIAL_PATIENCE_NS = 2 * SECOND_NS; /* for one attempt to connect */
+static const uint64_t DIAL_TIMEOUT_NS = 2 * SECOND_NS; /* for one attempt to connect */
 /* launchers publish names while nodes start already */
-static const uint64_t RESOLVE_PATIENCE_NS = 10 * SECOND_NS;
+static const uint64_t RESOLVE_TIMEOUT_NS = 10 * SECOND_NS;
 /* after which a missing answer is worth mentioning */
 static const uint64_t ANSWER_NS = SECOND_NS / 4;
 /* What a RESPONSE has beyond the HELLO that it repeats. */
@@ -102,7 +102,7 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
  * once it has let us join, it gets a moment to say so. */
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
-    if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_PATIENCE_NS;
+    if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_TIMEOUT_NS;
     return earlier(r->deadline_ns, r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
 }
 
@@ -135,14 +135,14 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
                                  const char *url)
 {
     nng_stream *stream = NULL;
-    uint64_t patience_ns = earlier(DIAL_PATIENCE_NS, left_ns(r));
-    int result = rendezvous_dial(url, patience_ns, &stream);
+    uint64_t timeout_ns = earlier(DIAL_TIMEOUT_NS, left_ns(r));
+    int result = rendezvous_dial(url, timeout_ns, &stream);
     if (result == 0) {
         greet(r, c, stream);
         return await_verdict(r);
     }
     /* The earlier reason says more than a last attempt that had no time. */
-    bool was_hurried = result == NNG_ETIMEDOUT && patience_ns < DIAL_PATIENCE_NS;
+    bool was_hurried = result == NNG_ETIMEDOUT && timeout_ns < DIAL_TIMEOUT_NS;
     if (!was_hurried || !r->obstacle[0]) describe_obstacle(r, result);
     return AWAY;
 }
@@ -172,7 +172,7 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
 int joining_resolve(struct rendezvous *r)
 {
     uint64_t pause_ns = PAUSE_MAX_NS,
-             until_ns = earlier(r->start_ns + RESOLVE_PATIENCE_NS, r->deadline_ns);
+             until_ns = earlier(r->start_ns + RESOLVE_TIMEOUT_NS, r->deadline_ns);
     for (;;) {
         int rc = rendezvous_address_resolve(&r->address);
         if (rc == 0) return 0;

@@ -17,7 +17,7 @@
 #include "net/secret.h"
 
 /* For rank 0 to say whom it lost first. */
-#define RENDEZVOUS_VERDICT_PATIENCE_NS UINT64_C(1000000000)
+#define RENDEZVOUS_VERDICT_TIMEOUT_NS UINT64_C(1000000000)
 
 /*
  *         HELLO sent        WELCOME         START         LEAVE sent

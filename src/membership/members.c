@@ -46,15 +46,15 @@ void rendezvous_members_send_some(struct rendezvous_members *all,
     rendezvous_message_let_go(message);
 }
 
-static void dismiss(struct rendezvous_member *m, uint64_t patience_ns)
+static void dismiss(struct rendezvous_member *m, uint64_t timeout_ns)
 {
-    if (m->channel) rendezvous_channel_finish(m->channel, patience_ns);
+    if (m->channel) rendezvous_channel_finish(m->channel, timeout_ns);
     m->channel = NULL;
 }
 
-void rendezvous_members_dismiss(struct rendezvous_members *all, uint64_t patience_ns)
+void rendezvous_members_dismiss(struct rendezvous_members *all, uint64_t timeout_ns)
 {
-    for (unsigned rank = 0; rank < all->size; rank++) dismiss(&all->member[rank], patience_ns);
+    for (unsigned rank = 0; rank < all->size; rank++) dismiss(&all->member[rank], timeout_ns);
 }
 
 /* ---- who is missing ---- */

@@ -39,7 +39,7 @@ void rendezvous_members_send_some(struct rendezvous_members *,
                                   bool (*is_meant)(const struct rendezvous_member *),
                                   struct rendezvous_message *);
 /* Each has been sent its last word, and gets that long to read it. */
-void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t patience_ns);
+void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t timeout_ns);
 
 /* ---- who is missing ---- */
 

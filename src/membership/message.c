@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM_FIRST = 256 };
+enum { FIRST_CAPACITY = 256 };
 
 static void store(unsigned char *at, uint64_t value, unsigned bytes)
 {
@@ -46,13 +46,13 @@ struct rendezvous_message *rendezvous_message_new(enum rendezvous_type type)
 {
     unsigned char header[RENDEZVOUS_HEADER_BYTES] = {0};
     struct rendezvous_message *m = calloc(1, sizeof *m);
-    unsigned char *data = malloc(ROOM_FIRST);
+    unsigned char *data = malloc(FIRST_CAPACITY);
     if (!m || !data) {
         free(data);
         free(m);
         return NULL;
     }
-    *m = (struct rendezvous_message){.references = 1, .capacity = ROOM_FIRST, .data = data};
+    *m = (struct rendezvous_message){.references = 1, .capacity = FIRST_CAPACITY, .data = data};
     store(header, RENDEZVOUS_MAGIC, 4);
     store(header + 4, RENDEZVOUS_VERSION, 2);
     store(header + 6, type, 2);

@@ -130,7 +130,7 @@ struct rendezvous_slice {
     size_t bytes;
 };
 struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *);
-/* A text fit to be shown: cut to `room`, control characters replaced. */
+/* A text fit to be shown: cut to `capacity`, control characters replaced. */
 void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t capacity);
 void rendezvous_show(struct rendezvous_slice, char *text, size_t capacity);
 /* Everything was there, and nothing more. */

@@ -162,7 +162,7 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
  * If it left before rank 0 has read the report, it would itself be taken for lost. */
 static void await_loss(struct rendezvous *r)
 {
-    uint64_t until_ns = clock_now_ns() + RENDEZVOUS_VERDICT_PATIENCE_NS;
+    uint64_t until_ns = clock_now_ns() + RENDEZVOUS_VERDICT_TIMEOUT_NS;
     if (!r->has_reported) return;
     while (r->phase == RUNNING && rendezvous_hub_wait(&r->hub, until_ns)) continue;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { NAME_MAX_BYTES = 64 };
-static const uint64_t LAST_WORD_PATIENCE_NS = 1000000000; /* for a member to hear why it must go */
+static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a member to hear why it must go */
 
 /*
  *   the admission is complete       all leave
@@ -58,7 +58,7 @@ static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
     /* The lost one may be stopped: it finds the message when it runs again, and nobody waits for
      * it. */
     s->members.member[rank].channel = NULL;
-    rendezvous_members_dismiss(&s->members, LAST_WORD_PATIENCE_NS);
+    rendezvous_members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
 }
 
 static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)

@@ -164,8 +164,8 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
         mesh_address_resolve(what, m->config->address[k->peer], AI_NUMERICHOST, AF_UNSPEC, &to);
     if (rc) return rc;
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool is_out = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
-    if (is_out) rc = out_of_descriptors(m, errno);
+    bool is_exhausted = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
+    if (is_exhausted) rc = out_of_descriptors(m, errno);
     k->heard = 0;
     k->step = CONNECTING;
     if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
@@ -263,8 +263,8 @@ static enum mesh_status judge(const struct mesh *m, const struct mesh_hello *hel
     if (hello->status != MESH_ACCEPTED || hello->rank <= c->rank || hello->rank >= c->size ||
         hello->shard >= c->shards)
         return MESH_MISFIT;
-    int standing = *place_of(m, hello->rank, hello->shard);
-    return standing >= 0 && !has_ended(standing) ? MESH_DUPLICATE : MESH_ACCEPTED;
+    int known_fd = *place_of(m, hello->rank, hello->shard);
+    return known_fd >= 0 && !has_ended(known_fd) ? MESH_DUPLICATE : MESH_ACCEPTED;
 }
 
 static void place(struct mesh *m, const struct contact *k)
@@ -390,9 +390,9 @@ static int accept_all(struct mesh *m, uint64_t now_ns)
 {
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
         int fd = accept4(m->config->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        bool is_out = fd < 0 && (errno == EMFILE || errno == ENFILE);
-        if (is_out && m->unauthenticated_count == 0) return out_of_descriptors(m, errno);
-        if (is_out)
+        bool is_exhausted = fd < 0 && (errno == EMFILE || errno == ENFILE);
+        if (is_exhausted && m->unauthenticated_count == 0) return out_of_descriptors(m, errno);
+        if (is_exhausted)
             drop_unauthenticated(m, 0);
         else if (fd >= 0)
             welcome(m, fd, now_ns);

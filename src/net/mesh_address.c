@@ -20,7 +20,7 @@
 enum { HOST_BYTES = 256, PORT_BYTES = 16, REPORT_AFTER_S = 10 };
 static const uint64_t SECOND_NS = 1000000000;
 /* launchers publish names while nodes start already */
-static const uint64_t NAME_PATIENCE_NS = 10 * SECOND_NS;
+static const uint64_t NAME_TIMEOUT_NS = 10 * SECOND_NS;
 static const uint64_t NAME_RETRY_NS = SECOND_NS / 5;
 
 /* Where the host ends and ":port" or the 0 begins; NULL: not of that form. Two colons without
@@ -128,7 +128,7 @@ static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadl
         int rc = look_up("the rendezvous", rendezvous, 0, family, all);
         uint64_t now_ns = clock_now_ns();
         bool is_hopeless = rc == -EINVAL ||
-                           (rc == -ENOENT && now_ns >= start_ns + NAME_PATIENCE_NS);
+                           (rc == -ENOENT && now_ns >= start_ns + NAME_TIMEOUT_NS);
         if (rc == 0) return 0;
         if (is_hopeless || now_ns >= deadline_ns) return -EINVAL;
         report_delay(&reports, now_ns - start_ns);

@@ -52,7 +52,7 @@ int secret_from_text(struct secret *s, const char *what, const char *text, size_
     return 0;
 }
 
-/* Bytes read, at most `room`; or a negative errno. */
+/* Bytes read, at most `capacity`; or a negative errno. */
 static ssize_t read_all(int fd, char *text, size_t capacity)
 {
     size_t have = 0;

@@ -63,7 +63,7 @@ void backlog_note(struct shard *s, unsigned peer)
 
 /* ---- what is queued ---- */
 
-void backlog_add_entry(struct shard *s, struct record *r, unsigned node, enum backlog_class class)
+void backlog_add_sync(struct shard *s, struct record *r, unsigned node, enum backlog_class class)
 {
     struct peer_backlog *p = &s->backlog->peer[node];
     if (r->queued & class) return;

@@ -51,7 +51,7 @@ void backlog_fini(struct shard *);
 
 /* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a
  * recall to give. */
-void backlog_add_entry(struct shard *, struct record *, unsigned node, enum backlog_class);
+void backlog_add_sync(struct shard *, struct record *, unsigned node, enum backlog_class);
 void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
 void backlog_add_recall(struct shard *, struct record *, unsigned node);
 /* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is

@@ -5,8 +5,8 @@
  * counted, as far as that is noticed, and not written again.
  *
  * Callers   the writer: one thread, signaling.c; the reader: the shard's thread, intents.c
- * Memory    8 bytes a key in chunks of 4 KiB until they are read, and 16 KiB of keys that the present
- *           call has named
+ * Memory    8 bytes a key in chunks of 4 KiB until they are read, and 16 KiB of keys that the
+ *           present call has named
  * Waiting   never
  * Life      stream_new; any calls; stream_close by the writer, then stream_free by the reader
  */

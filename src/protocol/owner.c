@@ -216,7 +216,7 @@ static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wi
     return directory_version(*w) == directory_version(expected);
 }
 
-static void serve_entry(struct shard *s, struct row_ref ref, const struct wire_entry *e)
+static void take_sync(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
     struct record *r = record_get(&s->records, ref.index);
     holders_add_all(s, r, ref);
@@ -260,7 +260,7 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_r
     }
     if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))
         return "an update of a replica that nobody holds";
-    serve_entry(s, ref, e);
+    take_sync(s, ref, e);
     return NULL;
 }
 

@@ -75,7 +75,7 @@ struct record *record_get(struct records *all, uint64_t index)
     }
     struct record *r = record_at(all, number);
     *r = (struct record){.index = index,
-                         .holder = r->holder, /* its room is used again */
+                         .holder = r->holder, /* its capacity is used again */
                          .holder_capacity = r->holder_capacity,
                          .number = number,
                          .waiting_first = REQUEST_NOWHERE,

@@ -8,9 +8,9 @@
  *
  * Callers   the actors of one shard, on its thread
  * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row
- *           from another node; the records themselves, which are used again, with their room for
- *           holders; a parked entry is a copy, from malloc. What others can park here is bounded by
- *           their credit (shard.h)
+ *           from another node; the records themselves, which are used again, with their capacity
+ *           for holders; a parked entry is a copy, from malloc. What others can park here is
+ *           bounded by their credit (shard.h)
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */

@@ -64,8 +64,8 @@ static bool must_end(const struct shard *s, const struct record *r)
 }
 
 /* The flags of the entry that the key's owner should get now. */
-static uint8_t entry_flags(const struct shard *s, const struct record *r, struct row_ref ref,
-                           struct location l)
+static uint8_t sync_flags(const struct shard *s, const struct record *r, struct row_ref ref,
+                          struct location l)
 {
     uint8_t flags = 0;
     const struct key_state *state = &s->records.state[r->index];
@@ -85,7 +85,7 @@ static uint8_t entry_flags(const struct shard *s, const struct record *r, struct
 static void queue_what_must_be_said(struct shard *s, struct record *r, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
-    uint8_t flags = entry_flags(s, r, ref, l);
+    uint8_t flags = sync_flags(s, r, ref, l);
     bool was_later = r->is_later;
     if (r->is_recalled && !l.is_replica) r->is_recalled = false;
     if (r->in_flight) return;
@@ -95,9 +95,9 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct ro
     if (l.owner == s->rank) return; /* the row is here, or on its way */
     bool may_wait = pacer_is_limited(s->pacer);
     if (flags & WIRE_VALUE || r->wants_row || ((flags & WIRE_BEGIN || r->is_recalled) && !may_wait))
-        backlog_add_entry(s, r, l.owner, BACKLOG_URGENT);
+        backlog_add_sync(s, r, l.owner, BACKLOG_URGENT);
     else if (flags & (WIRE_BEGIN | WIRE_END) || r->is_recalled || (was_later && flags))
-        backlog_add_entry(s, r, l.owner, BACKLOG_LAZY);
+        backlog_add_sync(s, r, l.owner, BACKLOG_LAZY);
 }
 
 void replica_consider(struct shard *s, struct record *r)
@@ -117,7 +117,7 @@ void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
     clocks_unsent(s, r);
     if (!r->in_flight && owner != s->rank) {
-        backlog_add_entry(s, r, owner, BACKLOG_LAZY);
+        backlog_add_sync(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
         s->replicas->awaited++;
@@ -208,7 +208,7 @@ static void nobody_wants(struct shard *s, uint64_t index)
         return;
     }
     if (is_idle_replica(s, r))
-        backlog_add_entry(s, r, r->owner, BACKLOG_LAZY);
+        backlog_add_sync(s, r, r->owner, BACKLOG_LAZY);
     else
         shard_wake(s, r, WOKEN_REPLICA);
 }
@@ -279,7 +279,7 @@ static void take_values(struct shard *s, struct record *r, struct row_ref ref, s
         row_collect(ref, updates);
 }
 
-static void note_entry(struct shard *s, struct record *r, uint8_t flags)
+static void note_sync(struct shard *s, struct record *r, uint8_t flags)
 {
     r->in_flight = true;
     r->is_recalled = false;
@@ -310,12 +310,12 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
 {
     struct row_ref ref = shard_row_ref(s, r->index);
     struct location l = location_of(s, ref);
-    uint8_t flags = entry_flags(s, r, ref, l);
+    uint8_t flags = sync_flags(s, r, ref, l);
     uint32_t slack = slack_us(s, r);
     r->eighths = 0;
     if (l.is_here || r->in_flight || (!flags && !r->is_recalled && !r->wants_row)) return 0;
     if (l.owner != peer) {
-        if (l.owner != s->rank) backlog_add_entry(s, r, l.owner, class);
+        if (l.owner != s->rank) backlog_add_sync(s, r, l.owner, class);
         return 0;
     }
     bool had_replica = l.is_replica;
@@ -337,7 +337,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     if (had_replica && !is_gone)
         take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
-    note_entry(s, r, flags);
+    note_sync(s, r, flags);
     if (flags & (WIRE_END | WIRE_UPDATE | WIRE_VALUE)) clocks_sent(s, r);
     /* An intent brings no update along: it waits for the next entry. */
     if (had_replica && flags & WIRE_BEGIN && row_is_dirty(ref)) replica_changed(s, r, l.owner);
@@ -347,7 +347,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
 
 /* ---- what the owner says ---- */
 
-static void entry_is_answered(struct shard *s, struct record *r)
+static void sync_is_answered(struct shard *s, struct record *r)
 {
     r->in_flight = r->has_update = false;
     not_awaited(s, r);
@@ -358,7 +358,7 @@ static void entry_is_answered(struct shard *s, struct record *r)
 
 void replica_came_back(struct shard *s, struct record *r)
 {
-    entry_is_answered(s, r);
+    sync_is_answered(s, r);
     shard_wake(s, r, WOKEN_REPLICA);
 }
 
@@ -411,7 +411,7 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     /* with relocation alone, who was asked to end is told so; an intent is said once */
     if (s->technique != LOCUS_RELOCATE || holder || r->is_kept) r->registered = holder;
     r->is_kept = holder && e->flags & WIRE_FOREVER;
-    entry_is_answered(s, r);
+    sync_is_answered(s, r);
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
@@ -463,7 +463,7 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
     clocks_sent(s, r); /* to ourselves */
     r->registered = s->technique == LOCUS_RELOCATE && s->records.state[r->index].wanted;
     r->is_recalled = r->is_kept = false;
-    if (answers) entry_is_answered(s, r);
+    if (answers) sync_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
 }
 

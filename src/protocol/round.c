@@ -43,8 +43,8 @@ static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
     for (size_t i = l->first; i < end; i++) holders_fetch(s, l->index[i]);
 }
 
-static size_t emit_entries(struct shard *s, unsigned peer, struct index_list *l,
-                           enum backlog_class class, size_t bytes)
+static size_t emit_syncs(struct shard *s, unsigned peer, struct index_list *l,
+                         enum backlog_class class, size_t bytes)
 {
     size_t all = list_length(l);
     for (size_t i = 0; i < all && bytes < s->rounds->capacity; i++) {
@@ -109,11 +109,11 @@ static bool wants_round(const struct shard *s, const struct peer_backlog *p, boo
 static size_t emit(struct shard *s, unsigned peer, bool all)
 {
     struct peer_backlog *b = &s->backlog->peer[peer];
-    size_t bytes = emit_entries(s, peer, &b->urgent, BACKLOG_URGENT, 0);
+    size_t bytes = emit_syncs(s, peer, &b->urgent, BACKLOG_URGENT, 0);
     bytes = emit_recalls(s, peer, bytes);
     s->rounds->peer[peer].refreshes = false;
     if (!all) return bytes;
-    bytes = emit_entries(s, peer, &b->lazy, BACKLOG_LAZY, bytes);
+    bytes = emit_syncs(s, peer, &b->lazy, BACKLOG_LAZY, bytes);
     return emit_refreshes(s, peer, bytes);
 }
 
@@ -419,7 +419,7 @@ void round_look(struct shard *s)
 /* Among many nodes each has a round under way to each: rounds wait for one another, and what all of
  * them carry together is how old replicas get. Between two nodes large rounds are better: they wait
  * for a processor, not for others. */
-static size_t room_of_round(unsigned nodes)
+static size_t capacity_of_round(unsigned nodes)
 {
     size_t others = nodes > 1 ? nodes - 1 : 1, capacity = ROUND_BYTES_MAX / (others * others);
     return capacity > ROUND_BYTES_MIN ? capacity : ROUND_BYTES_MIN;
@@ -435,7 +435,7 @@ static int init_peer(struct shard *s, struct peer_round *p)
 
 static int init_parts(struct shard *s, struct rounds *all)
 {
-    all->capacity = room_of_round(s->nodes);
+    all->capacity = capacity_of_round(s->nodes);
     all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->lookahead = calloc(s->workers, sizeof *all->lookahead);

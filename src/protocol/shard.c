@@ -456,9 +456,9 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
     add(&to->stale_us_squared, &s->counters.stale_us_squared);
 }
 
-/* Between two frames replicas have each age up to the gap for as long as any other. So at the ends of
- * buckets this is exact: those of longer gaps spend all of a bucket's width in it; those whose gap
- * lies in it, what is left of it. */
+/* Between two frames replicas have each age up to the gap for as long as any other. So at the ends
+ * of buckets this is exact: those of longer gaps spend all of a bucket's width in it; those whose
+ * gap lies in it, what is left of it. */
 static void add_ages(const struct shard *s, struct locus_histogram *to)
 {
     double longer = 0, ages = 0;

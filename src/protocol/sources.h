@@ -3,11 +3,11 @@
  * replicas still answer (staleness_s of the configuration)?
  *
  * A node is heard of with every frame, a heartbeat too. With a bound on staleness, a replica whose
- * source was not heard of for longer answers no pull. Workers look at one moment for all replicas of
- * a shard, `fresh_until_ns`: that of the source which is silent for longest. After it they ask the
- * shard, which knows the key's own source: it serves the pull, or lets it wait until the owner has
- * sent the row (origin.c, replica.c). Asking for the row, and not for its values alone, keeps what
- * workers have added to the replica and the owner has not got.
+ * source was not heard of for longer answers no pull. Workers look at one moment for all replicas
+ * of a shard, `fresh_until_ns`: that of the source which is silent for longest. After it they ask
+ * the shard, which knows the key's own source: it serves the pull, or lets it wait until the owner
+ * has sent the row (origin.c, replica.c). Asking for the row, and not for its values alone, keeps
+ * what workers have added to the replica and the owner has not got.
  *
  * Callers   shard.c, replica.c, origin.c, look.c on the shard's thread; sources_are_fresh any
  * Memory    16 bytes a node

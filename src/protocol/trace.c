@@ -22,8 +22,8 @@ struct traced {
     uint32_t writes, pulled, written;
 };
 
-/* Either what is, from now on, or what was done until now; or, of no key, how many workers wait from
- * now on: `writes`. */
+/* Either what is, from now on, or what was done until now; or, of no key, how many workers wait
+ * from now on: `writes`. */
 #define OF_NO_KEY UINT32_MAX
 struct event {
     uint64_t ns;

@@ -40,7 +40,7 @@ struct sample {
     size_t head;      /* the ring: where the keys that wait begin, */
     size_t waiting;   /*   how many they are, */
     size_t fresh;     /*   and how many of them, the first ones, were not yet put off */
-    locus_key *key;   /* [size], of room for `room` */
+    locus_key *key;   /* [size], of `capacity` */
     size_t capacity;
     struct keyset drawn; /* without replacement */
     struct sample *next; /* that is free */

@@ -10,7 +10,7 @@
 
 /* ---- life ---- */
 
-static int take_room(struct locus_port *p)
+static int allocate(struct locus_port *p)
 {
     const struct mail *m = &p->mail;
     p->parts = calloc((size_t)p->slots_all * m->width, sizeof *p->parts);
@@ -83,7 +83,7 @@ int locus_port_open(locus *node, locus_worker *worker, const struct locus_schedu
                                  .variable_key = config->variable_key,
                                  .clock = locus_current_clock(worker) + 1,
                                  .slots_all = m.schedulers * m.slots};
-    if (!p || take_room(p)) {
+    if (!p || allocate(p)) {
         if (p) drop(p);
         return error_set(-ENOMEM, "locus_port_open: no memory for %u rounds of %u parts",
                          m.schedulers * m.slots, m.width);

@@ -73,7 +73,7 @@ int schedule_check(const char *call, const struct locus_schedule_config *c)
 
 /* ---- life ---- */
 
-static int take_room(struct locus_schedule *s)
+static int allocate(struct locus_schedule *s)
 {
     const struct locus_schedule_config *c = &s->config;
     size_t width = schedule_width(c);
@@ -94,7 +94,7 @@ int locus_schedule_new(const struct locus_schedule_config *config, locus_schedul
     if (rc) return rc;
     struct locus_schedule *s = calloc(1, sizeof *s);
     if (s) s->config = *config;
-    if (!s || take_room(s)) {
+    if (!s || allocate(s)) {
         locus_schedule_free(s);
         return error_set(-ENOMEM, "locus_schedule_new: no memory for %llu variables",
                          (unsigned long long)config->variables);

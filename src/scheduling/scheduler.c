@@ -156,7 +156,7 @@ static void join(const struct locus_scheduler *s)
 
 /* ---- life ---- */
 
-static int take_room(struct locus_scheduler *s)
+static int allocate(struct locus_scheduler *s)
 {
     const struct mail *m = &s->mail;
     size_t both = (size_t)m->sums_length + m->changes_length;
@@ -186,7 +186,7 @@ static int start(struct locus_scheduler *s, locus *node,
     c.shares = s->mail.schedulers;
     c.window = s->mail.own_window;
     s->workers = c.workers;
-    if (take_room(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
+    if (allocate(s)) return error_set(-ENOMEM, "locus_scheduler_open: no memory for mailboxes");
     int rc = locus_schedule_new(&c, &s->schedule);
     if (rc == 0) rc = locus_worker_open(node, &s->worker);
     if (rc) return rc;

@@ -12,18 +12,18 @@
  * Waiting   never
  * Life      dirty_set_init, any use, dirty_set_fini
  */
-#ifndef LOCUS_STORE_MARKS_H
-#define LOCUS_STORE_MARKS_H
+#ifndef LOCUS_STORE_DIRTY_SET_H
+#define LOCUS_STORE_DIRTY_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MARKS_LEVELS_MAX = 7 };
+enum { DIRTY_SET_LEVELS_MAX = 7 };
 
 struct dirty_set {
     unsigned levels;
-    uint64_t *level[MARKS_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
+    uint64_t *level[DIRTY_SET_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
     void *memory;
     size_t bytes;
     /* Called by the thread that sets a mark when there was none. NULL: nothing is called. Must not

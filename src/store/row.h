@@ -185,7 +185,8 @@ static inline int row_set(struct row_ref s, const float *values)
     return row_write(s, values, ROW_SET);
 }
 
-/* Nobody else writes the row: the key is latched, or its part is plain. `room` is for two rows. */
+/* Nobody else writes the row: the key is latched, or its partition is plain. `scratch` holds two
+ * rows. */
 static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length,
                                                               row_change_fn *change, void *context,
                                                               float *scratch)

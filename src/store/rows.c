@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void fetch_plain(const struct parti
 
 void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
 {
-    if (s->has_one_part && partition_is_plain(s->partition)) {
+    if (s->has_one_partition && partition_is_plain(s->partition)) {
         fetch_plain(s->partition, keys, n);
         return;
     }

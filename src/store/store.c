@@ -106,7 +106,7 @@ static int init_all(struct store *s, bool replicates)
     if (s->partition) memset(s->partition, 0, partitions * sizeof *s->partition);
     if (!s->zeros || !s->words || !s->partition || (replicates && !s->dirty))
         return error_set(-ENOMEM, "no memory for %zu parts", partitions);
-    s->has_one_part = partitions == 1;
+    s->has_one_partition = partitions == 1;
     for (unsigned shard = 0; shard < k->shards; shard++) {
         int rc = init_shard(s, shard);
         if (rc) return rc;

@@ -62,7 +62,7 @@ struct store {
     bool is_full;                /* every node holds every row */
     bool is_alone;               /* no row ever leaves */
     bool has_one_writer;         /* of rows, who is also their only reader */
-    bool has_one_part;           /* one length and one shard: no need to look for it */
+    bool has_one_partition;      /* one length and one shard: no need to look for it */
     struct partition *partition; /* [shard * ranges + range] */
     directory_word **words;      /* [shard] */
     struct dirty_set *dirty;     /* [shard]; NULL: nothing is replicated */
@@ -141,7 +141,7 @@ static inline directory_word *row_ref_word(struct row_ref s)
 static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
-    if (s->has_one_part) return partition_row_ref(s->partition, key);
+    if (s->has_one_partition) return partition_row_ref(s->partition, key);
     uint64_t index = keyspace_index(k, key);
     unsigned shard = (unsigned)(key - index * k->shards);
     unsigned range = k->ranges == 1 ? 0 : keyspace_range_of(k, key);

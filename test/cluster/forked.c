@@ -1,6 +1,6 @@
 /*
  * A node whose process has forked a child that goes on: the child holds nothing of the node, so
- * that the others notice the node's death at once, and not when their patience is over.
+ * that the others notice the node's death at once, and not when their time-outs are over.
  */
 #include "team.h"
 
@@ -38,7 +38,7 @@ ROLE(father)
     c.rank = rank;
     c.size = 2;
     c.rendezvous = address;
-    c.peer_timeout_s = 2.0 * HANG_S; /* nobody's patience shall be what shows it */
+    c.peer_timeout_s = 2.0 * HANG_S; /* no time-out shall be what shows it */
     CHECK_EQ(locus_open(&c, &node), 0);
     CHECK_EQ(locus_worker_open(node, &w), 0);
     for (locus_key k = 0; k < 100; k++) CHECK_EQ(locus_push(w, &k, 1, row), 0);

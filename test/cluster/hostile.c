@@ -1,10 +1,11 @@
 /*
- * Strangers at the ports of a cluster: they send bytes, nothing, a byte now and then, without end,
- * lengths that cannot be, the hello of a rank that has joined; thousands of them, before, while and
- * after the nodes join. The nodes join, work and leave as if nobody were there, with few
- * descriptors and little memory.
+ * Unauthenticated peers at the ports of a cluster: they send bytes, nothing, a byte now and then,
+ * without end, lengths that cannot be, the hello of a rank that has joined; thousands of them,
+ * before, while and after the nodes join. The nodes join, work and leave as if nobody were there,
+ * with few descriptors and little memory.
  *
- * Every node is a process in the role `besieged`, with a port for peers that the strangers know.
+ * Every node is a process in the role `besieged`, with a port for peers that the unauthenticated
+ * peers know.
  */
 #include "team.h"
 
@@ -30,8 +31,8 @@ enum {
     KEYS = 60,
     ROUNDS_MIN = 20,
     LENGTH = 4,
-    NODE_DESCRIPTORS = 400, /* `ulimit -n` of a node: the strangers must not use it up */
-    GROWTH_KB = 16 << 10,   /* of a node, beside what it needs without strangers */
+    NODE_DESCRIPTORS = 400, /* `ulimit -n` of a node: others must not use it up */
+    GROWTH_KB = 16 << 10,   /* of a node, beside what it needs when it is left alone */
     CROWD_MAX = 2000,       /* connections at a time */
 };
 static const struct locus_table table = {.name = "rows", .rows = KEYS, .length = LENGTH};
@@ -83,7 +84,7 @@ ROLE(besieged)
     pthread_t thread;
     int rank, has_secret, round = 1;
     CHECK_EQ(sscanf(arguments, "%d %d %31s %31s", &rank, &has_secret, t.address, listen), 4);
-    if (has_secret) setenv("LOCUS_SECRET", "what strangers do not know", 1);
+    if (has_secret) setenv("LOCUS_SECRET", "what unauthenticated peers do not know", 1);
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &(struct rlimit){NODE_DESCRIPTORS, NODE_DESCRIPTORS}), 0);
     t.listen = listen;
     parent_tell("here");
@@ -98,7 +99,7 @@ ROLE(besieged)
     pthread_join(thread, NULL);
 }
 
-/* ---- strangers ------------------------------------------------------------------------------- */
+/* ---- unauthenticated peers ------------------------------------------------------------------- */
 
 struct siege;
 
@@ -113,12 +114,12 @@ struct siege {
     unsigned at_a_time;
     char rendezvous[ADDRESS_BYTES], listen[NODES][ADDRESS_BYTES];
     struct child node[NODES];
-    struct stranger {
+    struct unauthenticated {
         int fd;
         bool is_rendezvous;
         unsigned age;
-    } stranger[CROWD_MAX];
-    unsigned strangers;
+    } unauthenticated[CROWD_MAX];
+    unsigned unauthenticated_count;
     unsigned seed;
     pthread_t thread;
     int is_over;              /* atomic, as the next */
@@ -155,9 +156,10 @@ static bool is_connected(int fd)
 
 static void leave(struct siege *s, unsigned i)
 {
-    hang_up(s->stranger[i].fd);
-    s->strangers--;
-    memmove(&s->stranger[i], &s->stranger[i + 1], (s->strangers - i) * sizeof *s->stranger);
+    hang_up(s->unauthenticated[i].fd);
+    s->unauthenticated_count--;
+    memmove(&s->unauthenticated[i], &s->unauthenticated[i + 1],
+            (s->unauthenticated_count - i) * sizeof *s->unauthenticated);
 }
 
 /* Each in turn: half of them at the rendezvous, the others at the nodes' ports for peers. */
@@ -167,13 +169,14 @@ static void come(struct siege *s)
     bool is_rendezvous = turn % 2 == 0;
     int fd = call(is_rendezvous ? s->rendezvous : s->listen[turn / 2 % NODES]);
     if (fd < 0) return;
-    if (s->strangers == s->at_a_time) leave(s, 0);
-    s->stranger[s->strangers++] = (struct stranger){.fd = fd, .is_rendezvous = is_rendezvous};
+    if (s->unauthenticated_count == s->at_a_time) leave(s, 0);
+    s->unauthenticated[s->unauthenticated_count++] =
+        (struct unauthenticated){.fd = fd, .is_rendezvous = is_rendezvous};
 }
 
 static void act(struct siege *s, unsigned i)
 {
-    struct stranger *k = &s->stranger[i];
+    struct unauthenticated *k = &s->unauthenticated[i];
     if (!is_connected(k->fd)) {
         if (k->age++ > 100) leave(s, i);
         return;
@@ -190,10 +193,10 @@ static void *besiege(void *argument)
     struct siege *s = argument;
     while (!__atomic_load_n(&s->is_over, __ATOMIC_ACQUIRE)) {
         for (int i = 0; i < CALLS; i++) come(s);
-        for (unsigned i = s->strangers; i-- > 0;) act(s, i);
+        for (unsigned i = s->unauthenticated_count; i-- > 0;) act(s, i);
         sleep_s(s->pause_us * 1e-6);
     }
-    while (s->strangers > 0) leave(s, 0);
+    while (s->unauthenticated_count > 0) leave(s, 0);
     return NULL;
 }
 
@@ -386,7 +389,7 @@ static void look_at_nodes(struct siege *s)
 }
 
 /* Until so many more have come to a port, whatever it takes. */
-static void await_strangers(struct siege *s, const unsigned *count, unsigned more)
+static void await_unauthenticated(struct siege *s, const unsigned *count, unsigned more)
 {
     double end = now_s() + HANG_S;
     unsigned until = __atomic_load_n(count, __ATOMIC_RELAXED) + more;
@@ -438,8 +441,8 @@ static unsigned raise_descriptors(void)
     return limit.rlim_cur - OTHERS < CROWD_MAX ? (unsigned)limit.rlim_cur - OTHERS : CROWD_MAX;
 }
 
-/* The cluster alone, then with strangers at the rendezvous before anybody else joins, at the ports
- * for peers while they wait, and at whatever listens when all have joined. */
+/* The cluster alone, then with unauthenticated peers at the rendezvous before anybody else joins,
+ * at the ports for peers while they wait, and at whatever listens when all have joined. */
 static long run(struct siege *s)
 {
     enum { BEFORE = 200, AFTER = 1500 };
@@ -447,13 +450,13 @@ static long run(struct siege *s)
     for (int r = 0; r < NODES; r++) address_new(s->listen[r]);
     if (s->conduct) CHECK_EQ(pthread_create(&s->thread, NULL, besiege, s), 0);
     start_node(s, 0);
-    if (s->conduct) await_strangers(s, &s->connected, BEFORE);
+    if (s->conduct) await_unauthenticated(s, &s->connected, BEFORE);
     start_node(s, 1);
-    if (s->conduct) await_strangers(s, &s->peers_connected, BEFORE);
+    if (s->conduct) await_unauthenticated(s, &s->peers_connected, BEFORE);
     start_node(s, 2);
     for (int r = 0; r < NODES; r++) child_expect(&s->node[r], "joined");
     for (int r = 0; r < NODES; r++) check_closed(s->listen[r]);
-    if (s->conduct) await_strangers(s, &s->connected, AFTER);
+    if (s->conduct) await_unauthenticated(s, &s->connected, AFTER);
     look_at_nodes(s);
     long kb = end_nodes(s);
     if (!s->conduct) return kb;
@@ -472,8 +475,8 @@ static void endure_with(const struct siege *how)
     if (s.at_a_time > most) s.at_a_time = most;
     long kb = run(&s);
     if (!IS_SANITIZED && kb > alone_kb + GROWTH_KB)
-        test_fail(__FILE__, __LINE__, "a node needed %ld KB, and %ld KB without strangers", kb,
-                  alone_kb);
+        test_fail(__FILE__, __LINE__,
+                  "a node needed %ld KB, and %ld KB without unauthenticated peers", kb, alone_kb);
     if (s.descriptors > NODE_DESCRIPTORS - 20)
         test_fail(__FILE__, __LINE__, "a node had %ld descriptors of %d", s.descriptors,
                   NODE_DESCRIPTORS);
@@ -485,48 +488,48 @@ static void endure(conduct *how, unsigned at_a_time, unsigned pause_us)
         &(struct siege){.conduct = how, .at_a_time = at_a_time, .pause_us = pause_us, .seed = 1});
 }
 
-TEST(hostile, strangers_that_send_bytes)
+TEST(hostile, unauthenticated_peers_that_send_bytes)
 {
     endure(send_bytes, 100, 100);
 }
 
-TEST(hostile, strangers_that_say_nothing)
+TEST(hostile, unauthenticated_peers_that_say_nothing)
 {
     endure(send_nothing, 300, 1000);
 }
 
-TEST(hostile, strangers_that_take_their_time)
+TEST(hostile, unauthenticated_peers_that_take_their_time)
 {
     endure(dribble, 300, 1000);
 }
 
-TEST(hostile, strangers_that_never_end)
+TEST(hostile, unauthenticated_peers_that_never_end)
 {
     endure(stream, 100, 100);
 }
 
-TEST(hostile, strangers_that_exaggerate)
+TEST(hostile, unauthenticated_peers_that_exaggerate)
 {
     endure(exaggerate, 200, 100);
 }
 
-TEST(hostile, strangers_that_pretend_to_be_members)
+TEST(hostile, unauthenticated_peers_that_pretend_to_be_members)
 {
     endure(pretend, 200, 1000);
 }
 
-TEST(hostile, strangers_that_guess_the_secret)
+TEST(hostile, unauthenticated_peers_that_guess_the_secret)
 {
     endure_with(&(struct siege){
         .conduct = guess, .has_secret = true, .at_a_time = 200, .pause_us = 1000, .seed = 1});
 }
 
-TEST(hostile, strangers_that_come_and_go)
+TEST(hostile, unauthenticated_peers_that_come_and_go)
 {
     endure(knock, 100, 0);
 }
 
-TEST(hostile, a_crowd_of_strangers)
+TEST(hostile, a_crowd_of_unauthenticated_peers)
 {
     endure(send_nothing, CROWD_MAX, 0);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zipf 1.1 over so many keys: 10 of them are more frequent than 100 times the mean (NuPS, 5.1), with
- * about 40 % of all accesses. */
+/* Zipf 1.1 over so many keys: 10 of them are more frequent than 100 times the mean (NuPS, 5.1),
+ * with about 40 % of all accesses. */
 enum { NODES = 4, ROWS = 10000, LENGTH = 2, ACCESSES = 40000, CALL = 500, PASSES = 2 };
 static const struct locus_table rows = {.rows = ROWS, .length = LENGTH};
 

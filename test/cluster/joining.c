@@ -28,14 +28,14 @@ static const struct locus_table table = {.name = "rows", .rows = 64, .length = 4
 /* ---- a node ---- */
 
 /* Its arguments: words of which each says one thing. */
-static bool read_word(const char *arguments, const char *name, char *value, size_t room)
+static bool read_word(const char *arguments, const char *name, char *value, size_t capacity)
 {
     char pattern[32];
     snprintf(pattern, sizeof pattern, "%s=", name);
     const char *at = strstr(arguments, pattern);
     if (!at) return false;
     at += strlen(pattern);
-    snprintf(value, room, "%.*s", (int)strcspn(at, " "), at);
+    snprintf(value, capacity, "%.*s", (int)strcspn(at, " "), at);
     return true;
 }
 
@@ -111,7 +111,7 @@ static void obey(locus *n, const char *line)
     locus_worker_close(w);
 }
 
-/* rank=, size=, at= (the rendezvous), patience=, silence= (the time-outs), shards=, rows=, listen=:
+/* rank=, size=, at= (the rendezvous), timeout=, silence= (the time-outs), shards=, rows=, listen=:
  * as in the configuration. It says "open" or its sentence. Then its parent may say "meet", a
  * barrier whose result it says, and "close". */
 ROLE(joiner)
@@ -128,7 +128,7 @@ ROLE(joiner)
     c.rank = (int)number_of(arguments, "rank", 0);
     c.size = (int)number_of(arguments, "size", 2);
     c.shards = (unsigned)number_of(arguments, "shards", 1);
-    c.join_timeout_s = number_of(arguments, "patience", HANG_S);
+    c.join_timeout_s = number_of(arguments, "timeout", HANG_S);
     c.peer_timeout_s = number_of(arguments, "silence", 0);
     if (read_word(arguments, "at", at, sizeof at)) c.rendezvous = at;
     if (read_word(arguments, "listen", listen, sizeof listen)) c.listen = listen;
@@ -206,14 +206,14 @@ TEST(joining, nodes_that_know_the_secret_form_a_cluster)
 TEST(joining, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
 {
     char address[ADDRESS_BYTES];
-    struct child c[3], stranger;
+    struct child c[3], intruder;
     address_new(address);
     secret_is("open sesame");
     for (int i = 0; i < 2; i++) child_start(&c[i], "joiner", "rank=%d size=3 at=%s", i, address);
     for (int i = 0; i < 2; i++) {
         secret_is(i ? "open barley" : NULL);
-        child_start(&stranger, "joiner", "rank=2 size=3 at=%s", address);
-        is_refused(&stranger, -EACCES,
+        child_start(&intruder, "joiner", "rank=2 size=3 at=%s", address);
+        is_refused(&intruder, -EACCES,
                    "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
     }
     CHECK(!child_has_spoken(&c[0]) && !child_has_spoken(&c[1]));
@@ -362,7 +362,7 @@ TEST(joining, a_rendezvous_that_is_none_is_named)
     struct child c;
     address_new(address);
     secret_is(NULL);
-    child_start(&c, "joiner", "rank=1 at=%s patience=0.5", address);
+    child_start(&c, "joiner", "rank=1 at=%s timeout=0.5", address);
     snprintf(sentence, sizeof sentence,
              "rank 1 of 2 could not join for 0.5 s; rendezvous %s: nobody answers there", address);
     is_refused(&c, -ETIMEDOUT, sentence);
@@ -401,7 +401,7 @@ static void await_listener(const char *address)
     }
 }
 
-/* The shortest patience counts: that of rank 1, which finds rank 0 there. */
+/* The shortest time-out counts: that of rank 1, which finds rank 0 there. */
 TEST(joining, who_does_not_come_is_named)
 {
     char address[ADDRESS_BYTES], sentence[256];
@@ -410,7 +410,7 @@ TEST(joining, who_does_not_come_is_named)
     secret_is("open sesame");
     child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
     await_listener(address);
-    child_start(&c[1], "joiner", "rank=1 size=3 at=%s patience=2", address);
+    child_start(&c[1], "joiner", "rank=1 size=3 at=%s timeout=2", address);
     snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after 2 s; rendezvous %s",
              address);
     for (int i = 0; i < 2; i++) is_refused(&c[i], -ETIMEDOUT, sentence);
@@ -457,7 +457,7 @@ TEST(joining, a_rank_that_is_taken_is_named_and_the_others_wait_on)
     close_all(c, 3);
 }
 
-/* Who has more patience notices a node's silence as early as who has least. */
+/* A node with a longer time-out notices a node's silence as early as the one with the shortest. */
 TEST(joining, the_shortest_time_out_is_that_of_all)
 {
     char address[ADDRESS_BYTES];
@@ -517,7 +517,7 @@ TEST(joining, too_few_descriptors_are_named)
         address_new(address);
         child_start(&c[0], "joiner", "rank=0 at=%s shards=4", address);
         await_listener(address);
-        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 patience=2 descriptors=%d", address,
+        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 timeout=2 descriptors=%d", address,
                     more);
         const char *line = child_hear(&c[1]);
         if (strcmp(line, "open") != 0) {

@@ -1,11 +1,11 @@
 /*
- * Whoever knocks at the port of metrics: slow, huge, many, senseless. The node's memory stays within
- * what door.h allows, and its training goes on, to the update.
+ * Whoever knocks at the port of metrics: slow, huge, many, senseless. The node's memory stays
+ * within what httpd.h allows, and its training goes on, to the update.
  */
 #include "scraping.h"
 #include "team.h"
 
-#include "door.h"
+#include "httpd.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { NODES_MAX = 2, KEYS = 200, LENGTH = 8, CROWD = 3 * DOOR_CONNECTIONS_MAX };
+enum { NODES_MAX = 2, KEYS = 200, LENGTH = 8, CROWD = 3 * HTTPD_CONNECTIONS_MAX };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 /* ---- who trains ---- */
@@ -191,12 +191,12 @@ TEST(knocking, costs_no_update)
 }
 
 /* What a round needs is taken in the first; more of them take no more than all connections may hold
- * at once, however many came and went: some three thousand, with a hundred megabytes. One node: what
- * waits for others takes memory, too, by the load of the machine. */
+ * at once, however many came and went: some three thousand, with a hundred megabytes. One node:
+ * what waits for others takes memory, too, by the load of the machine. */
 TEST(knocking, takes_bounded_memory)
 {
     enum { PAGE_BYTES = 1 << 15, ROUNDS = 5 };
-    const long room_kb = DOOR_CONNECTIONS_MAX * (DOOR_CONNECTION_BYTES + PAGE_BYTES) / 1024;
+    const long room_kb = HTTPD_CONNECTIONS_MAX * (HTTPD_CONNECTION_BYTES + PAGE_BYTES) / 1024;
     struct team t;
     pthread_t thread = begin_training(&t, 1);
     knock_often(1);
@@ -204,7 +204,7 @@ TEST(knocking, takes_bounded_memory)
     knock_often(ROUNDS);
     struct footprint after = footprint_now();
     CHECK_EQ(after.threads, before.threads);
-    CHECK(after.descriptors <= before.descriptors + DOOR_CONNECTIONS_MAX);
+    CHECK(after.descriptors <= before.descriptors + HTTPD_CONNECTIONS_MAX);
     if (!IS_SANITIZED) CHECK(after.resident_kb - before.resident_kb < room_kb);
     end_training(thread);
 }

@@ -78,8 +78,8 @@ TEST(lda, one_worker_gives_the_same_in_every_run)
     CHECK(strcmp(first, c.out.text) == 0);
 }
 
-/* Documents of three words each, of one of 5 topics: half of one tells the topic, and the other half
- * has one of three words. Who knows nothing foretells one of 15. Of its own words (x) the test
+/* Documents of three words each, of one of 5 topics: half of one tells the topic, and the other
+ * half has one of three words. Who knows nothing foretells one of 15. Of its own words (x) the test
  * has no use. */
 static const char write_documents[] =
     "cd %s && awk 'BEGIN {srand(3); for (d = 0; d < 400; d++) {t = int(5 * rand()); "

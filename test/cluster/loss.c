@@ -22,9 +22,9 @@ static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 /* Half of it is longer than a busy machine keeps one of the others from running: then it would be
  * taken for one that was cut off. */
 #define PEER_TIMEOUT_S 8.0
-/* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's patience may be
+/* Where nobody is stopped: whoever ends is noticed by its connections, and nobody's time-out may be
  * what shows it. */
-#define PATIENT_S (2.0 * HANG_S)
+#define LONG_TIMEOUT_S (2.0 * HANG_S)
 
 enum activity { AT_REST, AT_WORK, AT_BARRIER, AT_CLOSE, IN_A_STORM /* rows move */ };
 enum end { END_KILLED, END_STOPPED, END_EXITED };
@@ -316,7 +316,7 @@ struct scenario {
 
 static double timeout_of(const struct scenario *s)
 {
-    return s->end == END_STOPPED ? PEER_TIMEOUT_S : PATIENT_S;
+    return s->end == END_STOPPED ? PEER_TIMEOUT_S : LONG_TIMEOUT_S;
 }
 
 static void start(struct scenario *s)
@@ -617,14 +617,14 @@ TEST(loss, a_rendezvous_that_never_comes_is_named)
 
 /* ---- time-outs ---- */
 
-struct patient {
+struct waiter {
     struct team team;
     int rank;
 };
 
 static void *open_rest_and_close(void *argument)
 {
-    const struct patient *p = argument;
+    const struct waiter *p = argument;
     float row[LENGTH];
     locus *n = team_open(&p->team, p->rank);
     locus_worker *w = worker_of(n);
@@ -635,10 +635,10 @@ static void *open_rest_and_close(void *argument)
     return NULL;
 }
 
-/* Who has much patience must still speak often enough for one who has little. */
+/* A node with a long time-out must still speak often enough for one with a short one. */
 TEST(loss, nodes_with_different_time_outs_do_not_lose_each_other)
 {
-    struct patient p[2];
+    struct waiter p[2];
     pthread_t thread[2];
     p[0].team =
         (struct team){.nodes = 2, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};

@@ -1,7 +1,7 @@
 /*
- * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a real
- * Prometheus takes it, every metric is moved by something, and whoever knocks at the port does no
- * harm to the node.
+ * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a
+ * real Prometheus takes it, every metric is moved by something, and whoever knocks at the port does
+ * no harm to the node.
  */
 #include "command.h"
 #include "scraping.h"

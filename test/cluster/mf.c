@@ -53,8 +53,8 @@ TEST(mf, learns_on_a_cluster)
     learns(start, "--visit blocks --seconds 100 --eval-every 5");
 }
 
-/* A block has one writer at a time: whoever waits for copies in which nothing is missing trains with
- * what is moved to it otherwise. */
+/* A block has one writer at a time: whoever waits for copies in which nothing is missing trains
+ * with what is moved to it otherwise. */
 TEST(mf, keeps_step_with_copies_that_lack_nothing)
 {
     static const char *const bounds[] = {"essp", "ssp"};

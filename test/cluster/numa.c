@@ -1,7 +1,7 @@
 /*
- * Whose NUMA node memory is asked for on, on machines that hwloc makes up: the calls that ask for it
- * are noted (config.mk), and where a row lies is compared with them, whatever brought it there: its
- * home, a relocation, a replica.
+ * Whose NUMA node memory is asked for on, on machines that hwloc makes up: the calls that ask for
+ * it are noted (config.mk), and where a row lies is compared with them, whatever brought it there:
+ * its home, a relocation, a replica.
  */
 #include "team.h"
 
@@ -44,7 +44,8 @@ int __wrap_hwloc_set_area_membind(hwloc_topology_t t, const void *from, size_t b
     return __real_hwloc_set_area_membind(t, from, bytes, set, policy, flags);
 }
 
-/* -1: nobody asked. Memory that was given back may have been asked for once more: the last counts. */
+/* -1: nobody asked. Memory that was given back may have been asked for once more: the last
+ * counts. */
 static int numa_of(const void *at)
 {
     int numa = -1;

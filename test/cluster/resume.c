@@ -196,7 +196,8 @@ TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
     program_folder_remove(folder);
 }
 
-/* What has been written by two nodes is the same model for others, however many workers they have. */
+/* What has been written by two nodes is the same model for others, however many workers they
+ * have. */
 TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
 {
     static const struct {

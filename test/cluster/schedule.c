@@ -117,20 +117,20 @@ struct round {
 
 static void begin_round(struct seat *s, locus_port *port, struct round *r)
 {
-    float room[FIGURES * WIDTH + 1];
+    float values[FIGURES * WIDTH + 1];
     CHECK_EQ(locus_port_schedule(port, &r->parts, &r->count), 0);
     CHECK(r->count + (config.schedule.window > 1) > 0 && r->count <= WIDTH);
-    fill(number_of(s), r->parts, r->count, room);
-    CHECK_EQ(locus_port_push(port, room), 0);
+    fill(number_of(s), r->parts, r->count, values);
+    CHECK_EQ(locus_port_push(port, values), 0);
 }
 
 static void end_round(struct seat *s, locus_port *port, const struct round *r)
 {
-    float room[FIGURES * WIDTH + 1];
-    CHECK_EQ(locus_port_pull(port, room), 0);
-    check_sums(r->parts, r->count, room);
-    update_own(s, r->parts, r->count, room);
-    CHECK_EQ(locus_port_sync(port, room), 0);
+    float values[FIGURES * WIDTH + 1];
+    CHECK_EQ(locus_port_pull(port, values), 0);
+    check_sums(r->parts, r->count, values);
+    update_own(s, r->parts, r->count, values);
+    CHECK_EQ(locus_port_sync(port, values), 0);
 }
 
 static void check_rows(struct seat *s)
@@ -267,20 +267,20 @@ static void refuse_configurations(locus *node, locus_worker *worker)
 static void refuse_orders(locus *node, locus_worker *worker)
 {
     const struct locus_part *parts;
-    float room[FIGURES * WIDTH + 1] = {0};
+    float values[FIGURES * WIDTH + 1] = {0};
     locus_scheduler *scheduler, *second;
     locus_port *port;
     size_t count;
     CHECK_EQ(locus_port_open(node, worker, &config, 0, &port), 0);
-    CHECK_EQ(locus_port_push(port, room), -EINVAL);
+    CHECK_EQ(locus_port_push(port, values), -EINVAL);
     CHECK_STR(locus_error(), "in round 0 locus_port_schedule() is next");
     CHECK_EQ(locus_scheduler_open(node, &config, 0, &scheduler), 0);
     CHECK_EQ(locus_scheduler_open(node, &config, 0, &second), -EBUSY);
     CHECK_EQ(locus_port_schedule(port, &parts, &count), 0);
-    CHECK_EQ(locus_port_pull(port, room), -EINVAL);
+    CHECK_EQ(locus_port_pull(port, values), -EINVAL);
     CHECK_STR(locus_error(), "in round 0 locus_port_push() is next");
-    CHECK_EQ(locus_port_push(port, room), 0);
-    CHECK_EQ(locus_port_pull(port, room), 0);
+    CHECK_EQ(locus_port_push(port, values), 0);
+    CHECK_EQ(locus_port_pull(port, values), 0);
     CHECK_EQ(locus_port_close(port), 0); /* within a round */
     CHECK_EQ(locus_scheduler_close(scheduler), 0);
 }
@@ -362,7 +362,7 @@ TEST(schedule, a_scheduler_that_fails_tells_its_workers)
     locus_worker *worker = worker_of(node);
     struct locus_scheduler_config own = config;
     const struct locus_part *parts;
-    float room[FIGURES * WIDTH + 1] = {0};
+    float values[FIGURES * WIDTH + 1] = {0};
     locus_scheduler *scheduler;
     locus_port *port;
     unsigned given = 0, rounds = 0;
@@ -374,9 +374,9 @@ TEST(schedule, a_scheduler_that_fails_tells_its_workers)
     CHECK_EQ(locus_scheduler_open(node, &own, 0, &scheduler), 0);
     for (int rc = 0; rc != -ECANCELED; rounds += rc == 0) {
         rc = locus_port_schedule(port, &parts, &count);
-        if (rc == 0) rc = locus_port_push(port, room);
-        if (rc == 0) rc = locus_port_pull(port, room);
-        if (rc == 0) rc = locus_port_sync(port, room);
+        if (rc == 0) rc = locus_port_push(port, values);
+        if (rc == 0) rc = locus_port_pull(port, values);
+        if (rc == 0) rc = locus_port_sync(port, values);
         CHECK(rc == 0 || rc == -ECANCELED);
     }
     CHECK(rounds <= 10);

@@ -27,21 +27,21 @@ int scraping_dial(unsigned port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const struct timeval patience = {.tv_sec = HANG_S};
+    const struct timeval timeout = {.tv_sec = HANG_S};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(fd >= 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     return fd;
 }
 
-size_t scraping_read(int fd, char *page, size_t room)
+size_t scraping_read(int fd, char *page, size_t capacity)
 {
     size_t have = 0;
-    /* With a time-out a read is not taken up again that is interrupted, as by SIGCONT, or by what an
-     * io_uring of this thread has done. */
+    /* With a time-out a read is not taken up again that is interrupted, as by SIGCONT, or by what
+     * an io_uring of this thread has done. */
     for (;;) {
-        ssize_t n = have + 1 < room ? read(fd, page + have, room - 1 - have) : 0;
+        ssize_t n = have + 1 < capacity ? read(fd, page + have, capacity - 1 - have) : 0;
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         have += (size_t)n;

@@ -19,7 +19,7 @@ unsigned scraping_ports(unsigned count);
 /* A connection to the port on loopback. */
 int scraping_dial(unsigned port);
 /* What comes until its end; returns how many bytes. */
-size_t scraping_read(int fd, char *page, size_t room);
+size_t scraping_read(int fd, char *page, size_t capacity);
 /* A request, and what is answered. */
 void scraping_say(unsigned port, const char *request, char page[PAGE_MAX]);
 /* /metrics, which must be answered well. */

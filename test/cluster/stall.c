@@ -1,5 +1,5 @@
 /*
- * A peer that does not read for a while costs its senders patience, not memory: who floods a
+ * A peer that does not read for a while costs its senders time, not memory: who floods a
  * stopped node with more than fits anywhere waits; the same when it is the answers that do not
  * arrive. Afterwards everything goes on, and nothing was lost.
  */

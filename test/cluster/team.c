@@ -162,7 +162,7 @@ unsigned seat_random(struct seat *s, unsigned bound)
 
 struct batch batch_new(const locus *node, size_t n, size_t floats)
 {
-    struct batch b = {.room = floats, .node = node};
+    struct batch b = {.capacity = floats, .node = node};
     b.keys = calloc(n ? n : 1, sizeof *b.keys);
     b.values = calloc(floats ? floats : 1, sizeof *b.values);
     CHECK(b.keys && b.values);
@@ -185,7 +185,7 @@ float *batch_add(struct batch *b, locus_key key)
     float *row = b->values + b->floats;
     b->keys[b->n++] = key;
     b->floats += locus_length(b->node, key);
-    CHECK(b->floats <= b->room);
+    CHECK(b->floats <= b->capacity);
     return row;
 }
 

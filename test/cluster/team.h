@@ -70,7 +70,7 @@ unsigned seat_random(struct seat *, unsigned bound);
 /* ---- batches: keys with room for their rows ---- */
 
 struct batch {
-    size_t n, room, floats;
+    size_t n, capacity, floats;
     locus_key *keys;
     float *values;
     const locus *node;

@@ -11,7 +11,7 @@ enum { NODES = 3, ROWS = 300, LENGTH = 8 };
 static const struct locus_table rows_table[] = {{.rows = ROWS, .length = LENGTH}};
 
 /* What all nodes counted. */
-struct tally {
+struct total {
     struct locus_stats sum; /* atomic */
 };
 
@@ -33,9 +33,9 @@ static void add(uint64_t *to, uint64_t n)
 }
 
 /* By one worker of each node. */
-static void tally(struct seat *s)
+static void add_up(struct seat *s)
 {
-    struct locus_stats *sum = &((struct tally *)s->team->shared)->sum, mine = stats_of(s->node);
+    struct locus_stats *sum = &((struct total *)s->team->shared)->sum, mine = stats_of(s->node);
     add(&sum->pulled_local, mine.pulled_local);
     add(&sum->pulled_replica, mine.pulled_replica);
     add(&sum->pulled_remote, mine.pulled_remote);
@@ -117,13 +117,13 @@ static void in_turn(struct seat *s)
     struct locus_stats now = stats_of(s->node);
     CHECK_EQ(now.replicas_now,
              s->team->technique == LOCUS_FULL_REPLICATION ? ROWS - now.owned_now : 0);
-    tally(s);
+    add_up(s);
     batch_free(&all);
 }
 
 static struct locus_stats run_in_turn(enum locus_technique technique, int nodes)
 {
-    struct tally t = {{0}};
+    struct total t = {{0}};
     struct team team = team_of(technique, nodes, &t);
     team_run(&team, in_turn);
     CHECK_EQ(t.sum.owned_now, ROWS);
@@ -266,13 +266,13 @@ static void at_a_time(struct seat *s)
     end_intents(s);
     CHECK_EQ(stats_of(s->node).replicas_now, 0);
     check_pulled(s, &all, 301);
-    tally(s);
+    add_up(s);
     batch_free(&all);
 }
 
 TEST(techniques, adaptive_on_rows_that_are_replicated_right_now)
 {
-    struct tally t = {{0}};
+    struct total t = {{0}};
     struct team team = team_of(LOCUS_ADAPTIVE, NODES, &t);
     team_run(&team, at_a_time);
     CHECK_EQ(t.sum.owned_now, ROWS);
@@ -282,7 +282,7 @@ TEST(techniques, adaptive_on_rows_that_are_replicated_right_now)
 
 TEST(techniques, replication_on_rows_that_are_replicated_right_now)
 {
-    struct tally t = {{0}};
+    struct total t = {{0}};
     struct team team = team_of(LOCUS_REPLICATE, NODES, &t);
     team_run(&team, at_a_time);
     CHECK_EQ(t.sum.relocated_in, 0);

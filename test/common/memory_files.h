@@ -3,8 +3,9 @@
  * that fails when told, and of which a crash leaves what was synced, and of the rest whatever it
  * likes.
  *
- * What was written to a file since it was synced, and names in a folder that have changed since that
- * was, may be there after a crash or not: each by itself, for no file system promises an order.
+ * What was written to a file since it was synced, and names in a folder that have changed since
+ * that was, may be there after a crash or not: each by itself, for no file system promises an
+ * order.
  *
  * Callers   tests; one thread at a time
  * Memory    static tables; files from malloc, until memory_files_end

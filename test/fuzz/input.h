@@ -7,7 +7,7 @@
  * message from the bytes instead of taking them for the message.
  *
  * Callers   the fuzzers
- * Memory    fuzz_copy and fuzz_room: malloc, of exactly that size, so that AddressSanitizer sees
+ * Memory    fuzz_copy and fuzz_scratch: malloc, of exactly that size, so that AddressSanitizer sees
  *           the first byte beyond
  * Waiting   never
  * Life      one call of LLVMFuzzerTestOneInput
@@ -92,7 +92,7 @@ static inline char *input_text(struct input *in, size_t max)
     return text;
 }
 
-static inline void *fuzz_room(size_t bytes)
+static inline void *fuzz_scratch(size_t bytes)
 {
     void *p = calloc(1, bytes ? bytes : 1);
     MUST(p);

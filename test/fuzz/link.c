@@ -58,7 +58,7 @@ static void append(struct peer *p, const void *data, size_t bytes)
 static void append_entries(struct peer *p, struct wire_frame *f)
 {
     uint32_t length = (uint32_t)input_number(&p->in, 2) >> input_below(&p->in, 12);
-    struct wire_entry *e = fuzz_room(wire_entry_bytes(length));
+    struct wire_entry *e = fuzz_scratch(wire_entry_bytes(length));
     f->count = 1 + input_below(&p->in, 16) / 4;
     f->body_bytes = (uint32_t)(f->count * wire_entry_bytes(length));
     *e = (struct wire_entry){.operation = 1 + (uint8_t)input_below(&p->in, WIRE_OPERATIONS),
@@ -101,12 +101,12 @@ static void append_bytes(struct peer *p)
 static void receive(struct peer *p, size_t max)
 {
     if (p->link->state != LINK_OPEN) return;
-    struct iovec room = link_space(p->link);
-    MUST(room.iov_len > 0);
+    struct iovec space = link_space(p->link);
+    MUST(space.iov_len > 0);
     size_t n = p->have < max ? p->have : max;
-    if (n > room.iov_len) n = room.iov_len;
+    if (n > space.iov_len) n = space.iov_len;
     if (n == 0) return;
-    memcpy(room.iov_base, p->stream, n);
+    memcpy(space.iov_base, p->stream, n);
     p->have -= n;
     memmove(p->stream, p->stream + n, p->have);
     link_received(p->link, (int)n, p->have > 0);

@@ -31,7 +31,7 @@ enum {
     ENDS_MAX = 12,
     CALLS_MAX = 6
 };
-static const uint64_t CLUSTER = 7, PATIENCE_NS = 2000000;
+static const uint64_t CLUSTER = 7, TIMEOUT_NS = 2000000;
 static const unsigned char our_nonce[SECRET_NONCE_BYTES] = "anything will do as a nonce";
 
 /* How a message differs from the right one, and what follows it. */
@@ -290,7 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(address[CALLEE], others.address, sizeof address[CALLEE]);
     begin(&in, address[RANK]);
     if (others.has_secret) c.secret = &others.secret;
-    c.deadline_ns = clock_now_ns() + PATIENCE_NS;
+    c.deadline_ns = clock_now_ns() + TIMEOUT_NS;
     check(mesh_connect(&c, fd), fd);
     end();
     return 0;

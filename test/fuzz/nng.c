@@ -106,7 +106,7 @@ static void wait_for(const nng_aio *a)
 
 int nng_aio_alloc(nng_aio **out, void (*callback)(void *), void *argument)
 {
-    *out = fuzz_room(sizeof **out);
+    *out = fuzz_scratch(sizeof **out);
     (*out)->callback = callback;
     (*out)->argument = argument;
     return 0;

@@ -50,7 +50,7 @@ struct node {
     struct nodes *all;
     unsigned rank;
     struct store store;
-    struct platform port;
+    struct platform calls;
     struct shard shard;
     locus_clock clock[WORKERS];
     const locus_clock *clocks[WORKERS];
@@ -79,7 +79,7 @@ struct nodes {
 
 static struct frame *new_frame(uint32_t view)
 {
-    struct frame *f = fuzz_room(sizeof *f);
+    struct frame *f = fuzz_scratch(sizeof *f);
     f->header = (struct wire_frame){
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_ENTRIES, .view = view};
     return f;
@@ -95,7 +95,7 @@ static void free_frame(struct frame *f)
 static void add_entry(struct frame *f, const struct wire_entry *e, size_t bytes)
 {
     size_t had = f->header.body_bytes;
-    unsigned char *body = fuzz_room(had + bytes);
+    unsigned char *body = fuzz_scratch(had + bytes);
     if (had > 0) memcpy(body, f->body, had);
     memcpy(body + had, e, bytes);
     free(f->body);
@@ -145,7 +145,7 @@ static void say_fresh(struct node *n)
     n->fresh = NULL;
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     (void)until_ns;
@@ -153,13 +153,13 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     MUST(peer < NODES && peer != n->rank && length <= LOCUS_LENGTH_MAX);
     say_fresh(n);
     if (n->has_failed || n->all->wire[n->rank][peer].is_cut) return NULL;
-    n->fresh = fuzz_room(wire_entry_bytes(length));
+    n->fresh = fuzz_scratch(wire_entry_bytes(length));
     n->fresh->length = length;
     n->fresh_peer = peer;
     return n->fresh;
 }
 
-static void port_complete(void *context, struct request *r, int rc)
+static void complete_request(void *context, struct request *r, int rc)
 {
     struct node *n = context;
     struct own *o = (struct own *)(void *)((char *)r - offsetof(struct own, request));
@@ -170,7 +170,7 @@ static void port_complete(void *context, struct request *r, int rc)
     for (uint32_t i = 0; i < r->count; i++) free(o->values[i]);
 }
 
-static uint64_t port_now_ns(void *context)
+static uint64_t read_clock_ns(void *context)
 {
     const struct node *n = context;
     return n->all->now_ns;
@@ -197,7 +197,7 @@ static void add_item(struct node *n, struct own *o, bool is_elsewhere)
     locus_key key = choose_key(n, is_elsewhere);
     float *values = NULL;
     if (o->request.kind != REQUEST_LOCALIZE)
-        values = fuzz_room(store_row_ref(&n->store, key).partition->length * sizeof(float));
+        values = fuzz_scratch(store_row_ref(&n->store, key).partition->length * sizeof(float));
     o->values[o->request.count] = values;
     o->item[o->request.count++] = (struct request_item){.key = key, .values = values};
 }
@@ -244,7 +244,7 @@ static void write_locally(struct node *n)
 {
     locus_key key = choose_key(n, false);
     struct row_ref s = store_row_ref(&n->store, key);
-    float *values = fuzz_room(s.partition->row_bytes);
+    float *values = fuzz_scratch(s.partition->row_bytes);
     values[0] = 1;
     if (row_ref_is_held(s, *row_ref_word(s))) row_write(s, values, ROW_ADD);
     free(values);
@@ -480,7 +480,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     struct node *n = &all->node[rank];
     n->all = all;
     n->rank = rank;
-    n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
+    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
     for (unsigned w = 0; w < WORKERS; w++) n->clocks[w] = &n->clock[w];
     const struct store_config store = {
         .tables = tables,
@@ -493,7 +493,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     };
     const struct shard_config shard = {
         .store = &n->store,
-        .platform = &n->port,
+        .platform = &n->calls,
         .technique = technique,
         .number = NUMBER,
         .workers = WORKERS,
@@ -520,7 +520,7 @@ static void close_node(struct node *n)
 
 void nodes_run(const uint8_t *data, size_t size, void (*completed)(const struct request *, int rc))
 {
-    struct nodes *all = fuzz_room(sizeof *all);
+    struct nodes *all = fuzz_scratch(sizeof *all);
     all->in = input_of(data, size);
     all->completed = completed;
     enum locus_technique technique =

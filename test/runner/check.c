@@ -16,10 +16,10 @@ int test_seconds(void)
 
 enum { SENTENCE_BYTES = 4096 }; /* what a pipe takes in one piece (PIPE_BUF) */
 
-static size_t length_of(int written, size_t room)
+static size_t length_of(int written, size_t capacity)
 {
     if (written < 0) return 0;
-    return (size_t)written < room ? (size_t)written : room - 1;
+    return (size_t)written < capacity ? (size_t)written : capacity - 1;
 }
 
 /* In one piece: tests run side by side, and write to the same place. _exit, not a jump to the
@@ -29,10 +29,10 @@ void test_fail(const char *file, int line, const char *format, ...)
     char sentence[SENTENCE_BYTES];
     va_list arguments;
     fflush(stdout);
-    size_t room = sizeof sentence - 1; /* for the end of the line */
-    size_t n = length_of(snprintf(sentence, room, "%s:%d: ", file, line), room);
+    size_t capacity = sizeof sentence - 1; /* for the end of the line */
+    size_t n = length_of(snprintf(sentence, capacity, "%s:%d: ", file, line), capacity);
     va_start(arguments, format);
-    n += length_of(vsnprintf(sentence + n, room - n, format, arguments), room - n);
+    n += length_of(vsnprintf(sentence + n, capacity - n, format, arguments), capacity - n);
     va_end(arguments);
     sentence[n++] = '\n';
     ssize_t written = write(STDERR_FILENO, sentence, n);

@@ -27,7 +27,7 @@ enum {
     CONTENT_LENGTH_MIN = 3,
     CONTENT_LENGTH_MAX = 2 + CONTENT_UPDATES_MAX / CONTENT_FIELDS,
     /* the compiler does not know that rows are short, and warns of its copies of 33 floats */
-    CONTENT_ROOM = 36,
+    CONTENT_CAPACITY = 36,
 };
 
 struct content {
@@ -51,7 +51,7 @@ static inline bool content_equals(const struct content *a, const struct content 
 }
 
 /* Updates that a row of this length has fields for. */
-static inline unsigned content_room(uint32_t length)
+static inline unsigned content_capacity(uint32_t length)
 {
     return (length - 2) * CONTENT_FIELDS;
 }

@@ -30,7 +30,7 @@ enum {
     LENGTH_MAX = 9,
     /* floats for a row; the compiler does not know that they are short, and warns of its copies of
      * 33 */
-    ROOM = 40,
+    CAPACITY = 40,
     KEYS_MAX = 4,
     TABLES_MAX = 3,
     SHARDS_MAX = 3,
@@ -61,7 +61,7 @@ struct key {
     unsigned departures;      /* completed calls that took it out */
     unsigned returns;         /* calls that put it back, begun */
     directory_word elsewhere; /* what its word says while it is away */
-    float values[ROOM];
+    float values[CAPACITY];
 };
 
 struct worker {
@@ -195,7 +195,7 @@ static bool is_gone(const struct key *k, unsigned returns)
 
 static void read_one(struct key *k, uint64_t called)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     int rc;
     bool gone = is_gone(k, k->returns);
     unsigned returns = k->returns;
@@ -216,8 +216,8 @@ static void add_to_row(void *update, float *row, uint32_t length)
 
 static void write_one(struct key *k, enum row_change change, unsigned amount, uint64_t called)
 {
-    float row[ROOM], room[2 * ROOM];
-    const struct row_edit edit = {.change = add_to_row, .context = row, .scratch = room};
+    float row[CAPACITY], scratch[2 * CAPACITY];
+    const struct row_edit edit = {.change = add_to_row, .context = row, .scratch = scratch};
     bool in_place = change == ROW_ADD && amount % 2;
     int rc;
     fill(k, row, amount);
@@ -469,7 +469,7 @@ static void put_back(struct key *k)
 
 static void check_wrong_moves(struct moves *m, struct key *k)
 {
-    float row[ROOM] = {0};
+    float row[CAPACITY] = {0};
     bool written;
     if (k->away && row_take(&m->mover, k->ref, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
         fail("key %u was taken out twice", (unsigned)k->key);

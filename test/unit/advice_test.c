@@ -64,7 +64,8 @@ TEST(advice, looks_at_a_window)
     CHECK_EQ(a.found[ADVICE_INTEND], 1);
 }
 
-/* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may not. */
+/* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may
+ * not. */
 TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
 {
     struct advisor a = {.window_ns = 100};

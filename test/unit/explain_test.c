@@ -11,15 +11,15 @@
 enum { ROWS = 40 };
 static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = 2},
                                             {.name = "a:b c", .rows = ROWS, .length = 1}};
-static const struct door_path paths[] = {{"/key", "text/plain", explain_key}, {0}};
+static const struct httpd_path paths[] = {{"/key", "text/plain", explain_key}, {0}};
 
-/* A door of the test's own, for the node; its port. */
-static unsigned opened(locus *n, struct door **d)
+/* A server of the test's own, for the node; its port. */
+static unsigned opened(locus *n, struct httpd **d)
 {
     int fd;
-    CHECK_EQ(door_listen("a test", "127.0.0.1:0", 0, &fd), 0);
+    CHECK_EQ(httpd_listen("a test", "127.0.0.1:0", 0, &fd), 0);
     unsigned port = http_port_of(fd);
-    CHECK_EQ(door_open(fd, paths, n, d), 0);
+    CHECK_EQ(httpd_open(fd, paths, n, d), 0);
     return port;
 }
 
@@ -34,7 +34,7 @@ static void is(unsigned port, const char *path, const char *text)
 
 TEST(explain, a_cluster_of_one_has_every_row)
 {
-    struct door *d;
+    struct httpd *d;
     locus *n = node_of(tables, 2, 1, 2);
     unsigned port = opened(n, &d);
     is(port, "/key?key=3",
@@ -43,13 +43,13 @@ TEST(explain, a_cluster_of_one_has_every_row)
     is(port, "/key?table=a%3Ab%20c&key=3",
        "locus-key 1\nnode 0 1 adaptive\nkey 43 3 a:b c\nhome 0\nplace main\nowner 0 0\n"
        "intends 0\nend\n");
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(locus_close(n), 0);
 }
 
 TEST(explain, what_is_no_key_is_named)
 {
-    struct door *d;
+    struct httpd *d;
     locus *n = node_of(tables, 2, 1, 1);
     unsigned port = opened(n, &d);
     http_expect(port, "/key?key=80", 404, "there is no key 80: keys are 0 to 79\n");
@@ -65,7 +65,7 @@ TEST(explain, what_is_no_key_is_named)
         http_expect(port, path, 400, "\" is no number: /key?key=7, or /key?table=T&key=7\n");
     }
     http_expect(port, "/key", 400, "the key \"\" is no number");
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(locus_close(n), 0);
 }
 
@@ -75,7 +75,7 @@ TEST(explain, tables_are_listed_up_to_a_number)
     enum { TABLES = 30 };
     struct locus_table many[TABLES];
     char name[TABLES][200];
-    struct door *d;
+    struct httpd *d;
     for (int i = 0; i < TABLES; i++) {
         memset(name[i], 'a' + i % 26, sizeof name[i] - 1);
         name[i][sizeof name[i] - 1] = '\0';
@@ -84,7 +84,7 @@ TEST(explain, tables_are_listed_up_to_a_number)
     locus *n = node_of(many, TABLES, 1, 1);
     unsigned port = opened(n, &d);
     http_expect(port, "/key?table=none&key=1", 404, "ttt and 10 more\n");
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(locus_close(n), 0);
 }
 
@@ -123,7 +123,7 @@ static void await(unsigned port, locus_key key, const char *part)
 }
 
 /* Metrics are on: decisions are kept. */
-static void open_both(struct pair *p, struct door *d[2], unsigned port[2])
+static void open_both(struct pair *p, struct httpd *d[2], unsigned port[2])
 {
     CHECK_EQ(setenv("LOCUS_METRICS", "127.0.0.1:0", 1), 0);
     pair_init(p, tables, 2);
@@ -131,16 +131,16 @@ static void open_both(struct pair *p, struct door *d[2], unsigned port[2])
     for (int i = 0; i < 2; i++) port[i] = opened(p->node[i], &d[i]);
 }
 
-static void close_all(struct pair *p, struct door *d[2])
+static void close_all(struct pair *p, struct httpd *d[2])
 {
-    for (int i = 0; i < 2; i++) door_close(d[i]);
+    for (int i = 0; i < 2; i++) httpd_close(d[i]);
     pair_close(p);
 }
 
 TEST(explain, both_ends_of_a_replica_name_each_other)
 {
     struct pair p;
-    struct door *d[2];
+    struct httpd *d[2];
     unsigned port[2];
     open_both(&p, d, port);
     locus_key key = pair_key_of(&p, 1, 0);
@@ -161,7 +161,7 @@ TEST(explain, both_ends_of_a_replica_name_each_other)
 TEST(explain, a_row_that_moved_is_found_where_it_went)
 {
     struct pair p;
-    struct door *d[2];
+    struct httpd *d[2];
     unsigned port[2];
     open_both(&p, d, port);
     locus_key key = pair_key_of(&p, 1, 0);

@@ -1,5 +1,5 @@
-/* exposition: every kind of sample is a line as Prometheus reads it, and a text that cannot be whole
- * is none. */
+/* exposition: every kind of sample is a line as Prometheus reads it, and a text that cannot be
+ * whole is none. */
 #include "exposition.h"
 
 #include "test.h"

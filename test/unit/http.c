@@ -38,15 +38,15 @@ bool http_listens(unsigned port)
 
 static char *read_all(int fd, size_t *have)
 {
-    size_t room = 4096;
-    char *text = malloc(room + 1);
+    size_t capacity = 4096;
+    char *text = malloc(capacity + 1);
     *have = 0;
     CHECK(text != NULL);
-    for (ssize_t n; (n = recv(fd, text + *have, room - *have, 0)) > 0;) {
+    for (ssize_t n; (n = recv(fd, text + *have, capacity - *have, 0)) > 0;) {
         *have += (size_t)n;
-        if (*have < room) continue;
-        room *= 2;
-        char *larger = realloc(text, room + 1);
+        if (*have < capacity) continue;
+        capacity *= 2;
+        char *larger = realloc(text, capacity + 1);
         CHECK(larger != NULL);
         text = larger;
     }

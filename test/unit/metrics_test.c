@@ -1,4 +1,5 @@
-/* metrics: what a node tells over HTTP is what it counts. A cluster's are test/cluster/metrics.c's. */
+/* metrics: what a node tells over HTTP is what it counts. A cluster's are
+ * test/cluster/metrics.c's. */
 #include "metrics.h"
 
 #include "http.h"
@@ -47,7 +48,7 @@ TEST(metrics, an_address_that_cannot_be_had_ends_the_opening)
 
 /* ---- what they say ---- */
 
-/* The port at which the node listens: its door has the only socket that does. */
+/* The port at which the node listens: its server has the only socket that does. */
 static unsigned port_of_node(void)
 {
     for (int fd = 3; fd < 1024; fd++) {

@@ -257,8 +257,8 @@ static void find_picture(struct member *m, int rc)
     counts.of_the_old += is_old;
 }
 
-/* Other nodes, as many as may be; and one more checkpoint, which nothing that was left is in the way
- * of. */
+/* Other nodes, as many as may be; and one more checkpoint, which nothing that was left is in the
+ * way of. */
 static void find(struct member *m)
 {
     locus_key key = 0;

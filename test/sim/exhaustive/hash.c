@@ -104,7 +104,7 @@ static void put_waiting(struct record *r)
 
 static void put_node(unsigned node)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     struct location l = location_of(&world_state.node[node].shard, row_ref_at(node));
     struct record *r = record_of(node);
     directory_word w = directory_load(row_ref_word(row_ref_at(node)));

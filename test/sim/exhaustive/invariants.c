@@ -7,7 +7,7 @@ enum { TERMS_MAX = 64 };
 
 struct sight {
     unsigned owners, rows;
-    float sum[ROOM];      /* main copy and updates under way */
+    float sum[CAPACITY];  /* main copy and updates under way */
     int owner[TERMS_MAX]; /* by whatever knows one, -1: nobody does */
     uint64_t term;        /* the highest */
     unsigned hops;
@@ -68,7 +68,7 @@ static void look_at_replica(struct sight *s, unsigned node)
 
 static void look_at_node(struct sight *s, unsigned node)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     struct location l = location_of(&world_state.node[node].shard, row_ref_at(node));
     struct record *r = record_of(node);
     add_claim(s, l.owner, l.term);
@@ -202,7 +202,7 @@ static bool holds_all_before(const float *row, locus_clock clock)
  * and of reads by way of another node when they are done. What a set wrote over is not told. */
 static const char *check_clocks(void)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     if (!has_clocks()) return NULL;
     for (unsigned w = 0; w < world_scenario.workers; w++) {
         unsigned n = world_scenario.node[w];
@@ -221,7 +221,7 @@ static const char *check_clocks(void)
 
 static const char *check_order(void)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     struct content last;
     for (unsigned n = 0; n < nodes(); n++) {
         if (!is_here(n)) continue;
@@ -264,7 +264,7 @@ static bool may_move(void)
  * and if one node alone wants it, and rows move, it is there. */
 static const char *check_copies(void)
 {
-    float main[ROOM] = {0}, row[ROOM];
+    float main[CAPACITY] = {0}, row[CAPACITY];
     bool is_full = world_scenario.technique == LOCUS_FULL_REPLICATION;
     unsigned who_want = 0;
     for (unsigned n = 0; n < nodes(); n++) who_want += wanted(n) > 0 || keeps(n);

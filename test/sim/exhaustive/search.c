@@ -10,7 +10,7 @@ enum { CHECK_EVERY = 4096 };
 
 static struct {
     uint64_t *seen; /* hashes of states, by hash; 0: free */
-    uint64_t room;
+    uint64_t capacity;
     uint64_t states_max;
     struct search_result result;
     struct search_way own, *way;
@@ -19,16 +19,16 @@ static struct {
 
 static uint64_t *place_of(uint64_t hash)
 {
-    uint64_t at = hash & (search.room - 1);
-    while (search.seen[at] && search.seen[at] != hash) at = (at + 1) & (search.room - 1);
+    uint64_t at = hash & (search.capacity - 1);
+    while (search.seen[at] && search.seen[at] != hash) at = (at + 1) & (search.capacity - 1);
     return &search.seen[at];
 }
 
-static void make_room(uint64_t room)
+static void make_room(uint64_t capacity)
 {
-    uint64_t *before = search.seen, count = search.room;
-    search.seen = arena_outside(room * sizeof *search.seen);
-    search.room = room;
+    uint64_t *before = search.seen, count = search.capacity;
+    search.seen = arena_outside(capacity * sizeof *search.seen);
+    search.capacity = capacity;
     if (!search.seen) abort();
     for (uint64_t i = 0; i < count; i++)
         if (before[i]) *place_of(before[i]) = before[i];
@@ -42,7 +42,7 @@ static bool note_state(uint64_t hash)
     uint64_t *place = place_of(hash);
     if (*place) return false;
     *place = hash;
-    if (++search.result.states * 2 > search.room) make_room(2 * search.room);
+    if (++search.result.states * 2 > search.capacity) make_room(2 * search.capacity);
     return true;
 }
 
@@ -145,6 +145,6 @@ struct search_result search_all(const struct scenario *s, uint64_t states_max)
     }
     arena_outside_free(search.seen);
     search.seen = NULL;
-    search.room = 0;
+    search.capacity = 0;
     return search.result;
 }

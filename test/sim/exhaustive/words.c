@@ -67,7 +67,7 @@ void world_print_choice(struct world_choice c)
 
 static void print_node(unsigned n)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     char text[200];
     struct content c;
     struct location l = location_of(&world_state.node[n].shard, row_ref_at(n));
@@ -86,7 +86,7 @@ static void print_node(unsigned n)
     if (keeps(n)) printf("; kept");
     if (r && (r->registered || r->in_flight || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
-               r->in_flight ? ", an entry is in flight" : "", r->version, r->holders);
+               r->in_flight ? ", a sync is in flight" : "", r->version, r->holders);
     if (r && r->asked)
         printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked : NULL; p; p = p->next) {

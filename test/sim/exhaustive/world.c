@@ -13,15 +13,15 @@ static unsigned local_worker[SCENARIO_WORKERS_MAX]; /* a worker's number at its 
 static const locus_clock *progress_at[NODES_MAX][SCENARIO_WORKERS_MAX];
 static const uint64_t *posted_at[NODES_MAX][SCENARIO_WORKERS_MAX];
 
-/* ---- the port ---- */
+/* ---- the platform of the shards ---- */
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     (void)until_ns;
     const struct node *n = context;
     struct lane *l = &world_lane[n->rank][peer];
-    if (l->count == MESSAGES_MAX || peer == n->rank || length > ROOM) abort();
+    if (l->count == MESSAGES_MAX || peer == n->rank || length > CAPACITY) abort();
     struct message *m = &l->message[l->count++];
     memset(m, 0, sizeof *m);
     m->entry.length = length;
@@ -33,7 +33,7 @@ static struct call *call_of(struct request *r)
     return (struct call *)(void *)((char *)r - offsetof(struct call, request));
 }
 
-static void port_complete(void *context, struct request *r, int rc)
+static void complete_request(void *context, struct request *r, int rc)
 {
     const struct node *n = context;
     call_of(r)->state = CALL_DONE;
@@ -46,7 +46,7 @@ static void port_complete(void *context, struct request *r, int rc)
         world_state.wrong = "localize is complete, and the row is not there";
 }
 
-static uint64_t port_now_ns(void *context)
+static uint64_t read_clock_ns(void *context)
 {
     (void)context;
     return 0;
@@ -72,9 +72,9 @@ static void open_node(unsigned rank)
         posted_at[rank][w] = &n->posted[w];
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
-    n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
+    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
     const struct shard_config c = {.store = &world_store[rank],
-                                   .platform = &n->port,
+                                   .platform = &n->calls,
                                    .technique = world_scenario.technique,
                                    .workers = n->workers ? n->workers : 1,
                                    .credit_bytes = 1 << 20,

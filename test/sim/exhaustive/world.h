@@ -13,8 +13,8 @@
 
 #include "scenario.h"
 
-/* What may happen: a worker calls, closes, a shard takes a request of a worker, a message arrives, a shard
- * has its turn; a turn in which the pacer lets it synchronize, or not. */
+/* What may happen: a worker calls, closes, a shard takes a request of a worker, a message arrives,
+ * a shard has its turn; a turn in which the pacer lets it synchronize, or not. */
 enum world_event { WORLD_CALLS, WORLD_CLOSES, WORLD_SERVES, WORLD_ARRIVES, WORLD_TURNS };
 struct world_choice {
     enum world_event event;

@@ -1,8 +1,8 @@
 /*
  * world_private.h - what the files of the world share: its state, and small looks at it.
  *
- * world.c has what happens; invariants.c what must hold, hash.c what tells two states apart, words.c
- * how they are shown.
+ * world.c has what happens; invariants.c what must hold, hash.c what tells two states apart,
+ * words.c how they are shown.
  *
  * Callers   those four
  * Memory    world.c's
@@ -23,13 +23,13 @@
 enum {
     NODES_MAX = SCENARIO_NODES,
     LENGTH = 3, /* floats of the row: content.h */
-    ROOM = 4,
+    CAPACITY = 4,
     MESSAGES_MAX = 24, /* on a link */
 };
 
 struct message {
     struct wire_entry entry;
-    float values[ROOM];
+    float values[CAPACITY];
 };
 
 /* From one node to another; entries one by one: that they came in one frame is the same as one
@@ -47,7 +47,7 @@ struct call {
     locus_clock gate;     /* of its node then: up to there it sees everything */
     struct request request;
     struct request_item item;
-    float values[ROOM];
+    float values[CAPACITY];
 };
 
 struct node {
@@ -55,7 +55,7 @@ struct node {
     /* of its workers, for bounds: their clocks, INT64_MAX when closed; requests that they posted */
     locus_clock progress[SCENARIO_WORKERS_MAX];
     uint64_t posted[SCENARIO_WORKERS_MAX];
-    struct platform port;
+    struct platform calls;
     struct shard shard;
 };
 
@@ -134,11 +134,11 @@ static inline struct record *record_of(unsigned node)
     return record_find(&world_state.node[node].shard.records, 0);
 }
 
-static inline bool read_row(unsigned node, float row[ROOM])
+static inline bool read_row(unsigned node, float row[CAPACITY])
 {
     struct row_ref ref = row_ref_at(node);
     directory_word w = directory_load(row_ref_word(ref));
-    memset(row, 0, ROOM * sizeof *row);
+    memset(row, 0, CAPACITY * sizeof *row);
     if (!row_ref_is_held(ref, w)) return false;
     if (directory_has_row(w))
         memcpy(row, partition_row(ref.partition, directory_slot(w)), LENGTH * sizeof *row);

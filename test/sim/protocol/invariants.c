@@ -77,17 +77,17 @@ uint64_t invariants_relocations(void)
     return world.relocations;
 }
 
-/* Who the owner of an term is, is said by the row that brings the term. */
+/* Who the owner of a term is, is said by the row that brings the term. */
 static void check_claim(locus_key key, unsigned owner, uint64_t term, const char *who,
                         unsigned node)
 {
     struct key_history *k = &world.key[key];
     if (term > k->term)
-        report_fail(key, "%s %u knows epoch %" PRIu64 " of key %u, the last is %" PRIu64, who, node,
+        report_fail(key, "%s %u knows term %" PRIu64 " of key %u, the last is %" PRIu64, who, node,
                     term, (unsigned)key, k->term);
     else if (owner != k->owner[term])
         report_fail(key,
-                    "%s %u takes node %u for the owner of key %u in epoch %" PRIu64
+                    "%s %u takes node %u for the owner of key %u in term %" PRIu64
                     ", which is node %u",
                     who, node, owner, (unsigned)key, term, k->owner[term]);
 }
@@ -99,7 +99,7 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
     struct key_history *k = &world.key[e->key];
     if (e->term != k->term + 1)
         report_fail(e->key,
-                    "node %u gives key %u away with epoch %" PRIu64 ", the last was %" PRIu64, from,
+                    "node %u gives key %u away with term %" PRIu64 ", the last was %" PRIu64, from,
                     (unsigned)e->key, e->term, k->term);
     if (from != k->owner[k->term])
         report_fail(e->key, "node %u gives key %u away, which is node %u's", from, (unsigned)e->key,
@@ -158,7 +158,7 @@ static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
 /* What is under way. Rows of updates are added up. */
 struct traffic {
     unsigned rows;
-    float sum[CONTENT_ROOM];
+    float sum[CONTENT_CAPACITY];
     bool is_disturbed; /* somebody is writing a copy just now */
 };
 
@@ -252,7 +252,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
 static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
-    float row[CONTENT_ROOM];
+    float row[CONTENT_CAPACITY];
     struct content c;
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, row))) return;
     if (owner >= 0) add_row(t->sum, row, j->layout.length);
@@ -309,7 +309,7 @@ static struct record *record_of(unsigned node, locus_key key)
  * copy. */
 static void check_replicas(locus_key key, unsigned owner)
 {
-    float main[CONTENT_ROOM], row[CONTENT_ROOM];
+    float main[CONTENT_CAPACITY], row[CONTENT_CAPACITY];
     const struct record *o = record_of(owner, key);
     directory_word w = directory_load(row_ref_word(row_ref_at(owner, key)));
     if (directory_state(w) != DIRECTORY_SHARED || !o || directory_version(w) != o->seen_word)
@@ -350,7 +350,7 @@ static void check_fresh(locus_key key, unsigned node)
     const struct journal_key *j = journal_key(key);
     locus_clock gate = clocks_gate(platform_shard(node, shard_of(key))->clocks);
     directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
-    float row[CONTENT_ROOM];
+    float row[CONTENT_CAPACITY];
     struct content c;
     if (gate == 0 || j->has_sets || !row_ref_is_held(row_ref_at(node, key), w)) return;
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
@@ -368,7 +368,7 @@ static void check_knowledge(locus_key key, unsigned node)
     const struct key_history *k = &world.key[key];
     check_claim(key, l.owner, l.term, "node", node);
     if (l.is_here && l.term != k->term)
-        report_fail(key, "node %u owns key %u in epoch %" PRIu64 ", the last one is %" PRIu64, node,
+        report_fail(key, "node %u owns key %u in term %" PRIu64 ", the last one is %" PRIu64, node,
                     (unsigned)key, l.term, k->term);
 }
 
@@ -512,7 +512,7 @@ static void check_shard(unsigned node, unsigned shard)
  * replication. */
 static void check_copies(locus_key key)
 {
-    float main[CONTENT_ROOM], row[CONTENT_ROOM];
+    float main[CONTENT_CAPACITY], row[CONTENT_CAPACITY];
     int owner = find_owner(key);
     if (owner < 0 || !read_main((unsigned)owner, key, main)) return;
     for (unsigned n = 0; n < world.script->nodes; n++) {
@@ -556,7 +556,7 @@ static void check_memory(unsigned node)
 
 static void read_last(locus_key key)
 {
-    float row[CONTENT_ROOM];
+    float row[CONTENT_CAPACITY];
     for (unsigned n = 0; n < world.script->nodes; n++) {
         if (!is_here(n, key) || !read_main(n, key, row)) continue;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
@@ -573,7 +573,7 @@ static void check_home(locus_key key)
     struct location l = location_of(platform_shard(home, shard_of(key)), row_ref_at(home, key));
     if (l.term != world.key[key].term)
         report_fail(key,
-                    "at rest: node %u, the home of key %u, knows epoch %" PRIu64
+                    "at rest: node %u, the home of key %u, knows term %" PRIu64
                     ", the last is %" PRIu64,
                     home, (unsigned)key, l.term, world.key[key].term);
 }
@@ -608,10 +608,10 @@ static void print_at(unsigned node, locus_key key)
     directory_word w = directory_load(row_ref_word(ref));
     struct location l = location_of(s, ref);
     struct record *r = record_find(&s->records, ref.index);
-    float row[CONTENT_ROOM] = {0};
+    float row[CONTENT_CAPACITY] = {0};
     struct content c;
     char text[400];
-    printf("  node %u: %s%s, owner %u, epoch %" PRIu64, node, kind_of_word(w),
+    printf("  node %u: %s%s, owner %u, term %" PRIu64, node, kind_of_word(w),
            directory_is_latched(w) && directory_state(w) != DIRECTORY_ELSEWHERE ? " (latched)" : "",
            l.owner, l.term);
     if ((l.is_here || l.is_replica) && read_main(node, key, row)) {
@@ -622,8 +622,8 @@ static void print_at(unsigned node, locus_key key)
     if (s->records.state[ref.index].wanted)
         printf("; wanted %u", s->records.state[ref.index].wanted);
     if (r && (r->registered || r->in_flight || r->version || r->holders))
-        printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", told" : "",
-               r->in_flight ? ", an entry is out" : "", r->version, r->holders);
+        printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
+               r->in_flight ? ", a sync is in flight" : "", r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");
@@ -644,7 +644,7 @@ void invariants_print(locus_key key)
             struct platform_walk walk = platform_walk(platform_link(shard_of(key), from, to));
             for (const struct wire_entry *e; (e = platform_next(&walk));)
                 if (e->key == key)
-                    printf("  under way %u -> %u: operation %u, origin %u, owner %u, epoch %" PRIu64
+                    printf("  under way %u -> %u: operation %u, origin %u, owner %u, term %" PRIu64
                            ", hops %u\n",
                            from, to, e->operation, e->origin, e->owner, e->term, e->hops);
         }

@@ -32,8 +32,8 @@ void journal_key_init(locus_key key, uint32_t length, bool has_sets)
     struct journal_key *k = &journal.key[key];
     k->layout = (struct content_layout){length, (unsigned)key};
     k->has_sets = has_sets;
-    k->room = content_room(length);
-    if (has_sets && k->room > JOURNAL_SET_UPDATES_MAX) k->room = JOURNAL_SET_UPDATES_MAX;
+    k->capacity = content_capacity(length);
+    if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;
     k->updates = k->sets = k->count = 0;
     k->was_replicated = false;
     k->issued = k->done = (struct content){0};
@@ -55,7 +55,7 @@ bool journal_has_room(locus_key key, enum journal_kind kind)
     unsigned events = k->has_sets ? JOURNAL_SET_EVENTS_MAX : JOURNAL_EVENTS_MAX;
     if (k->count + 1 >= events) return false; /* the last one is the final read */
     if (kind == JOURNAL_SET) return k->has_sets;
-    return kind == JOURNAL_READ || k->updates < k->room;
+    return kind == JOURNAL_READ || k->updates < k->capacity;
 }
 
 static unsigned add_event(struct journal_key *k, struct journal_event e)

@@ -39,7 +39,7 @@ struct journal_key {
     struct content_layout layout;
     bool has_sets;
     bool was_replicated;         /* then reads may be stale, within bounds */
-    unsigned room;               /* updates that its row has fields for */
+    unsigned capacity;           /* updates that its row has fields for */
     unsigned updates, sets;      /* made so far */
     struct content issued, done; /* updates */
     unsigned count;

@@ -17,12 +17,12 @@ enum { STEP_NS = 10, NAPS_MAX = 64, ENTRIES_ALWAYS_FIT = 1 << 16, WINDOW_SMALL_B
 
 struct inbox {
     struct mailbox mailbox;
-    struct request *current; /* taken out, and waiting for a window */
+    struct request *current; /* taken out, and waiting for credit */
 };
 
 struct reactor {
     struct shard shard;
-    struct platform port;
+    struct platform calls;
     unsigned node, number;
     struct inbox *inbox; /* [workers] */
     bool is_in_call, saw_loss;
@@ -244,16 +244,16 @@ static void seal(unsigned shard, unsigned from, unsigned to)
 
 static struct platform_frame *new_frame(const struct store *s, uint32_t bytes)
 {
-    uint32_t room = sim.nature.frame_bytes < bytes ? bytes : sim.nature.frame_bytes;
-    struct platform_frame *f = malloc(sizeof *f + room);
+    uint32_t capacity = sim.nature.frame_bytes < bytes ? bytes : sim.nature.frame_bytes;
+    struct platform_frame *f = malloc(sizeof *f + capacity);
     if (!f) abort();
     *f = (struct platform_frame){
-        .room = room,
+        .capacity = capacity,
         .header = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .view = s->home.view}};
     return f;
 }
 
-/* The port. */
+/* The platform of the shards. */
 
 static void entry_is_complete(struct reactor *r)
 {
@@ -262,7 +262,7 @@ static void entry_is_complete(struct reactor *r)
     r->filling = NULL;
 }
 
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     struct reactor *r = context;
@@ -272,7 +272,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     if (l->dead) return NULL;
     if (peer == r->node) abort(); /* there is no link to oneself */
     if (l->open &&
-        (l->open->header.body_bytes + bytes > l->open->room || one_in(sim.nature.cut_rarity)))
+        (l->open->header.body_bytes + bytes > l->open->capacity || one_in(sim.nature.cut_rarity)))
         seal(r->number, r->node, peer);
     if (!l->open) l->open = new_frame(r->shard.store, bytes);
     l->until_ns = min_ns(l->until_ns, until_ns);
@@ -286,13 +286,13 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     return e;
 }
 
-static void port_complete(void *context, struct request *request, int rc)
+static void complete_request(void *context, struct request *request, int rc)
 {
     (void)context;
     operation_request_done(request, rc);
 }
 
-static uint64_t port_now_ns(void *context)
+static uint64_t read_clock_ns(void *context)
 {
     (void)context;
     return platform_now_ns();
@@ -684,13 +684,13 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     r->number = number;
     r->turn_ns = UINT64_MAX;
     r->looks = true;
-    r->port = (struct platform){r, port_entry, port_complete, port_now_ns, port_now_ns};
+    r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
     r->inbox = calloc(c->workers, sizeof *r->inbox);
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
     const struct shard_config shard = {.store = start->store,
-                                       .platform = &r->port,
+                                       .platform = &r->calls,
                                        .technique = start->technique,
                                        .number = number,
                                        .workers = c->workers,

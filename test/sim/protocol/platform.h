@@ -25,7 +25,7 @@ enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };
 struct platform_frame {
     struct platform_frame *next;
     uint64_t arrives_ns;
-    uint32_t room;
+    uint32_t capacity;
     bool is_heartbeat;
     struct wire_frame header;
     _Alignas(8) unsigned char body[];

@@ -23,7 +23,7 @@ struct call {
     uint64_t began; /* a moment of invariants.h */
     uint64_t began_ns;
     bool is_under_way, was_here[SCRIPT_KEYS_MAX];
-    float values[SCRIPT_KEYS_MAX * CONTENT_ROOM];
+    float values[SCRIPT_KEYS_MAX * CONTENT_CAPACITY];
 };
 
 struct worker {
@@ -213,7 +213,7 @@ static void call(struct worker *w, const struct script_step *s)
 
 static void pull_local(struct worker *w, const struct script_step *s)
 {
-    float row[CONTENT_ROOM];
+    float row[CONTENT_CAPACITY];
     locus_key key = s->key[0];
     if (!journal_has_room(key, JOURNAL_READ)) return;
     uint64_t called = journal_tick(), began_ns = platform_now_ns();
@@ -234,7 +234,7 @@ struct look {
 
 static void look_again(struct worker *w, struct look *l)
 {
-    float copy[CONTENT_ROOM];
+    float copy[CONTENT_CAPACITY];
     struct content now;
     const struct journal_key *k = journal_key(l->key);
     memcpy(copy, l->row, k->layout.length * sizeof *copy);
@@ -251,7 +251,7 @@ static void look_again(struct worker *w, struct look *l)
 /* Rows may leave in the middle of the call: then it is refused, and asks nobody. */
 static void pull_inside(struct worker *w, const struct script_step *s)
 {
-    float values[SCRIPT_KEYS_MAX * CONTENT_ROOM], *row = values;
+    float values[SCRIPT_KEYS_MAX * CONTENT_CAPACITY], *row = values;
     locus_key key[SCRIPT_KEYS_MAX];
     uint64_t remote = w->handle->counters.pulled[COUNT_REMOTE], called = journal_tick(),
              began_ns = platform_now_ns();
@@ -360,7 +360,7 @@ static void bound(struct worker *w, const struct script_step *s)
 
 static void must_be_local(struct worker *w, const struct script_step *s)
 {
-    float row[CONTENT_ROOM];
+    float row[CONTENT_CAPACITY];
     int rc = locus_pull_local(w->handle, s->key[0], row);
     if (rc && !platform_is_broken())
         report_fail(s->key[0],

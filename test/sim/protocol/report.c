@@ -48,11 +48,11 @@ static void print_entry(const struct event *v)
 {
     static const char *const name[] = {"?",        "PULL",       "PUSH",    "SET",     "LOCALIZE",
                                        "PULLED",   "PUSHED",     "WAS_SET", "STAYS",   "ROW",
-                                       "LOCATION", "ENTRY",      "ANSWER",  "REFRESH", "POKE",
+                                       "LOCATION", "SYNC",       "ANSWER",  "REFRESH", "RECALL",
                                        "ROUND",    "ROUND_DONE", "UPDATED", "FRESH",   "AWAITED"};
     const struct wire_entry *e = &v->entry;
     const char *operation = e->operation < sizeof name / sizeof *name ? name[e->operation] : "?";
-    printf("%s %u -> %u  %s key %" PRIu64 " owner %u epoch %" PRIu64
+    printf("%s %u -> %u  %s key %" PRIu64 " owner %u term %" PRIu64
            " origin %u hops %u tag %x flags %x version %" PRIu64 " length %u",
            v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner,
            e->term, e->origin, e->hops, e->tag, e->flags, e->version, e->length);

@@ -278,7 +278,7 @@ static void check_sums(uint64_t round, size_t floats, const float *sums)
 static void begin_own_round(unsigned number, locus_port *port)
 {
     const struct locus_part *parts;
-    float room[WIDTH_MAX * FIGURES + EXTRA];
+    float values[WIDTH_MAX * FIGURES + EXTRA];
     size_t count;
     struct locus_worker *w = &world.worker[number];
     uint64_t round = w->begun;
@@ -287,28 +287,28 @@ static void begin_own_round(unsigned number, locus_port *port)
     see_round(round, parts, count);
     w->parts[round] = parts;
     size_t floats = count * FIGURES + EXTRA;
-    for (size_t i = 0; i < floats; i++) room[i] = partial(number, round, i);
-    MUST(locus_port_push(port, room) == 0, "no push: %s", locus_error());
+    for (size_t i = 0; i < floats; i++) values[i] = partial(number, round, i);
+    MUST(locus_port_push(port, values) == 0, "no push: %s", locus_error());
     w->begun++;
 }
 
 static void end_own_round(unsigned number, locus_port *port)
 {
-    float room[WIDTH_MAX * FIGURES + EXTRA] = {0};
+    float values[WIDTH_MAX * FIGURES + EXTRA] = {0};
     struct locus_worker *w = &world.worker[number];
     uint64_t round = w->rounds;
     const struct locus_part *parts = w->parts[round];
     size_t count = world.counts[round];
-    MUST(locus_port_pull(port, room) == 0, "no pull: %s", locus_error());
-    check_sums(round, count * FIGURES + EXTRA, room);
+    MUST(locus_port_pull(port, values) == 0, "no pull: %s", locus_error());
+    check_sums(round, count * FIGURES + EXTRA, values);
     for (size_t i = 0; i < count; i++) { /* what is no own part's is not read */
         MUST(parts[i].variable == world.parts[round][i].variable, "round %d has lost its parts",
              (int)round);
-        room[i] = parts[i].variable == 5 ? 1e5F : 0;
-        if (parts[i].worker != number) room[i] = 1e9F;
+        values[i] = parts[i].variable == 5 ? 1e5F : 0;
+        if (parts[i].worker != number) values[i] = 1e9F;
     }
     world.ended[round]++;
-    MUST(locus_port_sync(port, room) == 0, "no sync: %s", locus_error());
+    MUST(locus_port_sync(port, values) == 0, "no sync: %s", locus_error());
     w->rounds++;
 }
 

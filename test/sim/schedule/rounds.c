@@ -160,9 +160,9 @@ static void end_round(void)
 
 static void begin_round(void)
 {
-    struct locus_part *parts = world.parts[world.given % AHEAD], room[WIDTH_MAX];
+    struct locus_part *parts = world.parts[world.given % AHEAD], more[WIDTH_MAX];
     if (world.given - world.done == AHEAD) {
-        MUST(locus_schedule_next(world.schedule, room) == -EBUSY, "a 65th round is given");
+        MUST(locus_schedule_next(world.schedule, more) == -EBUSY, "a 65th round is given");
         return;
     }
     int count = locus_schedule_next(world.schedule, parts);

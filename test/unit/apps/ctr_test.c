@@ -183,7 +183,7 @@ TEST(ctr, planted_clicks_come_as_the_model_says)
 {
     enum { EXAMPLES = 20000 };
     static struct planted p;
-    static struct planted_room a, b;
+    static struct planted_click a, b;
     double foretold = 0, variance = 0, clicks = 0, first = 0;
     planted_init(&p, "5x1000x20000", 1.2, 3);
     CHECK_EQ(p.field[0].count, 1000 - 250 - 125 - 62 - 31);

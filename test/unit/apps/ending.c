@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int ending_of(void (*body)(const void *context), const void *context, char *said, size_t room)
+int ending_of(void (*body)(const void *context), const void *context, char *said, size_t capacity)
 {
     int ends[2], status;
     CHECK_EQ(pipe(ends), 0);
@@ -28,7 +28,7 @@ int ending_of(void (*body)(const void *context), const void *context, char *said
     close(ends[1]);
     size_t have = 0;
     ssize_t n;
-    while (have < room - 1 && (n = read(ends[0], said + have, room - 1 - have)) > 0)
+    while (have < capacity - 1 && (n = read(ends[0], said + have, capacity - 1 - have)) > 0)
         have += (size_t)n;
     said[have] = '\0';
     close(ends[0]);

@@ -29,7 +29,7 @@ static void expect(const struct lda *l, const struct shelf *s, const float *row,
     uint32_t own = s->train.topic[s->train.start[4]];
     double counts[TOPICS] = {0}, sum = 0;
     for (uint32_t i = 0; i < s->pair_count[1]; i++)
-        counts[s->pairs[s->room[1] + i].topic] = s->pairs[s->room[1] + i].count;
+        counts[s->pairs[s->pair_start[1] + i].topic] = s->pairs[s->pair_start[1] + i].count;
     for (uint32_t k = 0; k < TOPICS; k++) {
         double self = k == own;
         expected[k] = (counts[k] - self + l->options.alpha) *
@@ -144,7 +144,7 @@ TEST(lda, topics_are_written_as_tokens_come_and_read_again)
     CHECK_EQ(memcmp(one.train.topic, two.train.topic, one.tokens * sizeof(uint32_t)), 0);
     for (uint32_t d = 0; d < one.documents; d++) {
         CHECK_EQ(one.pair_count[d], two.pair_count[d]);
-        CHECK_EQ(memcmp(one.pairs + one.room[d], two.pairs + two.room[d],
+        CHECK_EQ(memcmp(one.pairs + one.pair_start[d], two.pairs + two.pair_start[d],
                         one.pair_count[d] * sizeof *one.pairs),
                  0);
     }

@@ -7,26 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 4096, THREADS_MAX = 5 };
+enum { CAPACITY = 4096, THREADS_MAX = 5 };
 
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
 /* What was taken, and with which numbers when the lines came by themselves. */
 struct taken {
-    char text[ROOM];
+    char text[CAPACITY];
     size_t length;
     size_t parts, unread;
     char refused; /* parts with this letter are not read */
 };
 
 struct made {
-    char text[ROOM];
+    char text[CAPACITY];
     size_t length;
 };
 
 static void append(char *text, size_t *length, const struct lines *l)
 {
-    CHECK(*length + l->length + 1 < ROOM);
+    CHECK(*length + l->length + 1 < CAPACITY);
     memcpy(text + *length, l->text, l->length);
     text[*length + l->length] = '\n';
     *length += l->length + 1;

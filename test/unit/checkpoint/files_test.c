@@ -1,4 +1,5 @@
-/* Each call of the file system fails in turn, while a checkpoint is written and while it is read. */
+/* Each call of the file system fails in turn, while a checkpoint is written and while it is
+ * read. */
 #include "checkpoint/files.h"
 
 #include "common/memory_files.h"

@@ -161,8 +161,8 @@ TEST(tensors, a_file_ends_at_its_bound_of_bytes)
     end(&s);
 }
 
-/* Rows come as their shards have them: a table may come twice, but not in one file, where its tensors
- * would have the same name. */
+/* Rows come as their shards have them: a table may come twice, but not in one file, where its
+ * tensors would have the same name. */
 TEST(tensors, a_table_that_comes_again_begins_a_file)
 {
     struct scene s;

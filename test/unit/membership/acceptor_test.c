@@ -98,7 +98,7 @@ static void knock(const char *address)
 }
 
 /* Out of the way: rank 0 takes many low descriptors for its own that wait to be closed, and pauses.
- * Strangers are in other processes. */
+ * Unauthenticated peers are in other processes. */
 static int connect_unauthenticated(const char *address)
 {
     int low = peer_connect(address), fd = fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
@@ -115,7 +115,7 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     int silent[SILENT];
     unsigned char hello[TEXT_BYTES];
     nodes_init(n, 3, nodes_address());
-    n[1].config.join_timeout_s = n[2].config.join_timeout_s = RENDEZVOUS_HELLO_PATIENCE_S - 1;
+    n[1].config.join_timeout_s = n[2].config.join_timeout_s = RENDEZVOUS_HELLO_TIMEOUT_S - 1;
     peer_hello(&n[1].config, hello, sizeof hello);
     node_start(&n[0], node_join);
     for (int i = 0; i < SILENT; i++) {

@@ -56,7 +56,7 @@ TEST(hello, comes_out_as_it_was_put_in)
     CHECK(h.technique == LOCUS_RELOCATE && h.act_immediately && h.has_secret);
     CHECK_EQ(h.join_timeout_ms, 60000);
     CHECK_EQ(h.peer_timeout_ms, 1); /* never none */
-    CHECK_EQ(h.patience_ms, 1234);
+    CHECK_EQ(h.timeout_ms, 1234);
     CHECK_EQ(strcmp(h.address, "10.0.0.1:7777"), 0);
     rendezvous_message_let_go(m);
 }

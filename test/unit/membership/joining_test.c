@@ -227,7 +227,7 @@ TEST(rendezvous, rank_0_waits_for_a_port_that_is_about_to_be_free)
     nodes_init(n, 2, nodes_address());
     int fd = peer_listen(n[0].config.address);
     node_start(&n[0], node_join);
-    sleep_s(0.1); /* far below its patience */
+    sleep_s(0.1); /* far below its time-out */
     close(fd);
     node_start(&n[1], node_join);
     node_finish(&n[0]);

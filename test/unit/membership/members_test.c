@@ -30,8 +30,8 @@ TEST(rendezvous, those_who_came_are_told_who_did_not)
     nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 2 s; rendezvous");
 }
 
-/* The first to lose its patience ends it for all. */
-TEST(rendezvous, the_shortest_patience_counts)
+/* The first whose time is over ends it for all. */
+TEST(rendezvous, the_shortest_timeout_counts)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
@@ -66,7 +66,7 @@ TEST(rendezvous, something_else_at_the_address_is_recognized)
     impostor_close(&i);
 }
 
-TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than_its_patience)
+TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than_its_timeout)
 {
     struct node n;
     node_init(&n, 1, 2, nodes_address());
@@ -104,13 +104,13 @@ TEST(rendezvous, rank_0_that_goes_while_others_wait_ends_their_waiting)
 
 TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
 {
-    struct node n[2], next[2], impatient;
+    struct node n[2], next[2], hurried;
     nodes_init(n, 2, nodes_address());
     nodes_init(next, 2, n[0].config.address);
-    node_init(&impatient, 1, 2, n[0].config.address);
-    impatient.config.join_timeout_s = 2;
+    node_init(&hurried, 1, 2, n[0].config.address);
+    hurried.config.join_timeout_s = 2;
     nodes_join(n, 2);
-    node_check_wrong(&impatient, -ETIMEDOUT, "another cluster, of 2 nodes, has not ended there");
+    node_check_wrong(&hurried, -ETIMEDOUT, "another cluster, of 2 nodes, has not ended there");
     node_start(&next[1], node_join);
     sleep_s(0.2);
     nodes_leave(n, 2);

@@ -197,11 +197,11 @@ struct caught stderr_catch(void)
     return c;
 }
 
-void stderr_release(struct caught *c, char *text, size_t room)
+void stderr_release(struct caught *c, char *text, size_t capacity)
 {
     dup2(c->before, STDERR_FILENO);
     close(c->before);
     rewind(c->file);
-    text[fread(text, 1, room - 1, c->file)] = '\0';
+    text[fread(text, 1, capacity - 1, c->file)] = '\0';
     fclose(c->file);
 }

@@ -88,6 +88,6 @@ struct caught {
 };
 
 struct caught stderr_catch(void);
-void stderr_release(struct caught *, char *text, size_t room);
+void stderr_release(struct caught *, char *text, size_t capacity);
 
 #endif

@@ -58,13 +58,13 @@ void peer_say(int fd, const void *data, size_t bytes)
 }
 
 /* Bytes received before the peer ended the connection, which it must. */
-static size_t read_to_end(int fd, unsigned char *data, size_t room, int limit_ms)
+static size_t read_to_end(int fd, unsigned char *data, size_t capacity, int limit_ms)
 {
     size_t have = 0;
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         CHECK_EQ(poll(&p, 1, limit_ms), 1);
-        ssize_t n = recv(fd, data + have, room - have, 0);
+        ssize_t n = recv(fd, data + have, capacity - have, 0);
         if (n <= 0) break;
         have += (size_t)n;
     }
@@ -78,17 +78,17 @@ bool peer_is_cut_off(int fd, int limit_ms)
     return read_to_end(fd, data, sizeof data, limit_ms) == 0;
 }
 
-size_t peer_hello(const struct rendezvous_config *c, unsigned char *data, size_t room)
+size_t peer_hello(const struct rendezvous_config *c, unsigned char *data, size_t capacity)
 {
     struct rendezvous_message *m = rendezvous_hello_write(c, 10000);
     size_t bytes = m->bytes;
-    CHECK(bytes <= room);
+    CHECK(bytes <= capacity);
     memcpy(data, m->data, bytes);
     rendezvous_message_let_go(m);
     return bytes;
 }
 
-void peer_read_refusal(int fd, char *sentence, size_t room)
+void peer_read_refusal(int fd, char *sentence, size_t capacity)
 {
     unsigned char data[TEXT_BYTES];
     size_t bytes = 0;
@@ -102,7 +102,7 @@ void peer_read_refusal(int fd, char *sentence, size_t room)
     CHECK_EQ(header.type, RENDEZVOUS_REFUSED);
     struct rendezvous_reader r = rendezvous_reader(data + RENDEZVOUS_HEADER_BYTES, header.length);
     rendezvous_get_u32(&r);
-    rendezvous_get_text(&r, sentence, room);
+    rendezvous_get_text(&r, sentence, capacity);
     close(fd);
 }
 
@@ -117,12 +117,12 @@ int peer_join(const struct node *n)
     return fd;
 }
 
-size_t peer_hear(int fd, enum rendezvous_type type, unsigned char *data, size_t room)
+size_t peer_hear(int fd, enum rendezvous_type type, unsigned char *data, size_t capacity)
 {
     CHECK_EQ(recv(fd, data, RENDEZVOUS_HEADER_BYTES, MSG_WAITALL), RENDEZVOUS_HEADER_BYTES);
     struct rendezvous_header header = rendezvous_header(data);
     CHECK_EQ(header.type, type);
-    CHECK(RENDEZVOUS_HEADER_BYTES + header.length <= room);
+    CHECK(RENDEZVOUS_HEADER_BYTES + header.length <= capacity);
     if (header.length)
         CHECK_EQ(recv(fd, data + RENDEZVOUS_HEADER_BYTES, header.length, MSG_WAITALL),
                  header.length);

@@ -10,8 +10,8 @@
 
 /* ---- time-outs ---- */
 
-/* Who has much patience speaks often enough for one who has little, and loses a node as early as
- * that one. */
+/* A node with a long time-out speaks often enough for one with a short one, and loses a node as
+ * early as that one. */
 TEST(rendezvous, the_shortest_time_out_is_that_of_all)
 {
     struct node n[3];
@@ -191,9 +191,9 @@ TEST(rendezvous, a_barrier_that_failed_keeps_nobody_out)
 }
 
 /* What is printed on stderr, as far as it has come. */
-static void read_caught(const struct caught *c, char *text, size_t room)
+static void read_caught(const struct caught *c, char *text, size_t capacity)
 {
-    ssize_t bytes = pread(fileno(c->file), text, room - 1, 0);
+    ssize_t bytes = pread(fileno(c->file), text, capacity - 1, 0);
     text[bytes > 0 ? bytes : 0] = '\0';
 }
 

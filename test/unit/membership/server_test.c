@@ -1,5 +1,5 @@
-/* server: what rank 0 answers to its members. All of them are bare sockets here, rank 0's own member
- * too; they are closed when the server has stopped. */
+/* server: what rank 0 answers to its members. All of them are bare sockets here, rank 0's own
+ * member too; they are closed when the server has stopped. */
 #include "membership/server.h"
 
 #include "membership/peers.h"

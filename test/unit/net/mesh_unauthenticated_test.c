@@ -1,5 +1,5 @@
-/* Others who connect to the nodes of a mesh: who does not belong, says nothing, or does not know the
- * secret. */
+/* Others who connect to the nodes of a mesh: who does not belong, says nothing, or does not know
+ * the secret. */
 #include "test.h"
 
 #include "locus.h"

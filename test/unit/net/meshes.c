@@ -181,11 +181,11 @@ FILE *catch_stderr(int *before)
     return file;
 }
 
-void release_stderr(FILE *file, int before, char *text, size_t room)
+void release_stderr(FILE *file, int before, char *text, size_t capacity)
 {
     dup2(before, STDERR_FILENO);
     close(before);
     rewind(file);
-    text[fread(text, 1, room - 1, file)] = '\0';
+    text[fread(text, 1, capacity - 1, file)] = '\0';
     fclose(file);
 }

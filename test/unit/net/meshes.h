@@ -39,7 +39,7 @@ uint64_t now_ns(void);
 void sleep_ms(unsigned ms);
 int open_descriptors(void);
 
-/* mesh_listen() with a second's patience. */
+/* mesh_listen() with a time-out of a second. */
 int listen_at(const char *listen, const char *rendezvous, int *listener,
               char address[MESH_ADDRESS_MAX]);
 
@@ -66,6 +66,6 @@ int call_and_say(const char *address, const struct mesh_hello *hello, struct mes
 
 /* What the node's thread and others print on stderr meanwhile. */
 FILE *catch_stderr(int *before);
-void release_stderr(FILE *, int before, char *text, size_t room);
+void release_stderr(FILE *, int before, char *text, size_t capacity);
 
 #endif

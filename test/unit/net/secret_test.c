@@ -133,7 +133,7 @@ TEST(secret, a_file_without_permission_is_refused)
     if (fd >= 0) SKIP("this user may read everything");
 }
 
-static void stderr_of_reading(char *text, size_t room)
+static void stderr_of_reading(char *text, size_t capacity)
 {
     struct secret s;
     FILE *file = tmpfile();
@@ -144,7 +144,7 @@ static void stderr_of_reading(char *text, size_t room)
     dup2(before, STDERR_FILENO);
     close(before);
     rewind(file);
-    text[fread(text, 1, room - 1, file)] = '\0';
+    text[fread(text, 1, capacity - 1, file)] = '\0';
     fclose(file);
 }
 

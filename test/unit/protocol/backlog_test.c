@@ -58,8 +58,8 @@ TEST(backlog, a_key_waits_once_in_each_class)
     struct scene s = scene();
     struct record *r = record_of(&s, 7);
     for (int i = 0; i < 2; i++) {
-        backlog_add_entry(s.shard, r, 1, BACKLOG_LAZY);
-        backlog_add_entry(s.shard, r, 1, BACKLOG_URGENT);
+        backlog_add_sync(s.shard, r, 1, BACKLOG_LAZY);
+        backlog_add_sync(s.shard, r, 1, BACKLOG_URGENT);
         backlog_add_recall(s.shard, r, 2);
     }
     CHECK_EQ(list_length(&s.backlog->peer[1].lazy), 1);
@@ -72,8 +72,8 @@ TEST(backlog, a_key_waits_once_in_each_class)
 TEST(backlog, a_turn_looks_at_whom_something_waits_for)
 {
     struct scene s = scene();
-    backlog_add_entry(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
-    backlog_add_entry(s.shard, record_of(&s, 2), 2, BACKLOG_LAZY);
+    backlog_add_sync(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
+    backlog_add_sync(s.shard, record_of(&s, 2), 2, BACKLOG_LAZY);
     CHECK(is_soon(&s, 1) && !is_later(&s, 1));
     CHECK(!is_soon(&s, 2) && is_later(&s, 2));
     CHECK(!is_soon(&s, 3) && !is_later(&s, 3));
@@ -89,7 +89,7 @@ TEST(backlog, nobody_looks_at_whose_round_is_under_way)
 {
     struct scene s = scene();
     s.backlog->peer[1].is_under_way = true;
-    backlog_add_entry(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
+    backlog_add_sync(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
     backlog_add_refresh(s.shard, 1, 2);
     CHECK(!is_soon(&s, 1) && !is_later(&s, 1));
     s.backlog->peer[1].is_under_way = false;

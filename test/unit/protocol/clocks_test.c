@@ -8,11 +8,12 @@
 
 enum { NODES = 3, WORKERS = 2, SAID_MAX = 32 };
 
-/* The shard of node 0, whose workers' clocks and whose peers are the test's; it keeps what is said. */
+/* The shard of node 0, whose workers' clocks and whose peers are the test's; it keeps what is
+ * said. */
 static struct {
     struct world *world;
     struct shard *s;
-    struct platform port;
+    struct platform calls;
     locus_clock progress[WORKERS];
     uint64_t posted[WORKERS];
     const locus_clock *progress_of[WORKERS];
@@ -41,10 +42,10 @@ static void begin(void)
     memset(&t, 0, sizeof t);
     t.world = world_new_managed(LOCUS_ADAPTIVE, NODES, 16, 1, WORKERS, 1 << 20, 1);
     t.s = &t.world->node[0].shard;
-    t.port = *t.s->platform;
-    t.port.entry = note_entry;
-    t.port.complete = note_completed;
-    t.s->platform = &t.port;
+    t.calls = *t.s->platform;
+    t.calls.entry = note_entry;
+    t.calls.complete = note_completed;
+    t.s->platform = &t.calls;
     for (int w = 0; w < WORKERS; w++) {
         t.progress_of[w] = &t.progress[w];
         t.posted_of[w] = &t.posted[w];

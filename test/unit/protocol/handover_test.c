@@ -378,12 +378,12 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
 
 TEST(relocation, more_parked_than_all_credit_allows_fails_the_link)
 {
-    enum { WINDOW = 1000, NODES_HERE = 3 };
-    struct world *w = world_new_moving(NODES_HERE, KEYS, LENGTH, WORKERS, WINDOW, 25);
+    enum { CREDIT = 1000, NODES_HERE = 3 };
+    struct world *w = world_new_moving(NODES_HERE, KEYS, LENGTH, WORKERS, CREDIT, 25);
     locus_key key = moving_key_at_home(w, 1);
     const struct wire_entry push = {
         .operation = WIRE_PUSH, .owner = 0, .origin = 1, .key = key, .term = 5, .length = LENGTH};
-    size_t fit = NODES_HERE * NODES_HERE * WINDOW / wire_entry_bytes(LENGTH);
+    size_t fit = NODES_HERE * NODES_HERE * CREDIT / wire_entry_bytes(LENGTH);
     for (size_t i = 0; i < fit; i++) CHECK(world_receive(w, 0, 1, push) == NULL);
     CHECK_STR(world_receive(w, 0, 1, push), "credit of all nodes");
     world_free(w);

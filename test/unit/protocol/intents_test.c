@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { WORKERS = 2, KEYS = 5000, WINDOW = 10 };
+enum { WORKERS = 2, KEYS = 5000, LOOKAHEAD = 10 };
 
 /* A shard that counts: how often each key is wanted now, and how often it ever began to be. */
 struct desk {
@@ -80,7 +80,7 @@ static void turn(struct desk *d)
 static void open_desk(struct desk *d)
 {
     memset(d, 0, sizeof *d);
-    d->lookahead = WINDOW;
+    d->lookahead = LOOKAHEAD;
     for (int w = 0; w < WORKERS; w++) d->clocks[w] = &d->clock[w];
     CHECK_EQ(intents_init(&d->intents, WORKERS, d->clocks, &d->node_keys), 0);
     turn(d);
@@ -242,7 +242,7 @@ TEST(intents, what_piggybacks_begins_early_and_wakes_nobody)
     struct desk d;
     open_desk(&d);
     struct intent_stream *s = intents_open_stream(&d.intents, 0);
-    CHECK(!signal_key(&d, s, 7, WINDOW + 20, WINDOW + 30));
+    CHECK(!signal_key(&d, s, 7, LOOKAHEAD + 20, LOOKAHEAD + 30));
     turn(&d);
     check_wanted(&d, 7, 1, 0);
     set_clock(&d, 0, 1);
@@ -254,14 +254,14 @@ TEST(intents, what_piggybacks_begins_early_and_wakes_nobody)
     turn(&d);
     check_wanted(&d, 7, 1, 1);
     d.ahead = 0;
-    CHECK(!signal_key(&d, s, 8, WINDOW + 20, WINDOW + 30)); /* the window is as it was */
+    CHECK(!signal_key(&d, s, 8, LOOKAHEAD + 20, LOOKAHEAD + 30)); /* the lookahead is as it was */
     turn(&d);
     check_wanted(&d, 7, 1, 1);
     CHECK(!intents_advanced(&d.intents, 0, 20));
     CHECK(intents_advanced(&d.intents, 0, 21));
     advance(&d, 0, 21);
     check_wanted(&d, 7, 2, 1);
-    advance(&d, 0, WINDOW + 30);
+    advance(&d, 0, LOOKAHEAD + 30);
     check_wanted(&d, 7, 2, 0);
     stream_close(s, true);
     close_desk(&d);
@@ -272,11 +272,11 @@ TEST(intents, what_piggybacks_tells_how_far_ahead_it_begins)
     struct desk d;
     open_desk(&d);
     struct intent_stream *s = intents_open_stream(&d.intents, 0);
-    static const locus_clock ahead_of_window[] = {-1, 0, 4, 5, 10, 39};
+    static const locus_clock beyond_lookahead[] = {-1, 0, 4, 5, 10, 39};
     static const unsigned eighths[] = {0, 0, 0, 1, 2, 7};
     for (int i = 0; i < 6; i++) {
         d.ahead = 0;
-        signal_key(&d, s, (uint64_t)i, WINDOW + ahead_of_window[i], WINDOW + 100);
+        signal_key(&d, s, (uint64_t)i, LOOKAHEAD + beyond_lookahead[i], LOOKAHEAD + 100);
         d.ahead = 40;
         d.eighths = 9;
         turn(&d);
@@ -295,8 +295,8 @@ TEST(intents, a_key_is_wanted_from_the_lookahead_before_its_start_to_its_end)
     signal_key(&d, s, 7, 100, 103);
     for (locus_clock now = 0; now < 120; now++) {
         advance(&d, 0, now);
-        CHECK_EQ(d.wanted[7], 100 - now < WINDOW && now < 103);
-        CHECK_EQ(d.node_keys, 100 - now < WINDOW ? 0 : 1);
+        CHECK_EQ(d.wanted[7], 100 - now < LOOKAHEAD && now < 103);
+        CHECK_EQ(d.node_keys, 100 - now < LOOKAHEAD ? 0 : 1);
     }
     CHECK_EQ(d.begun, 1);
     stream_close(s, true);
@@ -367,7 +367,7 @@ TEST(intents, in_any_order)
     for (locus_clock now = 0; now < 500; now++) {
         advance(&d, 0, now);
         for (int i = 0; i < BATCHES; i++)
-            CHECK_EQ(d.wanted[i], start[i] - now < WINDOW && now < stop[i]);
+            CHECK_EQ(d.wanted[i], start[i] - now < LOOKAHEAD && now < stop[i]);
     }
     CHECK_EQ(d.begun, BATCHES);
     CHECK_EQ(d.ended, BATCHES);
@@ -543,7 +543,7 @@ TEST(intents, for_ever_begin_once_and_outlive_their_worker)
     turn(&d);
     check_kept(&d, 0, 100);
     check_wanted(&d, 0, 0, 0);
-    advance(&d, 0, 500 - WINDOW + 1);
+    advance(&d, 0, 500 - LOOKAHEAD + 1);
     check_kept(&d, 0, 150);
     signal_range(&d, worker, 150, 50, 100000, LOCUS_FOREVER);
     signal_range(&d, loader, 200, 50, 0, LOCUS_FOREVER);
@@ -712,7 +712,7 @@ TEST(intents, wake_the_shard_only_for_what_must_be_done_now)
     CHECK(!intents_advanced(&d.intents, 0, 1000000));
     CHECK(!signal_key(&d, s, 1, 100, 200)); /* far off: the worker's clock will wake it, */
     CHECK(!intents_advanced(&d.intents, 0, 90));
-    /* although it has not looked: 100 < 91 + the window */
+    /* although it has not looked: 100 < 91 + the lookahead */
     CHECK(intents_advanced(&d.intents, 0, 91));
     CHECK(!intents_advanced(&d.intents, 1, 91));
     CHECK(!signal_key(&d, s, 1, 50, 60)); /* nearer: earlier */
@@ -720,7 +720,7 @@ TEST(intents, wake_the_shard_only_for_what_must_be_done_now)
     CHECK(intents_advanced(&d.intents, 0, 41));
     CHECK(!signal_key(&d, s, 1, 70, 80)); /* farther: as before */
     CHECK(intents_advanced(&d.intents, 0, 41));
-    CHECK(signal_key(&d, s, 1, WINDOW - 1, 20)); /* within the window */
+    CHECK(signal_key(&d, s, 1, LOOKAHEAD - 1, 20)); /* within the lookahead */
     CHECK(signal_key(&d, s, 1, 0, 20));
     turn(&d);
     CHECK_EQ(d.wanted[1], 2);
@@ -752,7 +752,7 @@ TEST(intents, are_in_time_for_a_shard_that_sleeps_in_between)
             turns++;
         }
         for (locus_clock key = now > 220 ? now - 220 : 1; key < now; key++) {
-            if (d.wanted[key]) CHECK(key + 200 - now < WINDOW && now < key + 203);
+            if (d.wanted[key]) CHECK(key + 200 - now < LOOKAHEAD && now < key + 203);
             if (d.intents.worker[0].waiting.count + d.intents.worker[0].active.count == 0)
                 CHECK(!d.wanted[key]);
         }

@@ -10,7 +10,7 @@
 
 enum { KEYS = 64, LENGTH = 5, WORKERS = 4, NODES = 4, CALLS = 8 };
 
-#define WIDE ((size_t)1 << 20) /* a window that is never used up */
+#define WIDE ((size_t)1 << 20) /* credit that is never used up */
 
 /* One key of one worker's request. */
 struct call {

@@ -110,8 +110,8 @@ TEST(relocation, who_waits_for_a_key_goes_on_when_there_is_credit_again)
     world_free(w);
 }
 
-/* An answer makes room in one window, and what waited is to go through another one, which is used
- * up. */
+/* An answer gives credit back to one peer, and what waited is to go to another, whose credit is
+ * used up. */
 TEST(relocation, who_waits_for_credit_is_looked_at_every_turn)
 {
     struct world *w = world_new_moving(3, KEYS, LENGTH, WORKERS,
@@ -124,7 +124,7 @@ TEST(relocation, who_waits_for_credit_is_looked_at_every_turn)
     moving_travel(w, "212");
     moving_deliver(w, 0, 1); /* the push is sent on to 2 */
     moving_deliver(w, 1, 2);
-    moving_ask_pull(w, &other, 0, 1, 0, second); /* uses the window of 2 up */
+    moving_ask_pull(w, &other, 0, 1, 0, second); /* uses up the credit of 2 */
     moving_deliver(w, 2, 0);                     /* the push's answer: the pull would go to 2 */
     CHECK(moving_is_done(&push));
     CHECK(!moving_is_done(&pull));

@@ -31,7 +31,7 @@ enum {
     CLOCKS_A_COLUMN = 20,
     KEYS = 64,
     LENGTH = 4,
-    ROOM = 64,
+    CAPACITY = 64,
     TALKS_MAX = 6
 };
 
@@ -156,7 +156,7 @@ static char place(const struct stage *s, unsigned node)
 /* Every copy has what everybody pushed. */
 static void check_copies(const struct stage *s)
 {
-    float row[ROOM] = {0}; /* the compiler cannot know that it is enough */
+    float row[CAPACITY] = {0}; /* the compiler cannot know that it is enough */
     for (unsigned node = 0; node < NODES; node++) {
         if (place(s, node) == '.') continue;
         CHECK(row_read(store_row_ref(&s->world->node[node].store, s->key), row) >= 0);

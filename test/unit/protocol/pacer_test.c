@@ -1,5 +1,5 @@
-/* pacer_test.c - how long to pause between two synchronizations, and how far ahead of the window to
- * act with one. */
+/* pacer_test.c - how long to pause between two synchronizations, and how far beyond the lookahead
+ * to act with one. */
 #include "protocol/pacer.h"
 
 #include "test.h"

@@ -98,13 +98,13 @@ static size_t bytes_to(const struct world *w, unsigned peer)
 /* What is left goes on without the pacer. */
 TEST(rounds, are_the_smaller_the_more_nodes_there_are)
 {
-    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), room = ROUND_BYTES_MAX / 9;
+    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), capacity = ROUND_BYTES_MAX / 9;
     struct world *w = change_all(4);
     /* two rounds, wherever the homes are */
-    CHECK(all > 1.4 * (double)room && all < 1.8 * (double)room);
+    CHECK(all > 1.4 * (double)capacity && all < 1.8 * (double)capacity);
     for (unsigned peer = 1; peer < 4; peer++) {
-        CHECK(bytes_to(w, peer) >= room);
-        CHECK(bytes_to(w, peer) <= room + 2 * wire_entry_bytes(LONG));
+        CHECK(bytes_to(w, peer) >= capacity);
+        CHECK(bytes_to(w, peer) <= capacity + 2 * wire_entry_bytes(LONG));
     }
     world_deliver_all(w);
     shard_turn(&w->node[0].shard, w->now_ns);
@@ -210,7 +210,7 @@ static void close_piggyback(struct piggyback *r)
     world_free(r->w);
 }
 
-/* An intent that is `ahead` clocks beyond the window. */
+/* An intent that is `ahead` clocks beyond the lookahead. */
 static void intend(struct piggyback *r, locus_clock ahead)
 {
     locus_clock start = r->w->node[0].clock[0] + r->s->rounds->lookahead[0] + ahead;

@@ -84,7 +84,7 @@ static void close_traces(struct stage *s)
 
 /* A node's file without its times: what stands behind `"k":key,` of each line of the key, in
  * order. */
-static void read_key(const struct stage *s, unsigned node, char *found, size_t room)
+static void read_key(const struct stage *s, unsigned node, char *found, size_t capacity)
 {
     char name[32], mark[32];
     snprintf(name, sizeof name, "run.%u.jsonl", node);
@@ -96,8 +96,8 @@ static void read_key(const struct stage *s, unsigned node, char *found, size_t r
     for (char *at = text; (at = strstr(at, mark));) {
         at += strlen(mark);
         int n = (int)strcspn(at, "}\n");
-        length += (size_t)snprintf(found + length, room - length, "%.*s;", n, at);
-        CHECK(length < room);
+        length += (size_t)snprintf(found + length, capacity - length, "%.*s;", n, at);
+        CHECK(length < capacity);
     }
     free(text);
 }
@@ -182,8 +182,8 @@ TEST(trace, counts_what_goes_to_other_nodes)
     folder_remove(s.folder);
 }
 
-/* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has said
- * how far it is. */
+/* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has
+ * said how far it is. */
 TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
 {
     struct stage s;

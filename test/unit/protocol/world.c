@@ -20,7 +20,7 @@ static struct world_frame *new_frame(struct world_link *l, const struct store *s
 }
 
 /* Frames are small here, so that operations spread over many and interleave in many ways. */
-static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t length,
+static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t length,
                                      uint64_t until_ns)
 {
     struct world_node *n = context;
@@ -38,7 +38,7 @@ static struct wire_entry *port_entry(void *context, unsigned peer, uint32_t leng
     return e;
 }
 
-static void port_complete(void *context, struct request *r, int rc)
+static void complete_request(void *context, struct request *r, int rc)
 {
     struct world_node *n = context;
     CHECK(r->busy);
@@ -47,7 +47,7 @@ static void port_complete(void *context, struct request *r, int rc)
     n->last_rc = rc;
 }
 
-static uint64_t port_now_ns(void *context)
+static uint64_t read_clock_ns(void *context)
 {
     struct world_node *n = context;
     return n->world->now_ns;
@@ -68,7 +68,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         struct world_node *n = &w->node[i];
         n->world = w;
         n->rank = i;
-        n->port = (struct platform){n, port_entry, port_complete, port_now_ns, port_now_ns};
+        n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
         const struct store_config store = {.tables = &table,
                                            .table_count = 1,
                                            .shards = 1,
@@ -81,7 +81,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         CHECK_EQ(store_open(&n->store, &store), 0);
         CHECK_EQ(
             shard_init(&n->shard, &(struct shard_config){.store = &n->store,
-                                                         .platform = &n->port,
+                                                         .platform = &n->calls,
                                                          .technique = technique,
                                                          .workers = workers,
                                                          .credit_bytes = credit,

@@ -1,6 +1,6 @@
 /*
- * world.h - several nodes' shards in one thread, on a port of our own: frames wait in queues, and
- * the test decides which link delivers next. Time and chance come from a seed.
+ * world.h - several nodes' shards in one thread, on a platform of our own: frames wait in queues,
+ * and the test decides which link delivers next. Time and chance come from a seed.
  */
 #ifndef TEST_PROTOCOL_WORLD_H
 #define TEST_PROTOCOL_WORLD_H
@@ -29,7 +29,7 @@ struct world_node {
     struct world *world;
     unsigned rank;
     struct store store;
-    struct platform port;
+    struct platform calls;
     struct shard shard;
     unsigned completed;
     int last_rc;

@@ -1,5 +1,5 @@
-/* What is drawn from a distribution: how often, and how it depends on what was drawn before; what each
- * conformity level promises. */
+/* What is drawn from a distribution: how often, and how it depends on what was drawn before; what
+ * each conformity level promises. */
 #include "chi_square.h"
 #include "samples.h"
 

@@ -82,7 +82,8 @@ TEST(mail, an_order_of_the_programs_own_needs_no_function_here)
     made(&c);
 }
 
-/* Rounds that may be under way at once never share a slot; those of a scheduler are side by side. */
+/* Rounds that may be under way at once never share a slot; those of a scheduler are side by
+ * side. */
 TEST(mail, each_round_under_way_has_a_slot_of_its_own)
 {
     struct locus_scheduler_config c = config();

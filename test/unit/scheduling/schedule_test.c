@@ -198,8 +198,8 @@ static void check_frequencies(const uint64_t *seen, const double *weights, size_
         test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
 }
 
-/* With a width of 1 and each round done at once, every second one is drawn, independently; the others are in
- * turn. */
+/* With a width of 1 and each round done at once, every second one is drawn, independently; the
+ * others are in turn. */
 TEST(schedule, priorities_are_frequencies)
 {
     enum { DRAWS = 200000, FEW = 20 };

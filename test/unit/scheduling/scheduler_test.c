@@ -1,5 +1,5 @@
-/* scheduler: it writes rounds ahead as far as there are slots, goes on when workers are through, and
- * says why it ended. Workers are the test's own, who read and write the mailboxes by hand. */
+/* scheduler: it writes rounds ahead as far as there are slots, goes on when workers are through,
+ * and says why it ended. Workers are the test's own, who read and write the mailboxes by hand. */
 #include "scheduling/scheduler.h"
 
 #include "one_node.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS = 70, LENGTH = 5, ROOM = 40 };
+enum { KEYS = 70, LENGTH = 5, CAPACITY = 40 };
 
 struct fixture {
     struct store store;
@@ -49,7 +49,7 @@ static float value_of(locus_key key, uint32_t i)
 
 static void set(struct fixture *f, locus_key key)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     for (uint32_t i = 0; i < LENGTH; i++) row[i] = value_of(key, i);
     CHECK_EQ(row_set(row_ref_of(f, key), row), 0);
 }
@@ -70,7 +70,7 @@ static const float *view(struct fixture *f, locus_key key)
 
 static void check_row(struct fixture *f, locus_key key, float more)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_read(row_ref_of(f, key), row), 0);
     for (uint32_t i = 0; i < LENGTH; i++) {
         CHECK(row[i] == value_of(key, i) + more);
@@ -87,9 +87,9 @@ static void add_one(void *context, float *row, uint32_t length)
 /* Each kind of access, to each key. */
 static void access_all(struct fixture *f)
 {
-    float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
+    float scratch[CAPACITY], ones[CAPACITY] = {1, 1, 1, 1, 1};
     unsigned calls = 0;
-    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = room};
+    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = scratch};
     for (locus_key key = 0; key < KEYS; key++) {
         check_row(f, key, 0);
         CHECK_EQ(row_add(row_ref_of(f, key), ones), 0);
@@ -124,9 +124,9 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
 
 TEST(array, by_any_kind_of_write)
 {
-    float room[ROOM], ones[ROOM] = {1, 1, 1, 1, 1};
+    float scratch[CAPACITY], ones[CAPACITY] = {1, 1, 1, 1, 1};
     unsigned calls = 0;
-    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = room};
+    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = scratch};
     for (int kind = 0; kind < 2; kind++) {
         struct fixture *f = open_alone(KEYS, LENGTH, true);
         for (locus_key key = 0; key < KEYS; key++)

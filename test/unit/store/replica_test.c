@@ -14,7 +14,7 @@
 enum {
     KEYS = 64,
     LENGTH = 24,
-    ROOM = 64 /* for a row: the compiler does not know its length */,
+    CAPACITY = 64 /* for a row: the compiler does not know its length */,
     POLLS = 16
 };
 
@@ -70,7 +70,7 @@ static struct row_ref theirs(struct fixture *f)
 /* base, base + step, … */
 static const float *row_of(float base, float step)
 {
-    static float row[8][ROOM];
+    static float row[8][CAPACITY];
     static int next;
     float *r = row[next++ % 8];
     for (int i = 0; i < LENGTH; i++) r[i] = base + step * (float)i;
@@ -84,7 +84,7 @@ static void check_row(const float *row, float base, float step)
 
 static void check_read(struct row_ref s, int where, float base, float step)
 {
-    float row[ROOM] = {0};
+    float row[CAPACITY] = {0};
     CHECK_EQ(row_read(s, row), where);
     check_row(row, base, step);
 }
@@ -110,7 +110,7 @@ static int marked(struct fixture *f)
 TEST(replica, is_read_and_added_to_in_place)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
     check_read(theirs(f), ROW_ON_REPLICA, 100, 1);
@@ -152,9 +152,9 @@ static void add_ramp(void *ramp, float *row, uint32_t length)
 TEST(replica, owes_its_owner_what_an_edit_adds)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM], room[2 * ROOM];
+    float row[CAPACITY], scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
     CHECK_EQ(row_edit(theirs(f), &edit), -EAGAIN);
     CHECK_EQ(ramp.calls, 0);
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
@@ -180,8 +180,8 @@ static void add_to_first(void *unused, float *row, uint32_t length)
 TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM], room[2 * ROOM];
-    const struct row_edit edit = {.change = add_to_first, .scratch = room};
+    float row[CAPACITY], scratch[2 * CAPACITY];
+    const struct row_edit edit = {.change = add_to_first, .scratch = scratch};
     for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
     row[0] = 5;
     CHECK_EQ(row_replicate(theirs(f), row), 0);
@@ -194,9 +194,9 @@ TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
 TEST(replica, of_a_main_copy_hears_of_edits)
 {
     struct fixture *f = open_store(false);
-    float room[2 * ROOM];
+    float scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 0);
     row_share(ours(f));
@@ -238,9 +238,9 @@ TEST(replica, of_a_row_that_was_never_written_takes_no_memory)
 TEST(replica, of_zeros_is_edited_from_zeros)
 {
     struct fixture *f = open_store(false);
-    float room[2 * ROOM], row[ROOM];
+    float scratch[2 * CAPACITY], row[CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
     row_share(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(row_edit(ours(f), &edit), 0);
@@ -293,7 +293,7 @@ TEST(replica, of_zeros_becomes_a_row_of_zeros)
 TEST(replica, gives_its_updates_out_once)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(7, 0)), 0);
     CHECK_EQ(marked(f), 0);
     for (int i = 0; i < 3; i++) row_add(theirs(f), row_of(1, 0));
@@ -317,7 +317,7 @@ TEST(replica, gives_its_updates_out_once)
 TEST(replica, keeps_its_updates_on_top_of_what_arrives)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(10, 0)), 0);
     row_refresh(theirs(f), row_of(20, 0));
     check_read(theirs(f), ROW_ON_REPLICA, 20, 0);
@@ -335,7 +335,7 @@ TEST(replica, keeps_its_updates_on_top_of_what_arrives)
 TEST(replica, is_not_forgotten_in_passing_while_it_has_updates)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
     row_add(theirs(f), row_of(1, 0));
     CHECK(!row_forget_clean(&f->mover, theirs(f), elsewhere));
@@ -370,7 +370,7 @@ TEST(replica, becomes_the_main_copy_of_a_row_never_written)
 TEST(replica, becomes_the_main_copy_as_it_is)
 {
     struct fixture *f = open_store(false);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
     row_add(theirs(f), row_of(1, 0));
     row_collect(theirs(f), row);
@@ -404,7 +404,7 @@ static uint64_t slot_of(struct row_ref s)
 
 static void check_alone(struct fixture *f, float first, float last)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_read_alone(theirs(f), row), ROW_ON_REPLICA);
     check_row(row, first, last);
 }
@@ -468,7 +468,7 @@ TEST(replica, of_a_main_copy_makes_its_changes_known)
 {
     struct fixture *f = open_store(false);
     directory_word w;
-    float row[ROOM];
+    float row[CAPACITY];
     row_add(ours(f), row_of(1, 1));
     CHECK_EQ(marked(f), 0);
     row_share(ours(f));
@@ -509,7 +509,7 @@ TEST(replica, of_a_row_never_written_shares_its_zeros)
 TEST(replica, of_zeros_gets_memory_with_its_first_update)
 {
     struct fixture *f = open_store(true);
-    float row[ROOM];
+    float row[CAPACITY];
     check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
     check_read(ours(f), 0, 0, 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
@@ -529,9 +529,9 @@ TEST(replica, of_zeros_gets_memory_with_its_first_update)
 TEST(replica, of_zeros_gets_memory_with_its_first_edit)
 {
     struct fixture *f = open_store(true);
-    float row[ROOM], room[2 * ROOM];
+    float row[CAPACITY], scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
     CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
     CHECK_EQ(row_edit(ours(f), &edit), 0);
     CHECK_EQ(marked(f), 2);
@@ -568,9 +568,9 @@ static bool is_over(const struct storm *s)
 static void *add_ones(void *argument)
 {
     struct thread *t = argument;
-    float ones[ROOM], room[2 * ROOM];
+    float ones[CAPACITY], scratch[2 * CAPACITY];
     struct ramp one = {.base = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &one, .scratch = room};
+    const struct row_edit edit = {.change = add_ramp, .context = &one, .scratch = scratch};
     for (int i = 0; i < LENGTH; i++) ones[i] = 1;
     CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
     __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
@@ -593,7 +593,7 @@ static void check_whole(const float *row)
 static void *read_rows(void *argument)
 {
     struct thread *t = argument;
-    float row[ROOM];
+    float row[CAPACITY];
     __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
     while (!is_over(t->storm)) {
         if (row_read(theirs(t->storm->f), row) >= 0) {
@@ -628,7 +628,7 @@ static void stop(struct storm *s, const struct thread *thread)
  * it has then. */
 static float live(struct fixture *f, float owner, int round)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
     for (int i = 0; i < 4; i++) {
         sched_yield();
@@ -673,7 +673,7 @@ TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
     struct fixture *f = open_store(false);
     struct storm s = {.f = f};
     struct thread thread[THREADS];
-    float row[ROOM], owner = 0;
+    float row[CAPACITY], owner = 0;
     bool written;
     start(&s, thread);
     for (int round = 0; round < ROUNDS; round++) {

@@ -10,7 +10,7 @@
 
 enum {
     KEYS = 12,
-    ROOM = 40,
+    CAPACITY = 40,
     POLLS = 16,
 };
 
@@ -91,7 +91,7 @@ static void poll(struct fixture *f)
 TEST(row, a_row_never_written_is_zero_and_has_no_slot)
 {
     struct fixture *f = open_rows(5);
-    float row[ROOM];
+    float row[CAPACITY];
     pattern(row, 5, 9);
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     check_zero(row, 5);
@@ -106,7 +106,7 @@ TEST(row, what_is_set_is_read)
     const uint32_t lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 100, 1000, 100000};
     for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct fixture *f = open_rows(lengths[l]);
-        float *row = calloc(lengths[l] + ROOM, sizeof *row);
+        float *row = calloc(lengths[l] + CAPACITY, sizeof *row);
         CHECK(row != NULL);
         for (locus_key k = 0; k < KEYS; k += 5)
             CHECK_EQ(row_set(row_ref_of(f, k), pattern(row, lengths[l], (float)k * 100)), 0);
@@ -125,7 +125,7 @@ TEST(row, what_is_set_is_read)
 TEST(row, adding_begins_at_zero)
 {
     struct fixture *f = open_rows(17);
-    float row[ROOM];
+    float row[CAPACITY];
     for (int i = 1; i <= 3; i++) {
         CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 10)), 0);
         CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
@@ -154,11 +154,11 @@ static void double_row(void *doubling, float *row, uint32_t length)
 
 TEST(row, an_edit_makes_of_a_row_what_the_function_says)
 {
-    for (uint32_t length = 1; length < ROOM / 2; length++) {
+    for (uint32_t length = 1; length < CAPACITY / 2; length++) {
         struct fixture *f = open_rows(length);
-        float row[ROOM], room[2 * ROOM];
+        float row[CAPACITY], scratch[2 * CAPACITY];
         struct doubling d = {0};
-        const struct row_edit edit = {.change = double_row, .context = &d, .scratch = room};
+        const struct row_edit edit = {.change = double_row, .context = &d, .scratch = scratch};
         for (int i = 1; i <= 5; i++) {
             directory_word before = word_of(f, 3);
             /* the first time it was never written */
@@ -178,7 +178,7 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
 TEST(row, every_change_makes_another_word_and_no_read_does)
 {
     struct fixture *f = open_rows(4);
-    float row[ROOM] = {1, 2, 3, 4};
+    float row[CAPACITY] = {1, 2, 3, 4};
     directory_word before = word_of(f, 1);
     for (int i = 0; i < 100; i++) {
         CHECK_EQ(i % 2 ? row_set(row_ref_of(f, 1), row) : row_add(row_ref_of(f, 1), row), 0);
@@ -195,7 +195,7 @@ TEST(row, every_change_makes_another_word_and_no_read_does)
 TEST(row, a_row_that_is_taken_out_is_not_here)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM], out[ROOM];
+    float row[CAPACITY], out[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
     check_pattern(out, 16, 70);
@@ -215,7 +215,7 @@ TEST(row, a_row_that_is_taken_out_is_not_here)
 TEST(row, a_row_comes_back_with_what_it_is_given)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM], out[ROOM];
+    float row[CAPACITY], out[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
     CHECK_EQ(row_put(row_ref_of(f, 4), pattern(row, 16, 80)), 0);
@@ -228,7 +228,7 @@ TEST(row, a_row_comes_back_with_what_it_is_given)
 TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM], out[ROOM];
+    float row[CAPACITY], out[CAPACITY];
     pattern(out, 16, 3);
     take(f, 4, out, false);
     check_zero(out, 16);
@@ -250,7 +250,7 @@ TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
 TEST(row, a_row_is_taken_out_once_and_put_in_once)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM], out[ROOM];
+    float row[CAPACITY], out[CAPACITY];
     bool written = true;
     pattern(row, 16, 1);
     CHECK_EQ(row_put(row_ref_of(f, 0), row), -EEXIST); /* never written is here too */
@@ -275,7 +275,7 @@ TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
     enum { STAYS = 200, WRITES = 20 };
     static directory_word seen[STAYS * (WRITES + 1)];
     struct fixture *f = open_rows(1);
-    float row[ROOM] = {1};
+    float row[CAPACITY] = {1};
     size_t count = 0;
     for (int stay = 0; stay < STAYS; stay++) {
         for (int i = 0; i < WRITES; i++) {
@@ -295,7 +295,7 @@ TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
 TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 1)), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
     reader_begin(&f->reader);
@@ -317,7 +317,7 @@ TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
 TEST(row, a_view_shows_the_row_in_place)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
     const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
@@ -348,7 +348,7 @@ TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
 TEST(row, a_view_keeps_the_row_as_it_left)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
     const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
@@ -380,7 +380,7 @@ static void *read_it(void *argument)
 static void *add_to_it(void *argument)
 {
     struct fixture *f = argument;
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_add(row_ref_of(f, 1), pattern(row, 16, 0)), 0);
     __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
     return NULL;
@@ -390,7 +390,7 @@ static void *add_to_it(void *argument)
 static void wait_for_latch(void *(*other)(void *))
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM], seen[ROOM] = {0};
+    float row[CAPACITY], seen[CAPACITY] = {0};
     pthread_t thread;
     latched_row = seen;
     latched_done = 0;
@@ -424,7 +424,7 @@ TEST(row, a_writer_waits_for_a_writer)
 TEST(row, a_first_write_under_way_leaves_the_row_zero)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM];
+    float row[CAPACITY];
     pattern(row, 16, 5);
     CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), 0));
     CHECK_EQ(row_read(row_ref_of(f, 1), row), 0); /* does not wait */
@@ -441,7 +441,7 @@ TEST(row, a_first_write_under_way_leaves_the_row_zero)
 /* Rows leave and come back under an open section until no slot is left for the next one. */
 static uint64_t use_up_slots(struct fixture *f, locus_key key)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     uint64_t moves = 0;
     int rc = 0;
     pattern(row, 16, 1);
@@ -458,7 +458,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
 TEST(row, an_arrival_without_a_slot_does_nothing)
 {
     struct fixture *f = open_rows(16);
-    float row[ROOM];
+    float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
     CHECK(use_up_slots(f, 1) > 2 * KEYS); /* what slab.h promises */
@@ -478,7 +478,7 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
 {
     struct locus_table t = {.rows = KEYS, .length = 16};
     struct fixture *f = open_tables(&t, 1, 1, 2);
-    float row[ROOM], many[3 * 16];
+    float row[CAPACITY], many[3 * 16];
     locus_key at_home = 0, other = 0;
     while (!row_ref_is_home(row_ref_of(f, at_home))) at_home++;
     while (row_ref_is_home(row_ref_of(f, other))) other++;
@@ -515,7 +515,7 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
     struct fixture *f = open_tables(&t, 1, 1, 3);
     unsigned here = 0;
     for (locus_key k = 0; k < KEYS; k++) {
-        float row[ROOM];
+        float row[CAPACITY];
         bool written;
         pattern(row, 16, 4);
         if (row_ref_is_home(row_ref_of(f, k))) {
@@ -554,7 +554,7 @@ static void many_at_once(size_t n, unsigned shards)
         {.rows = 5, .length = 1}, {.rows = 5, .length = 33}, {.rows = 5, .length = 16}};
     struct fixture *f = open_tables(t, 3, shards, 1);
     locus_key keys[64];
-    float *values = calloc(64 * 33 + ROOM, sizeof *values), expected[15] = {0};
+    float *values = calloc(64 * 33 + CAPACITY, sizeof *values), expected[15] = {0};
     CHECK(values != NULL);
     for (size_t i = 0; i < n; i++) keys[i] = i * 7 % 15;
     for (size_t i = 0; i < n; i++) {
@@ -585,8 +585,8 @@ TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
 {
     struct fixture *f = open_rows(2);
     const locus_key keys[] = {3, 3, 3};
-    const float values[ROOM] = {1, 1, 2, 2, 3, 3};
-    float row[ROOM] = {0};
+    const float values[CAPACITY] = {1, 1, 2, 2, 3, 3};
+    float row[CAPACITY] = {0};
     CHECK_EQ(rows_write(&f->store, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     CHECK(row[0] == row[1]);
@@ -600,7 +600,7 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
     struct fixture *f = open_tables(t, 2, 3, 1);
     locus_key keys[40];
     struct missed_row missed[40];
-    float values[10 * 3 + 30 * 16 + ROOM], row[ROOM];
+    float values[10 * 3 + 30 * 16 + CAPACITY], row[CAPACITY];
     size_t away = 0;
     for (locus_key k = 0; k < 40; k++) {
         keys[k] = 39 - k;

@@ -272,7 +272,7 @@ TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
 enum {
     POLLS = 16,
     /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
-    ROOM = 40,
+    CAPACITY = 40,
 };
 
 struct moving {
@@ -305,14 +305,14 @@ static void end_moving(struct moving *m)
 
 static void write_row(struct moving *m, locus_key key, float value)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     for (int i = 0; i < 16; i++) row[i] = value;
     CHECK_EQ(row_set(store_row_ref(&m->store, key), row), 0);
 }
 
 static void take_row(struct moving *m, locus_key key)
 {
-    float row[ROOM];
+    float row[CAPACITY];
     bool written;
     CHECK_EQ(row_take(&m->mover, store_row_ref(&m->store, key), row, &written,
                       directory_elsewhere(1, 1)),
@@ -467,7 +467,7 @@ TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
     struct moving *m = moving_store(4, 16);
     /* outlives its registration: the epoch knows its record until the store ends */
     static struct mover other;
-    float row[ROOM];
+    float row[CAPACITY];
     bool written;
     mover_init(&other, &m->store);
     write_row(m, 0, 1);

@@ -279,9 +279,9 @@ static void *move(void *argument)
     unsigned count = 0;
     while (goes_on(t)) {
         locus_key key = any_key_of_mover(t);
-        bool is_out = false;
-        for (unsigned i = 0; i < count; i++) is_out |= out[i].key == key;
-        if (count < OUT_MAX && !is_out) {
+        bool is_taken = false;
+        for (unsigned i = 0; i < count; i++) is_taken |= out[i].key == key;
+        if (count < OUT_MAX && !is_taken) {
             out[count].key = key;
             take_out(t, &out[count++]);
         }

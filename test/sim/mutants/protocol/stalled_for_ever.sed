@@ -1,3 +1,3 @@
 # file: src/protocol/shard.c
-# what: who waited for a window is not looked at again
+# what: who waited for credit is not looked at again
 s/origin_wake_stalled(s);/(void)0;/

@@ -1,4 +1,4 @@
-#include "door.h"
+#include "httpd.h"
 
 #include "base/error.h"
 #include "locus.h"
@@ -14,15 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, CROWDED = DOOR_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 300 };
+enum { BACKLOG = 128, CROWDED = HTTPD_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 300 };
 
-struct door {
+struct httpd {
     struct MHD_Daemon *daemon;
-    const struct door_path *path;
+    const struct httpd_path *path;
     void *context;
     /* The daemon's thread: open connections in the order in which they came, 0 where one ended. */
-    int fd[DOOR_CONNECTIONS_MAX + 1];
-    uint64_t came[DOOR_CONNECTIONS_MAX + 1], arrivals;
+    int fd[HTTPD_CONNECTIONS_MAX + 1];
+    uint64_t came[HTTPD_CONNECTIONS_MAX + 1], arrivals;
 };
 
 /* ---- listening ---- */
@@ -58,7 +58,7 @@ static int cannot_listen(int rc, const char *what, const char *address, unsigned
         what, address, more, locus_strerror(rc));
 }
 
-int door_listen(const char *what, const char *address, unsigned more, int *fd)
+int httpd_listen(const char *what, const char *address, unsigned more, int *fd)
 {
     char whole[ADDRESS_BYTES];
     struct addrinfo *list;
@@ -95,10 +95,10 @@ static int socket_of(struct MHD_Connection *connection)
 }
 
 /* Shuts the oldest down; the daemon soon tells of its end. */
-static void make_room(struct door *d)
+static void make_room(struct httpd *d)
 {
     unsigned open = 0, oldest = 0;
-    for (unsigned i = 0; i <= DOOR_CONNECTIONS_MAX; i++) {
+    for (unsigned i = 0; i <= HTTPD_CONNECTIONS_MAX; i++) {
         if (!d->came[i]) continue;
         open++;
         if (!d->came[oldest] || d->came[i] < d->came[oldest]) oldest = i;
@@ -108,10 +108,10 @@ static void make_room(struct door *d)
     d->came[oldest] = 0;
 }
 
-static void note_connection(void *door, struct MHD_Connection *connection, void **place,
+static void note_connection(void *server, struct MHD_Connection *connection, void **place,
                             enum MHD_ConnectionNotificationCode code)
 {
-    struct door *d = door;
+    struct httpd *d = server;
     unsigned i = 0;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         uint64_t *came = *place;
@@ -119,7 +119,7 @@ static void note_connection(void *door, struct MHD_Connection *connection, void 
         return;
     }
     make_room(d);
-    while (i < DOOR_CONNECTIONS_MAX && d->came[i]) i++;
+    while (i < HTTPD_CONNECTIONS_MAX && d->came[i]) i++;
     d->came[i] = ++d->arrivals;
     d->fd[i] = socket_of(connection);
     *place = &d->came[i];
@@ -145,23 +145,23 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
         "text/plain");
 }
 
-struct door_request {
+struct httpd_request {
     struct MHD_Connection *connection;
 };
 
-const char *door_argument(const struct door_request *r, const char *name)
+const char *httpd_argument(const struct httpd_request *r, const char *name)
 {
     return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static enum MHD_Result answer(void *door, struct MHD_Connection *connection, const char *url,
+static enum MHD_Result answer(void *server, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *body,
                               size_t *body_bytes, void **request)
 {
-    struct door *d = door;
-    const struct door_path *p = d->path;
-    const struct door_request r = {connection};
-    struct door_reply made = {.status = MHD_HTTP_OK};
+    struct httpd *d = server;
+    const struct httpd_path *p = d->path;
+    const struct httpd_request r = {connection};
+    struct httpd_reply made = {.status = MHD_HTTP_OK};
     (void)version;
     (void)body;
     (void)request;
@@ -186,9 +186,9 @@ static void be_quiet(void *context, const char *format, va_list arguments)
     (void)arguments;
 }
 
-int door_open(int fd, const struct door_path *path, void *context, struct door **out)
+int httpd_open(int fd, const struct httpd_path *path, void *context, struct httpd **out)
 {
-    struct door *d = calloc(1, sizeof *d);
+    struct httpd *d = calloc(1, sizeof *d);
     *out = NULL;
     if (!d) {
         close(fd);
@@ -199,9 +199,9 @@ int door_open(int fd, const struct door_path *path, void *context, struct door *
     d->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
         NULL, answer, d, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)DOOR_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)DOOR_CONNECTION_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)DOOR_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTPD_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPD_CONNECTION_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPD_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
         note_connection, d, MHD_OPTION_END);
     if (!d->daemon) {
         close(fd);
@@ -212,7 +212,7 @@ int door_open(int fd, const struct door_path *path, void *context, struct door *
     return 0;
 }
 
-void door_close(struct door *d)
+void httpd_close(struct httpd *d)
 {
     if (!d) return;
     MHD_stop_daemon(d->daemon);

@@ -1,5 +1,5 @@
-/* door: where it listens, what it answers, and that whoever knocks keeps nobody else out. */
-#include "door.h"
+/* httpd: where it listens, what it answers, and that whoever knocks keeps nobody else out. */
+#include "httpd.h"
 
 #include "common/port.h"
 #include "http.h"
@@ -19,7 +19,7 @@
 
 static int listens(const char *address, unsigned more)
 {
-    int fd = -1, rc = door_listen("LOCUS_METRICS", address, more, &fd);
+    int fd = -1, rc = httpd_listen("LOCUS_METRICS", address, more, &fd);
     if (rc) test_fail(__FILE__, __LINE__, "%s: %s", address, locus_error());
     return fd;
 }
@@ -27,12 +27,12 @@ static int listens(const char *address, unsigned more)
 static void refuses(const char *address, unsigned more, int rc, const char *sentence)
 {
     int fd = -1;
-    CHECK_EQ(door_listen("LOCUS_METRICS", address, more, &fd), rc);
+    CHECK_EQ(httpd_listen("LOCUS_METRICS", address, more, &fd), rc);
     CHECK_STR(locus_error(), sentence);
     CHECK_EQ(fd, -1);
 }
 
-TEST(door, without_a_host_it_listens_on_loopback)
+TEST(httpd, without_a_host_it_listens_on_loopback)
 {
     static const char *const format[] = {"%d", ":%d", "127.0.0.1:%d", "localhost:%d"};
     for (int i = 0; i < 4; i++) {
@@ -49,7 +49,7 @@ TEST(door, without_a_host_it_listens_on_loopback)
     }
 }
 
-TEST(door, each_rank_has_a_port_of_its_own_unless_any_will_do)
+TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
 {
     char address[64];
     int port = port_new();
@@ -62,7 +62,7 @@ TEST(door, each_rank_has_a_port_of_its_own_unless_any_will_do)
     close(fd);
 }
 
-TEST(door, an_address_that_cannot_be_had_is_named)
+TEST(httpd, an_address_that_cannot_be_had_is_named)
 {
     char address[400];
     int port = port_new();
@@ -83,27 +83,27 @@ TEST(door, an_address_that_cannot_be_had_is_named)
 
 /* ---- answering ---- */
 
-struct room {
-    int answers; /* the door's thread */
+struct answerer {
+    int answers; /* the server's thread */
 };
 
-static void say(struct door_reply *out, const char *text)
+static void say(struct httpd_reply *out, const char *text)
 {
     out->text = strdup(text);
     out->length = strlen(text);
 }
 
-static void greet(void *context, const struct door_request *request, struct door_reply *out)
+static void greet(void *context, const struct httpd_request *request, struct httpd_reply *out)
 {
-    struct room *r = context;
-    const char *name = door_argument(request, "name");
+    struct answerer *r = context;
+    const char *name = httpd_argument(request, "name");
     char text[128];
     r->answers++;
     snprintf(text, sizeof text, "hello %s", name ? name : "nobody");
     say(out, text);
 }
 
-static void be_busy(void *context, const struct door_request *request, struct door_reply *out)
+static void be_busy(void *context, const struct httpd_request *request, struct httpd_reply *out)
 {
     (void)context;
     (void)request;
@@ -111,33 +111,33 @@ static void be_busy(void *context, const struct door_request *request, struct do
     say(out, "busy");
 }
 
-static void have_no_memory(void *context, const struct door_request *request,
-                           struct door_reply *out)
+static void have_no_memory(void *context, const struct httpd_request *request,
+                           struct httpd_reply *out)
 {
     (void)context;
     (void)request;
     (void)out;
 }
 
-static const struct door_path paths[] = {{"/hello", "text/plain; charset=utf-8", greet},
-                                         {"/busy", "text/plain", be_busy},
-                                         {"/none", "text/plain", have_no_memory},
-                                         {0}};
+static const struct httpd_path paths[] = {{"/hello", "text/plain; charset=utf-8", greet},
+                                          {"/busy", "text/plain", be_busy},
+                                          {"/none", "text/plain", have_no_memory},
+                                          {0}};
 
 /* Returns the port. */
-static unsigned opened(struct room *r, struct door **out)
+static unsigned opened(struct answerer *r, struct httpd **out)
 {
     int fd = listens("127.0.0.1:0", 0);
     unsigned port = http_port_of(fd);
-    *r = (struct room){.answers = 0};
-    CHECK_EQ(door_open(fd, paths, r, out), 0);
+    *r = (struct answerer){.answers = 0};
+    CHECK_EQ(httpd_open(fd, paths, r, out), 0);
     return port;
 }
 
-TEST(door, paths_are_answered_with_their_texts_and_arguments)
+TEST(httpd, paths_are_answered_with_their_texts_and_arguments)
 {
-    struct room r;
-    struct door *d;
+    struct answerer r;
+    struct httpd *d;
     unsigned port = opened(&r, &d);
     struct http_answer a = http_get(port, "/hello?name=you");
     CHECK_EQ(a.status, 200);
@@ -147,14 +147,14 @@ TEST(door, paths_are_answered_with_their_texts_and_arguments)
     http_expect(port, "/hello", 200, "hello nobody");
     http_expect(port, "/hello?name=a%20b", 200, "hello a b");
     http_expect(port, "/busy", 503, "busy");
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(r.answers, 3);
 }
 
-TEST(door, what_is_not_there_has_a_status_that_says_so)
+TEST(httpd, what_is_not_there_has_a_status_that_says_so)
 {
-    struct room r;
-    struct door *d;
+    struct answerer r;
+    struct httpd *d;
     unsigned port = opened(&r, &d);
     http_expect(port, "/", 404, "no such path: try /metrics");
     http_expect(port, "/hello/more", 404, "no such path");
@@ -163,18 +163,18 @@ TEST(door, what_is_not_there_has_a_status_that_says_so)
         http_connect(port), "DELETE /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     CHECK_EQ(a.status, 405);
     free(a.text);
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(r.answers, 0);
 }
 
 /* A body, garbage, a request that is longer than there is memory for. */
-TEST(door, what_makes_no_sense_ends_its_own_connection)
+TEST(httpd, what_makes_no_sense_ends_its_own_connection)
 {
-    struct room r;
-    struct door *d;
+    struct answerer r;
+    struct httpd *d;
     unsigned port = opened(&r, &d);
-    static char longest[3 * DOOR_CONNECTION_BYTES];
-    snprintf(longest, sizeof longest, "GET /%*d HTTP/1.1\r\n\r\n", 2 * DOOR_CONNECTION_BYTES, 7);
+    static char longest[3 * HTTPD_CONNECTION_BYTES];
+    snprintf(longest, sizeof longest, "GET /%*d HTTP/1.1\r\n\r\n", 2 * HTTPD_CONNECTION_BYTES, 7);
     for (char *at = longest + 5; *at == ' '; at++) *at = 'x';
     const char *const request[] = {
         "POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
@@ -185,42 +185,42 @@ TEST(door, what_makes_no_sense_ends_its_own_connection)
         free(a.text);
     }
     http_expect(port, "/hello", 200, "hello nobody");
-    door_close(d);
+    httpd_close(d);
     CHECK_EQ(r.answers, 1);
 }
 
 /* More than there is room for, which say nothing and stay. */
-TEST(door, silent_connections_keep_nobody_out)
+TEST(httpd, silent_connections_keep_nobody_out)
 {
-    enum { SILENT = 3 * DOOR_CONNECTIONS_MAX };
-    struct room r;
-    struct door *d;
+    enum { SILENT = 3 * HTTPD_CONNECTIONS_MAX };
+    struct answerer r;
+    struct httpd *d;
     int fd[SILENT];
     unsigned port = opened(&r, &d);
     for (int i = 0; i < SILENT; i++) fd[i] = http_connect(port);
     http_expect(port, "/hello", 200, "hello nobody");
     char byte;
     CHECK(recv(fd[0], &byte, 1, 0) <= 0); /* the oldest made room */
-    door_close(d);
+    httpd_close(d);
     for (int i = 0; i < SILENT; i++) close(fd[i]);
 }
 
 /* Those that wait, say, and one that is in the middle of a request. */
-TEST(door, closing_ends_what_is_open)
+TEST(httpd, closing_ends_what_is_open)
 {
-    struct room r;
-    struct door *d;
+    struct answerer r;
+    struct httpd *d;
     char byte;
     unsigned port = opened(&r, &d);
     int silent = http_connect(port), half = http_connect(port);
     CHECK_EQ(send(half, "GET /", 5, MSG_NOSIGNAL), 5);
     http_expect(port, "/hello", 200, "hello nobody");
-    door_close(d);
+    httpd_close(d);
     CHECK(recv(silent, &byte, 1, 0) <= 0);
     CHECK(recv(half, &byte, 1, 0) <= 0);
     close(silent);
     close(half);
     CHECK(!http_listens(port));
     CHECK_EQ(r.answers, 1);
-    door_close(NULL);
+    httpd_close(NULL);
 }
