@@ -7,7 +7,7 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
-static const uint64_t TURNED_AWAY_NS = SECOND_NS;        /* between reports of those */
+static const uint64_t TURNED_AWAY_NS = SECOND_NS;       /* between reports of those */
 enum { HELLO_SPARE = 64 << 10 };
 
 /* ---- refusing ---- */

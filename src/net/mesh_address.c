@@ -127,8 +127,7 @@ static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadl
     for (;;) {
         int rc = look_up("the rendezvous", rendezvous, 0, family, all);
         uint64_t now_ns = clock_now_ns();
-        bool is_hopeless = rc == -EINVAL ||
-                           (rc == -ENOENT && now_ns >= start_ns + NAME_TIMEOUT_NS);
+        bool is_hopeless = rc == -EINVAL || (rc == -ENOENT && now_ns >= start_ns + NAME_TIMEOUT_NS);
         if (rc == 0) return 0;
         if (is_hopeless || now_ns >= deadline_ns) return -EINVAL;
         report_delay(&reports, now_ns - start_ns);
