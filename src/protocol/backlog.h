@@ -1,17 +1,18 @@
 /*
- * backlog.h - what waits for the next round to each peer: keys of which its owner must hear,
- * refreshes of replicas that it holds, recalls. Roles queue; rounds (round.h) take out and say it.
+ * backlog.h - what waits for the next round to each peer: syncs of keys that the peer owns,
+ * refreshes of replicas that it holds, recalls. Roles add to the backlog; rounds (round.h) take
+ * from it and send.
  *
- * Three classes of news wait for a round:
+ * Three kinds of news wait for a round:
  *
  *   urgent    an intent became active; a set of a replica; a recall to give or to answer: as soon
  *             as the peer's round is over
  *   lazy      updates of replicas, expired intents; recalls to give, too, where rounds carry so
  *             little that they piggyback (pacer.h)
- * refresh rows of ours that changed, for their holders; where intents piggyback, a holder that got
- * the row just now hears of it the next time
+ *   refresh   rows of ours that changed, for their holders; where intents piggyback, a holder that
+ *             got the row just now hears of it the next time
  *
- * Callers   replica.c, owner.c, handover.c queue; round.c takes
+ * Callers   replica.c, owner.c and handover.c add; round.c takes
  * Memory    8 bytes for each key that waits for a round and peer
  * Waiting   never
  * Life      backlog_init, any use, backlog_fini
@@ -28,36 +29,37 @@ struct index_list {
     size_t first, count, capacity; /* index[first … count-1] wait */
 };
 
-/* Of one peer. */
+/* One peer's backlog. */
 struct peer_backlog {
-    bool is_under_way; /* a round of ours: what is queued meanwhile waits for its end */
-    bool goes_on;      /* the last one was full; what is left need not wait for the pacer */
-    bool owes;         /* a row went there as an answer, and no round has followed it yet */
+    bool is_under_way; /* a round of ours: what is added meanwhile waits for its end */
+    bool goes_on;      /* the last round was full; the rest need not wait for the pacer */
+    bool owes;         /* a row went there as an answer, and no round has followed yet */
     struct index_list urgent, recall, lazy, refresh;
     uint64_t refreshes_queued, refreshes_left; /* ever */
 };
 
 struct backlog {
     struct peer_backlog *peer; /* [nodes] */
-    /* bits of peers that a turn looks at; that one looks at which synchronizes, too */
+    /* bits of peers: those that every turn looks at; those that only a synchronizing turn looks
+     * at */
     uint64_t *soon, *later;
     uint64_t waiting; /* keys in the lists */
-    uint64_t intents; /* that begin, in the round that is written just now */
+    uint64_t intents; /* that begin, in the round that is being written */
     bool puts_off;    /* this turn left changes to a later synchronization */
 };
 
 int backlog_init(struct shard *); /* 0 or -ENOMEM */
 void backlog_fini(struct shard *);
 
-/* What waits for a round to the node: a key's entry, urgent or lazy; the refresh of its replica; a
- * recall to give. */
+/* Add to what waits for a round to the node: a key's sync, urgent or lazy; the refresh of the
+ * node's replica; a recall for the node. */
 void backlog_add_sync(struct shard *, struct record *, unsigned node, enum backlog_class);
 void backlog_add_refresh(struct shard *, unsigned node, uint64_t index);
 void backlog_add_recall(struct shard *, struct record *, unsigned node);
-/* A row went to the node as an answer, maybe instead of a refresh: quiesce waits until it is
- * there. */
+/* A row went to the node as an answer, perhaps instead of a refresh: quiesce waits until it has
+ * arrived. */
 void backlog_owes(struct shard *, unsigned node);
-/* Some holders hear of the key's change only the next time that we synchronize. */
+/* Some holders hear of the key's change only at the next synchronization. */
 void backlog_put_off(struct shard *, uint64_t index);
 
 /* ---- for rounds ---- */
@@ -75,9 +77,9 @@ static inline unsigned backlog_words(const struct shard *s)
 }
 
 bool backlog_is_urgent(const struct shard *, const struct peer_backlog *);
-/* Something waits for the pacer: at least that need not be said at once. */
+/* Does anything wait for the pacer, that is, need not be sent at once? */
 bool backlog_waits(const struct peer_backlog *);
-/* After whatever changed what waits for the peer, or whether its round is under way. */
+/* Call this after any change of what waits for the peer, or of whether its round is under way. */
 void backlog_note(struct shard *, unsigned peer);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * dispatch.h - an entry of a peer goes to the role that it is for.
+ * dispatch.h - passes each entry from a peer to the role that serves it.
  *
- * A request, or news of an intent or replica, is for the owner of its key. A node that is not the
- * owner passes it on, or parks it while the row is on its way there. An entry that comes back to
- * its sender, because the row has come there meanwhile, is served by the role that sent it. A row
- * that arrives ends what the key was waiting for, in this order: replica, localize, what was
- * parked.
+ * A request or a sync is for the owner of its key. A node that is not the owner forwards it, or
+ * parks it if the row is on its way to this node. An entry may come back to its sender because the
+ * row has moved there meanwhile: then the role that sent it serves it. When a row arrives, those
+ * that waited for it are served in this order: the replica, localize requests, parked entries.
  *
  * Callers   shard.c, on the shard's thread
  * Memory    none of its own

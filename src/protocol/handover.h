@@ -8,16 +8,18 @@
  *   ROW {row, term+1}  <---
  *   puts it in                  LOCATION {term+1}  --->
  *
- * Three messages at most until the row is usable at the origin; two when the origin knew the owner.
- * From the row's departure to its arrival nobody serves the key, for the time of one message:
- * requests that come to the old owner follow the row on the same link, requests that come to the
- * new one are parked here, and served when it has arrived (dispatch.h).
+ * It takes at most three messages until the row is usable at the origin, and two if the origin knew
+ * the owner. Between the row's departure and its arrival, for the time of one message, no node
+ * serves the key. Requests that reach the old owner meanwhile follow the row on the same link.
+ * Requests that reach the new owner are parked here and served when the row has arrived
+ * (dispatch.h).
  *
  * Callers   owner.c gives; dispatch.c puts and parks
- * Memory    the row is copied into the frame, and from the frame into a slot; or from a replica
- *           that is as good. Parked entries of at most what all nodes' credit holds
- * Waiting   never; but an arriving row that finds no slot, because more rows left during one read
- *           section than the table has keys, waits for that section's end
+ * Memory    the row is copied into the frame, and from the frame, or from an equal replica, into a
+ *           slot. Parked entries take at most the credit of all nodes
+ * Waiting   never, with one exception: an arriving row may find no slot, because more rows left
+ *           during one read section than the table has keys; then it waits for the end of that
+ *           section
  * Life      none of its own
  */
 #ifndef LOCUS_PROTOCOL_HANDOVER_H
@@ -25,20 +27,20 @@
 
 #include "protocol/state.h"
 
-/* Gives a row that is here, and its ownership, to another node, as the answer to this entry: a
- * WIRE_LOCALIZE or WIRE_SYNC. What we remember of the key as its owner is over. `then`: the node's
- * replica is as good as the row was when its word was this one, and need not get the values; NULL:
- * it is not, or there is none. */
+/* Gives a row that is here, and its ownership, to another node, as the answer to `request`: a
+ * WIRE_LOCALIZE or WIRE_SYNC. We forget what we knew of the key as its owner. `then`: the node's
+ * replica equals the row as it was when its directory word was this one; if the word is still the
+ * same, the values are not sent. NULL: the replica is different, or there is none. */
 void handover_give(struct shard *, struct row_ref, const struct wire_entry *request,
                    const directory_word *then);
 
-/* A row arrives: NULL, or what is wrong with it; puts it in. */
+/* A row arrives. check: NULL, or what is wrong with it. put: stores it. */
 const char *handover_check(const struct shard *, const struct wire_entry *);
 void handover_put(struct shard *, struct row_ref, const struct wire_entry *);
 
-/* An entry from `peer` waits for its row, which is on its way here. NULL, or why it cannot. */
+/* Parks an entry from `peer` whose row is on its way here. Returns NULL, or why it cannot. */
 const char *handover_park(struct shard *, unsigned peer, const struct wire_entry *);
-/* Takes out what waits for the key's row, in order; each is to be freed. */
+/* Takes out the entries that wait for the key's row, in order; the caller frees each of them. */
 struct parked *handover_unpark(struct shard *, struct record *);
 
 #endif

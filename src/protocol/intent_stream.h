@@ -1,8 +1,8 @@
 /*
- * intent_stream.h - what one worker or loader signals, on its way to one shard.
+ * intent_stream.h - the intents that one worker or loader signals, on their way to one shard.
  *
- * One writes, the shard reads; neither waits for the other. A key that one call names again is
- * counted, as far as that is noticed, and not written again.
+ * One thread writes, the shard reads, and neither waits for the other. If one call names a key
+ * several times, repetitions that are noticed are counted and not written.
  *
  * Callers   the writer: one thread, signaling.c; the reader: the shard's thread, intents.c
  * Memory    8 bytes a key in chunks of 4 KiB until they are read, and 16 KiB of keys that the
@@ -26,37 +26,38 @@ enum { STREAM_SAID = 1024 };
 struct intent_stream {
     struct intent_stream *next; /* of the shard's */
     unsigned worker;
-    uint32_t life;       /* of the worker: each time that it opens is another */
+    uint32_t life;       /* of the worker: another number each time that it opens */
     uint32_t *last_life; /* atomic: the note's */
     /* The writer's. */
     struct intent_chunk *writing;
-    uint32_t written;               /* words of it, published or not */
-    struct intent_chunk *first_new; /* chunks that were begun since the last publication */
+    uint32_t written;               /* words in it, published or not */
+    struct intent_chunk *first_new; /* chunks begun since the last publication */
     uint32_t header;                /* of the record under construction; 0: none */
     struct intent_chunk *header_chunk;
-    uint32_t call;       /* the present one */
-    struct intent_said { /* a key that it has named, or an earlier one */
+    uint32_t call;       /* the current one */
+    struct intent_said { /* a key that this call, or an earlier one, has named */
         uint32_t call;
         uint64_t index;
     } said[STREAM_SAID];
-    uint64_t chunks; /* atomic: published in part at least, but for the first */
+    uint64_t chunks; /* atomic: published at least in part, without the first */
     int closed;      /* atomic: nothing will follow */
     /* The shard's. */
     struct intent_chunk *reading __attribute__((aligned(64)));
     uint32_t read;               /* words of it */
-    uint64_t chunks_read, until; /* whole ones, but for the last that is read now */
+    uint64_t chunks_read, until; /* whole ones, except the last, which is being read */
 };
 
 /* ---- the writer ---- */
 
-/* `life`: of the worker, atomic; it outlives the stream. NULL: no memory. */
+/* `life`: the worker's, atomic; it outlives the stream. Returns NULL if there is no memory. */
 struct intent_stream *stream_new(unsigned worker, uint32_t *life);
-/* The worker's own stream is the last of it to be closed: with it all its intents end. */
+/* The worker's own stream is closed last, after its loaders'; all intents of the worker end with
+ * it. */
 void stream_close(struct intent_stream *, bool ends_worker);
-/* As the end of an intent: what the node keeps, or will, it keeps no longer. */
+/* As the end of an intent: the node no longer keeps the keys, nor will it. */
 #define INTENT_TAKES_BACK INT64_MIN
-/* One call: the indices of all its keys in this shard, then stream_publish, or stream_undo.
- * -ENOMEM: undo. */
+/* For each call: add the indices of all its keys in this shard, then stream_publish or stream_undo.
+ * After -ENOMEM: undo. */
 int stream_add(struct intent_stream *, locus_clock start, locus_clock end, bool waits,
                uint64_t index);
 bool stream_has_unpublished(const struct intent_stream *);
@@ -67,7 +68,7 @@ void stream_undo(struct intent_stream *);
 
 enum { RECORD_INTENTS, RECORD_WAITING, RECORD_END_OF_WORKER, STREAM_RECORD_MAX = 508 };
 
-/* Keys of one call: some of them, or all; fewer than STREAM_RECORD_MAX. */
+/* Some or all keys of one call; fewer than STREAM_RECORD_MAX. */
 struct intent_record {
     unsigned kind;
     uint32_t count, repeated;
@@ -75,15 +76,15 @@ struct intent_record {
     const uint64_t *index; /* valid until the next stream_read() */
 };
 
-/* What is read from here on ends about where the writer is now: who writes as fast as it is read
- * would keep the reader for ever. */
+/* Reading ends about where the writer is now. Otherwise a writer that is as fast as the reader
+ * would keep it reading for ever. */
 void stream_begin_reading(struct intent_stream *);
-/* The next record, or false when there is none yet or reading ends. */
+/* The next record; false if there is none yet, or reading has ended. */
 bool stream_read(struct intent_stream *, struct intent_record *);
 bool stream_is_closed(const struct intent_stream *);
 /* Is there anything to read, or has it closed? */
 bool stream_has_unread(const struct intent_stream *);
-/* With what was not read. */
+/* Frees it with everything that was not read. */
 void stream_free(struct intent_stream *);
 
 #endif

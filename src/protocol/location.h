@@ -1,16 +1,15 @@
 /*
- * location.h - where a key's main copy is, as far as this node knows; requests that must go on to
- * there.
+ * location.h - where a key's main copy is, as far as this node knows; forwarding requests to it.
  *
- * What is known of an owner carries the term of its ownership, which every relocation raises by
- * one. So of two pieces of knowledge the one with the higher term is newer, whichever way and
- * whenever it came (README.md). It is in the directory word while the row is elsewhere. If we know
- * ourselves as the owner and the row is not here, it is on its way to us: requests for it are
- * parked until then (handover.h).
+ * Whatever a node knows about an owner carries the term of that ownership. Every relocation raises
+ * the term by one, so of two pieces of knowledge the one with the higher term is newer, whenever
+ * and by whatever way it came (README.md). While the row is elsewhere, owner and term are in the
+ * directory word. If the word says that we are the owner, and the row is not here, then it is on
+ * its way to us: requests for it are parked until it arrives (handover.h).
  *
  * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c,
  *           shard.c
- * Memory    none but the directory's word and the key's record
+ * Memory    only the directory word and the key's record
  * Waiting   never
  * Life      none of its own
  */
@@ -20,8 +19,8 @@
 #include "base/error.h"
 #include "protocol/state.h"
 
-/* So long, or as long as the request has slack, news of where a row is waits for a frame to its
- * home. A request that comes to the home meanwhile takes one more hop. */
+/* News of where a row is waits for a frame to its home: at most this long, or as long as the
+ * request has slack. A request that reaches the home meanwhile takes one more hop. */
 #define LOCATION_WAIT_NS UINT64_C(500000)
 
 struct location {
@@ -31,7 +30,7 @@ struct location {
     uint64_t term;
 };
 
-/* Inlined: it is done for every entry. */
+/* Inlined because it is called for every entry. */
 static inline struct location location_of(const struct shard *s, struct row_ref ref)
 {
     directory_word w = directory_load(row_ref_word(ref));
@@ -53,14 +52,14 @@ static inline struct location location_of(const struct shard *s, struct row_ref 
     }
 }
 
-/* Somebody says that `owner` got the row with this term. */
+/* A message says that `owner` got the row with this term. */
 void location_learn(struct shard *, struct row_ref, unsigned owner, uint64_t term);
 
-/* Sends an entry on to the owner, another node. NULL, or why it cannot be. */
+/* Forwards an entry to the owner, another node. Returns NULL, or why it cannot. */
 const char *location_forward(struct shard *, const struct wire_entry *, struct location);
 
-/* We gave the row away, for this request: its home must know, at once unless the row went to the
- * only one who wants it. And at the home: NULL, or what is wrong with the news. */
+/* announce: we gave the row away for this request; tells its home, at once unless the row went to
+ * the only node that wants it. news: at the home; returns NULL, or what is wrong with the news. */
 void location_announce(struct shard *, struct row_ref, const struct wire_entry *request);
 const char *location_news(struct shard *, const struct wire_entry *);
 

@@ -1,14 +1,16 @@
 /*
- * margin.h - how many times as far ahead as a round says (lookahead.h) intents are acted on.
+ * margin.h - a factor by which intents are acted on further ahead than lookahead.h says.
  *
- * AdaPM takes acting for a round: to the owner and back. But an intent may be forwarded to an owner
- * that has changed, wait there, and move a row from a third node. Where rounds are short beside
- * that, two of them are too little. So the goal is taken as it stands, that of 10,000 intents one
- * is late: each 0.1 ms in which one was late widens the margin, each that began narrows it, and it
- * comes to rest where the goal is met. While nobody is late it is 1.
+ * AdaPM assumes that acting takes one round: to the owner and back. But an intent may be forwarded
+ * because the owner has changed, wait there, and move a row from a third node. If rounds are short
+ * compared with that, a lookahead of two rounds is not enough. So the margin is controlled by the
+ * goal itself, that one intent in 10,000 is late: each 0.1 ms in which an access was late widens
+ * the margin, each intent that began narrows it, and it settles where the goal is met. While no
+ * access is late it is 1.
  *
- * On shared cores it stays 1: who is late there waits for a core, and acting earlier does not help.
- * So it does with relocation alone, where a row that comes earlier is taken from others earlier.
+ * On shared cores the margin stays 1: accesses are late there because a thread waits for a core,
+ * and acting earlier does not help. It also stays 1 with relocation alone, because a row that comes
+ * earlier is taken from other nodes earlier.
  *
  * Callers   origin.c: late; shard.c: began; round.c: the rest
  * Memory    the caller's
@@ -27,8 +29,8 @@
 
 struct margin {
     double factor, most; /* 1 to most */
-    double begun;        /* intents since it was last adjusted */
-    bool was_late;       /* an access, since then */
+    double begun;        /* intents that began since the last adjustment */
+    bool was_late;       /* an access was late since then */
 };
 
 /* 1 for ever, or up to MARGIN_MAX. */
@@ -41,7 +43,7 @@ static inline void margin_late(struct margin *m)
 {
     m->was_late = true;
 }
-/* Each 0.1 ms or so. */
+/* Called about every 0.1 ms. */
 void margin_adjust(struct margin *);
 locus_clock margin_of(const struct margin *, locus_clock lookahead);
 

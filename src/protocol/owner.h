@@ -1,18 +1,18 @@
 /*
- * owner.h - the decision actor at the owner of a row: whether the row moves to a node or is
- * replicated there, and keeping the replicas up to date (AdaPM, Section 4.1 and Appendix B.1;
- * README.md).
+ * owner.h - the owner's side of a row: decides whether the row moves to a node or is replicated
+ * there, and keeps the replicas up to date (AdaPM, Section 4.1 and Appendix B.1; README.md).
  *
- * intent at one other node only the row moves there intent at several each of them holds a replica,
- * for as long the last intent ends the row stays where it is
+ *   one other node intends the row    the row moves there
+ *   several nodes intend it           each of them holds a replica while it does
+ *   the last intent ends              the row stays where it is
  *
- * The owner's own intent counts like any node's. The row never leaves while another node holds a
- * replica: when one last holder is left, and nobody here wants the row, the holder is recalled, and
- * the row goes to it as the answer to its next entry, which carries what the holder has added. The
- * holder's own updates meanwhile stay on top of what arrives; a replica that is as good as the row
- * becomes the row.
+ * The owner's own intent counts like that of any node. The row never leaves while another node
+ * holds a replica. When only one holder is left, and this node does not want the row, the owner
+ * recalls the replica: the holder sends a sync with what it has added, and the row is the answer.
+ * Updates that the holder makes meanwhile are added to the row that arrives. If the replica equals
+ * the row, it becomes the row, and no values are sent.
  *
- * Who holds a replica, and which version it was sent last: holders.h.
+ * holders.h knows which nodes hold a replica, and which version each was sent last.
  *
  * Callers   dispatch.c, step.c, round.c
  * Memory    holders.h
@@ -24,23 +24,24 @@
 
 #include "protocol/state.h"
 
-/* Checks an entry about a replica or an intent (WIRE_SYNC), maybe on behalf of another node; then,
- * where the row is here, serves it. NULL, or what is wrong with it. */
+/* check: may a peer send this WIRE_SYNC, perhaps on behalf of another node? sync: serves it; the
+ * row is here. Both return NULL, or what is wrong with it. */
 const char *owner_check(const struct shard *, const struct wire_entry *, struct row_ref);
 const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref);
 
-/* A request of another node, to access or to localize a row that is here. */
+/* Serves a request of another node to access or localize a row that is here. */
 void owner_serve(struct shard *, const struct wire_entry *, struct row_ref);
 
-/* Our own intent, or who holds replicas, has changed: is it time that the row leaves? */
+/* Our own intent or the set of holders has changed: must the row leave now? */
 void owner_consider(struct shard *, struct record *);
-/* A round to the node begins: recalls its replica, if that is still due. Many recalls may become
- * due at once, and rounds bound what a link has to queue. */
+/* A round to the node begins: recalls its replica if that is still due. Recalls wait for rounds
+ * because many may become due at once, and rounds limit what a link must queue. */
 bool owner_recall(struct shard *, struct record *, unsigned node);
 
-/* The main copy's key was marked: queues a refresh for whoever has not got the last version. */
+/* The main copy was in the dirty set: queues a refresh for each holder that does not have the last
+ * version. */
 void owner_changed(struct shard *, struct record *);
-/* Writes a refresh for the node into its frame. Returns its bytes, 0: it needs none. */
+/* Writes a refresh for the node into its frame. Returns its bytes; 0: the node needs none. */
 size_t owner_refresh(struct shard *, struct record *, unsigned node);
 
 #endif

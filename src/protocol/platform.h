@@ -1,11 +1,10 @@
 /*
- * platform.h - what an actor asks of the world. Actors reach it through this table only, so that
- * the same shard runs on a reactor (real links, real workers) and in a simulation (a seeded
- * network, virtual time).
+ * platform.h - what a shard needs from its environment: a table of calls. So the same shard runs on
+ * a reactor (real links, real workers) and in a simulation (a seeded network, virtual time).
  *
- * Callers   the actors of one shard, on its thread
+ * Callers   the roles of one shard, on its thread
  * Memory    the implementation's
- * Waiting   no call waits
+ * Waiting   never
  * Life      as the shard's
  */
 #ifndef LOCUS_PROTOCOL_PLATFORM_H
@@ -17,13 +16,13 @@ struct request;
 
 struct platform {
     void *context;
-    /* Space for an entry with `length` floats in the frame to `peer`, its header zero; valid until
-     * the next call. Entries to one peer arrive in the order of these calls. The frame leaves when
-     * the turn ends; or, while all its entries can wait, when the first of them no longer can, at
-     * `until_ns`: those of later turns join them. 0: it cannot wait. NULL: that link has failed,
-     * and the shard will be told so. */
+    /* Space for an entry with `length` floats in the frame to `peer`, with a zeroed header; valid
+     * until the next call. Entries to one peer arrive in the order of these calls. The frame leaves
+     * at the end of the turn. But if all its entries can wait, it leaves when the first of them can
+     * wait no longer (`until_ns`), and entries of later turns join it. `until_ns` 0: the entry
+     * cannot wait. Returns NULL if the link has failed; the shard will hear of that. */
     struct wire_entry *(*entry)(void *context, unsigned peer, uint32_t length, uint64_t until_ns);
-    /* The request is done, with 0 or a negative errno; it is its worker's again. */
+    /* The request is done, with 0 or a negative errno; it belongs to its worker again. */
     void (*complete)(void *context, struct request *, int rc);
     /* Nanoseconds since some fixed moment; never goes back. */
     uint64_t (*now_ns)(void *context);

@@ -1,16 +1,16 @@
 /*
- * record.h - what a shard remembers of a key beyond its directory word, for as long as there is
- * something to remember: requests of ours under way, requests that wait, requests of others that
- * are parked until the row arrives.
+ * record.h - what a shard remembers of a key beyond its directory word, while there is something to
+ * remember: requests of ours under way, requests that wait, requests of others that are parked
+ * until the row arrives.
  *
- * A key is found by its index in an array, one look. Most keys never have a record, or only while
- * their row is on its way.
+ * A key's state is found in an array by its index. Most keys never have a record, or have one only
+ * while their row is on its way.
  *
- * Callers   the actors of one shard, on its thread
- * Memory    16 bytes of address space a key, used where there was an intent, a record, or a row
- *           from another node; the records themselves, which are used again, with their capacity
- *           for holders; a parked entry is a copy, from malloc. What others can park here is
- *           bounded by their credit (shard.h)
+ * Callers   the roles of one shard, on its thread
+ * Memory    16 bytes of address space a key, used only for keys that had an intent, a record, or a
+ *           row from another node; the records, which are reused together with their holders'
+ *           memory; copies of parked entries, from malloc. What others can park here is bounded by
+ *           their credit (shard.h)
  * Waiting   never
  * Life      records_init, record_get / record_release, records_fini
  */
@@ -20,7 +20,7 @@
 #include "protocol/request.h"
 #include "net/wire.h"
 
-/* An entry that waits for a row which is on its way here. */
+/* An entry that waits for a row on its way here. */
 struct parked {
     struct parked *next, *last; /* `last` only of the first */
     uint64_t since_ns;
@@ -28,60 +28,60 @@ struct parked {
     struct wire_entry entry; /* its values follow */
 };
 
-/* Who has something to look at. */
+/* Which roles must consider a key. */
 enum record_woken {
-    WOKEN_ORIGIN = 1,  /* requests of ours that wait may go on */
-    WOKEN_REPLICA = 2, /* the owner may have to hear something */
+    WOKEN_ORIGIN = 1,  /* waiting requests of ours may go on */
+    WOKEN_REPLICA = 2, /* the owner may have to be told something */
     WOKEN_OWNER = 4,   /* the row may leave */
 };
 
-/* Two lines of the cache: what intents and rounds look at, and requests that are under way. */
+/* Two cache lines: one for intents and rounds, one for requests under way. */
 struct record {
     uint64_t index;  /* of the key in its shard */
     uint32_t number; /* of the record */
-    uint32_t asked;  /* entries of ours that are not yet answered */
-    /* As a node that wants the row, or holds a replica (replica.h). `registered`, `version`:
-     * README.md. */
+    uint32_t asked;  /* requests of ours that are not yet answered */
+    /* On a node that wants the row or holds a replica (replica.h). For `registered` and `version`
+     * see README.md. */
     bool registered;   /* the owner counts us as a holder, by its last answer */
-    bool in_flight;    /* our entry is not yet answered; */
+    bool in_flight;    /* our sync is not yet answered; */
     bool has_update;   /* it carries an update of ours, or a set that took one along; */
-    bool has_set;      /* it carries what the item sets; */
+    bool has_set;      /* it carries the value of a set; */
     bool is_awaited;   /* quiesce must wait for its answer */
     bool is_later : 1; /* changed since it left */
-    /* its replica has updates that were not sent, of this generation: clocks.h */
+    /* its replica has unsent updates, of this generation: clocks.h */
     bool is_unsent : 1;
     uint8_t is_unsent_later : 1;
     bool is_recalled : 1;
-    bool is_kept : 1;  /* the owner counts us as one that holds it for ever */
+    bool is_kept : 1;  /* the owner counts us as a holder for ever */
     uint8_t woken : 3; /* enum record_woken bits: the roles that must consider it */
-    /* its intent piggybacks, and starts so far beyond the lookahead: intents.h */
+    /* how far beyond the lookahead its piggybacking intent starts: intents.h */
     uint8_t eighths : 3;
-    uint8_t queued;  /* enum backlog_class bits: among what the next rounds send */
-    uint16_t source; /* who gave us the replica */
-    uint16_t owner;  /* of the row that we hold a replica of, as far as known; */
+    uint8_t queued;  /* enum backlog_class bits: waits for the next rounds */
+    uint16_t source; /* the node that gave us the replica */
+    uint16_t owner;  /* of the row of which we hold a replica, as far as known; */
     uint16_t holders, holder_capacity;
     uint64_t term; /* of that ownership */
     uint64_t version;
-    /* As the owner (owner.h); `version` is the main copy's. */
+    /* On the owner (owner.h); `version` is the main copy's. */
     uint64_t seen_word; /* the directory word's version at the last look */
     struct holder *holder;
-    /* As the origin of requests. */
-    uint16_t route; /* where those that were asked were all sent */
-    /* what waits could go on, but the credit is used up */
+    /* On the origin of requests. */
+    uint16_t route; /* the node to which all requests under way were sent */
+    /* waiting requests could go on, but the credit is used up */
     bool is_stalled;
-    /* of a replica: the next entry asks for it, whatever we have */
+    /* of a replica: the next sync asks for the row, whatever we have */
     bool wants_row;
-    uint32_t localizing;                       /* of those asked, that want the row here */
+    uint32_t localizing;                       /* requests under way that want the row here */
     uint64_t askers;                           /* bits of their workers, modulo 64 */
     request_place asked_last;                  /* the request (its item 0) */
     uint32_t stalled_next, woken_next;         /* a record's number */
     request_place waiting_first, waiting_last; /* items of our workers, in order */
-    /* written at the owner, which has not yet shown in our replica */
+    /* written at the owner, and not yet visible in our replica */
     request_place unseen_first;
-    /* an item that sets our replica, by way of the owner */
+    /* an item that sets our replica through the owner */
     request_place set;
-    uint64_t unseen_version; /* when the unseen will have shown */
-    /* As the owner to be. */
+    uint64_t unseen_version; /* the version in which those are visible */
+    /* On the owner to be. */
     struct parked *parked; /* the first */
 };
 
@@ -90,12 +90,12 @@ struct holder {
     uint16_t node;
     bool is_recalled : 1;
     bool is_queued : 1;  /* for a refresh */
-    bool is_kept : 1;    /* for ever: the row does not move for it */
-    uint32_t brought_us; /* when it last got the row, modulo 2^32; */
+    bool is_kept : 1;    /* for ever: the row does not move to it */
+    uint32_t brought_us; /* when it was last sent the row, modulo 2^32; */
     uint64_t seen;       /* the version that it has */
 };
 
-/* Nothing is remembered any more. */
+/* Is there nothing left to remember? */
 static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
@@ -104,12 +104,12 @@ static inline bool record_is_empty(const struct record *r)
            r->version == 0 && r->holders == 0;
 }
 
-/* What a shard knows of every key. Most keys that are wanted are here, and need no record. */
+/* What a shard keeps for every key. Most wanted keys are here already, and need no record. */
 struct key_state {
-    uint64_t term;        /* of our ownership, of a row that is here */
+    uint64_t term;        /* of our ownership, while the row is here */
     uint32_t number;      /* of the record, 0: none */
     uint32_t wanted : 31; /* active intents of this node that will end */
-    uint32_t is_kept : 1; /* one that will not: LOCUS_FOREVER */
+    uint32_t is_kept : 1; /* there is one that will not end: LOCUS_FOREVER */
 };
 
 static inline bool key_is_wanted(const struct key_state *state)
@@ -127,7 +127,7 @@ struct records {
 };
 
 #ifdef LOCUS_FIBERS
-enum { RECORDS_A_CHUNK = 4 }; /* simulations have few keys, and copy their states */
+enum { RECORDS_A_CHUNK = 4 }; /* simulations have few keys, and copy their state */
 #else
 enum { RECORDS_A_CHUNK = 256 };
 #endif
@@ -148,13 +148,13 @@ static inline struct record *record_find(const struct records *all, uint64_t ind
     return number ? record_at(all, number) : NULL;
 }
 
-/* Fetches what stands about the key into the cache, for a look soon. */
+/* Prefetches the key's state, for a look soon. */
 static inline void record_fetch(const struct records *all, uint64_t index)
 {
     __builtin_prefetch(&all->state[index], 1, 3);
 }
 
-/* A moment later: its record. */
+/* A moment later: prefetches its record. */
 static inline void record_fetch_found(const struct records *all, uint64_t index)
 {
     const char *r = (const char *)record_find(all, index);

@@ -1,23 +1,25 @@
 /*
- * replica.h - what this node says to the owner of a key, and what follows from the owner's answers:
- * the side of the node that wants a row or holds a replica. The owner's is owner.h; when something
- * is said, round.h (AdaPM, Appendix B.2; README.md).
+ * replica.h - the side of a node that wants a row or holds a replica: what it tells the owner, and
+ * what follows from the owner's answers. The other side is owner.h; round.h decides when messages
+ * are sent (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one entry under way (its `in_flight`); whatever happens meanwhile is aggregated
- * into the next one. What is to be said is mostly not remembered but seen: in the count of intents,
- * the replica's updates, and what the owner was told (`registered`). Remembered are a recall, a
- * set, and that the row itself is wanted (record.h).
+ * A key has at most one sync under way (its `in_flight`); whatever happens meanwhile is aggregated
+ * into the next sync. Most of what the next sync must say follows from the state: the count of
+ * intents, the replica's updates, and what the owner knows (`registered`). Only a recall, a set,
+ * and a wish for the row itself are stored (record.h).
  *
- * If a worker waits for a replica, because it lacks what the worker has pushed to the owner or
- * because its owner was silent for too long (sources.h), the row is asked for at once.
+ * If a worker waits for a replica, the row is asked for at once. A worker waits if the replica
+ * lacks what the worker has pushed to the owner, or if the owner was silent for too long
+ * (sources.h).
  *
- * An owner that had added nothing but a replica's own updates says so, and does not send the row
- * back. As floats the two may differ by then, for the owner added the updates' sum: so before
- * quiesce is over such replicas ask for the row, unless they have become the row themselves.
+ * If the owner has added nothing but the replica's own updates, it says so and does not send the
+ * row back. The two may then differ by rounding, because the owner added the sum of the updates. So
+ * before the end of quiesce such replicas ask for the row, unless they have become the row
+ * themselves.
  *
  * Callers   dispatch.c, step.c, round.c; intents.c through shard.c
  * Memory    a bit a key
- * Waiting   never, but for memory as handover.h says
+ * Waiting   never, except for memory as handover.h says
  * Life      replica_init, any use, replica_fini
  */
 #ifndef LOCUS_PROTOCOL_REPLICA_H
@@ -27,53 +29,53 @@
 #include "store/bitset.h"
 
 struct replicas {
-    uint64_t awaited;     /* records that quiesce must wait for: is_awaited, or is_later */
-    uint64_t rows_wanted; /* records whose next entry asks for the row */
-    /* replicas whose last updates the owner has added up in another order: floats may differ */
+    uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */
+    uint64_t rows_wanted; /* records whose next sync asks for the row */
+    /* replicas whose last updates the owner added in another order: floats may differ */
     struct bitset rounded;
 };
 
 int replica_init(struct shard *); /* 0 or -ENOMEM */
 void replica_fini(struct shard *);
 
-/* For intents.h: something about the key comes soon, very soon; the node wants it once more, once
- * less. */
+/* For intents.h: the key will be looked at soon, very soon; its count of intents rises, falls. */
 void replica_fetch(const struct shard *, uint64_t index);
 void replica_fetch_found(const struct shard *, uint64_t index);
 void replica_want(struct shard *, uint64_t index);
 void replica_unwant(struct shard *, uint64_t index);
-/* It wants the key for ever; no longer for ever. */
+/* The node wants the key for ever; no longer for ever. */
 void replica_keep(struct shard *, uint64_t index);
 void replica_unkeep(struct shard *, uint64_t index);
 
-/* The replica has updates that nobody has looked at. */
+/* The replica has updates that were not yet looked at. */
 void replica_changed(struct shard *, struct record *, unsigned owner);
-/* Something about the key may have to be said. */
+/* The owner may have to be told something about the key. */
 void replica_consider(struct shard *, struct record *);
 
-/* Writes the key's entry into the frame to its owner, if there is something to say and that is the
- * peer. Returns the bytes that it and its answer take, 0: nothing was said. */
+/* Writes the key's sync into the frame to `peer`, if there is something to say and the peer is the
+ * owner. Returns the bytes of the sync and its answer; 0: nothing was written. */
 size_t replica_emit(struct shard *, struct record *, unsigned peer, enum backlog_class);
-/* What an entry of so many floats and its answer take, which may bring the row whatever was
+/* The bytes of a sync with `length` floats and its answer, which may bring the row whatever was
  * asked. */
 size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
 
-/* Our entry came back to us, or its answer arrived with the row. */
+/* Our sync came back to us, or its answer arrived with the row. */
 void replica_came_back(struct shard *, struct record *);
-/* A row that answers an entry: have we asked, and is it our replica, if it says so? NULL, or what
- * is wrong with it. */
+/* A row answers a sync: did we ask, and if it says that our replica is the row, is there one? NULL,
+ * or what is wrong with it. */
 const char *replica_check_row(const struct shard *, const struct wire_entry *);
-/* The row itself is here now: what a replica was is over. `answers`: it answers our entry. */
+/* The row itself is here now, and the replica has ended. `answers`: the row answers our sync. */
 void replica_row_is_here(struct shard *, struct record *, bool answers);
 
-/* From owners. NULL, or what is wrong with it. */
+/* From owners. They return NULL, or what is wrong with the message. */
 const char *replica_answer(struct shard *, const struct wire_entry *);
 const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
 const char *replica_recall(struct shard *, const struct wire_entry *);
 
-/* For quiesce: is everything answered that must be? If so, and main copies are final: is no replica
- * known to lack anything, or to differ by rounding? Those that may differ ask for the row; where an
- * entry of the key is under way, it and those behind it when it is answered. */
+/* For quiesce. are_answered: is every sync answered that must be? exact: if so, and if main copies
+ * are final: does no replica lack anything or differ by rounding? ask: replicas that may differ ask
+ * for the row; if a sync of the key is under way, this and the following ones ask when it is
+ * answered. */
 bool replica_are_answered(const struct shard *);
 bool replica_replicas_are_exact(const struct shard *);
 void replica_ask_for_rounded(struct shard *);

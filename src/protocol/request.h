@@ -1,10 +1,10 @@
 /*
- * request.h - what a worker asks of a shard: to access keys of that shard whose rows are not here.
+ * request.h - a worker's request to a shard: to access keys of that shard whose rows are not here.
  *
- * A request belongs to its worker while it is free or being filled, to the shard from mailbox_put()
- * until it is completed. Its number and the item's position make the tag of each entry on the wire,
- * so an answer finds the place where its values go without a look-up; the generation tells a late
- * or invented answer from the awaited one.
+ * A request belongs to its worker while it is free or being filled, and to the shard from
+ * mailbox_put() until it is completed. The request's number and the item's position are the tag of
+ * each entry on the wire, so an answer finds the place for its values without a look-up. The
+ * generation distinguishes the awaited answer from a late or invented one.
  *
  * Callers   operation.c fills and posts, access.c serves
  * Memory    the worker's pool; items are allocated with it and touched when used
@@ -33,14 +33,14 @@ enum request_kind {
     REQUEST_PUSH,
     REQUEST_SET,
     REQUEST_LOCALIZE,
-    /* Of no items, for quiesce: complete when this node's updates are in the main copies; when what
-     * the node owns is in all replicas. */
+    /* For quiesce, without items. The first is complete when this node's updates are in the main
+     * copies; the second when what the node owns is in all replicas. */
     REQUEST_FLUSH_UPDATES,
     REQUEST_FLUSH_REPLICAS,
-    REQUEST_CLOCK, /* of no items: complete when what was done before `clock` is in our copies */
+    REQUEST_CLOCK, /* without items: complete when what was done before `clock` is in our copies */
 };
 
-/* Which item of which request of which worker, in one number: a tag without its generation. */
+/* Worker, request and item in one number: a tag without its generation. */
 typedef uint32_t request_place;
 #define REQUEST_NOWHERE UINT32_MAX
 
@@ -50,8 +50,8 @@ struct request_item {
     locus_key key;
     float *values; /* to be filled or sent; NULL for localize */
     /* The shard's. */
-    request_place next; /* of those that wait for the same key */
-    uint16_t peer;      /* whom we asked */
+    request_place next; /* the next item that waits for the same key */
+    uint16_t peer;      /* the node that we asked */
     uint16_t state;     /* enum request_item_state; the worker sets ITEM_NEW */
 };
 
@@ -61,12 +61,12 @@ struct request {
     uint16_t worker;
     uint16_t number; /* in the worker's pool */
     uint8_t generation;
-    /* the shard's: it has taken it on; of this generation (clocks.h). The worker sets false */
+    /* the shard's: the request was taken on; its generation (clocks.h). The worker sets false */
     bool is_taken, is_later;
     locus_clock clock; /* REQUEST_CLOCK */
-    bool is_counted;   /* the worker's: its keys are among those under way */
+    bool is_counted;   /* the worker's: its keys are counted as under way */
     uint32_t count;
-    uint32_t sent, answered; /* the shard's: taken on so far, done so far */
+    uint32_t sent, answered; /* the shard's: items taken on so far, done so far */
     uint64_t began_ns;       /* the shard's: when it took the request on */
     int busy;                /* atomic: 1 from taking it out of the pool until it is completed */
     struct request_item *item;

@@ -1,13 +1,14 @@
 /*
- * sources.h - the nodes that a shard holds replicas of: when was each last heard of, and may its
- * replicas still answer (staleness_s of the configuration)?
+ * sources.h - the nodes from which a shard holds replicas: when each was last heard of, and whether
+ * its replicas may still answer (staleness_s of the configuration).
  *
- * A node is heard of with every frame, a heartbeat too. With a bound on staleness, a replica whose
- * source was not heard of for longer answers no pull. Workers look at one moment for all replicas
- * of a shard, `fresh_until_ns`: that of the source which is silent for longest. After it they ask
- * the shard, which knows the key's own source: it serves the pull, or lets it wait until the owner
- * has sent the row (origin.c, replica.c). Asking for the row, and not for its values alone, keeps
- * what workers have added to the replica and the owner has not got.
+ * Every frame from a node counts, including heartbeats. With a bound on staleness, a replica
+ * answers no pull if its source was silent for longer than the bound. Workers check a single time
+ * for all replicas of a shard, `fresh_until_ns`, which follows from the source that has been silent
+ * longest. After that time they ask the shard, which knows the key's own source: it serves the
+ * pull, or lets it wait until the owner has sent the row (origin.c, replica.c). It asks with a sync
+ * and not with a WIRE_PULL, so that the answer keeps what workers have added to the replica and the
+ * owner does not have yet.
  *
  * Callers   shard.c, replica.c, origin.c, look.c on the shard's thread; sources_are_fresh any
  * Memory    16 bytes a node
@@ -28,23 +29,23 @@ struct source {
 struct sources {
     struct source *source; /* [nodes] */
     uint64_t bound_ns;     /* 0: replicas answer however old they are */
-    /* atomic, this thread writes: workers may read any replica here until then */
+    /* atomic, written by this thread: workers may read any replica here until then */
     uint64_t fresh_until_ns __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
 int sources_init(struct shard *, uint64_t bound_ns); /* 0 or -ENOMEM */
 void sources_fini(struct shard *);
 
-/* A replica that the node gave us begins, ends. */
+/* A replica from the node begins, ends. */
 void sources_add(struct shard *, unsigned node);
 void sources_remove(struct shard *, unsigned node);
-/* A frame arrived from the node, a heartbeat maybe: how old had its replicas become? Before what is
- * in it is served. */
+/* A frame or heartbeat arrived from the node: records how old its replicas had become. Called
+ * before the frame is served. */
 void sources_heard(struct shard *, unsigned node);
-/* Tells workers; after what was in it was served. */
+/* Tells workers; called after the frame was served. */
 void sources_publish(struct shard *);
 
-/* Whom the replica of the key is from; `record` may be NULL where every node holds every row. */
+/* The source of the key's replica; `record` may be NULL if every node holds every row. */
 static inline const struct source *source_of(const struct shard *s, const struct record *record,
                                              struct location l)
 {
@@ -60,7 +61,7 @@ static inline bool source_is_silent(const struct shard *s, const struct record *
            s->now_ns > source_of(s, record, l)->heard_ns + all->bound_ns;
 }
 
-/* May all replicas of the shard be read at that time? Asked before one is looked at. */
+/* May all replicas of the shard be read at that time? Asked before reading one. */
 static inline bool sources_are_fresh(const struct sources *all, uint64_t now_ns)
 {
     return now_ns <= __atomic_load_n(&all->fresh_until_ns, __ATOMIC_ACQUIRE);

@@ -1,8 +1,8 @@
 /*
- * state.h - what the roles of one shard share: who we are, the keys' records, the rows that left,
- * the counters. The ground of the protocol: nothing here calls a role.
+ * state.h - what the roles of one shard share: the configuration, the keys' records, the rows that
+ * left, the counters. It is the lowest layer of the protocol: nothing here calls a role.
  *
- * A role does its own part of what happened to a key, and wakes the key for the others
+ * When something happens to a key, a role does its own part and wakes the key for the other roles
  * (shard_wake). step.h considers the keys that were woken, after each entry, request or intent.
  *
  * Callers   the roles of one shard, on its thread
@@ -40,20 +40,20 @@ struct shard_counters {
     uint64_t relocated_in, relocated_out, forwards;
     uint64_t replicas_created, replicas_dropped, rounds, intents_late;
     uint64_t keeps_begun, keeps_ended; /* keys */
-    uint64_t too_old;                  /* keys: pulls of replicas that wait for a silent owner */
-    /* Over replicas: time since the last frame of its owner; half of its square, in units of 1 <<
-     * SHARD_STALE_SHIFT us². */
+    uint64_t too_old; /* keys: pulls that waited because a replica's owner was silent */
+    /* Over all replicas: time since the last frame of the owner; half of its square, in units of 1
+     * << SHARD_STALE_SHIFT us². */
     uint64_t stale_us, stale_us_squared;
 };
 
 struct shard_histograms {
-    /* of a localize, from when we took it on until all its rows were here */
+    /* of a localize, from taking it on until all its rows were here */
     struct locus_histogram relocation;
-    struct locus_histogram parked; /* of requests of other nodes, until the row was here */
-    uint64_t hops[SHARD_HOPS];     /* requests that were served here after so many hops */
-    struct locus_histogram round;  /* of ours, until the peer had acknowledged it */
-    /* Of times between two frames of a peer that we hold replicas of: their number, and that times
-     * the microseconds. By bucket, as times are. */
+    struct locus_histogram parked; /* of requests of other nodes, until the row arrived */
+    uint64_t hops[SHARD_HOPS];     /* requests served here, by number of hops */
+    struct locus_histogram round;  /* of our rounds, until the acknowledgement */
+    /* Times between two frames of a peer from which we hold replicas: the number of replicas, and
+     * that number times the microseconds. In buckets of time. */
     struct {
         uint64_t replicas, replica_us;
     } gap[LOCUS_HISTOGRAM_BUCKETS];
@@ -68,11 +68,11 @@ struct shard {
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    /* when the last frame or request came, or the last turn began */
+    /* the time of the last frame or request, or of the start of the last turn */
     uint64_t now_ns;
     int failure; /* 0, or why every request fails */
     struct records records;
-    /* records to be considered, in order: their numbers, 0: none */
+    /* records to be considered, in order, by number; 0: none */
     uint32_t woken_first, woken_last;
     struct mover mover;
     struct dirty_set *dirty; /* NULL: nothing is replicated */
@@ -80,16 +80,16 @@ struct shard {
     /* The requests of our workers (origin.h). */
     struct request **active; /* [workers * REQUEST_NUMBERS_MAX] taken on and not complete */
     size_t credit_bytes;
-    size_t *asked_bytes; /* [nodes] requests and their answers under way */
-    /* records with items that wait for credit: the first one's number, 0: none */
+    size_t *asked_bytes; /* [nodes] of requests under way and their answers */
+    /* the first record with items that wait for credit, by number; 0: none */
     uint32_t stalled;
     unsigned quiescing;          /* quiesce requests under way (round.h) */
-    size_t parked_bytes;         /* entries that wait for rows on their way here (handover.h) */
+    size_t parked_bytes;         /* of entries that wait for rows on their way here (handover.h) */
     struct trace *trace;         /* NULL: nothing is traced. The reactor's */
-    struct decisions *decisions; /* NULL: nobody asks for them */
-    /* when to look again for memory that no reader sees any more */
+    struct decisions *decisions; /* NULL: they are not kept */
+    /* when to look again for memory that readers no longer see */
     uint64_t reclaim_ns, reclaim_pause_ns;
-    /* Each belongs to the role of its name. */
+    /* Each belongs to the role of the same name. */
     struct replicas *replicas;
     struct sources *sources;
     struct backlog *backlog;
@@ -121,14 +121,14 @@ static inline bool shard_is_full(const struct shard *s)
     return s->technique == LOCUS_FULL_REPLICATION;
 }
 
-/* Of an entry with a row of the greatest length. */
+/* The size of an entry with a row of the greatest length. */
 static inline size_t shard_entry_bytes_max(const struct store *s)
 {
     return wire_entry_bytes((uint32_t)(s->zeros_bytes / sizeof(float)));
 }
 
-/* Until when can what the entry brings about wait for a frame that goes there anyhow (wire.h)? 0:
- * it cannot. */
+/* Until when can the consequences of the entry wait to piggyback on a frame (wire.h)? 0: they
+ * cannot. */
 static inline uint64_t shard_can_wait_until(const struct shard *s, const struct wire_entry *e)
 {
     if (e->operation != WIRE_SYNC || e->flags != WIRE_BEGIN || e->slack_us == 0 || s->quiescing > 0)
@@ -137,29 +137,28 @@ static inline uint64_t shard_can_wait_until(const struct shard *s, const struct 
            UINT64_C(1000) * (e->slack_us < WIRE_SLACK_US_MAX ? e->slack_us : WIRE_SLACK_US_MAX);
 }
 
-/* The present clock of a worker; 0 where there are no intents. */
+/* The current clock of a worker; 0 if there are no intents. */
 static inline locus_clock shard_clock(const struct shard *s, unsigned worker)
 {
     return s->clock ? __atomic_load_n(s->clock[worker], __ATOMIC_RELAXED) : 0;
 }
 
-/* The roles must look at the key once more: one or several of enum record_woken (record.h). */
+/* These roles must consider the key again: one or several of enum record_woken (record.h). */
 void shard_wake(struct shard *, struct record *, unsigned roles);
 
-/* Release: a thread that sees what was counted last sees what was counted before
- * (shard_add_counters). */
+/* Release: a thread that sees a later count also sees the earlier ones (shard_add_counters). */
 static inline void shard_count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELEASE);
 }
 
-/* So much of the credit to a peer is used now; read by any thread. */
+/* The credit in use towards a peer is now `bytes`; read by any thread. */
 static inline void shard_asks(struct shard *s, unsigned peer, size_t bytes)
 {
     __atomic_store_n(&s->asked_bytes[peer], bytes, __ATOMIC_RELAXED);
 }
 
-/* Of a key; `node` is the other one. */
+/* Notes a decision about a key; `node` is the other node. */
 static inline void shard_decided(const struct shard *s, uint64_t index, unsigned node,
                                  enum decision_kind kind, enum decision_why why, uint64_t term)
 {

@@ -1,10 +1,10 @@
 /*
  * step.h - the one place that considers a key after something happened to it.
  *
- * Roles do not call each other for that: they wake the key (shard_wake), and here each role that
- * was woken for it looks at it, in a fixed order: the owner (may the row leave?), the replica (must
- * its owner hear something?), the origin (may requests that wait go on?). A role may wake the key,
- * or others, once more. A record that has nothing more to remember is given back.
+ * Roles do not call each other for that. They wake the key (shard_wake), and here the roles that
+ * were woken consider it in a fixed order: the owner (may the row leave?), the replica (must the
+ * owner be told something?), the origin (may waiting requests go on?). A role may wake this key or
+ * others again. A record with nothing left to remember is released.
  *
  * Callers   dispatch.c, round.c, shard.c: after each entry, request, intent
  * Memory    the list is in the records

@@ -1,16 +1,16 @@
 /*
- * trace.h - the life of chosen keys on this node, for `locus trace` (docs/trace.md): where the row
- * is, whether the node intends to access it, or keeps it, and how often it is accessed, over time;
- * and when workers wait for clocks.
+ * trace.h - the history of chosen keys on this node, for `locus trace` (docs/trace.md): where the
+ * row is, whether the node intends to access it or keeps it, how often it is accessed, and when
+ * workers wait for clocks.
  *
- * Switched on when the node opens, by its environment: LOCUS_TRACE=PREFIX, and
+ * The environment switches tracing on when the node opens: LOCUS_TRACE=PREFIX, and
  * LOCUS_TRACE_KEYS=1,2,7-9 or sample:100. Then the shard looks at its chosen keys at the end of
- * every turn and notes what has changed. What workers add to rows that are here shows in the rows'
- * versions, so workers do nothing for it; switched off, it costs the shard a branch.
+ * every turn and notes what has changed. Workers do nothing for it, because what they add to rows
+ * that are here shows in the rows' versions. Switched off, tracing costs the shard one branch.
  *
  * Callers   reactor.c opens and closes; shard.c, state.c, origin.c, replica.c on the shard's thread
- * Memory    24 bytes an event, at most TRACE_EVENTS_MAX; what does not fit is counted
- * Waiting   never, but for the file when it closes
+ * Memory    24 bytes an event, at most TRACE_EVENTS_MAX events; those that do not fit are counted
+ * Waiting   never, except for the file when it closes
  * Life      trace_open, the shard's life, trace_close writes PREFIX.RANK.jsonl
  */
 #ifndef LOCUS_PROTOCOL_TRACE_H
@@ -26,14 +26,14 @@ struct trace_config {
     const struct keyspace *keyspace;
     unsigned rank, nodes, shard;
     enum locus_technique technique;
-    int64_t epoch_ns; /* to be added to the shard's clock for nanoseconds since 1970 */
+    int64_t epoch_ns; /* the shard's clock plus this is nanoseconds since 1970 */
 };
 
 enum trace_place { TRACE_ELSEWHERE = '.', TRACE_REPLICA = 'r', TRACE_OWNER = 'O' };
 
 enum trace_intent { TRACE_NO_INTENT, TRACE_INTENDS, TRACE_KEEPS };
 
-/* What the shard sees of a key. */
+/* What the shard knows of a key. */
 struct trace_view {
     char place;      /* enum trace_place */
     uint8_t intends; /* enum trace_intent */
@@ -44,16 +44,16 @@ struct trace_view {
 typedef struct trace_view trace_viewer(const void *context, uint64_t index);
 
 enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
-#define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses are summed up over this time */
+#define TRACE_PAUSE_NS UINT64_C(1000000) /* accesses within this time are one event */
 
-/* *out stays NULL where nothing is traced. 0, or -EINVAL, -ENOMEM or why the file cannot be
- * written, with the sentence in locus_error(). */
+/* *out stays NULL if nothing is traced. Returns 0; or -EINVAL, -ENOMEM, or the reason why the file
+ * cannot be written, with the sentence in locus_error(). */
 int trace_open(const struct trace_config *, struct trace **out);
 void trace_close(struct trace *, uint64_t now_ns); /* NULL is allowed */
 
-/* Looks at the chosen keys and notes what has changed; returns when to look again. */
+/* Looks at the chosen keys and notes what has changed. Returns when to look again. */
 uint64_t trace_look(struct trace *, uint64_t now_ns, trace_viewer *, const void *context);
-/* So many of the node's workers wait for clocks (clocks.h). */
+/* `workers` workers of the node now wait for clocks (clocks.h). */
 void trace_waits(struct trace *, uint64_t now_ns, unsigned workers);
 /* The shard itself has changed a row that is here. */
 void trace_wrote(struct trace *, uint64_t index);
