@@ -1,9 +1,9 @@
 /*
- * forked.h - what a child that was forked and not executed must not hold open.
+ * forked.h - descriptors that a child must not keep open after fork() without exec.
  *
- * A connection ends when its last descriptor is closed. A child that was forked has copies of its
- * parent's, so that the peers would not notice the parent's death before the time-out. So in a
- * child they are closed, before fork() returns there. The node belongs to the parent alone: the
+ * A connection ends when its last descriptor is closed. A forked child has copies of its parent's
+ * descriptors, so the peers would not notice the parent's death before the time-out. Therefore they
+ * are closed in a child before fork() returns there. The node belongs to the parent alone: the
  * child must not use its copy.
  *
  * Callers   uring.c, on any thread
@@ -14,9 +14,9 @@
 #ifndef LOCUS_NET_FORKED_H
 #define LOCUS_NET_FORKED_H
 
-/* A child closes it. 0 or -ENOMEM. */
+/* Children will close the descriptor. 0 or -ENOMEM. */
 int forked_close(int fd);
-/* No longer: it is about to be closed. */
+/* They no longer will: it is about to be closed. */
 void forked_keep(int fd);
 
 #endif

@@ -1,25 +1,25 @@
 /*
  * link.h - one ordered connection between the same shard of two nodes: frames out, frames in.
  *
- * Sending: entries are written straight into the frame under construction (link_entry), which is
- * sent by link_flush or when it is full; one send is under way at a time, so the order of entries
- * is the order of bytes, and what is flushed meanwhile goes on filling one frame. Receiving: bytes
- * go into one buffer, and whole valid frames are handed up where they lie.
+ * Sending: entries are written directly into the frame under construction (link_entry). It is sent
+ * by link_flush, or when it is full. Only one send is under way at a time, so bytes keep the order
+ * of the entries, and entries that are flushed meanwhile gather in one frame. Receiving: bytes go
+ * into one buffer, and complete valid frames are passed up from there without a copy.
  *
- * The shard keeps its requests and their answers on a link below LINK_CREDIT_BYTES, so what a link
- * queues is bounded (link_queued_max). More fails the link, as does a frame that does not validate,
- * the end of the connection without WIRE_BYE, and silence.
+ * The shard keeps its requests and their answers on a link below LINK_CREDIT_BYTES, so the queue of
+ * a link is bounded (link_queued_max). A link fails if its queue is longer, if a frame is invalid,
+ * if the connection ends without WIRE_BYE, or if the peer is silent.
  *
  * Callers   the reactor's thread alone, after uring_add_link()
  * Memory    a receive buffer of two frames, whose pages cost memory once they are used; send
- *           buffers of one frame each, from a pool of the ring, given back when sent. The pool
- *           keeps up to 4 MiB of them, 2 in any case. What is queued lies in buffers of at most
- *           twice its bytes, for a frame and the next are together more than a full one, and in one
- *           that is not flushed yet, maybe for a while (actors/outbox.h): at the very worst, with
- *           rows of up to 32,000 floats, 4 MiB and 8 more for each node of the cluster
+ *           buffers of one frame each from a pool of the ring, returned when sent. The pool keeps
+ *           up to 4 MiB of them, and at least 2. Queued bytes take at most twice their size,
+ *           because two consecutive frames are together larger than a full one; and one more frame
+ *           may not be flushed for a while (actors/outbox.h). The worst case, with rows of up to
+ *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster
  * Waiting   never
- * Life      uring_add_link ... its end, of which the ring's owner is told when it is a failure;
- *           uring_fini frees it
+ * Life      from uring_add_link to its end; the ring's owner is told of a failure; uring_fini frees
+ *           it
  */
 #ifndef LOCUS_NET_LINK_H
 #define LOCUS_NET_LINK_H
@@ -35,49 +35,49 @@ enum {
 
 struct link;
 
-/* What the links of a ring tell its owner, on the reactor's thread, from within uring_poll. */
+/* Calls of the links to the ring's owner, on the reactor's thread, from within uring_poll. */
 struct link_events {
     void *context;
-    /* A frame of entries that passed wire_check_frame; entries are walked by the receiver. The body
-     * is valid until return. NULL, or what about it makes the link fail, in the words of wire.h:
-     * "an entry of no known operation". */
+    /* A frame of entries that passed wire_check_frame; the receiver walks through the entries. The
+     * body is valid until the call returns. Returns NULL, or the reason why the link must fail, in
+     * the words of wire.h: "an entry of no known operation". */
     const char *(*frame)(void *context, unsigned peer, const struct wire_frame *, const void *body);
-    /* The link to `peer` failed, once a link. `culprit` is the node that failed first as far as
-     * known: the peer itself, or whom its WIRE_LOST named, a node of the cluster in any case.
-     * `reason` reads well behind "node N (host:port) ": "closed the connection", "was silent for 10
-     * s", "sent a frame larger than agreed". Links that failed before are told of before. */
+    /* The link to `peer` failed; called once for each link. `culprit` is the node that failed
+     * first, as far as known: the peer itself, or the node that its WIRE_LOST named; it is always a
+     * node of the cluster. `reason` continues the sentence "node N (host:port) ...": "closed the
+     * connection", "was silent for 10 s", "sent a frame larger than agreed". Links are reported in
+     * the order in which they failed. */
     void (*failed)(void *context, unsigned peer, unsigned culprit, const char *reason);
-    /* A heartbeat of `peer`: it lives, and has nothing to say. NULL: nobody wants to know. */
+    /* A heartbeat of `peer`: it lives and has nothing to say. May be NULL. */
     void (*heartbeat)(void *context, unsigned peer);
 };
 
-/* Space for one entry with `length` floats in the frame under construction; of its header only
- * `length` is set, the rest is zeros. Valid until the next call on this link or of uring_submit.
- * NULL: the link has failed (as it does when this entry is too many; the owner is told in the next
- * uring_poll) or ended, or we said goodbye. */
+/* Space for one entry with `length` floats in the frame under construction; in its header only
+ * `length` is set, the rest is zero. Valid until the next call on this link or of uring_submit.
+ * NULL: the link has failed (also because of this entry, if it is too many; the owner is told in
+ * the next uring_poll), or has ended, or we said goodbye. */
 struct wire_entry *link_entry(struct link *, uint32_t length);
 
-/* Sends what is under construction, at the next uring_submit or, when a send is under way, at the
- * first one after it. Nothing: no frame. */
+/* Sends the frame under construction with the next uring_submit or, if a send is under way, with
+ * the first one after it. Does nothing if there is no frame. */
 void link_flush(struct link *);
 
-/* Bytes that wait to be sent, the frame under construction included; and how many may: for our own
- * requests, and for every node what it has under way in all its credits at worst, if its requests
- * or the answers to them go by us. */
+/* Bytes that wait to be sent, including the frame under construction; and how many may wait: our
+ * own requests, and for every node all of its credit, because in the worst case all its requests or
+ * their answers pass through us. */
 size_t link_queued_bytes(const struct link *);
 size_t link_queued_max(const struct link *);
 
-/* Says goodbye (WIRE_BYE) behind everything queued; the end of the connection is no failure from
- * now on. Silence still is, until the peer says goodbye, too. */
+/* Says goodbye (WIRE_BYE) after everything queued. From now on the end of the connection is no
+ * failure; silence still is, until the peer says goodbye, too. */
 void link_bye(struct link *);
-/* The same with the news that we leave because node `lost` failed: the peer's ring tells its owner
- * so. */
+/* The same, but says that we leave because node `lost` failed; the peer's ring tells its owner. */
 void link_lost(struct link *, unsigned lost, const char *reason);
 
-/* The kernel has taken all that was to be sent, or the link has failed or ended. */
+/* The kernel has taken everything that was to be sent, or the link has failed or ended. */
 bool link_is_drained(const struct link *);
-/* The peer said WIRE_BYE, or the link has failed or ended. Closing before that may lose what is
- * still on its way, a WIRE_LOST too. */
+/* The peer said WIRE_BYE, or the link has failed or ended. Closing earlier may lose what is still
+ * on its way, even a WIRE_LOST. */
 bool link_peer_is_gone(const struct link *);
 
 struct link_stats {
@@ -86,10 +86,10 @@ struct link_stats {
 };
 struct link_stats link_stats(const struct link *); /* any thread */
 
-/* What the link has to carry, any thread until it is freed. */
+/* The load of the link; any thread, until the link is freed. */
 struct link_load {
-    size_t queued_bytes; /* that the peer has not acknowledged: here, and in the kernel */
-    double round_trip_s; /* as TCP sees it; 0: it does not know */
+    size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
+    double round_trip_s; /* as TCP measures it; 0: unknown */
 };
 struct link_load link_load(const struct link *);
 

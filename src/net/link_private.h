@@ -1,6 +1,6 @@
 /*
- * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O but a last
- * word and a shutdown.
+ * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O, except for
+ * a last message and a shutdown.
  *
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 enum {
-    LINK_GATHER_MAX = 8, /* frames that one send takes along */
+    LINK_GATHER_MAX = 8, /* frames in one send */
     LINK_REASON_BYTES = 192,
 };
 
@@ -47,7 +47,7 @@ struct links {
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
     struct link *ready;  /* those with something to send or to receive, for the ring to look at */
-    struct link *fallen; /* those that failed, in that order, and nobody has been told */
+    struct link *fallen; /* those that failed and were not yet reported, in that order */
     struct link **fallen_end;
 };
 
@@ -97,8 +97,8 @@ struct link *link_new(struct links *, unsigned peer, int fd);
 /* Closes the descriptor. */
 void link_free(struct link *);
 
-/* What to send now: so many of piece[] and `message`; 0: nothing, or a send is under way. The bytes
- * belong to the kernel until link_sent. */
+/* What to send now: the number of pieces in piece[], and `message`. 0: nothing, or a send is under
+ * way. The bytes belong to the kernel until link_sent. */
 unsigned link_gather(struct link *);
 /* The send ended with this many bytes, or a negative errno value. */
 void link_sent(struct link *, int result);
@@ -108,15 +108,15 @@ static inline struct iovec link_space(const struct link *l)
 {
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
-/* The receive ended with this many bytes (0: the connection did), or a negative errno value. Hands
- * up whole frames. */
+/* The receive ended with this many bytes (0: the connection ended), or a negative errno value.
+ * Passes complete frames up. */
 void link_received(struct link *, int result, bool more);
 
 /* Heartbeat and silence. Returns when to look again. */
 uint64_t link_tick(struct link *, uint64_t now_ns);
 
-/* Ends the connection, drops what was to be sent, and lets the owner be told why; nothing when it
- * is not open. */
+/* Ends the connection, drops what was to be sent, and has the reason reported to the owner. Does
+ * nothing if the link is not open. */
 void link_fail(struct link *, unsigned culprit, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 

@@ -3,8 +3,8 @@
  *
  * Callers   mesh.c, mesh_listener.c, address.c
  * Memory    the caller's; lists of the resolver are freed with freeaddrinfo()
- * Waiting   for the resolver, when the host is a name. mesh_address_route: for a name that is not
- *           known, too
+ * Waiting   for the resolver, if the host is a name. mesh_address_route also waits for a name to
+ *           become known
  * Life      none
  */
 #ifndef LOCUS_NET_MESH_ADDRESS_H
@@ -22,31 +22,31 @@ struct mesh_address {
     socklen_t bytes;
 };
 
-/* "host:port", "host", ":port" or ":" (any host); the host a name, IPv4, or IPv6, in brackets when
- * a port follows. `what` is how the sentence calls it. `flags` and `family` as for getaddrinfo(). 0
- * or -EINVAL with the sentence. */
+/* Parses "host:port", "host", ":port" or ":" (any host). The host is a name, IPv4, or IPv6, in
+ * brackets if a port follows. `what` is its name in the sentence. `flags` and `family` are those of
+ * getaddrinfo(). Returns 0, or -EINVAL with the sentence. */
 int mesh_address_resolve(const char *what, const char *text, int flags, int family,
                          struct addrinfo **out);
 
-/* Has it a host, or a port only? */
+/* Does it have a host, or only a port? */
 bool mesh_address_has_host(const char *text);
-/* Its port, 0 when there is none. 0 or -EINVAL with the sentence. */
+/* Its port; 0 if there is none. Returns 0, or -EINVAL with the sentence. */
 int mesh_address_port_of(const char *what, const char *text, unsigned *port);
 
-/* Is it this machine's name for itself, which its own list of hosts has on loopback (Debian's:
- * 127.0.1.1), and others elsewhere? */
+/* Is it this machine's own name, which its list of hosts maps to loopback (Debian: 127.0.1.1),
+ * while others know it elsewhere? */
 bool mesh_address_is_own_name(const char *host, bool all_are_loopback);
-/* The address by which this machine sends to `rendezvous`, with port 0; if that is the machine's
- * own name, on loopback for itself, the one by which it reaches others. A name that is not known is
- * looked up again for 10 s; while the resolver itself does not answer, to the deadline.
- * `loopback_only`: other addresses of the rendezvous do not count. 0, or a negative errno with the
- * sentence: -EACCES when it has only such. */
+/* The address from which this machine sends to `rendezvous`, with port 0. If `rendezvous` is the
+ * machine's own name, on loopback for itself, it is the address from which the machine reaches
+ * others. An unknown name is looked up again for 10 s; if the resolver does not answer, until the
+ * deadline. `loopback_only`: only addresses of the rendezvous on loopback count. Returns 0, or a
+ * negative errno with the sentence: -EACCES if there are only others. */
 int mesh_address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,
                        struct mesh_address *out);
 
-/* If the host is an interface's name: its address, of `family` if it has one (AF_UNSPEC: any), with
- * the port of the text. 0; -ENOENT: there is no such interface; or another negative errno with the
- * sentence. */
+/* If the host is the name of an interface: the interface's address, of `family` if it has one
+ * (AF_UNSPEC: any), with the port of the text. Returns 0; -ENOENT: there is no such interface; or
+ * another negative errno with the sentence. */
 int mesh_address_of_interface(const char *text, int family, struct mesh_address *out);
 /* "lo, eth0" */
 void mesh_address_list_interfaces(char *list, size_t bytes);
@@ -54,7 +54,7 @@ void mesh_address_list_interfaces(char *list, size_t bytes);
 /* The sentence for -EMFILE and -ENFILE. Returns rc. */
 int mesh_address_no_descriptor(int rc);
 
-/* A bound socket's own. */
+/* The address of a bound socket. */
 int mesh_address_of(int fd, struct mesh_address *out);
 
 bool mesh_address_is_any(const struct mesh_address *);

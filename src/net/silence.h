@@ -1,14 +1,15 @@
 /*
  * silence.h - how often a node sends heartbeats, and after how long a silence it has failed.
  *
- * An outage that is shorter than the time-out by a second is survived. The last thing heard before
- * it is up to a heartbeat old, and the first after it waits for TCP's next attempt: at most
- * SILENCE_RETRY_MS where the kernel can be told (Linux 6.15). So the limit is the time-out and a
- * moment. Elsewhere attempts come 0.2, 0.6, 1.4, 3, 6.2, 12.6 ... s after the first byte that was
- * lost, and an outage is survived only if one of them falls between its end and the limit.
+ * The cluster survives an outage that is a second shorter than the time-out. The last message
+ * before an outage is up to a heartbeat old, and the first one after it waits for TCP's next
+ * attempt: at most SILENCE_RETRY_MS, if the kernel allows to set that (Linux 6.15). So the limit is
+ * a moment longer than the time-out. With older kernels the attempts come 0.2, 0.6, 1.4, 3, 6.2,
+ * 12.6 ... s after the first lost byte, and an outage is survived only if one of them falls between
+ * its end and the limit.
  *
- * A node that was itself not heard for long cannot accuse others: it was cut off, and found
- * everybody silent.
+ * A node that was itself not heard for long cannot accuse others: it was cut off, so all others
+ * seemed silent to it.
  *
  * Callers   link.c, uring.c; cluster.c; membership: hub.c, server.c, rendezvous.c, verdict.c
  * Memory    none
@@ -32,8 +33,8 @@ static inline uint64_t silence_beat_ns(uint64_t timeout_ns)
     return timeout_ns / 4 < SILENCE_BEAT_NS_MAX ? timeout_ns / 4 : SILENCE_BEAT_NS_MAX;
 }
 
-/* The same where what a peer has of us may be no older than `staleness_s`: four times in it, but at
- * most a thousand times a second. */
+/* The same if a peer's replicas may be no older than `staleness_s`: four heartbeats in that time,
+ * but at most a thousand a second. */
 static inline uint64_t silence_shorter_beat_ns(uint64_t beat_ns, double staleness_s)
 {
     double ns = staleness_s * 1e9 / 4;
@@ -48,12 +49,12 @@ static inline uint64_t silence_limit_ns(uint64_t timeout_ns)
     return timeout_ns + moment;
 }
 
-/* The last long time in which a peer was not heard. */
+/* The last long silence of a peer. */
 struct silence {
     uint64_t ns, end_ns;
 };
 
-/* Heard at `now_ns`, the last time at `heard_ns`. */
+/* The peer was heard at `now_ns`, and before that at `heard_ns`. */
 static inline void silence_note(struct silence *s, uint64_t heard_ns, uint64_t now_ns,
                                 uint64_t timeout_ns)
 {
@@ -61,23 +62,23 @@ static inline void silence_note(struct silence *s, uint64_t heard_ns, uint64_t n
     *s = (struct silence){now_ns - heard_ns, now_ns};
 }
 
-/* Did it end just now, so that what the peer says of others does not count? Then how long it was,
- * else 0. */
+/* Did a silence end just now, so that the peer's accusations do not count? Then its length,
+ * otherwise 0. */
 static inline uint64_t silence_recent_ns(const struct silence *s, uint64_t now_ns,
                                          uint64_t timeout_ns)
 {
     return s->ns > 0 && now_ns - s->end_ns < timeout_ns / 2 ? s->ns : 0;
 }
 
-/* How the sentence about it begins. Silence is mutual: two that do not hear each other both say so.
- * Which of them is lost is found at rank 0, which hears all. */
+/* How the sentence about a silence begins. Silence is mutual: two nodes that do not hear each other
+ * both report it. Rank 0, which hears all nodes, decides which of them is lost. */
 #define SILENCE_REASON "was silent for "
 static inline bool silence_is_reason(const char *reason)
 {
     return strncmp(reason, SILENCE_REASON, sizeof SILENCE_REASON - 1) == 0;
 }
 
-/* TCP tries again at least each SILENCE_RETRY_MS, if the kernel can be told. */
+/* Makes TCP try again at least every SILENCE_RETRY_MS, if the kernel supports that. */
 void silence_bound_retries(int fd);
 
 #endif

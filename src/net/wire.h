@@ -4,11 +4,11 @@
  *   frame = header (40 bytes), entries end to end
  *   entry = header (40 bytes), `length` binary32 values, zeros to a multiple of 8 bytes
  *
- * All little-endian, every field at the offset that the structs below give it; no I/O here. What
- * arrives is used only after wire_check_frame() and, entry by entry, wire_next(): every length is
- * compared with what is left.
+ * All fields are little-endian, at the offsets of the structs below. No I/O here. What arrives is
+ * used only after wire_check_frame() and, for each entry, wire_next(): every length is compared
+ * with what is left.
  *
- * Callers   link.c (frames), the shard's actors (entries)
+ * Callers   link.c (frames), the roles of a shard (entries)
  * Memory    the caller's buffers; entries are read and written in place
  * Waiting   never
  * Life      none
@@ -30,10 +30,10 @@ enum { WIRE_VERSION = 7 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
-    WIRE_HEARTBEAT, /* nothing follows: the sender lives, and nothing changed */
-    /* the sender closes in order, with all others: the end of the connection is no failure */
+    WIRE_HEARTBEAT, /* nothing follows: the sender lives and has nothing to say */
+    /* the sender closes in order, as all nodes do: the end of the connection is no failure */
     WIRE_BYE,
-    WIRE_LOST, /* the sender leaves because node `lost` failed; `body_bytes` of text say why */
+    WIRE_LOST, /* the sender leaves because node `lost` failed; the body is text that says why */
     WIRE_KINDS
 };
 
@@ -51,7 +51,7 @@ struct wire_frame {
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 
 enum wire_operation {
-    /* Requests, from the origin, through nodes that know better, to the owner. */
+    /* Requests, from the origin to the owner, maybe forwarded by other nodes. */
     WIRE_PULL = 1, /* no values */
     WIRE_PUSH,     /* the update */
     WIRE_SET,      /* the new row */
@@ -61,18 +61,18 @@ enum wire_operation {
     WIRE_PUSHED,
     WIRE_WAS_SET,
     WIRE_STAYS, /* to WIRE_LOCALIZE: nothing moves */
-    /* A row's main copy, with its ownership: values, or none when it was never written, or your
-     * replica is as good. */
+    /* A row's main copy, with its ownership. Without values if it was never written, or if your
+     * replica equals it. */
     WIRE_ROW,
     /* News of where a row is, to its home. */
     WIRE_LOCATION,
-    /* Rounds (round.h, replica.h): from a node that wants a row, or holds a replica, to the owner;
-     * and back. */
-    WIRE_SYNC,    /* WIRE_BEGIN, WIRE_END; the update or the new row, if its flag says so */
-    WIRE_ANSWER,  /* to an entry: WIRE_HOLDER or not; the row, unless the replica is fresh */
+    /* Rounds (round.h, replica.h): between a node that wants a row or holds a replica, and the
+     * owner. */
+    WIRE_SYNC,    /* WIRE_BEGIN, WIRE_END; the update or the new row, if a flag says so */
+    WIRE_ANSWER,  /* to a sync: WIRE_HOLDER or not; the row, unless the replica is fresh */
     WIRE_REFRESH, /* the row */
-    WIRE_RECALL,  /* nobody else holds it: send an entry, and the row will come */
-    WIRE_ROUND,   /* the end of a round's entries */
+    WIRE_RECALL,  /* no other node holds it: send a sync, and the row will come */
+    WIRE_ROUND,   /* the end of a round's syncs and refreshes */
     WIRE_ROUND_DONE,
     /* Bounded staleness (clocks.h): `version` is a clock. The sender's updates made before it have
      * been sent; your replicas of its rows hold everything done before it; a worker there waits for
@@ -85,13 +85,13 @@ enum wire_operation {
 
 enum wire_flag {
     WIRE_LOCALIZED = 1, /* of a row: it answers the WIRE_LOCALIZE of this tag */
-    WIRE_ANSWERS = 2,   /* of a row: it answers an entry */
-    WIRE_BEGIN = 4,     /* of an entry: an intent became active */
-    WIRE_END = 8,       /* of an entry: the last one expired, the replica is gone */
-    WIRE_UPDATE = 16,   /* of an entry: the values are what was added to the replica */
-    WIRE_VALUE = 32,    /* of an entry: the values are what the row is set to */
+    WIRE_ANSWERS = 2,   /* of a row: it answers a sync */
+    WIRE_BEGIN = 4,     /* of a sync: an intent became active */
+    WIRE_END = 8,       /* of a sync: the last intent expired, the replica is gone */
+    WIRE_UPDATE = 16,   /* of a sync: the values are what was added to the replica */
+    WIRE_VALUE = 32,    /* of a sync: the values are what the row is set to */
     WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder */
-    /* with WIRE_BEGIN: the intent never ends, and moves no row; of an answer: so are you counted */
+    /* with WIRE_BEGIN: the intent never ends, and moves no row; of an answer: you are counted so */
     WIRE_FOREVER = 128,
     WIRE_FLAGS = 255, /* all there are */
 };
@@ -100,25 +100,25 @@ enum { WIRE_SLACK_US_MAX = 100000 };
 
 enum wire_encoding {
     WIRE_BINARY32,
-    WIRE_ZEROS,      /* no values: of an answer, that the row was never written */
-    WIRE_AS_REPLICA, /* no values: of a row, that your replica of this version is it */
+    WIRE_ZEROS,      /* no values: the row was never written */
+    WIRE_AS_REPLICA, /* no values: of a row, your replica of this version equals it */
     WIRE_ENCODINGS
 };
 
 struct wire_entry {
     uint8_t operation; /* enum wire_operation */
     uint8_t encoding;  /* enum wire_encoding, of the values */
-    /* with term: the knowledge of the owner by which this was routed, or what the sender knows */
+    /* with term: what the sender knows of the owner; of requests, where this was routed to */
     uint16_t owner;
     uint16_t origin; /* the node whose worker asked */
-    uint8_t hops;    /* how often it was forwarded; stays at 255 */
+    uint8_t hops;    /* how often it was forwarded; stops at 255 */
     uint8_t flags;   /* enum wire_flag */
     uint32_t length; /* floats that follow */
     union {
         /* of requests and their answers: names the operation at its origin */
         uint32_t tag;
-        /* of WIRE_BEGIN: microseconds that may pass until its answer leaves, so that both can wait
-         * for frames that go there anyhow. A node that forwards it takes half of them. */
+        /* of WIRE_BEGIN: microseconds until the answer must leave, so that both can piggyback on
+         * other frames. A node that forwards it may use half of them. */
         uint32_t slack_us;
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;
@@ -145,8 +145,8 @@ static inline const float *wire_values_const(const struct wire_entry *e)
     return (const float *)(const void *)(e + 1);
 }
 
-/* Is this a header that a peer may send? `body_max`: the largest body agreed. NULL, or the reason
- * why not. */
+/* May a peer send this header? `body_max`: the largest body agreed. Returns NULL, or the reason why
+ * not. */
 const char *wire_check_frame(const struct wire_frame *, size_t body_max, uint64_t sequence);
 
 /* Steps through the entries of a frame's body. */
@@ -160,8 +160,9 @@ static inline struct wire_cursor wire_cursor(const struct wire_frame *f, const v
     return (struct wire_cursor){at, at + f->body_bytes, f->count};
 }
 
-/* The next entry, whole within the body; NULL at the end or when it is not: then *why says what is
- * wrong, else NULL. Operation, encoding and length have been checked, key and tag have not. */
+/* The next entry, complete within the body. NULL at the end, or if the entry is invalid: then *why
+ * says what is wrong; otherwise *why is NULL. Operation, encoding and length have been checked, key
+ * and tag have not. */
 const struct wire_entry *wire_next(struct wire_cursor *, const char **why);
 
 #endif
