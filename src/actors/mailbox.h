@@ -2,8 +2,8 @@
  * mailbox.h - requests from one worker to one shard, in order: a lock-free queue with one writer
  * and one reader.
  *
- * It cannot be full: it has room for every request of the worker's pool, and a worker whose pool is
- * used up waits there (operation.h). Waking the reader is the reactor's business.
+ * It is never full: it has a place for every request of the worker's pool, and a worker whose pool
+ * is used up waits for the pool (operation.h). The reactor wakes the reader.
  *
  * Callers   the worker's thread puts, the shard's thread takes
  * Memory    8 bytes a place, at init

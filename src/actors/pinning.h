@@ -2,22 +2,22 @@
  * pinning.h - where the threads of a node should run and their memory should lie: a plan, made from
  * the machine.
  *
- * All nodes of a host make the same plan from the same facts, each its own part, without asking one
- * another:
+ * All nodes of a host make the same plan from the same facts, each for itself, without
+ * communicating:
  *
  *     the host's cores    0  1  2  3  4  5  6  7 |  8  9 10 11 12 13 14 15   two NUMA nodes
  *     two nodes           [      node 0         ] [       node 1          ]  a slice each
  *     their threads       w0 w1 w2 w3       s1 s0  w0 w1 w2 w3       s1 s0  4 workers, 2 shards
  *
  * A slice is a run of neighbouring cores. Shards are spread over its NUMA nodes, each on a core of
- * its own as long as there are enough; they take the last cores of a NUMA node, because whoever
- * binds his own threads, or asks where a worker should run, counts from the first. Workers are the
- * user's threads: for them the plan is advice.
+ * its own while there are enough. They take the last cores of a NUMA node, because users who bind
+ * their own threads count from the first. Workers are the user's threads: for them the plan is only
+ * advice.
  *
  * Callers   cluster.c when it opens a node; pinning_apply is for each shard's thread
- * Memory    the caller's, no pointers into it. A machine of several NUMA nodes also keeps hwloc's
- *           view of it
- * Waiting   never; loading the machine reads some files of the kernel, milliseconds
+ * Memory    the caller's, without pointers into it. For a machine with several NUMA nodes hwloc's
+ *           topology is kept, too
+ * Waiting   never; loading the machine reads some files of the kernel, which takes milliseconds
  * Life      pinning_machine_load, any number of plans and bindings, pinning_machine_fini
  */
 #ifndef LOCUS_ACTORS_PINNING_H
@@ -43,9 +43,9 @@ struct pinning_core {
     uint16_t unit[PINNING_SIBLINGS_MAX]; /* the kernel's numbers */
 };
 
-/* What a plan needs of the machine. Neighbours in the machine are neighbours here, the cores of a
- * NUMA node and of a socket come one after the other. Cores that the process may not use (cpuset,
- * affinity) do not occur. */
+/* What a plan needs to know of the machine. Neighbours in the machine are neighbours here: the
+ * cores of a NUMA node and of a socket are consecutive. Cores that the process may not use (cpuset,
+ * affinity) are left out. */
 struct pinning_machine {
     unsigned cores, units, numa_nodes, sockets;
     struct pinning_core core[PINNING_UNITS_MAX];
@@ -55,22 +55,23 @@ struct pinning_machine {
 };
 
 /*
- * This machine, as far as the process may use it: what the cpuset of its cgroup allows, of that
- * what any of its threads is bound to. (Not the caller alone: a runtime may have bound the main
- * thread to one core for itself.) CPU time that a cgroup rations is not considered.
+ * This machine, as far as the process may use it: the processing units that the cpuset of its
+ * cgroup allows and to which any of its threads is bound. (Not only the caller's: a runtime may
+ * have bound the main thread to one core for itself.) Limits on processor time of a cgroup are not
+ * considered.
  *
- * 0, or -ENOMEM, -ENODEV or what hwloc failed with, and the sentence in locus_error(). The machine
- * is then empty; plans for it are allowed and pin nothing.
+ * Returns 0, or -ENOMEM, -ENODEV or the error of hwloc, with the sentence in locus_error(). The
+ * machine is then empty; plans for it are allowed and pin nothing.
  */
 int pinning_machine_load(struct pinning_machine *);
-/* One that does not exist, for tests: hwloc's synthetic description, "package:2 numa:1 core:8
- * pu:1", and the list of processing units that the process may use, "0-3,8"; NULL: all. -EINVAL:
- * one of the two cannot be read. */
+/* A made-up machine, for tests: a synthetic description of hwloc, "package:2 numa:1 core:8 pu:1",
+ * and the list of processing units that the process may use, "0-3,8"; NULL: all. -EINVAL: one of
+ * the two is malformed. */
 int pinning_machine_load_synthetic(struct pinning_machine *, const char *description,
                                    const char *allowed);
 void pinning_machine_fini(struct pinning_machine *);
 
-/* Numbers are the kernel's, as taskset and numactl show them. Both are given, or both are
+/* Numbers are the kernel's, as taskset and numactl show them. Either both are given, or both are
  * PINNING_NONE. */
 struct pinning_place {
     int unit;
@@ -79,58 +80,61 @@ struct pinning_place {
 
 struct pinning_plan {
     unsigned shards, workers;
-    /* our slice of the machine; empty when there are more nodes than cores */
+    /* our slice of the machine; empty if there are more nodes than cores */
     unsigned first_core, cores;
-    /* No shard shares its core with another shard or a worker (that takes the advice): shards may
-     * spin. */
+    /* No shard shares its core with another shard, or with a worker that follows the advice: shards
+     * may spin. */
     bool has_own_core;
-    /* There are more threads than processing units, here or in the slice of another node: nobody is
-     * pinned, whoever spins must yield. The same verdict on all nodes of the host. */
+    /* There are more threads than processing units, here or in the slice of another node: no thread
+     * is pinned, and threads that spin must yield. All nodes of the host come to the same
+     * result. */
     bool is_oversubscribed;
     struct pinning_place shard[LOCUS_SHARDS_MAX];
     struct pinning_place worker[LOCUS_WORKERS_MAX]; /* advice */
-    /* of each worker; near shards get the same number of workers */
+    /* of each worker; each near shard gets the same number of workers */
     uint16_t nearest_shard[LOCUS_WORKERS_MAX];
 };
 
 /*
- * Fills in the plan of one node: a pure function of its arguments.
+ * Fills in the plan of one node. A pure function of its arguments.
  *
- * `nodes_here` nodes (at least 1) share this machine and we are number `our_index` of them. Nodes
- * of this host that were bound to processing units of their own are not counted: they see another
- * machine. 1 to LOCUS_SHARDS_MAX shards, at most LOCUS_WORKERS_MAX workers; where the nodes here
- * differ, the greatest number, so that all agree on whether threads and units suffice.
+ * `nodes_here` nodes (at least 1) share this machine, and we are number `our_index` of them. Nodes
+ * of this host that are bound to other processing units are not counted: they see another machine.
+ * There are 1 to LOCUS_SHARDS_MAX shards and at most LOCUS_WORKERS_MAX workers. If the nodes
+ * differ, pass the greatest number, so that all nodes agree on whether there are enough units for
+ * the threads.
  *
- * Slices are equal to within a core, except that a border within a quarter of a slice of one of
- * NUMA nodes or sockets moves there unless somebody's threads would no longer fit. Threads get
- * different cores first. When cores are short, but not their hyper-threads, workers share with
- * workers before they share with shards.
+ * Slices differ by at most one core. There is one exception: a border within a quarter of a slice
+ * of a border between NUMA nodes or sockets moves there, unless the threads of a node would no
+ * longer fit. Threads get different cores first. If there are too few cores but enough
+ * hyper-threads, workers share cores with workers before they share with shards.
  */
 void pinning_plan(const struct pinning_machine *, unsigned nodes_here, unsigned our_index,
                   unsigned shards, unsigned workers, struct pinning_plan *out);
 
 /*
- * How many shards are a good choice for a node with so many workers. Few suffice: a shard has work
- * only for what is not local, one serves several workers, and each more costs a link to every peer
- * and thins out what a message carries. So: one for every 8 cores of the node's slice, but no more
- * than workers; yet one for each NUMA node of it, so that rows can lie near everybody; and never
- * more than the cores that the workers leave, except for the one that must be.
+ * A good number of shards for a node with so many workers. Few are enough: a shard works only for
+ * what is not local, one shard serves several workers, and each additional shard costs a link to
+ * every peer and puts less into each message. So: one for every 8 cores of the node's slice, but no
+ * more than workers; at least one for each NUMA node of the slice, so that rows can be near all
+ * workers; and never more than the cores that the workers leave free, but always one.
  */
 unsigned pinning_choose_shards(const struct pinning_machine *, unsigned nodes_here,
                                unsigned workers);
 
-/* Binds the calling thread to its unit; PINNING_NONE: does nothing. A failure is no reason to stop:
- * the thread runs on as before; negative errno with the sentence in locus_error(). */
+/* Binds the calling thread to its unit; PINNING_NONE: does nothing. On failure the thread simply
+ * runs on as before; returns a negative errno with the sentence in locus_error(). */
 int pinning_apply(struct pinning_place);
 
-/* The calling thread shall run soon after it is woken, for a short time, where it has to share a
- * processor with threads that compute: it asks for slices of PINNING_SLICE_NS. Its share stays what
- * it is. Kernels before 6.12 do not heed it. (Why so long: docs/design/links-and-threads.md.) */
+/* Asks the kernel for time slices of PINNING_SLICE_NS, so that the calling thread runs soon after
+ * it is woken, for a short time, even if it shares a processor with threads that compute. Its share
+ * of the processor does not change. Kernels before 6.12 ignore it. (For the length see
+ * docs/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
 
-/* Asks that pages of [from, from + bytes) that are not yet touched come from the place's NUMA node
- * while it has free memory. Does nothing for PINNING_NONE and where there is only one node. Failure
- * as above. */
+/* Asks that untouched pages of [from, from + bytes) come from the place's NUMA node while it has
+ * free memory. Does nothing for PINNING_NONE, or if there is only one NUMA node. Failure as
+ * above. */
 int pinning_bind_memory(const struct pinning_machine *, void *from, size_t bytes,
                         struct pinning_place);
 

@@ -1,20 +1,19 @@
 /*
  * reactor.h - the thread of one shard: takes requests from the workers' mailboxes and frames from
- * the links, lets the shard serve them, sends what came of it, and sleeps when there is nothing to
- * do.
+ * the links, lets the shard serve them, sends the results, and sleeps when there is nothing to do.
  *
- * A turn handles everything that has arrived, then sends what it produced for each peer (but what
- * can wait: outbox.h). A reactor that was busy within the last REACTOR_SPIN_NS polls; then it
- * sleeps in its ring and costs nothing. Who posts to a sleeping reactor wakes it, once; who posts
- * to one that polls does not. Where threads outnumber cores a polling reactor yields its core on
- * each round, so that it does not starve the worker it waits for.
+ * A turn handles everything that has arrived, then sends what it produced for each peer, except
+ * what can wait (outbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
+ * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
+ * a polling one. If there are more threads than cores, a polling reactor yields its core in each
+ * turn, so that it does not starve the worker for which it waits.
  *
  * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose
  *           from any thread
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
  * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
  *           REACTOR_LOOK_S
- * Life      reactor_open, reactor_start, …, reactor_stop (needs that no worker posts any more),
+ * Life      reactor_open, reactor_start, …, reactor_stop (when no worker posts any more),
  *           reactor_fini, reactor_free
  */
 #ifndef LOCUS_ACTORS_REACTOR_H
@@ -31,11 +30,11 @@ struct reactor;
 
 #define REACTOR_SPIN_NS UINT64_C(50000)
 #define REACTOR_GOODBYE_NS UINT64_C(1000000000)
-/* Processor time of sending a frame and receiving one, kernel included: half of what a round trip
- * of TCP takes two processes that poll. A clock around it would count whoever else runs on this
- * processor. */
+/* Processor time to send a frame and receive one, including the kernel: half of what a round trip
+ * of TCP takes between two polling processes. It is a constant because measuring it would include
+ * other threads on this processor. */
 #define REACTOR_ROUND_NS UINT64_C(4200)
-/* Of a KiB, sent or received: half of what both take in bulk, where frames are large. */
+/* Processor time for a KiB, sent or received: half of what both take in bulk, with large frames. */
 #define REACTOR_KIB_NS UINT64_C(230)
 
 struct reactor_config {
@@ -48,70 +47,73 @@ struct reactor_config {
     unsigned max_rounds_per_second;
     double staleness_s;              /* 0: no bound */
     const locus_clock *const *clock; /* [workers] */
-    uint64_t *node_keys;             /* keys of waiting intents, of the whole node */
+    uint64_t *node_keys;             /* keys of waiting intents on the whole node */
     /* [workers] for bounds: protocol/clocks.h */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
-    /* [nodes] connected sockets, taken over; that of our own rank is not looked at */
+    /* [nodes] connected sockets, taken over; the one of our own rank is ignored */
     const int *fd;
     double peer_timeout_s;
     struct pinning_place place; /* of the thread */
     bool yields;                /* a worker may need this core */
-    /* A request of a worker is done, with 0 or a negative errno. From the reactor's thread; must
+    /* A worker's request is done, with 0 or a negative errno. Called on the reactor's thread; must
      * not wait. */
     void (*completed)(struct request *, int rc);
-    /* A node was lost, as seen by a link. From the reactor's thread; must not wait. */
+    /* A link has found that a node is lost. Called on the reactor's thread; must not wait. */
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
 };
 
-/* 0, or a negative errno with the sentence in locus_error(); sockets that it has not taken over are
- * closed then. *out, NULL without memory, is to be ended and freed in either case: the store knows
- * its shard, and other shards wait for whom the store knows. */
+/* Returns 0, or a negative errno with the sentence in locus_error(); on failure it closes the
+ * sockets that it has not taken over. *out, which is NULL if there was no memory, must be ended and
+ * freed in either case: the store knows its shard, and other shards wait for every shard that the
+ * store knows. */
 int reactor_open(const struct reactor_config *, struct reactor **out);
 int reactor_start(struct reactor *);
-/* So have all others: whom it has not heard by then is silent. Any thread. */
+/* All other nodes have started, too: from now on a peer that was never heard counts as silent. Any
+ * thread. */
 void reactor_all_run(struct reactor *);
 /* Says goodbye to all peers, waits for theirs, ends the thread. */
 void reactor_stop(struct reactor *);
-/* Ends the shard. Of all reactors of a node before any is freed. */
+/* Ends the shard. Call it for all reactors of a node before freeing any. */
 void reactor_fini(struct reactor *);
 void reactor_free(struct reactor *); /* NULL is allowed */
 
-/* Hands a request over; wakes the reactor if it sleeps. From the thread of the request's worker. */
+/* Passes a request to the shard; wakes the reactor if it sleeps. On the thread of the request's
+ * worker. */
 void reactor_post(struct reactor *, struct request *);
 
-/* What the workers of this node intend in this shard; and waking the shard for it. Any thread. */
+/* The intents of this node's workers in this shard; and waking the shard for them. Any thread. */
 struct intents *reactor_intents(struct reactor *);
 struct clocks *reactor_clocks(struct reactor *);
 const struct sources *reactor_sources(const struct reactor *);
 void reactor_wake(struct reactor *);
 
-/* Node `rank` was lost: all requests fail with -ECONNRESET from now on, and the other peers are
- * told why we leave. Any thread, never waits; only the first call counts. */
+/* Node `rank` was lost: from now on all requests fail with -ECONNRESET, and the other peers are
+ * told why we leave. Any thread, never waits; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
 /* Sums over the reactor's links. Any thread. */
 struct link_stats reactor_link_stats(const struct reactor *);
 /* Of the link to one peer; zeros for ourselves. Any thread. */
 struct link_stats reactor_peer_stats(const struct reactor *, unsigned peer);
-/* The same of what it has to carry, and of the credit that is used. */
+/* The same for its load, and for the credit in use. */
 struct reactor_peer_load {
     struct link_load link;
     size_t asked_bytes;
 };
 struct reactor_peer_load reactor_peer_load(const struct reactor *, unsigned peer);
-/* Bytes of what it remembers of keys, and of buffers for sending. Any thread. */
+/* Bytes of the shard's records, and of buffers for sending. Any thread. */
 struct reactor_memory {
     uint64_t records, buffers;
 };
 struct reactor_memory reactor_memory(const struct reactor *);
-/* Processor time of its thread, 0 unless it runs; and how often that has gone to sleep. Any thread,
+/* Processor time of the thread, 0 unless it runs; and how often it has gone to sleep. Any thread,
  * but not during reactor_stop. */
 double reactor_cpu_s(const struct reactor *);
 uint64_t reactor_sleeps(const struct reactor *);
-/* What the shard sees of a key of its own. One thread asks, and waits. 0, or -ETIMEDOUT: the shard
- * has not found the time. Not during reactor_stop. */
+/* Looks at a key of this shard. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
+ * no time. Not during reactor_stop. */
 enum { REACTOR_LOOK_S = 2 };
 int reactor_look(struct reactor *, uint64_t index, struct key_look *);
 
