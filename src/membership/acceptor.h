@@ -1,11 +1,11 @@
 /*
- * acceptor.h - where rank 0 listens and unauthenticated peers come in: a connection that is
- * accepted becomes a channel of the hub, which has no rank before it has said who it is.
+ * acceptor.h - listens on rank 0 and accepts unauthenticated peers: an accepted connection becomes
+ * a channel of the hub, without a rank until the peer has said who it is.
  *
  * Callers   server.c; rendezvous_acceptor_tick and _close with the lock of the hub, once that has
  *           started
- * Memory    its own, of nng; at most RENDEZVOUS_UNAUTHENTICATED_MAX channels that have not said who
- *           they are, beside one for each member
+ * Memory    its own, of nng; one channel for each member, and at most
+ *           RENDEZVOUS_UNAUTHENTICATED_MAX whose peers have not said who they are
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
  *           closed. stop: for a callback under way
  * Life      rendezvous_acceptor_init, open; accepting begins with the first tick; close, stop, and
@@ -17,37 +17,36 @@
 #include "membership/address.h"
 #include "membership/hub.h"
 
-/* Beside one for each member. When one more comes, the one that has been silent for longest is
- * closed: a member says at once who it is, so unauthenticated peers cannot keep it out. */
+/* In addition to one for each member. When one more comes, the one that has been silent for longest
+ * is closed. A member says at once who it is, so unauthenticated peers cannot keep it out. */
 enum { RENDEZVOUS_UNAUTHENTICATED_MAX = 64 };
-/* So long an unauthenticated peer has to say who it is. */
+/* How long an unauthenticated peer may take to say who it is. */
 enum { RENDEZVOUS_HELLO_TIMEOUT_S = 5 };
 
 struct rendezvous_acceptor {
     struct rendezvous_hub *hub;
     unsigned members;
-    nng_stream_listener *listener; /* NULL: nobody can come any more */
+    nng_stream_listener *listener; /* NULL: no peer can come any more */
     nng_aio *accepting;
     bool is_accepting;
     uint64_t accept_ns; /* when to accept again, if not now */
     bool lacks_descriptors;
-    int usual_descriptor;     /* the lowest free one when nobody had come */
+    int usual_descriptor;     /* the lowest free one before any peer came */
     uint64_t behind_since_ns; /* 0: nng closes as fast as we accept */
 };
 
 /* 0 or -ENOMEM. The hub need not have started. */
 int rendezvous_acceptor_init(struct rendezvous_acceptor *, struct rendezvous_hub *,
                              unsigned members);
-/* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0,
- * -EADDRINUSE, or another negative errno, with the sentence in locus_error(). */
+/* Listens at the first address where that is possible. `deadline_ns`: of joining. Returns 0,
+ * -EADDRINUSE or another negative errno, with the sentence in locus_error(). */
 int rendezvous_acceptor_open(struct rendezvous_acceptor *, const struct rendezvous_address *,
                              bool loopback_only, uint64_t deadline_ns);
-/* Accepts the next one if it is time to. Returns when to call again; RENDEZVOUS_NEVER: there is no
- * need to. */
+/* Accepts the next peer if it is time. Returns when to call again; RENDEZVOUS_NEVER: no need to. */
 uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *, uint64_t now_ns);
-/* Gives the port back; who has come stays. May be called twice. */
+/* Releases the port; accepted peers stay. May be called twice. */
 void rendezvous_acceptor_close(struct rendezvous_acceptor *);
-/* Without the lock. No callback comes after it has returned. */
+/* Call it without the lock. No callback comes after it has returned. */
 void rendezvous_acceptor_stop(struct rendezvous_acceptor *);
 void rendezvous_acceptor_fini(struct rendezvous_acceptor *);
 

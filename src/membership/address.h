@@ -3,8 +3,8 @@
  *
  * Callers   rendezvous.c
  * Memory    the caller's
- * Waiting   rendezvous_address_resolve, when the host is a name: as long as the system's resolver
- *           does (resolv.conf)
+ * Waiting   rendezvous_address_resolve, if the host is a name: as long as the system's resolver
+ *           takes (resolv.conf)
  * Life      none
  */
 #ifndef LOCUS_MEMBERSHIP_ADDRESS_H
@@ -17,23 +17,23 @@ enum { RENDEZVOUS_URLS_MAX = 8, RENDEZVOUS_HOST_MAX = 256, RENDEZVOUS_SHOWN_MAX 
 
 struct rendezvous_address {
     char host[RENDEZVOUS_HOST_MAX], port[8];
-    /* as it was written; behind a name, once resolved, its address */
+    /* as written; for a name, after resolving, followed by its address */
     char shown[RENDEZVOUS_SHOWN_MAX];
     unsigned urls;
-    char url[RENDEZVOUS_URLS_MAX][80]; /* "tcp://127.0.0.1:7777", all that the name stands for */
+    char url[RENDEZVOUS_URLS_MAX][80]; /* "tcp://127.0.0.1:7777": all addresses of the name */
     bool is_loopback[RENDEZVOUS_URLS_MAX];
 };
 
-/* "host:port" or "[IPv6]:port". -EINVAL with the sentence in locus_error(). */
+/* Parses "host:port" or "[IPv6]:port". -EINVAL with the sentence in locus_error(). */
 int rendezvous_address_parse(struct rendezvous_address *, const char *text);
-/* Fills in the addresses. With the sentence: -ENOENT, the name is not known (yet); -EAGAIN, the
- * resolver does not answer. */
+/* Fills in the addresses. Errors, with the sentence: -ENOENT, the name is not known (yet); -EAGAIN,
+ * the resolver does not answer. */
 int rendezvous_address_resolve(struct rendezvous_address *);
-/* The host is this machine's name for itself, on loopback: others reach it where the data port is.
- * So that comes first, to listen at and to connect to. Else, or if the data port is on loopback,
- * too, nothing changes. */
+/* If the host is this machine's own name, on loopback, others reach it at the address of the data
+ * port. So that address comes first, to listen at and to connect to. Otherwise, or if the data port
+ * is on loopback, too, nothing changes. */
 void rendezvous_address_prefer(struct rendezvous_address *, const char *data_address);
-/* Leaves the addresses on loopback. false: there are none. */
+/* Keeps only the addresses on loopback. false: there are none. */
 bool rendezvous_address_keep_loopback(struct rendezvous_address *);
 
 #endif

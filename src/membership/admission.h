@@ -1,7 +1,7 @@
 /*
- * admission.h - who comes to rank 0 and becomes a member: the hello, the proof that it knows the
- * secret, the agreement of all, and the sentences for those who are refused, those who wait, and
- * those who wait in vain.
+ * admission.h - which peers become members of rank 0's cluster: the hello, the proof that a peer
+ * knows the secret, the agreement of all, and the sentences for peers that are refused, that wait,
+ * or that wait in vain.
  *
  *                 all have come
  *   GATHERING ------------------> COMPLETE     from then on newcomers are sent away, to come
@@ -40,19 +40,19 @@ struct rendezvous_admission {
     struct secret secret;
 
     struct rendezvous_waiting waiting;
-    uint64_t deadline_ns; /* of joining: the earliest of all members' ends it for all */
+    uint64_t deadline_ns; /* of joining: the earliest of all members' deadlines, for all of them */
     double limit_s;       /* that member's whole time-out */
     int refusal;
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why */
 
-    /* those who could not prove themselves, and have not been reported */
+    /* peers that could not prove themselves and were not yet reported */
     unsigned turned_away;
     uint64_t report_ns;                         /* when the next report may be */
     char turned_away_why[RENDEZVOUS_WHY_BYTES]; /* of the last; "": there was none */
 };
 
-/* Hub, members and acceptor are filled in, everything else is zero. `deadline_ns`: of joining. 0 or
- * -ENOMEM; fini in any case. */
+/* The caller has filled in hub, members and acceptor, and zeroed everything else. `deadline_ns`: of
+ * joining. Returns 0 or -ENOMEM; call fini in either case. */
 int rendezvous_admission_init(struct rendezvous_admission *, const struct rendezvous_config *,
                               const struct rendezvous_address *, uint64_t deadline_ns);
 void rendezvous_admission_fini(struct rendezvous_admission *);
@@ -61,8 +61,8 @@ void rendezvous_admission_begin(struct rendezvous_admission *);
 /* A channel without a rank has sent this. */
 void rendezvous_admission_message(struct rendezvous_admission *, struct rendezvous_channel *,
                                   const struct rendezvous_header *, const void *body);
-/* That member's connection has ended. Before all had joined: the cluster cannot form; later this is
- * nothing here. */
+/* That member's connection has ended. Before all have joined, the cluster cannot form then; later
+ * this does nothing. */
 void rendezvous_admission_lose(struct rendezvous_admission *, unsigned rank, const char *reason);
 /* Reports and the deadline. *due_ns is no later than when to call again. */
 void rendezvous_admission_tick(struct rendezvous_admission *, uint64_t now_ns, uint64_t *due_ns);

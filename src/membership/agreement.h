@@ -1,7 +1,7 @@
 /*
- * agreement.h - what a node brings to a cluster, and what all have agreed on when they have joined.
+ * agreement.h - what a node brings to a cluster, and what all nodes have agreed on after joining.
  *
- * Callers   all of src/membership, and whoever joins
+ * Callers   all of src/membership, and cluster.c
  * Memory    the caller's; the addresses belong to the rendezvous
  * Waiting   never
  * Life      none
@@ -29,14 +29,14 @@ struct rendezvous_config {
     bool act_immediately;
     double staleness_s;
     unsigned shards;  /* 0: rank 0's choice */
-    unsigned choice;  /* what rank 0 chooses when its own `shards` is 0 */
+    unsigned choice;  /* what rank 0 chooses if its own `shards` is 0 */
     unsigned workers; /* of this node; may differ */
     double join_timeout_s, peer_timeout_s;
     const struct secret *secret; /* of the cluster; NULL: none */
     bool loopback_only;          /* rank 0 listens at no other address */
-    /* A member was lost: its rank and the reason, which reads well behind "node N (host:port) ".
-     * Called once at most, after a successful join only, from a thread of the rendezvous; must not
-     * wait and must not call back. */
+    /* A member was lost: its rank and the reason, which continues the sentence "node N (host:port)
+     * ...". Called at most once, only after a successful join, from a thread of the rendezvous;
+     * must not wait and must not call back. */
     void (*lost)(void *context, int rank, const char *reason);
     void *context;
 };
@@ -45,7 +45,7 @@ struct rendezvous_config {
 struct rendezvous_cluster {
     uint64_t id; /* never 0 */
     unsigned shards;
-    /* the shortest of all: a node that one of them gives up is lost for all */
+    /* the shortest of all nodes': a node that one of them gives up is lost for all */
     double peer_timeout_s;
     /* [size], of the data ports; belongs to the rendezvous */
     char (*address)[RENDEZVOUS_ADDRESS_MAX];

@@ -1,6 +1,6 @@
 /*
- * hello.h - what a node tells when it comes: who it is, and its configuration, which must be equal
- * on all nodes.
+ * hello.h - the first message of a node: who it is, and its configuration, which must be equal on
+ * all nodes.
  *
  * Callers   rendezvous.c writes it, admission.c reads and compares it
  * Memory    a hello that was read points into the message
@@ -17,29 +17,29 @@ struct rendezvous_hello {
     unsigned rank, size;
     unsigned peer_timeout_ms;
     unsigned join_timeout_ms; /* as configured, for the sentence */
-    unsigned timeout_ms;      /* that is left of it */
+    unsigned timeout_ms;      /* what is left of it */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers;
     unsigned technique;
     bool act_immediately;
     uint64_t staleness_ns;
     unsigned shards; /* 0: any */
-    bool has_secret; /* knows one, which need not be the cluster's */
+    bool has_secret; /* the node has one, perhaps not the cluster's */
     unsigned table_count;
     struct rendezvous_reader tables;
 };
 
-/* NULL: no memory, or names of tables that are too long. */
+/* NULL: no memory, or the names of tables are too long. */
 struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *,
                                                   unsigned timeout_ms);
 
-/* Rank and size alone, of whatever protocol version. */
+/* Only rank and size, from a hello of any protocol version. */
 bool rendezvous_hello_read_rank(struct rendezvous_hello *, const void *body, size_t bytes);
-/* false: this cannot have been written by rendezvous_hello_write(). */
+/* false: rendezvous_hello_write() cannot have written this. */
 bool rendezvous_hello_read(struct rendezvous_hello *, const void *body, size_t bytes);
 
-/* Is there anything in which they must be equal and are not? Then the sentence about the first such
- * thing. `shards`: what rank 0 has decided. */
+/* Do they differ where they must be equal? Then the sentence names the first difference. `shards`:
+ * what rank 0 has decided. */
 bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
                               const struct rendezvous_hello *ours, unsigned shards, char *sentence,
                               size_t capacity);

@@ -2,17 +2,18 @@
  * hub.h - the connections of one party of a rendezvous: rank 0's to all members, or a member's to
  * rank 0.
  *
- * nng's byte streams carry the messages; nng's message protocols would not do: they drop messages
- * when a peer is slow, hide a connection's end from us, reconnect behind our back, and accept any
- * number of unauthenticated peers. All state of a hub and of its owner is under the hub's one lock:
- * nng's threads take it to hand in what was received, the owner's callers to change something, and
- * the hub's thread to look after time: heartbeats, silence, deadlines.
+ * nng's byte streams carry the messages. Its message protocols are not suitable: they drop messages
+ * if a peer is slow, hide the end of a connection, reconnect without being asked, and accept any
+ * number of unauthenticated peers. The hub's single lock protects all state of the hub and of its
+ * owner. nng's threads take it to pass in what was received, the owner's callers to change
+ * something, and the hub's thread to check times: heartbeats, silence, deadlines.
  *
- * Silence is judged only by time in which this process ran. When the thread wakes much later than
- * it meant to, the process was stopped or the machine asleep, and silence is counted anew.
+ * Only time during which this process ran counts as silence. If the thread wakes much later than
+ * planned, the process was stopped or the machine asleep, and silence is counted from the
+ * beginning.
  *
- * Callers   rendezvous.c, and rank 0's server.c and its parts. Functions of a channel, and those
- *           that say so, want the lock held
+ * Callers   rendezvous.c, and rank 0's server.c and its parts. The caller holds the lock for
+ *           functions of a channel, and for those that say so
  * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be
  *           sent
  * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines;
@@ -36,38 +37,39 @@ enum { RENDEZVOUS_QUEUE_MAX = 64 };
 
 struct rendezvous_channel;
 
-/* What a hub tells its owner, with the lock held, on a thread of nng or the hub. */
+/* Calls of a hub to its owner, with the lock held, on a thread of nng or of the hub. */
 struct rendezvous_events {
-    /* A message has come; heartbeats do not show. The body is valid until return. */
+    /* A message has come; heartbeats are not reported. The body is valid until the call returns. */
     void (*message)(void *context, struct rendezvous_channel *, const struct rendezvous_header *,
                     const void *body);
-    /* The connection has ended, other than by rendezvous_channel_close() or _finish(): -ECONNRESET,
-     * -ETIMEDOUT (it was silent, or past its deadline), -EPROTO (what came is no message),
-     * -ENOBUFS, -ENOMEM. `reason` reads well behind "node N (host:port) ". The channel is gone on
-     * return. */
+    /* The connection has ended, but not by rendezvous_channel_close() or _finish(): -ECONNRESET,
+     * -ETIMEDOUT (it was silent, or past its deadline), -EPROTO (what came is not a message),
+     * -ENOBUFS, -ENOMEM. `reason` continues the sentence "node N (host:port) ...". The channel is
+     * gone when the call returns. */
     void (*ended)(void *context, struct rendezvous_channel *, int rc, const char *reason);
-    /* Time has passed, or something has changed. Returns when to call again at the latest. On the
-     * hub's thread, which may release the lock in it for a moment. Called once more after
-     * everything else, when the hub stops. */
+    /* Time has passed, or something has changed. Returns the latest time for the next call. On the
+     * hub's thread, which may release the lock for a moment during the call. Called a last time,
+     * after everything else, when the hub stops. */
     uint64_t (*tick)(void *context, uint64_t now_ns);
 };
 
 struct rendezvous_hub {
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* for whoever waits in rendezvous_hub_wait */
+    pthread_cond_t changed; /* for threads in rendezvous_hub_wait */
     pthread_cond_t wake;    /* for the thread */
     pthread_t thread;
     const struct rendezvous_events *events;
     void *context;
     struct rendezvous_channel *first, *last; /* in the order in which they came */
-    unsigned channels;                       /* those that end included */
+    unsigned channels;                       /* including those that are ending */
     bool stopping;
     bool is_noted;       /* the thread must look once more before it sleeps */
     uint64_t timeout_ns; /* of silence */
     /* of a message of a channel without a rank; the owner may lower it */
     size_t unauthenticated_bytes_max;
-    uint64_t due_ns;                     /* when the thread means to wake */
-    uint64_t absence_ns, absence_end_ns; /* the last long time in which this process did not run */
+    uint64_t due_ns; /* when the thread plans to wake */
+    /* the last long time during which this process did not run */
+    uint64_t absence_ns, absence_end_ns;
 };
 
 struct rendezvous_channel {
@@ -80,12 +82,12 @@ struct rendezvous_channel {
     nng_aio *receiving, *sending;
     bool is_receiving, is_sending; /* nng has the operation, or its callback is on the way */
     bool is_closed;
-    bool is_finished; /* our last word is said */
-    int failure;      /* a negative errno that the thread has yet to tell the owner, and why */
+    bool is_finished; /* our last message was sent */
+    int failure;      /* a negative errno that the thread must still report to the owner, and why */
     const char *failure_reason;
     uint64_t heard_ns, spoke_ns;
     struct silence silence;
-    uint64_t beat_ns;     /* how often to say something; 0: no heartbeats, and silence is allowed */
+    uint64_t beat_ns; /* how often to send something; 0: no heartbeats, and silence is allowed */
     uint64_t deadline_ns; /* when to end it; 0: never */
     size_t have, capacity;
     unsigned char *received;
@@ -94,53 +96,53 @@ struct rendezvous_channel {
     struct rendezvous_message *queue[RENDEZVOUS_QUEUE_MAX];
 };
 
-/* nng starts its threads at the first use of it. They must not take the application's signals. */
+/* nng starts its threads when it is first used. They must not take the application's signals. */
 int rendezvous_hub_prepare_nng(void);
 
 /* 0, or a negative errno with the sentence in locus_error(). */
 int rendezvous_hub_start(struct rendezvous_hub *, double peer_timeout_s,
                          const struct rendezvous_events *, void *context);
-/* Waits until every peer with a rank that got our last word has ended its connection, or was given
- * long enough. Without the lock. */
+/* Waits until every peer with a rank that was sent our last message has ended its connection, or
+ * has had enough time to. Call it without the lock. */
 void rendezvous_hub_drain(struct rendezvous_hub *);
-/* Ends all connections and the thread. No callback comes after it has returned. Without the lock,
- * which goes on working. */
+/* Ends all connections and the thread. No callback comes after it has returned. Call it without the
+ * lock, which can still be used afterwards. */
 void rendezvous_hub_stop(struct rendezvous_hub *);
 void rendezvous_hub_fini(struct rendezvous_hub *);
 
 void rendezvous_hub_lock(struct rendezvous_hub *);
 void rendezvous_hub_unlock(struct rendezvous_hub *);
-/* Releases the lock until something changes or it is `until_ns`. false: that time has come. */
+/* Releases the lock until something changes, or until `until_ns`. false: that time has come. */
 bool rendezvous_hub_wait(struct rendezvous_hub *, uint64_t until_ns);
 /* Wakes those in rendezvous_hub_wait. With the lock. */
 void rendezvous_hub_announce(struct rendezvous_hub *);
-/* The same, and has the thread look after everything and call tick. */
+/* The same, and makes the thread check everything and call tick. */
 void rendezvous_hub_note(struct rendezvous_hub *);
-/* How long this process has not been running, a short time ago, if that was so long that peers may
- * have given it up; else 0. With the lock. */
+/* How long this process did not run recently, if that was so long that peers may have given it up;
+ * otherwise 0. With the lock. */
 uint64_t rendezvous_hub_absence(const struct rendezvous_hub *);
 
-/* Takes over a connected stream and begins to receive. NULL: no memory, the stream is still the
- * caller's. */
+/* Takes over a connected stream and begins to receive. NULL: no memory; the stream still belongs to
+ * the caller. */
 struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *, nng_stream *,
                                                    uint64_t deadline_ns);
-/* From now on heartbeats are sent, often enough for us and for a peer with that timeout, and
- * silence ends it. */
+/* From now on heartbeats are sent, often enough for our own time-out and the peer's, and silence
+ * ends the channel. */
 void rendezvous_channel_watch(struct rendezvous_channel *, unsigned peer_timeout_ms);
-/* The timeout of the hub is that from now on, and all that are watched speak often enough for
- * it. */
+/* From now on this is the time-out of the hub, and heartbeats on all watched channels are sent
+ * often enough for it. */
 void rendezvous_hub_agree(struct rendezvous_hub *, unsigned peer_timeout_ms);
-/* The peer was not heard for so long, until just now: what it says of others is not to be believed.
- * Else 0. */
+/* How long the peer was not heard, if that has ended just now: then do not believe what it says of
+ * others. Otherwise 0. */
 uint64_t rendezvous_channel_silence(const struct rendezvous_channel *);
-/* Where the peer is, as text: "10.0.0.1:41234". */
+/* The peer's address as text: "10.0.0.1:41234". */
 enum { RENDEZVOUS_PEER_BYTES = 64 };
 void rendezvous_channel_show_peer(const struct rendezvous_channel *,
                                   char text[RENDEZVOUS_PEER_BYTES]);
-/* Takes the caller's reference. NULL stands for a message that could not be made. Failure comes as
- * `ended`, later. */
+/* Takes the caller's reference. NULL stands for a message that could not be made. A failure is
+ * reported later, by `ended`. */
 void rendezvous_channel_send(struct rendezvous_channel *, struct rendezvous_message *);
-/* The last message was sent: nothing is received any more, and the peer gets that long to end the
+/* The last message was sent: nothing is received any more, and the peer has this long to end the
  * connection. */
 void rendezvous_channel_finish(struct rendezvous_channel *, uint64_t timeout_ns);
 void rendezvous_channel_close(struct rendezvous_channel *);

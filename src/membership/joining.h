@@ -1,6 +1,6 @@
 /*
- * joining.h - from the configuration to a place in the cluster: what is checked before anything is
- * sent, and the attempts to reach rank 0, to a deadline.
+ * joining.h - a node's way into the cluster: the checks before anything is sent, and the attempts
+ * to reach rank 0 until a deadline.
  *
  * Callers   rendezvous_join(), on the caller's thread
  * Memory    none
@@ -14,10 +14,10 @@
 
 /* 0 or -EINVAL, with the sentence. */
 int joining_check(const struct rendezvous_config *);
-/* Resolves the address. A name that the resolver does not know yet is asked for again for a while;
- * if it does not answer, to the deadline. 0 or -EINVAL. */
+/* Resolves the address. If the resolver does not know the name yet, it is asked again for a while;
+ * if the resolver does not answer, until the deadline. 0 or -EINVAL. */
 int joining_resolve(struct rendezvous *);
-/* 0 when the cluster runs, or was lost or left meanwhile; else as rendezvous_join(). */
+/* Returns 0 if the cluster runs, or was lost or left meanwhile; otherwise as rendezvous_join(). */
 int joining_reach_rank_0(struct rendezvous *, const struct rendezvous_config *);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * meeting.h - what is said where all nodes meet: a barrier at which each may say a word, and all
- * hear the same answer.
+ * meeting.h - a barrier of all nodes at which each may say a word, and all get the same answer.
  *
  * A word is a failure (a negative errno and its sentence), or a text, or nothing. The answer is the
- * first failure that anybody said; where nobody failed, the first text. So a step of all nodes
- * succeeds on each of them or on none.
+ * first failure of any node; if no node has failed, the first text. So a step of all nodes succeeds
+ * either on all of them or on none.
  *
- * Callers   collective.c and those who meet there; rendezvous.c and server.c carry it
+ * Callers   collective.c and its callers; rendezvous.c and server.c carry the words
  * Memory    the caller's
  * Waiting   never
  * Life      none
@@ -20,18 +19,19 @@ enum { WORD_TEXT_BYTES = 512 };
 
 struct word {
     int rc;                     /* 0 or a negative errno */
-    char text[WORD_TEXT_BYTES]; /* its sentence; or what all shall hear; "": nothing */
+    char text[WORD_TEXT_BYTES]; /* its sentence; or the text for all nodes; "": nothing */
 };
 
 struct meeting {
     const char *name; /* appears in messages */
-    /* all who come to this one come to the next one, too, and no node that is absent now is back
-     * before that; if nobody failed */
+    /* if no node failed, all nodes that come to this barrier come to the next one, too, and no node
+     * that is absent now is back before that */
     bool goes_on;
-    bool needs_all; /* a node that is absent or leaves does not count as arrived: it fails */
+    /* a node that is absent or leaves does not count as arrived: the barrier fails */
+    bool needs_all;
 };
 
-/* Takes what another one said into the answer. */
+/* Adds the word of another node to the answer. */
 void word_add(struct word *answer, const struct word *said);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * member.h - a node's side of its connection to rank 0: its state, and what follows from what rank
- * 0 says. Rank 0 has one to itself, too.
+ * member.h - a node's side of its connection to rank 0: its state, and its reactions to rank 0's
+ * messages. Rank 0 has a connection to itself, too.
  *
- * Callers   rendezvous.c and joining.c, under the hub's lock; the hub's thread for what comes
+ * Callers   rendezvous.c and joining.c, under the hub's lock; the hub's thread for messages
  * Memory    the struct, of rendezvous.c
  * Waiting   member_wait() only
  * Life      as the rendezvous
@@ -42,7 +42,7 @@ struct rendezvous {
     bool has_responded;
     unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
     struct rendezvous_cluster cluster;
-    char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by whoever waits */
+    char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by the thread that waits */
 
     uint64_t start_ns, deadline_ns; /* of joining */
     uint64_t greeted_ns;            /* when the last hello was sent */
@@ -51,8 +51,8 @@ struct rendezvous {
     int failure;
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed */
 
-    enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* where a caller is */
-    /* rank 0 has answered that somebody here takes part again */
+    enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* the state of a caller */
+    /* rank 0 has acknowledged that this node takes part again */
     bool is_known_present;
     struct word answer; /* of the last barrier */
 
@@ -64,14 +64,14 @@ struct rendezvous {
     void *context;
 };
 
-/* What the hub tells us of. The context is the struct. */
+/* Callbacks for the hub. The context is the struct. */
 extern const struct rendezvous_events member_events;
 
 void member_hang_up(struct rendezvous *);
-/* Releases the lock for a moment when there is something to print. */
+/* Releases the lock for a moment if there is something to print. */
 void member_print_notice(struct rendezvous *);
-/* Waits until something has changed. It will: rank 0 must send heartbeats, and it watches all
- * others. */
+/* Waits until something has changed. It will, because rank 0 must send heartbeats, and watches all
+ * other nodes. */
 void member_wait(struct rendezvous *);
 
 #endif

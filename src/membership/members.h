@@ -1,6 +1,6 @@
 /*
- * members.h - the members of a cluster as rank 0 knows them: what each has said, what all are told,
- * and which of them are missing, and for how long.
+ * members.h - the members of a cluster as rank 0 knows them: what each has said, messages to all of
+ * them, and which are missing for how long.
  *
  * Callers   server.c, admission.c, with the lock of the hub that has the channels
  * Memory    an array at init; the channels are the hub's
@@ -16,7 +16,7 @@
 enum { RENDEZVOUS_LIST_BYTES = 160 };
 
 struct rendezvous_member {
-    struct rendezvous_channel *channel; /* NULL: has not come, or its last word was said */
+    struct rendezvous_channel *channel; /* NULL: has not come, or was sent its last message */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
@@ -34,11 +34,11 @@ void rendezvous_members_fini(struct rendezvous_members *);
 
 void rendezvous_member_send(struct rendezvous_member *, struct rendezvous_message *);
 void rendezvous_members_send(struct rendezvous_members *, struct rendezvous_message *);
-/* To those of whom it is true. */
+/* To those for which the condition is true. */
 void rendezvous_members_send_some(struct rendezvous_members *,
                                   bool (*is_meant)(const struct rendezvous_member *),
                                   struct rendezvous_message *);
-/* Each has been sent its last word, and gets that long to read it. */
+/* Each was sent its last message, and has this long to read it. */
 void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t timeout_ns);
 
 /* ---- who is missing ---- */
@@ -48,16 +48,16 @@ bool rendezvous_members_list(const struct rendezvous_members *,
                              bool (*is_missing)(const struct rendezvous_member *),
                              char list[RENDEZVOUS_LIST_BYTES]);
 
-/* Something that some wait for: who is missing is reported every 10 s. */
+/* Something for which nodes wait: those that are missing are reported every 10 s. */
 struct rendezvous_waiting {
     uint64_t since_ns; /* 0: nobody waits */
     unsigned reports;
 };
 
-/* Unless somebody waits already. */
+/* Begins to wait, unless a node waits already. */
 void rendezvous_waiting_begin(struct rendezvous_waiting *);
-/* Is it time to report? Then after how many seconds; else 0, and *due_ns is no later than when it
- * will be. */
+/* Is it time to report? Returns after how many seconds of waiting; or 0, and *due_ns is lowered to
+ * the time of the next report. */
 unsigned rendezvous_waiting_report(struct rendezvous_waiting *, uint64_t now_ns, uint64_t *due_ns);
 struct rendezvous_message *rendezvous_waiting_message(const char *sentence);
 

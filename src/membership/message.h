@@ -4,8 +4,8 @@
  *   message = magic (4 bytes), protocol version (2), type (2), length of the body (4), body
  *   text    = length (4 bytes) and as many bytes
  *
- * All little-endian. What a peer sent counts only if the reader below found all of it in the bytes
- * that there are: whoever decodes calls rendezvous_read_all() at the end.
+ * All little-endian. A received message is valid only if the reader below found all of it in the
+ * bytes: after decoding, call rendezvous_read_all().
  *
  *      member                     rank 0
  *      HELLO              ->
@@ -26,19 +26,19 @@
  *      HEARTBEAT          ->  <-  when there was nothing else to say for a while
  *                         <-      WAITING, after 10 s, and every 10 s: who is missing, for stderr
  *
- * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that:
- * the end is the acknowledgement, and nothing is lost in a socket that was closed with unread bytes
- * in it.
+ * After REFUSED, AGAIN, LOST and LEFT the member ends the connection, and rank 0 waits for that.
+ * The end is the acknowledgement, so no message is lost in a socket that is closed with unread
+ * bytes.
  *
- * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN stay as they are in
- * all versions, so that nodes of different versions can tell each other.
+ * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN are the same in all
+ * versions, so that nodes of different versions can tell each other what is wrong.
  *
  * Callers   rendezvous.c, hub.c, and rank 0's server.c and its parts
- * Memory    malloc, counted by references, which the hub's lock protects once the message was given
- *           to a channel
+ * Memory    malloc, with a count of references, which the hub's lock protects once the message was
+ *           given to a channel
  * Waiting   never
- * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done, channels send it,
- *           the last lets it go
+ * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done; channels send it,
+ *           and the last one frees it
  */
 #ifndef LOCUS_MEMBERSHIP_MESSAGE_H
 #define LOCUS_MEMBERSHIP_MESSAGE_H
@@ -60,7 +60,7 @@ enum {
 enum rendezvous_type {
     RENDEZVOUS_HELLO = 1, /* rank, size, what hello.h says */
     RENDEZVOUS_CHALLENGE, /* nonce (32; secret.h) */
-    /* nonce (32), proof (32) which covers the rest: the body of HELLO again */
+    /* nonce (32), proof (32) that covers the rest: the body of HELLO again */
     RENDEZVOUS_RESPONSE,
     RENDEZVOUS_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
     RENDEZVOUS_REFUSED, /* errno (4), the sentence */
@@ -69,18 +69,18 @@ enum rendezvous_type {
      * (4) */
     RENDEZVOUS_START,
     RENDEZVOUS_HEARTBEAT,
-    /* 1 (4): whoever comes to this one comes to the next one, too; 2: it needs all; errno (4) and
-     * sentence, or text; name */
+    /* flags (4): 1: all that come to this one come to the next one, too; 2: it needs all nodes;
+     * errno (4) and sentence, or text; name */
     RENDEZVOUS_BARRIER,
-    RENDEZVOUS_RELEASE, /* errno (4), the sentence; or 0 (4) and what somebody said */
+    RENDEZVOUS_RELEASE, /* errno (4), the sentence; or 0 (4) and the text that a node said */
     RENDEZVOUS_WAITING, /* the sentence */
     RENDEZVOUS_LEAVE,
     RENDEZVOUS_LEFT,
     RENDEZVOUS_REPORT, /* rank (4), the reason */
     RENDEZVOUS_LOST,   /* rank (4), the reason */
-    /* 1 or 0 (4): from now on count me as arrived at every barrier, or no longer */
+    /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
     RENDEZVOUS_ABSENT,
-    RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier that has begun needs another one */
+    RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier under way needs another one */
 };
 
 /* ---- writing ---- */
@@ -92,14 +92,14 @@ struct rendezvous_message {
     unsigned char *data;
 };
 
-/* NULL: no memory. NULL may be passed on to all of the following. */
+/* NULL: no memory. All of the following accept NULL. */
 struct rendezvous_message *rendezvous_message_new(enum rendezvous_type);
 void rendezvous_put_u32(struct rendezvous_message *, uint32_t);
 void rendezvous_put_u64(struct rendezvous_message *, uint64_t);
 void rendezvous_put_text(struct rendezvous_message *, const char *);
 void rendezvous_put_bytes(struct rendezvous_message *, const void *, size_t bytes);
-/* The message with its length filled in; NULL, and the message is gone: no memory, or it is too
- * long. */
+/* Fills in the length and returns the message. Returns NULL, and the message is gone, if there was
+ * no memory or it is too long. */
 struct rendezvous_message *rendezvous_message_done(struct rendezvous_message *);
 
 struct rendezvous_message *rendezvous_message_hold(struct rendezvous_message *);
@@ -114,7 +114,7 @@ struct rendezvous_header {
 };
 struct rendezvous_header rendezvous_header(const unsigned char bytes[RENDEZVOUS_HEADER_BYTES]);
 
-/* Takes values from the front; past the end, or after anything was wrong, all of them are 0. */
+/* Takes values from the front; past the end, or after any error, all values are 0. */
 struct rendezvous_reader {
     const unsigned char *at, *end;
     bool failed;
@@ -122,18 +122,18 @@ struct rendezvous_reader {
 struct rendezvous_reader rendezvous_reader(const void *body, size_t bytes);
 uint32_t rendezvous_get_u32(struct rendezvous_reader *);
 uint64_t rendezvous_get_u64(struct rendezvous_reader *);
-/* As many bytes as they lie there; NULL: there are not so many. */
+/* Returns `bytes` bytes in place; NULL: there are fewer. */
 const unsigned char *rendezvous_get_bytes(struct rendezvous_reader *, size_t bytes);
-/* A text as it lies there, without a 0 behind it. */
+/* Returns a text in place, without a terminating 0. */
 struct rendezvous_slice {
     const char *at;
     size_t bytes;
 };
 struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *);
-/* A text fit to be shown: cut to `capacity`, control characters replaced. */
+/* Returns a text that can be shown: cut to `capacity`, with control characters replaced. */
 void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t capacity);
 void rendezvous_show(struct rendezvous_slice, char *text, size_t capacity);
-/* Everything was there, and nothing more. */
+/* Was everything there, and nothing more? */
 bool rendezvous_read_all(const struct rendezvous_reader *);
 
 #endif

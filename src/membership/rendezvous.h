@@ -1,20 +1,20 @@
 /*
- * rendezvous.h - who is in the cluster: joining, barriers, and the news that a node was lost. The
- * control plane, on nng; never the data path.
+ * rendezvous.h - the cluster's membership: joining, barriers, and the loss of nodes. It is the
+ * control plane, on nng, and never the data path.
  *
- * Rank 0 listens at the rendezvous address; every node, rank 0 included, is a member with a
- * connection to it. A member tells rank, size, protocol version, the address of its data port and
- * its configuration (tables, technique, shards); rank 0 compares, and when all have come gives
- * everybody the list of addresses, the number of shards and the cluster's id: a fresh random number
- * that every data connection presents, so that what is left of an earlier cluster at the same
- * address does not belong. When the cluster has a secret, a member and rank 0 prove to each other
- * that they know it before anything that the member said counts. One that cannot is refused and
- * named on rank 0's stderr, and the others go on waiting for the right node.
+ * Rank 0 listens at the rendezvous address; every node, including rank 0, is a member with a
+ * connection to it. A member sends its rank, size, protocol version, the address of its data port,
+ * and its configuration (tables, technique, shards). Rank 0 compares them. When all have come, it
+ * sends every member the list of addresses, the number of shards, and the cluster's id: a fresh
+ * random number. Every data connection presents this id, so that remains of an earlier cluster at
+ * the same address are refused. If the cluster has a secret, a member and rank 0 prove to each
+ * other that they know it, before anything that the member said is used. A member that cannot is
+ * refused and named on rank 0's stderr, and the others continue to wait for the right node.
  *
  * Callers   cluster.c; the callback comes from a thread of the rendezvous
  * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
- * Waiting   join: to its deadline. barrier, leave: as long as all members live, peer_timeout_s
- *           after the last sign of life of one that does not
+ * Waiting   join: until its deadline. barrier, leave: while all members live, and up to
+ *           peer_timeout_s after the last sign of life of a member
  * Life      rendezvous_join, barriers, rendezvous_leave or the loss of a member, rendezvous_free
  */
 #ifndef LOCUS_MEMBERSHIP_RENDEZVOUS_H
@@ -38,39 +38,41 @@ struct rendezvous;
  *   -EACCES      the secret: we do not know it, or rank 0 does not, or one has one and the other
  *                none; or rank 0 may listen on loopback only, and the address is another
  *   -ECONNRESET  rank 0, or a member, left before all had joined
- * A cluster that is being left at the same address is waited for, to the deadline.
+ * If another cluster is still ending at the same address, joining waits for that, until the
+ * deadline.
  */
 int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
                     struct rendezvous_cluster *);
 
-/* Meets all other nodes; every node calls the same barriers in the same order; `name` appears in
- * messages. After 10 s, and then every 10 s, one line on stderr says which ranks are missing.
- * -ECONNRESET: a member was lost. `goes_on`: all who come to this one come to the next one, too,
- * and no node that is absent now is back before that. */
+/* Waits for all other nodes. Every node calls the same barriers in the same order; `name` appears
+ * in messages. After 10 s, and then every 10 s, a line on stderr says which ranks are missing.
+ * -ECONNRESET: a member was lost. `goes_on`: all nodes that come to this barrier come to the next
+ * one, too, and no node that is absent now is back before that. */
 int rendezvous_barrier(struct rendezvous *, const char *name, bool goes_on);
-/* The same, and each says a word (meeting.h); on return it is the answer. If somebody said a
- * failure: its errno, and its sentence in locus_error(). */
+/* The same, and each node says a word (meeting.h); on return the word is the answer. If a node said
+ * a failure, returns its errno, with its sentence in locus_error(). */
 int rendezvous_agree(struct rendezvous *, const struct meeting *, struct word *);
 
-/* From now on we count as arrived at every barrier of the others: nobody here takes part. Not
- * during a barrier of ours. rendezvous_present(): no longer; waits until rank 0 counts us again.
- * -ECONNRESET: a member was lost. Any thread. */
+/* absent: from now on we count as arrived at every barrier of the others, because no worker here
+ * takes part. Not during a barrier of ours. present: we no longer do; waits until rank 0 has
+ * acknowledged that. -ECONNRESET: a member was lost. Any thread. */
 void rendezvous_absent(struct rendezvous *);
 int rendezvous_present(struct rendezvous *);
 
-/* Tells all that `rank` failed (a link of ours ended, say). No waiting, any thread. Ours and the
- * others' `lost` are called with it, unless something was lost before; for silence with whom most
- * accuse (verdict.h). false: nobody is told any more, and no `lost` comes of it. */
+/* Tells all nodes that `rank` failed, for example because a link of ours ended. Never waits, any
+ * thread. Then `lost` is called here and on the other nodes with that rank, unless a node was lost
+ * before; if the reason is silence, with the rank that most nodes accuse (verdict.h). false: it is
+ * too late to tell, and `lost` will not be called. */
 bool rendezvous_report_lost(struct rendezvous *, int rank, const char *reason);
-/* After a report, for as long as rank 0 may take to say who was lost. */
+/* Waits after a report, for as long as rank 0 may take to decide which node was lost. */
 void rendezvous_await_verdict(struct rendezvous *);
 
 /* Leaves in order, with all others: a barrier, after which the ends of connections are no failures
- * and the address may be used again at once. -ECONNRESET when a member was lost: then it only says
+ * and the address may be used again at once. -ECONNRESET if a member was lost: then it only says
  * goodbye, without waiting. */
 int rendezvous_leave(struct rendezvous *);
-/* Ends its threads: `lost` is called no more, and what is reported goes nowhere. NULL is allowed,
- * and again. */
+/* Ends its threads: `lost` is no longer called, and reports have no effect. NULL is allowed, and so
+ * is calling it again. */
 void rendezvous_stop(struct rendezvous *);
 void rendezvous_free(struct rendezvous *);
 

@@ -1,7 +1,7 @@
 /*
- * retries.h - a stream of nng tries again soon after an outage, as links do (net/silence.h).
+ * retries.h - makes a stream of nng try again soon after an outage, as links do (net/silence.h).
  *
- * nng does not say which descriptor a stream has. It is the socket of this process with the same
+ * nng does not reveal the descriptor of a stream. It is the socket of this process with the same
  * two addresses.
  *
  * Callers   hub.c
@@ -14,7 +14,7 @@
 
 #include <nng/nng.h>
 
-/* Does nothing where the descriptor is not found, or the kernel is too old. */
+/* Does nothing if the descriptor is not found, or the kernel is too old. */
 void retries_bound(nng_stream *);
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * server.h - rank 0's part of a rendezvous: it counts who has arrived and who leaves, and says who
- * was lost first; whom to let in is up to the admission. It speaks with the member of its own
- * process as with all others, through a connection.
+ * server.h - rank 0's side of a rendezvous: it counts the members that arrive and leave, and
+ * decides which was lost first; admission.h decides who may join. It talks to the member of its own
+ * process as to all others, over a connection.
  *
  * Callers   rendezvous.c, on rank 0
- * Memory    its own, all allocated at start but for messages and connections, which the acceptor
- *           limits
- * Waiting   start: up to two seconds for a port to become free. stop: for members to hear the last
- *           word, as said there
+ * Memory    its own, allocated at start, except messages and connections, which the acceptor limits
+ * Waiting   start: up to two seconds for a port to become free. stop: for members to read the last
+ *           message, as said there
  * Life      rendezvous_server_start ... rendezvous_server_stop
  */
 #ifndef LOCUS_MEMBERSHIP_SERVER_H
@@ -20,12 +19,12 @@
 
 struct rendezvous_server;
 
-/* Listens at the first of the addresses where that is possible. `deadline_ns`: of joining. 0,
- * -EADDRINUSE, or another negative errno, with the sentence in locus_error(). */
+/* Listens at the first address where that is possible. `deadline_ns`: of joining. Returns 0,
+ * -EADDRINUSE or another negative errno, with the sentence in locus_error(). */
 int rendezvous_server_start(struct rendezvous_server **out, const struct rendezvous_config *,
                             const struct rendezvous_address *, uint64_t deadline_ns);
-/* Returns when all members that were told the end (refused, lost, left) have heard it, a second
- * later at most; peer_timeout_s when all have left in order. */
+/* Returns when all members that were told of the end (refused, lost, left) have read that, after at
+ * most a second; or peer_timeout_s, if all have left in order. */
 void rendezvous_server_stop(struct rendezvous_server *);
 
 #endif
