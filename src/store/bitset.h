@@ -1,12 +1,13 @@
 /*
- * bitset.h - a set of numbers below a bound that gives its lowest member in a few steps: the slots
- * a slab may reuse.
+ * bitset.h - a set of numbers below a bound that finds its lowest member in a few steps, such as
+ * the slots that a slab may reuse.
  *
  * A tree of bits, 64 children to a word: a bit of an upper level says that its child word is not
  * zero.
  *
  * Callers   slab.c, under the slab's latch; protocol/replica.c, on the shard's thread
- * Memory    one bit a possible member and 1/63 more, reserved at init, used only where members were
+ * Memory    one bit for each possible member and 1/63 more, reserved at init, used only where there
+ *           were members
  * Waiting   never
  * Life      bitset_init, any use, bitset_fini
  */

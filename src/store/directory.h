@@ -2,8 +2,9 @@
  * directory.h - the word of a key: one atomic 64-bit word that says where its row is, and is the
  * row's latch and version.
  *
- * bit 0 latch: a writer (or a mover, or a reader after too many attempts) is at work bits 1-3 state
- * held: bits 4-35 the row's slot; bit 36 wanted: somebody waits for the latch; bit 37 dirty;
+ *   bit 0      latch: a writer (or a mover, or a reader after too many attempts) is at work
+ *   bits 1-3   state
+ *   held:      bits 4-35 the row's slot; bit 36 wanted: a thread waits for the latch; bit 37 dirty;
  *              bits 38-63 the version, which every change of the row raises
  *   elsewhere: bits 4-19 the owner as far as known; bits 20-63 the term of that ownership
  *              (src/protocol/README.md)
@@ -15,13 +16,14 @@
  *                                                    SHARED --row_take_unchanged--> ELSEWHERE
  *   ELSEWHERE <--row_replicate / row_forget--> REPLICA ----row_promote----> MAIN
  *
- * A row that was never written and has replicas shares a slot of zeros with all such rows, and so
- * do its replicas; a first write gives the row, or the replica, a slot of its own.
+ * All rows that have replicas and were never written share one slot of zeros, and so do these
+ * replicas; the first write gives the row, or the replica, a slot of its own.
  *
- * UNTOUCHED is zero, so a fresh directory costs no memory: at its home the row is here and never
- * written; anywhere else it is at its home (under full replication it is a replica of zeros). A
- * lookup is one load; a copy of the row is consistent if the word is the same before and after. To
- * deceive a reader, the version would have to wrap around (2^26 changes) within one copy.
+ * UNTOUCHED is zero, so a fresh directory costs no memory. On the home node it means that the row
+ * is here and was never written; on any other node, that the row is at its home (under full
+ * replication, that it is a replica of zeros). A lookup is one load. A copy of the row is
+ * consistent if the word is the same before and after. A reader would be deceived only if the
+ * version wrapped around (2^26 changes) during one copy.
  *
  * Callers   row.h and row.c, on any thread
  * Memory    store.c reserves 8 bytes a key
@@ -42,7 +44,7 @@ enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
     DIRECTORY_MAIN = 2, /* the main copy is here */
-    /* a copy is here; if dirty, our updates that the owner has not got are in the next slot */
+    /* a copy is here; if dirty, our updates that the owner does not have are in the next slot */
     DIRECTORY_REPLICA = 3,
     DIRECTORY_EMPTY = 4,  /* the main copy is here: never written, all zeros, no memory */
     DIRECTORY_SHARED = 6, /* the main copy is here, and other nodes hold replicas */
@@ -52,7 +54,7 @@ enum directory_state {
 #define DIRECTORY_STATE_MASK UINT64_C(14)
 #define DIRECTORY_HAS_ROW UINT64_C(4) /* of the states: those that have a slot */
 #define DIRECTORY_WANTED (UINT64_C(1) << 36)
-/* Of REPLICA and SHARED: changed here since the shard last looked; the key is marked
+/* Of REPLICA and SHARED: changed here since the shard last looked; the key is in the dirty set
  * (dirty_set.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
 #define DIRECTORY_VERSION_SHIFT 38
@@ -72,13 +74,13 @@ static inline bool directory_is_latched(directory_word w)
     return w & DIRECTORY_LATCH;
 }
 
-/* Here, written, and no writer at work: the one question of the fast path. */
+/* Here, written, and no writer at work: the only test of the fast path. */
 static inline bool directory_is_readable(directory_word w)
 {
     return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH)) == DIRECTORY_HAS_ROW;
 }
 
-/* The same, and nobody else has a copy of it. */
+/* The same, and no other node has a copy. */
 static inline bool directory_is_own(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
@@ -105,7 +107,7 @@ static inline uint64_t directory_version(directory_word w)
     return w >> DIRECTORY_VERSION_SHIFT;
 }
 
-/* Of `version` the lowest 26 bits count. */
+/* Only the lowest 26 bits of `version` are used. */
 static inline directory_word directory_held(enum directory_state state, uint64_t slot,
                                             uint64_t version)
 {
@@ -149,7 +151,8 @@ static inline void directory_publish(directory_word *word, directory_word w)
     __atomic_store_n(word, w, __ATOMIC_RELEASE);
 }
 
-/* The latched word keeps state and slot, so that views go on and readers know to wait. */
+/* The latched word keeps state and slot, so that views continue and readers know that they must
+ * wait. */
 static inline bool directory_try_latch(directory_word *word, directory_word w)
 {
     bool ok = __atomic_compare_exchange_n(word, &w, w | DIRECTORY_LATCH, false, __ATOMIC_ACQUIRE,
@@ -161,8 +164,8 @@ static inline bool directory_try_latch(directory_word *word, directory_word w)
     return ok;
 }
 
-/* Tells the holder of the latch, whose word is w, that somebody waits. If it comes too late nothing
- * is lost: the holder's release clears the bit, and the next look sets it again. */
+/* Tells the holder of the latch, whose word is w, that a thread waits. If the holder has just
+ * released it, nothing is lost: the release clears the bit, and the next look sets it again. */
 static inline void directory_want(directory_word *word, directory_word w)
 {
     if (!(w & DIRECTORY_WANTED))

@@ -1,14 +1,14 @@
 /*
- * dirty_set.h - which keys of a shard have changed and others must hear of it: set by any thread,
- * taken by the shard.
+ * dirty_set.h - the keys of a shard that have changed, so that other nodes must be told: any thread
+ * adds, the shard takes.
  *
- * A tree of bits, 64 children to a word. Setting goes up only while a word was empty, taking goes
- * down from the root and empties each word with one exchange; so a mark that is set while others
- * are taken is either seen or found again by way of the root. Both cost what was marked, however
- * many keys there are.
+ * A tree of bits, 64 children to a word. Adding goes up only while a word was empty. Taking goes
+ * down from the root and empties each word with one exchange. So a key that is added while others
+ * are taken is either seen now or found by way of the root the next time. The cost of both depends
+ * on the keys in the set, however many keys there are in all.
  *
- * Callers   row.c sets, on any thread, under the key's latch; the shard's thread sets and takes
- * Memory    a bit a key and 1/63 more, reserved at init, used only where marks were
+ * Callers   row.c adds, on any thread, under the key's latch; the shard's thread adds and takes
+ * Memory    one bit a key and 1/63 more, reserved at init, used only where there were members
  * Waiting   never
  * Life      dirty_set_init, any use, dirty_set_fini
  */
@@ -26,8 +26,7 @@ struct dirty_set {
     uint64_t *level[DIRTY_SET_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
     void *memory;
     size_t bytes;
-    /* Called by the thread that sets a mark when there was none. NULL: nothing is called. Must not
-     * wait. */
+    /* Called by the thread that adds a key to an empty set. May be NULL. Must not wait. */
     void (*notify)(void *context);
     void *context;
 };
@@ -37,7 +36,7 @@ bool dirty_set_init(struct dirty_set *, uint64_t bound);
 void dirty_set_fini(struct dirty_set *);
 void dirty_set_add(struct dirty_set *, uint64_t index);
 bool dirty_set_is_empty(const struct dirty_set *);
-/* Takes all marks, in ascending order. */
+/* Takes all keys out, in ascending order. */
 void dirty_set_take(struct dirty_set *, void (*each)(void *context, uint64_t index), void *context);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * floats.h - copying and adding rows while others may look.
+ * floats.h - copying and adding rows while other threads may read them.
  *
- * A reader copies a row without a latch and learns afterwards, from the directory word, whether a
- * writer was there. So these loops may race with each other; they are plain vector code, and what
- * they read is thrown away when it was not consistent (row.c). Under the thread sanitizer they are
- * relaxed atomics instead, so that it reports all other races and not this one.
+ * A reader copies a row without a latch, and learns afterwards from the directory word whether a
+ * writer was active. So these loops may race with each other. They are plain vector code, and row.c
+ * discards what was read inconsistently. Under the thread sanitizer they are relaxed atomics
+ * instead, so that it reports all other races but not this one.
  *
  * Callers   row.c, on any thread
  * Memory    the caller's
@@ -24,9 +24,9 @@
 /* to[i] += from[i] */
 typedef void floats_add_fn(float *to, const float *from, size_t n);
 
-/* to[i] = now[i] - was[i], or with `adds` to[i] += that: what was gained, 0 where no bit changed.
- * What was no finite number counts as 0: no sum clears it; and where a set has cleared it, the new
- * value counts. */
+/* to[i] = now[i] - was[i], or with `adds` to[i] += that: the gain, 0 if no bit changed. If was[i]
+ * was not finite it counts as 0, because no sum clears it; so if a set has cleared it, the gain is
+ * the new value. */
 typedef void floats_gain_fn(float *to, const float *was, const float *now, size_t n, bool adds);
 
 /* The widest versions that this processor runs. */
@@ -54,7 +54,7 @@ static inline void floats_copy_8(float *to, const float *from)
     *(floats_four *)(to + 4) = b;
 }
 
-/* Without a loop: what is left over is copied with some of what was copied before. */
+/* Without a loop: the rest is copied together with some floats that were copied before. */
 static inline void floats_copy_part(float *to, const float *from, size_t n)
 {
     if (n > FLOATS_FEW) { /* the C library knows the machine better, and the call pays off */

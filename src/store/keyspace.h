@@ -1,9 +1,8 @@
 /*
- * keyspace.h - the keys there are, and what follows from a key alone: its table, length, shard and
- * index.
+ * keyspace.h - all keys, and what follows from a key alone: its table, length, shard and index.
  *
  * The tables lie end to end. Key k belongs to shard k mod S on every node and has index k / S
- * there; so a table's keys of one shard have consecutive indices.
+ * there, so the keys of a table in one shard have consecutive indices.
  *
  * Callers   any thread; nothing changes between init and fini
  * Memory    the tables' descriptions, copied at init
@@ -34,8 +33,8 @@ struct keyspace {
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
     unsigned tables, ranges;
     struct keyspace_table *table;
-    /* Tables that follow each other and whose rows have one length, as one, by the name of the
-     * first: where a row lies does not depend on their borders. */
+    /* Consecutive tables whose rows have the same length are one range, with the name of the first:
+     * where a row lies does not depend on the borders between them. */
     struct keyspace_table *range;
 };
 
@@ -97,7 +96,7 @@ static inline uint64_t keyspace_count_below(const struct keyspace *k, locus_key 
     return key <= shard ? 0 : (key - shard - 1) / k->shards + 1;
 }
 
-/* Of so many keys in a row: in the shard that has the most of them. */
+/* Of `keys` consecutive keys, how many are in the shard that has most of them. */
 static inline uint64_t keyspace_most_of(const struct keyspace *k, uint64_t keys)
 {
     return (keys + k->shards - 1) / k->shards;

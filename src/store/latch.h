@@ -1,10 +1,10 @@
 /*
- * latch.h - a latch that is held for a short time; a thread that waits for it spins, and yields the
- * core now and then.
+ * latch.h - a latch that is held for a short time; a waiting thread spins, and yields the core now
+ * and then.
  *
  * Callers   any part that has one: an int, 0 at first
  * Memory    none
- * Waiting   until whoever holds it gives it back: for as long as its owner's header says
+ * Waiting   until the holder releases it, which takes as long as the header of its owner says
  * Life      latch_take, latch_give
  */
 #ifndef LOCUS_STORE_LATCH_H

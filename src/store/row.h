@@ -1,19 +1,19 @@
 /*
- * row.h - what can be done to the row of one key: read, add, set, edit, view, take out, put in.
+ * row.h - operations on the row of one key: read, add, set, edit, view, take out, put in.
  *
  * Every read and write of a key is atomic. A reader copies without a latch and writes no shared
- * memory: the directory word, equal before and after, proves the copy. After a bounded number of
- * attempts it takes the latch like a writer. A latch is held for the time of one copy; a thread
- * that waits for longer yields the processor.
+ * memory: if the directory word is the same before and after, the copy is consistent. After a
+ * bounded number of attempts it takes the latch like a writer. A latch is held for the time of one
+ * copy; a thread that waits longer yields the processor.
  *
  *   0        done
  *   1        done on a replica (ROW_ON_REPLICA)
  *   -EAGAIN  not here; nothing was done
  *   -ENOMEM  a first write or an arrival found no slot (slab.h says when); nothing was done
  *
- * A replica is a copy, and in the slot behind it the sum of the updates that the owner has not got.
- * A worker reads and adds in place; what is added is in both. Setting a replica is the owner's
- * business: -EAGAIN.
+ * A replica is a copy of the row and, in the next slot, the sum of the updates that the owner does
+ * not have yet. A worker reads and adds in place; an update is added to both. Only the owner sets
+ * rows: setting a replica returns -EAGAIN.
  *
  * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and
  *           put of its keys
@@ -31,7 +31,7 @@
 enum row_change { ROW_ADD, ROW_SET };
 enum { ROW_ON_REPLICA = 1 };
 
-/* What a caller's function makes of a row, in place. */
+/* A change of a row in place, by a caller's function. */
 typedef void row_change_fn(void *context, float *row, uint32_t length);
 
 struct row_edit {
@@ -40,17 +40,17 @@ struct row_edit {
     float *scratch; /* for two rows */
 };
 
-/* Out of the fast path: a writer is at work, the row was never written, or it is not here. */
+/* The slow path: a writer is at work, the row was never written, or it is not here. */
 int row_read_slowly(struct row_ref, float *values);
 int row_write_slowly(struct row_ref, const float *values, enum row_change);
 int row_edit_slowly(struct row_ref, const struct row_edit *);
-/* The key is latched, w its word before: a replica, or a main copy that others hold replicas of. */
+/* The key is latched, and w was its word before: a replica, or a main copy that has replicas. */
 int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
 int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
 
-/* The row that the word names. That is nearly always the slot that is known from the key, so the
- * processor can go on with that address before the word arrives: the asm hides from the compiler
- * that the two are equal then. */
+/* The row that the word names. That is nearly always the slot that follows from the key, so the
+ * processor can use that address before the word arrives. The asm hides from the compiler that the
+ * two are equal in that case. */
 static inline float *row_at_foreseen(struct row_ref s, directory_word w)
 {
     uint64_t usual = row_ref_usual_slot(s);
@@ -61,8 +61,8 @@ static inline float *row_at_foreseen(struct row_ref s, directory_word w)
                : partition_row(s.partition, directory_slot(w));
 }
 
-/* The same. On a node among others foreseeing costs more than looking, where words and rows are
- * fetched ahead and where the latch comes first. */
+/* The same without that guess. In a cluster of several nodes it costs more than it gains if words
+ * and rows are prefetched, or the latch comes first. */
 static inline float *row_at(struct row_ref s, directory_word w)
 {
     return __builtin_expect(s.partition->home != NULL, 0)
@@ -70,11 +70,11 @@ static inline float *row_at(struct row_ref s, directory_word w)
                : row_at_foreseen(s, w);
 }
 
-/* Where a part is an array (store.h), a view reads no word; where it is plain, nothing does, and no
- * version rises. */
+/* If a partition is an array (store.h), a view reads no word. If it is plain, no access reads a
+ * word, and no version rises. */
 
-/* One attempt; -EAGAIN also when a writer is at work, or the row was never written. `length`: the
- * part's; `alone`: the key is not one of many. */
+/* One attempt. -EAGAIN also if a writer is at work or the row was never written. `length`: the
+ * partition's; `alone`: the key is not one of many. */
 static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, float *values,
                                                               uint32_t length, bool alone)
 {
@@ -97,18 +97,18 @@ static inline __attribute__((always_inline)) int row_read(struct row_ref s, floa
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
-/* One key alone, whose word nobody has fetched. */
+/* One key alone, whose word was not prefetched. */
 static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values)
 {
     int done = row_try_read(s, values, s.partition->length, true);
     return done >= 0 ? done : row_read_slowly(s, values);
 }
 
-/* Lets a waiting thread have the latch: one that writes a row again and again would take it back
- * before the other processor has seen it free. */
+/* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise
+ * take it back before the other processor has seen it free. */
 void row_give_way(const directory_word *);
 
-/* The key is latched, w its word before: the row has changed. */
+/* The key is latched, and w was its word before: the row has changed. */
 static inline void row_publish(directory_word *word, directory_word w)
 {
     LOCUS_YIELD();
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void row_write_at(struct row_ref s,
         floats_copy(row, values, s.partition->length);
 }
 
-/* The key is latched, w its word before. */
+/* The key is latched, and w was its word before. */
 static inline void row_write_latched(struct row_ref s, directory_word *word, directory_word w,
                                      const float *values, enum row_change change)
 {
@@ -137,15 +137,15 @@ static inline void row_write_latched(struct row_ref s, directory_word *word, dir
     row_publish(word, w);
 }
 
-/* For a thread that has seen it without a latch. Locked instructions wait for all that was written
- * before. */
+/* For a thread that has seen the row without a latch: a locked instruction would wait for all
+ * earlier stores. */
 static inline bool row_try_latch(struct row_ref s, directory_word *word, directory_word w)
 {
     return s.partition->has_one_writer || directory_try_latch(word, w);
 }
 
-/* Only a row of which nobody else has a copy, and when no writer is at work; false: nothing was
- * done. */
+/* Only for a row of which no other node has a copy, and while no writer is at work; false: nothing
+ * was done. */
 static inline __attribute__((always_inline)) bool row_write_own(struct row_ref s,
                                                                 const float *values,
                                                                 enum row_change change)
@@ -185,8 +185,8 @@ static inline int row_set(struct row_ref s, const float *values)
     return row_write(s, values, ROW_SET);
 }
 
-/* Nobody else writes the row: the key is latched, or its partition is plain. `scratch` holds two
- * rows. */
+/* No other thread writes the row: the key is latched, or its partition is plain. `scratch` holds
+ * two rows. */
 static inline __attribute__((always_inline)) void row_edit_at(float *row, uint32_t length,
                                                               row_change_fn *change, void *context,
                                                               float *scratch)
@@ -241,8 +241,8 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
     return 0;
 }
 
-/* The row in place, inside a reader's section; NULL when it is not here. Latched or not, state and
- * slot stand. *is_replica: 0 or 1. */
+/* The row in place, inside a reader's section; NULL if it is not here. State and slot are valid
+ * even while the key is latched. *is_replica: 0 or 1. */
 static inline const float *row_view(const struct store *st, struct row_ref s, int *is_replica)
 {
     if (partition_is_array(s.partition)) {
@@ -256,19 +256,19 @@ static inline const float *row_view(const struct store *st, struct row_ref s, in
     return row_ref_is_held(s, w) ? st->zeros : NULL;
 }
 
-/* Takes the row out: copies it to `values` (zeros when never written; NULL: to nowhere), makes the
- * word `next` (not a held state) and frees the slot when no reader can see it any more. *written:
- * whether it had values. */
+/* Takes the row out: copies it to `values` (zeros if it was never written; NULL: no copy), sets the
+ * word to `next` (not a held state), and frees the slot when no reader can see it any more.
+ * *written: whether it had values. */
 int row_take(struct mover *, struct row_ref, float *values, bool *written, directory_word next);
-/* The same for a row that is here and never written, if nobody is about to; false: nothing was
- * done. */
+/* The same for a row that is here and was never written, unless a thread is about to write it;
+ * false: nothing was done. */
 bool row_take_empty(struct row_ref, directory_word next);
 /* The same for a row that is here, without its values, if the word is still `then`; false: nothing
  * was done. */
 bool row_take_unchanged(struct mover *, struct row_ref, directory_word then, directory_word next);
 
-/* Puts a row in that is elsewhere; values NULL: a row that was never written. -EEXIST when it is
- * here already. */
+/* Puts in a row that was elsewhere; values NULL: it was never written. -EEXIST if it is already
+ * here. */
 int row_put(struct row_ref, const float *values);
 
 /*
@@ -276,46 +276,47 @@ int row_put(struct row_ref, const float *values);
  * int is returned.
  */
 
-/* Reads a row that is here as row_read does; *w: the word whose version the copy has. */
+/* Reads a row that is here as row_read does; *w: the word with the version of the copy. */
 void row_read_version(struct row_ref, float *values, directory_word *w);
-/* The word when no writer is at work. */
+/* The word, as soon as no writer is at work. */
 directory_word row_word(struct row_ref);
 
-/* By this word of a row that is held here: has it memory of its own? */
+/* Does a row that is held here with this word have memory of its own? */
 static inline bool row_word_is_written(struct row_ref s, directory_word w)
 {
     return directory_has_row(w) && !partition_is_zeros(s.partition, w);
 }
 
-/* The main copy: from now on a change marks its key; and no longer. */
+/* The main copy: from now on a change puts its key into the dirty set; no longer. */
 void row_share(struct row_ref);
 void row_unshare(struct row_ref);
-/* Before the shard looks at a shared row that was marked: the next change marks it again. */
+/* Called before the shard looks at a shared row that was in the dirty set: the next change puts it
+ * there again. */
 void row_clean(struct row_ref);
 
-/* A replica where there was none; NULL: zeros, without memory. */
+/* Creates a replica; values NULL: zeros, without memory. */
 int row_replicate(struct row_ref, const float *values);
 /* A replica that may still have no memory gets some. */
 int row_ensure_replica(struct row_ref);
-/* New values of the main copy, in a replica with memory; our own updates that it has not got stay
- * on top of them. */
+/* New values of the main copy, for a replica with memory; our own updates that are not in them are
+ * added. */
 void row_refresh(struct row_ref, const float *values);
-/* Are there updates that the owner has not got? */
+/* Are there updates that the owner does not have? */
 static inline bool row_is_dirty(struct row_ref s)
 {
     return __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
 }
-/* Takes them out, and leaves none. */
+/* Takes these updates out, and leaves none. */
 void row_collect(struct row_ref, float *updates);
-/* Ends a replica without such updates; false: it has some, or a writer is at work; nothing was
+/* Ends a replica without such updates. false: it has some, or a writer is at work, and nothing was
  * done. */
 bool row_forget_clean(struct mover *, struct row_ref, directory_word next);
 /* Ends a replica and takes its updates out. */
 void row_forget(struct mover *, struct row_ref, float *updates, directory_word next);
-/* The main copy comes to a replica: its values and our updates on top of them; NULL: it was never
- * written. */
+/* The main copy arrives where a replica is: the row is its values plus our updates; NULL: it was
+ * never written. */
 int row_promote(struct mover *, struct row_ref, const float *values);
-/* The replica becomes the main copy as it is. */
+/* The replica itself becomes the main copy. */
 int row_promote_as_it_is(struct mover *, struct row_ref);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * rows.h - the rows of many keys in one call, and fetching ahead what will be accessed.
+ * rows.h - operations on the rows of many keys in one call, and prefetching.
  *
- * A batch is a pipeline: words and rows are on their way while earlier keys are accessed.
+ * A batch is a pipeline: words and rows are prefetched while earlier keys are accessed.
  *
  * Callers   workers, any thread; a shard fetches, too
  * Memory    the caller's
@@ -13,16 +13,16 @@
 
 #include "store/row.h"
 
-/* Of one key alone, to write, before its word is looked at: fetches word and row, where that is
- * foreseen. A locked instruction waits for all that was written before, and what follows it does
- * not begin: without this, word and row would come one after the other. */
+/* For one key alone, before a write looks at its word: prefetches the word and, if its place
+ * follows from the key, the row. A locked instruction waits for all earlier stores, and later loads
+ * wait for it; without the prefetch, word and row would be loaded one after the other. */
 void row_fetch_to_write(struct row_ref);
 
-/* Fetches the word into the cache, for an access soon; on one node the row as well, from its home
+/* Prefetches the word for an access soon; in a cluster of one the row as well, from its home
  * slot. */
 void rows_fetch(const struct store *, const locus_key *keys, size_t n);
-/* A moment later, when the word has arrived: the row from where the word says; of a replica also
- * its updates. */
+/* A moment later, when the word has arrived: prefetches the row to which the word points; of a
+ * replica also its updates. */
 void rows_fetch_found(const struct store *, const locus_key *keys, size_t n);
 void row_fetch_found(struct row_ref);
 /* The word alone. */
@@ -32,9 +32,9 @@ static inline void word_fetch(struct row_ref s)
 }
 
 /*
- * The same for n keys, rows one after the other, memory fetched ahead. Keys must be in range. Does
- * all that are here; returns how many are not (or found no memory: then *rc is -ENOMEM) and, if
- * `missed` is not NULL, their positions. Adds to *replicas how many were done on replicas.
+ * The same for n keys, with rows one after the other, and prefetching. Keys must be in range. Does
+ * all keys that are here. Returns how many are not (or found no memory: then *rc is -ENOMEM) and,
+ * if `missed` is not NULL, their positions. Adds to *replicas how many were done on replicas.
  */
 struct missed_row {
     size_t position; /* in keys */

@@ -1,18 +1,20 @@
 /*
- * slab.h - memory for the rows of one part (store.h): packed rows of one length, by slot number.
+ * slab.h - memory for the rows of one partition (store.h): packed rows of one length, by slot
+ * number.
  *
- * A slab has a home slot for every key whose home is here (that of the replicas for every other
- * key), computed from the key, so that a reader can fetch row and directory word at the same time;
- * and spare slots behind them. A row takes its key's home slot if that is free; else the lowest
- * slot that a departed row left; else the next spare one. Row memory stays mapped for the slab's
- * life (a late reader may look at a slot that has a new tenant, and finds out by the version), but
- * a chunk of it without rows is given back.
+ * A slab has a home slot for every key whose home is here (the slab of the replicas, for every
+ * other key). It is computed from the key, so a reader can load row and directory word at the same
+ * time. Spare slots follow. A row takes its key's home slot if that is free; otherwise the lowest
+ * slot that a departed row left; otherwise the next spare slot. Row memory stays mapped for the
+ * life of the slab, because a late reader may look at a slot that has been reused, which it notices
+ * by the version. But the memory of a chunk without rows is returned.
  *
- * Random first writes into a large table would touch a chunk each. So a home slot in an untouched
- * chunk is used only while the touched chunks of the node's home slots stay below twice the rows in
- * them plus SLAB_SLACK_BYTES; else a spare slot is used: these are dense.
+ * Random first writes into a large table would touch one chunk each. So a home slot in an untouched
+ * chunk is used only while the touched chunks of the node's home slots are smaller than twice the
+ * rows in them plus SLAB_SLACK_BYTES. Otherwise the row takes a spare slot, because spare slots are
+ * dense.
  *
- * Callers   row.c; slots are taken under the key's latch and given back after a grace period
+ * Callers   row.c; slots are taken under the key's latch and returned after a grace period
  * Memory    address space at init; pages by use. Beside the rows: two bits a slot, 4 bytes a chunk
  * Waiting   for its own latch, some nanoseconds
  * Life      slab_init, slab_take / slab_give, slab_fini
@@ -28,7 +30,7 @@
 enum { SLAB_SLACK_BYTES = 64 << 20 };
 #define SLAB_NONE UINT64_MAX
 
-/* What the home slots of all slabs of a node use together. */
+/* The memory of the home slots of all slabs of a node. */
 struct slab_density {
     int64_t touched_bytes; /* of chunks with home slots in use */
     int64_t held_bytes;    /* of rows in home slots */
@@ -36,14 +38,14 @@ struct slab_density {
 
 struct slab {
     char *rows;
-    void *memory; /* that the rows lie in, if it is ours */
+    void *memory; /* of the rows, if it is ours */
     size_t memory_bytes;
     size_t row_bytes;
     uint64_t home_slots; /* slots below it belong to keys by computation */
     uint64_t slots;
     uint64_t next_spare; /* the lowest spare slot that was never used */
     uint64_t held;       /* slots in use */
-    /* a chunk without rows that is kept for the next one, SLAB_NONE: no such */
+    /* a chunk without rows that is kept for the next row; SLAB_NONE: there is none */
     uint64_t empty;
     bool keeps_home; /* home slots are for their keys alone */
     uint32_t *chunk_rows;
@@ -53,30 +55,30 @@ struct slab {
     int latch;
 };
 
-/* `keys`: all keys that could ever be here; `home_slots` of them have a computed slot. false: no
- * address space. */
+/* `keys`: the number of keys that could ever be here; `home_slots` of them have a computed slot.
+ * false: no address space. */
 bool slab_init(struct slab *, uint32_t length, uint64_t keys, uint64_t home_slots,
                struct slab_density *);
-/* Two slabs in one range of addresses: `pairs` has slots of two rows each, behind those of the
- * first, whose numbering goes on: slot s of it is slot slab_first_pair() + 2 s of the first one.
- * `home_pairs` of them are computed, for replicas, which come and go: no other key gets one, so
- * that the others stay dense. */
+/* Two slabs in one range of addresses. `pairs` has slots of two rows each, behind the slots of the
+ * first slab, and continues its numbering: slot s of `pairs` is slot slab_first_pair() + 2 s of the
+ * first slab. `home_pairs` of its slots are computed, for replicas. Since replicas come and go, no
+ * other key gets such a slot, and the other slots stay dense. */
 bool slab_init_with_pairs(struct slab *, struct slab *pairs, uint32_t length, uint64_t keys,
                           uint64_t home_slots, uint64_t home_pairs, struct slab_density *);
 uint64_t slab_first_pair(const struct slab *);
-/* A slot before the first pair that nobody ever gets: its row reads as zeros, and costs no
+/* A slot before the first pair that is never given out: its row reads as zeros and costs no
  * memory. */
 uint64_t slab_zero_slot(const struct slab *);
 void slab_fini(struct slab *);
 
-/* A slot, its content undefined: `home` if possible (SLAB_NONE: the key has no home slot here).
- * SLAB_NONE: none is left, because more rows left during one long read section than the slab has
- * keys. */
+/* Takes a slot with undefined content: `home` if possible (SLAB_NONE: the key has no home slot
+ * here). Returns SLAB_NONE if no slot is left, because more rows left during one long read section
+ * than the slab has keys. */
 uint64_t slab_take(struct slab *, uint64_t home);
 void slab_give(struct slab *, uint64_t slot);
 
 uint64_t slab_held(const struct slab *);
-/* Are so many rows held, and has none ever had a spare slot? */
+/* Are `rows` rows held, and has none ever had a spare slot? */
 bool slab_is_full_at_home(const struct slab *, uint64_t rows);
 /* Bytes of row memory that are, or may be, backed by pages. */
 uint64_t slab_touched_bytes(struct slab *);

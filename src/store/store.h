@@ -1,13 +1,14 @@
 /*
- * store.h - all rows that a node holds: directory, slabs and the reclamation of memory that readers
- * may still see.
+ * store.h - all rows that a node holds: directory, slabs, and the reclamation of memory that
+ * readers may still see.
  *
- * The store is divided into parts, one a shard and range of tables (keyspace.h). A part's keys have
- * consecutive indices in its shard's directory, rows of one length, and one slab.
+ * The store is divided into partitions, one for each shard and range of tables (keyspace.h). The
+ * keys of a partition have consecutive indices in its shard's directory, rows of one length, and
+ * one slab.
  *
  * Callers   locus.c opens and closes it; row.h works on it
  * Memory    address space at init; 8 bytes a key touched, rows when written
- * Waiting   never but in mover_wait, and in mover_free when its list cannot grow
+ * Waiting   only in mover_wait, and in mover_free if its list cannot grow
  * Life      store_init, readers and movers register, row_* by any thread, all unregister,
  *           store_fini
  */
@@ -28,32 +29,32 @@ struct partition {
     directory_word *words; /* of the whole shard, by index */
     char *rows;
     const struct home *home; /* NULL in a cluster of one: everything is at home */
-    uint64_t first_number;   /* subtracted from an index it gives the key's number: home.h */
+    uint64_t first_number;   /* an index minus this is the key's number: home.h */
     uint32_t length;         /* floats in a row */
     uint32_t row_bytes;
-    uint64_t first_usual[2]; /* where the slots begin that keys name: 0, and those of replicas */
-    /* keys name their slots, those of replicas elsewhere, too: row_ref_usual_slot() */
+    uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
+    /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
     bool has_one_writer; /* nobody else reads or writes rows */
-    /* atomic: no row ever leaves, each is written, and in its home slot: its word has no more to
-     * say */
+    /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
+     * needed */
     bool is_array;
     bool is_plain;         /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
-    floats_add_fn *add;    /* from here on, what a push needs besides */
+    floats_add_fn *add;    /* from here on, what only a push needs */
     uint64_t keys;
-    /* every node holds every row: what is untouched elsewhere is a replica of zeros here */
+    /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
     floats_gain_fn *gain;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair;     /* slots from here on are replicas' */
     uint64_t
-        /* of replicas of what was never written, and of that; nobody writes there. SLAB_NONE: there
-         * are none */
+        /* the slot of rows never written that have replicas, and of those replicas; never written
+         * to. SLAB_NONE: there are none */
         zero_slot;
     struct slab slab, pairs;
-    /* rows that came here, and first updates under full replication; the shard writes it */
+    /* rows that came here, and first updates under full replication; written by the shard */
     uint64_t arrivals;
 } __attribute__((aligned(64)));
 
@@ -61,8 +62,8 @@ struct store {
     struct keyspace keyspace;
     bool is_full;                /* every node holds every row */
     bool is_alone;               /* no row ever leaves */
-    bool has_one_writer;         /* of rows, who is also their only reader */
-    bool has_one_partition;      /* one length and one shard: no need to look for it */
+    bool has_one_writer;         /* one thread writes rows, and is their only reader */
+    bool has_one_partition;      /* one length and one shard: no need to search */
     struct partition *partition; /* [shard * ranges + range] */
     directory_word **words;      /* [shard] */
     struct dirty_set *dirty;     /* [shard]; NULL: nothing is replicated */
@@ -74,10 +75,10 @@ struct store {
     ck_epoch_t epoch;
 };
 
-/* The place of a key. It fits into two registers, and so stays there from function to function. A
- * larger struct, which the compiler writes to the stack in two pieces and reads back in one, waits
- * until every earlier store has reached the cache, even those to rows that are still being fetched
- * (docs/design/row-access.md). So its word is computed where it is needed. */
+/* The place of a key. It fits into two registers, so it stays in registers between functions. The
+ * compiler would write a larger struct to the stack in two pieces and read it back in one, and that
+ * waits until every earlier store has reached the cache, even stores to rows that are still being
+ * loaded (docs/design/row-access.md). So the word is computed where it is needed. */
 struct row_ref {
     struct partition *partition;
     uint64_t index; /* of the key in its shard */
@@ -90,8 +91,8 @@ struct store_config {
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
     bool is_alone;   /* no row ever leaves: there is no mover */
-    /* One thread at a time reads and writes rows, and the next one sees what it did: nothing is
-     * latched for it. */
+    /* Only one thread at a time reads and writes rows, and the next one sees what it did, so
+     * nothing is latched. */
     bool has_one_writer;
 };
 
@@ -102,15 +103,16 @@ int store_init(struct store *, const struct locus_table *tables, size_t count, u
                unsigned nodes, unsigned rank);
 void store_fini(struct store *);
 
-/* The memory of one shard's words, rows and marks, none of it touched before the first access: to
- * place it on a NUMA node. A range may be empty. */
+/* The memory of one shard's words, rows and dirty set, to place it on a NUMA node. None of it is
+ * touched before the first access. A range may be empty. */
 void store_ranges(const struct store *, unsigned shard,
                   void (*range)(void *context, void *from, size_t bytes), void *context);
 
-/* Bytes of row memory in use, to the chunk; rows held. For statistics and tests. */
+/* Bytes of row memory in use, in whole chunks; rows held. For statistics and tests. */
 uint64_t store_touched_bytes(struct store *);
 uint64_t store_held_rows(const struct store *);
-/* Bytes of the rows that are held; and of those that are replicas', two rows each. Any thread. */
+/* Bytes of the rows that are held; and of the replicas among them, with two rows each. Any
+ * thread. */
 void store_row_bytes(const struct store *, uint64_t *rows, uint64_t *replicas);
 
 /* Keys whose home is here. */
@@ -119,8 +121,8 @@ uint64_t store_home_keys(const struct store *);
 /* Writes at most `max` keys >= from whose main copy is here, ascending. */
 size_t store_owned(const struct store *, locus_key from, locus_key *keys, size_t max);
 
-/* Where the word of an index lies: neighbours, which are often hot together, in eight different
- * cache lines, and 64 consecutive ones in eight lines all the same. */
+/* The place of an index's word. Neighbours, which are often hot together, lie in eight different
+ * cache lines; but 64 consecutive words still fill eight lines. */
 static inline uint64_t word_place(uint64_t index)
 {
     /* of two groups of three bits, which change places */
@@ -148,15 +150,15 @@ static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
     return partition_row_ref(&s->partition[(size_t)shard * k->ranges + range], index);
 }
 
-/* The key's number in its part, from the part's first bucket on. */
+/* The key's number in its partition, counted from the partition's first bucket. */
 static inline uint64_t row_ref_number(struct row_ref s)
 {
     return s.index - s.partition->first_number;
 }
 
-/* Where the row lies unless the word says otherwise, or its replica if the key's home is elsewhere:
- * known from the key, in a part that foresees; in others, of a key at home here. (Its comparison
- * with the word's slot is the same for both.) */
+/* The computed slot of the row, or of its replica if the key's home is elsewhere; the row is there
+ * unless the word says otherwise. In partitions that compute only the slots of keys at home here,
+ * it is valid for these. (It is compared with the word's slot in either case.) */
 static inline uint64_t row_ref_usual_slot(struct row_ref s)
 {
     uint64_t elsewhere;
@@ -175,8 +177,7 @@ static inline bool row_ref_is_home(struct row_ref s)
     return !s.partition->home || row_ref_home(s) == s.partition->home->rank;
 }
 
-/* Is the main copy here, by this word of the row reference? A word never touched says: at its
- * home. */
+/* Is the main copy here, according to this word? An untouched word means: at its home. */
 static inline bool row_ref_is_here(struct row_ref s, directory_word w)
 {
     enum directory_state state = directory_state(w);
@@ -197,7 +198,7 @@ static inline float *partition_row(const struct partition *p, uint64_t slot)
     return (float *)(void *)(p->rows + slot * p->row_bytes);
 }
 
-/* Of a word that has a row: is it one that was never written? */
+/* For a word that has a row: was the row never written? */
 static inline bool partition_is_zeros(const struct partition *p, directory_word w)
 {
     return directory_slot(w) == p->zero_slot;
@@ -213,7 +214,7 @@ static inline bool partition_is_plain(const struct partition *p)
     return __atomic_load_n(&p->is_plain, __ATOMIC_ACQUIRE);
 }
 
-/* The row of a key when its part is an array. */
+/* The row of a key whose partition is an array. */
 static inline float *row_ref_array_row(struct row_ref s)
 {
     return partition_row(s.partition, row_ref_number(s));
@@ -221,14 +222,14 @@ static inline float *row_ref_array_row(struct row_ref s)
 
 /*
  * Readers in place. A row pointer stays readable while the reader is inside a section (ck_epoch):
- * its slot gets a new tenant only after every section has ended that began before the row left.
+ * after a row has left, its slot is reused only when every section that began before has ended.
  * Copying reads need no section.
  */
 struct reader {
     /* stays on the store's list: registered once, in memory that outlives the store */
     ck_epoch_record_t record;
     unsigned depth; /* open sections */
-    bool is_alone;  /* no row ever leaves: nobody waits for a section's end */
+    bool is_alone;  /* no row ever leaves, so nothing waits for the end of a section */
 };
 void reader_init(struct reader *, struct store *);
 void reader_fini(struct reader *);
@@ -236,9 +237,9 @@ static inline void reader_begin(struct reader *);
 static inline void reader_end(struct reader *);
 
 /*
- * A mover takes rows out and puts rows in: the shard's thread. It owns the slots that rows left
- * until no reader can see them. Its lists grow with the rows that leave during one read section, 16
- * bytes each.
+ * A mover takes rows out and puts rows in; it is the shard's thread. It owns the slots of departed
+ * rows until no reader can see them. Its lists grow with the rows that leave during one read
+ * section, by 16 bytes each.
  */
 struct freed_slot {
     struct partition *partition;
@@ -257,13 +258,15 @@ struct mover {
     bool is_waiting;
 };
 void mover_init(struct mover *, struct store *);
-/* Needs all sections ended; gives every slot back. */
+/* Requires that all sections have ended; returns every slot. */
 void mover_fini(struct mover *);
 /* Puts a slot on the open list. */
 void mover_free(struct mover *, struct partition *, uint64_t slot);
-/* Gives back what no reader sees any more. Cheap; now and then by the mover's thread. */
+/* Returns the slots that no reader sees any more. Cheap; called now and then by the mover's
+ * thread. */
 void mover_reclaim(struct mover *);
-/* Waits until every section has ended that is open now, and gives back what left before. */
+/* Waits until every section that is open now has ended, and returns the slots of rows that left
+ * before. */
 void mover_wait(struct mover *);
 
 static inline void reader_begin(struct reader *r)

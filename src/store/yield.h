@@ -1,10 +1,10 @@
 /*
- * yield.h - the narrow places: where another thread's step would matter most.
+ * yield.h - critical places, where a step of another thread would matter most.
  *
- * LOCUS_YIELD() is empty in the library. Built with LOCUS_FIBERS, workers and shards run as fibers
- * on one thread and the test's seed decides at each narrow place who goes on, so that their races
- * are found and found again. Whoever would sleep waits with locus_fiber_wait() there, and who
- * compares its time with a shard's asks locus_fiber_now_ns().
+ * LOCUS_YIELD() is empty in the library. With LOCUS_FIBERS, workers and shards run as fibers on one
+ * thread, and the test's seed decides at each such place which fiber continues. So races are found,
+ * and can be reproduced. Code that would sleep calls locus_fiber_wait() instead, and code that
+ * compares its time with a shard's calls locus_fiber_now_ns().
  */
 #ifndef LOCUS_STORE_YIELD_H
 #define LOCUS_STORE_YIELD_H
@@ -36,8 +36,8 @@ static inline void cpu_relax(void)
 }
 
 /* Waits a moment for another thread's critical section of some nanoseconds. After many calls it
- * yields the core: the other thread may have been preempted on this very core. `spins` counts the
- * calls and starts at 0. */
+ * yields the core, because the other thread may have been preempted on this very core. `spins`
+ * counts the calls and starts at 0. */
 static inline void spin_wait(unsigned *spins)
 {
 #ifdef LOCUS_FIBERS
