@@ -15,7 +15,7 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What is to be added to clock_now_ns() for nanoseconds since 1970. */
+/* clock_now_ns() plus this is nanoseconds since 1970. */
 static inline int64_t clock_epoch_ns(void)
 {
     struct timespec t;

@@ -1,5 +1,5 @@
 /*
- * clock_heap.h - things that come due at a clock, the earliest on top.
+ * clock_heap.h - a heap of items that are due at a clock, the earliest on top.
  *
  * Callers   waiting.c, protocol/intents.c; not two at once
  * Memory    16 bytes each, from malloc; given back at fini
@@ -29,7 +29,7 @@ struct clock_heap {
 /* false: no memory, and nothing was done. */
 bool clock_heap_add(struct clock_heap *, locus_clock at, void *what);
 bool clock_heap_add_count(struct clock_heap *, locus_clock at, uint64_t count);
-/* Takes the earliest away; there is one. */
+/* Removes the earliest; the heap is not empty. */
 void clock_heap_drop(struct clock_heap *);
 void clock_heap_fini(struct clock_heap *);
 

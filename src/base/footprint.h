@@ -1,9 +1,9 @@
 /*
- * footprint.h - what this process takes: memory, processor time.
+ * footprint.h - the memory and processor time that this process uses.
  *
  * Callers   metrics.c, journal.c
  * Memory    none
- * Waiting   never, but for a system call or two
+ * Waiting   never, except for a system call or two
  * Life      none
  */
 #ifndef LOCUS_BASE_FOOTPRINT_H

@@ -1,5 +1,5 @@
 /*
- * histogram.h - how long something took, counted in powers of two of nanoseconds.
+ * histogram.h - durations, counted in powers of two of nanoseconds.
  *
  * Callers   one thread adds, any thread reads
  * Memory    the caller's

@@ -1,6 +1,6 @@
 /*
- * keyset.h - keys that were met already, of a sample without replacement, say: a hash set that only
- * grows.
+ * keyset.h - a hash set of keys that only grows, for example of the keys in a sample without
+ * replacement.
  *
  * Callers   sampling: target.c, pool.c, local.c, for one sample at a time; protocol: intents.c
  * Memory    16 to 32 bytes a key of the largest set, kept for the next one
@@ -21,7 +21,7 @@ struct keyset {
     size_t capacity;
 };
 
-/* Empties it and makes room for n keys. 0 or -ENOMEM. */
+/* Empties the set and reserves memory for n keys. 0 or -ENOMEM. */
 int keyset_begin(struct keyset *, size_t n);
 void keyset_fini(struct keyset *);
 
@@ -30,7 +30,7 @@ static inline size_t keyset_place(const struct keyset *s, locus_key key)
     return key * UINT64_C(0x9E3779B97F4A7C15) >> 20 & s->mask;
 }
 
-/* False if it was there already. */
+/* False if the key was there already. */
 static inline bool keyset_add(struct keyset *s, locus_key key)
 {
     size_t i = keyset_place(s, key);

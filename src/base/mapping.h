@@ -1,14 +1,14 @@
 /*
- * mapping.h - an order of all that maps and unmaps memory behind the thread sanitizer's back.
+ * mapping.h - orders the mapping and unmapping of memory that the thread sanitizer does not see.
  *
- * liburing calls the kernel by itself, and so does the loader, which hwloc has load and unload its
- * plugins. The sanitizer sees neither the end of one nor the beginning of the next, another
- * thread's, at the same address, and calls that a race. So under it they take turns; elsewhere
- * nothing is done.
+ * liburing calls the kernel directly, and so does the dynamic loader when hwloc loads and unloads
+ * its plugins. If one thread's mapping ends and another thread's begins at the same address, the
+ * sanitizer sees neither and reports a race. So under the sanitizer these calls take turns;
+ * otherwise nothing is done.
  *
  * Callers   ring.c, pinning.c; any thread
  * Memory    none
- * Waiting   for other threads between their begin and end, under the sanitizer alone
+ * Waiting   for other threads between their begin and end; only under the sanitizer
  * Life      none
  */
 #ifndef LOCUS_BASE_MAPPING_H

@@ -1,11 +1,12 @@
 /*
  * ring.h - an io_uring from its opening to its end.
  *
- * A child that is forked does not have its memory: it would keep the ring, and what is under way.
+ * A forked child does not get the ring's memory; otherwise it would keep the ring, and the
+ * operations under way, alive.
  *
  * Callers   uring.c, blocks.c; a ring by any thread that its setup allows
  * Memory    the kernel's, mapped; counts as locked before Linux 5.12
- * Waiting   never, but for the system calls
+ * Waiting   never, except for the system calls
  * Life      ring_open, ring_close
  */
 #ifndef LOCUS_BASE_RING_H

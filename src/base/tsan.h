@@ -1,9 +1,9 @@
 /*
- * tsan.h - what the thread sanitizer cannot see by itself.
+ * tsan.h - what the thread sanitizer must be told.
  *
- * Under it (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which it does not
- * model, are left out. ck is described to it by the headers in test/tsan. Memory that is mapped
- * where it does not look: mapping.h.
+ * Under the sanitizer (LOCUS_TSAN) row copies are relaxed atomics, and stand-alone fences, which it
+ * does not model, are left out. The headers in test/tsan describe ck to it. For memory mappings
+ * that it does not see there is mapping.h.
  */
 #ifndef LOCUS_BASE_TSAN_H
 #define LOCUS_BASE_TSAN_H
