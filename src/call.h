@@ -1,11 +1,11 @@
 /*
- * call.h - what the public calls of a worker have in common: checking what they are given, and the
- * sentences.
+ * call.h - what the public calls of a worker share: checking of arguments, and sentences for
+ * errors.
  *
  * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on
  *           the loader's
  * Memory    none
- * Waiting   never, but for call_flush
+ * Waiting   only call_flush
  * Life      none
  */
 #ifndef LOCUS_CALL_H
@@ -14,18 +14,18 @@
 #include "node.h"
 #include "observer.h"
 
-/* Each sets the sentence for `call` and returns the errno. */
+/* Each sets the sentence for the call named `call`, and returns the errno. */
 int call_no_worker(const char *call);
 int call_no_array(const char *call, const char *name, size_t n) __attribute__((cold));
 int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n)
     __attribute__((cold));
-/* A read section has been open while too many rows left. */
+/* Too many rows left during an open read section. */
 int call_no_slot(const char *call) __attribute__((cold));
-/* It would wait inside a read section. */
+/* The call would wait inside a read section. */
 int call_in_section(const char *call);
-/* A result that may mean that a node was lost: then the sentence says which. */
+/* For a result that may mean that a node was lost: then sets the sentence that names the node. */
 int call_name_loss(const locus_worker *, int rc);
-/* Waits for what quiesce needs of this node's shards. */
+/* Waits for this node's shards to do what quiesce needs. */
 int call_flush(locus_worker *, enum request_kind);
 
 static inline struct partition *worker_only(const locus_worker *w)
@@ -46,7 +46,7 @@ static inline bool call_in_range(const locus_worker *w, const locus_key *keys, s
     return ok;
 }
 
-/* 0, or why this call cannot be. n is not 0. */
+/* 0, or why this call is impossible. n is not 0. */
 static inline int call_check(const char *call, const char *name, locus_worker *w,
                              const locus_key *keys, size_t n, const void *values)
 {
@@ -56,13 +56,13 @@ static inline int call_check(const char *call, const char *name, locus_worker *w
     return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
 }
 
-/* Where there is a bound on staleness (`sources` of the node): is one of these rows a replica that
- * may be too old to answer, for a node that the shard has replicas of was silent for too long?
- * Asked before the rows are read. */
+/* With a bound on staleness (`sources` of the node): may one of these rows be a replica that is too
+ * old to answer, because a node from which the shard has replicas was silent for too long? Asked
+ * before the rows are read. */
 bool call_hides(const locus_worker *, const locus_key *, size_t n);
 
-/* A branch, which the processor predicts: it need not wait for the row's word to know which
- * counter. */
+/* A branch, because the processor predicts it: so the choice of the counter need not wait for the
+ * row's word. */
 static inline void count_read(locus_worker *w, int replica)
 {
     if (__builtin_expect(replica, 0))

@@ -5,7 +5,7 @@
  * Callers   locus.c opens and closes; worker.c and collective.c ask; losses come from reactors' and
  *           rendezvous' threads
  * Memory    its own, and what its parts state
- * Waiting   cluster_join to the join deadline; cluster_barrier and cluster_leave while all nodes
+ * Waiting   cluster_join until the join deadline; cluster_barrier and cluster_leave while all nodes
  *           live
  * Life      cluster_join, cluster_start, work, cluster_leave, cluster_free
  */
@@ -22,9 +22,9 @@
 
 struct cluster;
 
-/* Joins as config->rank of config->size (at least 2). 0, or with the sentence in locus_error():
- * rendezvous.h and mesh.h say which. `lost` is called once, when a node was lost and before any
- * call here says so: from any thread, must not wait, nor call anything here. */
+/* Joins as config->rank of config->size (at least 2). Returns 0, or an error as in rendezvous.h and
+ * mesh.h, with the sentence in locus_error(). If a node is lost, `lost` is called once, before any
+ * call here reports the loss: on any thread; it must not wait, nor call anything here. */
 int cluster_join(const struct locus_config *, void (*lost)(void *context), void *context,
                  struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
@@ -40,25 +40,25 @@ struct cluster_start {
     double staleness_s;
     const locus_clock *const *clock; /* [workers]; stays valid */
     uint64_t *node_keys;             /* keys of waiting intents */
-    /* [workers] for bounds (protocol/clocks.h): how far each is, what it has posted to each
+    /* [workers] for bounds (protocol/clocks.h): the clock of each, and what it has posted to each
      * shard */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
 };
 int cluster_start(struct cluster *, const struct cluster_start *);
 struct reactor **cluster_reactors(struct cluster *); /* [shards] */
-/* Do workers share cores with shards? Then whoever spins must yield. */
+/* Do workers share cores with shards? Then threads that spin must yield. */
 bool cluster_shares_cores(const struct cluster *);
 
 /* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
 int cluster_loss(struct cluster *);
 
-/* Meets the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *. */
+/* A barrier with the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *. */
 int cluster_barrier(void *cluster, const char *name, bool goes_on);
 /* The same with a word of each: rendezvous_agree(). It fits collective_others. */
 int cluster_agree(void *cluster, const struct meeting *, struct word *);
-/* All our workers have closed: we count as arrived at every barrier, until one is open again and
- * rank 0 knows it. 0 or -ECONNRESET. */
+/* All our workers have closed: we count as arrived at every barrier, until a worker opens again and
+ * rank 0 knows that. 0 or -ECONNRESET. */
 int cluster_absent(struct cluster *, bool absent);
 
 /* Leaves with all others and ends the reactors. -ECONNRESET when a node was lost. */
@@ -70,17 +70,17 @@ struct link_stats cluster_link_stats(const struct cluster *);
 struct shard_counters cluster_counters(const struct cluster *);
 /* Of the links to one peer. Any thread. */
 struct link_stats cluster_peer_stats(const struct cluster *, unsigned peer);
-/* What they have to carry, and of the credit what is used; the longest round trip. */
+/* The load of the links, and the credit in use; the longest round trip. */
 struct reactor_peer_load cluster_peer_load(const struct cluster *, unsigned peer);
 struct reactor_memory cluster_memory(const struct cluster *);
 /* Of one shard's thread, while it runs: between cluster_start and cluster_leave. Any thread. */
 double cluster_shard_cpu_s(const struct cluster *, unsigned shard);
 uint64_t cluster_shard_sleeps(const struct cluster *, unsigned shard);
-/* How long its rounds took, added to `out`. Any thread. */
+/* Adds the durations of its rounds to `out`. Any thread. */
 void cluster_shard_rounds(const struct cluster *, unsigned shard, struct locus_histogram *out);
 /* As reactor_look(), of one shard. */
 int cluster_look(const struct cluster *, unsigned shard, uint64_t index, struct key_look *);
-/* Of any kind but LOCUS_BLOCKED_TIME, added to `out`. */
+/* Adds a histogram of any kind except LOCUS_BLOCKED_TIME to `out`. */
 void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
                        struct locus_histogram *out);
 

@@ -1,7 +1,8 @@
 /*
- * environment.h - who we are, as the launcher says in environment variables.
+ * environment.h - rank, size and rendezvous from the launcher's environment variables.
  *
- * The first of these that is set counts; an inner launcher comes before those around it:
+ * The first launcher in this list whose variables are set is used; inner launchers come before
+ * outer ones:
  *
  *     launcher            rank, size                               rendezvous, when
  *                                                                  LOCUS_RENDEZVOUS is not set
@@ -17,10 +18,10 @@
  *     (*) MASTER_PORT + 1; a port of our own where MASTER_PORT is an ephemeral one
  *     (**) an address on loopback and a port of the job's own, both from its name
  *
- * RANK and WORLD_SIZE are common words: they count together, or one of them beside MASTER_ADDR or
- * MASTER_PORT. A batch script of Slurm has SLURM_PROCID and SLURM_NTASKS, too, without being one of
- * several tasks: only SLURM_STEP_ID says that srun started us. A launcher that has set only one of
- * its two variables is an error, which names the other.
+ * RANK and WORLD_SIZE are common words: they are used only together, or if MASTER_ADDR or
+ * MASTER_PORT is set, too. A batch script of Slurm also has SLURM_PROCID and SLURM_NTASKS without
+ * being one of several tasks: only SLURM_STEP_ID says that srun started us. If a launcher has set
+ * only one of its two variables, that is an error, which names the other.
  *
  * Callers   locus_open()
  * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string

@@ -2,8 +2,8 @@
  * explain.h - what this node knows of one key, for `locus explain`: GET /key?key=K, or with
  * &table=T for row K of that table.
  *
- * The answer is text of lines, each a word and what stands behind it (docs/explain.md). A question
- * that cannot be answered has a status of HTTP that says so and a sentence.
+ * The answer is lines of text, each with a word and its value (docs/explain.md). A question that
+ * cannot be answered gets an HTTP status that says so, and a sentence.
  *
  * Callers   metrics.c, on the server's thread
  * Memory    a text of EXPLAIN_BYTES_MAX at most

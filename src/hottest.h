@@ -1,10 +1,9 @@
 /*
- * hottest.h - which keys come most often, of a stream of them: Space-Saving (Metwally et al.,
- * 2005).
+ * hottest.h - the most frequent keys of a stream, by Space-Saving (Metwally et al., 2005).
  *
  * There are HOTTEST_KEYS counters, each for one key. A key without a counter takes over the lowest
- * one, and counts on from there. So each key that is more than one in HOTTEST_KEYS of the stream
- * has a counter, and no counter is too high by more than its `error`.
+ * one and continues from its count. So every key that is more than one in HOTTEST_KEYS of the
+ * stream has a counter, and no counter is too high by more than its `error`.
  *
  * Callers   metrics.c, on one thread
  * Memory    the caller's, 6 KiB
@@ -23,7 +22,7 @@ enum { HOTTEST_KEYS = 256 };
 
 struct hottest_key {
     locus_key key;
-    uint64_t count, error; /* it came `count` times at most, `count - error` at least */
+    uint64_t count, error; /* it came at most `count` times, and at least `count - error` times */
 };
 
 struct hottest {
@@ -34,7 +33,7 @@ struct hottest {
 
 void hottest_clear(struct hottest *);
 void hottest_add(struct hottest *, locus_key);
-/* At most n keys, the most frequent first: those that certainly came more than once. Sorts the
+/* Writes at most n keys that certainly came more than once, the most frequent first. Sorts the
  * counters. Returns how many. */
 size_t hottest_list(struct hottest *, struct hottest_key *out, size_t n);
 

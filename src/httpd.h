@@ -2,10 +2,10 @@
  * httpd.h - a small HTTP server, on a thread of its own, that answers GET of a few paths with
  * texts. All calls of libmicrohttpd are in httpd.c.
  *
- * No client can do harm. At most HTTPD_CONNECTIONS_MAX connections are held, each with
- * HTTPD_CONNECTION_BYTES for its request. One that is idle for HTTPD_IDLE_S ends. When three
- * quarters of them are taken, the oldest makes room for the next, so that slow clients keep nobody
- * out. Bodies of requests are not read.
+ * No client can do harm. There are at most HTTPD_CONNECTIONS_MAX connections, each with
+ * HTTPD_CONNECTION_BYTES for its request. A connection that is idle for HTTPD_IDLE_S is closed.
+ * When three quarters of them are in use, a new one replaces the oldest, so slow clients keep no
+ * other client out. Bodies of requests are not read.
  *
  * Callers   metrics.c
  * Memory    HTTPD_CONNECTIONS_MAX * (HTTPD_CONNECTION_BYTES and the text under way)
@@ -25,11 +25,13 @@ enum {
 
 struct httpd;
 
-/* "host:port", ":port" or "port", and `more` is added to a port that is not 0; without a host on
- * loopback. `what` names the setting. 0, or a negative errno with the sentence in locus_error(). */
+/* Listens at "host:port", ":port" or "port"; without a host, on loopback. `more` is added to a port
+ * that is not 0. `what` names the setting. 0, or a negative errno with the sentence in
+ * locus_error(). */
 int httpd_listen(const char *what, const char *address, unsigned more, int *fd);
 
-/* A request, while it is answered; and the value of its argument `name`, NULL: it has none. */
+/* A request while it is being answered; and the value of its argument `name`, NULL: there is
+ * none. */
 struct httpd_request;
 const char *httpd_argument(const struct httpd_request *, const char *name);
 
@@ -37,17 +39,17 @@ const char *httpd_argument(const struct httpd_request *, const char *name);
 struct httpd_reply {
     char *text;
     size_t length;
-    unsigned status; /* of HTTP: 200 unless told */
+    unsigned status; /* of HTTP; default 200 */
 };
 
-/* How a path is answered: on the server's thread, one request at a time. A list ends with NULL as
- * `answer`. */
+/* How a path is answered: on the server's thread, one request at a time. NULL as `answer` ends a
+ * list. */
 struct httpd_path {
     const char *path, *type;
     void (*answer)(void *context, const struct httpd_request *, struct httpd_reply *);
 };
 
-/* Takes fd over, also when it fails. 0, or a negative errno with the sentence. The paths stay
+/* Takes fd over, even on failure. 0, or a negative errno with the sentence. The paths must stay
  * valid. */
 int httpd_open(int fd, const struct httpd_path *, void *context, struct httpd **out);
 /* No answer is made during or after this call. NULL is allowed. */

@@ -10,8 +10,8 @@
  * Callers   locus.c
  * Memory    a line
  * Waiting   for the disk, on a thread of its own; journal_close for that thread
- * Life      journal_open before the node joins, so that a file that cannot be written is said to
- *           whoever started it; journal_start when it works; journal_close before it leaves
+ * Life      journal_open before the node joins, so that the caller learns of a file that cannot be
+ *           written; journal_start when the node works; journal_close before it leaves
  */
 #ifndef LOCUS_JOURNAL_H
 #define LOCUS_JOURNAL_H
@@ -25,7 +25,7 @@ enum { JOURNAL_SHARE = 500 };
 
 struct journal;
 
-/* *out stays NULL when nobody wants it. 0, or a negative errno with the sentence in
+/* *out stays NULL if it is not switched on. 0, or a negative errno with the sentence in
  * locus_error(). */
 int journal_open(unsigned rank, struct journal **out);
 int journal_start(struct journal *, const locus *); /* the same results; NULL: nothing */

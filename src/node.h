@@ -1,8 +1,9 @@
 /*
- * node.h - what makes up a node: the store, its workers, their meeting place.
+ * node.h - the parts of a node: the store, its workers, and their collectives.
  *
- * Callers   locus.c (open, close, questions about the node), and what a worker calls: call.h
- * Memory    allocated by locus_open(), given back by locus_close()
+ * Callers   locus.c (open, close, questions about the node), and the files of a worker's calls
+ *           (call.h)
+ * Memory    allocated by locus_open(), released by locus_close()
  * Waiting   only in collectives
  * Life      locus_open ... locus_close
  */
@@ -36,36 +37,38 @@ struct bound_counters {
     struct locus_histogram behind; /* clocks that the copies were behind the worker's */
 };
 
-/* Keys of a call that are looked at together: those that are not here are remembered by
+/* The number of keys of a call that are handled together; those that are not here are stored by
  * position. */
 enum { CALL_CHUNK = 1024 };
 
-/* In parts, by who writes to them while it runs: loaders look at a worker's first part with every
- * call, and would wait each time for the counters that the worker writes with every key, and the
- * worker for them. */
+/* In parts, by which threads write to them at run time. Loaders read a worker's first part with
+ * every call; if the counters that the worker writes with every key were there, too, loaders and
+ * worker would wait for each other each time. */
 struct locus_worker {
-    /* Nobody, but for `bound`. */
+    /* Written by no thread, except `bound`. */
     struct store *store; /* the node's */
-    /* atomic: its only part; NULL: it has several, or an observer looks */
+    /* atomic: its only partition; NULL: there are several, or an observer looks */
     struct partition *only;
     uint64_t bound; /* keys below it may be accessed: all; none once a node was lost */
     locus *node;
     int id;
     struct missed_row *missed;     /* [CALL_CHUNK] */
     float *scratch;                /* for two of the longest rows, while one is changed */
-    struct intent_stream **stream; /* [shards] of our intents; NULL: no shard heeds them */
+    struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
     struct observer *observer;     /* NULL: nobody asked for metrics */
-    bool looks_closer; /* calls that come the long way: an observer looks, or replicas may be old */
+    /* calls that take the long way: an observer looks, or replicas may be too old */
+    bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));
     struct reader reader;
     uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
     struct advice_sums advice; /* of the last look */
-    /* The worker, and shards that have completed something. With other nodes only. */
+    /* Written by the worker, and by shards that complete something. Only with other nodes. */
     struct operations operations __attribute__((aligned(64)));
-    /* The worker, and loaders look. */
+    /* Written by the worker, read by loaders. */
     locus_clock clock __attribute__((aligned(64)));
-    locus_clock progress; /* of bounds: 0 until it first opens, the clock, INT64_MAX when closed */
+    /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
+    locus_clock progress;
     struct bound_counters bounds;
     /* Loaders, too. */
     struct waiting waiting __attribute__((aligned(64)));
@@ -82,7 +85,7 @@ struct locus_loader {
 struct locus {
     struct store store;
     struct collective collective;
-    /* of opening and closing workers, and telling the cluster that all have closed */
+    /* of opening and closing workers, and of telling the cluster that all have closed */
     pthread_mutex_t presence;
     struct cluster *cluster; /* NULL in a cluster of one */
     enum locus_technique technique;
@@ -97,14 +100,14 @@ struct locus {
     struct intents **intents;  /* [shards] */
     const locus_clock **clock; /* [workers] */
     struct clocks **clocks;    /* [shards] */
-    /* [shards] whose replicas may be too old to be read; NULL: they may be as old as they are */
+    /* [shards] whose replicas may be too old to be read; NULL: there is no bound */
     const struct sources **sources;
     const locus_clock **progress; /* [workers] */
     uint64_t **posted;            /* [workers], to each shard */
     uint64_t distributions;       /* ever registered */
     struct share *share;          /* of checkpoints; NULL: there was none */
-    locus_worker *worker;         /* [workers]; one that closed may be opened again */
-    struct metrics *metrics;      /* NULL: nobody asked for them */
+    locus_worker *worker;         /* [workers]; a closed one may be opened again */
+    struct metrics *metrics;      /* NULL: not switched on */
     struct journal *journal;      /* likewise */
 };
 

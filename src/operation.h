@@ -1,17 +1,17 @@
 /*
- * operation.h - what a worker has under way: its operations, the requests they are made of, and
- * waiting for them.
+ * operation.h - a worker's operations under way: the requests of which they consist, and waiting
+ * for them.
  *
- * A call whose keys are not all here becomes an operation: one request a shard and
+ * A call whose keys are not all here becomes an operation, with one request for each shard and
  * REQUEST_ITEMS_MAX keys. The shards complete the requests; the last one completes the operation.
- * OPERATIONS_MAX may be in flight; beyond that, or when the pool of requests is used up, the call
- * waits for the oldest, or for any request.
+ * At most OPERATIONS_MAX are in flight. If there are more, a call waits for the oldest; if the pool
+ * of requests is used up, for any request.
  *
  * Callers   access.c, worker.c on the worker's thread; operation_request_done on a shard's thread
  * Memory    a pool a worker, sized by the number of shards; items are touched when used
- * Waiting   operations_wait: looks for WAITER_SPIN_NS, yielding the core each time where threads
- *           share cores, then sleeps. It ends, because each request is answered by a living peer or
- *           ended by the loss of one
+ * Waiting   operations_wait: polls for WAITER_SPIN_NS, yielding the core each time if threads share
+ *           cores, then sleeps. It ends, because each request is either answered by a living peer
+ *           or ended by the loss of one
  * Life      operations_init, begin / add / submit / wait, operations_fini when none is in flight
  */
 #ifndef LOCUS_OPERATION_H
@@ -21,18 +21,18 @@
 
 enum {
     OPERATIONS_MAX = 64,
-    /* counters of keys under way: more than keys usually are, so that few share one */
+    /* counters of keys under way: usually more than keys, so that few keys share one */
     OPERATIONS_PLACES = 16384,
 };
 
 struct clocks;
 struct reactor;
 
-/* Where a worker sleeps until something of its own was completed. */
+/* Where a worker sleeps until one of its requests completes. */
 struct waiter {
     uint32_t completions; /* futex: counts wake-ups */
     uint32_t sleeping;
-    /* threads may have to share a core: whoever spins offers it to the others each time */
+    /* threads may have to share a core: a thread that spins yields it each time */
     bool yields;
 };
 
@@ -43,8 +43,9 @@ struct operation {
     locus_ticket ticket;
     uint32_t left;     /* requests, and one while it is being submitted */
     int rc;            /* the first failure */
-    struct kept *kept; /* values that its requests send, and that are not the caller's */
-    /* where to count how long it took, NULL: nowhere; since when; atomic: its latest answer */
+    struct kept *kept; /* values that its requests send and that do not belong to the caller */
+    /* where to count its duration, NULL: nowhere; its start; atomic: the time of its latest
+     * answer */
     struct locus_histogram *took;
     uint64_t began_ns, answered_ns;
 };
@@ -53,7 +54,7 @@ struct operations {
     struct waiter waiter;
     struct operation operation[OPERATIONS_MAX]; /* by ticket */
     locus_ticket last;                          /* ticket given out */
-    /* the first failure of an operation that nobody waited for */
+    /* the first failure of an operation for which nobody waited */
     int forgotten;
     struct reactor **reactor; /* [shards] */
     unsigned shards;
@@ -62,8 +63,8 @@ struct operations {
     struct request_item *item; /* of all requests */
     uint64_t *posted;          /* [shards] atomic: requests, ever */
     struct request **filling;  /* [shards] being filled for the current operation */
-    /* Keys under way, by hash: what is asked later of one of them must not overtake (Lapse, Theorem
-     * 3). Only where rows move: NULL else. */
+    /* Keys under way, by hash: a later request for one of them must not overtake (Lapse, Theorem
+     * 3). NULL if rows do not move. */
     uint32_t *under_way;
     uint64_t keys_under_way;
     struct locus_histogram blocked; /* how long waits lasted */
@@ -87,39 +88,38 @@ void operations_fini(struct operations *);
 
 /* Begins an operation; may wait for the oldest one. */
 struct operation *operation_begin(struct operations *);
-/* How long the operation that begins next takes, from `began_ns` to its last answer, is counted
- * there when the worker waits for it, or begins OPERATIONS_MAX others. NULL: not counted, as it is
- * unless told. */
+/* The duration of the operation that begins next, from `began_ns` to its last answer, is counted in
+ * this histogram when the worker waits for it, or begins OPERATIONS_MAX others. NULL, the default:
+ * not counted. */
 void operations_time_next(struct operations *, struct locus_histogram *took, uint64_t began_ns);
 /* Adds a key of `shard`, with where its values are or go. May wait for a request. */
 void operation_add(struct operations *, struct operation *, enum request_kind, unsigned shard,
                    locus_key, float *values);
-/* Room for values that one of its keys sends, if the caller's do not last until it is complete.
+/* Memory for values that one of its keys sends, if the caller's do not live until it is complete.
  * Freed some time after that. */
 float *operation_keep(struct operation *, size_t floats);
-/* All keys were added: posts what is not yet. Returns the ticket, 0 if the operation is
- * complete. */
+/* All keys were added: posts the rest. Returns the ticket; 0 if the operation is complete. */
 locus_ticket operation_submit(struct operations *, struct operation *);
 
 /* Asks all shards for what quiesce needs (request.h), and waits for it. */
 int operations_flush(struct operations *, enum request_kind);
 
-/* Asks those shards whose gate is not at `clock` (protocol/clocks.h), and waits for them; `say` is
- * called every ten seconds meanwhile. */
+/* Asks the shards whose gate has not reached `clock` (protocol/clocks.h), and waits for them; `say`
+ * is called every ten seconds meanwhile. */
 int operations_bound(struct operations *, struct clocks **, locus_clock clock,
                      void (*say)(void *context, unsigned waited_s), void *context);
 
 /* Could an operation with `keys` remote keys be submitted without waiting? */
 bool operations_would_wait(const struct operations *, size_t keys);
 
-/* The operation's result; 0 for one that was waited for, or that is forgotten; -EINVAL for a ticket
- * never given out. */
+/* The operation's result; 0 for one that was waited for, or is forgotten; -EINVAL for a ticket that
+ * was never given out. */
 int operations_wait(struct operations *, locus_ticket);
 int operations_wait_all(struct operations *);
 bool operations_done(const struct operations *, locus_ticket);
 bool operations_all_done(const struct operations *);
 
-/* May something be under way for one of these keys? Then an access to it must go through its shard.
+/* May anything be under way for one of these keys? Then an access to it must go through its shard.
  * Sometimes true for other keys. */
 bool operations_hold(struct operations *, const locus_key *keys, size_t n);
 
@@ -128,7 +128,7 @@ static inline uint32_t *operations_under_way(const struct operations *o, locus_k
     return &o->under_way[key * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (OPERATIONS_PLACES - 1)];
 }
 
-/* The same of one key, as of the last call of operations_hold() or operation_add(). Only where rows
+/* The same for one key, as of the last call of operations_hold() or operation_add(). Only if rows
  * move. */
 static inline bool operations_hold_key(const struct operations *o, locus_key key)
 {

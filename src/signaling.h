@@ -1,11 +1,11 @@
 /*
- * signaling.h - how intents of workers and loaders get to the shards: a stream to each shard, and
- * waking it when it must act now.
+ * signaling.h - sends intents of workers and loaders to the shards: a stream to each shard, and
+ * waking the shard when it must act now.
  *
  * Callers   intent.c, worker.c, on the worker's thread or the loader's
  * Memory    a pointer a shard, and the streams' chunks (protocol/intents.h)
  * Waiting   never
- * Life      signaling_open, signaling_intent …, signaling_close. Does nothing where no shard heeds
+ * Life      signaling_open, signaling_intent …, signaling_close. Does nothing if no shard uses
  *           intents
  */
 #ifndef LOCUS_SIGNALING_H
@@ -13,18 +13,18 @@
 
 #include "node.h"
 
-/* Streams of a worker or of one of its loaders; *streams stays NULL where no shard heeds intents. 0
- * or -ENOMEM. */
+/* Opens the streams of a worker or of one of its loaders; *streams stays NULL if no shard uses
+ * intents. 0 or -ENOMEM. */
 int signaling_open(locus_worker *, struct intent_stream ***streams);
 /* The worker's own are closed last. */
 void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_worker);
 /* Keys are in range. 0, -ENOBUFS or -ENOMEM: nothing recorded. */
 int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
                      size_t n, locus_clock start, locus_clock end);
-/* What the node keeps of them, or will, it keeps no longer. 0 or -ENOMEM: nothing recorded. */
+/* The node no longer keeps these keys, nor will it. 0 or -ENOMEM: nothing recorded. */
 int signaling_unintend(locus_worker *, const locus_key *keys, size_t n);
-/* The worker's clock has come to `now`, and was stored sequentially consistent: the shard looks at
- * it once more after having announced that it sleeps. */
+/* The worker's clock is now `now`. It was stored sequentially consistent, because the shard looks
+ * at it once more after announcing that it sleeps. */
 void signaling_advance(locus_worker *, locus_clock now);
 
 #endif

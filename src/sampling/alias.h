@@ -2,9 +2,9 @@
  * alias.h - drawing by weight in constant time: the alias method, with a table built as by Vose
  * (1991).
  *
- * Each of n cells has the same probability; it belongs to its own index up to a threshold, and to
- * one other index from there on. One random number chooses the cell and the side. An index of
- * weight 0 is never drawn, one of any other weight can be.
+ * Each of n cells has the same probability. Up to a threshold it stands for its own index, and
+ * above it for one other index. One random number chooses the cell and the side. An index of weight
+ * 0 is never drawn; any other can be.
  *
  * Callers   target.c
  * Memory    16 bytes an index; 16 more while the table is built
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 struct alias_cell {
-    /* of the cell, in 2^64ths, that belongs to its own index; 0: none, its weight is 0 */
+    /* the part of the cell, in 2^64ths, that stands for its own index; 0: none, its weight is 0 */
     uint64_t threshold;
     uint64_t other;
 };
@@ -34,7 +34,7 @@ struct alias {
 int alias_init(struct alias *, const double *weights, uint64_t count);
 void alias_fini(struct alias *);
 
-/* A draw in two halves: which cell, which is fetched meanwhile, and which side of it. */
+/* A draw in two halves: the cell, so that it can be prefetched, and then its side. */
 struct alias_chance {
     uint64_t cell, rest;
 };

@@ -1,6 +1,6 @@
 /*
- * distribution.h - a registered distribution: the target, the scheme that its conformity level asks
- * for, and a stream of samples for each worker.
+ * distribution.h - a registered distribution: the target, the scheme of its conformity level, and a
+ * stream of samples for each worker.
  *
  * Callers   calls.c
  * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them
@@ -29,7 +29,7 @@ int distribution_new(locus_distribution **, locus_key first, const double *weigh
                      unsigned workers);
 void distribution_free(locus_distribution *);
 
-/* What the streams' random numbers follow from, with rank and worker. */
+/* Sets the seed of the streams' random numbers, which also depend on rank and worker. */
 void distribution_seed(locus_distribution *, uint64_t seed);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * lease.h - the clocks for which intent was signaled for all keys of a pool.
  *
- * A pool's rows should stay here until it is used up. Its keys are therefore intended together, for
- * as long as the pool is expected to last, and again when it lasts longer: each extension is a part
- * of the whole so far, so that there are few.
+ * A pool's rows should stay here until the pool is used up. So its keys are intended together, for
+ * as long as the pool is expected to last, and again if it lasts longer. Each extension is a
+ * fraction of the whole time so far, so there are few of them.
  *
  * Callers   stream.c, under its latch
  * Memory    none
@@ -26,12 +26,12 @@ static inline locus_clock clock_after(locus_clock c, locus_clock more)
     return c > INT64_MAX - more ? INT64_MAX : c + more;
 }
 
-/* Intends the pool's keys for [from, to). 0, or why it could not be: a node was lost. */
+/* Intends the pool's keys for [from, to). 0, or why that failed: a node was lost. */
 int lease_begin(struct lease *, const struct pool *, const struct preparer *, locus_clock from,
                 locus_clock to);
 
-/* The pool's keys are used in [start, end), and the pool will last about `left` clocks (0: not
- * known): signals what was not signaled of that, and more. */
+/* The pool's keys are used in [start, end), and the pool will last about `left` clocks (0:
+ * unknown): signals what was not yet signaled of that, and more. */
 int lease_cover(struct lease *, const struct pool *, const struct preparer *, locus_clock start,
                 locus_clock end, locus_clock left);
 

@@ -2,11 +2,11 @@
  * local.h - local sampling: keys of the distribution whose rows are here (NuPS, Section 4.4, "Local
  * sampling").
  *
- * A key is drawn from the target until its row is here, LOCAL_DRAWS times at most: that is the
- * target restricted to what is here. When that fails, little of it is here. Then a piece of the
- * range is searched, from where the last search stopped. One of the keys found (LOCAL_KNOWN are
- * remembered) that is still here is taken, whatever its weight. If there is none, there is no local
- * key: the caller falls back. After the whole range was searched in vain, the next attempts are
+ * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times: that is the target
+ * restricted to the rows that are here. If that fails, few rows are here. Then a piece of the range
+ * is searched, from where the last search stopped. One of the keys found (LOCAL_KNOWN are
+ * remembered) that is still here is used, whatever its weight. If there is none, there is no local
+ * key, and the caller falls back. After the whole range was searched in vain, the next searches are
  * shorter, until one succeeds.
  *
  * Callers   stream.c, under its latch
@@ -23,9 +23,9 @@
 enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_KNOWN = 64, LOCAL_AHEAD = 8 };
 
 struct local {
-    /* draws begun, in a ring, while their cells are fetched; */
+    /* draws begun, in a ring, while their cells are prefetched; */
     struct alias_chance chosen[LOCAL_AHEAD];
-    /* drawn before them, while what says where their rows are is fetched */
+    /* drawn before them, while their directory words are prefetched */
     locus_key ahead[LOCAL_AHEAD];
     unsigned next;
     bool has_begun;
@@ -42,8 +42,8 @@ static inline bool local_has_row(const struct store *s, locus_key key)
     return row_ref_is_held(ref, directory_load(row_ref_word(ref)));
 }
 
-/* With `drawn`: none that is in it, and adds it. False: there is no such key here as far as it
- * looked. */
+/* With `drawn`: a key that is not in it, which is added to it. False: the search found no such key
+ * here. */
 bool local_draw(struct local *, const struct store *, const struct target *, struct random *,
                 struct keyset *drawn, locus_key *key);
 

@@ -1,10 +1,10 @@
 /*
- * pool.h - sample reuse: G keys drawn independently, and given out U times, each time in another
+ * pool.h - sample reuse: G independently drawn keys are given out U times, each time in another
  * random order (NuPS, Section 4.4, "Sample reuse").
  *
- * A sample that must have no key twice passes over what it has, so that what comes next is always
- * drawn from all of the pool's keys: a key of great weight is first in as many samples as its
- * weight says.
+ * A sample that must have no key twice skips keys that it already has. So the next key is always
+ * one of all the pool's keys, and a key of great weight is first in as many samples as its weight
+ * says.
  *
  * Callers   stream.c, under its latch
  * Memory    8 bytes a key, kept from one filling to the next
@@ -19,17 +19,17 @@
 enum { POOL_KEYS = 250, POOL_USES = 16 }; /* G and U, as in NuPS, Section 5.1 */
 
 struct pool {
-    locus_key *key; /* [size]; of the present traversal, [next ...] are still to come */
+    locus_key *key; /* [size]; of the current traversal, [next ...] are still to come */
     size_t size, capacity, next;
-    unsigned uses; /* traversals left, the present one included; 0: used up */
+    unsigned uses; /* traversals left, including the current one; 0: used up */
 };
 
 /* Draws `size` keys. 0 or -ENOMEM: the pool is as before. */
 int pool_fill(struct pool *, const struct target *, struct random *, size_t size);
 void pool_fini(struct pool *);
 
-/* Takes at most n keys, fewer when the pool is used up; returns how many. With `drawn`: none that
- * is in it; fewer also when a whole traversal has no other. */
+/* Takes at most n keys, fewer if the pool is used up; returns how many. With `drawn`: only keys
+ * that are not in it; fewer also if a whole traversal has no other. */
 size_t pool_take(struct pool *, struct random *, struct keyset *drawn, locus_key *keys, size_t n);
 
 /* Keys that it will still give out. */

@@ -1,6 +1,6 @@
 /*
- * preparer.h - who prepares a sample, and signals intent for it: the worker itself, or one of its
- * loaders.
+ * preparer.h - the thread that prepares a sample and signals intent for it: the worker itself, or
+ * one of its loaders.
  *
  * Callers   stream.c and lease.c, on the preparer's thread
  * Memory    none
@@ -17,8 +17,9 @@ struct preparer {
     locus_loader *loader; /* NULL: the worker */
 };
 
-/* Signals that the worker will read and write the keys while its clock is in [start, end). 0 also
- * when the manager has no room for more intents: the rows are then accessed wherever they are. */
+/* Signals that the worker will read and write the keys while its clock is in [start, end). Also
+ * returns 0 if the limit of waiting intents is reached: then the rows are accessed wherever they
+ * are. */
 int preparer_intend(const struct preparer *, const locus_key *keys, size_t n, locus_clock start,
                     locus_clock end);
 

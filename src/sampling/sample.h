@@ -1,9 +1,9 @@
 /*
- * sample.h - the samples that a worker has open: their keys, as far as these are decided, in the
- * order of their use.
+ * sample.h - a worker's open samples: their keys, as far as they are decided, in the order of their
+ * use.
  *
- * A handle is a place, its worker, and the place's generation, which is odd while a sample is open
- * there. So a handle that was finished, or never given out, or that is another worker's, is
+ * A handle consists of a place, its worker, and the place's generation, which is odd while a sample
+ * is open there. So a handle that was finished, never given out, or belongs to another worker is
  * recognized.
  *
  *            samples_open                 sample_take (the worker)
@@ -14,7 +14,7 @@
  * Callers   calls.c: samples_open on the thread of the worker or a loader, all the rest on the
  *           worker's
  * Memory    64 places of about 120 bytes at a time, 8 bytes for each key of a sample, 16 to 32 more
- *           without replacement; kept for later samples up to SAMPLE_KEPT_KEYS, given back when the
+ *           without replacement; kept for later samples up to SAMPLE_KEPT_KEYS, released when the
  *           worker closes
  * Waiting   for the latch of the free places, some nanoseconds
  * Life      samples_init, samples_open ... samples_finish, samples_close with the worker,
@@ -57,7 +57,7 @@ struct samples {
 
 int samples_init(struct samples *, unsigned worker); /* 0 or -ENOMEM */
 void samples_fini(struct samples *);
-/* The worker closes: its samples end, and their memory goes back. */
+/* The worker closes: its samples end, and their memory is released. */
 void samples_close(struct samples *);
 
 /* A new sample without keys. 0, -ENOBUFS: LOCUS_SAMPLES_MAX are open, or -ENOMEM. */
@@ -66,7 +66,7 @@ int samples_open(struct samples *, struct sample **, locus_sample *handle);
 struct sample *samples_find(struct samples *, locus_sample handle);
 void samples_finish(struct samples *, struct sample *);
 
-/* Room for n keys, and for telling them apart if they are to be unique. 0 or -ENOMEM. */
+/* Reserves memory for n keys, and for their set if they must be unique. 0 or -ENOMEM. */
 int sample_reserve(struct sample *, size_t n, bool unique);
 
 static inline size_t sample_left(const struct sample *s)
@@ -95,8 +95,8 @@ static inline locus_key sample_take(struct sample *s)
     return key;
 }
 
-/* The first n that wait, none of which may be put off; and those after them start toward the cache:
- * a loader wrote them. */
+/* Takes the first n keys that wait; none may be put off. Prefetches those after them, because a
+ * loader wrote them. */
 static inline void sample_take_all(struct sample *s, locus_key *keys, size_t n)
 {
     size_t first = s->size - s->head < n ? s->size - s->head : n;
@@ -108,14 +108,14 @@ static inline void sample_take_all(struct sample *s, locus_key *keys, size_t n)
     __builtin_prefetch(s->key + sample_place(s, n < s->waiting ? n : s->waiting));
 }
 
-/* A key for later: behind those that wait. */
+/* Puts a key off: behind those that wait. */
 static inline void sample_append(struct sample *s, locus_key key)
 {
     s->key[sample_place(s, s->waiting++)] = key;
 }
 
 /* The n keys were taken in this order, `fresh` of them not put off before, and could not be used:
- * as before. */
+ * puts them back. */
 void sample_put_back(struct sample *, const locus_key *keys, size_t n, size_t fresh);
 
 #endif

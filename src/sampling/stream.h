@@ -1,10 +1,10 @@
 /*
- * stream.h - what one worker draws from one distribution: its random numbers, its pools, what it
- * knows to be here.
+ * stream.h - one worker's draws from one distribution: its random numbers, its pools, and the keys
+ * that it knows to be here.
  *
- * The worker's thread and its loaders' all draw from it; the latch makes them take turns. Streams
- * have no part in common, so that samples of different workers and nodes are independent at the
- * levels that promise it (NuPS, Section 4.1).
+ * The threads of the worker and its loaders draw from the stream; a latch makes them take turns.
+ * Streams share nothing, so samples of different workers and nodes are independent at the levels
+ * that promise it (NuPS, Section 4.1).
  *
  * Pools are filled ahead: while one gives keys, the next ones are drawn and their rows intended.
  * This is what "in the background" means here: the manager's threads fetch the rows. Drawing the
@@ -38,8 +38,8 @@ struct stream {
     unsigned present, ahead;
     struct random random; /* of single keys, and the orders of pools */
     struct random
-        /* of what pools have: how many are filled ahead depends on which rows are here, and must
-         * not change what is drawn */
+        /* of the pools' keys. Separate, because how many pools are filled ahead depends on which
+         * rows are here, and must not change what is drawn */
         filling;
     uint64_t opening;        /* of the worker, whose clock the leases are in */
     locus_clock began;       /* the present pool: start of its first sample */
@@ -53,11 +53,12 @@ struct drawing {
     const struct target *target;
     const struct store *store;
     struct preparer who;
-    struct keyset *drawn; /* without replacement: what the sample has; else NULL */
+    struct keyset *drawn; /* without replacement: the keys of the sample; otherwise NULL */
     locus_clock now, start, end;
     uint64_t opening; /* of the worker: pools of another one's are of no use */
     bool rows_move;   /* do rows come here by intent? */
-    /* intent moves a row once (Lapse), and it may leave again: intend what has left */
+    /* an intent moves a row once (Lapse), and the row may leave again: intend those that have
+     * left */
     bool localize;
     bool intends; /* signal what is drawn */
 };
@@ -69,7 +70,8 @@ void stream_seed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker)
 void stream_reseed(struct stream *, uint64_t seed, uint64_t rank, uint64_t worker);
 void stream_fini(struct stream *);
 
-/* Each scheme: n keys, or -ENOMEM, or what signaling intent said: a node was lost. */
+/* One call for each scheme: draws n keys. 0, -ENOMEM, or the error of signaling intent: a node was
+ * lost. */
 int stream_draw_independent(struct stream *, const struct drawing *, locus_key *keys, size_t n);
 int stream_draw_reused(struct stream *, const struct drawing *, locus_key *keys, size_t n);
 /* Signals nothing. Keys that had to be drawn from anywhere come last. */

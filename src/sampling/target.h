@@ -2,7 +2,7 @@
  * target.h - the target distribution (NuPS, Section 4.1: pi), and independent draws from it.
  *
  * Callers   distribution.c makes it; all schemes draw from it
- * Memory    16 bytes a key if weighted, none if uniform; a draw takes none, but for what
+ * Memory    16 bytes a key if weighted, none if uniform; a draw takes none, except as
  *           target_draw_unique() says
  * Waiting   never
  * Life      target_init_uniform or target_init_weighted, draws from any thread (each with its own
@@ -22,7 +22,7 @@ struct target {
 };
 
 void target_init_uniform(struct target *, locus_key first, uint64_t count);
-/* 0 or -ENOMEM; the weights are as alias_init() wants them. */
+/* 0 or -ENOMEM; the weights are as for alias_init(). */
 int target_init_weighted(struct target *, locus_key first, const double *weights, uint64_t count);
 void target_fini(struct target *);
 
@@ -55,9 +55,9 @@ static inline bool target_is_possible(const struct target *t, locus_key key)
 
 /*
  * Draws n keys that are not in `drawn`, each as if those drawn before did not exist, and adds them
- * to it. So many must be left. Repeats are drawn anew, a bounded number of times; then one pass
- * over all keys finds the rest, which takes 16 bytes for each of the n, and 8 for each key of a
- * weighted target, while it lasts. 0 or -ENOMEM.
+ * to it. At least n must be left. Repeated keys are drawn again, a bounded number of times; then
+ * one pass over all keys finds the rest. During the pass it needs 16 bytes for each of the n keys,
+ * and 8 for each key of a weighted target. 0 or -ENOMEM.
  */
 int target_draw_unique(const struct target *, struct random *, struct keyset *drawn,
                        locus_key *keys, size_t n);

@@ -28,17 +28,17 @@ struct candidates {
     uint64_t random;        /* splitmix64's state */
 };
 
-/* With priorities, every so many candidates one is in turn. What a variable changed by the last
- * time does not tell what it would change by now, after all others did: with far fewer turns the
- * objective waits for them. */
+/* With priorities, one in this many candidates comes in turn. A variable's last change does not say
+ * by how much it would change now, after all others have changed: with far fewer turns the
+ * objective improves more slowly. */
 enum { CANDIDATES_TURN = 2 };
 
 /* 0 or -ENOMEM. */
 int candidates_init(struct candidates *, const struct locus_schedule_config *, uint64_t count);
 void candidates_fini(struct candidates *);
 
-/* Returns 1 and the next one, which is busy from now on; 0: there is none; -EINVAL: the program's
- * function gave what is no variable. */
+/* Returns 1 and the next candidate, which is busy from now on; 0: there is none; -EINVAL: the
+ * program's function gave something that is not a variable. */
 int candidates_next(struct candidates *, uint64_t *variable);
 /* It is not busy any more. */
 void candidates_free(struct candidates *, uint64_t variable);

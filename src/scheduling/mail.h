@@ -1,5 +1,5 @@
 /*
- * mail.h - the mailboxes between schedulers and workers: what lies in which row.
+ * mail.h - the mailboxes between schedulers and workers, and their rows.
  *
  * Each scheduler has a ring of slots: depth, and one for each of its rounds that workers may have
  * under way. A slot is three rows, of tables one behind the other:
@@ -8,14 +8,14 @@
  *     sums      how many workers have pushed; the figures of each part; the extra figures
  *     changes   how many workers are through with the round; the change of each part
  *
- * Round r is scheduler r % schedulers' number r / schedulers; its slot is that number modulo the
- * slots. A scheduler clears sums and changes, and then writes the round: a worker that sees the new
- * stamp may push. It uses a slot again when all workers are through with it, none of whom reads it
- * any more. All is done by synchronous calls, or in one worker's order, on rows that nobody
- * intends: they are sequentially consistent (Lapse, Theorem 1).
+ * Round r is number r / schedulers of scheduler r % schedulers; its slot is that number modulo the
+ * slots. A scheduler clears sums and changes, and then writes the round; a worker that sees the new
+ * stamp may push. The scheduler reuses a slot when all workers have ended its round, because then
+ * none reads it any more. All accesses are synchronous calls, or in one worker's order, on rows
+ * without intents, so they are sequentially consistent (Lapse, Theorem 1).
  *
- * A scheduler that fails says so in all of its slots, in place of rounds and of how many workers
- * have pushed: a worker that waits for either learns that nothing comes any more.
+ * A scheduler that fails says so in all of its slots, in place of the rounds and of the numbers of
+ * workers that have pushed. So a worker that waits for either learns that nothing will come.
  *
  * Callers   port.c, scheduler.c
  * Memory    none
@@ -46,16 +46,16 @@ static inline uint64_t mail_slot(const struct mail *m, uint64_t round)
     return round % m->schedulers * m->slots + round / m->schedulers % m->slots;
 }
 
-/* Writes a round as a row, and reads it again: false, the row is not that round's. */
+/* Writes a round as a row, and reads it again; false: the row does not hold that round. */
 void mail_write(const struct mail *, uint64_t round, const struct locus_part *parts, size_t count,
                 float *row);
 bool mail_read(const struct mail *, uint64_t round, const float *row, struct locus_part *parts,
                size_t *count);
 
-/* A scheduler's last word: it has failed. As a row of rounds, and as one of sums that no pushes
- * make a count again. */
+/* A scheduler's last message: it has failed. As a row of rounds, and as a row of sums whose count
+ * no push can make valid again. */
 void mail_write_failure(const struct mail *, float *round, float *sums);
-/* Does the row, of rounds or of sums, say so? Then sets the sentence, and returns -ECANCELED. */
+/* Does a row of rounds or of sums say so? Then sets the sentence and returns -ECANCELED. */
 int mail_check(const struct mail *, const char *call, uint64_t round, const float *row);
 
 /* Waiting, by looking into a mailbox again and again. */

@@ -3,10 +3,10 @@
  *
  *     --schedule--> scheduled --push--> pushed --pull--> pulled --sync-->
  *
- * Rounds are counted at each of these calls: so many are under way as lie between the first count
- * and the last, at most the window, with 1 one at a time. Rounds that schedulers have written ahead
- * are asked for with each push, while the sums are awaited, and what they name is intended at once:
- * the manager knows what this worker will write.
+ * Each of these calls counts rounds; the number under way is the first count minus the last, at
+ * most the window. With each push, while the worker waits for sums, it also asks for rounds that
+ * schedulers have written ahead, and intends their variables at once: so the manager knows what
+ * this worker will write.
  *
  * Callers   programs, by locus_schedule.h
  * Memory    rounds and rows of all slots, taken when it opens
@@ -18,7 +18,7 @@
 
 #include "scheduling/mail.h"
 
-/* Rounds that are asked for at a time: as a round ends one is needed; a second one catches up. */
+/* Rounds asked for at a time: one is needed as each round ends; a second one catches up. */
 enum { PORT_LOOK = 2 };
 
 /* A push under way. */

@@ -6,8 +6,8 @@
  * Callers   programs, by locus_schedule.h
  * Memory    the schedule's, and a row of each mailbox
  * Waiting   the thread: for workers, and for rows of other nodes. Closing: for the thread
- * Life      locus_scheduler_open() starts the thread; locus_scheduler_close() ends it; a failed
- *           call ends it, too: workers are told, and why is said when it is closed
+ * Life      locus_scheduler_open() starts the thread; locus_scheduler_close() ends it. A failed
+ *           call ends it, too: workers are told, and closing returns the reason
  */
 #ifndef LOCUS_SCHEDULING_SCHEDULER_H
 #define LOCUS_SCHEDULING_SCHEDULER_H

@@ -1,9 +1,9 @@
 /*
- * weights.h - numbers by which indices are drawn, where the numbers change all the time: a tree of
- * sums. A change and a draw take a step a level.
+ * weights.h - draws indices by weights that change all the time: a tree of sums. A change and a
+ * draw take one step for each level.
  *
- * Sums are made anew from below at each change, never by adding differences: no error adds up, and
- * where all weights are 0, so is the total.
+ * Each change computes sums from their children, never by adding differences. So errors do not
+ * accumulate, and if all weights are 0, so is the total.
  *
  * Callers   candidates.c, on the thread of the schedule
  * Memory    16 bytes an index
@@ -37,8 +37,8 @@ static inline double weights_total(const struct weights *w)
     return w->sum[1];
 }
 
-/* The index that a uniform number from [0, 1) stands for; the total is above 0. An index of weight
- * 0 is never drawn. */
+/* The index for a uniform number from [0, 1); the total is above 0. An index of weight 0 is never
+ * drawn. */
 uint64_t weights_draw(const struct weights *, double uniform);
 
 #endif
