@@ -105,8 +105,8 @@ static bool must_ask(const locus_worker *w, enum request_kind kind, locus_key ke
     return operations_hold_key(&w->operations, key) || hides(w, kind, &key, 1);
 }
 
-/* Keys of which something of ours is under way are missed, wherever their rows are, and replicas
- * that are too old; the runs between them are served. */
+/* Keys with operations of ours under way are treated as missed, wherever their rows are, and so are
+ * replicas that are too old; the runs between them are served. */
 static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys,
                                  size_t n, float *values, size_t *replicas, int *rc)
 {
@@ -152,7 +152,7 @@ static float *values_of(const locus_worker *w, struct operation *op, locus_key k
 }
 
 /* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`:
- * nobody will wait for it. */
+ * the caller will not wait for it. */
 static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys,
                            float *values, size_t misses, bool keeps, struct operation **op)
 {
@@ -165,8 +165,8 @@ static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_
     }
 }
 
-/* How a call may go on when a row is not here: ask its owner; ask, but keep what is sent, for
- * nobody waits; not at all. */
+/* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because
+ * the caller does not wait; not at all. */
 enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
 
 /* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was
@@ -191,9 +191,9 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
     return rc ? call_no_slot(call_name[kind]) : 0;
 }
 
-/* Would the call be served without the network, as far as one can see now? Not what the owner alone
- * may do: a set and a localize of a replica; nor what has to wait for an earlier operation on the
- * same key. */
+/* Can the call be served without the network, as far as is visible now? Only the owner may set or
+ * localize a replica, and a call may have to wait for an earlier operation on the same key: these
+ * cannot. */
 static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
     bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
@@ -206,13 +206,13 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
     return true;
 }
 
-/* Inside a read section nothing may wait: a row that arrives may have to wait for the section's end
- * (row.h), and so may what is asked for behind it. But a row that was here a moment ago may leave
- * before it is accessed. Then a pull is refused, for its values are worth nothing; so is a call of
- * one key, which has done nothing. A push or set of several keys has already been done for some of
- * them: the rest follows the rows that left. For this worker it is complete, because its later
- * calls come behind it. That takes free requests; without them the call is refused before it has
- * done anything. */
+/* Nothing may wait inside a read section: a row that arrives may have to wait for the end of the
+ * section (row.h), and so may any later request. But a row that was here a moment ago may leave
+ * before it is accessed. Then a pull is refused, because its values are useless, and so is a call
+ * with one key, because it has done nothing. A push or set of several keys was already done for
+ * some of them, so the rest follows the rows that left. For this worker it is complete, because its
+ * later calls come after it. That needs free requests; without them the call is refused before it
+ * has done anything. */
 static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                          enum missing *missing)
 {
@@ -299,9 +299,9 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     return rc;
 }
 
-/* Latency-sensitive callers pass one key a call, and there each instruction counts: the processor
- * overlaps the cache misses of consecutive calls only as far as they fit into its reorder buffer.
- * So the usual case comes first, alone: a row that is here, on a node whose keys are easy to
+/* Latency-sensitive callers pass one key a call. There each instruction matters, because the
+ * processor overlaps the cache misses of consecutive calls only as far as they fit into its reorder
+ * buffer. So the usual case comes first: a row that is here, on a node whose keys are easy to
  * find. */
 static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w,
                                                              const locus_key *keys, size_t n,

@@ -63,8 +63,8 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
     double seconds = (double)(to->ns - from->ns) * 1e-9;
     if (to->ns - from->ns < a->window_ns) return;
     enum advice advice = from->ns > 0 ? advice_between(from, to) : ADVICE_NONE;
-    /* Some steps and then an evaluation look like steps of which most keys were not signaled. Only
-     * the latter look so in the next window, too. */
+    /* A few steps followed by an evaluation look like steps without intents for most keys. Only the
+     * latter still look so in the next window. */
     bool is_doubtful = advice == ADVICE_INTEND && to->signaled > from->signaled;
     if (is_doubtful && !from->is_doubtful) advice = ADVICE_NONE;
     if (advice != ADVICE_NONE && __atomic_fetch_add(&a->found[advice], 1, __ATOMIC_RELAXED) == 0) {

@@ -61,8 +61,8 @@ static bool note_loss(struct cluster *c, unsigned rank, const char *reason, bool
                                   ? c->agreed.address[rank]
                                   : "unknown address";
         snprintf(c->loss, sizeof c->loss, "node %u (%s) %s", rank, address, reason);
-        /* Before anybody can see the loss, and so before any call ends by it: from then on every
-         * call fails, those for rows that are here, too. */
+        /* Called before any thread can see the loss, and so before any call ends because of it.
+         * From then on every call fails, even for rows that are here. */
         c->lost(c->context);
         pthread_cond_broadcast(&c->noted);
     }
@@ -90,8 +90,8 @@ static void await_told(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Of two that do not hear each other only rank 0 can tell which is lost. And a node that fails to
- * start ends its links: why is known at rank 0, too. */
+/* If two nodes do not hear each other, only rank 0 can tell which is lost. And a node that fails to
+ * start ends its links; rank 0 knows the reason. */
 static void lost_by_link(void *context, unsigned rank, const char *reason)
 {
     struct cluster *c = context;
@@ -111,8 +111,8 @@ static void await_note(struct cluster *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* When rank 0 has left because of another node's failure, it has said so on its links: what they
- * say comes first. */
+/* If rank 0 has left because of another node's failure, it has said so on its links: that is used
+ * first. */
 static void lost_by_rendezvous(void *context, int rank, const char *reason)
 {
     struct cluster *c = context;
@@ -129,8 +129,8 @@ int cluster_loss(struct cluster *c)
     return rc;
 }
 
-/* The rendezvous says that a node was lost; which one it tells from a thread of its own, and not
- * always at once. */
+/* The rendezvous reports that a node was lost; it names the node on another thread, and not always
+ * at once. */
 static int await_loss(struct cluster *c, int rc)
 {
     await_note(c);
@@ -165,8 +165,8 @@ static const char *listen_address(const struct locus_config *config)
     return config->listen ? config->listen : getenv("LOCUS_LISTEN");
 }
 
-/* Without a secret whoever reaches our ports could join: nobody from outside does, unless we were
- * told so. */
+/* Without a secret any program that reaches our ports could join. So programs on other machines
+ * cannot reach them, unless the configuration says otherwise. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
     return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
@@ -186,8 +186,8 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .act_immediately = config->act_immediately,
         .staleness_s = config->staleness_s,
         .shards = config->shards,
-        /* Nodes of one host are counted as if all were: rank 0 does not know better before the
-         * others came. */
+        /* Counts as if all nodes were on one host: rank 0 does not know more before the others have
+         * come. */
         .choice = pinning_choose_shards(c->machine, 1, config->workers),
         .workers = config->workers,
         .join_timeout_s = c->join_timeout_s,
@@ -290,8 +290,8 @@ static void bind_range(void *binding, void *from, size_t bytes)
     pinning_bind_memory(b->machine, from, bytes, b->place); /* refused: slower, not wrong */
 }
 
-/* Before anybody touches it: else all rows lie where the thread runs that writes the first
- * values. */
+/* Called before any thread touches the memory: otherwise all rows would lie near the thread that
+ * writes the first values. */
 static void bind_memory(const struct cluster *c, const struct store *store, unsigned shard)
 {
     struct binding b = {c->machine, c->plan->shard[shard]};
@@ -396,8 +396,8 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
     return rc;
 }
 
-/* The rendezvous may tell of a loss from the moment of joining on. One that came before this is for
- * us to find. */
+/* The rendezvous may report a loss at any time after joining. We must look for one that came before
+ * this. */
 static int announce_reactors(struct cluster *c)
 {
     pthread_mutex_lock(&c->mutex);
@@ -463,8 +463,8 @@ static void end_reactors(struct cluster *c)
     for (unsigned s = 0; c->reactor && s < c->shards; s++)
         if (c->reactor[s]) reactor_stop(c->reactor[s]);
     await_told(c);
-    /* Each waits for the readers that the store knows, the other shards' among them: so none is
-     * freed before. */
+    /* Each waits for all readers that the store knows, including the other shards: so none is freed
+     * before. */
     for (unsigned s = 0; c->reactor && s < c->shards; s++)
         if (c->reactor[s]) reactor_fini(c->reactor[s]);
     for (unsigned s = 0; c->reactor && s < c->shards; s++) {

@@ -76,8 +76,8 @@ static void complete(struct collective *c, int result)
     pthread_cond_broadcast(&c->complete);
 }
 
-/* All of this node are there, and nobody has gone to meet the others yet: whoever sees it first
- * does. */
+/* All workers of this node have arrived, and none has gone to meet the other nodes yet: the first
+ * that sees this does. */
 static bool should_meet_others(const struct collective *c)
 {
     return c->kind != COLLECTIVE_NONE && !c->others_called && !c->failure && all_are_there(c);

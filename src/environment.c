@@ -80,8 +80,8 @@ static unsigned port_of(const char *job)
     return ENVIRONMENT_PORT_MIN + (unsigned)(hash_of(job) % ENVIRONMENT_PORT_COUNT);
 }
 
-/* A host has 16 million addresses on loopback: jobs side by side do not collide, nor do they with
- * what listens at 127.0.0.1. */
+/* A host has 16 million addresses on loopback, so concurrent jobs do not collide with each other,
+ * nor with programs that listen at 127.0.0.1. */
 static int derive_on_loopback(struct environment *e, const char *job)
 {
     char host[INET_ADDRSTRLEN];
@@ -157,8 +157,8 @@ static bool torchrun_speaks(void)
     return is_set("TORCHELASTIC_RUN_ID") && torch_speaks();
 }
 
-/* MASTER_PORT is an ephemeral port that the launcher drew; or somebody chose one below those, and
- * opened it and the next one in the firewall. The port behind an ephemeral one may be in use. */
+/* Either MASTER_PORT is an ephemeral port that the launcher drew; then the next port may be in use.
+ * Or a user has chosen a lower port, and opened it and the next one in the firewall. */
 static unsigned port_beside(unsigned port)
 {
     return port < ENVIRONMENT_PORT_DRAWN ? port + 1
@@ -195,8 +195,8 @@ static int read_torch(struct environment *e)
 
 /* ---- Slurm ---- */
 
-/* Batch scripts and interactive shells are steps, too, of one task that is none of ours: by the
- * numbers that Slurm keeps for them, or by name. */
+/* Batch scripts and interactive shells are steps, too, of one task that is not ours. They are
+ * recognized by the numbers that Slurm reserves for them, or by name. */
 static bool slurm_speaks(void)
 {
     static const unsigned long normal_step_max = 0xfffffff0;

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* Where no shard heeds intents. Room that other workers' intents have, though they have started, is
- * looked for last. */
+/* For nodes on which no shard uses intents. As a last resort it takes from other workers the share
+ * of intents that have started. */
 static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
 {
     const locus *node = w->node;

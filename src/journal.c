@@ -72,8 +72,8 @@ static void write_accesses(FILE *f, const struct locus_stats *s)
             s->bytes_sent);
 }
 
-/* Sums, so that two lines tell of the time between them: replica-microseconds, and their ages
- * weighed by them. */
+/* Sums, so that the difference of two lines describes the time between them: replica-microseconds,
+ * and ages weighted by them. */
 static void write_shards(FILE *f, const locus *n)
 {
     unsigned shards = cluster_shards(n->cluster);

@@ -84,7 +84,7 @@ static int check_config(const struct locus_config *c)
     return rc ? rc : check_membership(c);
 }
 
-/* A node was lost: every blocked call ends, and every later one finds no key in range and then the
+/* A node was lost: every blocked call ends, and every later one finds no key in range, and then the
  * reason. */
 static void on_loss(void *context)
 {
@@ -215,8 +215,8 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 
 static int open_store(const struct locus_config *c, locus *n)
 {
-    /* A cluster of one has nothing to serve: one shard, so that consecutive keys lie next to each
-     * other. */
+    /* A cluster of one has nothing to serve, so it has one shard: then consecutive keys lie next to
+     * each other. */
     unsigned shards = n->cluster ? cluster_shards(n->cluster) : c->shards ? c->shards : 1;
     const struct store_config store = {.tables = c->tables,
                                        .table_count = c->table_count,

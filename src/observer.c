@@ -49,8 +49,8 @@ void observer_free(struct observer *o)
     free(o);
 }
 
-/* A window that opens while another is ending may leave the long way in use, without a window:
- * whoever finds that ends it. */
+/* If a window opens while another is ending, the long way may stay in use without a window; the
+ * next call that finds this ends it. */
 bool observer_is_due(struct observer *o, struct partition **only)
 {
     if (__atomic_load_n(&o->opens, __ATOMIC_RELAXED)) {

@@ -76,8 +76,8 @@ void operations_fini(struct operations *o)
     *o = (struct operations){0};
 }
 
-/* Something for the worker was completed. The exchange is a full fence: what was completed before
- * it is seen by the worker that, after announcing its sleep, looks again in wait_until(). */
+/* Something for the worker was completed. The exchange is a full fence: the worker, which looks
+ * again in wait_until() after announcing its sleep, sees what was completed before it. */
 static void waiter_wake(struct waiter *w)
 {
     if (__atomic_exchange_n(&w->sleeping, 0, __ATOMIC_SEQ_CST) == 0) return;
@@ -106,8 +106,8 @@ static void look_again(const struct waiter *w)
         for (int i = 0; i < 16; i++) cpu_relax();
 }
 
-/* True when `condition(a)` held within the moment of spinning. A yield to our own shard, where it
- * shares our core, costs half of what going to sleep and being woken does. */
+/* True if `condition(a)` became true while spinning. If our own shard shares our core, yielding to
+ * it costs half as much as going to sleep and being woken. */
 static bool spin_until(const struct waiter *w, bool (*condition)(const void *), const void *a)
 {
     if (condition(a)) return true;
@@ -169,8 +169,8 @@ static bool has_free_request(const void *operations)
     return false;
 }
 
-/* Keys under way. Counted when added; counted off by the worker itself, some time after the shard
- * is done. */
+/* Keys under way. Counted when they are added; the worker itself subtracts them, some time after
+ * the shard is done. */
 
 static void count_off(struct operations *o, struct request *r)
 {

@@ -43,8 +43,8 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
     return 0;
 }
 
-/* Optimizers come here with every row that they change. So the cheapest case comes first, without a
- * struct in memory: in a plain part nothing is ever under way. */
+/* Optimizers call this for every row that they change. So the cheapest case comes first, without a
+ * struct in memory: in a plain partition nothing is ever under way. */
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
     struct partition *only = w ? worker_only(w) : NULL;
@@ -81,8 +81,8 @@ static inline __attribute__((always_inline)) const float *view_at(locus_worker *
     return row;
 }
 
-/* What the worker has under way may not be in the row yet: a set of a replica, which goes by way of
- * the owner, or an update that met the replica on its way. */
+/* An operation of the worker that is under way may not be in the row yet: a set of a replica, which
+ * goes through the owner, or an update that passed the replica on its way. */
 static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
 {
     if (w->observer && observer_is_due(w->observer, &w->only))

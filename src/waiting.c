@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* How many keys of the bound are taken at a time; and how many starts are removed beyond those that
- * must be, so that the clock is looked at seldom. */
+/* How many keys of the bound are taken at a time; and how many starts are removed beyond the
+ * necessary ones, so that the clock is rarely read. */
 enum { GRANT_KEYS = 4000, TAKEN_STARTS = 64 };
 
 void waiting_init(struct waiting *w, uint64_t *node_keys)
@@ -45,8 +45,8 @@ static void give_back_surplus(struct waiting *w)
     if (w->granted - w->keys > 2 * GRANT_KEYS) give_back(w, w->granted - w->keys - GRANT_KEYS);
 }
 
-/* Calls for one batch follow each other: the entry added last, or the one at the top, often has the
- * same start. */
+/* Calls for one batch come one after the other, so the entry added last, or the one at the top,
+ * often has the same start. */
 static struct clock_due *same_start(struct clock_heap *starts, locus_clock start)
 {
     if (starts->count == 0) return NULL;
@@ -105,8 +105,8 @@ static bool has_room(const struct waiting *w, uint64_t n)
     return w->starts.count < w->starts.capacity && n <= w->granted - w->keys;
 }
 
-/* No more than that, so that a call costs what it brings, whatever has started since the last
- * one. */
+/* At most this many, so that the cost of a call depends on its keys, and not on how many have
+ * started since the last call. */
 static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
 {
     w->seen = now;
@@ -117,8 +117,8 @@ static void make_room_for(struct waiting *w, locus_clock now, uint64_t n)
     give_back_surplus(w);
 }
 
-/* The clock is in a cache line that the worker writes, and would wait for: we look at it only when
- * there is no room otherwise. */
+/* The clock is in a cache line that the worker writes, so reading it makes the worker wait: we do
+ * that only if the limit is reached otherwise. */
 int waiting_add(struct waiting *w, const locus_clock *clock, locus_clock start, uint64_t n)
 {
     int rc = 0;

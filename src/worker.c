@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Returns when rank 0 counts the node as present: a meeting that begins later does not go on
- * without it. */
+/* Returns when rank 0 counts the node as present: a meeting that begins later waits for it. */
 static int open_place(locus *n)
 {
     int rc = n->cluster ? cluster_loss(n->cluster) : 0;
@@ -104,7 +103,7 @@ int locus_loader_close(locus_loader *l)
 {
     if (!l) return 0;
     signaling_close(l->worker, &l->stream, false);
-    /* Release: pairs with the acquire in locus_worker_close(), which may give back what this loader
+    /* Release: pairs with the acquire in locus_worker_close(), which may free what this loader
      * used. */
     __atomic_fetch_sub(&l->worker->loaders, 1, __ATOMIC_RELEASE);
     free(l);

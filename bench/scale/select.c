@@ -19,7 +19,7 @@ static const struct
                     {SHARED, 4, 1000, false},   {SHARED, 16, 1000, false},
                     {SHARED, 64, 1000, false},  {SHARED, 256, 1000, false},
                     {SHARED, 4, 10000, false},  {SHARED, 16, 10000, false},
-                    {SHARED, 64, 10000, false}, /* 256 of them take more memory than most machines have */
+                    {SHARED, 64, 10000, false}, /* 256 of them: too much memory for most machines */
 };
 
 const struct cell *cell_at(unsigned number)

@@ -17,8 +17,8 @@ _Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE,
 
 /* ---- the machine ---- */
 
-/* The NUMA node to which a unit is nearest: the one with the fewest units besides; of several, as
- * with fast memory beside the ordinary, the first, which is the ordinary. */
+/* The NUMA node nearest to a unit: the one with the fewest other units. If there are several, as
+ * with fast memory beside ordinary memory, the first, which is the ordinary one. */
 static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
 {
     hwloc_obj_t nearest = NULL;
@@ -33,7 +33,7 @@ static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
     return nearest ? nearest : hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, 0);
 }
 
-/* The index of the NUMA node that the kernel calls `number`, a new one when it was not seen
+/* The index of the NUMA node that the kernel calls `number`; a new one if it was not seen
  * before. */
 static unsigned numa_index(struct pinning_machine *m, unsigned number)
 {
@@ -66,8 +66,8 @@ static hwloc_obj_t parent(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_obj_t
     return found ? found : otherwise;
 }
 
-/* hwloc's order is that of the tree: a core's units follow each other, as do the cores of whatever
- * contains them. */
+/* hwloc lists units in the order of the tree: the units of a core are consecutive, and so are the
+ * cores of a NUMA node or socket. */
 static void add_units(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
 {
     hwloc_obj_t last_socket = NULL, last_core = NULL;
@@ -187,8 +187,8 @@ static bool is_border(const struct pinning_machine *m, unsigned core)
     return c[0].numa != c[-1].numa || c[0].socket != c[-1].socket;
 }
 
-/* Two cuts are a slice apart and move by a quarter of it at most: they stay in order, and no slice
- * becomes empty. */
+/* Two cuts are a slice apart, and each moves by at most a quarter of it. So they stay in order, and
+ * no slice becomes empty. */
 static unsigned aligned_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
 {
     unsigned cut = even_cut(m, nodes, k), reach = m->cores / nodes / 4;
@@ -251,8 +251,8 @@ static unsigned threads_on(const struct occupancy *o, unsigned core)
     return (unsigned)o->threads[core][SHARD] + o->threads[core][WORKER];
 }
 
-/* The lower the better: few threads on the core, and a worker shares with shards last; then few
- * threads of this kind in its NUMA node, then in its socket; then the first NUMA node. */
+/* The lower the better. First: few threads on the core, and a worker shares with shards last. Then:
+ * few threads of this kind in the NUMA node, then in the socket. Then: the first NUMA node. */
 static uint64_t cost(const struct occupancy *o, unsigned core, enum kind kind)
 {
     const struct pinning_core *c = &o->machine->core[core];
@@ -323,7 +323,7 @@ static unsigned distance(const struct pinning_core *a, const struct pinning_core
     return a->socket == b->socket ? 1 : 2;
 }
 
-/* Of the nearest shards the one that has the fewest workers so far. Without seats all are equally
+/* Of the nearest shards, the one with the fewest workers so far. Without places all are equally
  * near. */
 static unsigned nearest_shard(const struct pinning_machine *m, const struct seats *seats,
                               unsigned shards, unsigned worker, const uint16_t *workers_of)

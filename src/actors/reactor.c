@@ -24,8 +24,8 @@ struct inbox {
     struct request *current; /* taken out, and waiting for credit */
 };
 
-/* Of another thread, about a key. Whoever takes it out of its place, to answer it or because it has
- * waited for too long, has it for himself. */
+/* A question of another thread about a key. The thread that takes it out of its place, to answer it
+ * or because it has waited too long, owns it. */
 struct question {
     uint64_t index;
     struct key_look *answer;
@@ -72,8 +72,8 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
                                          uint64_t until_ns)
 {
     struct reactor *r = context;
-    /* A long turn lets the peers begin before it ends. Before the new entry: until its caller has
-     * filled it in, it must not leave. */
+    /* During a long turn peers get their frames early, so that they can begin. That is done before
+     * the new entry, because an entry must not leave before its caller has filled it in. */
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
         uring_submit(r->uring);
@@ -310,8 +310,9 @@ static bool all_links(const struct reactor *r, bool (*is)(const struct link *))
     return true;
 }
 
-/* Everything is sent, and every peer gone: closing earlier might reset a connection and discard our
- * last words. After a loss nobody is waited for as long: the peers may have nothing more to do. */
+/* Everything is sent, and every peer is gone: closing earlier might reset a connection and discard
+ * our last message. After a loss this waits less long, because the peers may have nothing more to
+ * do. */
 static bool is_finished(struct reactor *r, uint64_t now)
 {
     if (!__atomic_load_n(&r->shared.stopping, __ATOMIC_ACQUIRE)) return false;
@@ -326,8 +327,8 @@ static bool is_finished(struct reactor *r, uint64_t now)
 
 static bool has_news(struct reactor *r)
 {
-    /* Behind a request that waits for credit nothing is news: an answer will end the wait, and
-     * the sleep. */
+    /* Requests behind one that waits for credit are no news: an answer will end the wait, and the
+     * sleep. */
     for (unsigned w = 0; w < r->workers; w++)
         if (!r->inbox[w].current && !mailbox_is_empty(&r->inbox[w].mailbox)) return true;
     if (shard_has_news(&r->shard)) return true;
@@ -342,8 +343,8 @@ static void sleep_until_news(struct reactor *r)
     if (r->due_ns < until) until = r->due_ns;
     if (outbox_due_ns(&r->outbox) < until) until = outbox_due_ns(&r->outbox);
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
-    /* Sequentially consistent: who posts exchanges it after posting, we look for news after it; one
-     * of us sees the other. */
+    /* Sequentially consistent: a poster exchanges this after posting, and we look for news after
+     * setting it; so one of us sees the other. */
     __atomic_exchange_n(&r->shared.sleeping, 1, __ATOMIC_SEQ_CST);
     if (!has_news(r)) {
         __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);

@@ -147,8 +147,8 @@ int blocks_create(struct blocks *b, const char *path, uint64_t from)
     return open_at(b, path, O_WRONLY | O_CREAT | O_EXCL, from, 0);
 }
 
-/* The current block is on its way; its digest is taken meanwhile. Then the next one, once it is
- * free. */
+/* The current block is on its way to the disk; meanwhile its digest is computed. Then the next
+ * block, as soon as it is free. */
 static int send_current(struct blocks *b)
 {
     unsigned i = b->current;

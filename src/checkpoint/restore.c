@@ -90,8 +90,8 @@ static int compare_tables(struct restore *r)
 
 /* ---- files ---- */
 
-/* Files are dealt to nodes by the rank that wrote them: where as many restore, and rows have the
- * homes that they had, most are set where they are read. */
+/* Files are assigned to nodes by the rank that wrote them. So if the number of nodes is the same,
+ * and rows have the same homes as before, most rows are set on the node that reads them. */
 static const struct manifest_file *next_file(struct restore *r)
 {
     struct share *c = r->steps.share;

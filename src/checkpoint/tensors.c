@@ -41,8 +41,8 @@ static int failed(const struct tensors *t, int rc)
     return error_set(rc, "cannot write %s/%s: %s", t->folder, file_of(t)->name, strerror(-rc));
 }
 
-/* Room for the header of a file with all tables: what it does not need are spaces. A character of a
- * name may need six. */
+/* The size of the header of a file with all tables; the rest is filled with spaces. A character of
+ * a name may need six. */
 static uint64_t room_for_head(const struct manifest *m)
 {
     uint64_t bytes = HEAD_MORE;

@@ -20,8 +20,8 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-/* Makes room for one more: closes the one that has been silent for longest, those that have said
- * something last. */
+/* Makes room for one more peer: closes the one that has been silent for longest, and those that
+ * have said something last. */
 static void limit_unauthenticated(struct rendezvous_acceptor *d)
 {
     struct rendezvous_channel *oldest = NULL;
@@ -49,9 +49,9 @@ static int lowest_descriptor(void)
 }
 
 /* nng closes descriptors one by one, some time after their connections were freed. On a busy
- * machine it falls behind unauthenticated peers that come and go, which would use up the
- * descriptors of the process. When that does not get better, the descriptors in use are the
- * application's. */
+ * machine it is slower than unauthenticated peers that come and go, and these would use up the
+ * descriptors of the process. If that does not get better, the descriptors in use belong to the
+ * application. */
 static bool is_behind(struct rendezvous_acceptor *d, uint64_t now_ns)
 {
     int fd = lowest_descriptor();
@@ -67,8 +67,8 @@ static bool is_behind(struct rendezvous_acceptor *d, uint64_t now_ns)
     return false;
 }
 
-/* Not before those that end have ended: else a flood of unauthenticated peers would fill the memory
- * faster than it is freed. */
+/* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
+ * memory faster than it is freed. */
 static void accept_next(struct rendezvous_acceptor *d)
 {
     uint64_t now_ns = clock_now_ns();
@@ -154,8 +154,7 @@ static int listen_at(struct rendezvous_acceptor *d, const char *url)
     nng_stream_listener *l;
     int result = nng_stream_listener_alloc(&l, url);
     if (result) return result;
-    /* nng's own default for streams is to let small messages wait for acknowledgements of earlier
-     * ones. */
+    /* By default nng's streams let small messages wait for acknowledgements of earlier ones. */
     result = nng_stream_listener_set_bool(l, NNG_OPT_TCP_NODELAY, true);
     if (result == 0) result = nng_stream_listener_listen(l);
     if (result == 0)

@@ -26,8 +26,8 @@ static void refuse(struct rendezvous_channel *c, int rc, const char *sentence)
     rendezvous_channel_finish(c, LAST_WORD_TIMEOUT_NS);
 }
 
-/* The cluster cannot form: all who came get the same sentence, and so will all who are yet to
- * come. */
+/* The cluster cannot form: all peers that have come get the same sentence, and so do all that come
+ * later. */
 static void refuse_all(struct rendezvous_admission *a, int rc)
 {
     a->state = RENDEZVOUS_REFUSING;
@@ -167,8 +167,8 @@ static void refuse_twin(const struct rendezvous_admission *a, struct rendezvous_
 
 /* ---- who proves to know the secret ---- */
 
-/* The cluster goes on waiting for the node that should have come. Rank 0's member says so on
- * stderr, at most once a second: somebody may try again and again. */
+/* The cluster continues to wait for the right node. Rank 0's member reports this on stderr, at most
+ * once a second, because a peer may try again and again. */
 static void turn_away(struct rendezvous_admission *a, struct rendezvous_channel *c, int rc)
 {
     a->turned_away++;

@@ -7,8 +7,8 @@ void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
-/* nng counts a dialer's users by atomics that the thread sanitizer does not see: its connections,
- * which nng takes down on a thread of its own, and us. */
+/* nng counts a dialer's users with atomics that the thread sanitizer does not see: its connections,
+ * which nng ends on another thread, and us. */
 static void free_dialer(nng_stream_dialer *dialer)
 {
 #ifdef LOCUS_TSAN

@@ -61,8 +61,8 @@ static void drop_queue(struct rendezvous_channel *c)
     }
 }
 
-/* nng ends what it has under way, and its callbacks follow. The thread gives the memory back when
- * they have. */
+/* nng ends its operations under way, and their callbacks follow. After these the thread frees the
+ * memory. */
 void rendezvous_channel_close(struct rendezvous_channel *c)
 {
     if (c->is_closed) return;
@@ -123,7 +123,7 @@ static void unlink_channel(struct rendezvous_channel *c)
     *(c->next ? &c->next->previous : &h->last) = c->previous;
 }
 
-/* Waits for callbacks that are about to return, therefore without the lock. true: the lock was
+/* Waits for callbacks that are about to return, and so releases the lock. true: the lock was
  * released. */
 static bool free_what_is_over(struct rendezvous_hub *h)
 {
@@ -184,8 +184,8 @@ static bool is_heartbeat(const struct rendezvous_header *h)
     return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
 }
 
-/* Before heartbeats are expected they are messages like any other: an unauthenticated peer gains no
- * time by them. */
+/* Until heartbeats are expected they count like other messages, so an unauthenticated peer gains no
+ * time by sending them. */
 static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header,
                     const void *body)
 {
@@ -463,8 +463,8 @@ static void *run(void *argument)
 
 /* ---- life ---- */
 
-/* A few messages a second need no thread for each processor. nng 1.5 starts as many all the same;
- * it has no such setting. */
+/* A few messages a second do not need one thread for each processor. nng 1.5 starts that many
+ * anyway; it has no such setting. */
 static void bound_threads_of_nng(void)
 {
 #if NNG_MAJOR_VERSION > 1 || (NNG_MAJOR_VERSION == 1 && NNG_MINOR_VERSION >= 8)

@@ -35,8 +35,8 @@ static void describe_delay(const struct rendezvous *r, double seconds,
              r->address.shown, obstacle);
 }
 
-/* Rank 0 reports who is missing to those whom it has let join; the others say themselves what they
- * wait for. */
+/* Rank 0 tells the members that it has accepted who is missing; the others report themselves what
+ * they wait for. */
 static void report_delay(struct rendezvous *r)
 {
     unsigned seconds = (r->reports + 1) * REPORT_AFTER_S;
@@ -98,8 +98,8 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
     nng_stream_free(stream);
 }
 
-/* When to stop waiting for rank 0's answer. Rank 0 knows our deadline, and who is missing then:
- * once it has let us join, it gets a moment to say so. */
+/* When to stop waiting for rank 0's answer. Rank 0 knows our deadline and who is missing then; if
+ * it has accepted us, it gets a moment more to say so. */
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_TIMEOUT_NS;

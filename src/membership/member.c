@@ -90,8 +90,8 @@ static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
     return true;
 }
 
-/* While rank 0 does not listen yet, and its port is an ephemeral one, a socket that connects to it
- * may be connected to itself. */
+/* If rank 0 does not listen yet and its port is an ephemeral one, a connecting socket may be
+ * connected to itself. */
 static bool on_our_own_hello(struct rendezvous *r)
 {
     if (r->phase != GREETED) return false;

@@ -55,8 +55,8 @@ static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
     rendezvous_put_u32(m, rank);
     rendezvous_put_text(m, reason);
     rendezvous_members_send(&s->members, rendezvous_message_done(m));
-    /* The lost one may be stopped: it finds the message when it runs again, and nobody waits for
-     * it. */
+    /* The lost node may be stopped: it finds the message when it runs again; the server does not
+     * wait for that. */
     s->members.member[rank].channel = NULL;
     rendezvous_members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
 }
@@ -192,8 +192,8 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
     return true;
 }
 
-/* The port is given back before anybody hears that all leave, so that the next cluster finds it
- * free. Nodes that have come for that one already are cut off, and try again. */
+/* The port is released before any member hears that all leave, so that the next cluster finds it
+ * free. Nodes that have already come for that cluster are cut off, and try again. */
 static void let_all_leave(struct rendezvous_server *s)
 {
     rendezvous_acceptor_close(&s->acceptor);

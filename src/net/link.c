@@ -156,7 +156,7 @@ static bool next_sequence(const struct link *l, uint64_t *sequence)
     return true;
 }
 
-/* When we give a peer up we say so, if it can still hear us: else it would take the end of the
+/* If we give a peer up, we tell it, if it can still hear us. Otherwise it would take the end of the
  * connection for our failure, and tell others so. */
 static void tell_accused(struct link *l)
 {
@@ -247,8 +247,8 @@ static bool is_speaking(const struct link *l)
 
 size_t link_queued_max(const struct link *l)
 {
-    /* Requests, and answers to what every node asked, here or by way of others; the same for
-     * rounds. A single entry may be larger than credit. */
+    /* Our requests, and answers to the requests of every node, direct or forwarded; the same for
+     * rounds. A single entry may be larger than the credit. */
     size_t credit = LINK_CREDIT_BYTES > l->all->frame_bytes ? LINK_CREDIT_BYTES
                                                             : l->all->frame_bytes;
     return 2 * (1 + 2 * (size_t)l->all->nodes) * credit + l->all->frame_bytes;
@@ -373,8 +373,9 @@ void link_sent(struct link *l, int result)
         if (result > 0) count_sent(l, (size_t)result);
         if (l->first || l->flushed) link_is_ready(l);
     } else {
-        /* The peer's last words may still lie in the socket, perhaps which node it lost. Receiving
-         * goes on to the end, which the shutdown brings about, and finds the reason. */
+        /* The peer's last message may still be in the socket; it may name the node that the peer
+         * lost. The shutdown ends the connection, receiving continues to that end, and finds the
+         * reason. */
         l->send_error = -result;
         shutdown(l->fd, SHUT_RDWR);
     }
@@ -447,8 +448,7 @@ static void take_frame(struct link *l, const struct wire_frame *f)
     if (why) link_fail(l, l->peer, "sent %s", why);
 }
 
-/* Hands up whole frames. Returns how many bytes the frame that is not whole yet takes up, 0 when
- * that is unknown. */
+/* Passes complete frames up. Returns the size of the incomplete frame behind them; 0: unknown. */
 static size_t take_frames(struct link *l)
 {
     while (l->state == LINK_OPEN && l->tail - l->head >= sizeof(struct wire_frame)) {
@@ -468,8 +468,8 @@ static size_t take_frames(struct link *l)
     return 0;
 }
 
-/* The beginning of a frame moves to the front only when the rest of it would not fit behind it; of
- * a frame whose header is not whole there is little to move. */
+/* The beginning of a frame moves to the front only if the rest would not fit behind it; if its
+ * header is incomplete, there is little to move. */
 static void move_to_front(struct link *l, size_t frame_bytes)
 {
     size_t have = l->tail - l->head;
@@ -507,7 +507,7 @@ static bool is_idle(const struct link *l)
     return !l->first && !l->flushed;
 }
 
-/* A peer whose mesh is not complete yet does not speak. One that said goodbye need only take what
+/* A peer whose mesh is incomplete does not send yet. One that said goodbye need only receive what
  * is under way. */
 static bool is_expecting(const struct link *l)
 {

@@ -120,8 +120,8 @@ static bool has_proved(const struct mesh *m, const struct contact *k, enum secre
     return secret_check(m->config->secret, &claim, k->message.proof);
 }
 
-/* Reads no further than the message: behind it frames may follow. 1: it is whole; 0: not yet;
- * negative: it ended. */
+/* Reads only the message, because frames may follow. 1: complete; 0: not yet; negative: the
+ * connection ended. */
 static int hear(struct contact *k)
 {
     ssize_t n =
@@ -345,8 +345,8 @@ static void drop_unauthenticated(struct mesh *m, unsigned i)
     forget_unauthenticated(m, i);
 }
 
-/* When there are more than `most` at that step, the one that has been there for longest is closed:
- * a node that belongs here is quick. */
+/* If more than `most` are at that step, closes the one that has been there longest: a node that
+ * belongs here is quick. */
 static void limit_unauthenticated(struct mesh *m, enum step step, unsigned most)
 {
     unsigned count = 0, oldest = 0;
@@ -487,8 +487,8 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     return rc;
 }
 
-/* [0]: the listener; then ours; then unauthenticated peers. Whoever has nothing to wait for is left
- * out by a negative descriptor. */
+/* [0]: the listener; then our connections; then unauthenticated peers. A negative descriptor leaves
+ * out those that wait for nothing. */
 static unsigned fill_polled(struct mesh *m)
 {
     unsigned n = 0;

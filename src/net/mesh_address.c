@@ -23,8 +23,8 @@ static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t NAME_TIMEOUT_NS = 10 * SECOND_NS;
 static const uint64_t NAME_RETRY_NS = SECOND_NS / 5;
 
-/* Where the host ends and ":port" or the 0 begins; NULL: not of that form. Two colons without
- * brackets are an IPv6 address without a port. */
+/* The end of the host, where ":port" or the terminating 0 begins; NULL: not of that form. Two
+ * colons without brackets mean an IPv6 address without a port. */
 static const char *end_of_host(const char *text)
 {
     const char *end = strrchr(text, ':');
@@ -192,8 +192,8 @@ static bool is_own_name(const char *rendezvous, const struct addrinfo *all)
     return split(rendezvous, host, port) && mesh_address_is_own_name(host, are_loopback);
 }
 
-/* The address by which this machine reaches others: by its default route, else any that is not on
- * loopback. To find it nothing is sent. */
+/* The address from which this machine reaches others: that of the default route, or else any that
+ * is not on loopback. Nothing is sent to find it. */
 static int route_outside(struct mesh_address *out)
 {
     struct sockaddr_in somewhere = {.sin_family = AF_INET, .sin_port = htons(9)};

@@ -145,8 +145,8 @@ static void put_number(crypto_generichash_state *h, uint64_t value)
     crypto_generichash_update(h, bytes, sizeof bytes);
 }
 
-/* Every part has a fixed length but for the last, whose length precedes it: no two claims make the
- * same bytes. */
+/* Every part has a fixed length, except the last, which its length precedes: so no two claims make
+ * the same bytes. */
 void secret_prove(const struct secret *s, const struct secret_claim *c,
                   unsigned char proof[SECRET_PROOF_BYTES])
 {

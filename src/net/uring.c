@@ -44,8 +44,8 @@ struct uring {
 /* ---- opening the ring ------------------------------------------------------------------------ */
 
 /* Newest first: Linux 6.1, 6.0, 5.19, 5.7. TASKRUN_FLAG shows without a system call that
- * completions wait to be made. R_DISABLED lets the ring be used by another thread than the one that
- * opens it. */
+ * completions are pending. R_DISABLED allows another thread than the one that opens the ring to use
+ * it. */
 static const unsigned setups[] = {
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
         IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
@@ -92,8 +92,8 @@ static int refused(int error)
     }
 }
 
-/* Without FAST_POLL kernel threads would wait for us, and use our memory when the ring's thread is
- * gone. */
+/* Without FAST_POLL kernel threads would do our waiting, and use our memory after the ring's thread
+ * is gone. */
 static int check_ring(struct uring *u)
 {
     if (u->ring.features & IORING_FEAT_FAST_POLL) return 0;
@@ -160,7 +160,7 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
         free_uring(u);
         return rc;
     }
-    /* Before Linux 5.11 a sleep needs an operation for its end: a test of the oldest way tests
+    /* Before Linux 5.11 a sleep with an end needs an operation; a test of the oldest way tests
      * that, too. */
     if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
@@ -175,8 +175,8 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Without these a link is slower, not wrong. The kernel gives "would block" back for a non-blocking
- * descriptor instead of waiting in the ring. */
+/* Without these settings a link is slower, but not wrong. For a non-blocking descriptor the kernel
+ * would return "would block" instead of waiting in the ring. */
 static bool is_on_loopback(int fd)
 {
     struct sockaddr_storage peer = {0};
@@ -188,8 +188,8 @@ static bool is_on_loopback(int fd)
            ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* What the host has is right for its network. On loopback, where there is none, bbr paces for
- * nothing. LOCUS_CONGESTION names another one for all links. */
+/* The host's congestion control suits its network. On loopback, without a network, the pacing of
+ * bbr is useless. LOCUS_CONGESTION names another one for all links. */
 static void choose_congestion_control(int fd)
 {
     const char *name = getenv("LOCUS_CONGESTION");
@@ -313,8 +313,8 @@ static void complete(struct uring *u, const struct io_uring_cqe *done)
     }
 }
 
-/* Handles as many as there are now; what these bring about waits for the next call. The place of
- * each is given back before it is handled, which may take long. */
+/* Handles as many completions as there are now; new ones wait for the next call. The place of each
+ * is released before it is handled, because handling may take long. */
 static unsigned complete_all(struct uring *u)
 {
     unsigned n = io_uring_cq_ready(&u->ring);
@@ -486,8 +486,8 @@ void uring_stop(struct uring *u)
     }
 }
 
-/* What is under way at the end of the ring's thread cannot do harm: the kernel uses our memory on
- * that thread only. */
+/* Operations under way at the end of the ring's thread can do no harm, because the kernel uses our
+ * memory only on that thread. */
 void uring_fini(struct uring *u)
 {
     if (!u) return;

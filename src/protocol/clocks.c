@@ -21,8 +21,8 @@ static locus_clock *our_updated(const struct shard *s)
     return &s->clocks->peer[s->rank].updated;
 }
 
-/* Of this node's workers. One that opens again begins at 0, and does not count until it has passed
- * what we have said. */
+/* The lowest clock of this node's workers. A worker that opens again begins at 0, and does not
+ * count until it has passed the clock that we have sent. */
 static locus_clock lowest(const struct shard *s)
 {
     const struct clocks *c = s->clocks;

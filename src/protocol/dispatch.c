@@ -90,8 +90,8 @@ static void serve_parked(struct shard *s, struct parked *p)
     step(s);
 }
 
-/* Serves what came before the row, in order. One of these entries may take the row away again; then
- * the others follow it. */
+/* Serves the entries that came before the row, in order. One of them may take the row away again;
+ * then the others follow it. */
 static void serve_all_parked(struct shard *s, struct record *r)
 {
     struct parked *next = handover_unpark(s, r);

@@ -43,8 +43,8 @@ static void take_into_frame(struct shard *s, struct row_ref ref, const struct wi
     }
     bool written;
     struct wire_entry *e = row_entry(s, request, term, ref.partition->length);
-    /* Without a link the row is lost, as is the cluster; but no worker may find it here any
-     * more. */
+    /* Without a link the row is lost, and so is the cluster; but no worker may find the row here
+     * any more. */
     row_take(&s->mover, ref, e ? wire_values(e) : NULL, &written, next);
 }
 
@@ -115,8 +115,8 @@ void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *
 
 /* ---- who comes before the row ---- */
 
-/* What all nodes together may have under way, by their credit; a single entry may be larger than
- * that. */
+/* All nodes together can have this much under way, by their credit; a single entry may be
+ * larger. */
 static size_t parked_max(const struct shard *s)
 {
     size_t entry = shard_entry_bytes_max(s->store);

@@ -9,9 +9,9 @@
  *
  *     [repeated, count and kind] [start] [end] [index] … [index]
  *
- * A call with many keys makes several records. A key that it names again is only counted, as far as
- * that is noticed: samples have many such keys, and each would have to begin and end. What lies
- * below `published` is the reader's.
+ * A call with many keys makes several records. If it names a key again, and that is noticed, the
+ * key is only counted: samples have many such keys, and each would otherwise have to begin and end.
+ * Words below `published` belong to the reader.
  */
 enum {
     CHUNK_WORDS = STREAM_RECORD_MAX,

@@ -31,23 +31,24 @@ struct intent_stream *intents_open_stream(struct intents *all, unsigned worker)
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
 {
     struct intent_note *note = &all->note[worker];
-    /* An exchange, so that the record is visible before we look at what the shard has announced: it
-     * looks at the streams once more after having announced that it sleeps. */
+    /* An exchange, so that the record is visible before we read what the shard has announced: the
+     * shard looks at the streams once more after announcing that it sleeps. */
     locus_clock lookahead = __atomic_fetch_add(&note->lookahead, 0, __ATOMIC_SEQ_CST);
     if (start - now < lookahead) return true;
     locus_clock at = start - lookahead + 1, due = __atomic_load_n(&note->due, __ATOMIC_RELAXED);
     while (at < due && !__atomic_compare_exchange_n(&note->due, &due, at, true, __ATOMIC_SEQ_CST,
                                                     __ATOMIC_RELAXED)) {
     }
-    /* Of a loader's intent the worker may have passed that clock meanwhile, and found nothing
+    /* If a loader signals, the worker may have passed that clock meanwhile and found nothing
      * due. */
     return __atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >= at;
 }
 
 bool intents_advanced(const struct intents *all, unsigned worker, locus_clock now)
 {
-    /* Sequentially consistent, as the clock that the worker has just set: either it sees what the
-     * shard wants, or the shard sees the clock before it sleeps. (No instruction on x86.) */
+    /* Sequentially consistent, like the worker's store of its clock just before: either the worker
+     * sees what the shard wants, or the shard sees the clock before it sleeps. (No instruction on
+     * x86.) */
     return now >= __atomic_load_n(&all->note[worker].due, __ATOMIC_SEQ_CST);
 }
 
@@ -83,8 +84,7 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-/* Keys to which the same happens, of one batch or several: what is known of them is fetched
- * together. */
+/* Keys to which the same happens, from one batch or several: their state is prefetched together. */
 enum { TOGETHER = 64 };
 struct together {
     const struct intent_events *events;
@@ -338,8 +338,8 @@ static void welcome(struct intents *all)
     *end = in_order;
 }
 
-/* A worker's loaders have closed before it: what they signaled belongs to it. Streams of its next
- * life are behind all of this one's in the list: none of them was read yet. */
+/* A worker's loaders have closed before it, and what they signaled belongs to the worker. Streams
+ * of its next life come after all of these in the list: none of them was read yet. */
 static void end_life(struct intents *all, const struct intent_stream *ended,
                      const struct intent_events *events)
 {
@@ -350,8 +350,8 @@ static void end_life(struct intents *all, const struct intent_stream *ended,
     end_worker(all, &all->worker[ended->worker], events);
 }
 
-/* `now`: of the worker. What ended before it was read is not kept at all: a shard that is behind
- * catches up, for that costs less than to signal it. */
+/* `now`: the worker's clock. An intent that ended before it was read is dropped. So a shard that is
+ * behind catches up, because dropping costs less than signaling. */
 static void heed(struct intents *all, const struct intent_stream *s, locus_clock now,
                  const struct intent_record *r, const struct intent_events *events)
 {
@@ -438,8 +438,8 @@ static void publish(locus_clock *to, locus_clock clock)
         __atomic_store_n(to, clock, __ATOMIC_RELAXED);
 }
 
-/* What is due, of all workers; then what piggybacks, the sooner the earlier: a key that several
- * want is wanted by the first. */
+/* First what is due, of all workers; then what piggybacks, in order of start, so that a key that
+ * several want counts for the first. */
 static void begin_all(struct intents *all, const struct intent_events *events)
 {
     bool piggybacks = false;

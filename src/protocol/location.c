@@ -5,8 +5,7 @@
 void location_learn(struct shard *s, struct row_ref ref, unsigned owner, uint64_t term)
 {
     struct location known = location_of(s, ref);
-    /* Only the shard's thread makes a row come or go, so a word that says elsewhere is ours to
-     * change. */
+    /* Only the shard's thread moves rows, so it may change a word that says elsewhere. */
     if (known.is_here || term <= known.term || term >> DIRECTORY_TERM_BITS) return;
     if (known.is_replica) {
         struct record *r = record_find(&s->records, ref.index);

@@ -13,8 +13,8 @@ static locus_clock exact(double mean)
 {
     double term = exp(-mean), sum = term;
     locus_clock k = 0;
-    /* The sum may stop short by rounding alone; the quantile is never 10 deviations and 20 clocks
-     * above the mean. */
+    /* Rounding alone may keep the sum below the quantile; but the quantile is never 10 deviations
+     * and 20 clocks above the mean. */
     locus_clock end = (locus_clock)(mean + 10 * sqrt(mean) + 20);
     while (sum < LOOKAHEAD_QUANTILE && k < end) {
         k++;

@@ -5,8 +5,8 @@
  * because the owner has changed, wait there, and move a row from a third node. If rounds are short
  * compared with that, a lookahead of two rounds is not enough. So the margin is controlled by the
  * goal itself, that one intent in 10,000 is late: each 0.1 ms in which an access was late widens
- * the margin, each intent that began narrows it, and it settles where the goal is met. While no
- * access is late it is 1.
+ * the margin, each intent that began narrows it, and it comes to rest where the goal is met. While
+ * no access is late it is 1.
  *
  * On shared cores the margin stays 1: accesses are late there because a thread waits for a core,
  * and acting earlier does not help. It also stays 1 with relocation alone, because a row that comes

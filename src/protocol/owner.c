@@ -32,8 +32,8 @@ static uint8_t as_holder(const struct holder *h)
     return h->is_kept ? WIRE_HOLDER | WIRE_FOREVER : WIRE_HOLDER;
 }
 
-/* The answer with a row that nobody has written, for a holder that has none: it brings no values.
- * False: it was written. */
+/* The answer with a row that was never written, for a holder without a row: it brings no values.
+ * False: the row was written. */
 static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
                       uint64_t until_ns)
 {
@@ -75,8 +75,8 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     return wire_entry_bytes(ref.partition->length);
 }
 
-/* Where intents piggyback, a replica waits a pause or two before it is used, mostly once. If it was
- * brought less than three quarters of a pause ago, the next refresh is soon enough. */
+/* If intents piggyback, a replica waits a pause or two before it is used, usually once. If it was
+ * brought less than three quarters of a pause ago, the next refresh is early enough. */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *g = s->pacer;
@@ -108,8 +108,8 @@ static bool is_wanted(const struct shard *s, uint64_t index)
     return key_is_wanted(&s->records.state[index]);
 }
 
-/* AdaPM, Appendix B.2.4: rows move only when exactly one node wants them, and that is not the
- * owner; and not to one that wants it for ever, for others will. */
+/* AdaPM, Appendix B.2.4: a row moves only if exactly one node wants it, and that is not the owner.
+ * It does not move to a node that wants it for ever, because others will want it, too. */
 static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
 {
     return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !r->holder[0].is_kept &&
@@ -200,10 +200,11 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
     if (is_counted) h->is_kept = e->flags & WIRE_FOREVER;
 }
 
-/* A replica that had our version has this one, too, if only its own update came on top; not if a
- * worker of ours has written in between. Every write raises the word's version by one. It is looked
- * at once: what is written after that is a later version. As floats the two may differ: the replica
- * has added one by one what we add at once. If it becomes the row, its sum counts. */
+/* A replica that had our version also has the new one, if only its own update was added; but not if
+ * a worker of ours has written in between. Every write raises the word's version by one. The word
+ * is read once: later writes make a later version. The two may differ by rounding, because the
+ * replica has added the updates one by one, and we add their sum. If the replica becomes the row,
+ * its values are used. */
 static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wire_entry *e,
                            directory_word *w)
 {
@@ -297,8 +298,8 @@ static void serve_write(struct shard *s, const struct wire_entry *e, struct row_
     shard_count(&s->counters.served_pushes, 1);
     struct wire_entry *a = reply(s, ref, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
     struct record *r = s->dirty ? record_find(&s->records, ref.index) : NULL;
-    /* A replica of the origin's may be on its way that does not have this yet: then it waits for
-     * one that has. */
+    /* A replica without this update may be on its way to the origin: then the origin waits for one
+     * that has it. */
     if (a && r && holder_find(r, e->origin)) a->version = holders_version(r, ref);
 }
 

@@ -34,8 +34,8 @@ static uint64_t factor(const struct pacer *g)
     return g->has_own_core ? PACER_FACTOR_OWN : PACER_FACTOR;
 }
 
-/* Time that passes without rounds of our own, when none had to wait, pays for what we serve: else a
- * node that only served for long would owe a long pause. */
+/* Time without rounds of our own, in which none had to wait, pays for serving others. Otherwise a
+ * node that has only served for a long time would owe a long pause. */
 void pacer_served(struct pacer *g, uint64_t now_ns, uint64_t cpu_ns, unsigned rounds,
                   uint64_t bytes)
 {
@@ -101,8 +101,9 @@ void pacer_carries(struct pacer *g, uint64_t intents, unsigned rounds)
     g->intents = g->rounds = 0;
 }
 
-/* Intents piggyback that begin as many clocks ahead as pass in two pauses like the one that
- * begins, going by those that passed since the last one; but never more than twice these. */
+/* Intents piggyback if they begin within two pauses like the one that begins now. The number of
+ * clocks is estimated from those that passed since the last synchronization, and is at most twice
+ * that number. */
 void pacer_pause(struct pacer *g, uint64_t now_ns, const locus_clock *const *clock)
 {
     locus_clock *passed = g->ahead; /* until the pause is known */

@@ -54,8 +54,8 @@ static void not_awaited(struct shard *s, struct record *r)
 
 /* ---- what must be said of a key ---- */
 
-/* Shall the owner count us as a holder no longer? With relocation alone it counts those only who
- * keep the row. */
+/* Must the owner stop counting us as a holder? With relocation alone it counts only nodes that keep
+ * the row. */
 static bool must_end(const struct shard *s, const struct record *r)
 {
     const struct key_state *state = &s->records.state[r->index];
@@ -127,7 +127,7 @@ void replica_changed(struct shard *s, struct record *r, unsigned owner)
 /* ---- what the node wants ---- */
 
 /* The row came here, or others hold replicas of it, or its owner counts us as a holder. The
- * directory's word would tell as well, but a look at it takes its line away from the worker that
+ * directory word would say that, too, but reading it takes its cache line away from the worker that
  * writes the row. */
 static bool is_known_to_be_held(const struct shard *s, const struct key_state *state)
 {
@@ -161,8 +161,8 @@ static void note_asked(struct shard *s, uint64_t index, bool is_kept)
     decisions_note(s->decisions, &asked);
 }
 
-/* In this turn, that is, or the round was full: what waits for the end of one has less time left
- * than it had. */
+/* That is, if it began in this turn, or the round was full: an intent that waited for the end of a
+ * round has less slack left. */
 static bool is_said_soon(const struct shard *s, struct row_ref ref)
 {
     struct location l = location_of(s, ref);
@@ -183,8 +183,8 @@ void replica_want(struct shard *s, uint64_t index)
     queue_what_must_be_said(s, r, ref);
 }
 
-/* A replica of which nothing must be said but that its intent has expired. As above, without a look
- * at the word. */
+/* A replica of which the owner must only learn that its intent has expired. As above, without
+ * reading the word. */
 static bool is_idle_replica(const struct shard *s, const struct record *r)
 {
     return r->registered && r->version > 0 && !r->in_flight && !r->is_recalled && !r->wants_row &&
@@ -286,7 +286,7 @@ static void note_sync(struct shard *s, struct record *r, uint8_t flags)
     /* a set takes updates along, and hides them */
     r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE);
     r->has_set = flags & WIRE_VALUE;
-    /* Where nobody counts holders, nothing but the row says that an intent was heeded, even one
+    /* If holders are not counted, only the row itself shows that an intent was heeded, even one
      * that has expired. */
     r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
     want_row(s, r, false);
@@ -388,8 +388,7 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     if (!r || !r->in_flight || e->origin != s->rank || e->owner >= s->nodes)
         return "an answer to no entry of ours";
     if (l.is_here) {
-        /* The replica had ended, and the row has come back another way, for a localize, before we
-         * heard of that. */
+        /* The replica had ended, and before we heard of that the row came back for a localize. */
         if (holder || e->length) return "an answer about a row that is here";
         replica_came_back(s, r);
         return NULL;
@@ -426,8 +425,8 @@ const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_en
     if (!l.is_replica) return NULL;
     struct record *r = shard_is_full(s) ? record_get(&s->records, ref.index)
                                         : record_find(&s->records, ref.index);
-    /* Over an update that is under way it would hide our own writes; the answer brings what it
-     * has. */
+    /* While an update is under way it would hide our own writes; the answer to the update brings
+     * what it has. */
     if (r->has_update || e->version <= r->version) return NULL;
     install(s, r, ref, l, e);
     r->version = e->version;

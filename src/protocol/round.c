@@ -30,8 +30,8 @@ static void fetch_key(const struct shard *s, uint64_t index)
     word_fetch(shard_row_ref(s, index));
 }
 
-/* What the next keys of the list lead to is fetched together; rows, too, for most lazy keys have
- * updates. */
+/* The state of the next keys of the list is prefetched together; also their rows, because most lazy
+ * keys have updates. */
 static void fetch_next(struct shard *s, const struct index_list *l, bool rows)
 {
     size_t end = l->first + FETCHED_TOGETHER < l->count ? l->first + FETCHED_TOGETHER : l->count;
@@ -361,8 +361,8 @@ uint64_t round_turn(struct shard *s)
     if (waits) say_what_waits(s, sync);
     if (s->quiescing > 0) complete_flushed(s);
     clocks_say(s);
-    /* What was marked, or queued for another peer, during this turn is looked at in the next:
-     * nobody else wakes us for it. */
+    /* What was added to the dirty set, or queued for another peer, during this turn is handled in
+     * the next: nothing else wakes us for it. */
     s->dirty_seen = dirty_rows_wait(s);
     if (peers_wait(s) || clocks_have_news(s)) return s->now_ns;
     if (s->backlog->waiting == 0 && !s->dirty_seen) return UINT64_MAX;
@@ -393,9 +393,9 @@ locus_clock round_ahead(const struct shard *s, unsigned worker)
     return looks_further ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 
-/* For how many rounds does one stand that piggybacks intents? Without that, one would have begun
- * with each clock, or when the one before was over; where that takes a clock, a lookahead is
- * LOOKAHEAD_OF_A_CLOCK wide. */
+/* How many rounds does a round with piggybacking intents replace? Without them a round would have
+ * begun with each clock, or at the end of the one before. If that takes a clock, the lookahead is
+ * LOOKAHEAD_OF_A_CLOCK. */
 static unsigned round_in_a_pause(const struct shard *s)
 {
     locus_clock most = 1;
@@ -416,9 +416,9 @@ void round_look(struct shard *s)
 
 /* ---- life ---- */
 
-/* Among many nodes each has a round under way to each: rounds wait for one another, and what all of
- * them carry together is how old replicas get. Between two nodes large rounds are better: they wait
- * for a processor, not for others. */
+/* With many nodes each node has a round under way to each other one. Rounds wait for one another,
+ * and the size of all of them together determines the age of replicas. Between two nodes large
+ * rounds are better, because they wait for a processor and not for other rounds. */
 static size_t capacity_of_round(unsigned nodes)
 {
     size_t others = nodes > 1 ? nodes - 1 : 1, capacity = ROUND_BYTES_MAX / (others * others);

@@ -22,8 +22,7 @@
 /* Entries and items that are located and fetched together before the first is served. */
 enum { SERVE_AHEAD = 32 };
 
-/* Of a frame that is no larger than this, the clock is accurate enough, and counts no more than
- * this. */
+/* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
 enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
 
 /* Between looks for memory that no reader sees any more, while there is some. */
@@ -440,8 +439,7 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
 {
     add(&to->served_pulls, &s->counters.served_pulls);
     add(&to->served_pushes, &s->counters.served_pushes);
-    /* What ends before what begins, in this order, so that no more seem to have ended than
-     * began. */
+    /* Reads the ends before the beginnings, so that no more seem to have ended than begun. */
     add(&to->relocated_out, &s->counters.relocated_out);
     add(&to->replicas_dropped, &s->counters.replicas_dropped);
     add(&to->keeps_ended, &s->counters.keeps_ended);
@@ -456,9 +454,9 @@ void shard_add_counters(const struct shard *s, struct shard_counters *to)
     add(&to->stale_us_squared, &s->counters.stale_us_squared);
 }
 
-/* Between two frames replicas have each age up to the gap for as long as any other. So at the ends
- * of buckets this is exact: those of longer gaps spend all of a bucket's width in it; those whose
- * gap lies in it, what is left of it. */
+/* Between two frames a replica has every age up to the gap, each for the same time. So this is
+ * exact at the borders of buckets: replicas with a longer gap spend the whole width of a bucket in
+ * it; those whose gap ends in the bucket, the part up to the gap. */
 static void add_ages(const struct shard *s, struct locus_histogram *to)
 {
     double longer = 0, ages = 0;

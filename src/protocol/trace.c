@@ -22,7 +22,7 @@ struct traced {
     uint32_t writes, pulled, written;
 };
 
-/* Either what is, from now on, or what was done until now; or, of no key, how many workers wait
+/* Either the state from now on, or the accesses until now; or, without a key, how many workers wait
  * from now on: `writes`. */
 #define OF_NO_KEY UINT32_MAX
 struct event {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What building needs: how much of a cell each index still has to place, and which have less or
+/* State of the construction: how much of a cell each index must still place, and which have less or
  * more than one. */
 struct building {
     const double *weights;

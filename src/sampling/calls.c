@@ -187,8 +187,8 @@ static struct drawing drawing_of(const locus_distribution *d, struct sample *s, 
     };
 }
 
-/* Decides the keys, unless the level leaves that to the pull, when it is seen which rows are here.
- * Alone all are. */
+/* Decides the keys, unless the level leaves that to the pull, when it is known which rows are here.
+ * In a cluster of one all are. */
 static int draw(struct sample *s, struct preparer who, size_t n, locus_clock start)
 {
     locus_distribution *d = s->distribution;
@@ -273,8 +273,8 @@ static int decide(locus_worker *w, struct sample *s, size_t n, locus_key *keys)
     return 0;
 }
 
-/* Intends the keys that were put off, the last ones that wait: an intent for a row that has just
- * left, or has not arrived, brings it here (NuPS, Section 4.4: "re-localizes"). */
+/* Intends the keys that were put off, which are the last that wait: an intent brings a row here
+ * that has just left, or has not arrived yet (NuPS, Section 4.4: "re-localizes"). */
 static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
 {
     locus_clock now = locus_current_clock(w), end = s->end > now ? s->end : clock_after(now, 1);
@@ -285,8 +285,8 @@ static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
     return rc == 0 && n > first ? preparer_intend(&who, s->key, n - first, now, end) : rc;
 }
 
-/* Takes n of the keys that wait. One that was not yet put off and whose row is not here is put off
- * to the end, as long as that leaves enough: it makes no sense for the rest of the sample. */
+/* Takes n of the keys that wait. A key whose row is not here, and that was not put off before, is
+ * put off to the end while enough keys remain; for the rest of the sample that would be useless. */
 static int take(locus_worker *w, struct sample *s, size_t n, locus_key *keys, size_t *fresh)
 {
     *fresh = 0;

@@ -25,8 +25,8 @@ void pool_fini(struct pool *p)
     *p = (struct pool){0};
 }
 
-/* The next key of the traversal: each of those that are left is as likely, so all of them come in a
- * random order. */
+/* The next key of the traversal: each of the remaining keys is equally likely, so all of them come
+ * in a random order. */
 static locus_key next_key(struct pool *p, struct random *r)
 {
     uint64_t rest;
@@ -50,9 +50,9 @@ static size_t take_any(struct pool *p, struct random *r, locus_key *keys, size_t
     return taken;
 }
 
-/* What the sample already has is passed over for the rest of the traversal. Kept for later samples
- * it would come more and more often, above all a key of great weight, which is in the pool many
- * times and in a sample once at most. */
+/* Keys that the sample already has are skipped for the rest of the traversal. If they were kept for
+ * later samples, they would come more and more often, especially a key of great weight, which is in
+ * the pool many times but in a sample at most once. */
 static size_t take_other(struct pool *p, struct random *r, struct keyset *drawn, locus_key *keys,
                          size_t n)
 {

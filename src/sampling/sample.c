@@ -98,8 +98,8 @@ struct sample *samples_find(struct samples *s, locus_sample handle)
     if (!block || (handle >> PLACE_BITS & ((1 << WORKER_BITS) - 1)) != s->worker) return NULL;
     struct sample *sample = &block[place % SAMPLE_BLOCK];
     uint64_t generation = handle >> (PLACE_BITS + WORKER_BITS);
-    /* A loader may be opening this very place under a newer generation; the caller's own sample was
-     * handed over to it with all that is in it. */
+    /* A loader may be opening this very place with a newer generation. The caller's own sample was
+     * handed over to it completely. */
     bool is_open = generation % 2 == 1 &&
                    __atomic_load_n(&sample->generation, __ATOMIC_RELAXED) == generation;
     return is_open ? sample : NULL;

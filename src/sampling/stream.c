@@ -41,8 +41,8 @@ static int draw_fresh(struct stream *s, const struct drawing *d, locus_key *keys
     return 0;
 }
 
-/* What the manager would ignore is not signaled: an end in the past; and nothing where the sample
- * is of what is here. */
+/* Intents that the manager would ignore are not signaled: those with an end in the past, and those
+ * of samples from rows that are here. */
 static int intend(const struct drawing *d, const locus_key *keys, size_t n)
 {
     return n > 0 && d->intends && d->end > d->now
@@ -60,8 +60,7 @@ int stream_draw_independent(struct stream *s, const struct drawing *d, locus_key
 
 /* ---- sample reuse ---- */
 
-/* A pool that lasts longer is not expected to last longer: sums stay far from the greatest
- * clock. */
+/* A longer time is not expected of a pool, so that sums stay far below the greatest clock. */
 #define POOL_CLOCKS_MAX (INT64_C(1) << 40)
 
 /* Intents ended with the worker that signaled them, and a new one's clock begins at 0. */
@@ -78,8 +77,8 @@ static struct stream_pool *nth_pool(struct stream *s, unsigned n)
     return &s->pool[(s->present + n) % POOLS_MAX];
 }
 
-/* Twice a sample without replacement at least: with fewer keys most of a large one could not come
- * from the pool. */
+/* At least twice a sample without replacement: with fewer keys most of a large sample could not
+ * come from the pool. */
 static size_t pool_size(const struct drawing *d, size_t n)
 {
     return d->drawn && n > POOL_KEYS / 2 ? 2 * n : POOL_KEYS;
@@ -126,8 +125,8 @@ static int fill_next(struct stream *s, const struct drawing *d, size_t size)
     return rc;
 }
 
-/* Fills pools ahead and intends their rows from about when their turn comes; rather early than
- * late. */
+/* Fills pools ahead and intends their rows from about the time of their turn, rather too early than
+ * too late. */
 static int fill_ahead(struct stream *s, const struct drawing *d, size_t size)
 {
     int rc = 0;

@@ -37,8 +37,8 @@ void target_draw_many(const struct target *t, struct random *r, locus_key *keys,
 
 /*
  * The rest of a sample without replacement, in one pass: each key gets an exponentially distributed
- * arrival time with its weight as the rate, and those that arrive first are the sample, in that
- * order. Drawing one after the other from what is left has the same distribution, because such
+ * arrival time with its weight as the rate, and the keys that arrive first are the sample, in that
+ * order. Drawing one key after the other from the rest has the same distribution, because such
  * times have no memory (Efraimidis and Spirakis, 2006).
  */
 struct arrival {

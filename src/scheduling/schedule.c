@@ -177,8 +177,8 @@ static int try_candidates(struct locus_schedule *s, struct making *m)
     return 0;
 }
 
-/* Block `first` of a worker is as far from its neighbours' as can be; then one further in each
- * round. */
+/* The `first` block of a worker is as far from its neighbours' as possible; each round takes the
+ * next one. */
 static size_t rotate(const struct locus_schedule *s, uint64_t *locals)
 {
     const struct locus_schedule_config *c = &s->config;

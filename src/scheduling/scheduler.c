@@ -26,8 +26,8 @@ static int clear(const struct locus_scheduler *s, uint64_t slot)
     return locus_set(s->worker, keys, 2, s->clear);
 }
 
-/* Workers that have a round under way take the next one before they end it: where nothing fits
- * beside it they get a round without parts. */
+/* Workers with a round under way take the next one before they end it. If nothing fits beside it,
+ * they get a round without parts. */
 static bool is_awaited(const struct locus_scheduler *s)
 {
     return s->done < s->given && s->given - s->done < s->mail.own_window;
@@ -73,8 +73,8 @@ static int step(struct locus_scheduler *s)
     return rc;
 }
 
-/* The scheduler looks at them again and again: they shall be here. A hint: techniques that do not
- * relocate leave them where they are. */
+/* The scheduler reads these rows again and again, so they should be here. A hint: techniques that
+ * do not relocate leave them where they are. */
 static int localize(const struct locus_scheduler *s)
 {
     const locus_key first[] = {s->mail.rounds, s->mail.sums, s->mail.changes};
@@ -87,8 +87,8 @@ static int localize(const struct locus_scheduler *s)
     return rc;
 }
 
-/* Nothing more comes: workers would wait for ever. Where the cluster is what has failed, they know,
- * and this fails as well. */
+/* No more rounds come, and workers would wait for ever. If the cluster itself has failed, they know
+ * that, and this fails, too. */
 static void say_failure(struct locus_scheduler *s)
 {
     float *round = s->row, *sums = s->clear;

@@ -40,8 +40,8 @@ void dirty_set_add(struct dirty_set *m, uint64_t index)
 {
     for (unsigned l = 0; l < m->levels; l++, index /= 64) {
         uint64_t bit = UINT64_C(1) << index % 64;
-        /* Sequentially consistent: who finds a word empty goes up to where it is seen; pairs with
-         * take(). */
+        /* Sequentially consistent: a thread that finds a word empty goes up until it is seen; pairs
+         * with take(). */
         uint64_t before = __atomic_fetch_or(&m->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
         LOCUS_YIELD();
         if (before) return;

@@ -72,8 +72,8 @@ floats_gain_fn *floats_gain_best(void)
         for (; i < n; i++) to[i] += from[i]; \
     }
 
-/* The same for gains: a vector at a time. Bits are compared, for no number is unlike itself; `base`
- * is what was, 0 where that was no number. */
+/* The same for gains: a vector at a time. Bits are compared, because NaN is not equal to itself;
+ * `base` is the old value, or 0 if that was not finite. */
 #define GAIN(name, target, BYTES) \
     target static void name(float *to, const float *was, const float *now, size_t n, bool adds) \
     { \

@@ -32,8 +32,8 @@ static uint64_t own_slot(struct row_ref s)
     return row_ref_is_home(s) ? row_ref_usual_slot(s) : SLAB_NONE;
 }
 
-/* The word, latched by us; or, unlatched, a word that says that the row is not here. Waits for
- * whoever has the latch. */
+/* Returns the word, latched by us; or, unlatched, a word that says that the row is not here. Waits
+ * for the holder of the latch. */
 static directory_word latch_here(struct row_ref s)
 {
     unsigned spins = 0;
@@ -87,9 +87,9 @@ int row_read_slowly(struct row_ref s, float *values)
 
 static void fill_slot(struct partition *p, uint64_t slot, const float *values)
 {
-    /* Release: the slot's last tenant left its word before we write. Pairs with the fence in
-     * directory_is_unchanged(): a late reader of that tenant who copies what is written here finds
-     * its word changed. */
+    /* Release: the slot's previous row changed its word before we write. Pairs with the fence in
+     * directory_is_unchanged(): a late reader of that row that copies what is written here finds
+     * the word changed. */
     FENCE(__ATOMIC_RELEASE);
     floats_copy(partition_row(p, slot), values, p->length);
 }
@@ -99,8 +99,8 @@ static void unlatch(struct row_ref s, directory_word w)
     directory_publish(row_ref_word(s), w & ~DIRECTORY_LATCH);
 }
 
-/* Two slots for a replica: the copy's is returned. A key whose home is here has none that is its
- * own. */
+/* Takes two slots for a replica and returns the copy's. A key whose home is here has no computed
+ * slots for a replica. */
 static uint64_t take_pair(struct row_ref s)
 {
     uint64_t elsewhere, slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
@@ -114,15 +114,15 @@ static float *updates_row(const struct partition *p, directory_word w)
     return partition_row(p, directory_slot(w) + 1);
 }
 
-/* Every stay of a row begins with another version, far from the last: a reader that began before
- * the row left and ends now must not find its word again. */
+/* Each time a row arrives, its version begins far from the last one: a reader that began before the
+ * row left and ends now must not find the same word again. */
 static uint64_t fresh_version(struct partition *p)
 {
     return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
 }
 
-/* Publishes a shared row with its change, and marks the key with the first change since the shard
- * last looked. */
+/* Publishes a shared row with its change. The first change since the shard last looked adds the key
+ * to the dirty set. */
 static void publish_dirty(struct row_ref s, directory_word w)
 {
     directory_word *word = row_ref_word(s);
@@ -148,8 +148,8 @@ static int write_first_replica(struct row_ref s, const float *values, enum row_c
     return ROW_ON_REPLICA;
 }
 
-/* After a first write. Another one may still be under way: who views its row now sees it being
- * written, as is so with any row that is being written. With one writer this was the last. */
+/* After a first write. Another first write may still be under way: a view of its row shows it while
+ * it is being written, as with any row. With one writer this was the last one. */
 static void partition_note_first(struct partition *p)
 {
     if (!slab_is_full_at_home(&p->slab, p->keys)) return;

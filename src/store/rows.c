@@ -2,17 +2,17 @@
 
 #include <errno.h>
 
-/* Fetching ahead. On one node a key's word and home slot are known from the key, so both can be
- * under way together. Among several nodes most rows are elsewhere: what is fetched in vain costs
- * the room, and the time, of what is needed. Rows go to the second level of the cache: the first
- * also has to hold the caller's buffer. (Figures: docs/design/row-access.md.) */
+/* Prefetching. In a cluster of one a key's word and home slot follow from the key, so both can be
+ * loaded at the same time. With several nodes most rows are elsewhere, and useless prefetches take
+ * the place and the time of useful ones. Rows go to the second level of the cache, because the
+ * first must also hold the caller's buffer. (Figures: docs/design/row-access.md.) */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,
 };
 
-/* To write: exclusively, for the shard has read the line, or written it. (The compiler does not
- * emit the instruction because some processors lack it; they ignore it.) */
+/* To write: exclusively, because the shard has read or written the line. (The compiler does not
+ * emit the instruction, because some processors lack it; they ignore it.) */
 static inline __attribute__((always_inline)) void fetch_line(const char *line, bool to_write)
 {
 #if defined(__x86_64__)
@@ -43,9 +43,9 @@ void row_fetch_to_write(struct row_ref s)
     if (slot >= s.partition->first_pair) fetch_slot(s.partition, slot + 1, true);
 }
 
-/* The word is fetched to be read, although a writer will change it. When nobody else has the line,
- * it comes exclusively all the same. When another thread works on it, taking it away long before it
- * is needed costs both. */
+/* The word is prefetched for reading, although a writer will change it. If no other core has the
+ * line, it comes exclusively anyway. If another thread works on it, taking it away long before it
+ * is needed costs both threads time. */
 static inline __attribute__((always_inline)) struct row_ref fetch_word(const struct store *s,
                                                                        locus_key key)
 {
@@ -56,9 +56,9 @@ static inline __attribute__((always_inline)) struct row_ref fetch_word(const str
 
 enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
-/* The word has arrived by now: the row is fetched from where it is, unless to be read also the sum
- * of a replica's updates. To write exclusively: shard and other workers read and write the same
- * rows on another processor. */
+/* The word has arrived by now: prefetches the row from where it is; for a write also the sum of a
+ * replica's updates. For a write exclusively, because the shard and other workers read and write
+ * the same rows on other processors. */
 static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)
 {
     if (partition_is_plain(s.partition)) {
@@ -101,14 +101,14 @@ void rows_fetch_found(const struct store *s, const locus_key *keys, size_t n)
     for (size_t i = 0; i < n; i++) fetch_found(store_row_ref(s, keys[i]), TO_EITHER);
 }
 
-/* A batch is a pipeline: a key is located and its word fetched WORD_AHEAD steps before its access,
- * its row fewer steps before. More long rows at once are more than the processor fetches together;
- * fewer short ones do not fill the time that one fetch takes; with fewer words ahead, the rows of a
- * cluster wait for theirs. */
+/* A batch is a pipeline: a key is located and its word prefetched WORD_AHEAD steps before its
+ * access, and its row fewer steps before. The processor cannot load more long rows at the same
+ * time; fewer short rows do not fill the time of one load; and with fewer words ahead, rows in a
+ * cluster wait for their words. */
 enum { WORD_AHEAD = 64, LONG_ROW_AHEAD = 24, SHORT_ROW_AHEAD = 40, SHORT_ROW_BYTES = 256 };
 
-/* The fields of the row references lie apart, so that none is read back wider than it was written
- * (store.h says what that costs). */
+/* The fields of the row references are stored separately, so that none is read wider than it was
+ * written (store.h has the cost of that). */
 struct pipeline {
     struct partition *partition[WORD_AHEAD];
     uint64_t index[WORD_AHEAD];

@@ -62,8 +62,8 @@ static bool plan(struct slab *s, size_t row_bytes, uint64_t keys, uint64_t home_
                        .empty = SLAB_NONE,
                        .density = density};
     if (keys == 0) return true;
-    /* Spare slots for every key, and as many again that wait for a grace period; more for a small
-     * table, whose rows may move often during one. */
+    /* Spare slots for every key, and as many again for those that wait for a grace period; more for
+     * a small table, whose rows may move often during one. */
     if (keys > SIZE_MAX / 16 / s->row_bytes) return false;
     uint64_t more = SLAB_MORE_BYTES / s->row_bytes;
     if (more < SLAB_MORE_MIN) more = SLAB_MORE_MIN;
@@ -98,8 +98,8 @@ bool slab_init(struct slab *s, uint32_t length, uint64_t keys, uint64_t home_slo
     return ok;
 }
 
-/* A multiple of 1024 rows, so that the pairs begin with a page; and one row at least that is
- * nobody's. */
+/* A multiple of 1024 rows, so that the pairs begin with a page; and at least one row that belongs
+ * to no key. */
 uint64_t slab_first_pair(const struct slab *s)
 {
     return (s->slots + 1024) / 1024 * 1024;
@@ -158,8 +158,8 @@ static void discard_chunk(struct slab *s, uint64_t chunk)
     if (has_home_slots(s, chunk)) count_density(s, -(int64_t)chunk_bytes(s, chunk), 0);
 }
 
-/* One empty chunk is kept, the lowest, so that a single row that comes and goes does not cost a
- * page fault each time. */
+/* The lowest empty chunk is kept, so that a single row that comes and goes does not cost a page
+ * fault each time. */
 static void leave_chunk(struct slab *s, uint64_t chunk)
 {
     if (--s->chunk_rows[chunk] > 0) return;

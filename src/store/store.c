@@ -27,8 +27,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
-    /* Numbers go by whole rounds of the buckets: a small part, which is in the cache anyway, would
-     * have more than keys. */
+    /* Numbers are assigned by whole rounds of the buckets, so a small partition, which is in the
+     * cache anyway, would have more numbers than keys. */
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;

@@ -46,7 +46,7 @@ static const char *const known[] = {
     "adaptive 0:begin,end 1:begin,push,push", /* the row moves to a holder that goes on adding */
     "adaptive 0:begin,push 1:begin,push,pull",    /* refreshes meet updates */
     "adaptive 0:begin,push,end 1:begin,push,end", /* replicas come and go with updates */
-    "adaptive 0:begin,end 1:begin,end,localize 2:localize", /* the row comes back before the answer to its end */
+    "adaptive 0:begin,end 1:begin,end,localize 2:localize", /* back before the answer to its end */
     "adaptive 1:begin,push*,end 2:push,pull",               /* remote accesses meanwhile */
     "adaptive 1:begin,push,end 2:localize,push", /* localize of a row that is wanted */
     "adaptive 1:begin,set,pull 0:begin,push",    /* a set among updates */
@@ -54,7 +54,7 @@ static const char *const known[] = {
     "adaptive 1:begin,end,begin 0:begin",        /* again at once */
     "adaptive 1:begin 2:begin 0:push",           /* shared by two that are not the home */
     "replicate 1:begin,push,end 0:push", "full 1:push,pull 0:push",
-    "full 0:push 1:push,pull 1:set", /* a refresh meets a set of another worker that took an update along */
+    "full 0:push 1:push,pull 1:set", /* a refresh meets a set with an update */
     /* ---- kept ---- */
     "1:keep,push 2:begin,push",           /* under relocate: who does not keep it, goes to it */
     "1:keep,push 2:localize,push 0:pull", /* it does not move */
@@ -76,13 +76,13 @@ static const char *const known[] = {
     "1:push*,clock,push* 0:localize,clock,bound,pull",        /* and a push goes after it */
     "replicate 1:keep,push,clock,bound,pull 0:push,clock", /* a refresh meets an update under way */
     "replicate 1:keep,push,push,clock 0:clock,bound,pull", /* one waits behind one under way */
-    "replicate 1:keep,clock,push 0:push,clock,bound", /* a refresh is ignored, for one is under way */
+    "replicate 1:keep,clock,push 0:push,clock,bound", /* a refresh is ignored: one is under way */
     "replicate 1:keep,clock,bound,pull 0:push,push,clock",     /* refreshes go before the clock */
     "1:keep,push,clock,bound,unkeep 0:push,clock",             /* the replica ends */
     "adaptive 1:begin,push,clock,end 0:push,clock,bound,pull", /* and its updates leave with it */
     "adaptive 1:begin,push,clock,bound 0:begin,clock", "full 1:push,clock,bound,pull 0:push,clock",
     /* ---- */
-    "1:push*,pull 1:localize 2:localize 0:localize", /* the row comes back before the request that went after it */
+    "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
 /* The same, with so many states that there is time for them in long runs only. */
 static const char *const known_large[] = {
