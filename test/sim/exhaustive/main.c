@@ -44,15 +44,15 @@ static const char *const known[] = {
     "adaptive 0:begin 1:begin,push,set",      /* a set takes along what the node added before */
     "adaptive 0:begin 1:begin,push,end",      /* the last updates leave with the replica */
     "adaptive 0:begin,end 1:begin,push,push", /* the row moves to a holder that goes on adding */
-    "adaptive 0:begin,push 1:begin,push,pull",    /* refreshes meet updates */
-    "adaptive 0:begin,push,end 1:begin,push,end", /* replicas come and go with updates */
+    "adaptive 0:begin,push 1:begin,push,pull",              /* refreshes meet updates */
+    "adaptive 0:begin,push,end 1:begin,push,end",           /* replicas come and go with updates */
     "adaptive 0:begin,end 1:begin,end,localize 2:localize", /* back before the answer to its end */
     "adaptive 1:begin,push*,end 2:push,pull",               /* remote accesses meanwhile */
-    "adaptive 1:begin,push,end 2:localize,push", /* localize of a row that is wanted */
-    "adaptive 1:begin,set,pull 0:begin,push",    /* a set among updates */
-    "adaptive 0:begin 1:begin,push 2:localize",  /* localize of a row with holders */
-    "adaptive 1:begin,end,begin 0:begin",        /* again at once */
-    "adaptive 1:begin 2:begin 0:push",           /* shared by two that are not the home */
+    "adaptive 1:begin,push,end 2:localize,push",            /* localize of a row that is wanted */
+    "adaptive 1:begin,set,pull 0:begin,push",               /* a set among updates */
+    "adaptive 0:begin 1:begin,push 2:localize",             /* localize of a row with holders */
+    "adaptive 1:begin,end,begin 0:begin",                   /* again at once */
+    "adaptive 1:begin 2:begin 0:push", /* shared by two that are not the home */
     "replicate 1:begin,push,end 0:push", "full 1:push,pull 0:push",
     "full 0:push 1:push,pull 1:set", /* a refresh meets a set with an update */
     /* ---- kept ---- */
