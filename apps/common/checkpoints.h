@@ -74,7 +74,7 @@ void checkpoints_begin(struct checkpoints *, const struct pool_member *, const s
  * over, all or some. */
 double checkpoints_is_due(const struct checkpoints *, const struct pool_member *,
                           const struct progress *);
-/* Behind pool_sum(): all have settled. */
+/* Behind pool_sum(): all have quiesced. */
 void checkpoints_write(struct checkpoints *, struct pool_member *, const struct progress *);
 
 /* A part more, of so many in an epoch. */

@@ -207,10 +207,10 @@ void pool_meet(struct pool_member *m)
     }
 }
 
-void pool_settle(struct pool_member *m)
+void pool_quiesce(struct pool_member *m)
 {
     if (m->worker) {
-        must(locus_quiesce(m->worker), "settling with the other nodes");
+        must(locus_quiesce(m->worker), "quiescing with the other nodes");
     } else {
         pool_meet_here(m);
     }
@@ -283,7 +283,7 @@ static void exchange(struct pool_member *m, size_t count)
         rows = take_rows(pool, &keys);
         write_figures(m, count, keys, rows);
     }
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->index == 0) read_figures(m, count, keys, rows);
     free(keys);
     free(rows);

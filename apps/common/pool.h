@@ -5,7 +5,7 @@
  * Callers   pool_open, _run, _close: main(); the rest: the workers' threads, each with its own
  *           member
  * Memory    the pool's; with the baseline all tables are arrays here
- * Waiting   pool_open() for all nodes; pool_meet() and pool_settle() for all workers of all nodes
+ * Waiting   pool_open() for all nodes; pool_meet() and pool_quiesce() for all workers of all nodes
  * Life      open, run any number of times, close. Any failure ends the program with a sentence
  */
 #ifndef APPS_POOL_H
@@ -90,15 +90,15 @@ void pool_close(struct pool *);
 /* Returns when all have come. */
 void pool_meet(struct pool_member *);
 /* The same, and every copy of every row holds every update made before. */
-void pool_settle(struct pool_member *);
+void pool_quiesce(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
 /* Every worker gives `count` figures (at most POOL_FIGURES_MAX) and gets their sums over all
- * workers of all nodes. Whole numbers below 2^53 are summed exactly. Settles, too. */
+ * workers of all nodes. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);
 
 /* Figures that stay, and are in a checkpoint; zeros before they are set. One worker sets them, and
- * all settle before they are read. Not with the baseline. */
+ * all quiesce before they are read. Not with the baseline. */
 void pool_set_record(const struct pool_member *, const double *figures, size_t count);
 void pool_get_record(const struct pool_member *, double *figures, size_t count);
 

@@ -126,9 +126,9 @@ struct ctr_quality ctr_quality_test(const struct ctr *c, struct pool_member *m, 
 {
     double began = meter_now();
     struct ctr_quality q = {0};
-    pool_settle(m);
+    pool_quiesce(m);
     write_scores(c, m, w);
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->place == 0) {
         struct scores s = {.ctr = c, .logits = take_memory(c->test, sizeof(float))};
         bool *is_click = labels_of(c, NULL);

@@ -128,7 +128,7 @@ static void train_all(struct ctr_training *t, struct pool_member *m, struct prog
     struct wide_deep step;
     click_feed_open(&feed, t->ctr, m, p->epochs);
     wide_deep_open(&step, t->ctr, m, most);
-    pool_settle(m);
+    pool_quiesce(m);
     begin(t, m, p);
     bool has_time = true, is_due;
     while (p->epochs < o->common.epochs && has_time) {
@@ -169,10 +169,10 @@ void ctr_work(struct pool_member *m, void *training)
         rows_init(m, CTR_FEATURES, draw_feature, c);
         dense_rows_init(&c->plan, m, CTR_LAYERS, c->options.common.seed);
     }
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->index == 0) dense_rows_keep(&c->plan, m, CTR_LAYERS);
     if (m->index == 0 && settings_keeps(&c->options.common)) keep_hot(c, m);
-    pool_settle(m);
+    pool_quiesce(m);
     train_all(t, m, &progress);
     struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)

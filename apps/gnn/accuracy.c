@@ -66,7 +66,7 @@ struct accuracy accuracy_take(struct accuracy_judge *j)
 {
     const struct labels *l = &j->gnn->labels;
     double began = meter_now(), sums[2];
-    pool_settle(j->member);
+    pool_quiesce(j->member);
     sums[0] = right_of(j, LABELS_VALIDATE);
     sums[1] = right_of(j, LABELS_TEST);
     pool_sum(j->member, sums, 2);

@@ -131,7 +131,7 @@ static void train_all(struct trainer *t, struct progress *p)
         if (is_first(t)) put_best(training, p);
         if (is_due) checkpoints_write(&training->checkpoints, t->member, p);
     }
-    pool_settle(t->member);
+    pool_quiesce(t->member);
     judge(t, p->epochs);
     if (is_first(t) && o->common.eval_every > 0 && t->training->best_epoch > 0)
         gnn_report_best(t->training->gnn, t->training->best_epoch, &t->training->best);
@@ -165,12 +165,12 @@ static void begin(struct trainer *t, struct progress *p)
     }
     if (m->index == 0 && settings_keeps(&g->options.common)) keep_hot(g, m);
     if (m->index == 0) dense_rows_keep(&g->plan, m, GNN_DENSE);
-    pool_settle(m);
+    pool_quiesce(m);
     accuracy_open(&t->judge, g, m);
     convolution_open(&t->convolution, g, m, g->options.batch, g->options.neighbours);
     epochs_open(&t->epochs, g, m, p->epochs);
     /* Getting ready is not part of the first epoch. */
-    pool_settle(m);
+    pool_quiesce(m);
     if (is_first(t)) take_best(t->training, p);
     if (m->index == 0) t->training->began_s = meter_now() - p->seconds;
     checkpoints_begin(&t->training->checkpoints, m, p);

@@ -199,7 +199,7 @@ struct quality evaluate(struct evaluation *e, struct pool_member *m, enum graph_
     double began = meter_now();
     uint64_t first, end;
     struct quality_sums sums = {0};
-    pool_settle(m);
+    pool_quiesce(m);
     pull_model(e, m);
     pool_meet_here(m);
     pool_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);

@@ -241,7 +241,7 @@ void train_work(struct pool_member *m, void *training)
         init_table(m, &t->task->options, 1);
     }
     if (m->index == 0 && settings_keeps(&t->task->options.common)) keep_hot(t->task, m);
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->index == 0) t->began_s = meter_now() - progress.seconds;
     checkpoints_begin(&t->checkpoints, m, &progress);
     pool_meet_here(m);

@@ -333,7 +333,7 @@ static void write_checkpoint(struct descent *d)
 static void go_on(struct descent *d)
 {
     rounds_clear(&d->rounds);
-    pool_settle(d->member);
+    pool_quiesce(d->member);
     rounds_open(&d->rounds, &d->turns, d->progress.updates);
 }
 
@@ -429,7 +429,7 @@ static bool begin(struct descent *d)
         take_progress(d, &p);
         rounds_clear(&d->rounds);
     }
-    pool_settle(d->member);
+    pool_quiesce(d->member);
     checkpoints_begin(d->checkpoints, d->member, &p);
     d->began_s = meter_now() - p.seconds;
     pool_meet_here(d->member);

@@ -53,7 +53,7 @@ void rounds_init(struct rounds *, const struct lasso *, struct pool_member *, st
 void rounds_open(struct rounds *, const struct turns *, uint64_t updates);
 void rounds_close(struct rounds *);
 void rounds_fini(struct rounds *);
-/* The mailboxes are as before their first use: all workers call it, and settle afterwards. */
+/* The mailboxes are as before their first use: all workers call it, and quiesce afterwards. */
 void rounds_clear(struct rounds *);
 
 /* In this order; with staleness, so many rounds more are taken and pushed before the oldest is

@@ -94,7 +94,7 @@ void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, str
         intend(g, g->block, g->clock, g->schedule ? g->clock + 1 : LOCUS_FOREVER);
     }
     if (!are_counted) count_all(g);
-    pool_settle(g->member);
+    pool_quiesce(g->member);
     word_rows_read(g->rows, LDA_TOPICS, g->totals);
     sampler_set_totals(g->sampler, g->totals);
 }
@@ -162,7 +162,7 @@ static double do_round(struct gibbs *g, bool is_last)
     add_totals(g);
     if (w) g->clock = locus_advance_clock(w);
     if (staleness == 0 || is_last) {
-        pool_settle(g->member);
+        pool_quiesce(g->member);
         return renew_totals(g);
     }
     must(locus_bound(w, (locus_clock)staleness), "waiting for the other workers");

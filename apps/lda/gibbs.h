@@ -3,12 +3,12 @@
  *
  * By rotation (STRADS, Section 3.1): a sweep has a round for each block of words; in each a worker
  * has a block that nobody else has, as the schedule says, and which it intended in the round
- * before. Its copy of the totals is what others change meanwhile: after each round all settle, and
+ * before. Its copy of the totals is what others change meanwhile: after each round all quiesce, and
  * the copy is compared with the truth and renewed.
  *
  * With a staleness of s there are s + 1 blocks a worker, so that who has a block next has it s + 1
  * rounds later; and workers are at most s + 1 rounds apart (locus_bound): a block is still at one
- * worker at a time, with all that was counted before. All settle once a sweep.
+ * worker at a time, with all that was counted before. All quiesce once a sweep.
  *
  * By copies: each worker goes through all its
  * words in a round of its own length, and learns what others have changed when the manager brings

@@ -86,7 +86,7 @@ void lda_work(struct pool_member *m, void *training)
     sampler_open(&sampler, &shelf, m->place);
     word_rows_open(&rows, t->lda, m);
     if (goes_on) topic_rows_read(&shelf, m);
-    pool_settle(m);
+    pool_quiesce(m);
     gibbs_open(&gibbs, t->lda, m, &shelf, &sampler, &rows, goes_on);
     checkpoints_begin(&t->checkpoints, m, &progress);
     pool_meet_here(m);

@@ -90,7 +90,7 @@ struct quality quality_of(const struct lda *l, struct sampler *s, struct word_ro
 {
     double began = meter_now();
     float *totals = take_memory(s->topics, sizeof *totals);
-    pool_settle(r->member);
+    pool_quiesce(r->member);
     word_rows_read(r, LDA_TOPICS, totals);
     sampler_set_totals(s, totals);
     free(totals);
@@ -147,14 +147,14 @@ void quality_check(const struct lda *l, const struct shelf *s, struct word_rows 
     uint64_t first, end;
     if (r->member->place == 0) word_rows_write(r, LDA_CHECK_WORDS, c.row);
     if (r->member->place == 0) word_rows_write(r, LDA_CHECK_TOKENS, c.row);
-    pool_settle(r->member);
+    pool_quiesce(r->member);
     pool_share(l->corpus.words, r->member->place, r->member->total, &first, &end);
     rows_visit(r->member, LDA_WORDS, first, end, count_word, &c);
     word_rows_add(r, LDA_CHECK_WORDS, c.row);
     memset(c.row, 0, r->topics * sizeof *c.row);
     for (uint64_t t = 0; t < s->tokens; t++) c.row[s->train.topic[t]]++;
     word_rows_add(r, LDA_CHECK_TOKENS, c.row);
-    pool_settle(r->member);
+    pool_quiesce(r->member);
     if (r->member->place == 0) compare(r);
     free(c.row);
     pool_meet(r->member);

@@ -115,7 +115,7 @@ void topic_rows_write(const struct shelf *s, struct pool_member *m)
     shelf_write(s, topics, order);
     set_rows(&tokens, topics);
     set_rows(&orders, order);
-    pool_settle(m);
+    pool_quiesce(m);
     add_to_first(&tokens, topics);
     add_to_first(&orders, order);
     free(topics);

@@ -181,7 +181,7 @@ static void do_phase(struct coordinates *c, const struct coordinates_phase *p, d
     if (c->member->worker) intend(c, p);
     if (c->member->worker) locus_advance_clock(c->member->worker);
     for (uint32_t i = 0; i < p->end - p->first; i++) change_factor(c, p, i, squares, norms);
-    pool_settle(c->member);
+    pool_quiesce(c->member);
 }
 
 void coordinates_sweep(struct coordinates *c, double *squares, double *norms)

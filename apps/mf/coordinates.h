@@ -4,7 +4,7 @@
  *
  * A sweep has two phases. In the first, each row's factor is changed by the worker that has the
  * row, one coordinate after the other, each to what is best while the others stay; the columns'
- * factors stay. Then all settle, and it is the columns' turn. A factor has one writer, and what it
+ * factors stay. Then all quiesce, and it is the columns' turn. A factor has one writer, and what it
  * depends on stays: the result is that of one worker, whatever the cluster.
  *
  * Callers   every worker of every node, collectively

@@ -125,7 +125,7 @@ static void train_all(struct mf_training *t, struct pool_member *m, struct progr
     visit_open(&visit, t->mf, m, p->epochs);
     factors_open(&step, t->mf, m);
     /* Sorting out the cells is not part of the first epoch. */
-    pool_settle(m);
+    pool_quiesce(m);
     begin(t, m, p);
     bool has_time = true;
     while (p->epochs < o->common.epochs && has_time) {
@@ -167,7 +167,7 @@ static void train_by_coordinates(struct mf_training *t, struct pool_member *m, s
     struct coordinates c;
     bool has_time = true;
     coordinates_open(&c, t->mf, m);
-    pool_settle(m);
+    pool_quiesce(m);
     begin(t, m, p);
     if (is_first(m)) meter_begin(&t->meter, "training", "epochs", o->common.epochs);
     while (p->epochs < o->common.epochs && has_time) {
@@ -200,13 +200,13 @@ void mf_work(struct pool_member *m, void *training)
         rows_init(m, MF_COLS, draw_factor, &(struct first_values){.mf = t->mf, .table = MF_COLS});
     }
     if (m->index == 0 && settings_keeps(&t->mf->options.common)) keep_hot(t->mf, m);
-    pool_settle(m);
+    pool_quiesce(m);
     if (t->mf->options.method == MF_COORDINATES) {
         train_by_coordinates(t, m, &progress);
     } else {
         train_all(t, m, &progress);
     }
-    pool_settle(m);
+    pool_quiesce(m);
     test_and_report(t, m);
     struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)

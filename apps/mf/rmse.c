@@ -35,7 +35,7 @@ struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
     const struct rating *test = f->ratings.list + f->ratings.train;
     struct params p;
     uint64_t first, end;
-    pool_settle(m);
+    pool_quiesce(m);
     pool_share(f->ratings.test, m->place, m->total, &first, &end);
     params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * mf_row_floats(f));
     for (uint64_t at = first; at < end; at += TOGETHER)

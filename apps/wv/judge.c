@@ -164,7 +164,7 @@ struct verdict judge_all(struct judge *j, struct pool_member *m)
 {
     double began = meter_now();
     struct verdict v = {0};
-    pool_settle(m);
+    pool_quiesce(m);
     take_vectors(j, m);
     v.correct = take_memory(j->analogies.sections.count + 1, sizeof *v.correct);
     if (j->analogies.count > 0) answer_together(j, m, v.correct);

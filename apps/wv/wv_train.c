@@ -165,12 +165,12 @@ void wv_work(struct pool_member *m, void *training)
     struct progress progress;
     if (!checkpoints_resume(&t->checkpoints, m, &progress)) wv_first_rows(m, t->wv);
     if (m->index == 0 && settings_keeps(&t->wv->options.common)) keep_hot(t->wv, m);
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->index == 0) t->began_s = meter_now() - progress.seconds;
     checkpoints_begin(&t->checkpoints, m, &progress);
     pool_meet_here(m);
     train_all(t, m, &progress);
-    pool_settle(m);
+    pool_quiesce(m);
     judge_and_report(t, m);
     struct locus_stats stats = counters_take(m);
     if (is_first(m) && m->worker)

@@ -41,7 +41,7 @@ static struct {
     uint64_t began_ns, ended_ns; /* the first and the last training step */
     locus *node[PAPERS_NODES_MAX];
     uint64_t on_replicas[PAPERS_NODES_MAX]; /* accesses that have been accounted for */
-    uint64_t most_rows;                     /* that any node had when all had settled */
+    uint64_t most_rows;                     /* that any node had when all had quiesced */
 } world;
 
 static const struct world_thread *threads[PLATFORM_FIBERS_MAX];

@@ -208,7 +208,7 @@ static void release(struct restore *r)
 }
 
 /* Updates are in the main copies before the next step, as at the beginning. */
-static int settled(struct restore *r, int rc)
+static int flushed(struct restore *r, int rc)
 {
     if (rc == 0 && r->steps.worker->node->moves)
         rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
@@ -226,7 +226,7 @@ static int rewind_files(struct restore *r)
 static int restore(struct restore *r)
 {
     struct steps *s = &r->steps;
-    int rc = steps_settle(s, steps_is_rank_0(s) ? find_newest(r) : 0);
+    int rc = steps_flush(s, steps_is_rank_0(s) ? find_newest(r) : 0);
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, read_manifest(r));
     if (rc) return rc;
     rc = compare_tables(r);
@@ -234,8 +234,8 @@ static int restore(struct restore *r)
     if (rc == 0) rc = verify_files(r);
     rc = steps_meet(s, COLLECTIVE_STEP, rc);
     if (rc == 0) rc = rewind_files(r);
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, zero_rows(r)));
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, settled(r, set_files(r)));
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, zero_rows(r)));
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, set_files(r)));
     if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)

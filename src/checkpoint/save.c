@@ -169,7 +169,7 @@ static int commit(struct save *s)
 static int save(struct save *s)
 {
     struct steps *steps = &s->steps;
-    int rc = steps_settle(steps, steps_is_rank_0(steps) ? make_folder(s) : 0);
+    int rc = steps_flush(steps, steps_is_rank_0(steps) ? make_folder(s) : 0);
     if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, write_rows(s));
     if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, steps->is_first ? write_part(s) : 0);
     if (rc == 0) rc = steps_meet(steps, COLLECTIVE_END, steps_is_rank_0(steps) ? commit(s) : 0);

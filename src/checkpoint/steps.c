@@ -53,7 +53,7 @@ static int share(const struct steps *s)
     return 0;
 }
 
-int steps_settle(struct steps *s, int rc)
+int steps_flush(struct steps *s, int rc)
 {
     locus_worker *w = s->worker;
     if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);

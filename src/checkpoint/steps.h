@@ -31,7 +31,7 @@ struct steps {
 int steps_begin(struct steps *, const char *call, locus_worker *, const char *directory,
                 enum collective_kind);
 /* The second one: replicas are the same as main copies. */
-int steps_settle(struct steps *, int rc);
+int steps_flush(struct steps *, int rc);
 /* rc: how the caller's part went, with its sentence if it failed. Returns how all went. */
 int steps_meet(struct steps *, enum collective_kind, int rc);
 /* After any of them; returns rc with the sentence that it has. */

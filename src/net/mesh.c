@@ -64,7 +64,7 @@ static int *place_of(const struct mesh *m, unsigned peer, unsigned shard)
     return &m->fd[(size_t)peer * m->config->shards + shard];
 }
 
-static void settle(struct mesh *m, unsigned peer, unsigned shard, int fd)
+static void note_connected(struct mesh *m, unsigned peer, unsigned shard, int fd)
 {
     *place_of(m, peer, shard) = fd;
     m->missing--;
@@ -231,7 +231,7 @@ static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
         try_later(k, EKEYREJECTED, now_ns);
     } else {
         k->step = DONE;
-        settle(m, k->peer, k->shard, k->fd);
+        note_connected(m, k->peer, k->shard, k->fd);
     }
     return 0;
 }
@@ -274,7 +274,7 @@ static void place(struct mesh *m, const struct contact *k)
         close(*at);
         m->missing++;
     }
-    settle(m, k->peer, k->shard, k->fd);
+    note_connected(m, k->peer, k->shard, k->fd);
 }
 
 /* Somebody may try again and again: a line a second is enough. */

@@ -209,7 +209,7 @@ static void use_rows(struct pool_member *m, void *plan)
     float *first[LAYERS], *now[LAYERS];
     dense_rows_init(p, m, TABLE, 7);
     dense_rows_keep(p, m, TABLE);
-    pool_settle(m);
+    pool_quiesce(m);
     dense_rows_open(&d, p, m, TABLE, 1);
     for (size_t l = 0; l < p->count; l++) {
         size_t count = dense_weights(&d.layers[l]);

@@ -73,11 +73,11 @@ static void work(struct pool_member *m, void *unused)
         train(&d, &p, step % 2);
     }
     draft_flush(&d);
-    pool_settle(m);
+    pool_quiesce(m);
     for (locus_key k = 0; k < ROWS; k++) key[k] = k;
     CHECK_EQ(locus_pull(m->worker, key, ROWS, rows), 0);
     check_sums(m, rows);
-    pool_settle(m);
+    pool_quiesce(m);
     draft_close(&d);
 }
 

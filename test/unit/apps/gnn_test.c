@@ -576,7 +576,7 @@ static void train(struct pool_member *m, void *run)
     rng_init(&rng, 1, 1);
     rows_init(m, GNN_INPUTS, draw_row, r->gnn);
     dense_rows_init(&r->gnn->plan, m, GNN_DENSE, 5);
-    pool_settle(m);
+    pool_quiesce(m);
     convolution_open(&c, r->gnn, m, 8, 3);
     neighbourhood_maker_init(&maker, r->gnn, 8, 3, r->gnn->options.dropout);
     neighbourhood_init(&h, 8);

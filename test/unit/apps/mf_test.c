@@ -782,7 +782,7 @@ static void rmse_work(struct pool_member *m, void *mf)
     double squares = 0;
     rows_init(m, MF_ROWS, fill_row, f);
     rows_init(m, MF_COLS, fill_row, f);
-    pool_settle(m);
+    pool_quiesce(m);
     double rmse = rmse_of_test(f, m).rmse;
     if (m->place > 0) return;
     copy_all(m, f, &all);

@@ -73,7 +73,7 @@ static void keep_record(struct pool_member *m, void *unused)
     (void)unused;
     pool_get_record(m, found, 5);
     for (int i = 0; i < 5; i++) CHECK(found[i] == 0);
-    pool_settle(m);
+    pool_quiesce(m);
     if (m->place == 0) pool_set_record(m, figures, 5);
     double one = 1;
     pool_sum(m, &one, 1);

@@ -243,7 +243,7 @@ static void train_with(struct pool_member *m, void *context)
     step_open(&step, t, m);
     for (int i = 0; i < 10; i++) step_train(&step, &b);
     step_close(&step);
-    pool_settle(m);
+    pool_quiesce(m);
 }
 
 /* The same rows in locus, and back from it. */

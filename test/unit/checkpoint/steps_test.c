@@ -65,7 +65,7 @@ static void *go(void *argument)
     CHECK_EQ(rc, 0);
     CHECK(seat->worker->advice_at == UINT64_MAX);
     seat->is_first = steps_is_rank_0(&s);
-    rc = steps_settle(&s, part(seat, 0));
+    rc = steps_flush(&s, part(seat, 0));
     if (rc == 0) seat->share = s.share;
     if (rc == 0) rc = steps_meet(&s, COLLECTIVE_STEP, deal(seat, &s));
     if (rc == 0) rc = steps_meet(&s, COLLECTIVE_END, part(seat, 2));
