@@ -1,13 +1,13 @@
 /*
- * contents.h - what lies in the files of a checkpoint, as its manifest says: verified, and read.
+ * contents.h - verifies and reads the contents of a checkpoint's files, as its manifest lists them.
  *
  * Callers   restore.c, `locus checkpoint`
  * Memory    contents_rows: the numbers of a section's rows, and CONTENTS_BYTES or one row
  * Waiting   for the disk
  * Life      none
  *
- * Functions return 0 or a negative errno with the sentence: -EBADMSG, which file is damaged and
- * where.
+ * Functions return 0 or a negative errno with the sentence; for -EBADMSG it says which file is
+ * damaged, and where.
  */
 #ifndef LOCUS_CHECKPOINT_CONTENTS_H
 #define LOCUS_CHECKPOINT_CONTENTS_H
@@ -23,11 +23,11 @@ struct contents {
     const struct manifest *manifest;
 };
 
-/* Every byte of a file is what it was. */
+/* Checks that every byte of a file is unchanged. */
 int contents_verify(const struct contents *, const struct manifest_file *);
 
-/* Calls `each` for the rows of a section, some at a time, in their order: their numbers in the
- * table, and their values, one after the other; until it fails. */
+/* Calls `each` for the rows of a section, some at a time and in order, with their numbers in the
+ * table and their values, until it fails. */
 typedef int contents_each(void *context, const int64_t *rows, size_t count, const float *values);
 int contents_rows(const struct contents *, const struct manifest_file *,
                   const struct manifest_section *, contents_each *, void *context);

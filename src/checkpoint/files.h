@@ -1,13 +1,13 @@
 /*
- * files.h - the file system as checkpoints use it: the system's, or one that a test has put in its
- * place, which fails when told, or loses what was not synced.
+ * files.h - the file system as checkpoints use it: the system's, or a test's replacement, which
+ * fails on demand, or loses what was not synced.
  *
  * Every call returns a negative errno when it fails.
  *
  * Callers   blocks.c, manifest.c, series.c
  * Memory    none
  * Waiting   for the disk
- * Life      none; a replacement is made before any other call and undone behind the last
+ * Life      none; a replacement is installed before any other call and removed after the last
  */
 #ifndef LOCUS_CHECKPOINT_FILES_H
 #define LOCUS_CHECKPOINT_FILES_H
@@ -22,13 +22,13 @@
 typedef int files_each(void *context, const char *name);
 
 struct files {
-    /* A file descriptor. `flags` as for open(2), but for O_CLOEXEC, which is always there. */
+    /* A file descriptor. `flags` as for open(2); O_CLOEXEC is always added. */
     int (*open)(const char *path, int flags);
     int (*close)(int fd);
     /* As pread(2), pwrite(2): may do less than was wanted. Never -EINTR. */
     ssize_t (*read)(int fd, void *, size_t bytes, uint64_t at);
     ssize_t (*write)(int fd, const void *, size_t bytes, uint64_t at);
-    /* The disk may begin with these bytes: what is to be synced at the end is the less. */
+    /* The disk may begin to write these bytes, so that less must be synced at the end. */
     void (*begin_sync)(int fd, uint64_t at, uint64_t bytes);
     int (*sync)(int fd);
     int64_t (*size)(int fd);
@@ -44,7 +44,7 @@ struct files {
 
 /* The one in use. */
 const struct files *files(void);
-/* NULL: the system's again. For tests, while there is no checkpoint. */
+/* NULL: the system's again. For tests, while no checkpoint is written or read. */
 void files_replace(const struct files *);
 
 /* As many as there are, up to `bytes`; how many. */

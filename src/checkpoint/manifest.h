@@ -1,8 +1,8 @@
 /*
- * manifest.h - what a checkpoint consists of: tables, and files with what lies where in them.
+ * manifest.h - the parts of a checkpoint: its tables, its files, and what is where in them.
  * docs/checkpoint.md has the format.
  *
- * It ends with the digest of all of its bytes before; so no byte of it can change unnoticed.
+ * It ends with the digest of all bytes before, so no byte of it can change unnoticed.
  *
  * Callers   save.c, restore.c, `locus checkpoint`; no I/O but in manifest_read and manifest_write
  * Memory    malloc; manifest_fini gives it back
@@ -56,7 +56,7 @@ struct manifest {
     struct manifest_file *file;
 };
 
-/* May a table be called so? Names are UTF-8. */
+/* Is this a valid name for a table? Names are UTF-8. */
 bool manifest_is_name(const char *);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length);
@@ -72,8 +72,8 @@ uint64_t manifest_bytes(const struct manifest *);                /* of all files
 
 /* Its text; free() it. NULL: no memory, or a name that is not UTF-8. */
 char *manifest_text(const struct manifest *);
-/* 0, -ENOMEM, or -EBADMSG with what is wrong in locus_error(): damaged, or no manifest of a version
- * that we know. What it says is consistent then: every section lies in its file. */
+/* Returns 0, -ENOMEM, or -EBADMSG with the reason in locus_error(): damaged, or not a manifest of a
+ * known version. After 0 it is consistent: every section lies within its file. */
 int manifest_parse(struct manifest *, const char *text, size_t bytes);
 
 /* To a file, synced. 0 or a negative errno, with the sentence. */

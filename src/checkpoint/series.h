@@ -23,27 +23,28 @@ enum { SERIES_NAME = 40, SERIES_PATH = 4096, SERIES_KEEP = 3, SERIES_KEEP_MAX = 
 /* "a/b", or -ENAMETOOLONG. */
 int series_path(char path[SERIES_PATH], const char *a, const char *b);
 
-/* A new one behind all that there are, in `dir`, which is made if its parent is there, with a token
- * for others to look for. */
+/* Makes a new checkpoint after all others in `dir`, with a token that other nodes look for. `dir`
+ * itself is made if its parent exists. */
 int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_NONCE + 1]);
 /* Is the token in it? */
 int series_check(const char *path, const char *nonce);
-/* What was made in it is there after a crash. */
+/* Syncs it, so that its entries survive a crash. */
 int series_sync(const char *path);
-/* The manifest is there, at once and for good; what only helped to write it is gone. */
+/* Makes the manifest visible, atomically and durably; removes what only helped to write it. */
 int series_commit(const char *dir, const char *name, const struct manifest *);
-/* Removes it, its manifest first; as far as it can. */
+/* Removes it, its manifest first, as far as possible. */
 void series_remove(const char *path);
 
-/* Whole ones in `dir`, the newest first: calls `each` with the name, until it is not 0, which is
- * returned. */
+/* Calls `each` with the names of the complete checkpoints in `dir`, the newest first, until it
+ * returns something other than 0, which is returned. */
 typedef int series_each(void *context, const char *name);
 int series_list(const char *dir, series_each *, void *context);
-/* The newest that is whole; `dir` may be one itself: then "". -ENOENT: there is none. */
+/* The newest complete checkpoint; "" if `dir` is one itself. -ENOENT: there is none. */
 int series_newest(const char *dir, char name[SERIES_NAME]);
-/* Removes the older ones but for the newest `keep`, and what was never finished. */
+/* Removes all but the newest `keep`, and those that were never finished. */
 void series_retain(const char *dir, unsigned keep);
-/* How many the environment says (LOCUS_CHECKPOINTS). -EINVAL: what is there is no such number. */
+/* How many to keep, from the environment (LOCUS_CHECKPOINTS). -EINVAL: that is not a valid
+ * number. */
 int series_keeps(unsigned *keep);
 
 #endif

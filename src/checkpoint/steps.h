@@ -1,6 +1,6 @@
 /*
- * steps.h - a checkpoint or restore as steps of all workers of all nodes: after each they meet, and
- * where one has failed all end.
+ * steps.h - a checkpoint or restore as steps of all workers of all nodes: after each step they
+ * meet, and if one has failed, all end.
  *
  *     COLLECTIVE_CHECKPOINT or _RESTORE    our updates are in the main copies
  *     COLLECTIVE_STEP                      replicas have them, and whatever the step did
@@ -30,9 +30,10 @@ struct steps {
 /* Waits for the caller's operations, and for all. */
 int steps_begin(struct steps *, const char *call, locus_worker *, const char *directory,
                 enum collective_kind);
-/* The second one: replicas are the same as main copies. */
+/* The second meeting: afterwards replicas are equal to main copies. */
 int steps_flush(struct steps *, int rc);
-/* rc: how the caller's part went, with its sentence if it failed. Returns how all went. */
+/* rc: the result of the caller's part, with its sentence if it failed. Returns the result of
+ * all. */
 int steps_meet(struct steps *, enum collective_kind, int rc);
 /* After any of them; returns rc with the sentence that it has. */
 int steps_end(struct steps *, int rc);

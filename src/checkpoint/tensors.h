@@ -1,10 +1,10 @@
 /*
  * tensors.h - rows to safetensors files, one after the other, by one writer.
  *
- * A file has the rows of one table or of several; of each first TABLE.rows, then TABLE.keys, the
- * rows' numbers in the table. It ends where TENSORS_KEYS rows of a table, or TENSORS_BYTES, are in
- * it, or a table of an earlier number comes: a file has each table once. Each tensor begins at a
- * multiple of 64 bytes; what is between them is a tensor of its own.
+ * A file has the rows of one table or of several: for each first TABLE.rows, then TABLE.keys, the
+ * rows' numbers in the table. A file ends when it has TENSORS_KEYS rows of a table, or
+ * TENSORS_BYTES, or when a table with a lower number comes, because a file has each table only
+ * once. Each tensor begins at a multiple of 64 bytes; the padding is a tensor of its own.
  *
  * Callers   save.c, on a worker's thread
  * Memory    of blocks.h, and 8 bytes for each of TENSORS_KEYS; the list of files
