@@ -2,10 +2,9 @@
  * batch_loader.h - a worker's loader: a thread that prepares portions of work ahead, and signals
  * intent for them meanwhile.
  *
- * The queue is bounded: the loader is at most `depth` portions ahead of the worker, fewer in the
- * beginning, and waits then.
- * What a portion is, how many clocks it takes and which keys are signaled is the program's affair,
- * in its `fill`.
+ * The queue is bounded: the loader is at most `depth` portions ahead of the worker, fewer at the
+ * beginning; then it waits. The program's `fill` defines what a portion is, how many clocks it
+ * takes, and which keys are signaled.
  *
  * Callers   batch_loader_open, _take, _give and _close: the worker's thread; `fill`: the loader's
  * Memory    depth portions, the caller's type

@@ -1,10 +1,10 @@
 /*
- * checkpoints.h - when a training writes a checkpoint, and where it goes on from one: --checkpoint,
- * --checkpoint-every, --resume.
+ * checkpoints.h - when a training program writes a checkpoint, and how it resumes from one:
+ * --checkpoint, --checkpoint-every, --resume.
  *
- * A checkpoint has the rows, and among them the record: how far the training had come, and of which
- * data and options it is. Random numbers are not in it: programs draw those of an epoch, or of a
- * part of one, from a stream of its own, so that place and seed say what comes next.
+ * A checkpoint has the rows, and among them a record: how far training had come, and with which
+ * data and options. It has no random numbers: programs draw those of an epoch, or of a part of one,
+ * from a separate stream, so that they follow from the position and the seed.
  *
  *     if (!checkpoints_resume(&c, m, &p)) first_rows(m);
  *     checkpoints_begin(&c, m, &p);

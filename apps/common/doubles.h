@@ -1,6 +1,6 @@
 /*
- * doubles.h - doubles in rows of floats: each exactly, as the sum of three floats, for 3 times 24
- * bits are more than 53, and a power of 2.
+ * doubles.h - doubles in rows of floats: each is stored exactly, as the sum of three floats (3
+ * times 24 bits are more than 53) and a power of 2.
  *
  * Callers   any thread
  * Memory    the caller's

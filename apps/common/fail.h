@@ -1,5 +1,5 @@
 /*
- * fail.h - how a training program gives up: one sentence on stderr, and an exit status.
+ * fail.h - how a training program fails: with one sentence on stderr and an exit status.
  *
  * Callers   any thread; when several fail at once (a lost node ends all calls) the first one speaks
  * Memory    a name
@@ -21,10 +21,10 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* The same with status 2, for a wrong command line. */
 void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* The name of a file that is not whole: giving up removes it, and so do the signals that end a
- * program from outside. NULL: there is none any more. */
+/* The name of an incomplete file: failing removes it, and so do signals that end the program. NULL:
+ * there is none any more. */
 void fail_removes(const char *path);
-/* main()'s last word: 0, unless stdout could not be written; then it gives up. */
+/* main()'s exit status: 0, unless stdout could not be written; then it fails. */
 int fail_unless_printed(void);
 
 /* With locus_error(), or what rc means. `what` names the call: "pull". */

@@ -1,15 +1,15 @@
 /*
- * line_parts.h - the rest of a text file in parts of whole lines, which several threads read at
- * once and the caller takes in the file's order: what comes of it is what one thread makes of it.
+ * line_parts.h - the rest of a text file in parts of whole lines. Several threads read parts at the
+ * same time, and the caller takes them in the file's order, so the result is that of one thread.
  *
- * Who reads a part knows nothing of the lines before it, not even how many there are, and says
- * nothing to anybody. A part in which a line is wrong, or needs what was before, it leaves: who
- * takes the part reads it line by line, and complains with file and line. So it is always the
- * file's first wrong line that is complained of, in the same words.
+ * The thread that reads a part does not know the lines before it, not even how many there are, and
+ * reports nothing. It leaves a part in which a line is wrong, or depends on earlier lines. Then the
+ * caller, when it takes that part, reads it line by line, and names file and line in its error. So
+ * the error is always about the file's first wrong line, in the same words.
  *
  * Callers   one thread, which reads, too; `read` is called by all of them
  * Memory    what is made of line_parts_count() parts, the caller's, again and again
- * Waiting   for the disk, and for whoever reads the part that is to be taken next
+ * Waiting   for the disk, and for the thread that reads the next part
  * Life      of a call
  */
 #ifndef APPS_LINE_PARTS_H

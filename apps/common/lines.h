@@ -5,8 +5,8 @@
  *     while (lines_next(&l)) ...l.text, l.length...
  *     lines_close(&l);
  *
- * A byte order mark before the first line is passed over. A line with a zero byte is no text: the
- * program gives up, as it does when the file becomes shorter while it is read.
+ * A byte order mark before the first line is skipped. A line with a zero byte is not text: the
+ * program fails, as it does if the file becomes shorter while it is read.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
@@ -33,7 +33,7 @@ void lines_open(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
 
-/* Goes on from an earlier digest with all that stands in a file. */
+/* Continues an earlier digest with the contents of a file. */
 uint64_t lines_digest(const char *path, uint64_t digest);
 
 /* Splits the current line at each `separator` into at most `max` fields; returns how many there

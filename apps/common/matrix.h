@@ -2,9 +2,8 @@
  * matrix.h - products of matrices of floats, one thread, at most of the processor's speed.
  *
  * The right factor is packed into panels first: blocks of vec_best()->panel_columns columns, each
- * of which lies in one piece, row by row, filled up with zeros. Each element of a product is summed
- * in the same order whatever its place, so equal factors give equal results: a ranking may count
- * ties.
+ * contiguous, row by row, padded with zeros. Each element of a product is summed in the same order
+ * whatever its position, so equal factors give equal results, and a ranking may count ties.
  *
  * Callers   any thread
  * Memory    the caller's; panels of k by n need matrix_panels(k, n) floats

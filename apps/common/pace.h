@@ -2,11 +2,10 @@
  * pace.h - bounded staleness for comparison: SSP and ESSP as Petuum has them (--technique ssp,
  * essp; Ho et al., 2013; AdaPM, Appendix A.3).
  *
- * Nothing is signaled ahead. A row that is not here is intended when it is missed, for as many
- * clocks as it may be used (SSP) or for ever (ESSP), and fetched (params.c). An epoch has as many
- * clocks for each worker, whatever it has to do in it: who is done early would otherwise keep those
- * waiting who are not, and they it. After each of its clocks a worker waits until the copies at its
- * node are so fresh.
+ * Nothing is signaled ahead. When a row is missed it is intended, for as many clocks as it may be
+ * used (SSP) or for ever (ESSP), and fetched (params.c). An epoch has the same number of clocks for
+ * each worker, whatever the worker has to do: otherwise fast and slow workers would wait for each
+ * other. After each of its clocks a worker waits until the copies at its node are fresh enough.
  *
  * With other techniques a clock is a training step, and nobody waits.
  *
@@ -25,8 +24,8 @@ struct pace {
     uint64_t total, clocks, passed; /* of the epoch: what is to be done; clocks */
 };
 
-/* An epoch begins, in which the worker has so much to do, in so many clocks, for all workers alike;
- * 0: as many as the options say. */
+/* An epoch begins, in which the worker has `total` to do, in `clocks` clocks, the same for all
+ * workers; 0: as many as the options say. */
 void pace_begin(struct pace *, const struct pool_member *, uint64_t total, uint64_t clocks);
 /* So much of it is done now. */
 void pace_done(struct pace *, uint64_t done);
@@ -42,8 +41,8 @@ static inline bool pace_signals_ahead(const struct pool *pool)
     return pool->node && !pool->bound.is_on;
 }
 
-/* Intends those keys that are not here, which the caller is about to fetch. Nothing where what is
- * needed is signaled ahead. */
+/* Intends the keys that are not here, which the caller is about to fetch. Does nothing if keys are
+ * signaled ahead. */
 void pace_missed(const struct pool_member *, const locus_key *keys, size_t n);
 
 #endif

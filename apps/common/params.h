@@ -47,25 +47,24 @@ void params_close(struct params *);
 /* Starts fetching rows toward the processor's cache. A hint. */
 void params_prefetch(struct params *, const locus_key *keys, size_t n);
 
-/* Lets rows[i] point to the row of keys[i], until params_release(). Other workers may write to rows
- * meanwhile, so a row may change under the reader, as with any training by several threads without
- * locks. */
+/* Makes rows[i] point to the row of keys[i], until params_release(). Other workers may write to
+ * rows meanwhile, so a row may change while it is read, as in any training by several threads
+ * without locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
-/* The two halves of it. Views add up until params_release(); false: a row is not here, and
- * params_fetch() or params_release() comes next. Copies take the place of what was read before; a
- * key that is named again has the same copy, so that its second change begins with what the first
- * one made of it, as it does in place. */
+/* The two halves of that. Views accumulate until params_release(); false: a row is not here, and
+ * params_fetch() or params_release() must come next. Copies replace what was read before. A key
+ * that is named again has the same copy, so that its second change begins with the result of the
+ * first, as it does in place. */
 bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);
 
-/* An update to fill in; as it may have to wait for an earlier one, it is begun before rows are
- * read. */
+/* Begins an update. It may have to wait for an earlier one, so begin it before reading rows. */
 struct params_update *params_begin(struct params *);
 /* Room for what is to be added to this row of `length` floats. */
 float *params_note(struct params_update *, locus_key, size_t length);
-/* Changes the copy of a row that was read, and notes in the update what it has become; *noted:
- * where, for another change of the same row, NULL at first. */
+/* Changes the copy of a row that was read, and notes the change in the update. *noted: where it is
+ * noted, for another change of the same row; NULL at first. */
 void params_change_copy(struct params *p, struct params_update *u, locus_key key, const float *row,
                         locus_change *change, void *context, float **noted);
 /* Adds what was noted. */
@@ -78,8 +77,8 @@ static inline bool params_is_plain(const struct params *p)
     return p->member->worker == NULL;
 }
 
-/* Changes a row in place, read or not; false: it is not held here, or not to be changed just
- * now. */
+/* Changes a row in place, whether it was read or not; false: it is not held here, or cannot be
+ * changed now. */
 static inline bool params_change_here(struct params *p, locus_key key, locus_change *change,
                                       void *context)
 {
@@ -87,7 +86,7 @@ static inline bool params_change_here(struct params *p, locus_key key, locus_cha
     return rc == -EAGAIN ? false : must(rc, "changing a row") == 0;
 }
 
-/* Changes a row that was read, and not released since: in place where it is held here, else its
+/* Changes a row that was read and not released since: in place if it is held here, otherwise its
  * copy. */
 static inline void params_change(struct params *p, struct params_update *u, locus_key key,
                                  const float *row, locus_change *change, void *context,

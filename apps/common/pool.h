@@ -1,6 +1,6 @@
 /*
- * pool.h - the workers of this node: opens locus, starts the worker threads, and lets them meet.
- * With the baseline there is no locus: the same threads share plain arrays.
+ * pool.h - the worker pool of this node: opens locus, starts the worker threads, and has their
+ * collectives. With the baseline there is no locus: the same threads share plain arrays.
  *
  * Callers   pool_open, _run, _close: main(); the rest: the workers' threads, each with its own
  *           member
@@ -31,7 +31,8 @@ struct pool_config {
     const struct locus_table *tables; /* at most POOL_TABLES_MAX */
     size_t table_count;
     unsigned workers; /* threads of each node; the same on all nodes */
-    /* more that a node may open, for schedulers: until it does they are waited for by nobody */
+    /* additional workers that a node may open, for schedulers; nothing waits for them until they
+     * open */
     unsigned spare;
     enum locus_technique technique;
     unsigned max_rounds; /* a second; 0: the manager decides */
