@@ -2,8 +2,8 @@
  * cluster.h - the other nodes: joining them, one reactor a shard with links to them, losing one,
  * leaving in order.
  *
- * Callers   locus.c opens and closes; worker.c and collective.c ask; losses come from reactors' and
- *           rendezvous' threads
+ * Callers   locus.c opens and closes; worker.c, call.c, bound.c, signaling.c, metrics.c and others
+ *           ask; losses come from reactors' and rendezvous' threads
  * Memory    its own, and what its parts state
  * Waiting   cluster_join until the join deadline; cluster_barrier and cluster_leave while all nodes
  *           live
