@@ -79,14 +79,15 @@ static const char *check_row(const struct shard *s, const struct wire_entry *e)
     return e->flags & WIRE_LOCALIZED ? origin_check_row(s, e) : replica_check_row(s, e);
 }
 
+/* The frame that brought the entry was accepted before: if the entry turns out to be wrong, the
+ * link of its peer fails with the next frame (shard_frame). */
 static void serve_parked(struct shard *s, struct parked *p)
 {
-    if (p->entry.operation == WIRE_SYNC) {
-        p->entry.slack_us = 0; /* it has waited */
-        serve_sync(s, p->peer, &p->entry);
-    } else {
-        serve_request(s, p->peer, &p->entry);
-    }
+    bool is_sync = p->entry.operation == WIRE_SYNC;
+    if (is_sync) p->entry.slack_us = 0; /* it has waited */
+    const char *wrong = is_sync ? serve_sync(s, p->peer, &p->entry)
+                                : serve_request(s, p->peer, &p->entry);
+    if (wrong) s->wrong[p->peer] = wrong;
     step(s);
 }
 

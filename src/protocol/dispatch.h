@@ -4,7 +4,8 @@
  * A request or a sync is for the owner of its key. A node that is not the owner forwards it, or
  * parks it if the row is on its way to this node. An entry may come back to its sender because the
  * row has moved there meanwhile: then the role that sent it serves it. When a row arrives, those
- * that waited for it are served in this order: the replica, localize requests, parked entries.
+ * that waited for it are served in this order: the replica, localize requests, parked entries. If a
+ * parked entry turns out to be wrong, the link of the peer that sent it fails, with its next frame.
  *
  * Callers   shard.c, on the shard's thread
  * Memory    none of its own

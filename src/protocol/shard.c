@@ -44,9 +44,10 @@ static int init_parts(struct shard *s, const struct shard_config *c)
 {
     const struct keyspace *k = &s->store->keyspace;
     s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
+    s->wrong = calloc(s->nodes, sizeof *s->wrong);
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
-    if (!s->asked_bytes || !s->active || !s->intents) return -ENOMEM;
+    if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
     if (clocks_init(s, c->progress, c->posted) || sources_init(s, c->staleness_ns)) return -ENOMEM;
     if (c->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
@@ -94,6 +95,7 @@ void shard_fini(struct shard *s)
     records_fini(&s->records);
     decisions_free(s->decisions);
     free(s->asked_bytes);
+    free(s->wrong);
     free(s->active);
     free(s->intents);
     free(s->pacer);
@@ -406,8 +408,10 @@ const char *shard_frame(struct shard *s, unsigned peer, const struct wire_frame 
 {
     if (s->failure) return NULL; /* every request was completed: what still arrives is dropped */
     if (f->view != s->store->home.view) return "a frame of another cluster view";
+    if (s->wrong[peer]) return s->wrong[peer];
     s->now_ns = now_ns(s);
-    return serve_frame(s, peer, f, body);
+    const char *why = serve_frame(s, peer, f, body);
+    return why ? why : s->wrong[peer];
 }
 
 void shard_heartbeat(struct shard *s, unsigned peer)

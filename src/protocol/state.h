@@ -83,7 +83,9 @@ struct shard {
     size_t *asked_bytes; /* [nodes] of requests under way and their answers */
     /* the first record with items that wait for credit, by number; 0: none */
     uint32_t stalled;
-    unsigned quiescing;          /* quiesce requests under way (round.h) */
+    unsigned quiescing; /* quiesce requests under way (round.h) */
+    /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
+    const char **wrong;
     size_t parked_bytes;         /* of entries that wait for rows on their way here (handover.h) */
     struct trace *trace;         /* NULL: nothing is traced. The reactor's */
     struct decisions *decisions; /* NULL: they are not kept */

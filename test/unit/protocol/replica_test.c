@@ -159,7 +159,30 @@ TEST(adversity, a_row_goes_to_a_replica_as_good_without_its_values)
     CHECK_EQ(length_of_the_row_to_its_holder(true), LENGTH);
 }
 
-/* With its entry under way, as after a recall. */
+/* Our own sync comes to us while the row does, and twice is once too often: the row answers it, too.
+ * Who sent it is refused, and who sent the row is not. */
+TEST(adversity, what_is_wrong_with_a_parked_entry_fails_the_link_that_it_came_by)
+{
+    static const char no[] = "an entry in our own name";
+    for (unsigned from = 1; from < 3; from++) {
+        struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
+        locus_key key = key_of(w, 1);
+        intend(w, 0, key, 100);
+        const struct wire_entry
+            ours = {.operation = WIRE_SYNC, .flags = WIRE_BEGIN, .key = key, .term = 1},
+            row = {.operation = WIRE_ROW, .flags = WIRE_ANSWERS, .key = key, .term = 1},
+            news = {.operation = WIRE_ROUND_DONE, .origin = (uint16_t)from, .key = key};
+        CHECK(!world_receive(w, 0, from, ours)); /* it waits for the row */
+        const char *why = world_receive(w, 0, 1, row);
+        CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
+        if (from == 1) CHECK_STR(why, no);
+        if (from == 2) CHECK(!why);
+        CHECK_STR(world_receive(w, 0, from, news), no);
+        world_free(w);
+    }
+}
+
+/* With its sync under way, as after a recall. */
 static const char *row_instead_of_an_answer(uint64_t version)
 {
     locus_key key;
