@@ -74,7 +74,7 @@ enum wire_operation {
     WIRE_RECALL,  /* no other node holds it: send a sync, and the row will come */
     WIRE_ROUND,   /* the end of a round's syncs and refreshes */
     WIRE_ROUND_DONE,
-    /* Bounded staleness (clocks.h): `version` is a clock. The sender's updates made before it have
+    /* Bounded staleness (clocks.h), of `clock`. The sender's updates made before it have
      * been sent; your replicas of its rows hold everything done before it; a worker there waits for
      * it. */
     WIRE_CLOCK_UPDATED,
@@ -125,7 +125,10 @@ struct wire_entry {
     };
     uint64_t key; /* of WIRE_ROUND and WIRE_ROUND_DONE: any of the shard's; of clocks 0 */
     uint64_t term;
-    uint64_t version;
+    union {
+        uint64_t version; /* of the main copy that a holder has, or is sent */
+        int64_t clock;    /* of WIRE_CLOCK_...: which */
+    };
 };
 static_assert(sizeof(struct wire_entry) == 40, "peers read this by offset");
 

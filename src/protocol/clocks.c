@@ -48,7 +48,7 @@ static void say(struct shard *s, unsigned peer, uint8_t operation, locus_clock c
     if (!e) return;
     e->operation = operation;
     e->owner = e->origin = (uint16_t)s->rank;
-    e->version = (uint64_t)clock;
+    e->clock = clock;
 }
 
 static void say_to_all(struct shard *s, uint8_t operation, locus_clock clock)
@@ -117,7 +117,7 @@ void clocks_wait(struct shard *s, struct request *r)
 const char *clocks_entry(struct shard *s, unsigned peer, const struct wire_entry *e)
 {
     struct clock_peer *p = &s->clocks->peer[peer];
-    locus_clock at = (locus_clock)e->version;
+    locus_clock at = e->clock;
     if (e->length) return "a clock with values";
     turn_on(s);
     if (e->operation == WIRE_CLOCK_AWAITED) {

@@ -26,7 +26,7 @@ static void put_entry(const struct wire_entry *e)
 {
     put(e->operation | (uint64_t)e->flags << 8 | (uint64_t)e->origin << 16 |
         (uint64_t)e->hops << 24);
-    if (e->operation >= WIRE_CLOCK_UPDATED) put(e->version);
+    if (e->operation >= WIRE_CLOCK_UPDATED) put((uint64_t)e->clock);
     if (!is_about_a_key(e)) return; /* of one round at most: it has the right number */
     put(e->owner | e->term << 8 | (uint64_t)(e->length > 0) << 16 | e->version << 20);
     put(e->tag);

@@ -28,7 +28,7 @@ static void print_entry(const struct wire_entry *e)
     printf("%s of node %u, owner %u term %" PRIu64 " hops %u",
            e->operation < WIRE_OPERATIONS && name[e->operation] ? name[e->operation] : "?",
            e->origin, e->owner, e->term, e->hops);
-    if (e->operation >= WIRE_CLOCK_UPDATED) printf(" clock %" PRIu64, e->version);
+    if (e->operation >= WIRE_CLOCK_UPDATED) printf(" clock %" PRId64, e->clock);
     if (e->operation <= WIRE_ROW) printf(" call %u", request_tag_number(e->tag));
     if (e->operation == WIRE_SYNC || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
         printf(" flags %x version %" PRIu64 "%s", e->flags, e->version, e->length ? ", a row" : "");

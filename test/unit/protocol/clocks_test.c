@@ -70,14 +70,15 @@ static unsigned told(uint8_t operation, uint64_t clock)
 {
     unsigned count = t.count;
     for (unsigned i = 0; i < t.count; i++)
-        CHECK(t.said[i].operation == operation && t.said[i].version == clock && t.to[i] != 0);
+        CHECK(t.said[i].operation == operation && t.said[i].clock == (locus_clock)clock &&
+              t.to[i] != 0);
     t.count = 0;
     return count;
 }
 
 static const char *hear(unsigned peer, uint8_t operation, locus_clock clock)
 {
-    const struct wire_entry e = {.operation = operation, .version = (uint64_t)clock};
+    const struct wire_entry e = {.operation = operation, .clock = clock};
     return clocks_entry(t.s, peer, &e);
 }
 
@@ -213,7 +214,7 @@ TEST(clocks, a_peer_that_goes_back_is_refused)
     CHECK_STR(hear(1, WIRE_CLOCK_UPDATED, 3), "a clock that goes back");
     CHECK_STR(hear(1, WIRE_CLOCK_FRESH, 2), "a clock that goes back");
     CHECK_STR(hear(1, WIRE_CLOCK_AWAITED, 3), "a clock that is awaited no longer");
-    const struct wire_entry values = {.operation = WIRE_CLOCK_FRESH, .version = 9, .length = 1};
+    const struct wire_entry values = {.operation = WIRE_CLOCK_FRESH, .clock = 9, .length = 1};
     CHECK_STR(clocks_entry(t.s, 1, &values), "a clock with values");
     end();
 }
