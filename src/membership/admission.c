@@ -317,9 +317,20 @@ void rendezvous_admission_message(struct rendezvous_admission *a, struct rendezv
 
 /* ---- who goes ---- */
 
+static void give_up_joining(struct rendezvous_admission *a)
+{
+    describe_missing(a, a->limit_s, a->sentence);
+    refuse_all(a, -ETIMEDOUT);
+}
+
+/* Whose time-out was over has left for the sake of who did not come. */
 void rendezvous_admission_lose(struct rendezvous_admission *a, unsigned rank, const char *reason)
 {
     if (a->state != RENDEZVOUS_GATHERING) return;
+    if (clock_now_ns() >= a->deadline_ns) {
+        give_up_joining(a);
+        return;
+    }
     snprintf(a->sentence, sizeof a->sentence,
              "rank %u of %u %.200s before all had joined; rendezvous %.200s", rank,
              a->members->size, reason, a->shown);
@@ -327,12 +338,6 @@ void rendezvous_admission_lose(struct rendezvous_admission *a, unsigned rank, co
 }
 
 /* ---- time ---- */
-
-static void give_up_joining(struct rendezvous_admission *a)
-{
-    describe_missing(a, a->limit_s, a->sentence);
-    refuse_all(a, -ETIMEDOUT);
-}
 
 static void report_missing(struct rendezvous_admission *a, uint64_t now_ns, uint64_t *due_ns)
 {
