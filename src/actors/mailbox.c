@@ -29,7 +29,12 @@ struct request *mailbox_take(struct mailbox *m)
     return ck_ring_dequeue_spsc(&m->ring, m->buffer, &r) ? r : NULL;
 }
 
+unsigned mailbox_count(struct mailbox *m)
+{
+    return ck_ring_size(&m->ring);
+}
+
 bool mailbox_is_empty(struct mailbox *m)
 {
-    return ck_ring_size(&m->ring) == 0;
+    return mailbox_count(m) == 0;
 }

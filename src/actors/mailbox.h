@@ -28,6 +28,8 @@ bool mailbox_init(struct mailbox *); /* false: no memory */
 void mailbox_fini(struct mailbox *);
 void mailbox_put(struct mailbox *, struct request *);
 struct request *mailbox_take(struct mailbox *); /* NULL: empty */
-bool mailbox_is_empty(struct mailbox *);        /* for the reader */
+/* For the reader: how many there are, at least; and is there none? */
+unsigned mailbox_count(struct mailbox *);
+bool mailbox_is_empty(struct mailbox *);
 
 #endif

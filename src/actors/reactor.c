@@ -225,19 +225,18 @@ void reactor_free(struct reactor *r)
 
 /* Turns. */
 
-/* Requests of one worker, in order. A request that waits for credit holds back those behind
- * it. */
+/* Requests of one worker, in order, that are there now: one that asks as fast as it is served would
+ * keep us from all others. A request that waits for credit holds back those behind it. */
 static unsigned serve_inbox(struct reactor *r, struct inbox *in)
 {
-    unsigned served = 0;
-    for (;;) {
+    unsigned served = 0, there = mailbox_count(&in->mailbox) + (in->current != NULL);
+    for (; served < there; served++) {
         if (!in->current) in->current = mailbox_take(&in->mailbox);
-        if (!in->current) return served;
         uint32_t sent = in->current->sent;
         if (!shard_serve(&r->shard, in->current)) return served + (in->current->sent > sent);
         in->current = NULL;
-        served++;
     }
+    return served;
 }
 
 /* Each turn begins with another worker: the first one takes what room there is in credit. */

@@ -12,7 +12,7 @@ TEST(mailbox, keeps_the_order_and_says_when_it_is_empty)
     CHECK(mailbox_is_empty(&m));
     CHECK(mailbox_take(&m) == NULL);
     for (int i = 0; i < 3; i++) mailbox_put(&m, &request[i]);
-    CHECK(!mailbox_is_empty(&m));
+    CHECK(!mailbox_is_empty(&m) && mailbox_count(&m) == 3);
     for (int i = 0; i < 3; i++) CHECK(mailbox_take(&m) == &request[i]);
     CHECK(mailbox_is_empty(&m));
     mailbox_fini(&m);

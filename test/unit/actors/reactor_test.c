@@ -56,6 +56,24 @@ static void on_lost(void *context, unsigned rank, const char *reason)
     __atomic_fetch_add(&n->losses, 1, __ATOMIC_RELEASE);
 }
 
+/* A request that is asked again as soon as it is served. */
+static struct {
+    struct request request;
+    struct reactor *reactor;
+    int goes_on; /* atomic */
+} restless;
+
+static void on_completed(struct request *r, int rc)
+{
+    if (r != &restless.request) {
+        operation_request_done(r, rc);
+        return;
+    }
+    r->sent = r->answered = 0;
+    r->item->state = ITEM_NEW;
+    if (__atomic_load_n(&restless.goes_on, __ATOMIC_RELAXED)) reactor_post(restless.reactor, r);
+}
+
 static void open_node(struct node *n, unsigned rank, int fd, bool yields)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
@@ -68,7 +86,7 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
                                      .peer_timeout_s = 30,
                                      .place = {PINNING_NONE, PINNING_NONE},
                                      .yields = true,
-                                     .completed = operation_request_done,
+                                     .completed = on_completed,
                                      .lost = on_lost,
                                      .context = n};
     CHECK_EQ(reactor_open(&c, &n->reactor), 0);
@@ -229,6 +247,26 @@ TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
     }
     CHECK_EQ(operations_wait_all(o), 0);
     CHECK_EQ((int)got[(ROUNDS - 1) % IN_FLIGHT][0], ROUNDS - 1);
+    close_pair(p);
+}
+
+TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
+{
+    struct pair *p = open_pair(true);
+    locus_key key = remote_key(&p->node[1], 0);
+    float own[LENGTH], got[LENGTH] = {1};
+    struct request_item item = {.key = key, .values = own};
+    restless.reactor = p->node[0].reactor;
+    restless.goes_on = 1;
+    restless.request = (struct request){.kind = REQUEST_PULL,
+                                        .worker = 1,
+                                        .number = REQUEST_NUMBERS_MAX - 1,
+                                        .count = 1,
+                                        .item = &item};
+    reactor_post(restless.reactor, &restless.request);
+    for (int i = 0; i < 10; i++) CHECK_EQ(run(&p->node[1], 0, REQUEST_PULL, key, got), 0);
+    CHECK_EQ((int)got[0], 0);
+    __atomic_store_n(&restless.goes_on, 0, __ATOMIC_RELAXED);
     close_pair(p);
 }
 
