@@ -19,6 +19,9 @@
 /* For rank 0 to say whom it lost first. */
 #define RENDEZVOUS_VERDICT_TIMEOUT_NS UINT64_C(1000000000)
 
+/* Who finds more of them silent was cut off itself. */
+enum { MEMBER_SILENT_MAX = 16 };
+
 /*
  *         HELLO sent        WELCOME         START         LEAVE sent
  *   AWAY ------------> GREETED --> WELCOMED ------> RUNNING -------> LEAVING ---> LEFT
@@ -56,7 +59,8 @@ struct rendezvous {
     bool is_known_present;
     struct word answer; /* of the last barrier */
 
-    bool has_reported;
+    bool has_reported, has_reported_failure;          /* any loss; one that is none of silence */
+    unsigned silent[MEMBER_SILENT_MAX], silent_count; /* whose silence was reported */
     unsigned lost_rank;
     char lost_reason[RENDEZVOUS_TEXT_MAX];
     bool may_tell, has_told; /* the callback */

@@ -138,13 +138,29 @@ int rendezvous_agree(struct rendezvous *r, const struct meeting *meeting, struct
     return rc;
 }
 
+/* A link of each shard says so, to each node that does not speak: more than a channel keeps. Rank 0
+ * needs no more than one failure, and of silence whom we do not hear. */
+static bool is_news(struct rendezvous *r, unsigned rank, const char *reason)
+{
+    if (!silence_is_reason(reason)) {
+        bool is_first = !r->has_reported_failure;
+        r->has_reported_failure = true;
+        return is_first;
+    }
+    for (unsigned i = 0; i < r->silent_count; i++)
+        if (r->silent[i] == rank) return false;
+    if (r->silent_count == MEMBER_SILENT_MAX) return false;
+    r->silent[r->silent_count++] = rank;
+    return true;
+}
+
 bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 {
     INVARIANT(rank >= 0 && (unsigned)rank < r->size,
               "a node was reported as lost whose rank does not exist");
     rendezvous_hub_lock(&r->hub);
     bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
-    if (is_heard) {
+    if (is_heard && is_news(r, (unsigned)rank, reason)) {
         struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
         rendezvous_put_u32(m, (uint32_t)rank);
         rendezvous_put_text(m, reason);

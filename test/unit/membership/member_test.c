@@ -240,6 +240,19 @@ TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
     }
 }
 
+/* A link of each shard says so, to each node. */
+TEST(rendezvous, many_reports_of_silence_are_as_good_as_one)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    for (int i = 0; i < 10000; i++)
+        rendezvous_report_lost(n[1].rendezvous, i % 10 ? 2 : 0, "was silent for 10 s");
+    for (int rank = 0; rank < 3; rank++)
+        node_expect_loss(&n[rank], 2, "was silent for 10 s, as node 1 says");
+    nodes_do(n, 3, node_leave);
+    nodes_check(n, 3, -ECONNRESET, "node 2 (127.0.0.1:9002) was silent for 10 s");
+}
+
 TEST(rendezvous, a_node_that_is_freed_without_leaving_is_lost)
 {
     struct node n[3];
