@@ -68,8 +68,8 @@ int locus_worker_close(locus_worker *w)
     waiting_fini(&w->waiting);
     signaling_close(w, &w->stream, true);
     int rc = locus_wait_all(w);
-    /* Nobody quiesces for us any more. */
-    if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
+    /* Nobody quiesces for us any more; the others may go on. */
+    if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
     samples_close(&w->samples);
     bound_progress(w, INT64_MAX);
     close_place(w->node, w->id);

@@ -95,6 +95,22 @@ void clocks_sent(struct shard *s, struct record *r)
     s->clocks->unsent[r->is_unsent_later]--;
 }
 
+bool clocks_may_look(const struct shard *s)
+{
+    return s->clocks->unsent[s->clocks->later_unsent ^ 1] == 0;
+}
+
+uint64_t clocks_look(struct shard *s)
+{
+    s->clocks->later_unsent ^= 1;
+    return ++s->clocks->looks;
+}
+
+bool clocks_is_sent(const struct shard *s, uint64_t look)
+{
+    return s->clocks->looks > look || clocks_may_look(s);
+}
+
 static void turn_on(struct shard *s)
 {
     if (s->clocks->is_on) return;
@@ -169,7 +185,8 @@ static bool has_taken(const struct shard *s)
 static bool can_look(const struct shard *s)
 {
     const struct clocks *c = s->clocks;
-    return c->reading >= 0 && c->has_taken && !c->has_looked && c->open[c->later_open ^ 1] == 0;
+    return c->reading >= 0 && c->has_taken && !c->has_looked && c->open[c->later_open ^ 1] == 0 &&
+           clocks_may_look(s);
 }
 
 static void note_taken(struct shard *s)
@@ -207,7 +224,7 @@ void clocks_looked(struct shard *s)
     struct clocks *c = s->clocks;
     if (can_look(s)) {
         c->has_looked = true;
-        c->later_unsent ^= 1;
+        c->look = clocks_look(s);
     }
     locus_clock least = least_updated(s);
     for (unsigned n = 0; n < s->nodes; n++) {
@@ -221,7 +238,7 @@ void clocks_looked(struct shard *s)
 static void say_updated(struct shard *s)
 {
     struct clocks *c = s->clocks;
-    if (c->reading < 0 || !c->has_looked || c->unsent[c->later_unsent ^ 1] > 0) return;
+    if (c->reading < 0 || !c->has_looked || !clocks_is_sent(s, c->look)) return;
     publish(our_updated(s), c->reading);
     say_to_all(s, WIRE_CLOCK_UPDATED, c->reading);
     c->reading = -1;

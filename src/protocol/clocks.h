@@ -64,6 +64,7 @@ struct clocks {
     bool has_taken, has_looked;
     unsigned later_open, later_unsent; /* 0 or 1 */
     uint64_t open[2], unsent[2];
+    uint64_t looks, look;  /* generations of unsent updates so far; the one of `reading` */
     struct request **wait; /* [workers] */
     unsigned waiting;
     locus_clock awaited; /* the highest clock that our workers wait for, sent to all */
@@ -80,6 +81,12 @@ void clocks_done(struct shard *, struct request *);
 /* A replica has updates that were not sent to its owner; it has none any more. */
 void clocks_unsent(struct shard *, struct record *);
 void clocks_sent(struct shard *, struct record *);
+/* What is unsent now becomes the earlier generation. That is allowed when the present earlier one is
+ * empty (clocks_may_look). Returns its number; clocks_is_sent: has all of that generation been
+ * sent? */
+bool clocks_may_look(const struct shard *);
+uint64_t clocks_look(struct shard *);
+bool clocks_is_sent(const struct shard *, uint64_t look);
 /* A worker waits for a clock: its request (REQUEST_CLOCK) is complete when the gate reaches it. */
 void clocks_wait(struct shard *, struct request *);
 /* A marker from a peer. Returns NULL, or what is wrong with it. */

@@ -37,6 +37,9 @@ enum request_kind {
      * copies; the second when what the node owns is in all replicas. */
     REQUEST_FLUSH_UPDATES,
     REQUEST_FLUSH_REPLICAS,
+    /* Without items: complete when what this node changed before it is in the main copies, whatever
+     * others change meanwhile. */
+    REQUEST_FLUSH_EARLIER,
     REQUEST_CLOCK, /* without items: complete when what was done before `clock` is in our copies */
 };
 

@@ -135,6 +135,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     p->refreshes |= b->owes;
     b->owes = false;
     p->began_ns = s->now_ns;
+    p->begun = ++s->rounds->begun;
     say_round(s, peer, WIRE_ROUND, ++p->number);
     for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
     shard_count(&s->counters.rounds, 1);
@@ -274,11 +275,50 @@ static bool flushes_replicas(const struct shard *s)
     return false;
 }
 
+static bool awaits_look(const struct shard *s, unsigned worker)
+{
+    const struct request *r = s->rounds->quiesce[worker];
+    return r && r->kind == REQUEST_FLUSH_EARLIER && s->rounds->flush[worker].look == 0;
+}
+
+/* Can the changes be looked at that are to be flushed, whatever comes after them? */
+static bool flushes_look(const struct shard *s)
+{
+    if (s->quiescing == 0 || !clocks_may_look(s)) return false;
+    for (unsigned w = 0; w < s->workers; w++)
+        if (awaits_look(s, w)) return true;
+    return false;
+}
+
+static void look_for_flushes(struct shard *s)
+{
+    if (dirty_rows_wait(s)) take_dirty(s);
+    uint64_t look = clocks_look(s);
+    for (unsigned w = 0; w < s->workers; w++)
+        if (awaits_look(s, w)) s->rounds->flush[w].look = look;
+}
+
+/* An update goes to the main copy, not by way of another node: when the round is over that took it
+ * along, it is there. */
+static bool is_earlier_flushed(struct shard *s, unsigned worker)
+{
+    struct flush *f = &s->rounds->flush[worker];
+    if (f->look == 0 || !clocks_is_sent(s, f->look)) return false;
+    if (!f->is_sent) f->round = s->rounds->begun;
+    f->is_sent = true;
+    for (unsigned peer = 0; peer < s->nodes; peer++)
+        if (s->backlog->peer[peer].is_under_way && s->rounds->peer[peer].begun <= f->round)
+            return false;
+    return true;
+}
+
 static void complete_flushed(struct shard *s)
 {
     for (unsigned w = 0; w < s->workers && s->quiescing > 0; w++) {
         struct request *r = s->rounds->quiesce[w];
-        if (!r || !is_flushed(s, r->kind)) continue;
+        if (!r) continue;
+        bool is_earlier = r->kind == REQUEST_FLUSH_EARLIER;
+        if (!(is_earlier ? is_earlier_flushed(s, w) : is_flushed(s, r->kind))) continue;
         s->rounds->quiesce[w] = NULL;
         s->quiescing--;
         shard_complete(s, r);
@@ -344,6 +384,7 @@ void round_quiesce(struct shard *s, struct request *r)
 {
     INVARIANT(!s->rounds->quiesce[r->worker], "a worker quiesces twice at once");
     s->rounds->quiesce[r->worker] = r;
+    s->rounds->flush[r->worker] = (struct flush){.look = 0};
     s->quiescing++;
 }
 
@@ -356,6 +397,7 @@ uint64_t round_turn(struct shard *s)
         if (dirty_rows_wait(s)) take_dirty(s);
         clocks_looked(s);
     }
+    if (flushes_look(s)) look_for_flushes(s);
     bool waits = s->backlog->waiting > 0 || s->quiescing > 0 || dirty_is_due(s);
     bool sync = pacer_allows(s->pacer, s->now_ns) || s->quiescing > 0 || clocks_hurry(s);
     if (waits) say_what_waits(s, sync);
@@ -364,7 +406,7 @@ uint64_t round_turn(struct shard *s)
     /* What was added to the dirty set, or queued for another peer, during this turn is handled in
      * the next: nothing else wakes us for it. */
     s->dirty_seen = dirty_rows_wait(s);
-    if (peers_wait(s) || clocks_have_news(s)) return s->now_ns;
+    if (peers_wait(s) || clocks_have_news(s) || flushes_look(s)) return s->now_ns;
     if (s->backlog->waiting == 0 && !s->dirty_seen) return UINT64_MAX;
     if (!pacer_allows(s->pacer, s->now_ns)) return s->pacer->due_ns;
     if (will_synchronize(s)) return s->now_ns;
@@ -440,7 +482,8 @@ static int init_parts(struct shard *s, struct rounds *all)
     all->peer = calloc(s->nodes, sizeof *all->peer);
     all->lookahead = calloc(s->workers, sizeof *all->lookahead);
     all->quiesce = calloc(s->workers, sizeof(struct request *));
-    if (!all->peer || !all->lookahead || !all->quiesce) return -ENOMEM;
+    all->flush = calloc(s->workers, sizeof *all->flush);
+    if (!all->peer || !all->lookahead || !all->quiesce || !all->flush) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++)
         all->lookahead[w] = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE);
     int rc = 0;
@@ -463,6 +506,7 @@ void round_fini(struct shard *s)
     free(all->peer);
     free(all->lookahead);
     free(all->quiesce);
+    free(all->flush);
     free(all);
     s->rounds = NULL;
 }

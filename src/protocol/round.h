@@ -34,9 +34,18 @@ struct peer_round {
     /* the round under way carries refreshes, or follows rows that went there */
     bool refreshes;
     uint32_t number;             /* of the last round */
+    uint64_t begun;              /* its number among our rounds to all peers */
     uint64_t began_ns;           /* the last one */
     uint64_t ended_ns;           /* when the last round was acknowledged; 0: never */
     struct lookahead *lookahead; /* [workers] */
+};
+
+/* Of a worker's REQUEST_FLUSH_EARLIER: first all changes are looked at, then the replicas' are
+ * sent, then the rounds are over that they went with. */
+struct flush {
+    uint64_t look; /* 0: not yet; clocks.h */
+    bool is_sent;
+    uint64_t round; /* the last one that may have taken them along */
 };
 
 struct rounds {
@@ -52,6 +61,8 @@ struct rounds {
     unsigned going_on;        /* peers whose last round was full of synchronizing messages */
     bool ended_one;           /* the frame that is being served ends a round of the peer */
     struct request **quiesce; /* [workers] quiesce requests under way */
+    struct flush *flush;      /* [workers] */
+    uint64_t begun;           /* rounds, ever */
 };
 
 int round_init(struct shard *); /* 0 or -ENOMEM */

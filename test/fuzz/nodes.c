@@ -258,8 +258,7 @@ static void work(struct nodes *all)
         begin_request(n, (enum request_kind)input_below(&all->in, REQUEST_LOCALIZE + 1),
                       1 + input_below(&all->in, ITEMS_MAX));
     else if (what == 6)
-        begin_request(n, input_below(&all->in, 2) ? REQUEST_FLUSH_UPDATES : REQUEST_FLUSH_REPLICAS,
-                      0);
+        begin_request(n, (enum request_kind)(REQUEST_FLUSH_UPDATES + input_below(&all->in, 3)), 0);
     else if (what < 10)
         write_locally(n);
     else if (what < 13)

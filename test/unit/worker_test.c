@@ -1,5 +1,6 @@
-/* Workers and loaders, on a cluster of one: opening, closing, and what all calls refuse. */
-#include "one_node.h"
+/* Workers and loaders, mostly on a cluster of one: opening, closing, and what all calls refuse. */
+#include "membership/nodes.h"
+#include "pair.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -213,4 +214,47 @@ TEST(worker, loaders_signal_while_the_worker_trains)
     }
     for (int i = 0; i < 20; i++) locus_advance_clock(w);
     close_both(n, w);
+}
+
+/* ---- closing while others go on ---- */
+
+struct pushing {
+    locus_worker *worker;
+    locus_key key;
+    bool ends; /* atomic */
+};
+
+static void *push_on(void *argument)
+{
+    struct pushing *p = argument;
+    const float zero = 0;
+    while (!__atomic_load_n(&p->ends, __ATOMIC_RELAXED))
+        CHECK_EQ(locus_push(p->worker, &p->key, 1, &zero), 0);
+    return NULL;
+}
+
+TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
+{
+    const struct locus_table table = {.rows = 10, .length = 1};
+    const float one = 1;
+    float row = 0;
+    pthread_t thread;
+    struct pair p;
+    pair_init(&p, &table, 1);
+    p.config.technique = LOCUS_REPLICATE;
+    p.config.workers = 2;
+    pair_open(&p);
+    struct pushing other = {.worker = worker_of(p.node[0]), .key = pair_key_of(&p, 1, 0)};
+    CHECK_EQ(locus_intent(other.worker, &other.key, 1, 0, 1000, LOCUS_READ_WRITE), 0);
+    while (stats_of(p.node[0]).replicas_now == 0) sleep_s(0.001);
+    CHECK_EQ(pthread_create(&thread, NULL, push_on, &other), 0);
+    CHECK_EQ(locus_push(p.worker[0], &other.key, 1, &one), 0);
+    CHECK_EQ(locus_worker_close(p.worker[0]), 0);
+    CHECK_EQ(locus_pull(p.worker[1], &other.key, 1, &row), 0);
+    CHECK(row == 1);
+    __atomic_store_n(&other.ends, true, __ATOMIC_RELAXED);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(locus_worker_close(other.worker), 0);
+    p.worker[0] = NULL;
+    pair_close(&p);
 }

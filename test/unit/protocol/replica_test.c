@@ -316,6 +316,37 @@ TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
     world_free(w);
 }
 
+/* Another worker, in the middle of a turn. */
+static locus_key pushed_meanwhile;
+static uint64_t push_meanwhile(void *context)
+{
+    const struct world_node *n = context;
+    CHECK_EQ(row_add(row_ref_at(n->world, n->rank, pushed_meanwhile), ones), 1);
+    return n->world->now_ns;
+}
+
+TEST(adversity, who_flushes_what_came_earlier_does_not_wait_for_who_pushes_on)
+{
+    static struct request r;
+    float at_owner[LENGTH];
+    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &pushed_meanwhile);
+    turns(w);
+    CHECK(is_replica_at(w, 0, pushed_meanwhile));
+    CHECK_EQ(row_add(row_ref_at(w, 0, pushed_meanwhile), ones), 1);
+    w->node[0].port.cpu_ns = push_meanwhile;
+    world_request(&r, 0, 0, REQUEST_FLUSH_EARLIER, NULL, 0);
+    CHECK(shard_serve(&w->node[0].shard, &r));
+    for (int i = 0; i < 100 && r.busy; i++) {
+        w->now_ns += MS;
+        turns(w);
+    }
+    CHECK_EQ(r.busy, 0);
+    CHECK(dirty_set_is_empty(w->node[0].shard.dirty) == false);
+    shard_read(row_ref_at(w, 1, pushed_meanwhile), at_owner);
+    CHECK(at_owner[0] >= 1);
+    world_free(w);
+}
+
 TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 {
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
