@@ -6,6 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Markers that a peer may be told of which it is not known that it has read any: it may not read for
+ * as long as its time-out, and they would fill the link. Those left out are followed by later ones,
+ * which say more. */
+#ifdef LOCUS_FIBERS
+enum { UNHEARD_MAX = 2 }; /* simulations have few clocks */
+#else
+enum { UNHEARD_MAX = 1024 };
+#endif
+
 static void publish(locus_clock *to, locus_clock clock)
 {
     __atomic_store_n(to, clock, __ATOMIC_SEQ_CST);
@@ -139,6 +148,7 @@ const char *clocks_entry(struct shard *s, unsigned peer, const struct wire_entry
     if (e->operation == WIRE_CLOCK_AWAITED) {
         if (at <= p->awaited) return "a clock that is awaited no longer";
         p->awaited = at;
+        p->unasked = 0;
     } else if (e->operation == WIRE_CLOCK_UPDATED) {
         if (at <= p->updated) return "a clock that goes back";
         publish(&p->updated, at);
@@ -240,8 +250,35 @@ static void say_updated(struct shard *s)
     struct clocks *c = s->clocks;
     if (c->reading < 0 || !c->has_looked || !clocks_is_sent(s, c->look)) return;
     publish(our_updated(s), c->reading);
-    say_to_all(s, WIRE_CLOCK_UPDATED, c->reading);
     c->reading = -1;
+}
+
+/* What it says is fresh, it has heard from all. */
+static bool may_be_told(struct clock_peer *p)
+{
+    if (p->unheard == UNHEARD_MAX && p->fresh_next >= p->told_before) {
+        p->told_before = p->told;
+        p->unheard = 0;
+    }
+    return p->unheard < UNHEARD_MAX;
+}
+
+static void tell_updated(struct shard *s)
+{
+    locus_clock updated = *our_updated(s);
+    for (unsigned n = 0; n < s->nodes; n++) {
+        struct clock_peer *p = &s->clocks->peer[n];
+        if (n == s->rank || p->told >= updated || !may_be_told(p)) continue;
+        say(s, n, WIRE_CLOCK_UPDATED, updated);
+        p->told = updated;
+        p->unheard++;
+    }
+}
+
+/* Nobody there needs it who has not asked: all of its workers had closed. */
+static bool may_stay_unsaid(const struct clock_peer *p)
+{
+    return p->updated == INT64_MAX && p->unasked == UNHEARD_MAX && p->awaited <= p->said;
 }
 
 static void say_fresh(struct shard *s)
@@ -249,7 +286,9 @@ static void say_fresh(struct shard *s)
     for (unsigned n = 0; n < s->nodes; n++) {
         struct clock_peer *p = &s->clocks->peer[n];
         if (p->aim <= p->said || s->backlog->peer[n].refreshes_left < p->aim_at) continue;
+        if (may_stay_unsaid(p)) continue;
         p->said = p->aim;
+        p->unasked += p->unasked < UNHEARD_MAX;
         say(s, n, WIRE_CLOCK_FRESH, p->said);
     }
 }
@@ -274,6 +313,7 @@ void clocks_say(struct shard *s)
 {
     if (!s->clocks->is_on) return;
     say_updated(s);
+    tell_updated(s);
     say_fresh(s);
     open_gate(s);
 }

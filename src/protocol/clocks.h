@@ -18,13 +18,16 @@
  * that moves is sent after everything that it must hold, and at that time only the node that gets
  * it holds a replica.
  *
+ * A peer that may not read for a while is told of some clocks only, and then of the latest: links
+ * keep what is said, and nobody answers it.
+ *
  * None of this costs anything until a worker first waits. Its node then tells all others
  * (`awaited`), and they begin to send their markers. They do not wait for the pacer while a worker
  * waits for a marker that they can send.
  *
  * Callers   shard.c, dispatch.c, origin.c, replica.c, round.c on the shard's thread; clocks_gate,
  *           clocks_advanced and clocks_last on any
- * Memory    64 bytes a node, 24 a worker
+ * Memory    96 bytes a node, 24 a worker
  * Waiting   never
  * Life      clocks_init, any use, clocks_fini
  */
@@ -42,6 +45,9 @@ struct clock_peer {
     locus_clock said;       /* the last `fresh` that we sent to it, */
     locus_clock aim;        /*   and the next one, when so many refreshes have left: */
     uint64_t aim_at;
+    unsigned unasked;              /* `fresh` that were said since it waited last */
+    unsigned unheard;              /* `updated` that we told it of since `told_before`; */
+    locus_clock told, told_before; /*   and the last one */
 };
 
 struct clocks {

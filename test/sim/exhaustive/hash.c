@@ -85,6 +85,9 @@ static void put_clocks(const struct shard *s, const struct record *r)
         put((uint64_t)p->fresh_next);
         put((uint64_t)p->awaited | (uint64_t)p->said << 8);
         put((uint64_t)p->aim);
+        put((uint64_t)p->told);
+        put((uint64_t)p->told_before);
+        put(p->unheard | (uint64_t)p->unasked << 8);
         put(p->aim > p->said && p->aim_at > left ? p->aim_at - left : 0);
     }
 }

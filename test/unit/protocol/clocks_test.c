@@ -206,6 +206,47 @@ TEST(clocks, who_has_closed_is_not_waited_for_nor_who_opens_again)
     end();
 }
 
+/* Its shard may get no processor for as long as its time-out. */
+TEST(clocks, who_does_not_read_is_told_of_some_clocks_and_then_of_the_last)
+{
+    enum { CLOCKS = 100000, ENOUGH = 5000 };
+    unsigned told_of = 0;
+    begin();
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1));
+    for (locus_clock clock = 1; clock <= CLOCKS; clock++) {
+        advance_all(clock);
+        turn();
+        told_of += told(WIRE_CLOCK_UPDATED, (uint64_t)clock);
+    }
+    CHECK(told_of < (NODES - 1) * ENOUGH);
+    CHECK(!hear(1, WIRE_CLOCK_UPDATED, CLOCKS) && !hear(1, WIRE_CLOCK_FRESH, ENOUGH));
+    turn();
+    CHECK_EQ(told(WIRE_CLOCK_UPDATED, CLOCKS), 1);
+    end();
+}
+
+TEST(clocks, who_has_closed_is_told_no_more_than_it_asks)
+{
+    enum { CLOCKS = 100000, ENOUGH = 5000 };
+    unsigned count = 0;
+    begin();
+    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1) && !hear(2, WIRE_CLOCK_UPDATED, INT64_MAX));
+    advance_all(INT64_MAX);
+    for (locus_clock clock = 1; clock <= CLOCKS; clock++) {
+        CHECK(!hear(1, WIRE_CLOCK_UPDATED, clock));
+        turn();
+        for (unsigned i = 0; i < t.count; i++)
+            count += t.to[i] == 2 && t.said[i].operation == WIRE_CLOCK_FRESH;
+        t.count = 0;
+    }
+    CHECK(count < ENOUGH);
+    CHECK(!hear(2, WIRE_CLOCK_AWAITED, CLOCKS));
+    turn();
+    turn();
+    CHECK(t.count > 0 && t.to[t.count - 1] == 2 && t.said[t.count - 1].version == CLOCKS);
+    end();
+}
+
 TEST(clocks, a_peer_that_goes_back_is_refused)
 {
     begin();
