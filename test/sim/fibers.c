@@ -19,6 +19,7 @@ enum {
     STACK_BYTES = 128 << 10,
     RUN_ESTIMATE = 512, /* steps within which the changes of rank fall */
     SLACK = 64,         /* steps after which the highest rank is taken to wait for a lower one */
+    BUSY_MAX = 4096,    /* steps without waiting after which it is, whoever ran in between */
     STARVED_OF = 64,    /* the place of the starved one is drawn from so many */
 };
 
@@ -84,6 +85,7 @@ struct fiber {
     bool (*condition)(const void *); /* waits for it; NULL: it can go on */
     const void *of;
     unsigned rank;
+    unsigned busy; /* steps since it last waited, by rank */
     bool ended;
 };
 
@@ -212,7 +214,8 @@ static struct fiber *by_rank(void)
     struct fiber *best = highest_rank();
     if (!best) return NULL;
     if (best != current) chooser.slack = SLACK;
-    if (!change && chooser.slack-- > 0) return best;
+    if (!change && chooser.slack-- > 0 && best->busy++ < BUSY_MAX) return best;
+    best->busy = 0;
     best->rank = --chooser.lowest_rank;
     chooser.slack = SLACK;
     return highest_rank();
@@ -329,6 +332,7 @@ void fibers_add(void (*run)(void *argument), void *argument)
     f->condition = NULL;
     f->rank = chooser.lowest_rank + 1 + dice_below(&chooser.dice, 1u << 20);
     f->ended = false;
+    f->busy = 0;
     forget_stack(f->stack);
     context_init(&f->context, f->stack, fiber_main);
     alive++;
@@ -384,6 +388,7 @@ void locus_fiber_wait(bool (*condition)(const void *), const void *of)
     struct fiber *waits = current;
     waits->condition = condition;
     waits->of = of;
+    waits->busy = 0;
     if (director)
         go_to(choose());
     else
