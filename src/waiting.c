@@ -65,13 +65,22 @@ static int push(struct waiting *w, locus_clock start, uint64_t n)
     return error_set(-ENOMEM, "no memory for %zu waiting intents", w->starts.count);
 }
 
+/* Not taken and given back: meanwhile others would find no room. */
+static bool take_room(uint64_t *node_keys, uint64_t n)
+{
+    uint64_t taken = __atomic_load_n(node_keys, __ATOMIC_RELAXED);
+    do {
+        if (n > LOCUS_WAITING_KEYS_MAX || taken > LOCUS_WAITING_KEYS_MAX - n) return false;
+    } while (!__atomic_compare_exchange_n(node_keys, &taken, taken + n, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
 static bool grant(struct waiting *w, uint64_t keys)
 {
-    uint64_t before = __atomic_fetch_add(w->node_keys, keys, __ATOMIC_RELAXED);
+    if (!take_room(w->node_keys, keys)) return false;
     w->granted += keys;
-    if (before + keys <= LOCUS_WAITING_KEYS_MAX) return true;
-    give_back(w, keys);
-    return false;
+    return true;
 }
 
 /* Room for n more waiting keys: a block if there is one, else just what is needed. */
@@ -153,9 +162,5 @@ uint64_t waiting_signaled(struct waiting *w)
 
 int waiting_count(uint64_t *node_keys, uint64_t n)
 {
-    if (n <= LOCUS_WAITING_KEYS_MAX &&
-        __atomic_add_fetch(node_keys, n, __ATOMIC_RELAXED) <= LOCUS_WAITING_KEYS_MAX)
-        return 0;
-    if (n <= LOCUS_WAITING_KEYS_MAX) __atomic_fetch_sub(node_keys, n, __ATOMIC_RELAXED);
-    return no_room(node_keys, n);
+    return take_room(node_keys, n) ? 0 : no_room(node_keys, n);
 }

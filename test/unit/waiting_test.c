@@ -239,3 +239,43 @@ TEST(waiting, no_key_is_forgotten_or_counted_twice_when_loaders_race_with_the_cl
     CHECK_EQ(keys_at(&l.w, l.clock + 100), 0);
     waiting_fini(&l.w);
 }
+
+/* ---- who finds no room ---- */
+
+static struct {
+    uint64_t keys; /* of the node */
+    int refused;   /* atomic */
+} node;
+
+static void *ask_for_all(void *unused)
+{
+    enum { TIMES = 500000 };
+    const locus_clock now = 0;
+    struct waiting w;
+    waiting_init(&w, &node.keys);
+    for (int i = 0; i < TIMES; i++) {
+        CHECK_EQ(waiting_count(&node.keys, LOCUS_WAITING_KEYS_MAX), -ENOBUFS);
+        CHECK_EQ(waiting_add(&w, &now, 1, LOCUS_WAITING_KEYS_MAX), -ENOBUFS);
+    }
+    waiting_fini(&w);
+    __atomic_store_n(&node.refused, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+
+TEST(waiting, who_asks_for_more_than_there_is_takes_nothing_from_others)
+{
+    const locus_clock now = 0;
+    pthread_t other;
+    node.keys = 1;
+    CHECK_EQ(pthread_create(&other, NULL, ask_for_all, NULL), 0);
+    while (!__atomic_load_n(&node.refused, __ATOMIC_ACQUIRE)) {
+        struct waiting w;
+        CHECK_EQ(waiting_count(&node.keys, 1), 0);
+        __atomic_fetch_sub(&node.keys, 1, __ATOMIC_RELAXED);
+        waiting_init(&w, &node.keys);
+        CHECK_EQ(waiting_add(&w, &now, 1, 1), 0);
+        waiting_fini(&w);
+    }
+    CHECK_EQ(pthread_join(other, NULL), 0);
+    CHECK_EQ(node.keys, 1);
+}
