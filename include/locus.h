@@ -277,7 +277,7 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
  * it again changes nothing. The node gets a replica and keeps it, unless it has the row itself.
  * While any node keeps a key in this way, the row stays where it is: no intent and no localize of
  * any node moves it. Updates are synchronized in the background, as often as max_rounds_per_second
- * allows (NuPS, Section 3.1). With LOCUS_RELOCATE such keys are replicated and all others
+ * allows. With LOCUS_RELOCATE such keys are replicated and all others
  * relocated: that is the mix of NuPS (Section 3.2), if all nodes intend the hot keys for ever. On a
  * node that does not, accesses to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE heed such
  * intents, too; the other techniques ignore intents. */

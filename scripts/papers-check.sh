@@ -5,15 +5,16 @@
 #
 #     scripts/papers-check.sh BUILD DATA [NODES...]     build/gcc, a folder with a graph, 2 4
 #
-# Runs of few slices differ from each other, modelled ones too: each is repeated, PAPERS_CHECK_RUNS times (5). The model's runs
-# differ in what a loader takes for an example, by a nanosecond. Other programs on this machine make the real runs slower and
-# other ones: leave it alone meanwhile, or prefer this script's group of tasks to theirs.
+# Runs of few slices differ from each other, modelled ones too: each is repeated, PAPERS_CHECK_RUNS times (5), the model's
+# PAPERS_CHECK_MODELLED times (as often). The model's runs differ in what a loader takes for an example, by a nanosecond.
+# Other programs on this machine make the real runs slower and other ones: leave it alone meanwhile, or prefer this script's
+# group of tasks to theirs.
 #
 # What a step takes is measured with one node, real, the same way. What a loader takes for an example among nodes, and a worker
 # for an access of a replica more than for one of its own rows, is written below, from threads' processor time on an EPYC
 # (Zen 5); all else is of bench/papers/machine.c, "shared".
 set -u
-build=$1 data=$2 runs=${PAPERS_CHECK_RUNS:-5} cores=$(nproc)
+build=$1 data=$2 runs=${PAPERS_CHECK_RUNS:-5} modelled=${PAPERS_CHECK_MODELLED:-${PAPERS_CHECK_RUNS:-5}} cores=$(nproc)
 shift 2
 [ $# -gt 0 ] || set -- 2 4
 declare -A arguments=(
@@ -26,7 +27,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
 compare() {
-    awk -v runs="$runs" '
+    awk -v runs="$runs and $modelled" '
         function field(line, name) {
             if (!match(line, "\"" name "\":[-+0-9.e]+")) return 0
             line = substr(line, RSTART, RLENGTH)
@@ -104,7 +105,7 @@ check() {
         run "$folder/real.$i" "$build/bin/locus" run -n "$nodes" "$build/bin/$program" "${options[@]}"
     done
     step=$(step_of)
-    for ((i = 1; i <= runs; i++)); do
+    for ((i = 1; i <= modelled; i++)); do
         run "$folder/model.$i" "$build/bench/papers" --nodes "$nodes" --machine shared \
             --model "cores=$cores,step=$step,replica=${replica[$program]},prepare=$((${prepare[$program]} + i - 1))" "$program" "${options[@]}"
     done

@@ -74,6 +74,44 @@ samplings_of() {
     for level in "${samplings[@]}"; do run "$p-nups-$level" "$p" 8 --technique nups --hot auto --sampling "$level"; done
 }
 
+# The same with samples of what is at the node, as NuPS' tuned settings and AdaPM have them (NuPS, Section 5.1).
+local_of() {
+    local p=$1 i
+    [ "$p" = mf ] && return
+    run "$p-local-relocate" "$p" 8 --technique relocate --sampling non-conform
+    run "$p-local-adaptive" "$p" 8 --technique adaptive --sampling non-conform
+    for i in 0 1 2 3; do
+        run "$p-local-hot-${times[i]/\//_}" "$p" 8 --technique nups --hot "${thresholds[i]}x" --sampling non-conform
+    done
+}
+
+# At equal time: two epochs of NuPS' best with such samples and of adaptive, three seeds.
+equal_time() {
+    local p=$1 best seed
+    case $p in
+        wv) best=2 ;;
+        kge) best=0 ;;
+        *) return ;;
+    esac
+    for seed in 1 2 3; do
+        run "$p-two-adaptive-$seed" "$p" 8 --technique adaptive --sampling non-conform --epochs 2 --seed "$seed"
+        run "$p-two-nups-$seed" "$p" 8 --technique nups --hot "${thresholds[best]}x" --sampling non-conform --epochs 2 --seed "$seed"
+    done
+}
+
+# Figure 8: the number of nodes.
+nodes_of() {
+    local p=$1 nodes technique sampling=(--sampling non-conform)
+    [ "$p" = mf ] && sampling=()
+    for nodes in 2 4 16; do
+        for technique in relocate "nups --hot auto" "essp --staleness 1"; do
+            [[ $technique = essp* ]] && [ "$p" != mf ] && continue
+            # shellcheck disable=SC2086 # a technique and its option are two words
+            run "$p-nodes-${technique%% *}-$nodes" "$p" "$nodes" "${sampling[@]}" --technique $technique
+        done
+    done
+}
+
 # Section 5.7: how often hot keys are synchronized, in a thousandth of a second what NuPS has in a second, for epochs are
 # as much shorter. (The bound holds for intents, too.)
 rates=(200 1000 5000 25000 125000)
@@ -97,6 +135,9 @@ for p in mf wv kge; do
     samplings_of "$p"
     rates_of "$p"
     longer "$p"
+    local_of "$p"
+    nodes_of "$p"
+    equal_time "$p"
 done
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -122,4 +163,57 @@ table() {
     echo
 }
 
+# NuPS, Table 3: how many keys are hot, and what share of the accesses goes to them. A node that has the row itself counts
+# no replica.
+shares() {
+    local p=$1 i name
+    for i in "${!times[@]}"; do
+        name=$p-hot-${times[i]/\//_}
+        [ -e "$results/$name.json" ] || continue
+        awk -v label="$p, threshold x ${times[i]}" '
+            function field(name) { return match($0, "\"" name "\":[0-9]+") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) + 0 : 0 }
+            /"event":"stats"/ {
+                copied = field("pulled_replica") + field("pushed_replica")
+                all = copied + field("pulled_local") + field("pushed_local") + field("pulled_remote") + field("pushed_remote")
+                hot = field("replicas_created") / 7
+                printf "| %s | %d | %.3f %% | %.1f %% |\n", label, hot, 100 * hot / field("owned_now"), 100 * copied * 8 / 7 / all
+            }' "$results/$name.json"
+    done
+}
+
+# by_nodes PROGRAM: raw speedup over one node
+by_nodes() {
+    local p=$1 technique nodes name one
+    one=$(cell "$p-one" | awk '{ print $2 }')
+    for technique in relocate nups essp; do
+        for nodes in 2 4 8 16; do
+            name=$p-nodes-$technique-$nodes
+            [ $nodes = 8 ] && case $p-$technique in
+                mf-*) name=mf-$technique ;;
+                *-relocate) name=$p-local-relocate ;;
+                *) name=$p-local-hot-1 ;;
+            esac
+            [ -e "$results/$name.json" ] || continue
+            cell "$name" | awk -v label="$p, $technique, $nodes nodes" -v one="$one" '{
+                printf "| %s | %.4f | %.1f | %.3f | %.2f %% |\n", label, $2, one / $2, $3, 100 * $15 }'
+        done
+    done
+}
+
 for p in mf wv kge; do table "$p"; done
+echo "| | hot keys | of all | accesses to them |"
+echo "|---|---|---|---|"
+for p in kge wv mf; do shares "$p"; done
+echo
+echo "| local samples | seconds an epoch | quality, best | GB sent a node and epoch | replicas made | relocations | accesses elsewhere |"
+echo "|---|---|---|---|---|---|---|"
+for p in kge wv; do
+    for name in relocate hot-1 hot-1_4 hot-1_16 hot-1_64 adaptive; do row "$p-local-$name" "$p, $name"; done
+    for name in adaptive nups; do
+        for i in 1 2 3; do row "$p-two-$name-$i" "$p, $name, two epochs, seed $i"; done
+    done
+done
+echo
+echo "| | seconds an epoch | raw speedup | quality | accesses elsewhere |"
+echo "|---|---|---|---|---|"
+for p in mf kge wv; do by_nodes "$p"; done

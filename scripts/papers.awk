@@ -36,13 +36,15 @@ has("machine") {
     nodes = field("nodes"); computed = field("computed_s"); starved = field("starved_s")
     pull = field("pull_s") + field("sample_s"); update = field("update_s"); settle = field("settle_s")
     shard = field("busiest_shard_s"); all_s = field("seconds"); wire = field("wire_bytes")
+    examples = field("examples"); waits = field("pulls_waited")
 }
 END {
     if (curve || !epochs) exit
     # nodes, s/epoch, best, last, seconds to the goal, GB/node/epoch, staleness ms, relocations and replicas an epoch, computed,
     # starved, pull, update and settle seconds an epoch over all workers, remote share; seconds of the busiest node's shards,
-    # and of the run
-    printf "%d %.6f %.5f %.5f %.6f %.5f %.4f %.0f %.0f %.4f %.4f %.4f %.4f %.4f %.7f %.5f %.5f\n", nodes, seconds / epochs, best, last,
+    # and of the run; GB on the wire/node/epoch, late accesses, pulls of a training worker that had to wait, examples
+    printf "%d %.6f %.5f %.5f %.6f %.5f %.4f %.0f %.0f %.4f %.4f %.4f %.4f %.4f %.7f %.5f %.5f %.5f %.0f %.0f %.0f\n", nodes, seconds / epochs, best, last,
         reached, bytes / nodes / epochs * 1e-9, stale * 1e3, relocated / epochs, replicas / epochs, computed / epochs,
-        starved / epochs, pull / epochs, update / epochs, settle / epochs, all ? remote / all : 0, shard, all_s
+        starved / epochs, pull / epochs, update / epochs, settle / epochs, all ? remote / all : 0, shard, all_s,
+        wire / nodes / epochs * 1e-9, late, waits, examples
 }

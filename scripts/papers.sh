@@ -13,12 +13,14 @@ shift 3
 mkdir -p "$results"
 
 # One fact a step and 6 + 6 negatives, as AdaPM's own program has it on this graph. Negatives of kge and wv are drawn
-# from what is at the node (AdaPM, Section 5.1: "local sampling"; "independent sampling" with static partitioning).
+# from what is at the node (AdaPM, Appendix C: "local sampling"; "independent sampling" with static partitioning).
 declare -A options=(
     [kge]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 3 --sampling non-conform"
     [mf]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs 6"
     [kge-large]="--planted 100000x50x1000000 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0.01 --init 0.1 --eval-every 1 --epochs 4 --sampling non-conform"
     [kge-ahead]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 1 --sampling non-conform"
+    [kge-ten]="--data $data/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs 10 --sampling non-conform"
+    [wv-ahead]="--data $data/text.txt --subsample 0.001 --batch 8 --epochs 1 --sampling non-conform"
     [mf-ahead]="--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --batch 1 --eval-every 1 --epochs 1"
     [mf-large]="--zipf 100000x10000x10000000 --rank 100 --eval-every 1 --epochs 5"
     [ctr-large]="--zipf 26x100000x4000000 --hold-back 0.02 --eval-every 1 --epochs 1"
@@ -51,6 +53,7 @@ kge-large-adaptive-8 kge-large  8 8 nups their - -
 mf-large-adaptive-1  mf-large   1 8 nups their - -
 mf-large-adaptive-8  mf-large   8 8 nups their - -
 mf-large-adaptive-16 mf-large  16 8 nups their - -
+mf-large-replicate-8 mf-large   8 8 nups their - --technique=replicate
 mf-adaptive-1       mf   1 8 nups their - -
 mf-adaptive-2       mf   2 8 nups their - -
 mf-adaptive-4       mf   4 8 nups their - -
@@ -99,6 +102,12 @@ mf-cores-1          mf   1 2 nups our - -
 mf-cores-4          mf   4 1 nups our - -
 wv-cores-1          wv   1 2 nups our - -
 wv-cores-4          wv   4 1 nups our - -
+kge-our-1           kge  1 8 nups our - --eval-every=100
+kge-our-8           kge  8 8 nups our - --eval-every=100
+mf-our-1            mf   1 8 nups our - --eval-every=100
+mf-our-8            mf   8 8 nups our - --eval-every=100
+wv-our-1            wv   1 8 nups our - -
+wv-our-8            wv   8 8 nups our - -
 kge-immediate-8     kge  8 8 nups their - +--immediate
 mf-immediate-8      mf   8 8 nups their - +--immediate
 wv-immediate-8      wv   8 8 nups their - +--immediate
@@ -110,6 +119,15 @@ mf-lapse-static-2   mf   2 8 lapse their - --technique=static
 mf-lapse-static-4   mf   4 8 lapse their - --technique=static
 mf-lapse-static-8   mf   8 8 lapse their - --technique=static
 mf-lapse-adaptive-8 mf   8 8 lapse their - -
+mf-lapse-blocks-1   mf   1 8 lapse their - --technique=relocate,--visit=blocks
+mf-lapse-blocks-2   mf   2 8 lapse their - --technique=relocate,--visit=blocks
+mf-lapse-blocks-4   mf   4 8 lapse their - --technique=relocate,--visit=blocks
+mf-lapse-blocks-8   mf   8 8 lapse their - --technique=relocate,--visit=blocks
+mf-narrow-8         mf   8 8 lapse their - --eval-every=100
+kge-narrow-8        kge  8 8 lapse their - --eval-every=100
+wv-narrow-8         wv   8 8 lapse their - -
+kge-lapse-adaptive-8 kge 8 8 lapse their - -
+wv-lapse-adaptive-8  wv  8 8 lapse their - -
 kge-lapse-relocate-1 kge   1 8 lapse their - --technique=relocate
 kge-lapse-relocate-2 kge   2 8 lapse their - --technique=relocate
 kge-lapse-relocate-4 kge   4 8 lapse their - --technique=relocate
@@ -128,9 +146,17 @@ wv-bounded-8        wv   8 8 nups their - --sampling=bounded
 wv-long-term-8      wv   8 8 nups their - --sampling=long-term
 '
 
-# AdaPM, Section 5.8: signals so many clocks ahead, with our timing of action and without. A clock is a fact or a cell.
+# What the draw makes of it: kge with other seeds, ten epochs.
+SEEDS='1 2 3'
+for seed in $SEEDS; do
+    for nodes in 1 8; do CELLS+="kge-ten-$nodes-seed-$seed kge-ten $nodes 8 nups their - --seed=$seed
+"; done
+done
+
+# AdaPM, Section 5.8: signals so many clocks ahead, with our timing of action and without. A clock is a fact, a cell, or
+# eight words in the middle.
 OFFSETS='1 4 16 64 256 1000 4000'
-for program in kge mf; do
+for program in kge mf wv; do
     for offset in $OFFSETS; do
         CELLS+="$program-ahead-$offset $program-ahead 8 8 nups their - +--ahead=$offset
 $program-ahead-$offset-immediate $program-ahead 8 8 nups their - +--ahead=$offset,--immediate
@@ -170,9 +196,9 @@ while read -r name program rest; do
     wanted "$name" "$@" || continue
     [ -e "$results/$name.json" ] && continue
     case $program in
-        kge | kge-ahead) [ -d "$data/fb15k-237" ] || continue ;;
+        kge | kge-ten | kge-ahead) [ -d "$data/fb15k-237" ] || continue ;;
         wv-large) [ -e "$data/novels.txt" ] || continue ;;
-        wv) [ -e "$data/text.txt" ] || continue ;;
+        wv | wv-ahead) [ -e "$data/text.txt" ] || continue ;;
     esac
     echo "== $name"
     read -ra fields <<< "$rest"
@@ -256,7 +282,7 @@ lapse() {
     echo "|---|---|---|---|---|---|---|"
     for program in mf kge wv; do
         one=$(cell "$program-lapse-relocate-1" | awk '{ print $2, $3 }')
-        for technique in relocate static adaptive; do
+        for technique in relocate blocks static adaptive; do
             for nodes in 1 2 4 8; do
                 name=$program-lapse-$technique-$nodes
                 have "$name" || continue
@@ -299,16 +325,66 @@ offsets() {
 # bars PROGRAM...
 bars() {
     local program name
-    echo "| | computes | waits for batches | waits for rows | waits for updates | end of the epoch | the rest |"
-    echo "|---|---|---|---|---|---|---|"
+    echo "| | computes | waits for batches | waits for rows | waits for updates | end of the epoch | the rest | busiest node's shards | its card | replicas' owners heard of, ms ago |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
     for program; do
         for name in adaptive-8 full-8 replicate-8 relocate-8 static-8; do
             have "$program-$name" || continue
             cell "$program-$name" | awk -v name="$program, ${name%-*}" '{
                 all = $2 * $1 * 8
                 rest = all - $10 - $11 - $12 - $13 - $14
-                printf "| %s | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% |\n", name, 100 * $10 / all,
-                    100 * $11 / all, 100 * $12 / all, 100 * $13 / all, 100 * $14 / all, 100 * rest / all }'
+                printf "| %s | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %s |\n", name,
+                    100 * $10 / all, 100 * $11 / all, 100 * $12 / all, 100 * $13 / all, 100 * $14 / all, 100 * rest / all,
+                    100 * $16 / $17 / 4, 100 * $18 / 12.5 / $2, $7 ? sprintf("%.2f", $7) : "-" }'
+        done
+    done
+}
+
+# Where computing is so fast, or the network so slow, that it cannot carry the replicas.
+bounds() {
+    local kind program bandwidth one
+    echo "| 8 nodes | computing alone | what is sent / bandwidth | seconds an epoch | times the longer of the two | raw speedup | quality, of one node's | busiest node's shards |"
+    echo "|---|---|---|---|---|---|---|---|"
+    for kind in our narrow; do
+        bandwidth=12.5
+        [ $kind = our ] || bandwidth=1.25
+        for program in kge mf wv; do
+            have "$program-$kind-8" || continue
+            one=$(cell "$program-$([ $kind = our ] && echo our || echo adaptive)-1" | awk '{ print $2, $3 }')
+            cell "$program-$kind-8" | awk -v name="$program, $kind" -v one="$one" -v bandwidth=$bandwidth '{
+                split(one, o, " "); sub(/our/, "our steps, 100 Gbit/s", name); sub(/narrow/, "their steps, 10 Gbit/s", name)
+                alone = $10 / 64; sent = $18 / bandwidth; longer = sent > alone ? sent : alone
+                shards = bandwidth > 2 ? 4 : 2
+                printf "| %s | %.4f | %.4f | %.4f | %.2f | %.1f | %.0f %% | %.0f %% |\n", name, alone, sent, $2, $2 / longer,
+                    o[1] / $2, 100 * $3 / o[2], 100 * $16 / $17 / shards }'
+        done
+    done
+}
+
+# reach NAME EPOCHS: the best quality of the first epochs, and the seconds to the goal
+reach() { curve "$1" | head -n "$2" | awk -v goal="${3:-0}" '
+    $2 > best { best = $2 }
+    goal && !reached && $2 >= goal { reached = before + ($1 - before) * (NR > 1 ? (goal - last) / ($2 - last) : 1) }
+    { before = $1; last = $2 }
+    END { print best, reached }'; }
+
+# Effective speedup of kge by the seed, of the first three epochs and of ten.
+seeds() {
+    local seed epochs one best
+    have kge-ten-8-seed-1 || return
+    echo "| seed | epochs | MRR, one node | eight nodes | its part of one node's | seconds to 90 %, one node | eight nodes | effective speedup |"
+    echo "|---|---|---|---|---|---|---|---|"
+    for epochs in 3 10; do
+        for seed in $SEEDS; do
+            have "kge-ten-1-seed-$seed" || continue
+            have "kge-ten-8-seed-$seed" || continue
+            best=$(reach "kge-ten-1-seed-$seed" $epochs | awk '{ print $1 }')
+            one=$(reach "kge-ten-1-seed-$seed" $epochs "$(awk -v b="$best" 'BEGIN { print 0.9 * b }')")
+            reach "kge-ten-8-seed-$seed" $epochs "$(awk -v b="$best" 'BEGIN { print 0.9 * b }')" |
+                awk -v seed="$seed" -v epochs=$epochs -v one="$one" '{
+                    split(one, o, " ")
+                    printf "| %s | %d | %.3f | %.3f | %.0f %% | %.3f | %s | %s |\n", seed, epochs, o[1], $1, 100 * $1 / o[1], o[2],
+                        $2 ? sprintf("%.3f", $2) : "-", $2 ? sprintf("%.1f", o[2] / $2) : "-" }'
         done
     done
 }
@@ -320,6 +396,10 @@ tables_of_papers() {
     speedups mf-large "Matrix factorization: 100,000 x 10,000, 10,000,000 cells of Zipf 1.1, a rate for each factor"
     speedups wv "Word vectors: the first 440,000 tokens of WikiText-2, quality is 1 / loss of an epoch"
     speedups wv-large "Word vectors: 2,000,000 tokens of novels"
+    echo "### Knowledge graph embeddings, ten epochs, three seeds"
+    echo
+    seeds
+    echo
     echo "### What a core of its own brings"
     echo
     paces
@@ -332,6 +412,10 @@ tables_of_papers() {
     echo
     lapse
     echo
+    echo "### Where the network is the bound"
+    echo
+    bounds
+    echo
     echo "### What the workers' time goes into, on 8 nodes"
     echo
     bars kge mf wv
@@ -340,6 +424,7 @@ tables_of_papers() {
 tables_of_offsets() {
     offsets kge "Knowledge graph embeddings: FB15k-237, a clock is a fact, quality is the MRR"
     offsets mf "Matrix factorization: 20,000 x 2,000, 1,000,000 cells, a clock is a cell, quality is 1 / RMSE"
+    offsets wv "Word vectors: the first 440,000 tokens of WikiText-2, a clock is eight words in the middle, quality is 1 / loss of the epoch"
 }
 
 tables_of_ctr() {
@@ -356,6 +441,14 @@ curve() {
     awk -v curve=1 -f "$here/papers.awk" "$results/$1.json"
 }
 
+# Dark enough on white, and different without colour, too.
+COLOURS="set linetype 1 lc rgb '#202020' lw 1.6 pt 1
+set linetype 2 lc rgb '#1a7a3c' lw 1.6 pt 2
+set linetype 3 lc rgb '#2a6fb0' lw 1.6 pt 4
+set linetype 4 lc rgb '#b8860b' lw 1.6 pt 6
+set linetype 5 lc rgb '#b03030' lw 1.6 pt 8
+set linetype 6 lc rgb '#7a3fa0' lw 1.6 pt 10"
+
 # draw PROGRAM QUALITY: quality over time, a line a technique
 draw() {
     local program=$1 name folder plots=
@@ -363,24 +456,30 @@ draw() {
     folder=$(mktemp -d) || return
     for name in adaptive-1 adaptive-8 full-8 replicate-8 relocate-8 static-8; do
         have "$program-$name" || continue
-        { echo "0 0"; curve "$program-$name"; } > "$folder/$name"
+        curve "$program-$name" > "$folder/$name"
         plots+="${plots:+, }'$folder/$name' using 1:2 with linespoints title '${name%-*}, ${name##*-}'"
     done
     [ -z "$plots" ] || gnuplot <<< "set terminal svg size 640,360 font 'sans,11' noenhanced
         set output 'docs/papers_$program.svg'
-        set xlabel 'seconds of training (virtual)'; set ylabel '$2'; set key outside right; set grid
+        $COLOURS
+        set logscale x; set autoscale xfix; set offsets graph 0.04, graph 0.04, 0, 0
+        set xtics (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+        set xlabel 'seconds of training (virtual), each mark the end of an epoch'; set ylabel '$2'
+        set key outside right; set grid; set yrange [0:*]
         plot $plots"
     rm -rf "$folder"
 }
 
-# The same two figures of both programs by the offset: docs/papers_ahead.svg
+# The same two figures of all programs by the offset: docs/papers_ahead.svg
 draw_offsets() {
-    local program offset kind folder script='' column
-    have kge-ahead-1 || return
-    have mf-ahead-1 || return
+    local program offset kind folder script='' column programs=()
+    for program in kge mf wv; do
+        have "$program-ahead-1" && programs+=("$program")
+    done
+    [ ${#programs[@]} -gt 0 ] || return
     command -v gnuplot > /dev/null || return
     folder=$(mktemp -d) || return
-    for program in kge mf; do
+    for program in "${programs[@]}"; do
         for offset in $OFFSETS; do
             for kind in '' -immediate; do
                 have "$program-ahead-$offset$kind" || continue
@@ -397,15 +496,48 @@ draw_offsets() {
             "
         done
     done
-    gnuplot <<< "set terminal svg size 760,520 font 'sans,11' noenhanced
+    gnuplot <<< "set terminal svg size 760,$((260 * ${#programs[@]})) font 'sans,11' noenhanced
         set output 'docs/papers_ahead.svg'
-        set multiplot layout 2,2
+        $COLOURS
+        set multiplot layout ${#programs[@]},2
         set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]
         $script
         unset multiplot"
     rm -rf "$folder"
 }
 
+# What the workers' time goes into, a bar for each program and technique: docs/papers_time.svg
+draw_bars() {
+    local program name folder plots='' part i=2
+    have kge-adaptive-8 || return
+    command -v gnuplot > /dev/null || return
+    folder=$(mktemp -d) || return
+    for program in kge mf wv; do
+        for name in adaptive-8 full-8 replicate-8 relocate-8 static-8; do
+            have "$program-$name" || continue
+            cell "$program-$name" | awk -v name="$program ${name%-*}" '{
+                all = $2 * $1 * 8
+                printf "\"%s\" %f %f %f %f %f %f\n", name, $10 / all, $11 / all, $12 / all, $13 / all, $14 / all,
+                    1 - ($10 + $11 + $12 + $13 + $14) / all }'
+        done
+        echo '"" 0 0 0 0 0 0'
+    done > "$folder/bars"
+    for part in computes 'waits for batches' 'waits for rows' 'waits for updates' 'end of the epoch' 'the rest'; do
+        plots+="${plots:+, }'$folder/bars' using (100 * \$$i):xtic(1) title '$part'"
+        i=$((i + 1))
+    done
+    gnuplot <<< "set terminal svg size 760,400 font 'sans,11' noenhanced
+        set output 'docs/papers_time.svg'
+        set linetype 1 lc rgb '#1a7a3c'; set linetype 2 lc rgb '#b8860b'; set linetype 3 lc rgb '#b03030'
+        set linetype 4 lc rgb '#7a3fa0'; set linetype 5 lc rgb '#2a6fb0'; set linetype 6 lc rgb '#b0b0b0'
+        set style data histograms; set style histogram rowstacked; set style fill solid; set boxwidth 0.8
+        set xtics rotate by -45 nomirror; set ylabel 'percent of the time of all workers'; set yrange [0:100]; set grid ytics
+        set key outside right reverse Left invert
+        plot $plots"
+    rm -rf "$folder"
+}
+
+draw_bars
 draw_offsets
 draw kge MRR
 draw mf '1 / RMSE'

@@ -26,12 +26,14 @@ static const char *const call_names[CALLS] = {"pull_s", "sample_s", "update_s", 
 struct account {
     double computed_ns, starved_ns, met_ns, waited_ns[CALLS];
     uint64_t examples, threads;
+    uint64_t pulls_waited; /* calls: of rows, or samples, that were not all here */
 };
 
 /* What a worker has waited for since its last step: it belongs to training if a step follows before
  * the next collective. The first collective behind a step ends an epoch. */
 struct since {
     double waited_ns[CALLS];
+    unsigned pulls_waited;
     bool is_training;
 };
 
@@ -214,6 +216,7 @@ void world_computed(enum world_work work, size_t examples)
     if (work != WORLD_TRAINED) return;
     struct since *waited = &since[virtual_fiber()];
     for (int c = 0; c < CALLS; c++) a->waited_ns[c] += waited->waited_ns[c];
+    a->pulls_waited += waited->pulls_waited;
     *waited = (struct since){.is_training = true};
     if (world.began_ns == 0) world.began_ns = virtual_now_ns();
     world.ended_ns = virtual_now_ns();
@@ -239,8 +242,11 @@ void world_place(struct locus_config *c)
 
 static void waited_since(enum call call, uint64_t began_ns)
 {
-    if (role() == WORKER)
-        since[virtual_fiber()].waited_ns[call] += (double)(virtual_now_ns() - began_ns);
+    uint64_t ns = virtual_now_ns() - began_ns;
+    struct since *s = &since[virtual_fiber()];
+    if (role() != WORKER) return;
+    s->waited_ns[call] += (double)ns;
+    if (ns > 0 && (call == CALL_PULL || call == CALL_SAMPLE)) s->pulls_waited++;
 }
 
 #define WRAP(call, name, parameters, arguments) \
@@ -356,11 +362,12 @@ void world_report(void)
     all_ns = (double)(world.ended_ns - world.began_ns);
     printf("{\"event\":\"machine\",\"nodes\":%u,\"seconds\":%.9f,\"worker_seconds\":%.9f,"
            "\"computed_s\":%.9f,\"starved_s\":%.9f,\"loader_s\":%.9f,\"shard_s\":%.9f,"
-           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"most_rows\":%llu,\"examples\":%llu",
+           "\"busiest_shard_s\":%.9f,\"wire_bytes\":%.0f,\"most_rows\":%llu,\"examples\":%llu,"
+           "\"pulls_waited\":%llu",
            world.papers->nodes, all_ns * 1e-9, all_ns * 1e-9 * (double)w->threads,
            w->computed_ns * 1e-9, w->starved_ns * 1e-9, world.account[LOADER].computed_ns * 1e-9,
            shard_ns * 1e-9, busiest * 1e-9, bytes, (unsigned long long)world.most_rows,
-           (unsigned long long)w->examples);
+           (unsigned long long)w->examples, (unsigned long long)w->pulls_waited);
     for (int c = 0; c < CALLS; c++) printf(",\"%s\":%.9f", call_names[c], w->waited_ns[c] * 1e-9);
     printf("}\n");
     fflush(stdout);

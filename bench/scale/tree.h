@@ -1,6 +1,6 @@
 /*
  * tree.h - what it would cost to synchronize rows that every node holds by recursive doubling, as
- * NuPS does for hot keys (NuPS, Section 3.1), with the constants of the same model.
+ * NuPS does for hot keys (NuPS, Section 3.2), with the constants of the same model.
  *
  * In each of log2(nodes) rounds a node exchanges the sums of all updates so far of all keys with
  * one other node. All nodes go on together, so one node's way is everybody's. What favours the tree
