@@ -85,6 +85,21 @@ local_of() {
     done
 }
 
+# wv with conform samples is at the edge of what its rate allows: a quarter of it, and AdaGrad.
+edge_of() {
+    local kind more
+    [ "$1" = wv ] || return
+    for kind in slow adagrad; do
+        more=(--lr 0.00625)
+        [ $kind = slow ] || more=(--optimizer adagrad)
+        run wv-$kind-one wv 1 --technique adaptive "${more[@]}"
+        run wv-$kind-relocate wv 8 --technique relocate "${more[@]}"
+        run wv-$kind-hot-1 wv 8 --technique nups --hot auto "${more[@]}"
+        run wv-$kind-hot-1_16 wv 8 --technique nups --hot 6.25x "${more[@]}"
+    done
+    run wv-adagrad-adaptive wv 8 --technique adaptive --optimizer adagrad
+}
+
 # At equal time: two epochs of NuPS' best with such samples and of adaptive, three seeds.
 equal_time() {
     local p=$1 best seed
@@ -135,6 +150,7 @@ for p in mf wv kge; do
     samplings_of "$p"
     rates_of "$p"
     longer "$p"
+    edge_of "$p"
     local_of "$p"
     nodes_of "$p"
     equal_time "$p"
@@ -201,6 +217,12 @@ by_nodes() {
 }
 
 for p in mf wv kge; do table "$p"; done
+echo "| wv, conform samples | seconds an epoch | 1 / loss | GB sent a node and epoch | replicas made | relocations | accesses elsewhere |"
+echo "|---|---|---|---|---|---|---|"
+for kind in slow adagrad; do
+    for name in one relocate hot-1 hot-1_16 adaptive; do row "wv-$kind-$name" "$kind: $name"; done
+done
+echo
 echo "| | hot keys | of all | accesses to them |"
 echo "|---|---|---|---|"
 for p in kge wv mf; do shares "$p"; done
