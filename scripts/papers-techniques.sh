@@ -74,14 +74,22 @@ samplings_of() {
     for level in "${samplings[@]}"; do run "$p-nups-$level" "$p" 8 --technique nups --hot auto --sampling "$level"; done
 }
 
-# The same with samples of what is at the node, as NuPS' tuned settings and AdaPM have them (NuPS, Section 5.1).
+# Figure 11 and Table 3, with NuPS' axis: times as many keys as its rule of 100 times the mean chooses; kge and wv with
+# samples of what is at the node, as NuPS' tuned settings and AdaPM have them (NuPS, Section 5.1; AdaPM, Appendix C).
+factors=(1/16 1/4 1 4 16 64 256)
+declare -A chosen=([kge]=18 [wv]=22 [mf]=9)
 local_of() {
-    local p=$1 i
-    [ "$p" = mf ] && return
-    run "$p-local-relocate" "$p" 8 --technique relocate --sampling non-conform
-    run "$p-local-adaptive" "$p" 8 --technique adaptive --sampling non-conform
-    for i in 0 1 2 3; do
-        run "$p-local-hot-${times[i]/\//_}" "$p" 8 --technique nups --hot "${thresholds[i]}x" --sampling non-conform
+    local p=$1 factor keys sampling=(--sampling non-conform)
+    [ "$p" = mf ] && sampling=()
+    if [ "$p" != mf ]; then
+        run "$p-local-relocate" "$p" 8 --technique relocate "${sampling[@]}"
+        run "$p-local-adaptive" "$p" 8 --technique adaptive "${sampling[@]}"
+    fi
+    for factor in "${factors[@]}"; do
+        keys=$((${chosen[$p]} * factor))
+        [[ $factor = 1/* ]] && keys=$(((${chosen[$p]} + ${factor#1/} / 2) / ${factor#1/}))
+        [ $keys -gt 0 ] || continue
+        run "$p-local-keys-${factor/\//_}" "$p" 8 --technique nups --hot $keys "${sampling[@]}"
     done
 }
 
@@ -104,13 +112,13 @@ edge_of() {
 equal_time() {
     local p=$1 best seed
     case $p in
-        wv) best=2 ;;
-        kge) best=0 ;;
+        wv) best=66 ;;
+        kge) best=1152 ;;
         *) return ;;
     esac
     for seed in 1 2 3; do
         run "$p-two-adaptive-$seed" "$p" 8 --technique adaptive --sampling non-conform --epochs 2 --seed "$seed"
-        run "$p-two-nups-$seed" "$p" 8 --technique nups --hot "${thresholds[best]}x" --sampling non-conform --epochs 2 --seed "$seed"
+        run "$p-two-nups-$seed" "$p" 8 --technique nups --hot $best --sampling non-conform --epochs 2 --seed "$seed"
     done
 }
 
@@ -179,20 +187,21 @@ table() {
     echo
 }
 
-# NuPS, Table 3: how many keys are hot, and what share of the accesses goes to them. A node that has the row itself counts
-# no replica.
+# Figure 11 and Table 3: a node that has the row itself counts no replica.
 shares() {
-    local p=$1 i name
-    for i in "${!times[@]}"; do
-        name=$p-hot-${times[i]/\//_}
+    local p=$1 factor name
+    for factor in "${factors[@]}"; do
+        name=$p-local-keys-${factor/\//_}
         [ -e "$results/$name.json" ] || continue
-        awk -v label="$p, threshold x ${times[i]}" '
-            function field(name) { return match($0, "\"" name "\":[0-9]+") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) + 0 : 0 }
+        awk -v label="$p x $factor" -v line="$(cell "$name" | awk '{ printf "%.4f | %.3f | %.3f | %.2f %%", $2, $3, $6, 100 * $15 }')" '
+            function field(name) {
+                return match($0, "\"" name "\":[0-9]+") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) + 0 : 0
+            }
             /"event":"stats"/ {
                 copied = field("pulled_replica") + field("pushed_replica")
                 all = copied + field("pulled_local") + field("pushed_local") + field("pulled_remote") + field("pushed_remote")
                 hot = field("replicas_created") / 7
-                printf "| %s | %d | %.3f %% | %.1f %% |\n", label, hot, 100 * hot / field("owned_now"), 100 * copied * 8 / 7 / all
+                printf "| %s | %d | %.3f %% | %.1f %% | %s |\n", label, hot, 100 * hot / field("owned_now"), 100 * copied * 8 / 7 / all, line
             }' "$results/$name.json"
     done
 }
@@ -206,8 +215,9 @@ by_nodes() {
             name=$p-nodes-$technique-$nodes
             [ $nodes = 8 ] && case $p-$technique in
                 mf-*) name=mf-$technique ;;
+                *-essp) name=$p-essp ;;
                 *-relocate) name=$p-local-relocate ;;
-                *) name=$p-local-hot-1 ;;
+                *) name=$p-local-keys-1 ;;
             esac
             [ -e "$results/$name.json" ] || continue
             cell "$name" | awk -v label="$p, $technique, $nodes nodes" -v one="$one" '{
@@ -223,14 +233,14 @@ for kind in slow adagrad; do
     for name in one relocate hot-1 hot-1_16 adaptive; do row "wv-$kind-$name" "$kind: $name"; done
 done
 echo
-echo "| | hot keys | of all | accesses to them |"
-echo "|---|---|---|---|"
+echo "| times as many hot keys | hot keys | of all | accesses to them | seconds an epoch | quality, best | GB sent a node and epoch | accesses elsewhere |"
+echo "|---|---|---|---|---|---|---|---|"
 for p in kge wv mf; do shares "$p"; done
 echo
 echo "| local samples | seconds an epoch | quality, best | GB sent a node and epoch | replicas made | relocations | accesses elsewhere |"
 echo "|---|---|---|---|---|---|---|"
 for p in kge wv; do
-    for name in relocate hot-1 hot-1_4 hot-1_16 hot-1_64 adaptive; do row "$p-local-$name" "$p, $name"; done
+    for name in relocate adaptive; do row "$p-local-$name" "$p, $name"; done
     for name in adaptive nups; do
         for i in 1 2 3; do row "$p-two-$name-$i" "$p, $name, two epochs, seed $i"; done
     done
