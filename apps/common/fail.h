@@ -8,6 +8,7 @@
 #ifndef APPS_FAIL_H
 #define APPS_FAIL_H
 
+#include <errno.h>
 #include <stddef.h>
 
 enum { FAIL_STATUS = 1, FAIL_STATUS_USAGE = 2 };
@@ -34,6 +35,13 @@ static inline int must(int rc, const char *what)
 {
     if (__builtin_expect(rc < 0, 0)) fail_call(rc, what);
     return rc;
+}
+
+/* The same of an intent. Without room for one its rows are accessed where they are, and the program
+ * goes on more slowly. */
+static inline void must_intend(int rc)
+{
+    if (rc != -ENOBUFS) must(rc, "intent");
 }
 
 /* Zeroed memory, aligned to 64 bytes, for `count` things of `bytes` each; never NULL. free() it. */

@@ -53,8 +53,8 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     world_computed(WORLD_PREPARED, b->examples);
     locus_clock now = (locus_clock)f->batches++;
     if (loader)
-        must(locus_loader_intent(loader, b->keys, b->key_count, now, now + 1, LOCUS_READ_WRITE),
-             "intent");
+        must_intend(
+            locus_loader_intent(loader, b->keys, b->key_count, now, now + 1, LOCUS_READ_WRITE));
     return true;
 }
 

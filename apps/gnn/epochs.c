@@ -78,8 +78,8 @@ static bool fill(void *epochs, locus_loader *loader, void *to)
     world_computed(WORLD_PREPARED, h->tops);
     locus_clock now = (locus_clock)e->batches++;
     if (loader)
-        must(locus_loader_intent(loader, h->input, h->inputs, now, now + 1, LOCUS_READ_WRITE),
-             "intent");
+        must_intend(
+            locus_loader_intent(loader, h->input, h->inputs, now, now + 1, LOCUS_READ_WRITE));
     return true;
 }
 

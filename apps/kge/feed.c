@@ -89,7 +89,7 @@ static void announce(struct feed *f, locus_loader *loader, const struct portion 
         memcpy(f->announced + count, b->keys, (b->entities + b->relations) * sizeof *b->keys);
         count += b->entities + b->relations;
     }
-    must(locus_loader_intent(loader, f->announced, count, start, end, LOCUS_READ_WRITE), "intent");
+    must_intend(locus_loader_intent(loader, f->announced, count, start, end, LOCUS_READ_WRITE));
 }
 
 /* One sample for a portion, which its batches pull one after the other: cheaper for small batches

@@ -2,7 +2,6 @@
 
 #include "fail.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +48,7 @@ static void intend(const struct gibbs *g, uint32_t block, locus_clock start, loc
     uint32_t first = s->block_start[block], count = s->block_start[block + 1] - first;
     locus_key *keys = take_memory((size_t)count + 1, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) keys[i] = s->words[first + i];
-    int rc = locus_intent(g->member->worker, keys, count, start, end, LOCUS_READ_WRITE);
-    if (rc != -ENOBUFS) must(rc, "intent");
+    must_intend(locus_intent(g->member->worker, keys, count, start, end, LOCUS_READ_WRITE));
     free(keys);
 }
 

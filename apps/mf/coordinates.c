@@ -151,8 +151,7 @@ static void change_factor(struct coordinates *c, const struct coordinates_phase 
 static void intend_range(const struct coordinates *c, const locus_key *keys, size_t n, int access)
 {
     locus_clock next = locus_current_clock(c->member->worker) + 1;
-    int rc = locus_intent(c->member->worker, keys, n, next, next + 1, access);
-    if (rc != -ENOBUFS) must(rc, "intent");
+    must_intend(locus_intent(c->member->worker, keys, n, next, next + 1, access));
 }
 
 /* What the next phase reads and writes here. The same keys may come again and again. */

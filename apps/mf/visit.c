@@ -288,8 +288,7 @@ static void announce(const struct visit *v, locus_loader *loader, const struct v
     /* Where localize moves the blocks, an intent would take columns from a worker that is not
      * through with them. */
     if (o->visit == MF_BLOCKS && settings_technique(&o->common) == LOCUS_RELOCATE) return;
-    must(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE),
-         "intent");
+    must_intend(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE));
 }
 
 static bool begin_batch(struct visit *v, struct visit_batch *b)
