@@ -424,7 +424,7 @@ tables_of_papers() {
 tables_of_offsets() {
     offsets kge "Knowledge graph embeddings: FB15k-237, a clock is a fact, quality is the MRR"
     offsets mf "Matrix factorization: 20,000 x 2,000, 1,000,000 cells, a clock is a cell, quality is 1 / RMSE"
-    offsets wv "Word vectors: the first 440,000 tokens of WikiText-2, a clock is eight words in the middle, quality is 1 / loss of the epoch"
+    offsets wv "Word vectors: 440,000 tokens of WikiText-2, a clock is eight words, quality is 1 / loss of the epoch"
 }
 
 tables_of_ctr() {
