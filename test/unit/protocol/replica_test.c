@@ -333,7 +333,7 @@ TEST(adversity, who_flushes_what_came_earlier_does_not_wait_for_who_pushes_on)
     turns(w);
     CHECK(is_replica_at(w, 0, pushed_meanwhile));
     CHECK_EQ(row_add(row_ref_at(w, 0, pushed_meanwhile), ones), 1);
-    w->node[0].port.cpu_ns = push_meanwhile;
+    w->node[0].calls.cpu_ns = push_meanwhile;
     world_request(&r, 0, 0, REQUEST_FLUSH_EARLIER, NULL, 0);
     CHECK(shard_serve(&w->node[0].shard, &r));
     for (int i = 0; i < 100 && r.busy; i++) {
