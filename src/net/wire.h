@@ -26,7 +26,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 7 };
+enum { WIRE_VERSION = 8 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -123,7 +123,7 @@ struct wire_entry {
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;
     };
-    uint64_t key; /* of WIRE_ROUND and WIRE_ROUND_DONE: any of the shard's; of clocks 0 */
+    uint64_t key; /* 0 from WIRE_ROUND on: rounds and clocks are of the shard */
     uint64_t term;
     union {
         uint64_t version; /* of the main copy that a holder has, or is sent */

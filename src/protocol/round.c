@@ -95,7 +95,6 @@ static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_
     e->operation = operation;
     e->owner = e->origin = (uint16_t)s->rank;
     e->round = number;
-    e->key = s->number;
 }
 
 static bool wants_round(const struct shard *s, const struct peer_backlog *p, bool sync)

@@ -302,14 +302,14 @@ bool shard_has_news(const struct shard *s)
 }
 
 /* Of a shard, which may have no keys. */
-static bool is_clock(const struct wire_entry *e)
+static bool is_of_no_key(const struct wire_entry *e)
 {
-    return e->operation >= WIRE_CLOCK_UPDATED;
+    return e->operation >= WIRE_ROUND;
 }
 
 static const char *check_entry(const struct shard *s, const struct wire_entry *e)
 {
-    if (is_clock(e)) return e->key ? "a clock of a key" : NULL;
+    if (is_of_no_key(e)) return e->key ? "a round or a clock with a key" : NULL;
     if (e->key >= s->store->keyspace.keys) return "a key that does not exist";
     if (keyspace_shard(&s->store->keyspace, e->key) != s->number) return "a key of another shard";
     return NULL;
@@ -329,7 +329,7 @@ static bool touches_row(const struct wire_entry *e)
 /* What serving it will look at is on its way into the cache. */
 static void fetch(const struct shard *s, const struct wire_entry *e)
 {
-    if (is_clock(e)) return;
+    if (is_of_no_key(e)) return;
     word_fetch(store_row_ref(s->store, e->key));
     if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
@@ -337,7 +337,7 @@ static void fetch(const struct shard *s, const struct wire_entry *e)
 /* A moment later: what the first look tells. */
 static void fetch_found(const struct shard *s, const struct wire_entry *e)
 {
-    if (is_clock(e)) return;
+    if (is_of_no_key(e)) return;
     if (touches_row(e)) rows_fetch_found(s->store, &e->key, 1);
     if (s->moves) record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
