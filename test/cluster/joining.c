@@ -418,12 +418,13 @@ TEST(joining, who_does_not_come_is_named)
 
 /* Rank 0 stands still from when it has let rank 1 join until that has given up, after so many
  * seconds. False: it stood still too early, or too late. */
-static bool leave_rank_0(struct child c[2], const char *address, int patience_s)
+static bool leave_rank_0(struct child c[2], const char *address, int timeout_s)
 {
-    child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
+    child_start(&c[0], "joiner", "rank=0 size=3 at=%s silence=%d", address, 4 * HANG_S);
     await_listener(address);
-    child_start(&c[1], "joiner", "rank=1 size=3 at=%s patience=%d", address, patience_s);
-    sleep_s(patience_s / 2.0);
+    child_start(&c[1], "joiner", "rank=1 size=3 at=%s timeout=%d silence=%d", address, timeout_s,
+                4 * HANG_S);
+    sleep_s(timeout_s / 2.0);
     child_signal(&c[0], SIGSTOP);
     bool is_left = strstr(hear_refusal(&c[1], -ETIMEDOUT), "rank 0 has let us join") != NULL;
     child_wait(&c[1]);
@@ -439,12 +440,12 @@ TEST(joining, who_does_not_come_is_named_by_a_rank_0_that_stood_still)
 {
     char address[ADDRESS_BYTES], sentence[256];
     struct child c[2];
-    int patience_s = 1;
+    int timeout_s = 1;
     secret_is("open sesame");
-    for (address_new(address); !leave_rank_0(c, address, patience_s); address_new(address))
-        if ((patience_s *= 2) > HANG_S / 2) SKIP("this machine is too slow to stop rank 0 in time");
+    for (address_new(address); !leave_rank_0(c, address, timeout_s); address_new(address))
+        if ((timeout_s *= 2) > HANG_S / 2) SKIP("this machine is too slow to stop rank 0 in time");
     snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after %d s; rendezvous %s",
-             patience_s, address);
+             timeout_s, address);
     is_refused(&c[0], -ETIMEDOUT, sentence);
 }
 
