@@ -12,6 +12,7 @@ power of 3/4, for all models. Needs numpy.
 import argparse
 import json
 import os
+import sys
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
@@ -22,10 +23,15 @@ WINDOW, NEGATIVES = 5, 5
 
 
 def read_model(path):
-    """The rows of words in the middle, those of their context, and the words."""
+    """The rows of words as neighbours, those of words in the middle, and the words."""
     with open(path, "rb") as source:
-        header = json.loads(source.read(int.from_bytes(source.read(8), "little")))
+        length = int.from_bytes(source.read(8), "little")
+        if length > os.path.getsize(path):
+            sys.exit(f"word_loss.py: {path} is no safetensors file")
+        header = json.loads(source.read(length))
         data = source.read()
+    if not {"inputs", "outputs", "word_names"} <= header.keys():
+        sys.exit(f"word_loss.py: {path} is no model of wv")
 
     def tensor(name, kind):
         first, end = header[name]["data_offsets"]
@@ -40,6 +46,8 @@ def draw_pairs(text, words, options):
     index = {word: i for i, word in enumerate(words)}
     with open(text, encoding="utf-8", errors="replace") as source:
         sentences = [[index[word] for word in line.split() if word in index] for line in source]
+    if sum(map(len, sentences)) < 2:
+        sys.exit(f"word_loss.py: {text} has no words of the model")
     count = np.bincount([word for sentence in sentences for word in sentence], minlength=len(words))
     part = np.maximum(count, 1) / count.sum()
     kept = np.sqrt(options.subsample / part) + options.subsample / part if options.subsample else np.ones(len(words))
@@ -54,6 +62,8 @@ def draw_pairs(text, words, options):
         if len(pairs) >= options.pairs:
             break
     chance = np.cumsum(count ** 0.75)
+    if not pairs:
+        sys.exit(f"word_loss.py: {text} has no two words of the model in one line")
     drawn = np.searchsorted(chance, random.random((options.pairs, NEGATIVES)) * chance[-1], side="right")
     pairs = np.array(pairs[:options.pairs])
     return pairs, drawn[:len(pairs)]
@@ -76,10 +86,17 @@ def main():
     arguments.add_argument("--subsample", type=float, default=1e-3)
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
+    if options.pairs < 1 or options.subsample < 0:
+        arguments.error("--pairs must be 1 or more, --subsample 0 or more")
     print("| model | loss | 1 / loss |\n|---|---|---|")
     for path in options.model:
-        inputs, outputs, words = read_model(path)
-        pairs, negatives = draw_pairs(options.text, words, options)
+        try:
+            inputs, outputs, words = read_model(path)
+            pairs, negatives = draw_pairs(options.text, words, options)
+        except OSError as error:
+            sys.exit(f"word_loss.py: {error.filename}: {error.strerror}")
+        except ValueError as error:
+            sys.exit(f"word_loss.py: {path} is no safetensors file: {error}")
         loss = loss_of(inputs, outputs, pairs, negatives)
         print(f"| {os.path.basename(path)} | {loss:.4f} | {1 / loss:.4f} |", flush=True)
 

@@ -473,7 +473,7 @@ int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
     pthread_mutex_lock(&q.mutex);
     while (!q.is_answered && rc == 0) rc = pthread_cond_timedwait(&q.changed, &q.mutex, &until);
     bool is_late = !q.is_answered && take_back(r, &q);
-    /* Who has taken it answers at once. */
+    /* The thread that has taken it answers at once. */
     while (!q.is_answered && !is_late) pthread_cond_wait(&q.changed, &q.mutex);
     pthread_mutex_unlock(&q.mutex);
     pthread_cond_destroy(&q.changed);

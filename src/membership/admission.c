@@ -323,7 +323,7 @@ static void give_up_joining(struct rendezvous_admission *a)
     refuse_all(a, -ETIMEDOUT);
 }
 
-/* Whose time-out was over has left for the sake of who did not come. */
+/* When the time-out is over, members leave because others did not come: those are named. */
 void rendezvous_admission_lose(struct rendezvous_admission *a, unsigned rank, const char *reason)
 {
     if (a->state != RENDEZVOUS_GATHERING) return;

@@ -19,7 +19,7 @@
 /* For rank 0 to say whom it lost first. */
 #define RENDEZVOUS_VERDICT_TIMEOUT_NS UINT64_C(1000000000)
 
-/* Who finds more of them silent was cut off itself. */
+/* A node that finds more of them silent was itself cut off. */
 enum { MEMBER_SILENT_MAX = 16 };
 
 /*
