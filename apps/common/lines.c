@@ -91,17 +91,17 @@ void lines_open(struct lines *l, const char *path)
     /* that a pipe has no writer is no reason to wait */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) fail("%s: %s", path, strerror(errno));
-    struct stat about;
-    if (fstat(fd, &about) != 0) fail("%s: %s", path, strerror(errno));
-    if (S_ISDIR(about.st_mode)) fail("%s is a folder, not a file", path);
-    if (!S_ISREG(about.st_mode)) fail("%s is not a regular file", path);
-    if (about.st_size > 0) {
-        void *file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fstat(fd, &l->about) != 0) fail("%s: %s", path, strerror(errno));
+    if (S_ISDIR(l->about.st_mode)) fail("%s is a folder, not a file", path);
+    if (!S_ISREG(l->about.st_mode)) fail("%s is not a regular file", path);
+    size_t bytes = (size_t)l->about.st_size;
+    if (bytes > 0) {
+        void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (file == MAP_FAILED) fail("%s: %s", path, strerror(errno));
         l->file = l->next = file;
-        l->end = l->file + about.st_size;
+        l->end = l->file + bytes;
         note_open(l);
-        bool is_marked = (size_t)about.st_size >= sizeof byte_order_mark &&
+        bool is_marked = bytes >= sizeof byte_order_mark &&
                          memcmp(l->file, byte_order_mark, sizeof byte_order_mark) == 0;
         if (is_marked) l->next += sizeof byte_order_mark;
     }
@@ -197,10 +197,24 @@ bool lines_number(const char *field, size_t length, double *number)
     return *end == '\0' && isfinite(*number);
 }
 
+bool lines_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+void lines_fail_changed(const char *path)
+{
+    fail("%s was changed or replaced while it was read: start again", path);
+}
+
 void lines_fail(const struct lines *l, const char *format, ...)
 {
     char sentence[512];
     va_list arguments;
+    struct stat about;
+    if (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about))
+        lines_fail_changed(l->path);
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);

@@ -6,7 +6,8 @@
  *     lines_close(&l);
  *
  * A byte order mark before the first line is skipped. A line with a zero byte is not text: the
- * program fails, as it does if the file becomes shorter while it is read.
+ * program fails, as it does if the file becomes shorter while it is read. What is complained of in
+ * a file that is no longer what it was when it was opened is said to be that.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct lines {
     const char *path;
@@ -26,12 +28,16 @@ struct lines {
     uint64_t number;  /* from 1 */
     const char *file; /* NULL when it is empty */
     const char *next, *end;
+    struct stat about; /* when it was opened */
 };
 
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
+
+/* The same file, and as far as its size and its time of change say with the same in it? */
+bool lines_is_same(const struct stat *, const struct stat *);
 
 /* Continues an earlier digest with the contents of a file. */
 uint64_t lines_digest(const char *path, uint64_t digest);
@@ -47,6 +53,9 @@ bool lines_number(const char *field, size_t length, double *number);
 /* "program: path:line: ..." and the end. */
 void lines_fail(const struct lines *, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
+
+/* "program: path was changed or replaced while it was read", and the end. */
+void lines_fail_changed(const char *path) __attribute__((noreturn));
 
 /* How much of a field an error message shows. */
 enum { LINES_SHOWN_MAX = 60 };

@@ -19,6 +19,7 @@ struct word_counts {
     uint64_t *counts;
     size_t capacity;
     uint64_t read;
+    struct stat text;
 };
 
 static void count_word(struct word_counts *t, const struct text *text)
@@ -44,6 +45,7 @@ static void count_all(struct word_counts *t, const char *path)
     for (enum text_event e; (e = text_next(&text)) != TEXT_END;) {
         if (e == TEXT_WORD) count_word(t, &text);
     }
+    t->text = text.file.about;
     text_close(&text);
 }
 
@@ -78,7 +80,7 @@ void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count)
         fail("%s: none of its %" PRIu64 " words occurs %" PRIu64
              " times: choose a smaller --min-count",
              path, t.read, min_count);
-    *v = (struct vocabulary){.read = t.read};
+    *v = (struct vocabulary){.read = t.read, .text = t.text};
     names_init(&v->words);
     v->counts = take_memory(count, sizeof *v->counts);
     for (size_t i = 0; i < count; i++) {

@@ -11,11 +11,14 @@
 
 #include "names.h"
 
+#include <sys/stat.h>
+
 struct vocabulary {
     struct names words;
     uint64_t *counts; /* of each word */
     uint64_t total;   /* their sum: the words of the text that are trained with */
     uint64_t read;    /* all words of the text */
+    struct stat text; /* as it was then */
 };
 
 /* Gives up when no word occurs `min_count` times. */

@@ -181,6 +181,8 @@ void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, 
                           .place = m->place,
                           .worker = w->distribution ? locus_worker_id(m->worker) : -1};
     text_open(&s->text, w->options.common.data, m->place, m->total);
+    if (!lines_is_same(&s->text.file.about, &w->vocabulary.text))
+        lines_fail_changed(w->options.common.data);
     s->keep = take_memory(w->vocabulary.words.count, sizeof *s->keep);
     for (uint32_t i = 0; i < w->vocabulary.words.count; i++)
         s->keep[i] = vocabulary_keep(&w->vocabulary, i, w->options.subsample);

@@ -1,6 +1,7 @@
 #include "wv_train.h"
 
 #include "fail.h"
+#include "lines.h"
 #include "pace.h"
 #include "rows.h"
 #include "counters.h"
@@ -85,6 +86,8 @@ static void report_epoch(struct wv_training *t, const double *sums, uint64_t num
         fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
              (unsigned long long)number);
     if (sums[0] == 0 && !has_time) return; /* it has not begun */
+    if (has_time && sums[0] != (double)t->wv->vocabulary.total)
+        lines_fail_changed(t->wv->options.common.data);
     if (sums[1] == 0 && has_time)
         fail(
             "no word has another one near: one word a line, or --subsample %g, leaves nothing to learn from",

@@ -183,6 +183,27 @@ TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
     folder_remove(folder);
 }
 
+static void complain_of_what_was(const void *how)
+{
+    struct lines l;
+    lines_open(&l, path);
+    lines_next(&l);
+    if (how) unlink(path);
+    folder_write(folder, "text", "three\nfour\n", 0);
+    lines_fail(&l, "no such thing");
+}
+
+/* What is wrong in it may be that alone. */
+TEST(lines, a_file_that_changes_is_said_to)
+{
+    static const char said[] = "/text was changed or replaced while it was read: start again\n";
+    for (int i = 0; i < 2; i++) {
+        write_text("one\ntwo\n", 8);
+        ends_with(complain_of_what_was, i ? said : NULL, 1, said);
+        folder_remove(folder);
+    }
+}
+
 TEST(lines, equal_files_have_equal_digests)
 {
     char other[2 * FOLDER_PATH_BYTES];
