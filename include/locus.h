@@ -81,8 +81,12 @@ struct locus_table {
     const char *name; /* in statistics and checkpoints; NULL: "table0", "table1", ... */
     uint64_t rows;    /* at least 1 */
     uint32_t length;  /* floats a row, 1 to LOCUS_LENGTH_MAX */
-    uint32_t flags;   /* 0 */
+    uint32_t flags;   /* 0, or LOCUS_TABLE_ENCODED */
 };
+/* Rows mean something to their program alone, as differences to first values that it computes, or
+ * with optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses
+ * such a table. */
+enum { LOCUS_TABLE_ENCODED = 1 };
 
 /* How parameters are managed. The default needs no tuning. */
 enum locus_technique {

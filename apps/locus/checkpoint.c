@@ -24,7 +24,8 @@ static const char help[] =
     "  list      a line for each, the newest first: when it was written, by how many nodes, rows and bytes\n"
     "  verify    reads every byte; status 1, and a sentence, if something is damaged\n"
     "  show      its tables and files\n"
-    "  export    writes OUT/TABLE.safetensors for each table, with all of its rows, in one tensor, TABLE\n";
+    "  export    writes OUT/TABLE.safetensors for each table, with all of its rows, in one tensor, TABLE; tables of\n"
+    "            locus.torch are refused: Job.export() writes them\n";
 
 static int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(int status, const char *format, ...)
@@ -131,9 +132,9 @@ static int show(char *dir, const char *out)
     if (read_newest(dir, path, &m)) return failed();
     print_line(path, &m);
     for (unsigned i = 0; i < m.tables; i++)
-        printf("  table %s: %llu of %llu rows of %u floats\n", m.table[i].name,
+        printf("  table %s: %llu of %llu rows of %u floats%s\n", m.table[i].name,
                (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
-               m.table[i].length);
+               m.table[i].length, m.table[i].flags ? ", encoded by its program" : "");
     for (unsigned i = 0; i < m.files; i++)
         printf("  file %s: %llu bytes, %u tables\n", m.file[i].name,
                (unsigned long long)m.file[i].bytes, m.file[i].sections);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/series.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,12 +90,24 @@ static int copy_rows(const struct contents *c, unsigned table, struct target *t)
     return rc;
 }
 
+static int check_table(const struct manifest_table *t)
+{
+    if (t->flags & LOCUS_TABLE_ENCODED)
+        return error_set(
+            -EINVAL,
+            "table \"%s\" holds differences to first values, or optimizer state, that its "
+            "program alone understands: export from the program that trained it; with "
+            "locus.torch Job.restore() and Job.export()",
+            t->name);
+    if (strchr(t->name, '/') || t->name[0] == '.')
+        return error_set(-EINVAL, "table \"%s\" cannot be the name of a file", t->name);
+    return 0;
+}
+
 static int export_table(const struct contents *c, unsigned number, const char *out)
 {
     const struct manifest_table *table = &c->manifest->table[number];
     char path[SERIES_PATH], *name = NULL;
-    if (strchr(table->name, '/') || table->name[0] == '.')
-        return error_set(-EINVAL, "table \"%s\" cannot be the name of a file", table->name);
     if (asprintf(&name, "%s.safetensors", table->name) < 0)
         return error_set(-ENOMEM, "no memory for a name");
     int rc = series_path(path, out, name);
@@ -112,8 +125,11 @@ int export_tables(const char *path, const struct manifest *m, const char *out)
 {
     struct blocks blocks;
     const struct contents c = {&blocks, path, m};
+    int rc = 0;
+    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = check_table(&m->table[i]);
+    if (rc) return rc;
     if (mkdir(out, 0777) && errno != EEXIST) return failed(out);
-    int rc = blocks_init(&blocks) ? error_set(-ENOMEM, "no memory to read with") : 0;
+    if (blocks_init(&blocks)) rc = error_set(-ENOMEM, "no memory to read with");
     for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(&c, &m->file[i]);
     for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = export_table(&c, i, out);
     blocks_fini(&blocks);

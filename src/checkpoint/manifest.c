@@ -40,12 +40,13 @@ bool manifest_is_name(const char *name)
     return text != NULL;
 }
 
-int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint32_t length)
+int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint32_t length,
+                       uint32_t flags)
 {
     void *array = m->table;
     if (!grow(&array, m->tables, sizeof *m->table)) return -ENOMEM;
     m->table = array;
-    m->table[m->tables] = (struct manifest_table){strdup(name), rows, length};
+    m->table[m->tables] = (struct manifest_table){strdup(name), rows, length, flags};
     return m->table[m->tables++].name ? 0 : -ENOMEM;
 }
 
@@ -131,9 +132,9 @@ static json_t *manifest_json(const struct manifest *m)
     json_t *tables = json_array(), *files = json_array();
     for (unsigned i = 0; i < m->tables; i++) {
         const struct manifest_table *t = &m->table[i];
-        json_array_append_new(tables,
-                              json_pack("{sssIsI}", "name", t->name, "rows", (json_int_t)t->rows,
-                                        "length", (json_int_t)t->length));
+        json_array_append_new(
+            tables, json_pack("{sssIsIsI}", "name", t->name, "rows", (json_int_t)t->rows, "length",
+                              (json_int_t)t->length, "flags", (json_int_t)t->flags));
     }
     for (unsigned i = 0; i < m->files; i++) {
         const struct manifest_file *f = &m->file[i];
@@ -208,12 +209,14 @@ static bool get_digest(const json_t *from, const char *name, char digest[DIGEST_
 
 static const char *parse_table(struct manifest *m, const json_t *json)
 {
-    uint64_t rows, length;
+    uint64_t rows, length, flags = 0; /* none: before there were any */
     const char *name = get_text(json, "name");
     if (!name || !get_count(json, "rows", LOCUS_KEYS_MAX, &rows) || rows == 0 ||
-        !get_count(json, "length", LOCUS_LENGTH_MAX, &length) || length == 0)
+        !get_count(json, "length", LOCUS_LENGTH_MAX, &length) || length == 0 ||
+        (json_object_get(json, "flags") && !get_count(json, "flags", LOCUS_TABLE_ENCODED, &flags)))
         return "a table that cannot be";
-    return manifest_add_table(m, name, rows, (uint32_t)length) ? "no memory" : NULL;
+    return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags) ? "no memory"
+                                                                                : NULL;
 }
 
 static bool lies_in(const struct manifest_file *f, uint64_t at, uint64_t bytes)

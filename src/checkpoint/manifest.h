@@ -29,6 +29,7 @@ struct manifest_table {
     char *name;
     uint64_t rows;
     uint32_t length;
+    uint32_t flags; /* of struct locus_table */
 };
 
 /* Rows of one table in a file, and their numbers in the table. */
@@ -59,7 +60,8 @@ struct manifest {
 /* Is this a valid name for a table? Names are UTF-8. */
 bool manifest_is_name(const char *);
 /* 0 or -ENOMEM. */
-int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length);
+int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length,
+                       uint32_t flags);
 /* The new file, empty; NULL: no memory. Valid until the next is added. */
 struct manifest_file *manifest_add_file(struct manifest *, const char *name);
 int manifest_add_section(struct manifest_file *, const struct manifest_section *);

@@ -19,8 +19,9 @@ static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
     if (t->length == 0 || t->length > LOCUS_LENGTH_MAX)
         return error_set(-EINVAL, "table %zu has rows of %u floats: `length` must be 1 to %u", i,
                          t->length, LOCUS_LENGTH_MAX);
-    if (t->flags != 0)
-        return error_set(-EINVAL, "table %zu has flags 0x%x: none are known, use 0", i, t->flags);
+    if (t->flags & ~(uint32_t)LOCUS_TABLE_ENCODED)
+        return error_set(-EINVAL, "table %zu has flags 0x%x: use 0 or LOCUS_TABLE_ENCODED", i,
+                         t->flags);
     return 0;
 }
 
@@ -41,7 +42,8 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
         if (!name) return error_set(-ENOMEM, "no memory for the name of table %zu", i);
         uint64_t first = k->keys;
         k->keys += tables[i].rows;
-        k->table[k->tables++] = (struct keyspace_table){name, first, k->keys, tables[i].length};
+        k->table[k->tables++] =
+            (struct keyspace_table){name, first, k->keys, tables[i].length, tables[i].flags};
     }
     return 0;
 }

@@ -22,6 +22,7 @@ struct keyspace_table {
     uint64_t first; /* its keys: first ... end-1 */
     uint64_t end;
     uint32_t length; /* floats in a row */
+    uint32_t flags;  /* of struct locus_table */
 };
 
 /* Keys of a range in one shard: as many as have a slot (directory.h). */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct locus_table tables[] = {
+static struct locus_table tables[] = {
     {.name = "entities", .rows = 3000, .length = 7},
     {.name = "a \"name\" \xc3\xa9", .rows = 33, .length = 1},
 };
@@ -113,6 +113,19 @@ TEST(checkpoint_files, the_command_shows_and_exports_them)
     snprintf(out, sizeof out, "%s/out", folder);
     CHECK_EQ(command_run(&c, "%s checkpoint export %s %s", locus_path(), folder, out), 0);
     check_rows(out, "entities.safetensors");
+    folder_remove(folder);
+}
+
+TEST(checkpoint_files, what_only_its_program_understands_is_not_exported)
+{
+    char folder[FOLDER_PATH_BYTES];
+    tables[0].flags = LOCUS_TABLE_ENCODED;
+    make(folder);
+    CHECK_EQ(command_run(&c, "%s checkpoint show %s", locus_path(), folder), 0);
+    CHECK_STR(c.out.text, "2000 of 3000 rows of 7 floats, encoded by its program");
+    CHECK_EQ(command_run(&c, "%s checkpoint export %s %s/out", locus_path(), folder, folder), 1);
+    CHECK_STR(c.err.text, "table \"entities\" holds differences to first values");
+    CHECK_EQ(command_run(&c, "test ! -e %s/out", folder), 0);
     folder_remove(folder);
 }
 

@@ -9,8 +9,8 @@ static struct manifest whole(void)
     struct manifest m = {.number = 7, .time = 1700000000, .nodes = 2};
     struct manifest_section s = {.table = 1, .rows = 3, .rows_at = 4096, .keys_at = 4160};
     memset(m.nonce, 'a', MANIFEST_NONCE);
-    CHECK_EQ(manifest_add_table(&m, "one", 10, 4), 0);
-    CHECK_EQ(manifest_add_table(&m, "\"two\"\n\xc3\xa9", 1, 1), 0);
+    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0), 0);
+    CHECK_EQ(manifest_add_table(&m, "\"two\"\n\xc3\xa9", 1, 1, LOCUS_TABLE_ENCODED), 0);
     m.table[1].rows = 5;
     struct manifest_file *f = manifest_add_file(&m, "0-0-0.safetensors");
     CHECK(f != NULL);
@@ -45,6 +45,14 @@ TEST(manifest, what_was_written_is_read)
     CHECK_EQ(manifest_rows(&m, 1), 3);
     CHECK_EQ(manifest_bytes(&m), 4224);
     CHECK_EQ(parse_again(&m), 0);
+}
+
+TEST(manifest, flags_are_known_ones)
+{
+    struct manifest m = whole();
+    m.table[1].flags = LOCUS_TABLE_ENCODED + 1;
+    CHECK_EQ(parse_again(&m), -EBADMSG);
+    CHECK_STR(locus_error(), "a table that cannot be");
 }
 
 TEST(manifest, sections_lie_in_their_files)
