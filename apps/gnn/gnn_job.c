@@ -1,5 +1,6 @@
 #include "gnn_job.h"
 
+#include "best.h"
 #include "digest.h"
 #include "fail.h"
 #include "gnn_options.h"
@@ -67,13 +68,16 @@ static uint64_t digest(const struct gnn *g)
 
 static void open_pool(struct pool *pool, const struct gnn *g)
 {
-    struct locus_table tables[] = {
+    struct locus_table tables[GNN_TABLES] = {
         [GNN_INPUTS] = {.name = gnn_has_features(g) ? "features" : "nodes",
                         .rows = gnn_inputs(g),
                         .length = (uint32_t)(2 * gnn_width(g))},
         [GNN_DENSE] = {.name = "dense", .rows = g->plan.rows, .length = g->plan.length},
     };
-    settings_open_pool(&g->options.common, pool, tables, sizeof tables / sizeof *tables, digest(g));
+    tables[GNN_BEST_INPUTS] = best_table(&tables[GNN_INPUTS], "best inputs", gnn_width(g));
+    tables[GNN_BEST_DENSE] = best_table(&tables[GNN_DENSE], "best dense", g->plan.length / 2);
+    size_t count = gnn_chooses(g) ? GNN_TABLES : GNN_BEST_INPUTS;
+    settings_open_pool(&g->options.common, pool, tables, count, digest(g));
 }
 
 static void check_files(const struct gnn_options *o)

@@ -1,5 +1,6 @@
 #include "gnn_train.h"
 
+#include "best.h"
 #include "convolution.h"
 #include "counters.h"
 #include "epochs.h"
@@ -87,18 +88,31 @@ static bool train_epoch(struct trainer *t, struct progress *p, bool *is_due)
     return has_time;
 }
 
+static const struct best_rows best_rows[] = {{GNN_INPUTS, GNN_BEST_INPUTS},
+                                             {GNN_DENSE, GNN_BEST_DENSE}};
+enum { BEST_TABLES = sizeof best_rows / sizeof *best_rows };
+
 static void judge(struct trainer *t, uint64_t epoch)
 {
     struct gnn_training *training = t->training;
     const struct gnn *g = training->gnn;
     if (g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0) return;
     struct accuracy a = accuracy_take(&t->judge);
-    if (!is_first(t)) return;
-    gnn_report_accuracy(g, &a);
-    if (g->labels.count[LABELS_VALIDATE] == 0) return;
-    if (training->best_epoch > 0 && !(a.validation > training->best.validation)) return;
+    if (is_first(t)) gnn_report_accuracy(g, &a);
+    if (!gnn_chooses(g)) return;
+    bool is_better = training->best_epoch == 0 || a.validation > training->best.validation;
+    if (!best_offer(t->member, is_better, best_rows, BEST_TABLES) || !is_first(t)) return;
     training->best = a;
     training->best_epoch = epoch;
+}
+
+/* What is reported is what is saved. */
+static void take_best_model(struct trainer *t)
+{
+    const struct gnn_training *training = t->training;
+    if (!gnn_chooses(training->gnn)) return;
+    best_take(t->member, best_rows, BEST_TABLES);
+    if (is_first(t)) gnn_report_best(training->gnn, training->best_epoch, &training->best);
 }
 
 /* The best judgement so far is the first worker's, and goes on from a checkpoint with it. */
@@ -133,8 +147,7 @@ static void train_all(struct trainer *t, struct progress *p)
     }
     pool_quiesce(t->member);
     judge(t, p->epochs);
-    if (is_first(t) && o->common.eval_every > 0 && t->training->best_epoch > 0)
-        gnn_report_best(t->training->gnn, t->training->best_epoch, &t->training->best);
+    take_best_model(t);
 }
 
 /* How often a row is accessed: a node's by those that have it as a neighbour, about. */

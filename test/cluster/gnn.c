@@ -101,6 +101,29 @@ TEST(gnn, one_worker_gives_the_same_in_every_run)
     CHECK(strcmp(first, c.out.text) == 0);
 }
 
+/* It is the model of a run that ends there. */
+TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
+{
+    static const char *const more[] = {"", "--baseline"};
+    char folder[] = "/tmp/locus-gnn-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < 2; i++) {
+        const char *run = "cd %s && %s %s --lr 0.3 %s --json --epochs %d --eval-every %d --out %s";
+        CHECK_EQ(command_run(&c, run, folder, gnn_path(), small, more[i], 12, 1, "best"), 0);
+        const char *best = strstr(c.out.text, "\"best\"");
+        CHECK(best != NULL);
+        int epoch = (int)number_behind(best, "\"epoch\":");
+        double test = number_behind(best, "\"accuracy\":"),
+               validation = number_behind(best, "\"validation_accuracy\":");
+        CHECK(epoch > 0 && epoch < 12);
+        CHECK_EQ(command_run(&c, run, folder, gnn_path(), small, more[i], epoch, 0, "last"), 0);
+        CHECK(number_behind(c.out.text, "\"accuracy\":") == test);
+        CHECK(number_behind(c.out.text, "\"validation_accuracy\":") == validation);
+        CHECK_EQ(command_run(&c, "cmp %s/best %s/last", folder, folder), 0);
+    }
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
 /* Two circles of ten with an edge between them; a circle is a class, and a feature says which, but
  * for one node in five. The same as LIBSVM and as tables. */
 static const char write_formats[] =
