@@ -40,8 +40,7 @@ static void copy_table(struct pool_member *m, size_t from, size_t to)
 {
     const struct pool_table *tables = m->pool->tables;
     size_t a = tables[from].length, b = tables[to].length;
-    struct copying c = {
-        .member = m, .to = &tables[to], .from_length = a, .count = a < b ? a : b};
+    struct copying c = {.member = m, .to = &tables[to], .from_length = a, .count = a < b ? a : b};
     uint64_t first, end;
     c.keys = take_memory(BLOCK_ROWS, sizeof *c.keys);
     c.values = take_memory(BLOCK_ROWS * b, sizeof *c.values);

@@ -153,7 +153,9 @@ static void training_options(struct gnn_options *o, struct args_list *list)
          .choices = partitions,
          .help =
              "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"},
-        settings_eval_every(&o->common, "judge each N epochs, besides at the end; the model that\nvalidated best is the one in the end"),
+        settings_eval_every(
+            &o->common,
+            "judge each N epochs, besides at the end; the model that\nvalidated best is the one in the end"),
         settings_seconds(&o->common, "end the training after that time; 0: after the last epoch"),
     };
     args_add(list, options, sizeof options / sizeof *options);

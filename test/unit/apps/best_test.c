@@ -36,8 +36,9 @@ static void train(struct pool_member *m, void *unused)
     for (int epoch = 1; epoch <= 3; epoch++) {
         rows_init(m, MODEL, draw, &epoch);
         /* What others say does not count. */
-        CHECK_EQ(best_offer(m, m->place == 0 ? is_better[epoch - 1] : !is_better[epoch - 1], rows, 1),
-                 is_better[epoch - 1]);
+        CHECK_EQ(
+            best_offer(m, m->place == 0 ? is_better[epoch - 1] : !is_better[epoch - 1], rows, 1),
+            is_better[epoch - 1]);
     }
     best_take(m, rows, 1);
     struct expected e = {.parameters = 2, .rest = 3};
