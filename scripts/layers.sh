@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Do the arrows go one way, and is every room small? Reads what the sources of a tree include, and names each arrow that does
-# not lead to an earlier line of its LAYERS, each part that stands on no line, and each name on a line that is no part; each
-# file of more than 600 lines, and each function whose body has more than 60.
+# not lead to the same folder or one on an earlier line of its LAYERS, each circle within a folder, each folder that stands on
+# no line, and each line that is no folder; each file of more than 600 lines, and each function whose body has more than 60.
 #
 #     scripts/layers.sh [FOLDER]    src
 set -u
@@ -31,30 +31,30 @@ sizes=$(large)
 [ -z "$sizes" ] || echo "$sizes"
 
 { sed 's/^/L /' LAYERS; files | sed 's/^/F /'; arrows | sed 's/^/A /'; } | awk '
-    function part(file) { sub(/(_private)?\.[ch]$/, "", file); return file }
+    function folder(file) { sub(/\/?[^\/]*$/, "", file); return file == "" ? "." : file }
     function wrong(text) { print text; faults++ }
-    $1 == "L" {
-        if (NF < 3 || $2 ~ /^#/) next
-        line++
-        for (i = 3; i <= NF; i++) {
-            name = ($2 == "." ? "" : $2 "/") $i
-            if (name in layer) wrong(name " stands on two lines of LAYERS")
-            layer[name] = line
-        }
+    $1 == "L" && NF > 1 && $2 !~ /^#/ {
+        if ($2 in layer) wrong($2 " stands on two lines of LAYERS")
+        layer[$2] = ++line
     }
-    $1 == "F" { exists[part($2)] = 1 }
+    $1 == "F" { exists[folder($2)] = 1 }
     $1 == "A" {
-        from = part($2); to = part($3); seen++
-        if ($3 ~ /^locus(_schedule)?\.h$/ || from == to) next
-        if (!(to in layer)) { wrong($2 " includes " $3 ", which is no part of LAYERS"); next }
-        if (from in layer && layer[to] >= layer[from]) wrong($2 " includes " $3 ", which does not stand on an earlier line")
+        from = folder($2); to = folder($3)
+        if ($3 ~ /^locus(_schedule)?\.h$/) next
+        seen++
+        if (from != to && layer[to] >= layer[from]) wrong($2 " includes " $3 ", which does not stand on an earlier line")
     }
     END {
         for (name in exists) if (!(name in layer)) wrong(name " stands on no line of LAYERS")
-        for (name in layer) if (!(name in exists)) wrong(name " is on a line of LAYERS, and there is no such part")
+        for (name in layer) if (!(name in exists)) wrong(name " is on a line of LAYERS, and there is no such folder")
         if (!seen) wrong("no source includes anything: this is not the tree")
         if (faults) exit 1
-        printf "  OK    %d parts, %d arrows, %d layers\n", length(exists), seen, line
+        printf "  OK    %d folders, %d arrows\n", line, seen
     }'
+arrows_right=${PIPESTATUS[1]}
+# tsort names those that are in a circle.
+circles=$(arrows | sed -E 's/(_private)?\.[ch]( |$)/ /g' | awk '$1 != $2' | tsort 2>&1 > /dev/null |
+    sed -n 's/^tsort: \([^-].*\)/\1 is in a circle of includes/p')
+[ -z "$circles" ] || echo "$circles"
 # Whatever is wrong, all of it was said.
-[ "${PIPESTATUS[1]}" -eq 0 ] && [ -z "$sizes" ]
+[ "$arrows_right" -eq 0 ] && [ -z "$circles" ] && [ -z "$sizes" ]

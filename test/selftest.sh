@@ -49,23 +49,25 @@ tsan() {
         'a_free_without_a_grace_period: exit status 66'
 }
 
-# Arrows that run up, from a header and from a source, and round; a part that stands nowhere; a name that is none; a file and a
-# function that are too long.
+# Arrows that run up, from a header and from a source, and round within a folder; a folder that stands nowhere; a line that is
+# none; a file and a function that are too long.
 layers() {
     local tree
     tree=$(mktemp -d) || return
     cp -r src "$tree"
     echo '#include "protocol/shard.h"' >> "$tree/src/store/row.h"
-    echo '#include "worker.h"' >> "$tree/src/net/wire.c"
+    echo '#include "net/later.h"' >> "$tree/src/net/wire.c"
+    printf '#include "net/%s.h"\n' wire > "$tree/src/net/later.h"
+    echo '#include "api/call.h"' >> "$tree/src/net/link.c"
     echo '#include "protocol/round.h"' >> "$tree/src/protocol/owner.c"
-    touch "$tree/src/worker.h" "$tree/src/base/nowhere.c"
-    rm "$tree/src/base/histogram.h"
+    touch "$tree/src/nowhere.h"
+    rm -r "$tree/src/scheduling"
     { echo 'void keyset_long(struct keyset *s,'; echo '                 int n)'; echo '{'; printf '    n += %d;\n' {1..61}; echo '}'; } \
         >> "$tree/src/base/keyset.c"
     printf '/* %s */\n' {1..601} > "$tree/src/sampling/lease.h"
     scripts/layers.sh "$tree/src" > "$log" 2>&1
-    expect "layers: planted arrows are found" $? '^store/row.h includes protocol/shard.h' '^net/wire.c includes worker.h' \
-        '^protocol/owner.c includes protocol/round.h' '^base/nowhere stands on no line' '^base/histogram is on a line' \
+    expect "layers: planted arrows are found" $? '^store/row.h includes protocol/shard.h' '^net/link.c includes api/call.h' \
+        '^net/wire is in a circle' '^protocol/owner is in a circle' '^\. stands on no line' '^scheduling is on a line' \
         '^base/keyset.c: keyset_long\(\) has 61 lines' '^sampling/lease.h has 601 lines'
     rm -rf "$tree"
 }

@@ -1,6 +1,6 @@
 /*
  * run_parts.h - what nodes and a program have written of a run, to be shown on a page: each node's
- * counts over time (PREFIX.RANK.report.jsonl, src/journal.h), and the program's settings and curves
+ * counts over time (PREFIX.RANK.report.jsonl, src/observe/journal.h), and the program's settings and curves
  * (PREFIX.run.jsonl, run_log.h).
  *
  * Callers   run_page.c

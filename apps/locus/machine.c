@@ -1,6 +1,6 @@
 #include "machine.h"
 
-#include "actors/pinning.h"
+#include "base/pinning.h"
 #include "net/uring.h"
 
 #include <arpa/inet.h>

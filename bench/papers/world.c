@@ -11,7 +11,7 @@
 #include "../scale/platform.h"
 #include "../scale/virtual.h"
 #include "cluster.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <stdio.h>
 #include <string.h>

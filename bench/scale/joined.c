@@ -1,7 +1,7 @@
 /* What cluster.h promises, between nodes that are all here. */
 #include "platform_private.h"
 
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,17 +2,17 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "actors/pinning.h"
+#include "base/pinning.h"
 #include "protocol/intents.h"
 #include "protocol/shard.h"
 #include "protocol/trace.h"
 #include "store/dirty_set.h"
-#include "cluster.h"
+#include "node/cluster.h"
 #include "cores.h"
 #include "figures.h"
-#include "operation.h"
+#include "node/operation.h"
 #include "virtual.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include "../common/clock.h"
 

@@ -9,7 +9,7 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "cluster.h"
+#include "node/cluster.h"
 #include "cores.h"
 #include "protocol/shard.h"
 #include "virtual.h"

@@ -3,7 +3,7 @@
 #include "cores.h"
 
 #include "sim/fibers.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "../common/team.h"
 #include "model.h"
 
-#include "actors/pinning.h"
+#include "base/pinning.h"
 #include "locus.h"
 
 #include <sched.h>

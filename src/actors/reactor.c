@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/uring.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <pthread.h>

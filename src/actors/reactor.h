@@ -19,7 +19,7 @@
 #ifndef LOCUS_ACTORS_REACTOR_H
 #define LOCUS_ACTORS_REACTOR_H
 
-#include "actors/pinning.h"
+#include "base/pinning.h"
 #include "protocol/look.h"
 #include "protocol/request.h"
 #include "protocol/shard.h"

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/keyset.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "protocol/record.h"
 
 #include "base/error.h"
-#include "store/memory.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "protocol/sources.h"
 #include "protocol/trace.h"
 #include "store/rows.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <stdlib.h>

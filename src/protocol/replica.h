@@ -26,7 +26,7 @@
 #define LOCUS_PROTOCOL_REPLICA_H
 
 #include "protocol/backlog.h"
-#include "store/bitset.h"
+#include "base/bitset.h"
 
 struct replicas {
     uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */

@@ -1,6 +1,6 @@
 #include "sampling/sample.h"
 
-#include "store/latch.h"
+#include "base/latch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "sampling/stream.h"
 
-#include "store/latch.h"
+#include "base/latch.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "scheduling/schedule.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "store/dirty_set.h"
 
-#include "store/memory.h"
-#include "store/yield.h"
+#include "base/memory.h"
+#include "base/yield.h"
 
 static uint64_t words_for(uint64_t bits)
 {

@@ -15,7 +15,7 @@
 #define LOCUS_STORE_FLOATS_H
 
 #include "base/tsan.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "store/row.h"
 
 #include "base/error.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 

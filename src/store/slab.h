@@ -22,7 +22,7 @@
 #ifndef LOCUS_STORE_SLAB_H
 #define LOCUS_STORE_SLAB_H
 
-#include "store/bitset.h"
+#include "base/bitset.h"
 
 #include <stddef.h>
 #include <stdint.h>

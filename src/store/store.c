@@ -1,7 +1,7 @@
 #include "store/store.h"
 
 #include "base/error.h"
-#include "store/memory.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A row that leaves its home between the look at it and the end of its copy is fetched from where
  * it has gone: the thread that copies is stopped, most often within a copy, until another node has
  * taken all rows. */
-#include "checkpoint/home_rows.h"
+#include "api/home_rows.h"
 #include "team.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #include "scraping.h"
 #include "team.h"
 
-#include "httpd.h"
+#include "observe/httpd.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "pair.h"
 
 #include "membership/nodes.h"
-#include "node.h"
+#include "node/node.h"
 
 #include <pthread.h>
 #include <stdio.h>

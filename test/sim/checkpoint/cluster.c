@@ -1,7 +1,7 @@
 #include "checkpoint.h"
 
 #include "sim/protocol/platform.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "arena.h"
 
-#include "store/memory.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
 
 #include "invariants.h"
 #include "journal.h"
-#include "node.h"
+#include "node/node.h"
 #include "platform.h"
 #include "report.h"
-#include "store/yield.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <string.h>

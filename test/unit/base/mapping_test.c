@@ -2,7 +2,7 @@
  * to find nothing. */
 #include "base/mapping.h"
 
-#include "actors/pinning.h"
+#include "base/pinning.h"
 #include "base/ring.h"
 #include "test.h"
 #include "turns.h"

@@ -6,7 +6,7 @@
  * SLAB_SLACK_BYTES at most for rows that lie apart; and rows that left give theirs back.
  */
 #include "one_node.h"
-#include "store/memory.h"
+#include "base/memory.h"
 #include "store/row.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "store/slab.h"
 
-#include "store/memory.h"
+#include "base/memory.h"
 #include "test.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #include "store/store.h"
 
-#include "store/memory.h"
+#include "base/memory.h"
 #include "store/row.h"
 #include "test.h"
 

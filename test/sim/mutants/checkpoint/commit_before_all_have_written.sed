@@ -1,3 +1,3 @@
-# file: src/checkpoint/save.c
+# file: src/api/save.c
 # what: rank 0 does not wait for the lists of others
 s/if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, steps->is_first ? write_part(s) : 0);/if (rc == 0) rc = steps->is_first ? write_part(s) : 0;/

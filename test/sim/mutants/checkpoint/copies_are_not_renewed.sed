@@ -1,3 +1,3 @@
-# file: src/checkpoint/restore.c
+# file: src/api/restore.c
 # what: replicas keep what they had
 s/steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));/steps_meet(s, COLLECTIVE_END, 0);/

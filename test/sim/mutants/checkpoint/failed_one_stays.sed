@@ -1,3 +1,3 @@
-# file: src/checkpoint/save.c
+# file: src/api/save.c
 # what: a checkpoint that failed is not removed
 s/^        series_remove(s.path);/        (void)0;/

@@ -1,3 +1,3 @@
-# file: src/checkpoint/steps.c
+# file: src/api/steps.c
 # what: who fails does not say so
 s/s->word.rc = rc;/s->word.rc = 0;/

@@ -1,3 +1,3 @@
-# file: src/checkpoint/save.c
+# file: src/api/save.c
 # what: the names of files may be gone when the manifest is there
 /^static int write_part/,/^}/ s/if (rc == 0) rc = series_sync(s->path);//

@@ -1,3 +1,3 @@
-# file: src/checkpoint/steps.c
+# file: src/api/steps.c
 # what: rows are written though calls of the worker are under way
 /^static int begin/,/^}/ s/int rc = locus_wait_all(s->worker);/int rc = 0;/

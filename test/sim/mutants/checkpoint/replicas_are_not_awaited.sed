@@ -1,3 +1,3 @@
-# file: src/checkpoint/steps.c
+# file: src/api/steps.c
 # what: rows are copied from replicas that do not have all updates yet
 s/if (rc == 0 \&\& w->node->moves) rc = call_flush(w, REQUEST_FLUSH_REPLICAS);//

@@ -1,3 +1,3 @@
-# file: src/checkpoint/restore.c
+# file: src/api/restore.c
 # what: rows that were not written then stay
 /^static int zero_rows/,/^}/ s/while (rc == 0 \&\& steps_deal/while (rc < 0 \&\& steps_deal/

@@ -1,3 +1,3 @@
-# file: src/checkpoint/steps.c
+# file: src/api/steps.c
 # what: rows are written though updates are under way to the main copies
 s/if (rc == 0 \&\& s->worker->node->moves) rc = call_flush(s->worker, REQUEST_FLUSH_UPDATES);//

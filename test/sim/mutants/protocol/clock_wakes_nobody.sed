@@ -1,4 +1,4 @@
-# file: src/bound.c
+# file: src/node/signaling.c
 # what: a worker that comes to the clock which others wait for wakes no shard
 # run: --script bounds
-/^void bound_advanced/,/^}/ s/wake_shard(w, s);/continue;/
+/^static void tell_clocks/,/^}/ s/wake(w, s);/continue;/

@@ -1,4 +1,4 @@
-# file: src/reading.c
+# file: src/api/reading.c
 # what: a row is edited although an update of it is under way
 # run: --script storm --technique relocate
 /^static .* int change_slowly/,/^}/ s/ && !operations_hold(&w->operations, &key, 1)//

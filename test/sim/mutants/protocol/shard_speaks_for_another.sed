@@ -1,4 +1,4 @@
-# file: src/call.c
+# file: src/api/call.c
 # what: replicas of all shards are fresh when those of one are
 # run: --script silence
 s/    bool all_speak = true;/    bool all_speak = false;/

@@ -1,3 +1,3 @@
-# file: src/operation.c
+# file: src/node/operation.c
 # what: a worker accesses a row in place although an operation of its own on that key is under way
 /^bool operations_hold/,/^}/ s/return may_be_under_way.*/return false;/

@@ -1,0 +1,490 @@
+/* Pull, push, set, localize, and waiting for them. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "api/call.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
+                                        [REQUEST_PUSH] = "locus_push",
+                                        [REQUEST_SET] = "locus_set",
+                                        [REQUEST_LOCALIZE] = "locus_localize"};
+static const char *const array_name[] = {[REQUEST_PULL] = "values",
+                                         [REQUEST_PUSH] = "updates",
+                                         [REQUEST_SET] = "values",
+                                         [REQUEST_LOCALIZE] = "keys"};
+
+/* How often to look: seldom enough to cost nothing beside that many requests. */
+enum { ADVICE_EVERY = 256 };
+
+static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
+{
+    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
+    locus *n = w->node;
+    if (!n->heeds_intents || n->advisor.window_ns == 0) {
+        w->advice_at = UINT64_MAX;
+        return;
+    }
+    w->advice_at = remote + ADVICE_EVERY;
+    uint64_t now_ns = clock_now_ns();
+    if (w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
+    const struct advice_sums sums = {
+        .ns = now_ns,
+        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
+                pushed[COUNT_REPLICA] + remote,
+        .remote = remote,
+        .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
+        .late = cluster_counters(n->cluster).intents_late,
+        .clock = w->clock,
+    };
+    advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);
+}
+
+static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)
+{
+    struct worker_counters *c = &w->counters;
+    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], keys);
+    uint64_t remote = c->pulled[COUNT_REMOTE] + c->pushed[COUNT_REMOTE];
+    if (remote >= w->advice_at) look_for_advice(w, remote);
+}
+
+static void count_access(locus_worker *w, enum request_kind kind, size_t local, size_t replica,
+                         size_t remote)
+{
+    struct worker_counters *c = &w->counters;
+    if (kind == REQUEST_LOCALIZE) return;
+    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
+    if (replica)
+        counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
+                    replica);
+    if (remote) count_remote(w, kind, remote);
+}
+
+static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &s->keyspace;
+    if (k->ranges == 1) return n * k->range[0].length;
+    size_t floats = 0;
+    for (size_t i = 0; i < n; i++) floats += k->range[keyspace_range_of(k, keys[i])].length;
+    return floats;
+}
+
+/* Those that are elsewhere. */
+static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
+{
+    size_t misses = 0;
+    if (!w->missed) return 0; /* without other nodes */
+    for (size_t i = 0; i < n; i++) {
+        struct row_ref ref = store_row_ref(w->store, keys[i]);
+        if (!row_ref_is_held(ref, directory_load(row_ref_word(ref))))
+            w->missed[misses++] = (struct missed_row){i, 0};
+    }
+    return misses;
+}
+
+static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys,
+                         size_t n, float *values, struct missed_row *missed, size_t *replicas,
+                         int *rc)
+{
+    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
+                      replicas, rc);
+}
+
+/* Is one of the rows a replica that must not answer? */
+static bool hides(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
+{
+    return __builtin_expect(w->node->sources != NULL, 0) && kind == REQUEST_PULL &&
+           call_hides(w, keys, n);
+}
+
+static bool must_ask(const locus_worker *w, enum request_kind kind, locus_key key)
+{
+    return operations_hold_key(&w->operations, key) || hides(w, kind, &key, 1);
+}
+
+/* Keys with operations of ours under way are treated as missed, wherever their rows are, and so are
+ * replicas that are too old; the runs between them are served. */
+static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                                 size_t n, float *values, size_t *replicas, int *rc)
+{
+    size_t misses = 0, offset = 0;
+    for (size_t i = 0; i < n && *rc == 0;) {
+        size_t run = 0;
+        while (i + run < n && !must_ask(w, kind, keys[i + run])) run++;
+        struct missed_row *missed = w->missed + misses;
+        size_t more =
+            run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
+        for (size_t m = 0; m < more; m++) {
+            missed[m].position += i;
+            missed[m].offset += offset;
+        }
+        misses += more;
+        offset += count_floats(w->store, keys + i, run);
+        i += run;
+        if (i == n) break;
+        w->missed[misses++] = (struct missed_row){i, offset};
+        offset += count_floats(w->store, keys + i, 1);
+        i++;
+    }
+    return misses;
+}
+
+/* Serves the keys that are here; the others are in w->missed (with other nodes only). */
+static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                          float *values, size_t *replicas, int *rc)
+{
+    if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
+    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n))
+        return access_around_held(w, kind, keys, n, values, replicas, rc);
+    return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
+}
+
+/* The caller's values, or a copy that lasts until the operation is complete. */
+static float *values_of(const locus_worker *w, struct operation *op, locus_key key, float *values,
+                        bool keeps)
+{
+    if (!keeps) return values;
+    uint32_t length = store_row_ref(w->store, key).partition->length;
+    return memcpy(operation_keep(op, length), values, length * sizeof(float));
+}
+
+/* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`:
+ * the caller will not wait for it. */
+static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys,
+                           float *values, size_t misses, bool keeps, struct operation **op)
+{
+    if (!*op) *op = operation_begin(&w->operations);
+    for (size_t i = 0; i < misses; i++) {
+        locus_key key = keys[w->missed[i].position];
+        unsigned shard = keyspace_shard(&w->store->keyspace, key);
+        float *at = values ? values_of(w, *op, key, values + w->missed[i].offset, keeps) : NULL;
+        operation_add(&w->operations, *op, kind, shard, key, at);
+    }
+}
+
+/* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because
+ * the caller does not wait; not at all. */
+enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
+
+/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was
+ * here. */
+static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                        float *values, enum missing missing, struct operation **op)
+{
+    int rc = 0;
+    *op = NULL;
+    while (n > 0) {
+        size_t chunk = n < CALL_CHUNK || !w->missed ? n : CALL_CHUNK;
+        size_t replicas = 0, misses = access_here(w, kind, keys, chunk, values, &replicas, &rc);
+        if (rc) break; /* no memory for a first write */
+        bool refuses = misses > 0 && missing == MISSING_REFUSE;
+        count_access(w, kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
+        if (refuses) return call_in_section(call_name[kind]);
+        if (misses) ask_for_missed(w, kind, keys, values, misses, missing == MISSING_KEEP, op);
+        n -= chunk;
+        if (n > 0 && values) values += count_floats(w->store, keys, chunk);
+        keys += chunk;
+    }
+    return rc ? call_no_slot(call_name[kind]) : 0;
+}
+
+/* Can the call be served without the network, as far as is visible now? Only the owner may set or
+ * localize a replica, and a call may have to wait for an earlier operation on the same key: these
+ * cannot. */
+static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
+{
+    bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
+    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        struct row_ref ref = store_row_ref(w->store, keys[i]);
+        directory_word word = directory_load(row_ref_word(ref));
+        if (!(needs_owner ? row_ref_is_here(ref, word) : row_ref_is_held(ref, word))) return false;
+    }
+    return true;
+}
+
+/* Nothing may wait inside a read section: a row that arrives may have to wait for the end of the
+ * section (row.h), and so may any later request. But a row that was here a moment ago may leave
+ * before it is accessed. Then a pull is refused, because its values are useless, and so is a call
+ * with one key, because it has done nothing. A push or set of several keys was already done for
+ * some of them, so the rest follows the rows that left. For this worker it is complete, because its
+ * later calls come after it. That needs free requests; without them the call is refused before it
+ * has done anything. */
+static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                         enum missing *missing)
+{
+    bool is_here = all_here(w, kind, keys, n), writes = kind == REQUEST_PUSH || kind == REQUEST_SET;
+    *missing = writes && n > 1 ? MISSING_KEEP : MISSING_REFUSE;
+    if (!is_here) return call_in_section(call_name[kind]);
+    bool may_leave = w->operations.under_way != NULL;
+    if (*missing == MISSING_KEEP && may_leave && operations_would_wait(&w->operations, n))
+        return call_in_section(call_name[kind]);
+    return 0;
+}
+
+static bool is_in_section(const locus_worker *w)
+{
+    return w->reader.depth > 0 && w->node->cluster;
+}
+
+static int finish(locus_worker *w, locus_ticket ticket)
+{
+    return call_name_loss(w, operations_wait(&w->operations, ticket));
+}
+
+static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind,
+                                                 const locus_key *keys, size_t n, float *values)
+{
+    struct operation *op;
+    if (n == 0) return 0;
+    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
+                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    enum missing missing = MISSING_ASK;
+    if (is_in_section(w) && (rc = check_section(w, kind, keys, n, &missing))) return rc;
+    rc = begin_access(w, kind, keys, n, values, missing, &op);
+    if (!op) return rc;
+    if (missing == MISSING_KEEP) {
+        operation_submit(&w->operations, op);
+        return rc;
+    }
+    int remote = finish(w, operation_submit(&w->operations, op));
+    return rc ? rc : remote;
+}
+
+/* Of an asynchronous call that is looked at: begins at `began_ns`. */
+static void time_async(locus_worker *w, enum request_kind kind, uint64_t began_ns)
+{
+    struct observer *o = w->observer;
+    struct locus_histogram *took = kind == REQUEST_PULL ? &o->pull_async : &o->push_async;
+    operations_time_next(&w->operations, kind == REQUEST_LOCALIZE ? NULL : took, began_ns);
+}
+
+/* Its values were here, and no operation has begun: it is done. */
+static void end_async(locus_worker *w, int rc)
+{
+    struct operations *o = &w->operations;
+    if (rc == 0 && o->next_took) histogram_add(o->next_took, clock_now_ns() - o->next_began_ns);
+    operations_time_next(o, NULL, 0);
+}
+
+static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                        float *values, locus_ticket *ticket)
+{
+    struct operation *op;
+    if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
+    *ticket = 0;
+    if (n == 0) return 0;
+    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
+                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    if (rc) return rc;
+    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
+    uint64_t began_ns = is_due ? clock_now_ns() : 0;
+    enum missing missing = MISSING_ASK;
+    if (is_in_section(w) && operations_would_wait(&w->operations, n) &&
+        (rc = check_section(w, kind, keys, n, &missing)))
+        return rc;
+    if (is_due) time_async(w, kind, began_ns);
+    rc = begin_access(w, kind, keys, n, values, missing, &op);
+    if (is_due) end_async(w, rc);
+    if (is_due) observer_note_keys(w->observer, keys, n);
+    if (op) *ticket = operation_submit(&w->operations, op);
+    if (rc && op) { /* who hears of an error may free the values at once */
+        finish(w, *ticket);
+        *ticket = 0;
+    }
+    return rc;
+}
+
+/* Latency-sensitive callers pass one key a call. There each instruction matters, because the
+ * processor overlaps the cache misses of consecutive calls only as far as they fit into its reorder
+ * buffer. So the usual case comes first: a row that is here, on a node whose keys are easy to
+ * find. */
+static inline __attribute__((always_inline)) bool is_one_key(const locus_worker *w,
+                                                             const locus_key *keys, size_t n,
+                                                             const void *values)
+{
+    return n == 1 && w && keys && values && keys[0] < call_key_bound(w) &&
+           w->operations.keys_under_way == 0;
+}
+
+/* The part to look into; NULL: it is not so easy. */
+static inline __attribute__((always_inline)) struct partition *usual_partition(
+    const locus_worker *w, const locus_key *keys, size_t n, const void *values)
+{
+    return __builtin_expect(is_one_key(w, keys, n, values), 1) ? worker_only(w) : NULL;
+}
+
+static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
+{
+    struct row_ref s = store_row_ref(w->store, key);
+    if (kind == REQUEST_PULL) return row_read_alone(s, values);
+    if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
+    return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
+}
+
+static inline __attribute__((always_inline)) int access_now(locus_worker *w, enum request_kind kind,
+                                                            const locus_key *keys, size_t n,
+                                                            float *values)
+{
+    int done = is_one_key(w, keys, n, values) ? access_one(w, kind, keys[0], values) : -EAGAIN;
+    if (done < 0) return access_rows(w, kind, keys, n, values);
+    count_access(w, kind, done == COUNT_LOCAL, done == COUNT_REPLICA, 0);
+    return 0;
+}
+
+/* Where somebody looks closer. */
+static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
+                                                    const locus_key *keys, size_t n, float *values)
+{
+    if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
+        return access_rows(w, kind, keys, n, values);
+    if (!w->observer) return access_now(w, kind, keys, n, values);
+    bool is_due = observer_is_due(w->observer, &w->only);
+    uint64_t began_ns = is_due ? clock_now_ns() : 0;
+    int rc = access_now(w, kind, keys, n, values);
+    if (rc == 0 && is_due)
+        observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
+    return rc;
+}
+
+static __attribute__((noinline)) int access_unusual(locus_worker *w, enum request_kind kind,
+                                                    const locus_key *keys, size_t n, float *values)
+{
+    if (!w) return n == 0 ? 0 : call_no_worker(call_name[kind]);
+    if (__builtin_expect(w->looks_closer, 0)) return access_watched(w, kind, keys, n, values);
+    return access_now(w, kind, keys, n, values);
+}
+
+static inline __attribute__((always_inline)) int pull_usual(locus_worker *w, const locus_key *keys,
+                                                            float *values, struct partition *only,
+                                                            uint32_t length)
+{
+    int done = row_try_read(partition_row_ref(only, keys[0]), values, length, true);
+    if (__builtin_expect(done < 0, 0)) return access_unusual(w, REQUEST_PULL, keys, 1, values);
+    count_read(w, done);
+    return 0;
+}
+
+static __attribute__((noinline)) int pull_long_row(locus_worker *w, const locus_key *keys,
+                                                   float *values, struct partition *only)
+{
+    return pull_usual(w, keys, values, only, only->length);
+}
+
+/* A function that calls no other saves no registers: short rows are copied here. */
+int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
+{
+    struct partition *only = usual_partition(w, keys, n, values);
+    if (__builtin_expect(!only, 0)) return access_unusual(w, REQUEST_PULL, keys, n, values);
+    uint32_t length = only->length;
+    if (length > FLOATS_FEW) return pull_long_row(w, keys, values, only);
+    return pull_usual(w, keys, values, only, length);
+}
+
+/* false: nothing was done. */
+static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w,
+                                                              const locus_key *keys, size_t n,
+                                                              const float *values,
+                                                              enum row_change change)
+{
+    struct partition *only = usual_partition(w, keys, n, values);
+    if (__builtin_expect(!only, 0)) return false;
+    struct row_ref s = partition_row_ref(only, keys[0]);
+    if (s.partition->home) row_fetch_to_write(s);
+    return row_write_own(s, values, change);
+}
+
+int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
+{
+    if (!write_usual(w, keys, n, updates, ROW_ADD))
+        return access_unusual(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *values)
+{
+    if (!write_usual(w, keys, n, values, ROW_SET))
+        return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values,
+                     locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PULL, keys, n, values, ticket);
+}
+
+int locus_push_async(locus_worker *w, const locus_key *keys, size_t n, const float *updates,
+                     locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates, ticket);
+}
+
+int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const float *values,
+                    locus_ticket *ticket)
+{
+    return access_async(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values, ticket);
+}
+
+int locus_wait(locus_worker *w, locus_ticket ticket)
+{
+    if (!w) return call_no_worker("locus_wait");
+    if (w->reader.depth > 0 && !operations_done(&w->operations, ticket))
+        return call_in_section("locus_wait");
+    return finish(w, ticket);
+}
+
+int locus_wait_all(locus_worker *w)
+{
+    if (!w) return call_no_worker("locus_wait_all");
+    if (w->reader.depth > 0 && !operations_all_done(&w->operations))
+        return call_in_section("locus_wait_all");
+    return call_name_loss(w, operations_wait_all(&w->operations));
+}
+
+bool locus_done(locus_worker *w, locus_ticket ticket)
+{
+    return !w || operations_done(&w->operations, ticket);
+}
+
+int locus_pull_local(locus_worker *w, locus_key key, float *value)
+{
+    int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
+    if (rc) return rc;
+    bool must_not = operations_hold(&w->operations, &key, 1) || hides(w, REQUEST_PULL, &key, 1);
+    rc = must_not ? -EAGAIN : row_read(store_row_ref(w->store, key), value);
+    if (rc < 0)
+        return error_set(
+            rc,
+            "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+            (unsigned long long)key);
+    counter_add(&w->counters.pulled[rc], 1);
+    return 0;
+}
+
+/* Does localize move anything here? */
+static bool localizes(const locus_worker *w)
+{
+    return w->node->cluster &&
+           (w->node->technique == LOCUS_RELOCATE || w->node->technique == LOCUS_ADAPTIVE);
+}
+
+int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (n > 0 && w && localizes(w)) return access_rows(w, REQUEST_LOCALIZE, keys, n, NULL);
+    return n == 0 ? 0 : call_check("locus_localize", "keys", w, keys, n, keys);
+}
+
+int locus_localize_async(locus_worker *w, const locus_key *keys, size_t n, locus_ticket *ticket)
+{
+    if (!ticket) return error_set(-EINVAL, "locus_localize_async: `ticket` is NULL");
+    *ticket = 0;
+    if (n > 0 && w && localizes(w)) return access_async(w, REQUEST_LOCALIZE, keys, n, NULL, ticket);
+    return locus_localize(w, keys, n);
+}

@@ -1,0 +1,154 @@
+/* Bounded staleness: SSP, ESSP, BSP. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "api/call.h"
+#include "protocol/clocks.h"
+#include "base/yield.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- a cluster of one: others' clocks are all there is to wait for ---- */
+
+enum { LOOK_NS = 200000, SAY_EVERY_S = 10 };
+
+struct awaited {
+    const locus *node;
+    locus_clock clock;
+};
+
+/* The first worker that is not there; -1: all are. */
+static int who_lags(const locus *n, locus_clock clock)
+{
+    for (unsigned i = 0; i < n->workers; i++)
+        if (__atomic_load_n(&n->worker[i].progress, __ATOMIC_ACQUIRE) < clock) return (int)i;
+    return -1;
+}
+
+static bool are_there(const void *awaited)
+{
+    const struct awaited *a = awaited;
+    return who_lags(a->node, a->clock) < 0;
+}
+
+static void say_local(const locus_worker *w, locus_clock clock, unsigned waited_s)
+{
+    int last = who_lags(w->node, clock);
+    if (last < 0) return;
+    fprintf(stderr,
+            "locus: worker %d has waited %u s in locus_bound for clock %lld: worker %d is at clock "
+            "%lld\n",
+            w->id, waited_s, (long long)clock, last,
+            (long long)__atomic_load_n(&w->node->worker[last].progress, __ATOMIC_RELAXED));
+}
+
+#ifdef LOCUS_FIBERS
+static void wait_local(const locus_worker *w, locus_clock clock)
+{
+    const struct awaited a = {w->node, clock};
+    (void)say_local;
+    locus_fiber_wait(are_there, &a);
+}
+#else
+/* Nobody wakes us: advancing a clock costs nothing here. */
+static void wait_local(const locus_worker *w, locus_clock clock)
+{
+    const struct awaited a = {w->node, clock};
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    uint64_t began = clock_now_ns();
+    for (unsigned said_s = 0; !are_there(&a);) {
+        nanosleep(&pause, NULL);
+        if (clock_now_ns() - began < (said_s + SAY_EVERY_S) * UINT64_C(1000000000)) continue;
+        said_s += SAY_EVERY_S;
+        say_local(w, clock, said_s);
+    }
+}
+#endif
+
+/* ---- a cluster ---- */
+
+struct waiter_of_clock {
+    const locus_worker *worker;
+    locus_clock clock;
+};
+
+static void say_others(void *context, unsigned waited_s)
+{
+    const struct waiter_of_clock *a = context;
+    const locus_worker *w = a->worker;
+    const locus *n = w->node;
+    locus_clock at, least = INT64_MAX;
+    unsigned last = (unsigned)n->rank;
+    for (unsigned s = 0; s < w->store->keyspace.shards; s++) {
+        unsigned node = clocks_last(n->clocks[s], (unsigned)n->size, (unsigned)n->rank, &at);
+        if (at < least) least = at, last = node;
+    }
+    if (last == (unsigned)n->rank && who_lags(n, a->clock) >= 0) {
+        say_local(w, a->clock, waited_s);
+        return;
+    }
+    fprintf(stderr,
+            "locus: worker %d has waited %u s in locus_bound for clock %lld: node %u is at clock "
+            "%lld; its workers must advance their clocks, or close\n",
+            w->id, waited_s, (long long)a->clock, last, (long long)least);
+}
+
+/* Before this clock everything that was done is in the copies here. */
+static locus_clock fresh_clock(const locus *n, unsigned shards)
+{
+    locus_clock least = INT64_MAX;
+    for (unsigned s = 0; s < shards; s++) {
+        locus_clock gate = clocks_gate(n->clocks[s]);
+        if (gate < least) least = gate;
+    }
+    return least;
+}
+
+/* How far the copies are behind as the worker goes on. Without other nodes there is one copy. */
+static void count_behind(locus_worker *w)
+{
+    const locus *n = w->node;
+    if (!n->clocks) return;
+    locus_clock fresh = fresh_clock(n, w->store->keyspace.shards);
+    uint64_t behind = fresh < w->clock ? (uint64_t)(w->clock - fresh) : 0;
+    unsigned bucket = behind < LOCUS_HISTOGRAM_BUCKETS ? (unsigned)behind
+                                                       : LOCUS_HISTOGRAM_BUCKETS - 1;
+    counter_add(&w->bounds.behind.count[bucket], 1);
+    counter_add(&w->bounds.behind.sum, behind);
+}
+
+static int wait_for_copies(locus_worker *w, locus_clock clock)
+{
+    struct waiter_of_clock a = {w, clock};
+    return call_name_loss(w,
+                          operations_bound(&w->operations, w->node->clocks, clock, say_others, &a));
+}
+
+int locus_bound(locus_worker *w, locus_clock staleness)
+{
+    if (!w) return call_no_worker("locus_bound");
+    if (staleness < 0)
+        return error_set(-EINVAL, "locus_bound: the staleness is %lld clocks: must be 0 or more",
+                         (long long)staleness);
+    if (w->reader.depth > 0) return call_in_section("locus_bound");
+    const locus *n = w->node;
+    locus_clock clock = w->clock - staleness;
+    if (clock <= 0) return 0;
+    int rc = 0;
+    if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
+                    : who_lags(n, clock) < 0)) {
+        uint64_t began = clock_now_ns();
+        if (n->clocks)
+            rc = wait_for_copies(w, clock);
+        else
+            wait_local(w, clock);
+        counter_add(&w->bounds.waited, 1);
+        counter_add(&w->bounds.waited_ns, clock_now_ns() - began);
+    }
+    if (rc == 0) count_behind(w);
+    return rc;
+}

@@ -1,0 +1,74 @@
+/*
+ * call.h - what the public calls of a worker share: checking of arguments, and sentences for
+ * errors.
+ *
+ * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on
+ *           the loader's
+ * Memory    none
+ * Waiting   only call_flush
+ * Life      none
+ */
+#ifndef LOCUS_CALL_H
+#define LOCUS_CALL_H
+
+#include "node/node.h"
+#include "observe/observer.h"
+
+/* Each sets the sentence for the call named `call`, and returns the errno. */
+int call_no_worker(const char *call);
+int call_no_array(const char *call, const char *name, size_t n) __attribute__((cold));
+int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n)
+    __attribute__((cold));
+/* Too many rows left during an open read section. */
+int call_no_slot(const char *call) __attribute__((cold));
+/* The call would wait inside a read section. */
+int call_in_section(const char *call);
+/* For a result that may mean that a node was lost: then sets the sentence that names the node. */
+int call_name_loss(const locus_worker *, int rc);
+/* Waits for this node's shards to do what quiesce needs. */
+int call_flush(locus_worker *, enum request_kind);
+
+static inline struct partition *worker_only(const locus_worker *w)
+{
+    return __atomic_load_n(&w->only, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t call_key_bound(const locus_worker *w)
+{
+    return __atomic_load_n(&w->bound, __ATOMIC_RELAXED);
+}
+
+static inline bool call_in_range(const locus_worker *w, const locus_key *keys, size_t n)
+{
+    uint64_t bound = call_key_bound(w);
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) ok &= keys[i] < bound;
+    return ok;
+}
+
+/* 0, or why this call is impossible. n is not 0. */
+static inline int call_check(const char *call, const char *name, locus_worker *w,
+                             const locus_key *keys, size_t n, const void *values)
+{
+    if (!w) return call_no_worker(call);
+    if (!keys) return call_no_array(call, "keys", n);
+    if (!values) return call_no_array(call, name, n);
+    return call_in_range(w, keys, n) ? 0 : call_no_such_key(call, w, keys, n);
+}
+
+/* With a bound on staleness (`sources` of the node): may one of these rows be a replica that is too
+ * old to answer, because a node from which the shard has replicas was silent for too long? Asked
+ * before the rows are read. */
+bool call_hides(const locus_worker *, const locus_key *, size_t n);
+
+/* A branch, because the processor predicts it: so the choice of the counter need not wait for the
+ * row's word. */
+static inline void count_read(locus_worker *w, int replica)
+{
+    if (__builtin_expect(replica, 0))
+        counter_add(&w->counters.pulled[COUNT_REPLICA], 1);
+    else
+        counter_add(&w->counters.pulled[COUNT_LOCAL], 1);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* Intent and clocks, of workers and loaders. */
+#include "base/error.h"
+#include "api/call.h"
+#include "node/signaling.h"
+
+#include <errno.h>
+
+/* For nodes on which no shard uses intents. As a last resort it takes from other workers the share
+ * of intents that have started. */
+static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
+{
+    const locus *node = w->node;
+    int rc = waiting_add(&w->waiting, &w->clock, start, n);
+    for (unsigned i = 0; i < node->workers && rc == -ENOBUFS && node->workers > 1; i++) {
+        waiting_give_up(&node->worker[i].waiting, &node->worker[i].clock, n);
+        rc = waiting_add(&w->waiting, &w->clock, start, n);
+    }
+    return rc;
+}
+
+/* `streams`: the worker's or the loader's. */
+static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams,
+                         const locus_key *keys, size_t n, locus_clock start, locus_clock end,
+                         int access)
+{
+    if (n == 0) return 0;
+    if (!w) return call_no_worker(call);
+    if (end <= start)
+        return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld",
+                         call, (long long)end, (long long)start);
+    if (access < LOCUS_READ || access > LOCUS_READ_WRITE)
+        return error_set(-EINVAL,
+                         "%s: access is %d: must be LOCUS_READ, LOCUS_WRITE or LOCUS_READ_WRITE",
+                         call, access);
+    if (!keys) return call_no_array(call, "keys", n);
+    if (!call_in_range(w, keys, n)) return call_no_such_key(call, w, keys, n);
+    if (streams) return signaling_intent(w, streams, keys, n, start, end);
+    return wait_for_start(w, n, start);
+}
+
+int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
+                 locus_clock end, int access)
+{
+    return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end, access);
+}
+
+int locus_unintend(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (n == 0) return 0;
+    if (!w) return call_no_worker("locus_unintend");
+    if (!keys) return call_no_array("locus_unintend", "keys", n);
+    if (!call_in_range(w, keys, n)) return call_no_such_key("locus_unintend", w, keys, n);
+    return signaling_unintend(w, keys, n);
+}
+
+locus_clock locus_advance_clock(locus_worker *w)
+{
+    if (!w) return 0;
+    locus_clock now = w->clock + 1;
+    __atomic_store_n(&w->progress, now, __ATOMIC_RELAXED);
+    if (!w->node->cluster) { /* nobody sleeps who would have to be woken */
+        __atomic_store_n(&w->clock, now, __ATOMIC_RELAXED);
+        return now;
+    }
+    __atomic_exchange_n(&w->clock, now, __ATOMIC_SEQ_CST); /* signaling.h says why */
+    signaling_advance(w, now);
+    return now;
+}
+
+locus_clock locus_current_clock(const locus_worker *w)
+{
+    return w ? __atomic_load_n(&w->clock, __ATOMIC_RELAXED) : 0;
+}
+
+int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
+                        locus_clock end, int access)
+{
+    if (!l) return error_set(-EINVAL, "locus_loader_intent: the loader is NULL");
+    return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end, access);
+}

@@ -1,0 +1,414 @@
+#include "node/node.h"
+
+#include "node/environment.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "observe/journal.h"
+#include "membership/rendezvous.h"
+#include "observe/metrics.h"
+#include "observe/observer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void locus_config_init_sized(struct locus_config *c, size_t size)
+{
+    const struct locus_config defaults = {.workers = 1};
+    if (!c) return;
+    memset(c, 0, size);
+    memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
+}
+
+static int check_seconds(const char *field, double seconds)
+{
+    if (isfinite(seconds) && seconds >= 0) return 0;
+    return error_set(-EINVAL, "%s is %g: must be a number of seconds, or 0 for the default", field,
+                     seconds);
+}
+
+/* Rank, size and rendezvous: as configured, or as the launcher says. The rendezvous may be the
+ * environment's. */
+static int find_membership(struct locus_config *c, struct environment *e)
+{
+    if (c->size != 0) {
+        if (!c->rendezvous) c->rendezvous = getenv("LOCUS_RENDEZVOUS");
+        return 0;
+    }
+    int rc = environment_read(e);
+    if (rc) return rc;
+    c->size = e->size ? e->size : 1;
+    c->rank = e->rank;
+    if (!c->rendezvous) c->rendezvous = e->rendezvous;
+    return 0;
+}
+
+static int check_membership(const struct locus_config *c)
+{
+    if (c->size < 0 || c->size > RENDEZVOUS_NODES_MAX)
+        return error_set(-EINVAL, "size is %d: must be the number of nodes, at most %d, or 0",
+                         c->size, RENDEZVOUS_NODES_MAX);
+    if (c->rank < 0 || c->rank >= c->size)
+        return error_set(-EINVAL, "rank is %d: must be at least 0 and below size, which is %d",
+                         c->rank, c->size);
+    if (c->size == 1) return 0;
+    if (!c->rendezvous || !*c->rendezvous)
+        return error_set(
+            -EINVAL,
+            "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
+            "the host:port on which rank 0 listens",
+            c->size);
+    return 0;
+}
+
+enum { STALENESS_S_MAX = 1000000000 };
+
+static int check_staleness(double seconds)
+{
+    int rc = check_seconds("staleness_s", seconds);
+    if (rc || seconds <= STALENESS_S_MAX) return rc;
+    return error_set(-EINVAL, "staleness_s is %g: must be at most %d", seconds, STALENESS_S_MAX);
+}
+
+static int check_config(const struct locus_config *c)
+{
+    if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
+        return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
+    if ((unsigned)c->technique > LOCUS_FULL_REPLICATION)
+        return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
+    int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
+    if (rc == 0) rc = check_staleness(c->staleness_s);
+    if (rc == 0) rc = check_seconds("join_timeout_s", c->join_timeout_s);
+    return rc ? rc : check_membership(c);
+}
+
+/* A node was lost: every blocked call ends, and every later one finds no key in range, and then the
+ * reason. */
+static void on_loss(void *context)
+{
+    locus *n = context;
+    for (unsigned i = 0; i < n->workers; i++)
+        __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
+    collective_fail(&n->collective, -ECONNRESET);
+}
+
+static int init_worker(locus *n, unsigned id)
+{
+    locus_worker *w = &n->worker[id];
+    w->node = n;
+    w->store = &n->store;
+    /* whose short cut asks no replica how old it is */
+    w->only = n->store.has_one_partition && !n->sources ? n->store.partition : NULL;
+    w->id = (int)id;
+    if (n->is_observed && !(w->observer = observer_new(w->only, id)))
+        return error_set(-ENOMEM, "no memory for worker %u", id);
+    w->looks_closer = w->observer || n->sources;
+    /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
+    reader_init(&w->reader, &n->store);
+    waiting_init(&w->waiting, &n->waiting_keys);
+    w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
+    if (!w->scratch || samples_init(&w->samples, id))
+        return error_set(-ENOMEM, "no memory for worker %u", id);
+    if (!n->cluster) return 0;
+    w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
+    if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
+    const struct operations_config c = {.worker = id,
+                                        .reactor = cluster_reactors(n->cluster),
+                                        .shards = cluster_shards(n->cluster),
+                                        .yields = cluster_shares_cores(n->cluster),
+                                        .moves = n->technique != LOCUS_STATIC,
+                                        .posted = n->posted[id]};
+    return operations_init(&w->operations, &c);
+}
+
+static void fini_workers(locus *n)
+{
+    for (unsigned i = 0; i < n->workers; i++) {
+        locus_worker *w = &n->worker[i];
+        if (!w->node) continue;
+        operations_fini(&w->operations);
+        observer_free(w->observer);
+        free(w->missed);
+        free(w->scratch);
+        samples_fini(&w->samples);
+        waiting_fini(&w->waiting);
+        reader_fini(&w->reader);
+    }
+}
+
+static int init_workers(locus *n)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < n->workers && rc == 0; i++) rc = init_worker(n, i);
+    if (rc) return rc;
+    for (unsigned i = 0; i < n->workers; i++)
+        __atomic_store_n(&n->worker[i].bound, n->store.keyspace.keys, __ATOMIC_RELAXED);
+    /* A loss before this line has set the bounds to 0 too early. */
+    if (n->cluster && (rc = cluster_loss(n->cluster))) on_loss(n);
+    return rc;
+}
+
+static void note_technique(locus *n, enum locus_technique technique)
+{
+    bool others = n->size > 1;
+    n->technique = technique;
+    n->moves = others && technique != LOCUS_STATIC;
+    n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
+}
+
+/* What shards see of their workers. */
+static int share_progress(locus *n, unsigned shards)
+{
+    n->clocks = calloc(shards, sizeof(struct clocks *));
+    n->progress = calloc(n->workers, sizeof *n->progress);
+    n->posted = calloc(n->workers, sizeof *n->posted);
+    bool ok = n->clocks && n->progress && n->posted;
+    for (unsigned i = 0; i < n->workers && ok; i++) {
+        n->clock[i] = &n->worker[i].clock;
+        n->progress[i] = &n->worker[i].progress;
+        n->posted[i] = calloc(shards, sizeof *n->posted[i]);
+        ok = n->posted[i] != NULL;
+    }
+    return ok ? 0 : error_set(-ENOMEM, "no memory for %u workers", n->workers);
+}
+
+/* And what workers see of their shards, where there is a bound. */
+static int share_sources(const struct locus_config *c, locus *n, unsigned shards)
+{
+    if (c->staleness_s == 0 || !n->moves) return 0;
+    n->sources = calloc(shards, sizeof(struct sources *));
+    if (!n->sources) return error_set(-ENOMEM, "no memory for %u shards", shards);
+    for (unsigned s = 0; s < shards; s++)
+        n->sources[s] = reactor_sources(cluster_reactors(n->cluster)[s]);
+    return 0;
+}
+
+static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
+{
+    unsigned shards = cluster_shards(n->cluster);
+    int rc;
+    n->clock = calloc(n->workers, sizeof *n->clock);
+    n->intents = calloc(shards, sizeof(struct intents *));
+    if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
+    rc = share_progress(n, shards);
+    if (rc) return rc;
+    const struct cluster_start start = {.store = &n->store,
+                                        .workers = n->workers,
+                                        .technique = n->technique,
+                                        .acts_immediately = c->act_immediately,
+                                        .remembers = remembers,
+                                        .max_rounds_per_second = c->max_rounds_per_second,
+                                        .staleness_s = c->staleness_s,
+                                        .clock = n->clock,
+                                        .node_keys = &n->waiting_keys,
+                                        .progress = n->progress,
+                                        .posted = (const uint64_t *const *)n->posted};
+    rc = cluster_start(n->cluster, &start);
+    for (unsigned s = 0; s < shards && rc == 0; s++)
+        n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
+    for (unsigned s = 0; s < shards && rc == 0; s++)
+        n->clocks[s] = reactor_clocks(cluster_reactors(n->cluster)[s]);
+    return rc ? rc : share_sources(c, n, shards);
+}
+
+static int open_store(const struct locus_config *c, locus *n)
+{
+    /* A cluster of one has nothing to serve, so it has one shard: then consecutive keys lie next to
+     * each other. */
+    unsigned shards = n->cluster ? cluster_shards(n->cluster) : c->shards ? c->shards : 1;
+    const struct store_config store = {.tables = c->tables,
+                                       .table_count = c->table_count,
+                                       .shards = shards,
+                                       .nodes = (unsigned)n->size,
+                                       .rank = (unsigned)n->rank,
+                                       .replicates = n->moves,
+                                       .is_full = n->cluster &&
+                                                  c->technique == LOCUS_FULL_REPLICATION,
+                                       .is_alone = !n->cluster,
+                                       .has_one_writer = !n->cluster && c->workers == 1};
+    int rc = store_open(&n->store, &store);
+    n->has_store = rc == 0;
+    return rc;
+}
+
+static int open_node(const struct locus_config *c, locus *n)
+{
+    size_t bytes = c->workers * sizeof *n->worker;
+    n->worker = aligned_alloc(_Alignof(locus_worker), bytes);
+    if (!n->worker) return error_set(-ENOMEM, "no memory for %u workers", c->workers);
+    memset(n->worker, 0, bytes);
+    n->rank = c->rank;
+    n->size = c->size;
+    note_technique(n, c->technique);
+    n->workers = c->workers;
+    int metrics = -1, rc = advisor_init(&n->advisor);
+    if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
+    if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
+    if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
+    if (rc == 0) rc = open_store(c, n);
+    n->is_observed = metrics >= 0;
+    if (rc == 0 && n->cluster) rc = start_cluster(c, n, metrics >= 0);
+    if (rc == 0) rc = init_workers(n);
+    if (rc == 0) rc = journal_start(n->journal, n);
+    if (rc == 0) return metrics_start(n, metrics, &n->metrics);
+    if (metrics >= 0) close(metrics);
+    return rc;
+}
+
+static void free_node(locus *n)
+{
+    metrics_stop(n->metrics); /* before anything that they tell of */
+    journal_close(n->journal);
+    cluster_free(n->cluster); /* first: its threads use all the rest */
+    if (n->worker) fini_workers(n);
+    if (n->has_store) store_fini(&n->store);
+    collective_fini(&n->collective);
+    pthread_mutex_destroy(&n->presence);
+    share_free(n->share);
+    for (unsigned i = 0; n->posted && i < n->workers; i++) free(n->posted[i]);
+    free(n->posted);
+    free(n->progress);
+    free(n->clocks);
+    free(n->sources);
+    free(n->intents);
+    free(n->clock);
+    free(n->worker);
+    free(n);
+}
+
+int locus_open(const struct locus_config *config, locus **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_open: `out` is NULL");
+    *out = NULL;
+    if (!config) return error_set(-EINVAL, "locus_open: the configuration is NULL");
+    struct locus_config c = *config;
+    struct environment e;
+    int rc = find_membership(&c, &e);
+    if (rc == 0) rc = check_config(&c);
+    if (rc) return rc;
+    locus *n = aligned_alloc(_Alignof(locus), sizeof *n);
+    if (!n) return error_set(-ENOMEM, "no memory for a node");
+    memset(n, 0, sizeof *n);
+    collective_init(&n->collective, c.workers);
+    pthread_mutex_init(&n->presence, NULL);
+    rc = open_node(&c, n);
+    if (rc) {
+        free_node(n);
+        return rc;
+    }
+    if (n->cluster) collective_join(&n->collective, cluster_agree, n->cluster);
+    *out = n;
+    return 0;
+}
+
+int locus_close(locus *n)
+{
+    if (!n) return 0;
+    unsigned open = collective_open_count(&n->collective);
+    if (open)
+        return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
+                         n->workers);
+    metrics_stop(n->metrics);
+    journal_close(n->journal);
+    n->metrics = NULL;
+    n->journal = NULL;
+    int rc = n->cluster ? cluster_leave(n->cluster) : 0;
+    free_node(n);
+    return rc;
+}
+
+int locus_rank(const locus *n)
+{
+    return n ? n->rank : error_set(-EINVAL, "locus_rank: the node is NULL");
+}
+
+int locus_size(const locus *n)
+{
+    return n ? n->size : error_set(-EINVAL, "locus_size: the node is NULL");
+}
+
+uint64_t locus_keys(const locus *n)
+{
+    return n ? n->store.keyspace.keys : 0;
+}
+
+uint32_t locus_length(const locus *n, locus_key key)
+{
+    if (!n || key >= n->store.keyspace.keys) return 0;
+    return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].length;
+}
+
+size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)
+{
+    return n && keys ? store_owned(&n->store, from, keys, max) : 0;
+}
+
+static void add_worker_stats(locus_worker *w, struct locus_stats *s)
+{
+    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
+    s->pulled_local += __atomic_load_n(&pulled[COUNT_LOCAL], __ATOMIC_RELAXED);
+    s->pulled_replica += __atomic_load_n(&pulled[COUNT_REPLICA], __ATOMIC_RELAXED);
+    s->pulled_remote += __atomic_load_n(&pulled[COUNT_REMOTE], __ATOMIC_RELAXED);
+    s->pushed_local += __atomic_load_n(&pushed[COUNT_LOCAL], __ATOMIC_RELAXED);
+    s->pushed_replica += __atomic_load_n(&pushed[COUNT_REPLICA], __ATOMIC_RELAXED);
+    s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
+    s->intents_signaled += waiting_signaled(&w->waiting) +
+                           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    s->bounds_waited += __atomic_load_n(&w->bounds.waited, __ATOMIC_RELAXED);
+    s->bounds_waited_s += 1e-9 * (double)__atomic_load_n(&w->bounds.waited_ns, __ATOMIC_RELAXED);
+}
+
+int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
+{
+    struct locus_stats s = {0};
+    if (!n || !out) return error_set(-EINVAL, "locus_stats_read: the node or the result is NULL");
+    for (unsigned i = 0; i < n->workers; i++) add_worker_stats(&n->worker[i], &s);
+    s.owned_now = store_home_keys(&n->store);
+    s.advice_intend = __atomic_load_n(&n->advisor.found[ADVICE_INTEND], __ATOMIC_RELAXED);
+    s.advice_earlier = __atomic_load_n(&n->advisor.found[ADVICE_EARLIER], __ATOMIC_RELAXED);
+    s.advice_advance = __atomic_load_n(&n->advisor.found[ADVICE_ADVANCE], __ATOMIC_RELAXED);
+    if (n->cluster) {
+        struct link_stats l = cluster_link_stats(n->cluster);
+        s.bytes_sent = l.bytes_sent;
+        s.bytes_received = l.bytes_received;
+        s.messages_sent = l.frames_sent;
+        s.messages_received = l.frames_received;
+        struct shard_counters c = cluster_counters(n->cluster);
+        s.relocated_in = c.relocated_in;
+        s.relocated_out = c.relocated_out;
+        s.forwards = c.forwards;
+        s.replicas_created = c.replicas_created;
+        s.replicas_dropped = c.replicas_dropped;
+        s.replicas_now = c.replicas_created - c.replicas_dropped;
+        s.rounds = c.rounds;
+        s.intents_late = c.intents_late;
+        s.pulled_too_old = c.too_old;
+        s.kept_now = c.keeps_begun - c.keeps_ended;
+        if (c.stale_us)
+            s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared *
+                                         (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;
+        s.owned_now += c.relocated_in - c.relocated_out;
+        /* Every row is here from the start, written or not. */
+        if (n->technique == LOCUS_FULL_REPLICATION)
+            s.replicas_created = s.replicas_now = n->store.keyspace.keys - s.owned_now;
+    }
+    memset(out, 0, size);
+    memcpy(out, &s, size < sizeof s ? size : sizeof s);
+    return 0;
+}
+
+int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
+                         struct locus_histogram *out)
+{
+    if (!n || !out)
+        return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
+    if ((unsigned)kind > LOCUS_STALENESS)
+        return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
+    *out = (struct locus_histogram){0};
+    if (kind != LOCUS_BLOCKED_TIME && n->cluster) cluster_histogram(n->cluster, kind, out);
+    for (unsigned i = 0; i < n->workers && kind == LOCUS_BLOCKED_TIME; i++)
+        histogram_sum(out, &n->worker[i].operations.blocked);
+    return 0;
+}

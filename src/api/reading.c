@@ -1,0 +1,106 @@
+/* Rows in place: changes, read sections, views. */
+#include "base/error.h"
+#include "api/call.h"
+
+#include <errno.h>
+
+static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key,
+                                                     locus_change *change, int rc)
+{
+    if (!w) return call_no_worker("locus_change_local");
+    if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
+    if (!call_in_range(w, &key, 1)) return call_no_such_key("locus_change_local", w, &key, 1);
+    if (rc == -ENOMEM) return call_no_slot("locus_change_local");
+    return error_set(
+        rc,
+        "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
+        (unsigned long long)key);
+}
+
+static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
+                                                   const struct row_edit *edit)
+{
+    int done = -EAGAIN;
+    if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
+        done = row_edit(store_row_ref(w->store, key), edit);
+    if (done < 0) return no_change(w, key, edit->change, done);
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, &key, 1);
+    counter_add(&w->counters.pushed[done], 1);
+    return 0;
+}
+
+static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key key,
+                                                    locus_change *change, void *context)
+{
+    const struct row_edit edit = {
+        .change = change, .context = context, .scratch = w ? w->scratch : NULL};
+    struct partition *only = w ? worker_only(w) : NULL;
+    bool is_easy = only && change && key < call_key_bound(w) && w->operations.keys_under_way == 0;
+    if (__builtin_expect(!is_easy || !row_edit_own(partition_row_ref(only, key), &edit), 0))
+        return change_slowly(w, key, &edit);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+/* Optimizers call this for every row that they change. So the cheapest case comes first, without a
+ * struct in memory: in a plain partition nothing is ever under way. */
+int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
+{
+    struct partition *only = w ? worker_only(w) : NULL;
+    bool is_plain = only && change && key < call_key_bound(w) && partition_is_plain(only);
+    if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
+    row_edit_at(row_ref_array_row(partition_row_ref(only, key)), only->length, change, context,
+                w->scratch);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+/* More would push each other out of the cache. */
+enum { PREFETCH_KEYS_MAX = 64 };
+
+void locus_prefetch(locus_worker *w, const locus_key *keys, size_t n)
+{
+    if (!w || !keys) return;
+    if (n > PREFETCH_KEYS_MAX) n = PREFETCH_KEYS_MAX;
+    if (!call_in_range(w, keys, n)) return;
+    rows_fetch(w->store, keys, n);
+    if (w->store->home.nodes > 1) rows_fetch_found(w->store, keys, n);
+}
+
+void locus_read_begin(locus_worker *w)
+{
+    if (w) reader_begin(&w->reader);
+}
+
+static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
+{
+    int replica;
+    const float *row = row_view(w->store, s, &replica);
+    if (row) count_read(w, replica);
+    return row;
+}
+
+/* An operation of the worker that is under way may not be in the row yet: a set of a replica, which
+ * goes through the owner, or an update that passed the replica on its way. */
+static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
+{
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, &key, 1);
+    if (operations_hold(&w->operations, &key, 1)) return NULL;
+    if (w->node->sources && call_hides(w, &key, 1)) return NULL;
+    return view_at(w, store_row_ref(w->store, key));
+}
+
+const float *locus_view(locus_worker *w, locus_key key)
+{
+    if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
+    struct partition *only = worker_only(w);
+    if (__builtin_expect(!only || w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
+    return view_at(w, partition_row_ref(only, key));
+}
+
+void locus_read_end(locus_worker *w)
+{
+    if (w && w->reader.depth > 0) reader_end(&w->reader);
+}

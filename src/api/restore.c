@@ -1,0 +1,254 @@
+/* locus_restore(): verify all, zero what is written, set what was. */
+#include "checkpoint/contents.h"
+#include "api/steps.h"
+
+#include "base/error.h"
+#include "api/call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct restore {
+    struct steps steps;
+    char name[SERIES_NAME], path[SERIES_PATH];
+    struct blocks blocks;
+    unsigned *table_of; /* [tables of the manifest] number here */
+    locus_key *keys;    /* to set */
+    float *zeros;       /* for as many */
+    size_t count;
+};
+
+/* ---- which one ---- */
+
+static int find_newest(struct restore *r)
+{
+    struct manifest m;
+    char path[SERIES_PATH], digest[DIGEST_TEXT];
+    int rc = series_newest(r->steps.directory, r->name);
+    if (rc == 0) rc = series_path(r->path, r->steps.directory, r->name);
+    if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
+    if (rc == 0) rc = manifest_read(&m, path, digest);
+    if (rc) return rc;
+    manifest_fini(&m);
+    snprintf(r->steps.word.text, sizeof r->steps.word.text, "%s %s", digest, r->name);
+    return 0;
+}
+
+/* Rank 0 has said the name, and how the manifest looks there. */
+static int read_manifest(struct restore *r)
+{
+    struct manifest *m = &r->steps.share->manifest;
+    char path[SERIES_PATH], ours[DIGEST_TEXT], theirs[DIGEST_TEXT];
+    if (sscanf(r->steps.word.text, "%64s %39s", theirs, r->name) < 1)
+        return error_set(-EPROTO, "rank 0 did not say what to restore");
+    int rc = series_path(r->path, r->steps.directory, r->name);
+    if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
+    if (rc || !r->steps.is_first) return rc;
+    rc = manifest_read(m, path, ours);
+    if (rc == 0 && strcmp(ours, theirs) != 0)
+        rc = error_set(-EBADMSG, "%s is not what node 0 sees: all nodes must see one folder", path);
+    return rc;
+}
+
+/* ---- tables ---- */
+
+static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)
+{
+    const struct keyspace *k = &r->steps.worker->store->keyspace;
+    for (unsigned i = 0; i < k->tables; i++) {
+        const struct keyspace_table *o = &k->table[i];
+        unsigned long long rows = o->end - o->first;
+        if (strcmp(o->name, t->name) != 0) continue;
+        *number = i;
+        if (rows != t->rows)
+            return error_set(-EINVAL, "table \"%s\" has %llu rows here, %llu in %s", t->name, rows,
+                             (unsigned long long)t->rows, r->path);
+        if (o->length != t->length)
+            return error_set(-EINVAL, "table \"%s\" has rows of %u floats here, of %u in %s",
+                             t->name, o->length, t->length, r->path);
+        return 0;
+    }
+    return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);
+}
+
+static int compare_tables(struct restore *r)
+{
+    const struct manifest *m = &r->steps.share->manifest;
+    const struct keyspace *k = &r->steps.worker->store->keyspace;
+    int rc = 0;
+    r->table_of = calloc(m->tables + 1, sizeof *r->table_of);
+    if (!r->table_of) return error_set(-ENOMEM, "no memory for %u tables", m->tables);
+    for (unsigned i = 0; i < m->tables && rc == 0; i++)
+        rc = find_table(r, &m->table[i], &r->table_of[i]);
+    if (rc == 0 && m->tables != k->tables)
+        rc =
+            error_set(-EINVAL, "there are %u tables here, %u in %s", k->tables, m->tables, r->path);
+    return rc;
+}
+
+/* ---- files ---- */
+
+/* Files are assigned to nodes by the rank that wrote them. So if the number of nodes is the same,
+ * and rows have the same homes as before, most rows are set on the node that reads them. */
+static const struct manifest_file *next_file(struct restore *r)
+{
+    struct share *c = r->steps.share;
+    const struct locus *n = r->steps.worker->node;
+    const struct manifest_file *f = NULL;
+    share_lock(c);
+    while (!f && c->next_file < c->manifest.files) {
+        unsigned i = c->next_file++;
+        long writer = strtol(c->manifest.file[i].name, NULL, 10);
+        if ((unsigned long)writer % (unsigned)n->size == (unsigned)n->rank)
+            f = &c->manifest.file[i];
+    }
+    share_unlock(c);
+    return f;
+}
+
+static struct contents contents_of(struct restore *r)
+{
+    return (struct contents){&r->blocks, r->path, &r->steps.share->manifest};
+}
+
+static int verify_files(struct restore *r)
+{
+    const struct contents c = contents_of(r);
+    const struct manifest_file *f;
+    int rc = 0;
+    while (rc == 0 && (f = next_file(r))) rc = contents_verify(&c, f);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+static int set_batch(struct restore *r)
+{
+    int rc = r->count ? locus_set(r->steps.worker, r->keys, r->count, r->zeros) : 0;
+    r->count = 0;
+    return rc;
+}
+
+/* Rows to zero. */
+static int zero_row(void *restore, unsigned table, uint64_t row, const float *values)
+{
+    struct restore *r = restore;
+    const struct keyspace_table *t = &r->steps.worker->store->keyspace.table[table];
+    (void)values;
+    r->keys[r->count++] = t->first + row;
+    return r->count == CONTENTS_ROWS || (r->count + 1) * t->length * sizeof(float) > CONTENTS_BYTES
+               ? set_batch(r)
+               : 0;
+}
+
+static int zero_rows(struct restore *r)
+{
+    struct slice slice;
+    int rc = 0;
+    while (rc == 0 && steps_deal(&r->steps, &slice)) {
+        rc = home_rows_each(r->steps.worker, &slice, zero_row, r);
+        if (rc == 0) rc = set_batch(r); /* rows of one length */
+    }
+    return rc;
+}
+
+struct target {
+    struct restore *restore;
+    locus_key first; /* of the table */
+};
+
+static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
+{
+    const struct target *t = target;
+    locus_key *keys = t->restore->keys;
+    for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
+    return locus_set(t->restore->steps.worker, keys, count, values);
+}
+
+static int set_file(struct restore *r, const struct manifest_file *f)
+{
+    const struct contents c = contents_of(r);
+    const struct keyspace *k = &r->steps.worker->store->keyspace;
+    int rc = 0;
+    for (unsigned i = 0; i < f->sections && rc == 0; i++) {
+        const struct manifest_section *s = &f->section[i];
+        struct target t = {r, k->table[r->table_of[s->table]].first};
+        rc = contents_rows(&c, f, s, set_rows, &t);
+    }
+    return rc;
+}
+
+static int set_files(struct restore *r)
+{
+    const struct manifest_file *f;
+    int rc = 0;
+    while (rc == 0 && (f = next_file(r))) rc = set_file(r, f);
+    return rc;
+}
+
+/* ---- */
+
+static int allocate(struct restore *r)
+{
+    size_t longest = keyspace_longest(&r->steps.worker->store->keyspace) * sizeof(float);
+    r->zeros = calloc(1, longest > CONTENTS_BYTES ? longest : CONTENTS_BYTES);
+    r->keys = malloc(CONTENTS_ROWS * sizeof *r->keys);
+    int rc = r->zeros && r->keys ? blocks_init(&r->blocks) : -ENOMEM;
+    return rc ? error_set(rc, "no memory to read a checkpoint with") : 0;
+}
+
+static void release(struct restore *r)
+{
+    blocks_fini(&r->blocks);
+    free(r->zeros);
+    free(r->keys);
+    free(r->table_of);
+}
+
+/* Updates are in the main copies before the next step, as at the beginning. */
+static int flushed(struct restore *r, int rc)
+{
+    if (rc == 0 && r->steps.worker->node->moves)
+        rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
+    return rc;
+}
+
+/* Files are dealt anew. */
+static int rewind_files(struct restore *r)
+{
+    if (r->steps.is_first) r->steps.share->next_file = 0;
+    return 0;
+}
+
+/* Until `verify_files` is over nothing was changed. */
+static int restore(struct restore *r)
+{
+    struct steps *s = &r->steps;
+    int rc = steps_flush(s, steps_is_rank_0(s) ? find_newest(r) : 0);
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, read_manifest(r));
+    if (rc) return rc;
+    rc = compare_tables(r);
+    if (rc == 0) rc = allocate(r);
+    if (rc == 0) rc = verify_files(r);
+    rc = steps_meet(s, COLLECTIVE_STEP, rc);
+    if (rc == 0) rc = rewind_files(r);
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, zero_rows(r)));
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, set_files(r)));
+    if (rc == 0 && s->worker->node->moves)
+        rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
+    else if (rc == 0)
+        rc = steps_meet(s, COLLECTIVE_END, 0);
+    return rc;
+}
+
+int locus_restore(locus_worker *w, const char *directory)
+{
+    struct restore r = {.count = 0};
+    int rc = steps_begin(&r.steps, "locus_restore", w, directory, COLLECTIVE_RESTORE);
+    if (rc) return rc;
+    rc = restore(&r);
+    release(&r);
+    return steps_end(&r.steps, rc);
+}

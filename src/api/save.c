@@ -1,0 +1,188 @@
+/* locus_checkpoint(): quiesce, write, agree, commit. */
+#include "checkpoint/files.h"
+#include "api/steps.h"
+#include "checkpoint/tensors.h"
+
+#include "base/error.h"
+#include "api/call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct save {
+    struct steps steps;
+    char name[SERIES_NAME], path[SERIES_PATH], nonce[MANIFEST_NONCE + 1];
+    bool is_made;      /* the folder, by us */
+    bool is_committed; /* or may be */
+};
+
+/* Tables are told apart by their names, which stand in JSON. */
+static int check_names(const struct keyspace *k)
+{
+    for (unsigned i = 0; i < k->tables; i++) {
+        if (!manifest_is_name(k->table[i].name))
+            return error_set(-EINVAL, "the name of table %u is not UTF-8", i);
+        for (unsigned j = 0; j < i; j++)
+            if (strcmp(k->table[i].name, k->table[j].name) == 0)
+                return error_set(-EINVAL,
+                                 "tables %u and %u have one name, \"%s\": give each its own", j, i,
+                                 k->table[i].name);
+    }
+    return 0;
+}
+
+static int make_folder(struct save *s)
+{
+    unsigned keep;
+    int rc = series_keeps(&keep);
+    if (rc == 0) rc = check_names(&s->steps.worker->store->keyspace);
+    if (rc == 0) rc = series_create(s->steps.directory, s->name, s->nonce);
+    if (rc) return rc;
+    s->is_made = true;
+    snprintf(s->steps.word.text, sizeof s->steps.word.text, "%s %s", s->name, s->nonce);
+    return 0;
+}
+
+/* What rank 0 said. */
+static int find_folder(struct save *s)
+{
+    _Static_assert(SERIES_NAME == 40 && MANIFEST_NONCE == 32, "the widths below");
+    if (sscanf(s->steps.word.text, "%39s %32s", s->name, s->nonce) != 2)
+        return error_set(-EPROTO, "rank 0 did not say where to write");
+    int rc = series_path(s->path, s->steps.directory, s->name);
+    return rc ? rc : series_check(s->path, s->nonce);
+}
+
+static int describe(const struct save *s, struct manifest *m)
+{
+    const struct keyspace *k = &s->steps.worker->store->keyspace;
+    int rc = 0;
+    *m = (struct manifest){.number = strtoull(strrchr(s->name, '-') + 1, NULL, 10),
+                           .time = time(NULL),
+                           .nodes = (unsigned)s->steps.worker->node->size};
+    memcpy(m->nonce, s->nonce, sizeof m->nonce);
+    for (unsigned i = 0; i < k->tables && rc == 0; i++)
+        rc = manifest_add_table(m, k->table[i].name, k->table[i].end - k->table[i].first,
+                                k->table[i].length, k->table[i].flags);
+    if (rc) manifest_fini(m);
+    return rc ? error_set(rc, "no memory for the manifest") : 0;
+}
+
+static int add_row(void *tensors, unsigned table, uint64_t row, const float *values)
+{
+    return tensors_add(tensors, table, row, values);
+}
+
+static int write_slices(struct save *s, struct tensors *t)
+{
+    struct slice slice;
+    int rc = 0;
+    while (rc == 0 && steps_deal(&s->steps, &slice))
+        rc = home_rows_each(s->steps.worker, &slice, add_row, t);
+    return rc ? rc : tensors_end(t);
+}
+
+static int write_rows(struct save *s)
+{
+    struct manifest tables;
+    struct tensors t;
+    int rc = find_folder(s);
+    if (rc == 0) rc = describe(s, &tables);
+    if (rc) return rc;
+    rc = tensors_init(&t, &tables, s->path, s->steps.worker->node->rank, s->steps.worker->id);
+    if (rc == 0) rc = write_slices(s, &t);
+    share_lock(s->steps.share);
+    if (rc == 0 && manifest_move_files(&s->steps.share->manifest, &t.files))
+        rc = error_set(-ENOMEM, "no memory for the list of files");
+    share_unlock(s->steps.share);
+    tensors_fini(&t);
+    manifest_fini(&tables);
+    return rc;
+}
+
+static int part_path(const struct save *s, int rank, char path[SERIES_PATH])
+{
+    char name[32];
+    snprintf(name, sizeof name, "%d.part", rank);
+    return series_path(path, s->path, name);
+}
+
+/* What this node wrote, for rank 0 to read. */
+static int write_part(struct save *s)
+{
+    struct manifest *ours = &s->steps.share->manifest, all;
+    char path[SERIES_PATH];
+    int rc = describe(s, &all);
+    if (rc) return rc;
+    if (manifest_move_files(&all, ours)) rc = error_set(-ENOMEM, "no memory for the manifest");
+    if (rc == 0) rc = part_path(s, s->steps.worker->node->rank, path);
+    if (rc == 0) rc = manifest_write(&all, path);
+    if (rc == 0) rc = series_sync(s->path);
+    manifest_fini(&all);
+    return rc;
+}
+
+static int read_parts(const struct save *s, struct manifest *all)
+{
+    int rc = describe(s, all);
+    for (int rank = 0; rank < s->steps.worker->node->size && rc == 0; rank++) {
+        struct manifest part;
+        char path[SERIES_PATH];
+        rc = part_path(s, rank, path);
+        if (rc == 0) rc = manifest_read(&part, path, NULL);
+        if (rc) break;
+        if (strcmp(part.nonce, s->nonce) != 0)
+            rc = error_set(-EBADMSG, "%s is of another checkpoint", path);
+        if (rc == 0 && manifest_move_files(all, &part))
+            rc = error_set(-ENOMEM, "no memory for the manifest");
+        manifest_fini(&part);
+    }
+    return rc;
+}
+
+static void remove_parts(const struct save *s)
+{
+    for (int rank = 0; rank < s->steps.worker->node->size; rank++) {
+        char path[SERIES_PATH];
+        if (part_path(s, rank, path) == 0) files()->remove(path);
+    }
+}
+
+static int commit(struct save *s)
+{
+    struct manifest all;
+    unsigned keep;
+    int rc = read_parts(s, &all);
+    if (rc == 0) rc = series_commit(s->steps.directory, s->name, &all);
+    manifest_fini(&all);
+    if (rc) return rc;
+    s->is_committed = true;
+    remove_parts(s);
+    if (series_keeps(&keep) == 0) series_retain(s->steps.directory, keep);
+    return 0;
+}
+
+/* The same steps in the same order on every worker; each ends all of them where one has failed. */
+static int save(struct save *s)
+{
+    struct steps *steps = &s->steps;
+    int rc = steps_flush(steps, steps_is_rank_0(steps) ? make_folder(s) : 0);
+    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, write_rows(s));
+    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_STEP, steps->is_first ? write_part(s) : 0);
+    if (rc == 0) rc = steps_meet(steps, COLLECTIVE_END, steps_is_rank_0(steps) ? commit(s) : 0);
+    return rc;
+}
+
+int locus_checkpoint(locus_worker *w, const char *directory)
+{
+    struct save s = {.is_made = false};
+    int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
+    if (rc) return rc;
+    rc = save(&s);
+    if (rc && s.is_made && !s.is_committed && series_path(s.path, directory, s.name) == 0)
+        series_remove(s.path);
+    return steps_end(&s.steps, rc);
+}

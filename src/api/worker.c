@@ -1,0 +1,135 @@
+/* Workers and loaders open and close; collectives. */
+#include "base/error.h"
+#include "api/call.h"
+#include "node/signaling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Returns when rank 0 counts the node as present: a meeting that begins later waits for it. */
+static int open_place(locus *n)
+{
+    int rc = n->cluster ? cluster_loss(n->cluster) : 0;
+    if (rc) return rc;
+    pthread_mutex_lock(&n->presence);
+    bool was_absent = collective_all_closed(&n->collective);
+    int id = collective_open(&n->collective);
+    if (id < 0)
+        error_set(id, "all %u workers of this node are open: raise `workers` in its configuration",
+                  n->workers);
+    if (n->cluster && was_absent && id >= 0) rc = cluster_absent(n->cluster, false);
+    if (rc) collective_close(&n->collective, id);
+    pthread_mutex_unlock(&n->presence);
+    return rc ? rc : id;
+}
+
+static void close_place(locus *n, int id)
+{
+    pthread_mutex_lock(&n->presence);
+    collective_close(&n->collective, id);
+    if (n->cluster && collective_all_closed(&n->collective)) cluster_absent(n->cluster, true);
+    pthread_mutex_unlock(&n->presence);
+}
+
+int locus_worker_open(locus *node, locus_worker **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_worker_open: `out` is NULL");
+    *out = NULL;
+    if (!node) return error_set(-EINVAL, "locus_worker_open: the node is NULL");
+    int id = open_place(node);
+    if (id < 0) return id;
+    locus_worker *w = &node->worker[id];
+    __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
+    signaling_progress(w, 0);
+    int rc = signaling_open(w, &w->stream);
+    if (rc)
+        close_place(node, id);
+    else
+        *out = w;
+    return rc;
+}
+
+/* With relocation alone there are those that the node keeps, or has kept. */
+static bool has_replicas(const locus *n)
+{
+    if (!n->moves) return false;
+    return n->technique != LOCUS_RELOCATE || cluster_counters(n->cluster).keeps_begun > 0;
+}
+
+int locus_worker_close(locus_worker *w)
+{
+    if (!w) return 0;
+    if (w->reader.depth > 0) return call_in_section("locus_worker_close");
+    unsigned loaders = __atomic_load_n(&w->loaders, __ATOMIC_ACQUIRE);
+    if (loaders)
+        return error_set(-EBUSY, "%u loaders of worker %d are still open: close them first",
+                         loaders, w->id);
+    waiting_fini(&w->waiting);
+    signaling_close(w, &w->stream, true);
+    int rc = locus_wait_all(w);
+    /* Nobody quiesces for us any more; the others may go on. */
+    if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
+    samples_close(&w->samples);
+    signaling_progress(w, INT64_MAX);
+    close_place(w->node, w->id);
+    return rc;
+}
+
+int locus_worker_id(const locus_worker *w)
+{
+    return w ? w->id : call_no_worker("locus_worker_id");
+}
+
+int locus_loader_open(locus_worker *w, locus_loader **out)
+{
+    if (!out) return error_set(-EINVAL, "locus_loader_open: `out` is NULL");
+    *out = NULL;
+    if (!w) return call_no_worker("locus_loader_open");
+    locus_loader *l = malloc(sizeof *l);
+    if (!l) return error_set(-ENOMEM, "no memory for a loader");
+    l->worker = w;
+    int rc = signaling_open(w, &l->stream);
+    if (rc) {
+        free(l);
+        return rc;
+    }
+    __atomic_fetch_add(&w->loaders, 1, __ATOMIC_RELAXED);
+    *out = l;
+    return 0;
+}
+
+int locus_loader_close(locus_loader *l)
+{
+    if (!l) return 0;
+    signaling_close(l->worker, &l->stream, false);
+    /* Release: pairs with the acquire in locus_worker_close(), which may free what this loader
+     * used. */
+    __atomic_fetch_sub(&l->worker->loaders, 1, __ATOMIC_RELEASE);
+    free(l);
+    return 0;
+}
+
+static int meet(const char *call, locus_worker *w, enum collective_kind kind)
+{
+    if (!w) return call_no_worker(call);
+    if (w->reader.depth > 0) return call_in_section(call);
+    return call_name_loss(w, collective_meet(&w->node->collective, w->id, kind));
+}
+
+int locus_barrier(locus_worker *w)
+{
+    return meet("locus_barrier", w, COLLECTIVE_BARRIER);
+}
+
+int locus_quiesce(locus_worker *w)
+{
+    if (!w || w->reader.depth > 0)
+        return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
+    int rc = locus_wait_all(w);
+    if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);
+    bool two = w->node->moves;
+    if (rc == 0) rc = meet("locus_quiesce", w, two ? COLLECTIVE_UPDATES : COLLECTIVE_QUIESCE);
+    if (rc || !two) return rc;
+    rc = call_flush(w, REQUEST_FLUSH_REPLICAS); /* the main copies are final */
+    return rc ? rc : meet("locus_quiesce", w, COLLECTIVE_COPIES);
+}

@@ -1,0 +1,442 @@
+#include "base/pinning.h"
+
+#include "base/error.h"
+#include "base/mapping.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert((int)PINNING_UNITS_MAX == CPU_SETSIZE,
+               "pinning_apply can name every unit of a machine");
+
+/* ---- the machine ---- */
+
+/* The NUMA node nearest to a unit: the one with the fewest other units. If there are several, as
+ * with fast memory beside ordinary memory, the first, which is the ordinary one. */
+static hwloc_obj_t numa_of(hwloc_topology_t t, hwloc_obj_t pu)
+{
+    hwloc_obj_t nearest = NULL;
+    int fewest = 0;
+    for (hwloc_obj_t n = NULL; (n = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_NUMANODE, n));) {
+        int units = hwloc_bitmap_weight(n->cpuset);
+        if (!hwloc_bitmap_isset(n->cpuset, pu->os_index) || (nearest && units >= fewest)) continue;
+        nearest = n;
+        fewest = units;
+    }
+    /* The process may use none of its own: take what there is. */
+    return nearest ? nearest : hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, 0);
+}
+
+/* The index of the NUMA node that the kernel calls `number`; a new one if it was not seen
+ * before. */
+static unsigned numa_index(struct pinning_machine *m, unsigned number)
+{
+    for (unsigned i = 0; i < m->numa_nodes; i++)
+        if (m->numa_number[i] == number) return i;
+    m->numa_number[m->numa_nodes] = (uint16_t)number;
+    return m->numa_nodes++;
+}
+
+static void add_core(struct pinning_machine *m, unsigned numa_number)
+{
+    unsigned numa = numa_index(m, numa_number);
+    m->core[m->cores++] =
+        (struct pinning_core){.socket = (uint16_t)(m->sockets - 1), .numa = (uint16_t)numa};
+}
+
+static void add_unit(struct pinning_machine *m, unsigned number)
+{
+    struct pinning_core *c = &m->core[m->cores - 1];
+    if (c->units == PINNING_SIBLINGS_MAX) return;
+    c->unit[c->units++] = (uint16_t)number;
+    m->units++;
+}
+
+/* The core or socket of a unit; `otherwise` where a virtual machine shows none. */
+static hwloc_obj_t parent(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_obj_t pu,
+                          hwloc_obj_t otherwise)
+{
+    hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(t, type, pu);
+    return found ? found : otherwise;
+}
+
+/* hwloc lists units in the order of the tree: the units of a core are consecutive, and so are the
+ * cores of a NUMA node or socket. */
+static void add_units(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
+{
+    hwloc_obj_t last_socket = NULL, last_core = NULL;
+    for (hwloc_obj_t pu = NULL; (pu = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_PU, pu));) {
+        if (pu->os_index >= PINNING_UNITS_MAX || !hwloc_bitmap_isset(allowed, pu->os_index))
+            continue;
+        hwloc_obj_t socket = parent(t, HWLOC_OBJ_PACKAGE, pu, hwloc_get_root_obj(t));
+        hwloc_obj_t core = parent(t, HWLOC_OBJ_CORE, pu, pu);
+        if (socket != last_socket) m->sockets++;
+        if (core != last_core) add_core(m, numa_of(t, pu)->os_index);
+        add_unit(m, pu->os_index);
+        last_socket = socket;
+        last_core = core;
+    }
+}
+
+/* Takes the topology over. */
+static int build(struct pinning_machine *m, hwloc_topology_t t, hwloc_const_bitmap_t allowed)
+{
+    add_units(m, t, allowed);
+    if (m->numa_nodes > 1)
+        m->topology = t;
+    else
+        hwloc_topology_destroy(t);
+    return m->cores
+               ? 0
+               : error_set(-ENODEV, "this process may use none of the machine's processing units");
+}
+
+static int topology_failed(hwloc_topology_t t, hwloc_bitmap_t allowed, int rc, const char *what)
+{
+    hwloc_bitmap_free(allowed);
+    if (t) hwloc_topology_destroy(t);
+    return error_set(rc, "%s: %s", what, strerror(-rc));
+}
+
+/* What of the allowed units some thread of the process is bound to; all when that is not known. */
+static void restrict_to_affinity(hwloc_topology_t t, hwloc_bitmap_t allowed)
+{
+    if (hwloc_get_cpubind(t, allowed, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(allowed))
+        hwloc_bitmap_fill(allowed);
+    hwloc_bitmap_and(allowed, allowed, hwloc_topology_get_allowed_cpuset(t));
+}
+
+static int load(struct pinning_machine *m)
+{
+    static const char what[] = "the processors of this machine cannot be listed";
+    hwloc_topology_t t = NULL;
+    memset(m, 0, sizeof *m);
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+    if (!allowed || hwloc_topology_init(&t) != 0) return topology_failed(t, allowed, -ENOMEM, what);
+    errno = 0;
+    if (hwloc_topology_load(t) != 0)
+        return topology_failed(t, allowed, errno ? -errno : -ENODEV, what);
+    restrict_to_affinity(t, allowed);
+    int rc = build(m, t, allowed);
+    hwloc_bitmap_free(allowed);
+    return rc;
+}
+
+int pinning_machine_load(struct pinning_machine *m)
+{
+    mapping_begin();
+    int rc = load(m);
+    mapping_end();
+    return rc;
+}
+
+static int load_synthetic(struct pinning_machine *m, const char *description, const char *list)
+{
+    hwloc_topology_t t = NULL;
+    memset(m, 0, sizeof *m);
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc_full();
+    if (!allowed || hwloc_topology_init(&t) != 0)
+        return topology_failed(t, allowed, -ENOMEM, description);
+    if (hwloc_topology_set_synthetic(t, description) != 0 || hwloc_topology_load(t) != 0)
+        return topology_failed(t, allowed, -EINVAL, description);
+    if (list && hwloc_bitmap_list_sscanf(allowed, list) != 0)
+        return topology_failed(t, allowed, -EINVAL, list);
+    int rc = build(m, t, allowed);
+    hwloc_bitmap_free(allowed);
+    return rc;
+}
+
+int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description,
+                                   const char *list)
+{
+    mapping_begin();
+    int rc = load_synthetic(m, description, list);
+    mapping_end();
+    return rc;
+}
+
+void pinning_machine_fini(struct pinning_machine *m)
+{
+    mapping_begin();
+    if (m->topology) hwloc_topology_destroy(m->topology);
+    mapping_end();
+    memset(m, 0, sizeof *m);
+}
+
+/* ---- slices: the cores of one node of several on this host ---- */
+
+/* The core at which slice `k` of `nodes` begins, and slice k-1 ends. */
+typedef unsigned cut_fn(const struct pinning_machine *, unsigned nodes, unsigned k);
+
+static unsigned even_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
+{
+    return (unsigned)((uint64_t)k * m->cores / nodes);
+}
+
+static bool is_border(const struct pinning_machine *m, unsigned core)
+{
+    if (core == 0 || core == m->cores) return true;
+    if (core > m->cores) return false;
+    const struct pinning_core *c = &m->core[core];
+    return c[0].numa != c[-1].numa || c[0].socket != c[-1].socket;
+}
+
+/* Two cuts are a slice apart, and each moves by at most a quarter of it. So they stay in order, and
+ * no slice becomes empty. */
+static unsigned aligned_cut(const struct pinning_machine *m, unsigned nodes, unsigned k)
+{
+    unsigned cut = even_cut(m, nodes, k), reach = m->cores / nodes / 4;
+    for (unsigned d = 0; d <= reach; d++) {
+        if (is_border(m, cut - d)) return cut - d;
+        if (is_border(m, cut + d)) return cut + d;
+    }
+    return cut;
+}
+
+/* How well a node's threads fit into a slice. */
+enum fit { FIT_NOT, FIT_UNITS, FIT_CORES };
+
+static enum fit slice_fit(const struct pinning_machine *m, unsigned first, unsigned end,
+                          unsigned threads)
+{
+    unsigned units = 0;
+    for (unsigned c = first; c < end; c++) units += m->core[c].units;
+    if (threads <= end - first) return FIT_CORES;
+    return threads <= units ? FIT_UNITS : FIT_NOT;
+}
+
+/* That of the node which has it worst. */
+static enum fit worst_fit(const struct pinning_machine *m, cut_fn *cut, unsigned nodes,
+                          unsigned threads)
+{
+    enum fit worst = FIT_CORES;
+    for (unsigned k = 0; k < nodes && worst != FIT_NOT; k++) {
+        enum fit f = slice_fit(m, cut(m, nodes, k), cut(m, nodes, k + 1), threads);
+        if (f < worst) worst = f;
+    }
+    return worst;
+}
+
+/* Aligned slices unless even ones fit better; and how well the chosen ones do. */
+static cut_fn *choose_cut(const struct pinning_machine *m, unsigned nodes, unsigned threads,
+                          enum fit *fit)
+{
+    enum fit even = worst_fit(m, even_cut, nodes, threads),
+             aligned = worst_fit(m, aligned_cut, nodes, threads);
+    *fit = even > aligned ? even : aligned;
+    return even > aligned ? even_cut : aligned_cut;
+}
+
+/* ---- threads onto the cores of a slice ---- */
+
+enum kind { SHARD, WORKER, KINDS };
+
+/* Where threads were put so far. */
+struct occupancy {
+    const struct pinning_machine *machine;
+    unsigned first, end; /* the slice */
+    uint16_t threads[PINNING_UNITS_MAX][KINDS];
+    uint16_t in_numa[PINNING_UNITS_MAX][KINDS];
+    uint16_t in_socket[PINNING_UNITS_MAX][KINDS];
+};
+
+static unsigned threads_on(const struct occupancy *o, unsigned core)
+{
+    return (unsigned)o->threads[core][SHARD] + o->threads[core][WORKER];
+}
+
+/* The lower the better. First: few threads on the core, and a worker shares with shards last. Then:
+ * few threads of this kind in the NUMA node, then in the socket. Then: the first NUMA node. */
+static uint64_t cost(const struct occupancy *o, unsigned core, enum kind kind)
+{
+    const struct pinning_core *c = &o->machine->core[core];
+    uint64_t crowd = threads_on(o, core);
+    if (kind == WORKER && o->threads[core][SHARD]) crowd += PINNING_SIBLINGS_MAX;
+    return crowd << 48 | (uint64_t)o->in_numa[c->numa][kind] << 32 |
+           (uint64_t)o->in_socket[c->socket][kind] << 16 | c->numa;
+}
+
+/* The best core for one thread more: of equal ones the first for a worker, the last for a shard. */
+static unsigned choose_core(const struct occupancy *o, enum kind kind)
+{
+    unsigned best = o->end;
+    uint64_t best_cost = UINT64_MAX;
+    for (unsigned core = o->first; core < o->end; core++) {
+        if (threads_on(o, core) == o->machine->core[core].units) continue;
+        uint64_t c = cost(o, core, kind);
+        if (c > best_cost || (c == best_cost && kind == WORKER)) continue;
+        best = core;
+        best_cost = c;
+    }
+    INVARIANT(best < o->end, "a thread was to be pinned where no processing unit is left");
+    return best;
+}
+
+/* Puts one thread on the core; where that is. */
+static struct pinning_place occupy(struct occupancy *o, unsigned core, enum kind kind)
+{
+    const struct pinning_core *c = &o->machine->core[core];
+    struct pinning_place place = {c->unit[threads_on(o, core)], o->machine->numa_number[c->numa]};
+    o->threads[core][kind]++;
+    o->in_numa[c->numa][kind]++;
+    o->in_socket[c->socket][kind]++;
+    return place;
+}
+
+/* Which core each thread has in the end; only of those that have one. */
+struct seats {
+    bool taken;
+    uint16_t shard[LOCUS_SHARDS_MAX], worker[LOCUS_WORKERS_MAX];
+};
+
+static void seat_all(struct occupancy *o, struct pinning_plan *p, struct seats *seats)
+{
+    seats->taken = true;
+    for (unsigned s = 0; s < p->shards; s++) {
+        seats->shard[s] = (uint16_t)choose_core(o, SHARD);
+        p->shard[s] = occupy(o, seats->shard[s], SHARD);
+    }
+    for (unsigned w = 0; w < p->workers; w++) {
+        seats->worker[w] = (uint16_t)choose_core(o, WORKER);
+        p->worker[w] = occupy(o, seats->worker[w], WORKER);
+    }
+    p->has_own_core = true;
+    for (unsigned s = 0; s < p->shards; s++) p->has_own_core &= threads_on(o, seats->shard[s]) == 1;
+}
+
+static void seat_nobody(struct pinning_plan *p)
+{
+    const struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE};
+    for (unsigned s = 0; s < p->shards; s++) p->shard[s] = nowhere;
+    for (unsigned w = 0; w < p->workers; w++) p->worker[w] = nowhere;
+}
+
+static unsigned distance(const struct pinning_core *a, const struct pinning_core *b)
+{
+    if (a->numa == b->numa) return 0;
+    return a->socket == b->socket ? 1 : 2;
+}
+
+/* Of the nearest shards, the one with the fewest workers so far. Without places all are equally
+ * near. */
+static unsigned nearest_shard(const struct pinning_machine *m, const struct seats *seats,
+                              unsigned shards, unsigned worker, const uint16_t *workers_of)
+{
+    unsigned best = 0, best_cost = UINT32_MAX;
+    for (unsigned s = 0; s < shards; s++) {
+        unsigned far =
+            seats->taken ? distance(&m->core[seats->worker[worker]], &m->core[seats->shard[s]]) : 0;
+        unsigned c = far << 16 | workers_of[s];
+        if (c >= best_cost) continue;
+        best = s;
+        best_cost = c;
+    }
+    return best;
+}
+
+static void find_shards(const struct pinning_machine *m, const struct seats *seats,
+                        struct pinning_plan *p)
+{
+    uint16_t workers_of[LOCUS_SHARDS_MAX] = {0};
+    for (unsigned w = 0; w < p->workers; w++) {
+        unsigned s = nearest_shard(m, seats, p->shards, w, workers_of);
+        workers_of[s]++;
+        p->nearest_shard[w] = (uint16_t)s;
+    }
+}
+
+/* ---- the plan ---- */
+
+void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned our_index,
+                  unsigned shards, unsigned workers, struct pinning_plan *out)
+{
+    INVARIANT(nodes_here > 0 && our_index < nodes_here,
+              "a plan was asked for a node that is not here");
+    INVARIANT(shards >= 1 && shards <= LOCUS_SHARDS_MAX && workers <= LOCUS_WORKERS_MAX,
+              "a plan was asked for more shards or workers than may be");
+    memset(out, 0, sizeof *out);
+    out->shards = shards;
+    out->workers = workers;
+
+    enum fit fit;
+    cut_fn *cut = choose_cut(m, nodes_here, shards + workers, &fit);
+    struct occupancy o = {.machine = m, .first = cut(m, nodes_here, our_index)};
+    o.end = cut(m, nodes_here, our_index + 1);
+    out->first_core = o.first;
+    out->cores = o.end - o.first;
+    out->is_oversubscribed = fit == FIT_NOT;
+
+    struct seats seats = {.taken = false};
+    if (out->is_oversubscribed)
+        seat_nobody(out);
+    else
+        seat_all(&o, out, &seats);
+    find_shards(m, &seats, out);
+}
+
+unsigned pinning_choose_shards(const struct pinning_machine *m, unsigned nodes_here,
+                               unsigned workers)
+{
+    unsigned cores = m->cores / nodes_here,
+             numa_nodes = (m->numa_nodes + nodes_here - 1) / nodes_here;
+    unsigned shards = cores / PINNING_CORES_A_SHARD, left = cores > workers ? cores - workers : 0;
+    if (shards > workers) shards = workers;
+    if (shards < numa_nodes) shards = numa_nodes;
+    if (shards > left) shards = left;
+    if (shards > LOCUS_SHARDS_MAX) shards = LOCUS_SHARDS_MAX;
+    return shards ? shards : 1;
+}
+
+/* ---- doing it ---- */
+
+int pinning_apply(struct pinning_place place)
+{
+    if (place.unit == PINNING_NONE) return 0;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)place.unit, &set);
+    int rc = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    return rc ? error_set(-rc, "a thread cannot be bound to processing unit %d: %s", place.unit,
+                          strerror(rc))
+              : 0;
+}
+
+void pinning_shorten_slices(void)
+{
+    /* The kernel's struct sched_attr, of which some C libraries know and others do not. */
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {.size = sizeof attributes, .policy = SCHED_OTHER, .runtime = PINNING_SLICE_NS};
+    _Static_assert(sizeof attributes == 48, "the first version of sched_attr");
+    errno = 0;
+    attributes.nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+    if (errno == 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t bytes,
+                        struct pinning_place place)
+{
+    if (!m->topology || place.numa == PINNING_NONE || bytes == 0) return 0;
+    hwloc_bitmap_t node = hwloc_bitmap_alloc();
+    if (!node) return error_set(-ENOMEM, "no memory to name a NUMA node");
+    /* Not strict: a full node sends the pages elsewhere instead of ending the process. */
+    int rc = hwloc_bitmap_only(node, (unsigned)place.numa);
+    if (rc == 0)
+        rc = hwloc_set_area_membind(m->topology, from, bytes, node, HWLOC_MEMBIND_BIND,
+                                    HWLOC_MEMBIND_BYNODESET);
+    rc = rc ? -errno : 0;
+    hwloc_bitmap_free(node);
+    return rc ? error_set(rc, "memory cannot be bound to NUMA node %d: %s", place.numa,
+                          strerror(-rc))
+              : 0;
+}

@@ -1,0 +1,79 @@
+#include "node/advice.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int advisor_init(struct advisor *a)
+{
+    const char *text = getenv("LOCUS_ADVICE");
+    char *end;
+    *a = (struct advisor){.window_ns = ADVICE_S * UINT64_C(1000000000)};
+    if (!text) return 0;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds >= 0 && seconds <= 1e6))
+        return error_set(
+            -EINVAL,
+            "LOCUS_ADVICE is \"%.64s\": must be a number of seconds from 0 (no advice) to 1e6",
+            text);
+    a->window_ns = (uint64_t)(seconds * 1e9);
+    return 0;
+}
+
+enum advice advice_between(const struct advice_sums *from, const struct advice_sums *to)
+{
+    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
+             late = to->late - from->late;
+    if (remote < ADVICE_KEYS_MIN || remote < keys / ADVICE_SHARE) return ADVICE_NONE;
+    /* A worker that has signaled before, and accesses everything now, evaluates. */
+    if (to->signaled == from->signaled) return to->signaled ? ADVICE_NONE : ADVICE_INTEND;
+    if (to->clock == from->clock) return ADVICE_ADVANCE;
+    if (late >= remote / 2) return ADVICE_EARLIER;
+    /* A program that signals what it trains on may look at everything in between, to evaluate. */
+    return remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
+}
+
+static void describe(enum advice advice, const struct advice_sums *from,
+                     const struct advice_sums *to, char text[256])
+{
+    uint64_t signaled = to->signaled - from->signaled;
+    if (advice == ADVICE_ADVANCE)
+        snprintf(
+            text, 256,
+            "its clock was not advanced, so intents that begin later wait: call locus_advance_clock() after each step");
+    else if (advice == ADVICE_EARLIER)
+        snprintf(text, 256, "the intents for them came too late: signal them more steps ahead");
+    else if (signaled == 0)
+        snprintf(
+            text, 256,
+            "no intent was signaled: call locus_intent() some steps ahead with the keys of each step");
+    else
+        snprintf(text, 256,
+                 "no intent named them: signal intent for all keys of a step, not for some");
+}
+
+void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *from,
+                 const struct advice_sums *to)
+{
+    char text[256];
+    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote;
+    double seconds = (double)(to->ns - from->ns) * 1e-9;
+    if (to->ns - from->ns < a->window_ns) return;
+    enum advice advice = from->ns > 0 ? advice_between(from, to) : ADVICE_NONE;
+    /* A few steps followed by an evaluation look like steps without intents for most keys. Only the
+     * latter still look so in the next window. */
+    bool is_doubtful = advice == ADVICE_INTEND && to->signaled > from->signaled;
+    if (is_doubtful && !from->is_doubtful) advice = ADVICE_NONE;
+    if (advice != ADVICE_NONE && __atomic_fetch_add(&a->found[advice], 1, __ATOMIC_RELAXED) == 0) {
+        describe(advice, from, to, text);
+        fprintf(stderr,
+                "locus: node %d, worker %d: %.0f %% of %.3g keys were at other nodes in %.3g s; %s "
+                "(docs/embedding.md; LOCUS_ADVICE=0 ends advice)\n",
+                rank, worker, 100.0 * (double)remote / (double)keys, (double)keys, seconds, text);
+    }
+    *from = *to;
+    from->is_doubtful = is_doubtful;
+}

@@ -1,0 +1,318 @@
+#include "node/collective.h"
+
+#include "base/error.h"
+#include "base/yield.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
+
+static const struct {
+    const char *name;
+    bool goes_on, is_still;
+} kinds[] = {
+    [COLLECTIVE_NONE] = {"nothing", false, false},
+    [COLLECTIVE_BARRIER] = {"barrier", false, false},
+    [COLLECTIVE_QUIESCE] = {"quiesce", false, false},
+    [COLLECTIVE_UPDATES] = {"quiesce", true, false},
+    [COLLECTIVE_COPIES] = {"quiesce (second part)", false, false},
+    [COLLECTIVE_CHECKPOINT] = {"checkpoint", true, true},
+    [COLLECTIVE_RESTORE] = {"restore", true, true},
+    [COLLECTIVE_STEP] = {"step of a checkpoint or restore", true, true},
+    [COLLECTIVE_END] = {"end of a checkpoint or restore", false, false},
+};
+
+static const char *kind_name(enum collective_kind kind)
+{
+    return kinds[kind].name;
+}
+
+void collective_init(struct collective *c, unsigned workers)
+{
+    *c = (struct collective){.workers = workers};
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&c->mutex, NULL);
+    pthread_cond_init(&c->complete, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void collective_join(struct collective *c, collective_others *others, void *context)
+{
+    c->others = others;
+    c->context = context;
+}
+
+void collective_fini(struct collective *c)
+{
+    pthread_cond_destroy(&c->complete);
+    pthread_mutex_destroy(&c->mutex);
+}
+
+static bool all_are_there(const struct collective *c)
+{
+    for (unsigned i = 0; i < c->workers; i++)
+        if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_OPEN) return false;
+    return true;
+}
+
+static void complete(struct collective *c, int result)
+{
+    c->goes_on = kinds[c->kind].goes_on && result == 0;
+    c->is_still = c->goes_on && kinds[c->kind].is_still;
+    c->answer = c->said;
+    c->said.rc = 0;
+    c->said.text[0] = '\0';
+    for (unsigned i = 0; i < c->workers; i++) {
+        if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on))
+            c->place[i] = PLACE_OPEN;
+    }
+    c->kind = COLLECTIVE_NONE;
+    c->result = result;
+    c->meeting++;
+    pthread_cond_broadcast(&c->complete);
+}
+
+/* All workers of this node have arrived, and none has gone to meet the other nodes yet: the first
+ * that sees this does. */
+static bool should_meet_others(const struct collective *c)
+{
+    return c->kind != COLLECTIVE_NONE && !c->others_called && !c->failure && all_are_there(c);
+}
+
+static void meet_others(struct collective *c)
+{
+    int rc = c->said.rc;
+    if (c->others) {
+        const struct meeting meeting = {.name = kind_name(c->kind),
+                                        .goes_on = kinds[c->kind].goes_on,
+                                        .needs_all = kinds[c->kind].is_still};
+        /* Of its own: a worker that opens meanwhile, and arrives, may say a word, too. */
+        struct word word = c->said;
+        c->others_called = true;
+        pthread_mutex_unlock(&c->mutex);
+        rc = c->others(c->context, &meeting, &word);
+        pthread_mutex_lock(&c->mutex);
+        c->others_called = false;
+        c->said = word;
+    }
+    complete(c, c->failure ? c->failure : rc);
+}
+
+/* Somebody is in a checkpoint or restore, or on the way into one: rows must not change. */
+static bool is_still(const struct collective *c)
+{
+    return !c->failure && (c->is_still || (c->others_called && kinds[c->kind].is_still));
+}
+
+#ifdef LOCUS_FIBERS
+static bool is_still_no_more(const void *c)
+{
+    return !is_still(c);
+}
+
+static void wait_while_still(struct collective *c)
+{
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(is_still_no_more, c);
+    pthread_mutex_lock(&c->mutex);
+}
+#else
+static void wait_while_still(struct collective *c)
+{
+    while (is_still(c)) pthread_cond_wait(&c->complete, &c->mutex);
+}
+#endif
+
+int collective_open(struct collective *c)
+{
+    int id = -EBUSY;
+    pthread_mutex_lock(&c->mutex);
+    wait_while_still(c);
+    for (unsigned i = 0; i < c->workers && id < 0; i++)
+        if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
+    bool is_late = c->goes_on || (c->others_called && kinds[c->kind].goes_on);
+    if (id >= 0) c->place[id] = is_late ? PLACE_LATE : PLACE_OPEN;
+    pthread_mutex_unlock(&c->mutex);
+    return id;
+}
+
+void collective_close(struct collective *c, int id)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->place[id] = PLACE_CLOSED;
+    /* one of those who wait does it */
+    if (should_meet_others(c)) pthread_cond_broadcast(&c->complete);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+unsigned collective_open_count(struct collective *c)
+{
+    unsigned open = 0;
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->workers; i++)
+        open += c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_CLOSED;
+    pthread_mutex_unlock(&c->mutex);
+    return open;
+}
+
+static void report_missing(const struct collective *c, enum collective_kind kind, unsigned waited_s)
+{
+    char missing[REPORT_BYTES];
+    size_t length = 0;
+    unsigned more = 0;
+    for (unsigned i = 0; i < c->workers; i++) {
+        if (c->place[i] != PLACE_NEVER_OPENED && c->place[i] != PLACE_OPEN) continue;
+        const char *note = c->place[i] == PLACE_OPEN ? "" : " (never opened)";
+        if (length + 32 > sizeof missing)
+            more++;
+        else
+            length += (size_t)snprintf(missing + length, sizeof missing - length, " %u%s", i, note);
+    }
+    fprintf(stderr, "locus: a %s has waited %u s for worker%s", kind_name(kind), waited_s, missing);
+    if (more) fprintf(stderr, " and %u more", more);
+    fprintf(stderr, "\n");
+}
+
+#ifdef LOCUS_FIBERS
+struct awaited {
+    const struct collective *collective;
+    uint64_t meeting;
+};
+
+static bool has_news(const void *awaited)
+{
+    const struct awaited *a = awaited;
+    const struct collective *c = a->collective;
+    return c->meeting != a->meeting || should_meet_others(c) || (c->failure && !c->others_called);
+}
+
+struct late {
+    const struct collective *collective;
+    int id;
+};
+
+static bool is_late_no_more(const void *late)
+{
+    const struct late *l = late;
+    return l->collective->place[l->id] != PLACE_LATE || l->collective->failure;
+}
+
+static void wait_while_late(struct collective *c, int id)
+{
+    const struct late l = {c, id};
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(is_late_no_more, &l);
+    pthread_mutex_lock(&c->mutex);
+}
+
+static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+{
+    const struct awaited a = {c, c->meeting};
+    (void)deadline, (void)waited_s, (void)report_missing;
+    pthread_mutex_unlock(&c->mutex);
+    locus_fiber_wait(has_news, &a);
+    pthread_mutex_lock(&c->mutex);
+}
+#else
+static void wait_while_late(struct collective *c, int id)
+{
+    unsigned waited_s = 0;
+    struct timespec deadline;
+    if (c->place[id] != PLACE_LATE) return;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += REPORT_AFTER_S;
+    while (c->place[id] == PLACE_LATE && !c->failure) {
+        if (pthread_cond_timedwait(&c->complete, &c->mutex, &deadline) != ETIMEDOUT) continue;
+        waited_s += REPORT_AFTER_S;
+        deadline.tv_sec += REPORT_AFTER_S;
+        fprintf(
+            stderr,
+            "locus: worker %d has waited %u s for the end of a quiesce that began before it opened\n",
+            id, waited_s);
+    }
+}
+
+/* Waits for a change, to the next moment of reporting. */
+static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+{
+    if (pthread_cond_timedwait(&c->complete, &c->mutex, deadline) != ETIMEDOUT) return;
+    *waited_s += REPORT_AFTER_S;
+    deadline->tv_sec += REPORT_AFTER_S;
+    if (!all_are_there(c)) report_missing(c, c->kind, *waited_s);
+}
+#endif
+
+static int wait_for_meeting(struct collective *c)
+{
+    uint64_t meeting = c->meeting;
+    unsigned waited_s = 0;
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += REPORT_AFTER_S;
+    while (c->meeting == meeting) {
+        if (should_meet_others(c))
+            meet_others(c);
+        else if (c->failure && !c->others_called)
+            complete(c, c->failure);
+        else
+            wait_for_news(c, &deadline, &waited_s);
+    }
+    return c->result;
+}
+
+int collective_meet(struct collective *c, int id, enum collective_kind kind)
+{
+    struct word nothing = {.rc = 0};
+    return collective_agree(c, id, kind, &nothing);
+}
+
+int collective_agree(struct collective *c, int id, enum collective_kind kind, struct word *word)
+{
+    pthread_mutex_lock(&c->mutex);
+    wait_while_late(c, id);
+    enum collective_kind other = c->kind;
+    int rc = c->failure;
+    if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
+        rc = error_set(-EINVAL, "worker %d called a %s while others wait in a %s", id,
+                       kind_name(kind), kind_name(other));
+    if (rc == 0) {
+        c->kind = kind;
+        c->place[id] = PLACE_ARRIVED;
+        word_add(&c->said, word);
+        rc = wait_for_meeting(c);
+        *word = c->answer;
+        if (rc && rc == word->rc) error_set(rc, "%s", word->text);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return rc;
+}
+
+bool collective_is_first(struct collective *c, int id)
+{
+    bool is_first = true;
+    pthread_mutex_lock(&c->mutex);
+    for (int i = 0; i < id; i++) is_first &= c->place[i] == PLACE_CLOSED;
+    pthread_mutex_unlock(&c->mutex);
+    return is_first;
+}
+
+void collective_fail(struct collective *c, int rc)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->failure = rc;
+    pthread_cond_broadcast(&c->complete);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+bool collective_all_closed(struct collective *c)
+{
+    bool all = true;
+    pthread_mutex_lock(&c->mutex);
+    for (unsigned i = 0; i < c->workers; i++) all &= c->place[i] == PLACE_CLOSED;
+    pthread_mutex_unlock(&c->mutex);
+    return all;
+}

@@ -1,0 +1,120 @@
+/*
+ * node.h - the parts of a node: the store, its workers, and their collectives.
+ *
+ * Callers   locus.c (open, close, questions about the node), and the files of a worker's calls
+ *           (call.h)
+ * Memory    allocated by locus_open(), released by locus_close()
+ * Waiting   only in collectives
+ * Life      locus_open ... locus_close
+ */
+#ifndef LOCUS_NODE_H
+#define LOCUS_NODE_H
+
+#include "node/advice.h"
+#include "checkpoint/share.h"
+#include "node/cluster.h"
+#include "node/collective.h"
+#include "locus.h"
+#include "node/operation.h"
+#include "sampling/sample.h"
+#include "store/rows.h"
+#include "node/waiting.h"
+
+struct metrics;
+struct observer;
+
+/* Where an access was served; the first two are what row_read and row_write return. */
+enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
+
+/* Written by one thread, read by any: relaxed, never shared between writers. */
+struct worker_counters {
+    uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
+};
+
+/* Waits for clocks; as above. */
+struct bound_counters {
+    uint64_t waited, waited_ns;
+    struct locus_histogram behind; /* clocks that the copies were behind the worker's */
+};
+
+/* The number of keys of a call that are handled together; those that are not here are stored by
+ * position. */
+enum { CALL_CHUNK = 1024 };
+
+/* In parts, by which threads write to them at run time. Loaders read a worker's first part with
+ * every call; if the counters that the worker writes with every key were there, too, loaders and
+ * worker would wait for each other each time. */
+struct locus_worker {
+    /* Written by no thread, except `bound`. */
+    struct store *store; /* the node's */
+    /* atomic: its only partition; NULL: there are several, or an observer looks */
+    struct partition *only;
+    uint64_t bound; /* keys below it may be accessed: all; none once a node was lost */
+    locus *node;
+    int id;
+    struct missed_row *missed;     /* [CALL_CHUNK] */
+    float *scratch;                /* for two of the longest rows, while one is changed */
+    struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
+    struct observer *observer;     /* NULL: nobody asked for metrics */
+    /* calls that take the long way: an observer looks, or replicas may be too old */
+    bool looks_closer;
+    /* The worker. */
+    struct worker_counters counters __attribute__((aligned(64)));
+    struct reader reader;
+    uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
+    struct advice_sums advice; /* of the last look */
+    /* Written by the worker, and by shards that complete something. Only with other nodes. */
+    struct operations operations __attribute__((aligned(64)));
+    /* Written by the worker, read by loaders. */
+    locus_clock clock __attribute__((aligned(64)));
+    /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
+    locus_clock progress;
+    struct bound_counters bounds;
+    /* Loaders, too. */
+    struct waiting waiting __attribute__((aligned(64)));
+    struct samples samples; /* open ones */
+    uint64_t signaled;      /* keys, where shards heed intents */
+    unsigned loaders;       /* open ones */
+} __attribute__((aligned(128)));
+
+struct locus_loader {
+    locus_worker *worker;
+    struct intent_stream **stream; /* as the worker's */
+};
+
+struct locus {
+    struct store store;
+    struct collective collective;
+    /* of opening and closing workers, and of telling the cluster that all have closed */
+    pthread_mutex_t presence;
+    struct cluster *cluster; /* NULL in a cluster of one */
+    enum locus_technique technique;
+    bool has_store;
+    int rank, size;
+    unsigned workers;
+    uint64_t waiting_keys;
+    struct advisor advisor;
+    bool moves;                /* rows may move between nodes, or have replicas */
+    bool heeds_intents;        /* shards act on them */
+    bool is_observed;          /* it serves metrics, and workers have observers */
+    struct intents **intents;  /* [shards] */
+    const locus_clock **clock; /* [workers] */
+    struct clocks **clocks;    /* [shards] */
+    /* [shards] whose replicas may be too old to be read; NULL: there is no bound */
+    const struct sources **sources;
+    const locus_clock **progress; /* [workers] */
+    uint64_t **posted;            /* [workers], to each shard */
+    uint64_t distributions;       /* ever registered */
+    struct share *share;          /* of checkpoints; NULL: there was none */
+    locus_worker *worker;         /* [workers]; a closed one may be opened again */
+    struct metrics *metrics;      /* NULL: not switched on */
+    struct journal *journal;      /* likewise */
+};
+
+/* One writer: no locked instruction. */
+static inline void counter_add(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,188 @@
+#include "observe/explain.h"
+
+#include "node/node.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_FOUND = 404, BAD_REQUEST = 400, UNAVAILABLE = 503 };
+
+/* What does not fit any more is left out. That never happens: all parts are bounded. */
+static void put(struct httpd_reply *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void put(struct httpd_reply *r, const char *format, ...)
+{
+    va_list arguments;
+    size_t capacity = EXPLAIN_BYTES_MAX - r->length;
+    va_start(arguments, format);
+    int n = vsnprintf(r->text + r->length, capacity, format, arguments);
+    va_end(arguments);
+    if (n > 0 && (size_t)n < capacity) r->length += (size_t)n;
+}
+
+/* ---- which key ---- */
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9') return false;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return !*end && errno == 0;
+}
+
+static void put_tables(struct httpd_reply *r, const struct keyspace *k)
+{
+    enum { SHOWN = 20 };
+    for (unsigned i = 0; i < k->tables && i < SHOWN; i++)
+        put(r, "%s%.100s", i ? ", " : "", k->table[i].name ? k->table[i].name : "");
+    if (k->tables > SHOWN) put(r, " and %u more", k->tables - SHOWN);
+}
+
+static const struct keyspace_table *find_table(const struct keyspace *k, const char *name)
+{
+    for (unsigned i = 0; i < k->tables; i++)
+        if (k->table[i].name && strcmp(k->table[i].name, name) == 0) return &k->table[i];
+    return NULL;
+}
+
+/* 0, or the status of the sentence in *out. */
+static unsigned find_key(const struct keyspace *k, const char *table, const char *number,
+                         struct httpd_reply *out, locus_key *key)
+{
+    const struct keyspace_table *t = table ? find_table(k, table) : NULL;
+    uint64_t n, rows = t ? t->end - t->first : k->keys;
+    if (table && !t) {
+        put(out, "there is no table \"%.100s\"; there are: ", table);
+        put_tables(out, k);
+        put(out, "\n");
+        return NOT_FOUND;
+    }
+    if (!parse_number(number, &n)) {
+        put(out, "the key \"%.100s\" is no number: /key?key=7, or /key?table=T&key=7\n",
+            number ? number : "");
+        return BAD_REQUEST;
+    }
+    if (n >= rows) {
+        if (t)
+            put(out, "table \"%.100s\" has no row %" PRIu64 ": its rows are 0 to %" PRIu64 "\n",
+                table, n, rows - 1);
+        else
+            put(out, "there is no key %" PRIu64 ": keys are 0 to %" PRIu64 "\n", n, rows - 1);
+        return NOT_FOUND;
+    }
+    *key = t ? t->first + n : n;
+    return 0;
+}
+
+/* ---- what is known of it ---- */
+
+static const char *const kinds[DECISION_KINDS] = {
+    "", "asked", "gave", "came", "shared", "copied", "unshared", "recalled", "stayed"};
+static const char *const reasons[WHY_COUNT] = {"-",         "only-intent", "last-intent",
+                                               "localized", "follows",     "owner",
+                                               "others",    "for-ever",    "never-moves"};
+
+static void put_clock(struct httpd_reply *r, locus_clock clock)
+{
+    if (clock == LOCUS_FOREVER)
+        put(r, " forever");
+    else
+        put(r, " %" PRId64, clock);
+}
+
+static void put_decision(struct httpd_reply *r, const struct decision *d, uint64_t now_ns)
+{
+    uint64_t ago = now_ns > d->ns ? now_ns - d->ns : 0;
+    put(r, "decision %s %" PRIu64 " node %u why %s", kinds[d->kind], ago / 1000, d->node,
+        reasons[d->why]);
+    if (d->kind == DECISION_ASKED) {
+        put(r, " clocks");
+        put_clock(r, d->start);
+        put_clock(r, d->end);
+    } else {
+        put(r, " term %" PRIu64, d->term);
+    }
+    put(r, "\n");
+}
+
+static void put_intent(struct httpd_reply *r, const locus *n, const struct intent_found *i)
+{
+    put(r, "intent %s worker %u now %" PRId64 " clocks", i->is_active ? "active" : "waiting",
+        i->worker, locus_current_clock(&n->worker[i->worker]));
+    put_clock(r, i->start);
+    put_clock(r, i->end);
+    put(r, "\n");
+}
+
+static void put_look(struct httpd_reply *r, const locus *n, const struct key_look *l)
+{
+    const char *place = l->is_here ? "main" : l->is_replica ? "replica" : "none";
+    put(r, "place %s\nowner %u %" PRIu64 "\n", place, l->owner, l->term);
+    if (l->is_replica) put(r, "heard %" PRIu64 "\n", l->heard_ns / 1000);
+    if (l->is_asking) put(r, "asking\n");
+    if (l->parked) put(r, "parked %" PRIu64 "\n", l->parked);
+    put(r, "intends %u%s\n", l->wanted, l->is_kept ? " forever" : "");
+    for (unsigned i = 0; i < l->intents; i++) put_intent(r, n, &l->intent[i]);
+    if (l->has_more_intents) put(r, "more-intents\n");
+    for (unsigned i = 0; i < l->holders; i++)
+        put(r, "holder %u %" PRIu64 " %s%s\n", l->holder[i].node, l->holder[i].brought_ns / 1000,
+            l->holder[i].is_current ? "current" : "behind", l->holder[i].is_kept ? " forever" : "");
+    if (l->more_holders) put(r, "more-holders %u\n", l->more_holders);
+    for (unsigned i = 0; i < l->decisions; i++) put_decision(r, &l->decision[i], l->now_ns);
+}
+
+/* A cluster of one has all rows, and nothing to decide. */
+static void look_alone(const locus *n, struct key_look *l)
+{
+    *l = (struct key_look){.owner = (unsigned)n->rank, .is_here = true};
+}
+
+static void put_key(struct httpd_reply *r, const locus *n, locus_key key)
+{
+    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
+                                            "full_replication"};
+    const struct keyspace *k = &n->store.keyspace;
+    const struct keyspace_table *t = &k->table[keyspace_table_of(k, key)];
+    put(r, "locus-key 1\nnode %d %d %s\n", n->rank, n->size, technique[n->technique]);
+    put(r, "key %" PRIu64 " %" PRIu64 " %.100s\n", key, key - t->first, t->name ? t->name : "");
+    struct row_ref ref = store_row_ref(&n->store, key);
+    put(r, "home %u\n", row_ref_is_home(ref) ? (unsigned)n->rank : row_ref_home(ref));
+}
+
+static unsigned answer(struct httpd_reply *out, const locus *n, locus_key key)
+{
+    const struct keyspace *k = &n->store.keyspace;
+    struct key_look l;
+    int rc = 0;
+    if (n->cluster)
+        rc = cluster_look(n->cluster, keyspace_shard(k, key), keyspace_index(k, key), &l);
+    else
+        look_alone(n, &l);
+    if (rc) {
+        put(out,
+            "shard %u of node %d has not answered within %d s: it has too much to do, or its "
+            "thread does not run\n",
+            keyspace_shard(k, key), n->rank, REACTOR_LOOK_S);
+        return UNAVAILABLE;
+    }
+    put_key(out, n, key);
+    put_look(out, n, &l);
+    put(out, "end\n");
+    return out->status;
+}
+
+void explain_key(void *node, const struct httpd_request *request, struct httpd_reply *out)
+{
+    const locus *n = node;
+    locus_key key = 0;
+    out->text = malloc(EXPLAIN_BYTES_MAX);
+    if (!out->text) return;
+    unsigned wrong = find_key(&n->store.keyspace, httpd_argument(request, "table"),
+                              httpd_argument(request, "key"), out, &key);
+    out->status = wrong ? wrong : answer(out, n, key);
+}

@@ -1,0 +1,220 @@
+#include "observe/httpd.h"
+
+#include "base/error.h"
+#include "locus.h"
+#include "net/mesh_address.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128, CROWDED = HTTPD_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 300 };
+
+struct httpd {
+    struct MHD_Daemon *daemon;
+    const struct httpd_path *path;
+    void *context;
+    /* The daemon's thread: open connections in the order in which they came, 0 where one ended. */
+    int fd[HTTPD_CONNECTIONS_MAX + 1];
+    uint64_t came[HTTPD_CONNECTIONS_MAX + 1], arrivals;
+};
+
+/* ---- listening ---- */
+
+/* "9400" is ":9400" is "127.0.0.1:9400". */
+static bool complete_address(const char *address, char out[ADDRESS_BYTES])
+{
+    bool is_port = *address && address[strspn(address, "0123456789")] == '\0';
+    const char *before = is_port ? "127.0.0.1:" : *address == ':' ? "127.0.0.1" : "";
+    return snprintf(out, ADDRESS_BYTES, "%s%s", before, address) < ADDRESS_BYTES;
+}
+
+static int bind_and_listen(const struct addrinfo *a, int *out)
+{
+    int on = 1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    *out = fd;
+    return 0;
+}
+
+static int cannot_listen(int rc, const char *what, const char *address, unsigned more)
+{
+    return error_set(
+        rc,
+        "%s is \"%.100s\": this node cannot listen there, at its port + %u: %s; choose "
+        "another address, or unset it",
+        what, address, more, locus_strerror(rc));
+}
+
+int httpd_listen(const char *what, const char *address, unsigned more, int *fd)
+{
+    char whole[ADDRESS_BYTES];
+    struct addrinfo *list;
+    struct mesh_address at;
+    if (!complete_address(address, whole))
+        return error_set(-EINVAL, "%s is longer than %d characters: write host:port", what,
+                         ADDRESS_BYTES);
+    int rc = mesh_address_resolve(what, whole, AI_PASSIVE, AF_UNSPEC, &list);
+    if (rc) return rc;
+    at.bytes = list->ai_addrlen;
+    memcpy(&at.as, list->ai_addr, list->ai_addrlen);
+    unsigned port = mesh_address_port(&at);
+    if (port + more > 65535) {
+        rc = error_set(-EINVAL, "%s is \"%.100s\": this node would listen at port %u, above 65535",
+                       what, address, port + more);
+    } else {
+        if (port) mesh_address_set_port(&at, port + more);
+        struct addrinfo one = *list;
+        one.ai_addr = (struct sockaddr *)&at.as;
+        rc = bind_and_listen(&one, fd);
+        if (rc) rc = cannot_listen(rc, what, address, more);
+    }
+    freeaddrinfo(list);
+    return rc;
+}
+
+/* ---- connections ---- */
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *i =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return i ? i->connect_fd : -1;
+}
+
+/* Shuts the oldest down; the daemon soon tells of its end. */
+static void make_room(struct httpd *d)
+{
+    unsigned open = 0, oldest = 0;
+    for (unsigned i = 0; i <= HTTPD_CONNECTIONS_MAX; i++) {
+        if (!d->came[i]) continue;
+        open++;
+        if (!d->came[oldest] || d->came[i] < d->came[oldest]) oldest = i;
+    }
+    if (open < CROWDED) return;
+    shutdown(d->fd[oldest], SHUT_RDWR);
+    d->came[oldest] = 0;
+}
+
+static void note_connection(void *server, struct MHD_Connection *connection, void **place,
+                            enum MHD_ConnectionNotificationCode code)
+{
+    struct httpd *d = server;
+    unsigned i = 0;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        uint64_t *came = *place;
+        if (came && socket_of(connection) == d->fd[came - d->came]) *came = 0;
+        return;
+    }
+    make_room(d);
+    while (i < HTTPD_CONNECTIONS_MAX && d->came[i]) i++;
+    d->came[i] = ++d->arrivals;
+    d->fd[i] = socket_of(connection);
+    *place = &d->came[i];
+}
+
+/* ---- answers ---- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
+                             struct MHD_Response *response, const char *type)
+{
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result rc = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+    return reply(
+        connection, status,
+        MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text, MHD_RESPMEM_PERSISTENT),
+        "text/plain");
+}
+
+struct httpd_request {
+    struct MHD_Connection *connection;
+};
+
+const char *httpd_argument(const struct httpd_request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static enum MHD_Result answer(void *server, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *body,
+                              size_t *body_bytes, void **request)
+{
+    struct httpd *d = server;
+    const struct httpd_path *p = d->path;
+    const struct httpd_request r = {connection};
+    struct httpd_reply made = {.status = MHD_HTTP_OK};
+    (void)version;
+    (void)body;
+    (void)request;
+    if (*body_bytes) return MHD_NO;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+    while (p->answer && strcmp(p->path, url) != 0) p++;
+    if (!p->answer) return refuse(connection, MHD_HTTP_NOT_FOUND, "no such path: try /metrics\n");
+    p->answer(d->context, &r, &made);
+    if (!made.text) return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory\n");
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(made.length, made.text, MHD_RESPMEM_MUST_FREE);
+    if (!response) free(made.text);
+    return reply(connection, made.status, response, p->type);
+}
+
+/* Malformed requests are not logged. */
+static void be_quiet(void *context, const char *format, va_list arguments)
+{
+    (void)context;
+    (void)format;
+    (void)arguments;
+}
+
+int httpd_open(int fd, const struct httpd_path *path, void *context, struct httpd **out)
+{
+    struct httpd *d = calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d) {
+        close(fd);
+        return error_set(-ENOMEM, "no memory for the server of metrics");
+    }
+    d->path = path;
+    d->context = context;
+    d->daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
+        NULL, answer, d, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTPD_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTPD_CONNECTION_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPD_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
+        note_connection, d, MHD_OPTION_END);
+    if (!d->daemon) {
+        close(fd);
+        free(d);
+        return error_set(-EAGAIN, "no thread for the server of metrics (ulimit -u)");
+    }
+    *out = d;
+    return 0;
+}
+
+void httpd_close(struct httpd *d)
+{
+    if (!d) return;
+    MHD_stop_daemon(d->daemon);
+    free(d);
+}

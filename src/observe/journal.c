@@ -1,0 +1,215 @@
+#include "observe/journal.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/footprint.h"
+#include "node/node.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+struct journal {
+    const locus *node;
+    FILE *file;
+    uint64_t began_ns;
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool ends; /* under the mutex */
+};
+
+/* ---- lines ---- */
+
+static long long wall_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Names are the user's: what is no letter or digit might need quoting, and becomes '_'. */
+static void write_name(FILE *f, const char *name)
+{
+    for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);
+}
+
+static void write_head(const struct journal *j)
+{
+    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
+                                            "full_replication"};
+    const locus *n = j->node;
+    const struct keyspace *k = &n->store.keyspace;
+    FILE *f = j->file;
+    fprintf(f,
+            "{\"node\":%d,\"nodes\":%d,\"technique\":\"%s\",\"workers\":%u,\"shards\":%u,"
+            "\"keys\":%" PRIu64 ",\"t\":%lld,\"tables\":\"",
+            n->rank, n->size, technique[n->technique], n->workers, k->shards, k->keys, wall_us());
+    for (unsigned i = 0; i < k->tables; i++) {
+        fputs(i ? ", " : "", f);
+        write_name(f, k->table[i].name);
+        fprintf(f, " %" PRIu64 " x %u", k->table[i].end - k->table[i].first, k->table[i].length);
+    }
+    fputs("\"}\n", f);
+}
+
+static void write_accesses(FILE *f, const struct locus_stats *s)
+{
+    fprintf(f, ",\"local\":%" PRIu64 ",\"replica\":%" PRIu64 ",\"remote\":%" PRIu64,
+            s->pulled_local + s->pushed_local, s->pulled_replica + s->pushed_replica,
+            s->pulled_remote + s->pushed_remote);
+    fprintf(f,
+            ",\"relocated\":%" PRIu64 ",\"copied\":%" PRIu64 ",\"replicas\":%" PRIu64
+            ",\"owned\":%" PRIu64 ",\"late\":%" PRIu64 ",\"sent\":%" PRIu64,
+            s->relocated_in, s->replicas_created, s->replicas_now, s->owned_now, s->intents_late,
+            s->bytes_sent);
+}
+
+/* Sums, so that the difference of two lines describes the time between them: replica-microseconds,
+ * and ages weighted by them. */
+static void write_shards(FILE *f, const locus *n)
+{
+    unsigned shards = cluster_shards(n->cluster);
+    const struct shard_counters c = cluster_counters(n->cluster);
+    double cpu_s = 0, busiest_s = 0;
+    for (unsigned s = 0; s < shards; s++) {
+        double one_s = cluster_shard_cpu_s(n->cluster, s);
+        cpu_s += one_s;
+        if (one_s > busiest_s) busiest_s = one_s;
+    }
+    fprintf(f, ",\"held\":%" PRIu64 ",\"aged\":%.9g,\"shards_s\":%.6f,\"busiest_s\":%.6f",
+            c.stale_us, (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT), cpu_s, busiest_s);
+}
+
+static void write_process(FILE *f, const locus *n)
+{
+    locus_clock first = INT64_MAX;
+    for (unsigned w = 0; w < n->workers; w++) {
+        locus_clock clock = locus_current_clock(&n->worker[w]);
+        if (clock < first) first = clock;
+    }
+    fprintf(f, ",\"cpu_s\":%.6f,\"resident\":%.0f,\"clock\":%" PRId64, footprint_cpu_s(),
+            footprint_resident_bytes(), first);
+}
+
+/* False: the disk is full, say. Then nothing more is written. */
+static bool write_line(const struct journal *j, bool is_last)
+{
+    const locus *n = j->node;
+    struct locus_stats s;
+    locus_stats_read(n, &s);
+    fprintf(j->file, "{\"t\":%lld", wall_us());
+    write_accesses(j->file, &s);
+    if (n->cluster) write_shards(j->file, n);
+    write_process(j->file, n);
+    fputs(is_last ? ",\"end\":1}\n" : "}\n", j->file);
+    return fflush(j->file) == 0 && !ferror(j->file);
+}
+
+/* ---- the thread ---- */
+
+static uint64_t pause_ns(const struct journal *j, uint64_t now_ns)
+{
+    uint64_t share = (now_ns - j->began_ns) / JOURNAL_SHARE;
+    return share > JOURNAL_FIRST_NS ? share : JOURNAL_FIRST_NS;
+}
+
+/* True: it is time for a line. False: it ends. */
+static bool wait_for_line(struct journal *j)
+{
+    uint64_t now_ns = clock_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    int rc = 0;
+    pthread_mutex_lock(&j->mutex);
+    while (!j->ends && rc == 0) rc = pthread_cond_timedwait(&j->changed, &j->mutex, &until);
+    bool ends = j->ends;
+    pthread_mutex_unlock(&j->mutex);
+    return !ends;
+}
+
+static void *run(void *journal)
+{
+    struct journal *j = journal;
+    write_head(j);
+    bool can_write = write_line(j, false);
+    while (wait_for_line(j)) can_write = can_write && write_line(j, false);
+    if (can_write) write_line(j, true);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int open_file(struct journal *j, const char *prefix, unsigned rank)
+{
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s.%u.report.jsonl", prefix, rank);
+    if (n >= (int)sizeof path)
+        return error_set(-EINVAL, "LOCUS_REPORT is longer than a path can be");
+    j->file = fopen(path, "we");
+    if (!j->file)
+        return error_set(-errno, "LOCUS_REPORT: cannot write %s: %s", path, locus_strerror(-errno));
+    return 0;
+}
+
+static void init(struct journal *j)
+{
+    pthread_condattr_t monotonic;
+    *j = (struct journal){.began_ns = clock_now_ns()};
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&j->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&j->mutex, NULL);
+}
+
+static void free_journal(struct journal *j)
+{
+    if (j->file) fclose(j->file);
+    pthread_cond_destroy(&j->changed);
+    pthread_mutex_destroy(&j->mutex);
+    free(j);
+}
+
+int journal_open(unsigned rank, struct journal **out)
+{
+    const char *prefix = getenv("LOCUS_REPORT");
+    *out = NULL;
+    if (!prefix || !*prefix) return 0;
+    struct journal *j = malloc(sizeof *j);
+    if (!j) return error_set(-ENOMEM, "no memory for a report");
+    init(j);
+    int rc = open_file(j, prefix, rank);
+    if (rc)
+        free_journal(j);
+    else
+        *out = j;
+    return rc;
+}
+
+int journal_start(struct journal *j, const locus *n)
+{
+    if (!j) return 0;
+    j->node = n;
+    int rc = pthread_create(&j->thread, NULL, run, j);
+    j->runs = rc == 0;
+    return rc ? error_set(-rc, "no thread for the report (ulimit -u)") : 0;
+}
+
+void journal_close(struct journal *j)
+{
+    if (!j) return;
+    pthread_mutex_lock(&j->mutex);
+    j->ends = true;
+    pthread_cond_signal(&j->changed);
+    pthread_mutex_unlock(&j->mutex);
+    if (j->runs) pthread_join(j->thread, NULL);
+    free_journal(j);
+}

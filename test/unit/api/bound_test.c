@@ -1,0 +1,136 @@
+/* bound: a worker waits for the others' clocks, and then sees what they did before them. */
+#include "node/signaling.h"
+
+#include "pair.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { ROWS = 40, BOUND_ROUNDS = 50 };
+
+TEST(bound, what_makes_no_sense_is_refused)
+{
+    locus *n = one_node(ROWS, 1, 1);
+    locus_worker *w = worker_of(n);
+    CHECK_EQ(locus_bound(NULL, 0), -EINVAL);
+    CHECK_STR(locus_error(), "locus_bound: the worker is NULL");
+    CHECK_EQ(locus_bound(w, -1), -EINVAL);
+    CHECK_STR(locus_error(), "locus_bound: the staleness is -1 clocks: must be 0 or more");
+    locus_read_begin(w);
+    CHECK_EQ(locus_bound(w, 0), -EDEADLK);
+    locus_read_end(w);
+    CHECK_EQ(stats_of(n).bounds_waited, 0);
+    close_both(n, w);
+}
+
+/* ---- one node ---- */
+
+struct lagging {
+    locus_worker *worker;
+    locus_clock to;
+    bool has_returned; /* atomic */
+    locus_clock staleness;
+    pthread_t thread;
+};
+
+static void *wait_for_others(void *argument)
+{
+    struct lagging *l = argument;
+    CHECK_EQ(locus_bound(l->worker, l->staleness), 0);
+    __atomic_store_n(&l->has_returned, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void advance_to(locus_worker *w, locus_clock clock)
+{
+    while (locus_current_clock(w) < clock) locus_advance_clock(w);
+}
+
+TEST(bound, a_worker_waits_until_the_others_are_within_its_staleness)
+{
+    locus *n = one_node(ROWS, 1, 2);
+    struct lagging fast = {.worker = worker_of(n), .staleness = 3};
+    locus_worker *slow = worker_of(n);
+    advance_to(fast.worker, 10);
+    advance_to(slow, 6);
+    CHECK_EQ(pthread_create(&fast.thread, NULL, wait_for_others, &fast), 0);
+    for (int i = 0; i < 100; i++) sched_yield();
+    CHECK(!__atomic_load_n(&fast.has_returned, __ATOMIC_ACQUIRE));
+    advance_to(slow, 7);
+    CHECK_EQ(pthread_join(fast.thread, NULL), 0);
+    CHECK_EQ(locus_bound(slow, 0), 0); /* who is last waits for nobody */
+    CHECK_EQ(locus_bound(fast.worker, 3), 0);
+    CHECK_EQ(locus_worker_close(slow), 0);
+    CHECK_EQ(locus_bound(fast.worker, 0), 0); /* who has closed holds nobody up */
+    CHECK_EQ(locus_bound(fast.worker, INT64_MAX), 0);
+    close_both(n, fast.worker);
+}
+
+/* ---- two nodes ---- */
+
+/* Each pushes to every row in each clock, and finds at least as much as the bound says. */
+static void push_and_look(struct pair *p, int rank)
+{
+    locus_worker *w = p->worker[rank];
+    const locus_clock staleness = *(locus_clock *)p->context;
+    locus_key keys[ROWS];
+    float ones[ROWS], rows[ROWS];
+    for (locus_key key = 0; key < ROWS; key++) {
+        keys[key] = key;
+        ones[key] = 1;
+    }
+    CHECK_EQ(locus_intent(w, keys, ROWS / 2, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    for (locus_clock clock = 0; clock < BOUND_ROUNDS; clock++) {
+        CHECK_EQ(locus_push(w, keys, ROWS, ones), 0);
+        locus_advance_clock(w);
+        CHECK_EQ(locus_bound(w, staleness), 0);
+        CHECK_EQ(locus_pull(w, keys, ROWS, rows), 0);
+        /* ours, and of the other all but of the last clocks */
+        float least = 2 * (float)(clock + 1) - (float)staleness;
+        for (int i = 0; i < ROWS; i++) CHECK(rows[i] >= least);
+    }
+}
+
+static void check_two(locus_clock staleness)
+{
+    const struct locus_table table = {.rows = ROWS, .length = 1};
+    struct pair p;
+    pair_init(&p, &table, 1);
+    p.config.shards = 2;
+    pair_open(&p);
+    p.context = &staleness;
+    pair_do(&p, push_and_look);
+    pair_close(&p);
+}
+
+TEST(bound, without_staleness_everything_of_earlier_clocks_is_seen)
+{
+    check_two(0);
+}
+
+TEST(bound, with_staleness_everything_before_it_is_seen)
+{
+    check_two(3);
+}
+
+/* It is told, by its node's shards, that the other one closed. */
+static void close_or_wait(struct pair *p, int rank)
+{
+    if (rank == 0) {
+        advance_to(p->worker[0], 20);
+        CHECK_EQ(locus_bound(p->worker[0], 0), 0);
+        return;
+    }
+    CHECK_EQ(locus_worker_close(p->worker[1]), 0);
+    p->worker[1] = NULL;
+}
+
+TEST(bound, a_worker_of_another_node_that_closes_holds_nobody_up)
+{
+    const struct locus_table table = {.rows = ROWS, .length = 1};
+    struct pair p;
+    pair_init(&p, &table, 1);
+    pair_open(&p);
+    pair_do(&p, close_or_wait);
+    pair_close(&p);
+}

@@ -1,0 +1,101 @@
+#include "base/bitset.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+
+static uint64_t throw_dice(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *state >> 33;
+}
+
+TEST(bitset, a_new_one_is_empty)
+{
+    const uint64_t bounds[] = {0, 1, 63, 64, 65, 4096, 4097, 1 << 20};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct bitset b;
+        CHECK(bitset_init(&b, bounds[i]));
+        CHECK(bitset_lowest(&b) == BITSET_NONE);
+        for (uint64_t m = 0; m < bounds[i]; m += 61) CHECK(!bitset_has(&b, m));
+        bitset_fini(&b);
+    }
+}
+
+TEST(bitset, the_last_member_is_found_again)
+{
+    const uint64_t bounds[] = {1, 2, 64, 65, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct bitset b;
+        CHECK(bitset_init(&b, bounds[i]));
+        bitset_add(&b, bounds[i] - 1);
+        CHECK(bitset_has(&b, bounds[i] - 1));
+        CHECK_EQ(bitset_lowest(&b), bounds[i] - 1);
+        bitset_remove(&b, bounds[i] - 1);
+        CHECK(bitset_lowest(&b) == BITSET_NONE);
+        bitset_fini(&b);
+    }
+}
+
+TEST(bitset, adding_and_removing_twice_is_once)
+{
+    struct bitset b;
+    CHECK(bitset_init(&b, 10000));
+    bitset_add(&b, 5000);
+    bitset_add(&b, 5000);
+    bitset_remove(&b, 5000);
+    CHECK(!bitset_has(&b, 5000));
+    CHECK(bitset_lowest(&b) == BITSET_NONE);
+    bitset_remove(&b, 5000);
+    bitset_add(&b, 5001); /* its word was empty: all levels must know again */
+    CHECK_EQ(bitset_lowest(&b), 5001);
+    bitset_fini(&b);
+}
+
+TEST(bitset, members_come_out_in_order)
+{
+    struct bitset b;
+    CHECK(bitset_init(&b, 300000));
+    for (uint64_t m = 0; m < 300000; m += 997) bitset_add(&b, 300000 - 1 - m);
+    uint64_t before = 0, count = 0;
+    for (uint64_t m; (m = bitset_lowest(&b)) != BITSET_NONE; count++) {
+        CHECK(count == 0 || m > before);
+        before = m;
+        bitset_remove(&b, m);
+    }
+    CHECK_EQ(count, (300000 + 996) / 997);
+    bitset_fini(&b);
+}
+
+/* Against a plain array, with members crowded and sparse. */
+static void same_as_an_array(uint64_t bound, unsigned add_of_8)
+{
+    struct bitset b;
+    unsigned char *is_in = calloc(1, bound);
+    uint64_t dice = bound * 8 + add_of_8;
+    CHECK(is_in != NULL);
+    CHECK(bitset_init(&b, bound));
+    for (int step = 0; step < 3000; step++) {
+        uint64_t m = throw_dice(&dice) % bound;
+        if (throw_dice(&dice) % 8 < add_of_8) {
+            bitset_add(&b, m);
+            is_in[m] = 1;
+        } else {
+            bitset_remove(&b, m);
+            is_in[m] = 0;
+        }
+        uint64_t lowest = 0;
+        while (lowest < bound && !is_in[lowest]) lowest++;
+        CHECK_EQ(bitset_lowest(&b), lowest < bound ? lowest : BITSET_NONE);
+        CHECK_EQ(bitset_has(&b, m), is_in[m]);
+    }
+    bitset_fini(&b);
+    free(is_in);
+}
+
+TEST(bitset, it_agrees_with_a_plain_array)
+{
+    const uint64_t bounds[] = {1, 3, 64, 70, 4096, 5000};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        for (unsigned add = 1; add < 8; add += 3) same_as_an_array(bounds[i], add);
+}

@@ -1,0 +1,706 @@
+/* Plans for machines that hwloc makes up, and what can be tried on the machine that runs the
+ * test. */
+#include "test.h"
+
+#include "base/pinning.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- machines ---- */
+
+/* The kernel numbers the second hyper-threads of all cores after the first ones: core 3 has the
+ * units 3 and 19. */
+#define TWO_SOCKETS "package:2 numa:1 l3:1 core:8 pu:1"
+#define TWO_SOCKETS_SMT "package:2 numa:1 l3:1 core:8 pu:2(indexes=2*16:1*2)"
+#define FOUR_NUMA "package:2 numa:2 core:4 pu:1"
+#define FOUR_SOCKETS "package:4 numa:1 l3:1 core:16 pu:1"
+#define FOUR_SOCKETS_SMT "package:4 numa:1 l3:1 core:16 pu:2(indexes=2*64:1*2)"
+
+static const char *const machines[] = {
+    "core:1 pu:1",
+    "package:1 core:2 pu:1",
+    "package:1 core:2 pu:2",
+    "package:1 core:7 pu:2",
+    "package:2 core:4 pu:1", /* two sockets, one NUMA node */
+    "package:1 numa:4 core:8 pu:1",
+    "package:3 numa:1 core:5 pu:2",
+    "numa:2 core:2 pu:4",
+    TWO_SOCKETS,
+    TWO_SOCKETS_SMT,
+    FOUR_NUMA,
+};
+/* Too large for every plan there is. */
+static const char *const large_machines[] = {FOUR_SOCKETS, FOUR_SOCKETS_SMT};
+enum { LARGE_MACHINES = sizeof large_machines / sizeof large_machines[0] };
+enum {
+    MACHINES = sizeof machines / sizeof machines[0],
+    NODES_MAX = 4,
+    SHARDS_MAX = 16,
+    WORKERS_MAX = 32
+};
+
+static struct pinning_machine machine;
+static struct pinning_plan plans[NODES_MAX]; /* those of all nodes of a host */
+
+static const struct pinning_machine *load(const char *description, const char *allowed)
+{
+    pinning_machine_fini(&machine);
+    CHECK_EQ(pinning_machine_load_synthetic(&machine, description, allowed), 0);
+    return &machine;
+}
+
+/* ---- plans as text ---- */
+
+struct text {
+    char at[32768];
+    size_t end;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    t->end += (size_t)vsnprintf(t->at + t->end, sizeof t->at - t->end, format, arguments);
+    va_end(arguments);
+    CHECK(t->end < sizeof t->at);
+}
+
+static void add_place(struct text *t, struct pinning_place p)
+{
+    if (p.unit == PINNING_NONE)
+        add(t, " -");
+    else
+        add(t, " %d@%d", p.unit, p.numa);
+}
+
+/* "cores 0-7; shards 7@0 15@1; workers 0@0 8@1; near 0 1; own core": unit@NUMA node. */
+static const char *describe(const struct pinning_plan *p, struct text *t)
+{
+    t->end = 0;
+    add(t, p->cores ? "cores %u-%u; shards" : "no cores; shards", p->first_core,
+        p->first_core + p->cores - 1);
+    for (unsigned s = 0; s < p->shards; s++) add_place(t, p->shard[s]);
+    add(t, "; workers");
+    for (unsigned w = 0; w < p->workers; w++) add_place(t, p->worker[w]);
+    add(t, "; near");
+    for (unsigned w = 0; w < p->workers; w++) add(t, " %u", p->nearest_shard[w]);
+    add(t, "; %s",
+        p->is_oversubscribed ? "oversubscribed"
+        : p->has_own_core    ? "own core"
+                             : "shared cores");
+    return t->at;
+}
+
+#define EXPECT(nodes, index, shards, workers, text) \
+    expect(__LINE__, nodes, index, shards, workers, text)
+static void expect(int line, unsigned nodes, unsigned index, unsigned shards, unsigned workers,
+                   const char *wanted)
+{
+    static struct text t;
+    pinning_plan(&machine, nodes, index, shards, workers, &plans[0]);
+    describe(&plans[0], &t);
+    if (strcmp(t.at, wanted) != 0)
+        test_fail(__FILE__, line, "the plan is\n  %s\nand not\n  %s", t.at, wanted);
+}
+
+/* ---- plans in full ---- */
+
+TEST(pinning, of_one_node_takes_all_numa_nodes)
+{
+    load(TWO_SOCKETS, NULL);
+    EXPECT(1, 0, 1, 1, "cores 0-15; shards 7@0; workers 0@0; near 0; own core");
+    EXPECT(1, 0, 2, 4,
+           "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1; near 0 1 0 1; own core");
+    EXPECT(1, 0, 3, 3,
+           "cores 0-15; shards 7@0 15@1 6@0; workers 0@0 8@1 1@0; near 0 1 2; own core");
+    EXPECT(
+        1, 0, 2, 14,
+        "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1 2@0 10@1 3@0 11@1 4@0 12@1 5@0 13@1 6@0 14@1; "
+        "near 0 1 0 1 0 1 0 1 0 1 0 1 0 1; own core");
+}
+
+TEST(pinning, gives_two_nodes_a_socket_each)
+{
+    load(TWO_SOCKETS, NULL);
+    EXPECT(2, 0, 1, 2, "cores 0-7; shards 7@0; workers 0@0 1@0; near 0 0; own core");
+    EXPECT(2, 1, 1, 2, "cores 8-15; shards 15@1; workers 8@1 9@1; near 0 0; own core");
+}
+
+TEST(pinning, gives_three_nodes_as_even_slices_as_there_are)
+{
+    load(TWO_SOCKETS, NULL);
+    EXPECT(3, 0, 1, 2, "cores 0-4; shards 4@0; workers 0@0 1@0; near 0 0; own core");
+    EXPECT(3, 1, 1, 2, "cores 5-9; shards 7@0; workers 5@0 8@1; near 0 0; own core");
+    EXPECT(3, 2, 1, 2, "cores 10-15; shards 15@1; workers 10@1 11@1; near 0 0; own core");
+}
+
+TEST(pinning, gives_four_nodes_a_numa_node_each)
+{
+    load(FOUR_NUMA, NULL);
+    EXPECT(4, 0, 1, 1, "cores 0-3; shards 3@0; workers 0@0; near 0; own core");
+    EXPECT(4, 1, 1, 1, "cores 4-7; shards 7@1; workers 4@1; near 0; own core");
+    EXPECT(4, 2, 1, 1, "cores 8-11; shards 11@2; workers 8@2; near 0; own core");
+    EXPECT(4, 3, 1, 1, "cores 12-15; shards 15@3; workers 12@3; near 0; own core");
+}
+
+TEST(pinning, spreads_shards_over_numa_nodes_and_sockets)
+{
+    load(FOUR_NUMA, NULL);
+    EXPECT(1, 0, 2, 0, "cores 0-15; shards 3@0 11@2; workers; near; own core");
+    EXPECT(1, 0, 5, 0, "cores 0-15; shards 3@0 11@2 7@1 15@3 2@0; workers; near; own core");
+    EXPECT(2, 1, 3, 0, "cores 8-15; shards 11@2 15@3 10@2; workers; near; own core");
+}
+
+TEST(pinning, sends_workers_to_a_shard_of_their_numa_node_then_of_their_socket)
+{
+    load(FOUR_NUMA, NULL);
+    EXPECT(1, 0, 1, 4, "cores 0-15; shards 3@0; workers 0@0 8@2 4@1 12@3; near 0 0 0 0; own core");
+    EXPECT(1, 0, 2, 4,
+           "cores 0-15; shards 3@0 11@2; workers 0@0 8@2 4@1 12@3; near 0 1 0 1; own core");
+    EXPECT(1, 0, 3, 4,
+           "cores 0-15; shards 3@0 11@2 7@1; workers 0@0 8@2 4@1 12@3; near 0 1 2 1; own core");
+}
+
+TEST(pinning, gives_each_of_four_sockets_its_share)
+{
+    load(FOUR_SOCKETS, NULL);
+    EXPECT(4, 2, 2, 3,
+           "cores 32-47; shards 47@2 46@2; workers 32@2 33@2 34@2; near 0 1 0; own core");
+    EXPECT(2, 1, 2, 4,
+           "cores 32-63; shards 47@2 63@3; workers 32@2 48@3 33@2 49@3; near 0 1 0 1; own core");
+    EXPECT(
+        1, 0, 4, 5,
+        "cores 0-63; shards 15@0 31@1 47@2 63@3; workers 0@0 16@1 32@2 48@3 1@0; near 0 1 2 3 0; own core");
+    /* The units' numbers are other ones, the cores' are not. */
+    load(FOUR_SOCKETS_SMT, NULL);
+    EXPECT(4, 3, 1, 2, "cores 48-63; shards 63@3; workers 48@3 49@3; near 0 0; own core");
+    pinning_plan(&machine, 4, 3, 1, 16, &plans[0]);
+    CHECK_EQ(plans[0].worker[14].unit, 62);
+    CHECK_EQ(plans[0].worker[15].unit, 112); /* the second hyper-thread of core 48 */
+    CHECK(plans[0].has_own_core && !plans[0].is_oversubscribed);
+}
+
+TEST(pinning, takes_different_cores_before_hyper_threads)
+{
+    load(TWO_SOCKETS_SMT, NULL);
+    EXPECT(2, 0, 1, 4, "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0; near 0 0 0 0; own core");
+    /* Nine threads on eight cores: workers share. */
+    EXPECT(
+        2, 0, 1, 8,
+        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0; near 0 0 0 0 0 0 0 0; own core");
+    /* Sixteen: the last worker shares with the shard. */
+    EXPECT(
+        2, 0, 1, 15,
+        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0 17@0 18@0 19@0 20@0 21@0 22@0 23@0; "
+        "near 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; shared cores");
+    EXPECT(2, 0, 9, 0,
+           "cores 0-7; shards 7@0 6@0 5@0 4@0 3@0 2@0 1@0 0@0 23@0; workers; near; shared cores");
+}
+
+TEST(pinning, pins_nobody_where_threads_are_more_than_units)
+{
+    load("package:1 core:2 pu:1", NULL);
+    EXPECT(1, 0, 1, 1, "cores 0-1; shards 1@0; workers 0@0; near 0; own core");
+    EXPECT(1, 0, 1, 2, "cores 0-1; shards -; workers - -; near 0 0; oversubscribed");
+    EXPECT(2, 0, 1, 1, "cores 0-0; shards -; workers -; near 0; oversubscribed");
+    EXPECT(3, 0, 2, 3, "no cores; shards - -; workers - - -; near 0 1 0; oversubscribed");
+    load(TWO_SOCKETS_SMT, NULL);
+    EXPECT(4, 3, 2, 7,
+           "cores 12-15; shards - -; workers - - - - - - -; near 0 1 0 1 0 1 0; oversubscribed");
+}
+
+TEST(pinning, stays_within_the_units_that_the_process_may_use)
+{
+    load(TWO_SOCKETS, "6-9");
+    EXPECT(1, 0, 2, 2, "cores 0-3; shards 7@0 9@1; workers 6@0 8@1; near 0 1; own core");
+    EXPECT(2, 1, 1, 1, "cores 2-3; shards 9@1; workers 8@1; near 0; own core");
+    /* One NUMA node has room for a shard only. */
+    load(TWO_SOCKETS, "0,8-11");
+    EXPECT(1, 0, 3, 1, "cores 0-4; shards 0@0 11@1 10@1; workers 8@1; near 1; own core");
+    /* The second hyper-thread of core 0 and both of core 8. */
+    load(TWO_SOCKETS_SMT, "16,8,24");
+    EXPECT(1, 0, 1, 2, "cores 0-1; shards 16@0; workers 8@1 24@1; near 0 0; own core");
+}
+
+TEST(pinning, moves_a_border_of_slices_to_one_of_sockets_unless_threads_would_not_fit)
+{
+    load(TWO_SOCKETS, "0-5,8-15");
+    EXPECT(2, 0, 1, 1, "cores 0-5; shards 5@0; workers 0@0; near 0; own core");
+    EXPECT(2, 1, 1, 1, "cores 6-13; shards 15@1; workers 8@1; near 0; own core");
+    EXPECT(2, 0, 1, 6,
+           "cores 0-6; shards 5@0; workers 0@0 8@1 1@0 2@0 3@0 4@0; near 0 0 0 0 0 0; own core");
+    EXPECT(
+        2, 1, 1, 6,
+        "cores 7-13; shards 15@1; workers 9@1 10@1 11@1 12@1 13@1 14@1; near 0 0 0 0 0 0; own core");
+    /* Too far away to move: 2 and 8 cores would be no halves. */
+    load(TWO_SOCKETS, "6-15");
+    EXPECT(2, 0, 1, 1, "cores 0-4; shards 7@0; workers 6@0; near 0; own core");
+    EXPECT(2, 1, 1, 1, "cores 5-9; shards 15@1; workers 11@1; near 0; own core");
+}
+
+TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
+{
+    pinning_machine_fini(&machine);
+    EXPECT(1, 0, 2, 2, "no cores; shards - -; workers - -; near 0 1; oversubscribed");
+    CHECK_EQ(pinning_choose_shards(&machine, 1, 4), 1);
+}
+
+/* ---- what holds for every plan ---- */
+
+static const struct pinning_core *core_of(const struct pinning_machine *m, int unit)
+{
+    for (unsigned c = 0; c < m->cores; c++)
+        for (unsigned u = 0; u < m->core[c].units; u++)
+            if (m->core[c].unit[u] == unit) return &m->core[c];
+    return NULL;
+}
+
+static unsigned slice_units(const struct pinning_machine *m, const struct pinning_plan *p)
+{
+    unsigned units = 0;
+    for (unsigned c = p->first_core; c < p->first_core + p->cores; c++) units += m->core[c].units;
+    return units;
+}
+
+/* Slices lie one after the other and are the machine; none is smaller by half than an equal
+ * share. */
+static void check_slices(const struct pinning_machine *m, unsigned nodes)
+{
+    unsigned next = 0;
+    for (unsigned i = 0; i < nodes; i++) {
+        CHECK_EQ(plans[i].first_core, next);
+        CHECK(plans[i].cores >= (m->cores / nodes + 1) / 2);
+        next += plans[i].cores;
+    }
+    CHECK_EQ(next, m->cores);
+}
+
+/* All nodes say the same, and it is the truth. */
+static void check_verdict(const struct pinning_machine *m, unsigned nodes)
+{
+    unsigned threads = plans[0].shards + plans[0].workers, least = m->units;
+    for (unsigned i = 0; i < nodes; i++) {
+        unsigned units = slice_units(m, &plans[i]);
+        if (units < least) least = units;
+        CHECK_EQ(plans[i].is_oversubscribed, plans[0].is_oversubscribed);
+    }
+    CHECK_EQ(plans[0].is_oversubscribed, threads > least);
+    if (nodes * threads > m->units) CHECK(plans[0].is_oversubscribed);
+    for (unsigned i = 0; i < nodes; i++) {
+        if (nodes * threads <= m->cores) CHECK(plans[i].has_own_core);
+        if (plans[i].is_oversubscribed) CHECK(!plans[i].has_own_core);
+    }
+}
+
+/* How many threads each unit and core has, from the plans of all nodes. */
+struct load {
+    unsigned on_unit[PINNING_UNITS_MAX], on_core[PINNING_UNITS_MAX];
+};
+
+static void check_place(const struct pinning_machine *m, const struct pinning_plan *p,
+                        struct pinning_place place, struct load *l)
+{
+    if (p->is_oversubscribed) {
+        CHECK_EQ(place.unit, PINNING_NONE);
+        CHECK_EQ(place.numa, PINNING_NONE);
+        return;
+    }
+    const struct pinning_core *c = core_of(m, place.unit);
+    CHECK(c);
+    unsigned core = (unsigned)(c - m->core);
+    CHECK(core >= p->first_core && core < p->first_core + p->cores);
+    CHECK_EQ(place.numa, m->numa_number[c->numa]);
+    CHECK_EQ(++l->on_unit[place.unit], 1);
+    l->on_core[core]++;
+}
+
+static void check_places(const struct pinning_machine *m, unsigned nodes, struct load *l)
+{
+    memset(l, 0, sizeof *l);
+    for (unsigned i = 0; i < nodes; i++) {
+        for (unsigned s = 0; s < plans[i].shards; s++)
+            check_place(m, &plans[i], plans[i].shard[s], l);
+        for (unsigned w = 0; w < plans[i].workers; w++)
+            check_place(m, &plans[i], plans[i].worker[w], l);
+    }
+}
+
+/* No core is shared while another is free, and no shard's while the workers fit elsewhere. */
+static void check_cores(const struct pinning_machine *m, const struct pinning_plan *p,
+                        const struct load *l)
+{
+    bool is_core_free = false, is_core_shared = false, own = true;
+    unsigned elsewhere = slice_units(m, p);
+    if (p->is_oversubscribed) return;
+    for (unsigned c = p->first_core; c < p->first_core + p->cores; c++) {
+        is_core_free |= l->on_core[c] == 0;
+        is_core_shared |= l->on_core[c] > 1;
+    }
+    CHECK(!(is_core_free && is_core_shared));
+    for (unsigned s = 0; s < p->shards; s++) {
+        const struct pinning_core *c = core_of(m, p->shard[s].unit);
+        own &= l->on_core[c - m->core] == 1;
+        elsewhere -= c->units;
+    }
+    CHECK_EQ(p->has_own_core, own);
+    if (p->shards <= p->cores) CHECK_EQ(own, p->workers <= elsewhere);
+}
+
+/* A NUMA node has two shards less than another only if it has no core left for one. */
+static void check_spread(const struct pinning_machine *m, const struct pinning_plan *p)
+{
+    unsigned shards[PINNING_UNITS_MAX] = {0}, cores[PINNING_UNITS_MAX] = {0};
+    if (p->is_oversubscribed || p->shards > p->cores) return;
+    for (unsigned s = 0; s < p->shards; s++) shards[core_of(m, p->shard[s].unit)->numa]++;
+    for (unsigned c = p->first_core; c < p->first_core + p->cores; c++) cores[m->core[c].numa]++;
+    for (unsigned a = 0; a < m->numa_nodes; a++)
+        for (unsigned b = 0; b < m->numa_nodes; b++)
+            if (shards[a] + 1 < shards[b]) CHECK_EQ(shards[a], cores[a]);
+}
+
+static unsigned far(const struct pinning_machine *m, const struct pinning_plan *p, unsigned worker,
+                    unsigned shard)
+{
+    const struct pinning_core *w = core_of(m, p->worker[worker].unit),
+                              *s = core_of(m, p->shard[shard].unit);
+    return p->is_oversubscribed ? 0 : w->numa == s->numa ? 0 : w->socket == s->socket ? 1 : 2;
+}
+
+/* No shard is nearer than the one named, and none equally near has two workers less. */
+static void check_nearest(const struct pinning_machine *m, const struct pinning_plan *p)
+{
+    unsigned workers_of[SHARDS_MAX] = {0};
+    for (unsigned w = 0; w < p->workers; w++) {
+        unsigned mine = p->nearest_shard[w];
+        CHECK(mine < p->shards);
+        for (unsigned s = 0; s < p->shards; s++) {
+            CHECK(far(m, p, w, s) >= far(m, p, w, mine));
+            if (far(m, p, w, s) == far(m, p, w, mine)) CHECK(workers_of[s] >= workers_of[mine]);
+        }
+        workers_of[mine]++;
+    }
+}
+
+static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards,
+                        unsigned workers)
+{
+    static struct load l;
+    for (unsigned i = 0; i < nodes; i++) pinning_plan(m, nodes, i, shards, workers, &plans[i]);
+    check_slices(m, nodes);
+    check_verdict(m, nodes);
+    check_places(m, nodes, &l);
+    for (unsigned i = 0; i < nodes; i++) {
+        check_cores(m, &plans[i], &l);
+        check_spread(m, &plans[i]);
+        check_nearest(m, &plans[i]);
+    }
+}
+
+TEST(pinning, holds_its_promises_on_every_machine)
+{
+    for (unsigned i = 0; i < MACHINES; i++) {
+        load(machines[i], NULL);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned shards = 1; shards <= SHARDS_MAX; shards++)
+                for (unsigned workers = 0; workers <= WORKERS_MAX; workers++)
+                    check_plans(&machine, nodes, shards, workers);
+    }
+}
+
+static unsigned draw(unsigned bound)
+{
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(state >> 33) % bound;
+}
+
+/* A list of units, each of which is in it with a probability of 1/2 to 7/8; never empty. */
+static const char *draw_allowed(unsigned units, struct text *t)
+{
+    unsigned bound = 2 + draw(7);
+    t->end = 0;
+    add(t, "%u", draw(units));
+    for (unsigned u = 0; u < units; u++)
+        if (draw(bound) > 0) add(t, ",%u", u);
+    return t->at;
+}
+
+TEST(pinning, holds_its_promises_on_four_sockets)
+{
+    static const unsigned shards[] = {1, 2, 3, 4, 7, 8, 16}, workers[] = {0, 1, 4, 15, 16, 31, 32};
+    for (unsigned i = 0; i < LARGE_MACHINES; i++) {
+        load(large_machines[i], NULL);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned s = 0; s < sizeof shards / sizeof *shards; s++)
+                for (unsigned w = 0; w < sizeof workers / sizeof *workers; w++)
+                    check_plans(&machine, nodes, shards[s], workers[w]);
+    }
+}
+
+TEST(pinning, holds_its_promises_in_any_cpuset)
+{
+    static struct text t;
+    for (unsigned i = 0; i < 20 * MACHINES; i++) {
+        const char *description = machines[i % MACHINES];
+        unsigned units = load(description, NULL)->units;
+        load(description, draw_allowed(units, &t));
+        for (unsigned j = 0; j < 100; j++)
+            check_plans(&machine, 1 + draw(NODES_MAX), 1 + draw(SHARDS_MAX), draw(WORKERS_MAX + 1));
+    }
+}
+
+TEST(pinning, is_the_same_for_the_same_arguments)
+{
+    static struct text first, again;
+    for (unsigned i = 0; i < MACHINES; i++)
+        for (unsigned shards = 1; shards <= SHARDS_MAX; shards++) {
+            memset(&plans[0], 0x55, sizeof plans[0]);
+            memset(&plans[1], 0xaa, sizeof plans[1]);
+            pinning_plan(load(machines[i], NULL), 2, 1, shards, shards, &plans[0]);
+            pinning_plan(load(machines[i], NULL), 2, 1, shards, shards, &plans[1]);
+            CHECK(strcmp(describe(&plans[0], &first), describe(&plans[1], &again)) == 0);
+        }
+}
+
+/* The greatest numbers there may be. */
+TEST(pinning, plans_for_a_thousand_units_and_more)
+{
+    load("package:16 numa:1 core:64 pu:2", NULL);
+    CHECK_EQ(machine.units, PINNING_UNITS_MAX); /* the second half cannot be named */
+    CHECK_EQ(machine.numa_nodes, 8);
+    pinning_plan(&machine, 1, 0, LOCUS_SHARDS_MAX, PINNING_UNITS_MAX - LOCUS_SHARDS_MAX, &plans[0]);
+    CHECK(!plans[0].is_oversubscribed);
+    pinning_plan(&machine, 4096, 4095, LOCUS_SHARDS_MAX, LOCUS_WORKERS_MAX, &plans[0]);
+    CHECK(plans[0].is_oversubscribed);
+}
+
+/* ---- the machine ---- */
+
+TEST(pinning, sees_cores_sockets_and_numa_nodes)
+{
+    load(TWO_SOCKETS_SMT, NULL);
+    CHECK_EQ(machine.cores, 16);
+    CHECK_EQ(machine.units, 32);
+    CHECK_EQ(machine.numa_nodes, 2);
+    CHECK_EQ(machine.sockets, 2);
+    for (unsigned c = 0; c < 16; c++) {
+        CHECK_EQ(machine.core[c].units, 2);
+        CHECK_EQ(machine.core[c].unit[0], c);
+        CHECK_EQ(machine.core[c].unit[1], c + 16);
+        CHECK_EQ(machine.core[c].numa, c / 8);
+        CHECK_EQ(machine.core[c].socket, c / 8);
+    }
+}
+
+TEST(pinning, counts_only_numa_nodes_with_units_that_may_be_used)
+{
+    load(FOUR_NUMA, "4-5,12");
+    CHECK_EQ(machine.cores, 3);
+    CHECK_EQ(machine.numa_nodes, 2);
+    CHECK_EQ(machine.numa_number[0], 1);
+    CHECK_EQ(machine.numa_number[1], 3);
+    CHECK_EQ(machine.core[2].socket, 1);
+}
+
+/* A NUMA node of fast memory beside each ordinary one, and one that belongs to all. */
+TEST(pinning, prefers_the_ordinary_memory_of_a_socket)
+{
+    load("[numa] package:2 [numa(memory=8589934592)] [numa(memory=1073741824)] core:2 pu:1", NULL);
+    CHECK_EQ(machine.numa_nodes, 2);
+    /* hwloc numbers the fast ones 1 and 3, the common one 4 */
+    CHECK_EQ(machine.numa_number[machine.core[0].numa], 0);
+    CHECK_EQ(machine.numa_number[machine.core[2].numa], 2);
+}
+
+TEST(pinning, refuses_descriptions_that_it_cannot_read)
+{
+    CHECK_EQ(pinning_machine_load_synthetic(&machine, "package:two", NULL), -EINVAL);
+    CHECK_STR(locus_error(), "package:two");
+    CHECK_EQ(pinning_machine_load_synthetic(&machine, TWO_SOCKETS, "0-x"), -EINVAL);
+    CHECK_STR(locus_error(), "0-x");
+    CHECK_EQ(pinning_machine_load_synthetic(&machine, TWO_SOCKETS, "99"), -ENODEV);
+    CHECK_EQ(machine.cores, 0);
+}
+
+/* ---- the number of shards ---- */
+
+static unsigned choice(const char *description, unsigned nodes, unsigned workers)
+{
+    return pinning_choose_shards(load(description, NULL), nodes, workers);
+}
+
+TEST(pinning, chooses_a_shard_for_every_eight_cores_and_every_numa_node)
+{
+    CHECK_EQ(choice(TWO_SOCKETS, 1, 14), 2);
+    CHECK_EQ(choice(TWO_SOCKETS, 2, 7), 1);
+    CHECK_EQ(choice(FOUR_NUMA, 1, 8), 4);
+    CHECK_EQ(choice(FOUR_NUMA, 2, 4), 2);
+    CHECK_EQ(choice(FOUR_NUMA, 4, 2), 1);
+    CHECK_EQ(choice("package:1 core:64 pu:2", 1, 48), 8);
+    CHECK_EQ(choice("package:2 numa:1 core:64 pu:2", 1, 100), 16);
+    CHECK_EQ(choice(FOUR_SOCKETS, 1, 48), 8);
+    CHECK_EQ(choice(FOUR_SOCKETS_SMT, 4, 12), 2);
+}
+
+TEST(pinning, chooses_no_more_shards_than_workers_need)
+{
+    CHECK_EQ(choice("package:1 core:64 pu:1", 1, 3), 3);
+    CHECK_EQ(choice("package:1 core:64 pu:1", 1, 0), 1);
+    CHECK_EQ(choice(TWO_SOCKETS, 1, 1), 2); /* one for each NUMA node */
+}
+
+TEST(pinning, chooses_one_shard_when_cores_are_scarce)
+{
+    CHECK_EQ(choice("package:1 core:2 pu:1", 1, 1), 1);
+    CHECK_EQ(choice("package:1 core:2 pu:1", 2, 1), 1);
+    CHECK_EQ(choice(TWO_SOCKETS, 1, 15), 1);
+    CHECK_EQ(choice(TWO_SOCKETS, 1, 16), 1);
+    CHECK_EQ(choice(TWO_SOCKETS, 1, 1000), 1);
+    CHECK_EQ(choice(TWO_SOCKETS, 100, 1), 1);
+}
+
+/* A plan never has to share because of what was chosen. */
+TEST(pinning, chooses_what_fits)
+{
+    for (unsigned i = 0; i < MACHINES; i++) {
+        load(machines[i], NULL);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned workers = 0; workers <= WORKERS_MAX; workers++) {
+                unsigned shards = pinning_choose_shards(&machine, nodes, workers);
+                CHECK(shards >= 1 && shards <= LOCUS_SHARDS_MAX);
+                if (workers >= machine.cores / nodes) continue;
+                pinning_plan(&machine, nodes, 0, shards, workers, &plans[0]);
+                CHECK(plans[0].has_own_core);
+            }
+    }
+}
+
+/* ---- this machine ---- */
+
+static cpu_set_t affinity(void)
+{
+    cpu_set_t set;
+    CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    return set;
+}
+
+static int first_unit(const cpu_set_t *set)
+{
+    int unit = 0;
+    while (!CPU_ISSET((unsigned)unit, set)) unit++;
+    return unit;
+}
+
+TEST(pinning, loads_the_units_that_this_process_may_use)
+{
+    cpu_set_t set = affinity();
+    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK(machine.units >= 1 && machine.cores >= 1 && machine.numa_nodes >= 1);
+    CHECK(machine.units <= (unsigned)CPU_COUNT(&set));
+    for (unsigned c = 0; c < machine.cores; c++)
+        for (unsigned u = 0; u < machine.core[c].units; u++)
+            CHECK(CPU_ISSET(machine.core[c].unit[u], &set));
+    pinning_machine_fini(&machine);
+    CHECK_EQ(machine.cores, 0);
+}
+
+/* Of all threads: a runner or sanitizer may have some of its own. */
+static void bind_process(int unit)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)unit, &set);
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks) SKIP("/proc does not show the threads of this process");
+    for (struct dirent *e; (e = readdir(tasks));)
+        if (e->d_name[0] != '.')
+            sched_setaffinity((int)strtol(e->d_name, NULL, 10), sizeof set, &set);
+    closedir(tasks);
+}
+
+TEST(pinning, loads_a_single_unit_when_bound_to_one)
+{
+    cpu_set_t set = affinity();
+    int unit = first_unit(&set);
+    bind_process(unit);
+    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(machine.units, 1);
+    CHECK_EQ(machine.core[0].unit[0], unit);
+    pinning_machine_fini(&machine);
+}
+
+static void *wait_for_end_of_pipe(void *fd)
+{
+    char byte;
+    return read(*(int *)fd, &byte, 1) == 0 ? NULL : fd;
+}
+
+TEST(pinning, loads_what_other_threads_may_use_when_the_caller_is_bound)
+{
+    cpu_set_t set = affinity();
+    int ends[2];
+    pthread_t other;
+    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(pthread_create(&other, NULL, wait_for_end_of_pipe, &ends[0]), 0);
+    CHECK_EQ(pinning_apply((struct pinning_place){first_unit(&set), 0}), 0);
+    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(machine.units, CPU_COUNT(&set));
+    pinning_machine_fini(&machine);
+    close(ends[1]);
+    CHECK_EQ(pthread_join(other, NULL), 0);
+    close(ends[0]);
+}
+
+TEST(pinning, binds_the_calling_thread)
+{
+    cpu_set_t before = affinity();
+    struct pinning_place place = {first_unit(&before), 0};
+    CHECK_EQ(pinning_apply((struct pinning_place){PINNING_NONE, PINNING_NONE}), 0);
+    cpu_set_t same = affinity();
+    CHECK(CPU_EQUAL(&before, &same));
+    CHECK_EQ(pinning_apply(place), 0);
+    cpu_set_t after = affinity();
+    CHECK_EQ(CPU_COUNT(&after), 1);
+    CHECK_EQ(sched_getcpu(), place.unit);
+}
+
+TEST(pinning, reports_a_unit_that_does_not_exist)
+{
+    cpu_set_t before = affinity();
+    if (CPU_ISSET(PINNING_UNITS_MAX - 1, &before)) SKIP("this machine has all units");
+    CHECK_EQ(pinning_apply((struct pinning_place){PINNING_UNITS_MAX - 1, 0}), -EINVAL);
+    CHECK_STR(locus_error(), "processing unit 1023");
+    cpu_set_t after = affinity();
+    CHECK(CPU_EQUAL(&before, &after));
+}
+
+TEST(pinning, leaves_memory_usable_whether_bound_or_not)
+{
+    enum { BYTES = 1 << 20 };
+    char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    CHECK_EQ(pinning_machine_load(&machine), 0);
+    struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE},
+                         first = {0, machine.numa_number[0]};
+    CHECK_EQ(pinning_bind_memory(&machine, p, BYTES, nowhere), 0);
+    int rc = pinning_bind_memory(&machine, p, BYTES, first);
+    /* a container may forbid it where it is not for nothing */
+    CHECK(rc == 0 || machine.numa_nodes > 1);
+    memset(p, 1, BYTES);
+    /* hwloc does nothing for a machine that does not exist, but looks at what it is asked. */
+    load(TWO_SOCKETS, NULL);
+    CHECK_EQ(pinning_bind_memory(&machine, p, BYTES, (struct pinning_place){8, 1}), 0);
+    CHECK(pinning_bind_memory(&machine, p, BYTES, (struct pinning_place){8, 7}) < 0);
+    CHECK_STR(locus_error(), "NUMA node 7");
+    pinning_machine_fini(&machine);
+    munmap(p, BYTES);
+}

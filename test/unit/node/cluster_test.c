@@ -1,0 +1,82 @@
+/* A cluster that loses a node, as those see it who ask. */
+#include "node/cluster.h"
+#include "membership/nodes.h"
+#include "test.h"
+
+#include <errno.h>
+
+static const struct locus_table table = {.rows = 10, .length = 1};
+
+struct member {
+    struct cluster *cluster;
+    char address[32];
+    int rank;
+    int was_told; /* atomic */
+    pthread_t thread;
+};
+
+/* Slow, so that a call that does not wait for its end is seen to be too early. */
+static void note_loss(void *context)
+{
+    struct member *m = context;
+    sleep_s(0.05);
+    __atomic_store_n(&m->was_told, 1, __ATOMIC_RELEASE);
+}
+
+static void *join(void *argument)
+{
+    struct member *m = argument;
+    struct locus_config c;
+    locus_config_init(&c);
+    c.rank = m->rank;
+    c.size = 2;
+    c.rendezvous = m->address;
+    c.tables = &table;
+    c.table_count = 1;
+    c.shards = c.workers = 1;
+    int rc = cluster_join(&c, note_loss, m, &m->cluster);
+    if (rc) test_fail(__FILE__, __LINE__, "rank %d: %s", m->rank, locus_error());
+    return NULL;
+}
+
+static void join_both(struct member m[2])
+{
+    const char *address = nodes_address();
+    for (int i = 0; i < 2; i++) {
+        m[i] = (struct member){.rank = i};
+        snprintf(m[i].address, sizeof m[i].address, "%s", address);
+        CHECK_EQ(pthread_create(&m[i].thread, NULL, join, &m[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(m[i].thread, NULL), 0);
+}
+
+static void *meet(void *argument)
+{
+    struct member *m = argument;
+    CHECK_EQ(cluster_barrier(m->cluster, "barrier", false), -ECONNRESET);
+    CHECK(__atomic_load_n(&m->was_told, __ATOMIC_ACQUIRE));
+    return NULL;
+}
+
+/* From then on every access of the node fails: none may succeed after a barrier that has failed. */
+TEST(cluster, who_waits_at_a_barrier_learns_of_a_loss_after_the_node_was_told)
+{
+    struct member m[2];
+    join_both(m);
+    CHECK_EQ(pthread_create(&m[1].thread, NULL, meet, &m[1]), 0);
+    cluster_free(m[0].cluster); /* without leaving */
+    CHECK_EQ(pthread_join(m[1].thread, NULL), 0);
+    CHECK_EQ(cluster_loss(m[1].cluster), -ECONNRESET);
+    CHECK_STR(locus_error(), "node 0 (127.0.0.1:");
+    cluster_free(m[1].cluster);
+}
+
+TEST(cluster, who_asks_for_a_loss_learns_of_it_after_the_node_was_told)
+{
+    struct member m[2];
+    join_both(m);
+    cluster_free(m[0].cluster);
+    while (cluster_loss(m[1].cluster) == 0) sleep_s(0.001);
+    CHECK(__atomic_load_n(&m[1].was_told, __ATOMIC_ACQUIRE));
+    cluster_free(m[1].cluster);
+}

@@ -1,0 +1,462 @@
+#include "node/collective.h"
+
+#include "one_node.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- places ---- */
+
+TEST(collective, ids_are_the_lowest_free_ones)
+{
+    static struct collective c;
+    collective_init(&c, 3);
+    CHECK_EQ(collective_open_count(&c), 0);
+    for (int i = 0; i < 3; i++) CHECK_EQ(collective_open(&c), i);
+    CHECK_EQ(collective_open(&c), -EBUSY);
+    CHECK_EQ(collective_open_count(&c), 3);
+    collective_close(&c, 2);
+    collective_close(&c, 0);
+    CHECK_EQ(collective_open_count(&c), 1);
+    CHECK_EQ(collective_open(&c), 0);
+    CHECK_EQ(collective_open(&c), 2);
+    CHECK_EQ(collective_open(&c), -EBUSY);
+    collective_fini(&c);
+}
+
+TEST(collective, one_worker_meets_itself)
+{
+    static struct collective c;
+    collective_init(&c, 1);
+    CHECK_EQ(collective_open(&c), 0);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(collective_meet(&c, 0, COLLECTIVE_BARRIER), 0);
+        CHECK_EQ(collective_meet(&c, 0, COLLECTIVE_QUIESCE), 0);
+    }
+    collective_close(&c, 0);
+    collective_fini(&c);
+}
+
+/* ---- workers of a node ---- */
+
+/* A thread at a collective, and whether it has come through. */
+struct visit {
+    locus_worker *worker;
+    int (*call)(locus_worker *);
+    int rc, is_through;
+    pthread_t thread;
+};
+
+static void *visit(void *argument)
+{
+    struct visit *v = argument;
+    v->rc = v->call(v->worker);
+    __atomic_store_n(&v->is_through, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void begin_visit(struct visit *v, locus_worker *w, int (*call)(locus_worker *))
+{
+    *v = (struct visit){.worker = w, .call = call};
+    CHECK_EQ(pthread_create(&v->thread, NULL, visit, v), 0);
+}
+
+static void end_visit(struct visit *v)
+{
+    CHECK_EQ(pthread_join(v->thread, NULL), 0);
+    CHECK_EQ(v->rc, 0);
+}
+
+/* Time enough for a mistake to show; the right answer never depends on it. */
+static void check_still_waiting(struct visit *v)
+{
+    usleep(20000);
+    CHECK_EQ(__atomic_load_n(&v->is_through, __ATOMIC_ACQUIRE), 0);
+}
+
+TEST(collective, all_workers_are_waited_for)
+{
+    locus *n = one_node(4, 1, 3);
+    locus_worker *w[3] = {worker_of(n), worker_of(n), worker_of(n)};
+    struct visit v[2];
+    begin_visit(&v[0], w[0], locus_barrier);
+    begin_visit(&v[1], w[2], locus_barrier);
+    check_still_waiting(&v[0]);
+    check_still_waiting(&v[1]);
+    CHECK_EQ(locus_barrier(w[1]), 0);
+    end_visit(&v[0]);
+    end_visit(&v[1]);
+    for (int i = 0; i < 3; i++) CHECK_EQ(locus_worker_close(w[i]), 0);
+    CHECK_EQ(locus_close(n), 0);
+}
+
+TEST(collective, a_worker_not_yet_opened_is_waited_for)
+{
+    locus *n = one_node(4, 1, 2);
+    locus_worker *a = worker_of(n), *b;
+    struct visit v;
+    begin_visit(&v, a, locus_barrier);
+    check_still_waiting(&v);
+    b = worker_of(n);
+    check_still_waiting(&v); /* open is not arrived */
+    CHECK_EQ(locus_barrier(b), 0);
+    end_visit(&v);
+    CHECK_EQ(locus_worker_close(a), 0);
+    close_both(n, b);
+}
+
+TEST(collective, a_worker_that_closed_counts_as_arrived)
+{
+    locus *n = one_node(4, 1, 2);
+    locus_worker *a = worker_of(n), *b = worker_of(n);
+    CHECK_EQ(locus_worker_close(b), 0);
+    for (int i = 0; i < 3; i++) CHECK_EQ(locus_barrier(a), 0);
+    CHECK_EQ(locus_quiesce(a), 0);
+    close_both(n, a);
+}
+
+TEST(collective, closing_lets_those_go_that_wait)
+{
+    locus *n = one_node(4, 1, 3);
+    locus_worker *w[3] = {worker_of(n), worker_of(n), worker_of(n)};
+    struct visit v[2];
+    begin_visit(&v[0], w[0], locus_quiesce);
+    begin_visit(&v[1], w[1], locus_quiesce);
+    check_still_waiting(&v[0]);
+    CHECK_EQ(locus_worker_close(w[2]), 0);
+    end_visit(&v[0]);
+    end_visit(&v[1]);
+    CHECK_EQ(locus_worker_close(w[0]), 0);
+    close_both(n, w[1]);
+}
+
+TEST(collective, a_worker_that_opened_again_is_waited_for_again)
+{
+    locus *n = one_node(4, 1, 2);
+    locus_worker *a = worker_of(n), *b = worker_of(n);
+    struct visit v;
+    CHECK_EQ(locus_worker_close(b), 0);
+    CHECK_EQ(locus_barrier(a), 0);
+    b = worker_of(n);
+    begin_visit(&v, a, locus_barrier);
+    check_still_waiting(&v);
+    CHECK_EQ(locus_barrier(b), 0);
+    end_visit(&v);
+    CHECK_EQ(locus_worker_close(a), 0);
+    close_both(n, b);
+}
+
+/* On the struct, where the other's arrival can be seen. */
+static struct collective shared;
+
+static void *meet_in_barrier(void *id)
+{
+    CHECK_EQ(collective_meet(&shared, *(int *)id, COLLECTIVE_BARRIER), 0);
+    return NULL;
+}
+
+static void wait_for_arrival(int id)
+{
+    for (bool there = false; !there; usleep(100)) {
+        pthread_mutex_lock(&shared.mutex);
+        there = shared.place[id] == PLACE_ARRIVED;
+        pthread_mutex_unlock(&shared.mutex);
+    }
+}
+
+TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
+{
+    pthread_t thread;
+    int first = 0;
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&thread, NULL, meet_in_barrier, &first), 0);
+    wait_for_arrival(0);
+    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL);
+    CHECK_STR(locus_error(), "worker 1 called a quiesce while others wait in a barrier");
+    pthread_mutex_lock(&shared.mutex);
+    CHECK_EQ(shared.place[0], PLACE_ARRIVED); /* still waiting */
+    CHECK_EQ(shared.place[1], PLACE_OPEN);
+    pthread_mutex_unlock(&shared.mutex);
+    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_BARRIER), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    collective_close(&shared, 0);
+    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_QUIESCE), 0); /* and nothing is left of it */
+    collective_fini(&shared);
+}
+
+static void *quiesce_late(void *result)
+{
+    *(int *)result = collective_meet(&shared, 1, COLLECTIVE_UPDATES);
+    if (*(int *)result == 0) *(int *)result = collective_meet(&shared, 1, COLLECTIVE_COPIES);
+    return NULL;
+}
+
+static void open_two_close_one(void)
+{
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    collective_close(&shared, 1);
+}
+
+TEST(collective, who_opens_between_the_two_meetings_of_a_quiesce_comes_after_both)
+{
+    pthread_t thread;
+    int result = 1;
+    open_two_close_one();
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_open(&shared), 1);
+        CHECK_EQ(collective_open_count(&shared), 2);
+        CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
+        usleep(1000); /* for a mistake to show; the right answer never depends on it */
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(pthread_join(thread, NULL), 0);
+        CHECK_EQ(result, 0);
+        collective_close(&shared, 1);
+    }
+    collective_fini(&shared);
+}
+
+/* The second meeting is without it, and the next with it: it may also close again before. */
+TEST(collective, who_opens_between_the_two_holds_nobody_up)
+{
+    open_two_close_one();
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(collective_open(&shared), 1);
+        if (i == 1) collective_close(&shared, 1);
+        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(shared.place[1], i == 1 ? PLACE_CLOSED : PLACE_OPEN);
+        collective_close(&shared, 1);
+    }
+    collective_fini(&shared);
+}
+
+/* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for
+ * the others. */
+struct late_quiesce {
+    pthread_t thread;
+    bool has_begun;
+    int result;
+};
+
+static int others_are_slow(void *late, const struct meeting *meeting, struct word *w)
+{
+    struct late_quiesce *l = late;
+    (void)w;
+    if (!meeting->goes_on || l->has_begun) return 0;
+    l->has_begun = true;
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&l->thread, NULL, quiesce_late, &l->result), 0);
+    usleep(1000); /* for a mistake to show; the right answer never depends on it */
+    return 0;
+}
+
+TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
+{
+    struct late_quiesce l = {.result = 1};
+    open_two_close_one();
+    collective_join(&shared, others_are_slow, &l);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(shared.place[1], PLACE_LATE);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(pthread_join(l.thread, NULL), 0);
+    CHECK_EQ(l.result, 0);
+    collective_fini(&shared);
+}
+
+TEST(collective, who_is_late_does_not_wait_for_the_lost)
+{
+    pthread_t thread;
+    int result = 1;
+    open_two_close_one();
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
+    collective_fail(&shared, -ECONNRESET);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(result, -ECONNRESET);
+    collective_fini(&shared);
+}
+
+/* ---- words ---- */
+
+static void *say_nothing(void *rc)
+{
+    struct word w = {.rc = 0};
+    *(int *)rc = collective_agree(&shared, 1, COLLECTIVE_STEP, &w);
+    CHECK_STR(w.text, "worker 0 says");
+    return NULL;
+}
+
+static int say_beside_nothing(struct word w)
+{
+    pthread_t thread;
+    int other = 1;
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&thread, NULL, say_nothing, &other), 0);
+    int rc = collective_agree(&shared, 0, COLLECTIVE_STEP, &w);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(other, rc);
+    collective_fini(&shared);
+    return rc;
+}
+
+TEST(collective, what_one_says_all_hear)
+{
+    CHECK_EQ(say_beside_nothing((struct word){.text = "worker 0 says this"}), 0);
+}
+
+TEST(collective, where_one_fails_all_fail_with_its_sentence)
+{
+    CHECK_EQ(say_beside_nothing((struct word){-ENOSPC, "worker 0 says: no space"}), -ENOSPC);
+    CHECK_STR(locus_error(), "worker 0 says: no space");
+}
+
+static void *open_late(void *id)
+{
+    *(int *)id = collective_open(&shared);
+    return NULL;
+}
+
+TEST(collective, nobody_opens_during_a_checkpoint)
+{
+    pthread_t thread;
+    int id = -1;
+    open_two_close_one();
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, open_late, &id), 0);
+    usleep(20000); /* for a mistake to show; the right answer never depends on it */
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_STEP), 0);
+    CHECK_EQ(collective_open_count(&shared), 1);
+    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_END), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_EQ(id, 1);
+    collective_fini(&shared);
+}
+
+/* ---- many rounds ---- */
+
+enum { THREADS = 5, ROUNDS = 400 };
+
+struct runner {
+    locus_worker *worker;
+    unsigned number, rounds;
+    pthread_t thread;
+};
+
+static unsigned round_of[THREADS];
+
+static void *run(void *argument)
+{
+    struct runner *r = argument;
+    for (unsigned round = 1; round <= r->rounds; round++) {
+        __atomic_store_n(&round_of[r->number], round, __ATOMIC_RELAXED);
+        CHECK_EQ(round % 3 ? locus_barrier(r->worker) : locus_quiesce(r->worker), 0);
+        for (unsigned i = 0; i < THREADS; i++) {
+            unsigned other = __atomic_load_n(&round_of[i], __ATOMIC_RELAXED);
+            CHECK(other >= round); /* all have come to this round */
+            CHECK(other <= round + 1 || other == UINT32_MAX);
+        }
+    }
+    __atomic_store_n(&round_of[r->number], UINT32_MAX, __ATOMIC_RELAXED);
+    CHECK_EQ(locus_worker_close(r->worker), 0);
+    return NULL;
+}
+
+static void run_rounds(bool some_leave_early)
+{
+    locus *n = one_node(4, 1, THREADS);
+    struct runner r[THREADS];
+    memset(round_of, 0, sizeof round_of);
+    for (unsigned i = 0; i < THREADS; i++)
+        r[i] = (struct runner){.worker = worker_of(n), .number = i};
+    for (unsigned i = 0; i < THREADS; i++) {
+        r[i].rounds = some_leave_early ? ROUNDS / (i + 1) : ROUNDS;
+        CHECK_EQ(pthread_create(&r[i].thread, NULL, run, &r[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(r[i].thread, NULL), 0);
+    CHECK_EQ(locus_close(n), 0);
+}
+
+TEST(collective, nobody_is_a_round_ahead)
+{
+    run_rounds(false);
+}
+
+TEST(collective, workers_may_close_while_others_go_on)
+{
+    run_rounds(true);
+}
+
+/* What one worker wrote before a barrier, all read after it. */
+static void *write_meet_read(void *argument)
+{
+    struct runner *r = argument;
+    for (unsigned round = 1; round <= 50; round++) {
+        const locus_key own = r->number;
+        const float value = (float)round;
+        CHECK_EQ(locus_set(r->worker, &own, 1, &value), 0);
+        CHECK_EQ(locus_quiesce(r->worker), 0);
+        for (locus_key k = 0; k < THREADS; k++) {
+            float row;
+            CHECK_EQ(locus_pull(r->worker, &k, 1, &row), 0);
+            CHECK(row == value);
+        }
+        CHECK_EQ(locus_barrier(r->worker), 0);
+    }
+    CHECK_EQ(locus_worker_close(r->worker), 0);
+    return NULL;
+}
+
+TEST(collective, writes_before_it_are_read_after_it)
+{
+    locus *n = one_node(THREADS, 1, THREADS);
+    struct runner r[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        r[i] = (struct runner){.worker = worker_of(n), .number = i};
+    for (unsigned i = 0; i < THREADS; i++)
+        CHECK_EQ(pthread_create(&r[i].thread, NULL, write_meet_read, &r[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(r[i].thread, NULL), 0);
+    CHECK_EQ(locus_close(n), 0);
+}
+
+/* Ten seconds, nearly all asleep: once is enough, without sanitizers. */
+#if !defined(LOCUS_ASAN) && !defined(LOCUS_TSAN)
+TEST(collective, after_ten_seconds_it_says_who_is_missing)
+{
+    locus *n = one_node(4, 1, 3);
+    locus_worker *a = worker_of(n), *b = worker_of(n);
+    struct visit v;
+    char text[512] = "";
+    int ends[2], saved = dup(STDERR_FILENO);
+    CHECK_EQ(pipe(ends), 0);
+    CHECK(dup2(ends[1], STDERR_FILENO) >= 0);
+    begin_visit(&v, a, locus_barrier);
+    CHECK(read(ends[0], text, sizeof text - 1) > 0); /* comes when it comes */
+    CHECK(dup2(saved, STDERR_FILENO) >= 0);
+    CHECK_STR(text, "barrier");
+    CHECK_STR(text, "10 s");
+    CHECK_STR(text, " 1");
+    CHECK_STR(text, "2 (never opened)");
+    CHECK_EQ(locus_worker_close(b), 0);
+    b = worker_of(n);
+    locus_worker *c = worker_of(n);
+    CHECK_EQ(locus_worker_close(c), 0);
+    CHECK_EQ(locus_barrier(b), 0);
+    end_visit(&v);
+    CHECK_EQ(locus_worker_close(a), 0);
+    close_both(n, b);
+}
+#endif

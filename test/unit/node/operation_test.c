@@ -1,0 +1,139 @@
+/* What a worker has under way. The test is the shard: it takes requests before they are posted. */
+#include "base/clock.h"
+#include "node/operation.h"
+#include "test.h"
+
+#include <errno.h>
+
+enum { KEYS = 50 };
+
+static void open_operations(struct operations *o, bool moves)
+{
+    CHECK_EQ(operations_init(o, &(struct operations_config){.shards = 1, .moves = moves}), 0);
+}
+
+static struct request *begin(struct operations *o, struct operation **op, const locus_key *keys,
+                             size_t n)
+{
+    *op = operation_begin(o);
+    for (size_t i = 0; i < n; i++) operation_add(o, *op, REQUEST_PUSH, 0, keys[i], NULL);
+    struct request *r = o->filling[0];
+    o->filling[0] = NULL;
+    return r;
+}
+
+TEST(operation, keys_under_way_are_held_until_their_request_is_done)
+{
+    struct operations o;
+    open_operations(&o, true);
+    struct operation *op;
+    locus_key keys[KEYS];
+    for (locus_key i = 0; i < KEYS; i++) keys[i] = i * 1000;
+    CHECK(!operations_hold(&o, keys, KEYS));
+    struct request *r = begin(&o, &op, keys, KEYS);
+    locus_ticket t = operation_submit(&o, op);
+    CHECK(t != 0);
+    for (int i = 0; i < KEYS; i++) CHECK(operations_hold(&o, &keys[i], 1));
+    CHECK(operations_hold(&o, keys, KEYS));
+    unsigned others = 0;
+    for (locus_key key = 1; key < 10000; key += 3) others += operations_hold(&o, &key, 1);
+    CHECK(others < 10000 / 3 / 10); /* few share a place */
+    operation_request_done(r, 0);
+    for (int i = 0; i < KEYS; i++) CHECK(!operations_hold(&o, &keys[i], 1));
+    CHECK_EQ(o.keys_under_way, 0);
+    CHECK_EQ(operations_wait(&o, t), 0);
+    operations_fini(&o);
+}
+
+/* A key of two operations is held until the second is done. */
+TEST(operation, a_key_of_several_operations_is_held_until_the_last_is_done)
+{
+    struct operations o;
+    open_operations(&o, true);
+    struct operation *op[2];
+    struct request *r[2];
+    const locus_key key = 12345;
+    for (int i = 0; i < 2; i++) {
+        r[i] = begin(&o, &op[i], &key, 1);
+        operation_submit(&o, op[i]);
+    }
+    operation_request_done(r[1], 0);
+    CHECK(operations_hold(&o, &key, 1));
+    operation_request_done(r[0], 0);
+    CHECK(!operations_hold(&o, &key, 1));
+    CHECK_EQ(operations_wait_all(&o), 0);
+    operations_fini(&o);
+}
+
+/* Requests are used again; what they held before is counted off. */
+TEST(operation, the_pool_goes_round_and_nothing_stays_held)
+{
+    struct operations o;
+    open_operations(&o, true);
+    for (locus_key key = 0; key < 1000; key++) {
+        struct operation *op;
+        struct request *r = begin(&o, &op, &key, 1);
+        operation_submit(&o, op);
+        if (key % 7 == 0) CHECK(operations_hold(&o, &key, 1));
+        operation_request_done(r, 0);
+    }
+    for (locus_key key = 0; key < 1000; key++) CHECK(!operations_hold(&o, &key, 1));
+    CHECK_EQ(o.keys_under_way, 0);
+    operations_fini(&o);
+}
+
+/* From the time that was told to the last answer, whenever the worker looks. */
+TEST(operation, its_time_is_counted_once)
+{
+    enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
+    struct operations o;
+    open_operations(&o, true);
+    struct locus_histogram took = {0};
+    struct operation *op;
+    const locus_key key = 1;
+    operations_time_next(&o, &took, clock_now_ns() - UINT64_C(360000000000));
+    struct request *r = begin(&o, &op, &key, 1);
+    locus_ticket t = operation_submit(&o, op);
+    operation_request_done(r, 0);
+    CHECK_EQ(took.sum, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(operations_wait(&o, t), 0);
+        CHECK_EQ(took.count[BUCKET], 1);
+    }
+    operations_fini(&o);
+}
+
+/* Nobody waits for any of them; one of two fails. */
+TEST(operation, times_are_counted_when_places_are_used_again)
+{
+    struct operations o;
+    open_operations(&o, true);
+    struct locus_histogram took = {0};
+    for (locus_key key = 0; key < 4 * OPERATIONS_MAX; key++) {
+        struct operation *op;
+        if (key < OPERATIONS_MAX) operations_time_next(&o, &took, clock_now_ns());
+        struct request *r = begin(&o, &op, &key, 1);
+        operation_submit(&o, op);
+        operation_request_done(r, key % 2 ? -ECONNRESET : 0);
+    }
+    uint64_t counted = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
+    CHECK_EQ(counted, OPERATIONS_MAX / 2);
+    operations_fini(&o);
+}
+
+/* Where rows do not move one connection keeps the order: nothing is counted. */
+TEST(operation, nothing_is_held_where_rows_do_not_move)
+{
+    struct operations o;
+    open_operations(&o, false);
+    struct operation *op;
+    const locus_key key = 1;
+    struct request *r = begin(&o, &op, &key, 1);
+    operation_submit(&o, op);
+    CHECK(!operations_hold(&o, &key, 1));
+    operation_request_done(r, 0);
+    CHECK(!operations_hold(&o, &key, 1));
+    CHECK_EQ(operations_wait_all(&o), 0);
+    operations_fini(&o);
+}

@@ -1,0 +1,226 @@
+/* httpd: where it listens, what it answers, and that whoever knocks keeps nobody else out. */
+#include "observe/httpd.h"
+
+#include "common/port.h"
+#include "http.h"
+#include "locus.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- listening ---- */
+
+static int listens(const char *address, unsigned more)
+{
+    int fd = -1, rc = httpd_listen("LOCUS_METRICS", address, more, &fd);
+    if (rc) test_fail(__FILE__, __LINE__, "%s: %s", address, locus_error());
+    return fd;
+}
+
+static void refuses(const char *address, unsigned more, int rc, const char *sentence)
+{
+    int fd = -1;
+    CHECK_EQ(httpd_listen("LOCUS_METRICS", address, more, &fd), rc);
+    CHECK_STR(locus_error(), sentence);
+    CHECK_EQ(fd, -1);
+}
+
+TEST(httpd, without_a_host_it_listens_on_loopback)
+{
+    static const char *const format[] = {"%d", ":%d", "127.0.0.1:%d", "localhost:%d"};
+    for (int i = 0; i < 4; i++) {
+        char address[64];
+        struct sockaddr_in a;
+        socklen_t bytes = sizeof a;
+        int port = port_new();
+        snprintf(address, sizeof address, format[i], port);
+        int fd = listens(address, 0);
+        CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
+        if (a.sin_family == AF_INET) CHECK_EQ(ntohl(a.sin_addr.s_addr), INADDR_LOOPBACK);
+        CHECK_EQ(ntohs(a.sin_port), port); /* it stands where IPv6 has it, too */
+        close(fd);
+    }
+}
+
+TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
+{
+    char address[64];
+    int port = port_new();
+    snprintf(address, sizeof address, "127.0.0.1:%d", port - 3);
+    int fd = listens(address, 3);
+    CHECK_EQ(http_port_of(fd), port);
+    close(fd);
+    fd = listens("127.0.0.1:0", 3);
+    CHECK(http_port_of(fd) > 3);
+    close(fd);
+}
+
+TEST(httpd, an_address_that_cannot_be_had_is_named)
+{
+    char address[400];
+    int port = port_new();
+    snprintf(address, sizeof address, "127.0.0.1:%d", port);
+    int fd = listens(address, 0);
+    snprintf(address, sizeof address, "127.0.0.1:%d", port - 2);
+    refuses(address, 2, -EADDRINUSE,
+            "this node cannot listen there, at its port + 2: Address already in use");
+    close(fd);
+    refuses("127.0.0.1:65530", 6, -EINVAL,
+            "LOCUS_METRICS is \"127.0.0.1:65530\": this node would listen at port 65536, above");
+    refuses("192.0.2.1:9400", 0, -EADDRNOTAVAIL, "Cannot assign requested address");
+    refuses("nonsense", 0, -EINVAL, "LOCUS_METRICS");
+    memset(address, 'a', sizeof address - 1);
+    address[sizeof address - 1] = '\0';
+    refuses(address, 0, -EINVAL, "LOCUS_METRICS is longer than 300 characters");
+}
+
+/* ---- answering ---- */
+
+struct answerer {
+    int answers; /* the server's thread */
+};
+
+static void say(struct httpd_reply *out, const char *text)
+{
+    out->text = strdup(text);
+    out->length = strlen(text);
+}
+
+static void greet(void *context, const struct httpd_request *request, struct httpd_reply *out)
+{
+    struct answerer *r = context;
+    const char *name = httpd_argument(request, "name");
+    char text[128];
+    r->answers++;
+    snprintf(text, sizeof text, "hello %s", name ? name : "nobody");
+    say(out, text);
+}
+
+static void be_busy(void *context, const struct httpd_request *request, struct httpd_reply *out)
+{
+    (void)context;
+    (void)request;
+    out->status = 503;
+    say(out, "busy");
+}
+
+static void have_no_memory(void *context, const struct httpd_request *request,
+                           struct httpd_reply *out)
+{
+    (void)context;
+    (void)request;
+    (void)out;
+}
+
+static const struct httpd_path paths[] = {{"/hello", "text/plain; charset=utf-8", greet},
+                                          {"/busy", "text/plain", be_busy},
+                                          {"/none", "text/plain", have_no_memory},
+                                          {0}};
+
+/* Returns the port. */
+static unsigned opened(struct answerer *r, struct httpd **out)
+{
+    int fd = listens("127.0.0.1:0", 0);
+    unsigned port = http_port_of(fd);
+    *r = (struct answerer){.answers = 0};
+    CHECK_EQ(httpd_open(fd, paths, r, out), 0);
+    return port;
+}
+
+TEST(httpd, paths_are_answered_with_their_texts_and_arguments)
+{
+    struct answerer r;
+    struct httpd *d;
+    unsigned port = opened(&r, &d);
+    struct http_answer a = http_get(port, "/hello?name=you");
+    CHECK_EQ(a.status, 200);
+    CHECK_STR(a.text, "Content-Type: text/plain; charset=utf-8");
+    CHECK_EQ(strcmp(a.body, "hello you"), 0);
+    free(a.text);
+    http_expect(port, "/hello", 200, "hello nobody");
+    http_expect(port, "/hello?name=a%20b", 200, "hello a b");
+    http_expect(port, "/busy", 503, "busy");
+    httpd_close(d);
+    CHECK_EQ(r.answers, 3);
+}
+
+TEST(httpd, what_is_not_there_has_a_status_that_says_so)
+{
+    struct answerer r;
+    struct httpd *d;
+    unsigned port = opened(&r, &d);
+    http_expect(port, "/", 404, "no such path: try /metrics");
+    http_expect(port, "/hello/more", 404, "no such path");
+    http_expect(port, "/none", 500, "no memory");
+    struct http_answer a = http_talk(
+        http_connect(port), "DELETE /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    CHECK_EQ(a.status, 405);
+    free(a.text);
+    httpd_close(d);
+    CHECK_EQ(r.answers, 0);
+}
+
+/* A body, garbage, a request that is longer than there is memory for. */
+TEST(httpd, what_makes_no_sense_ends_its_own_connection)
+{
+    struct answerer r;
+    struct httpd *d;
+    unsigned port = opened(&r, &d);
+    static char longest[3 * HTTPD_CONNECTION_BYTES];
+    snprintf(longest, sizeof longest, "GET /%*d HTTP/1.1\r\n\r\n", 2 * HTTPD_CONNECTION_BYTES, 7);
+    for (char *at = longest + 5; *at == ' '; at++) *at = 'x';
+    const char *const request[] = {
+        "POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+        "\x16\x03\x01\x02 this is no HTTP\r\n\r\n\r\n", longest};
+    for (int i = 0; i < 3; i++) {
+        struct http_answer a = http_talk(http_connect(port), request[i]);
+        CHECK(a.status != 200);
+        free(a.text);
+    }
+    http_expect(port, "/hello", 200, "hello nobody");
+    httpd_close(d);
+    CHECK_EQ(r.answers, 1);
+}
+
+/* More than there is room for, which say nothing and stay. */
+TEST(httpd, silent_connections_keep_nobody_out)
+{
+    enum { SILENT = 3 * HTTPD_CONNECTIONS_MAX };
+    struct answerer r;
+    struct httpd *d;
+    int fd[SILENT];
+    unsigned port = opened(&r, &d);
+    for (int i = 0; i < SILENT; i++) fd[i] = http_connect(port);
+    http_expect(port, "/hello", 200, "hello nobody");
+    char byte;
+    CHECK(recv(fd[0], &byte, 1, 0) <= 0); /* the oldest made room */
+    httpd_close(d);
+    for (int i = 0; i < SILENT; i++) close(fd[i]);
+}
+
+/* Those that wait, say, and one that is in the middle of a request. */
+TEST(httpd, closing_ends_what_is_open)
+{
+    struct answerer r;
+    struct httpd *d;
+    char byte;
+    unsigned port = opened(&r, &d);
+    int silent = http_connect(port), half = http_connect(port);
+    CHECK_EQ(send(half, "GET /", 5, MSG_NOSIGNAL), 5);
+    http_expect(port, "/hello", 200, "hello nobody");
+    httpd_close(d);
+    CHECK(recv(silent, &byte, 1, 0) <= 0);
+    CHECK(recv(half, &byte, 1, 0) <= 0);
+    close(silent);
+    close(half);
+    CHECK(!http_listens(port));
+    CHECK_EQ(r.answers, 1);
+    httpd_close(NULL);
+}

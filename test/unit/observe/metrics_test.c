@@ -1,0 +1,144 @@
+/* metrics: what a node tells over HTTP is what it counts. A cluster's are
+ * test/cluster/metrics.c's. */
+#include "observe/metrics.h"
+
+#include "http.h"
+#include "node/node.h"
+#include "one_node.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ROWS = 50 };
+
+/* ---- whether there are any ---- */
+
+TEST(metrics, are_served_only_where_somebody_wants_them)
+{
+    int fd = 7;
+    struct metrics *m = (void *)&m;
+    CHECK_EQ(unsetenv("LOCUS_METRICS"), 0);
+    CHECK_EQ(metrics_listen(0, &fd), 0);
+    CHECK_EQ(fd, -1);
+    CHECK_EQ(setenv("LOCUS_METRICS", "", 1), 0);
+    CHECK_EQ(metrics_listen(0, &fd), 0);
+    CHECK_EQ(fd, -1);
+    CHECK_EQ(metrics_start(NULL, -1, &m), 0);
+    CHECK(m == NULL);
+    metrics_stop(NULL);
+}
+
+TEST(metrics, an_address_that_cannot_be_had_ends_the_opening)
+{
+    locus *n;
+    struct locus_config c;
+    const struct locus_table table = {.rows = ROWS, .length = 1};
+    int fd;
+    CHECK_EQ(setenv("LOCUS_METRICS", "192.0.2.1:9400", 1), 0);
+    CHECK_EQ(metrics_listen(2, &fd), -EADDRNOTAVAIL);
+    CHECK_STR(locus_error(), "LOCUS_METRICS is \"192.0.2.1:9400\"");
+    locus_config_init(&c);
+    c.tables = &table;
+    c.table_count = 1;
+    CHECK_EQ(locus_open(&c, &n), -EADDRNOTAVAIL);
+    CHECK(n == NULL);
+}
+
+/* ---- what they say ---- */
+
+/* The port at which the node listens: its server has the only socket that does. */
+static unsigned port_of_node(void)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        int listens = 0, family = 0;
+        socklen_t bytes = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &bytes) || family != AF_INET) continue;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens)
+            return http_port_of(fd);
+    }
+    test_fail(__FILE__, __LINE__, "nobody listens");
+}
+
+static locus *observed(void)
+{
+    CHECK_EQ(setenv("LOCUS_METRICS", "127.0.0.1:0", 1), 0);
+    return one_node(ROWS, 2, 1);
+}
+
+TEST(metrics, are_what_the_node_has_counted)
+{
+    locus *n = observed();
+    locus_worker *w = worker_of(n);
+    unsigned port = port_of_node();
+    float row[2] = {1, 2};
+    for (locus_key key = 0; key < 5; key++) CHECK_EQ(locus_push(w, &key, 1, row), 0);
+    for (locus_key key = 0; key < 3; key++) CHECK_EQ(locus_pull(w, &key, 1, row), 0);
+    for (int i = 0; i < 4; i++) locus_advance_clock(w);
+    struct http_answer a = http_get(port, "/metrics");
+    CHECK_EQ(a.status, 200);
+    CHECK_STR(a.text, "Content-Type: text/plain; version=0.0.4");
+    CHECK_STR(a.body, "\nlocus_pushed_keys_total{place=\"local\"} 5\n");
+    CHECK_STR(a.body, "\nlocus_pushed_keys_total{place=\"remote\"} 0\n");
+    CHECK_STR(a.body, "\nlocus_pulled_keys_total{place=\"local\"} 3\n");
+    CHECK_STR(a.body, "\nlocus_owned_rows 50\n");
+    CHECK_STR(a.body, "\nlocus_worker_clock{worker=\"0\"} 4\n");
+    CHECK_STR(a.body, "\nlocus_nodes{rank=\"0\"} 1\n");
+    CHECK(strstr(a.body, "_peer_") == NULL); /* there is none */
+    free(a.text);
+    close_both(n, w);
+}
+
+/* Each name is described once, before its samples. */
+TEST(metrics, every_sample_has_its_head)
+{
+    char head[128], name[100];
+    locus *n = observed();
+    locus_worker *w = worker_of(n);
+    struct http_answer a = http_get(port_of_node(), "/metrics");
+    unsigned lines = 0;
+    for (char *line = strtok(a.body, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        if (sscanf(line, "# TYPE %99s", name) == 1) snprintf(head, sizeof head, "%s", name);
+        if (*line == '#') continue;
+        CHECK(strncmp(line, head, strlen(head)) == 0);
+    }
+    CHECK(lines > 20);
+    free(a.text);
+    close_both(n, w);
+}
+
+/* Keys are noted for a while after somebody has asked. */
+TEST(metrics, the_keys_that_are_used_most_are_listed_once_somebody_asks)
+{
+    locus *n = observed();
+    locus_worker *w = worker_of(n);
+    unsigned port = port_of_node();
+    const locus_key hot = 7;
+    float row[2];
+    http_expect(port, "/keys", 200, "\nlocus_sampled_keys 0\n");
+    for (;;) {
+        for (int i = 0; i < 1000; i++) CHECK_EQ(locus_pull(w, &hot, 1, row), 0);
+        struct http_answer a = http_get(port, "/keys");
+        CHECK_EQ(a.status, 200);
+        bool is_listed = strstr(a.body, "locus_hot_keys{key=\"7\",place=\"local\"} ") != NULL;
+        free(a.text);
+        if (is_listed) break;
+    }
+    close_both(n, w);
+}
+
+/* ---- the order of closing ---- */
+
+TEST(metrics, are_gone_before_the_node_is)
+{
+    locus *n = observed();
+    locus_worker *w = worker_of(n);
+    unsigned port = port_of_node();
+    int fd = http_connect(port); /* and says nothing */
+    char byte;
+    close_both(n, w);
+    CHECK(recv(fd, &byte, 1, 0) <= 0);
+    close(fd);
+    CHECK(!http_listens(port));
+}
