@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +92,7 @@ void lines_open(struct lines *l, const char *path)
     *l = (struct lines){.path = path};
     /* that a pipe has no writer is no reason to wait */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ENXIO) fail("%s is not a regular file", path); /* a socket */
     if (fd < 0) fail("%s: %s", path, strerror(errno));
     if (fstat(fd, &l->about) != 0) fail("%s: %s", path, strerror(errno));
     if (S_ISDIR(l->about.st_mode)) fail("%s is a folder, not a file", path);
@@ -206,6 +209,105 @@ bool lines_is_same(const struct stat *a, const struct stat *b)
 void lines_fail_changed(const char *path)
 {
     fail("%s was changed or replaced while it was read: start again", path);
+}
+
+/* ---- data ---- */
+
+bool lines_is_banner(const struct lines *l)
+{
+    size_t length = sizeof LINES_MATRIX_MARKET - 1, i = 0;
+    while (i < l->length && lines_is_blank(l->text[i])) i++;
+    return l->length - i >= length && strncasecmp(l->text + i, LINES_MATRIX_MARKET, length) == 0;
+}
+
+bool lines_is_passed_over(const struct lines *l)
+{
+    size_t i = 0;
+    while (i < l->length && lines_is_blank(l->text[i])) i++;
+    return i == l->length || l->text[i] == '#' || l->text[i] == '%';
+}
+
+bool lines_is_data(const struct lines *l)
+{
+    if (lines_is_banner(l))
+        lines_fail(l, "is MatrixMarket's banner: must be the first line that is no comment");
+    if (lines_is_passed_over(l)) return false;
+    if (memchr(l->text, '\r', l->length))
+        lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
+    return true;
+}
+
+bool lines_next_data(struct lines *l)
+{
+    while (lines_next(l))
+        if (lines_is_data(l)) return true;
+    return false;
+}
+
+bool lines_word(const struct lines *l, const char **at, struct field *word)
+{
+    const char *end = l->text + l->length;
+    while (*at < end && lines_is_blank(**at)) ++*at;
+    if (*at == end || **at == '#') return false;
+    word->text = *at;
+    while (*at < end && !lines_is_blank(**at)) ++*at;
+    word->length = (size_t)(*at - word->text);
+    return true;
+}
+
+bool field_is(struct field f, const char *text)
+{
+    return f.length == strlen(text) && memcmp(f.text, text, f.length) == 0;
+}
+
+bool field_is_word(struct field f, const char *text)
+{
+    return f.length == strlen(text) && strncasecmp(f.text, text, f.length) == 0;
+}
+
+bool field_is_missing(struct field f)
+{
+    static const char *const words[] = {"", "?", "NA", "NaN", "NULL", "None"};
+    for (size_t i = 0; f.length <= 4 && i < sizeof words / sizeof *words; i++)
+        if (field_is_word(f, words[i])) return true;
+    return false;
+}
+
+bool field_whole(struct field f, uint64_t least, uint64_t most, uint64_t *number)
+{
+    double value;
+    if (!lines_number(f.text, f.length, &value) || value < (double)least || value > (double)most ||
+        value > floor(value))
+        return false;
+    *number = (uint64_t)value;
+    return true;
+}
+
+double lines_take_number(const struct lines *l, struct field f, const char *what)
+{
+    double number;
+    if (!lines_number(f.text, f.length, &number))
+        lines_fail(l, "\"%.*s\" is no %s: must be a number", lines_shown(f.length), f.text, what);
+    return number;
+}
+
+float lines_take_float(const struct lines *l, struct field f, const char *what)
+{
+    double number = lines_take_number(l, f, what);
+    if (fabs(number) > (double)FLT_MAX)
+        lines_fail(l, "\"%.*s\" is no %s: is too large for a float", lines_shown(f.length), f.text,
+                   what);
+    return (float)number;
+}
+
+uint64_t lines_take_whole(const struct lines *l, struct field f, uint64_t least, uint64_t most,
+                          const char *what)
+{
+    uint64_t number;
+    if (!field_whole(f, least, most, &number))
+        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %" PRIu64 " to %" PRIu64,
+                   lines_shown(f.length), f.text, what, least, most);
+    return number;
 }
 
 void lines_fail(const struct lines *l, const char *format, ...)

@@ -7,7 +7,11 @@
  *
  * A byte order mark before the first line is skipped. A line with a zero byte is not text: the
  * program fails, as it does if the file becomes shorter while it is read. What is complained of in
- * a file that is no longer what it was when it was opened is said to be that.
+ * a file that is no longer what it was when it was opened is said to be that. A folder, a pipe, a
+ * socket or a device is refused, and never waited for.
+ *
+ * All formats are read by the same rules, docs/formats.md. lines_next_data() has those about what is
+ * passed over: lines of blanks, and comments, which begin with # or %.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
@@ -49,6 +53,49 @@ size_t lines_split(const struct lines *, char separator, const char **fields, si
 
 /* Is all of a field a finite number? Then sets it. */
 bool lines_number(const char *field, size_t length, double *number);
+
+/* ---- data ---- */
+
+#define LINES_MATRIX_MARKET "%%MatrixMarket"
+
+/* A part of a line, or of what is made of it. */
+struct field {
+    const char *text;
+    size_t length;
+};
+
+static inline bool lines_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The next line that is neither blank nor a comment. A line that ends with CR alone, and
+ * MatrixMarket's banner, are neither: the program fails. */
+bool lines_next_data(struct lines *);
+/* The same of the current line: is it one that is not passed over? */
+bool lines_is_data(const struct lines *);
+/* Is it of blanks, or a comment? */
+bool lines_is_passed_over(const struct lines *);
+/* Does the line begin with MatrixMarket's banner, in capitals or not? */
+bool lines_is_banner(const struct lines *);
+
+/* The next word from `*at` on, with blanks between, and `*at` behind it. False: there is none, or a
+ * comment begins, with #. */
+bool lines_word(const struct lines *, const char **at, struct field *);
+
+/* Is all of it a whole number from `least` to `most`? */
+bool field_whole(struct field, uint64_t least, uint64_t most, uint64_t *);
+/* Empty, ?, NA, NaN, NULL or None, in capitals or not: a missing value in a column of numbers. */
+bool field_is_missing(struct field);
+bool field_is(struct field, const char *text);
+/* The same, in capitals or not. */
+bool field_is_word(struct field, const char *text);
+
+/* The number, or the end: "x" is no `what`: must be a number. A float's must fit into a float. */
+double lines_take_number(const struct lines *, struct field, const char *what);
+float lines_take_float(const struct lines *, struct field, const char *what);
+uint64_t lines_take_whole(const struct lines *, struct field, uint64_t least, uint64_t most,
+                          const char *what);
 
 /* "program: path:line: ..." and the end. */
 void lines_fail(const struct lines *, const char *format, ...)

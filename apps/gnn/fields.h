@@ -14,11 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct field {
-    const char *text;
-    size_t length;
-};
-
 /* Empty, or begins with % or #. */
 bool fields_is_comment(const struct lines *);
 /* The first `max` fields, each without the quotation marks around it; returns how many there are,

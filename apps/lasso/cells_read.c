@@ -12,11 +12,6 @@ enum { INDEX_MAX = 1 << 30, FIELDS_MAX = 4 };
 
 static const char banner[] = "%%MatrixMarket";
 
-struct field {
-    const char *text;
-    size_t length;
-};
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

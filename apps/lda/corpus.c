@@ -47,11 +47,6 @@ void corpus_fini(struct corpus *c)
 
 /* ---- fields ---- */
 
-struct field {
-    const char *text;
-    size_t length;
-};
-
 static bool next_field(const char **at, const char *end, struct field *f)
 {
     while (*at < end && (**at == ' ' || **at == '\t')) ++*at;

@@ -20,11 +20,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-struct field {
-    const char *text; /* NULL: it has a quotation mark that is not around all of it */
-    size_t length;
-};
-
 static size_t split_by_blanks(const struct lines *l, struct field *fields, size_t max)
 {
     const char *at = l->text, *end = l->text + l->length;

@@ -1,0 +1,362 @@
+#include "fields.h"
+
+#include "fail.h"
+#include "fields_cut.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a row ---- */
+
+/* Quotation marks are RFC 4180's. Where tabs, "::" or blanks separate, a field that has others is
+ * what it is. */
+static bool is_strict(const struct fields_form *form)
+{
+    return strchr(",;|", *form->separator) && *form->separator;
+}
+
+static const char *end_of_field(const struct fields_form *form, const char *at, const char *end)
+{
+    size_t length = strlen(form->separator);
+    const char *stop;
+    if (length == 1) {
+        stop = memchr(at, *form->separator, (size_t)(end - at));
+    } else if (length > 1) {
+        stop = memmem(at, (size_t)(end - at), form->separator, length);
+    } else {
+        for (stop = at; stop < end && !lines_is_blank(*stop);) stop++;
+    }
+    return stop ? stop : end;
+}
+
+static bool is_end_of_field(const struct fields_form *form, const char *at, const char *end)
+{
+    return at == end ||
+           (*form->separator ? end_of_field(form, at, end) == at : lines_is_blank(*at));
+}
+
+/* A tab is no blank where tabs separate. */
+static const char *behind_blanks(const struct fields_form *form, const char *at, const char *end)
+{
+    while (at < end && lines_is_blank(*at) && *at != *form->separator) at++;
+    return at;
+}
+
+/* The mark that closes, from behind the one that opens; two together are one of the text. */
+static const char *closing_mark(const char *at, const char *end)
+{
+    for (;; at += 2) {
+        at = memchr(at, '"', (size_t)(end - at));
+        if (!at || at + 1 == end || at[1] != '"') return at;
+    }
+}
+
+/* Makes the row one line longer. */
+static bool extend(struct fields *f)
+{
+    struct lines *l = &f->lines, next = *l;
+    if (!lines_next(&next)) return false;
+    l->length = (size_t)(next.text + next.length - l->text);
+    l->next = next.next;
+    f->lines_behind++;
+    return true;
+}
+
+/* At `at`, an opening mark; `at` goes to the end of the field. False: has marks of another kind. */
+static bool quoted_field(struct fields *f, const char **at, struct field *to, fields_trouble *wrong)
+{
+    const struct lines *l = &f->lines;
+    const char *from = *at + 1, *end = l->text + l->length, *close = closing_mark(from, end);
+    while (!close && is_strict(&f->form)) {
+        size_t before = l->length;
+        if (!extend(f)) {
+            *wrong = "has a quotation mark that no other one closes";
+            return false;
+        }
+        end = l->text + l->length;
+        close = closing_mark(l->text + before, end);
+    }
+    const char *behind = close ? behind_blanks(&f->form, close + 1, end) : NULL;
+    bool is_whole = close && (is_end_of_field(&f->form, close + 1, end) ||
+                              (*f->form.separator && is_end_of_field(&f->form, behind, end)));
+    if (!is_whole) return false;
+    *to = (struct field){from, (size_t)(close - from)};
+    *at = *f->form.separator ? behind : close + 1;
+    return true;
+}
+
+static const char inner_mark[] = "has a quotation mark that is not around a whole field: quote the "
+                                 "field, and double the mark";
+
+static fields_trouble bare_field(const struct fields_form *form, const char **at, const char *end,
+                                 struct field *to)
+{
+    const char *from = *at, *stop = end_of_field(form, from, end), *last = stop;
+    while (last > from && lines_is_blank(last[-1])) last--;
+    *to = (struct field){from, (size_t)(last - from)};
+    *at = stop;
+    if (is_strict(form) && memchr(from, '"', to->length)) return inner_mark;
+    return NULL;
+}
+
+/* Unquoted, as it is no comment of its own line and may be one. */
+static fields_trouble check_mark(const struct fields_form *form, struct field f)
+{
+    const char *mark = f.text;
+    while (*form->separator && (mark = memmem(mark, (size_t)(f.text + f.length - mark), " #", 2))) {
+        if (mark + 2 == f.text + f.length || lines_is_blank(mark[2]))
+            return "has # between blanks: quote the field, or give the comment a line of its own";
+        mark += 2;
+    }
+    return NULL;
+}
+
+/* NULL, or the beginning of attributes as NetworkX writes them: {...} up to the end. */
+static const char *attributes(const struct lines *l)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    while (end > at && lines_is_blank(end[-1])) end--;
+    if (end == at || end[-1] != '}') return NULL;
+    while ((at = memchr(at, '{', (size_t)(end - at)))) {
+        if (at > l->text && strchr(" \t,;|", at[-1])) return at;
+        at++;
+    }
+    return NULL;
+}
+
+static const char *end_of_row(const struct fields *f)
+{
+    const char *stop = f->form.is_loose ? attributes(&f->lines) : NULL;
+    return stop ? stop : f->lines.text + f->lines.length;
+}
+
+/* One field, and `at` to the separator behind it. */
+static fields_trouble next_field(struct fields *f, const char **at, const char **end,
+                                 struct field *to)
+{
+    fields_trouble wrong = NULL;
+    *at = behind_blanks(&f->form, *at, *end);
+    if (*at < *end && **at == '"') {
+        bool is_quoted = quoted_field(f, at, to, &wrong);
+        if (f->lines_behind > 0) *end = f->lines.text + f->lines.length;
+        if (is_quoted || wrong) return wrong;
+        if (is_strict(&f->form)) return inner_mark;
+    }
+    wrong = bare_field(&f->form, at, *end, to);
+    return wrong ? wrong : check_mark(&f->form, *to);
+}
+
+/* Fields that lie in quotation marks: in the file, marks are before and behind their text. */
+static void unquote(struct fields *f)
+{
+    const struct lines *l = &f->lines;
+    char *to = NULL;
+    for (size_t i = 0; i < f->count; i++) {
+        struct field *x = &f->all[i];
+        bool is_quoted = x->text > l->text && x->text[-1] == '"';
+        if (!is_quoted || !memchr(x->text, '"', x->length)) continue;
+        if (!to && f->unquoted_capacity < l->length) {
+            free(f->unquoted);
+            f->unquoted = take_memory(l->length, 1);
+            f->unquoted_capacity = l->length;
+        }
+        if (!to) to = f->unquoted;
+        char *first = to;
+        for (size_t k = 0; k < x->length; k++) {
+            *to++ = x->text[k];
+            if (x->text[k] == '"') k++;
+        }
+        *x = (struct field){first, (size_t)(to - first)};
+    }
+}
+
+fields_trouble fields_cut(struct fields *f)
+{
+    const struct fields_form *form = &f->form;
+    const char *at = f->lines.text, *end = end_of_row(f);
+    size_t length = strlen(form->separator);
+    for (f->count = 0;;) {
+        if (length == 0) {
+            at = behind_blanks(form, at, end);
+            if (at == end || (*at == '#' && (at + 1 == end || lines_is_blank(at[1])))) break;
+        }
+        if (f->count == FIELDS_MAX) return "has more columns than any format here may have";
+        fields_trouble wrong = next_field(f, &at, &end, &f->all[f->count]);
+        if (wrong) return wrong;
+        f->count++;
+        if (length == 0) continue;
+        if (at == end) break;
+        at += length;
+    }
+    unquote(f);
+    return NULL;
+}
+
+/* ---- comments that may be rows ---- */
+
+/* A comment without a blank behind its mark looks like a row, if it has as many fields, and numbers
+ * where rows have them: it may be a name that begins with # or %. */
+static bool may_be_row(struct fields *f)
+{
+    const struct fields_form *form = &f->form;
+    const enum fields_kind *kind = f->kind - form->hidden;
+    struct lines l = f->lines;
+    size_t numbers = 0;
+    double number;
+    while (l.length > 0 && lines_is_blank(*l.text)) l.text++, l.length--;
+    if (l.length < 2 || strchr("#% \t!", l.text[1]) || memchr(l.text, '"', l.length)) return false;
+    struct lines kept = f->lines;
+    f->lines = l;
+    bool is_row = !fields_cut(f) && (form->is_loose ? f->count >= form->least + form->hidden
+                                                    : f->count == form->columns);
+    f->lines = kept;
+    for (size_t i = 0; is_row && i < f->count && i < form->columns; i++) {
+        struct field x = f->all[i];
+        if (kind[i] != FIELDS_NUMBERS) continue;
+        if (i == 0) x.text++, x.length--;
+        is_row = lines_number(x.text, x.length, &number);
+        numbers++;
+    }
+    return is_row && (numbers > 0 || f->has_begun);
+}
+
+bool fields_next_line(struct fields *f)
+{
+    struct lines *l = &f->lines;
+    l->number += f->lines_behind;
+    f->lines_behind = 0;
+    while (lines_next(l)) {
+        if (!lines_is_data(l)) {
+            if (f->form.columns > 0 && l->length > 0 && may_be_row(f))
+                lines_fail(l, "is a comment, or a row whose first field begins so: put a blank "
+                              "behind the mark, or quote the field");
+            continue;
+        }
+        /* what some files of the UCI collection begin with */
+        if (*l->text == '|' && *f->form.separator != '|' && !f->has_begun) continue;
+        return true;
+    }
+    return false;
+}
+
+/* ---- rows ---- */
+
+static void check_row(const struct fields *f)
+{
+    const struct fields_form *form = &f->form;
+    const char *plural = f->count == 1 ? "" : "s";
+    size_t least = form->least + form->hidden;
+    if (form->is_loose && f->count < least)
+        lines_fail(&f->lines, "has %zu field%s; must have at least %zu", f->count, plural, least);
+    if (!form->is_loose && f->count != form->columns)
+        lines_fail(&f->lines, "has %zu field%s; the first row has %zu", f->count, plural,
+                   form->columns);
+}
+
+static bool is_heading(const struct fields *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (!f->name || f->field[i].length != f->name[i].length ||
+            memcmp(f->field[i].text, f->name[i].text, f->field[i].length) != 0)
+            return false;
+    return true;
+}
+
+bool fields_next(struct fields *f)
+{
+    for (;;) {
+        if (!fields_next_line(f)) return false;
+        fields_trouble wrong = fields_cut(f);
+        if (wrong) lines_fail(&f->lines, "%s", wrong);
+        check_row(f);
+        f->count -= f->form.hidden;
+        bool is_first = !f->has_begun;
+        f->has_begun = true;
+        if (!f->name || !is_heading(f)) return true;
+        if (!is_first) lines_fail(&f->lines, "is the heading again");
+    }
+}
+
+void fields_open(struct fields *f, const char *path, const struct fields_wanted *wanted)
+{
+    *f = (struct fields){0};
+    lines_open(&f->lines, path);
+    size_t length = strlen(path);
+    if ((length > 4 && strcmp(path + length - 4, ".mtx") == 0) ||
+        (length > 3 && strcmp(path + length - 3, ".mm") == 0))
+        fail("%s is named as MatrixMarket is, and does not begin with its banner, \"%s\"", path,
+             LINES_MATRIX_MARKET);
+    f->all = take_memory(FIELDS_MAX, sizeof *f->all);
+    fields_look(f, wanted);
+    f->field = f->all + f->form.hidden;
+}
+
+void fields_close(struct fields *f)
+{
+    lines_close(&f->lines);
+    if (f->name) free(f->name - f->form.hidden);
+    if (f->kind) free(f->kind - f->form.hidden);
+    free(f->all);
+    free(f->unquoted);
+    free(f->names);
+    *f = (struct fields){0};
+}
+
+/* ---- columns ---- */
+
+/* The next letter or digit, small; 0: none. */
+static int next_letter(const char **at, const char *end)
+{
+    while (*at < end) {
+        char c = *(*at)++;
+        if (c >= 'A' && c <= 'Z') return c + 'a' - 'A';
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c < 0) return c;
+    }
+    return 0;
+}
+
+static bool is_about(struct field f, const char *name)
+{
+    const char *at = f.text, *end = f.text + f.length, *stop = name + strlen(name);
+    int a, b;
+    do {
+        a = next_letter(&at, end);
+        b = next_letter(&name, stop);
+    } while (a == b && a != 0);
+    return a == b;
+}
+
+size_t fields_column(const struct fields *f, const char *name, bool is_exact)
+{
+    size_t columns = f->form.columns - f->form.hidden;
+    for (size_t i = 0; f->name && i < columns; i++)
+        if (is_exact ? field_is(f->name[i], name) : is_about(f->name[i], name)) return i;
+    return FIELDS_NONE;
+}
+
+/* ---- parts ---- */
+
+bool fields_has_quotes(const struct fields *f)
+{
+    return f->lines.file && memchr(f->lines.next, '"', (size_t)(f->lines.end - f->lines.next));
+}
+
+size_t fields_of_line(const struct fields_form *form, const struct lines *l, struct field *to,
+                      size_t max)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    size_t length = strlen(form->separator), count = 0;
+    if (lines_is_passed_over(l) || memchr(l->text, '\r', l->length)) return 0;
+    for (;;) {
+        at = behind_blanks(form, at, end);
+        if (length == 0 && at == end) return count;
+        if (length == 0 && *at == '#') return 0;
+        if (count == max) return max + 1;
+        if (bare_field(form, &at, end, &to[count]) || check_mark(form, to[count])) return 0;
+        count++;
+        if (length == 0) continue;
+        if (at == end) return count;
+        at += length;
+    }
+}

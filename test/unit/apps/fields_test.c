@@ -1,0 +1,198 @@
+#include "fields.h"
+#include "common/folder.h"
+#include "ending.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void write_text(const char *text)
+{
+    folder_new(folder);
+    folder_write(folder, "rows", text, 0);
+    snprintf(path, sizeof path, "%s/rows", folder);
+}
+
+/* All rows, with | between fields and / behind rows; names of columns before, behind which is =. */
+static void read_all(char *all, size_t capacity, const struct fields_wanted *wanted)
+{
+    struct fields f;
+    size_t at = 0;
+    fields_open(&f, path, wanted);
+    for (size_t i = 0; f.name && i < f.form.columns - f.form.hidden; i++)
+        at += (size_t)snprintf(all + at, capacity - at, "%.*s%s", (int)f.name[i].length,
+                               f.name[i].text, i + 1 < f.form.columns - f.form.hidden ? "|" : "=");
+    while (fields_next(&f)) {
+        for (size_t i = 0; i < f.count; i++)
+            at += (size_t)snprintf(all + at, capacity - at, "%s%.*s", i ? "|" : "",
+                                   (int)f.field[i].length, f.field[i].text);
+        at += (size_t)snprintf(all + at, capacity - at, "/");
+    }
+    all[at] = '\0';
+    fields_close(&f);
+}
+
+static const struct fields_wanted two = {.least = 2}, three = {.least = 3},
+                                  edges = {.least = 2, .is_loose = true};
+
+static void reads(const struct fields_wanted *wanted, const char *text, const char *expected)
+{
+    char all[1024] = "";
+    write_text(text);
+    read_all(all, sizeof all, wanted);
+    if (strcmp(all, expected) != 0)
+        test_fail(__FILE__, __LINE__, "%s: is read as %s, not %s", text, all, expected);
+    folder_remove(folder);
+}
+
+static void read_wanted(const void *wanted)
+{
+    char all[4096];
+    read_all(all, sizeof all, wanted);
+}
+
+static void refuses(const struct fields_wanted *wanted, const char *text, const char *part)
+{
+    write_text(text);
+    ends_with(read_wanted, wanted, 1, part);
+    folder_remove(folder);
+}
+
+TEST(fields, blank_lines_and_comments_are_passed_over)
+{
+    reads(&two, "", "");
+    reads(&two, "\n# nothing\n", "");
+    reads(&two, "1,2\n3,4", "1|2/3|4/");
+    reads(&two, "\n \n# made\n%by\n1,2\n\n # a tool\r\n3,4\r\n\n#\n \t\n", "1|2/3|4/");
+    reads(&two, "\xEF\xBB\xBF# x\n1 , 2 \n 3,4\t\n", "1|2/3|4/");
+    reads(&two, "1 2 # one\n 3   4 #\n", "1|2/3|4/");
+    reads(&two, "|1x3 Cross validator\n1,a.\n2,b.\n", "1|a./2|b./");
+}
+
+TEST(fields, a_comment_that_may_be_a_row_is_refused)
+{
+    refuses(&two, "a,1\n#b,2\n", "rows:2: is a comment, or a row");
+    refuses(&two, "#b,2\na,1\nc,3\n", "rows:1: is a comment, or a row");
+    refuses(&two, "a b\n%b c\n", "rows:2: is a comment, or a row");
+    refuses(&two, "1 2\n#3 4\n", "rows:2: is a comment, or a row");
+    reads(&two, "#user,rating\na,1\n# b,2\n##b,2\n#b\n", "a|1/");
+}
+
+TEST(fields, have_one_separator_a_file)
+{
+    reads(&three, "u\tx, y\t1\nv\ty\t2\n", "u|x, y|1/v|y|2/");
+    reads(&three, "u::x:y::1::9\nv::y::2::9\n", "u|x:y|1|9/v|y|2|9/");
+    reads(&three, "u;x;1,5\nv;y;2\n", "u|x|1,5/v|y|2/"); /* a wrong number is no heading */
+    reads(&three, "u|x y|1\nv|y|2\n", "u|x y|1/v|y|2/");
+    reads(&three, "u  x\t1\n v y 2 \n", "u|x|1/v|y|2/");
+    reads(&three, "u,\tx,\t1\nv,\ty,\t2\n", "u|x|1/v|y|2/");
+    reads(&two, "New York,5\nLos Angeles,4\n", "New York|5/Los Angeles|4/");
+    reads(&two, "a\t\nb\tc\n", "a|/b|c/");
+    refuses(&two, "a;1,5\nb;2,5\n", "rows:1: may have commas or semicolons");
+    refuses(&two, "1,5 2,5\n1,5 3,5\n", "rows:1: may have commas or blanks");
+    refuses(&two, "a b,c\nd e,f,g\n", "rows:1: may have commas or blanks");
+}
+
+TEST(fields, rows_have_as_many)
+{
+    refuses(&three, "1,2,3\n1,2\n",
+            "rows:2: has 2 fields, with commas between; must have at least 3");
+    refuses(&two, "1,2,3\n1,2\n", "rows:2: has 2 fields; the first row has 3");
+    refuses(&three, "u,i,r\nSmith, John,1,2\n", "rows:2: has 4 fields; the first row has 3");
+    refuses(&three, "1,2,3\n\n1,2,3,4\n", "rows:3: has 4 fields; the first row has 3");
+    refuses(&two, "one\n", "rows:1: has 1 field, with blanks between; must have at least 2");
+    reads(&edges, "1 2\n3 4 {'weight': 3.0, 'x': 2}\n5 6 {}\n7 8 0.5\n", "1|2/3|4/5|6/7|8|0.5/");
+    refuses(&edges, "1 2\n3\n", "rows:2: has 1 field");
+}
+
+TEST(fields, quotation_marks_are_those_of_rfc_4180)
+{
+    reads(&two, "\"Smith, John\",\"Lee, Kim\"\nx,y\n", "Smith, John|Lee, Kim/x|y/");
+    reads(&two, "\"a \"\"b\"\" c\" , \"\"\n\"\"\"\",d\n", "a \"b\" c|/\"|d/");
+    reads(&two, "\"one\ntwo\",1\n\"a\r\n\nb\",2\n", "one\ntwo|1/a\r\n\nb|2/");
+    reads(&two, "\"# no comment\",1\n\"x\",2\n", "# no comment|1/x|2/");
+    refuses(&two, "\"one\ntwo\",1\nx\"y,2\n", "rows:3: has a quotation mark that is not around");
+    refuses(&two, "a,1\n\"x\"y,2\n", "rows:2: has a quotation mark that is not around");
+    refuses(&two, "a,1\nb,2\n\"c,3\nd,4\n",
+            "rows:3: has a quotation mark that no other one closes");
+    refuses(&two, "a # b,1\nc,2\n", "rows:1: has # between blanks");
+    /* where no text needs them, they are text */
+    reads(&two, "\"a b\"\t1\n\"Heroes\"_(x)\t2\n\"\t3\n", "a b|1/\"Heroes\"_(x)|2/\"|3/");
+    reads(&two, "\"New York\" 1\n\"x\" 2\n", "New York|1/x|2/");
+}
+
+TEST(fields, a_heading_is_known_by_the_rows_behind_it)
+{
+    reads(&three, "userId,movieId,rating\n1,31,2.5\n", "userId|movieId|rating=1|31|2.5/");
+    reads(&three, "# from\n\nuser,item,rating\nu,x,1\nv,y,2\n", "user|item|rating=u|x|1/v|y|2/");
+    reads(&three, "\"a, b\",\"c\"\"d\",e\n1,2,3\n", "a, b|c\"d|e=1|2|3/");
+    reads(&two, "source,target\nx,y\ny,z\n", "source|target=x|y/y|z/");
+    reads(&two, ",Node_A,Node_B\nr1,x,y\nr2,y,z\n", "Node_A|Node_B=x|y/y|z/");
+    reads(&two, "head\ttail\n", "head|tail=");
+    reads(&two, "a b\nc d\nb e\n", "a|b/c|d/b|e/");
+    reads(&two, "a b\nc d\n", "a|b/c|d/");
+    reads(&two, "x,NA\ny,2\n", "x|NA/y|2/"); /* a missing number */
+    reads(&two, "0 1\n1 2\n", "0|1/1|2/");
+    reads(&two, "nan,1\nnull,2\n", "nan|1/null|2/");
+}
+
+TEST(fields, what_may_be_a_heading_is_refused)
+{
+    refuses(&two, "follower,followee\nx,y\ny,z\n", "rows:1: may be a heading or a row");
+    refuses(&two, "source,target\nx,y\ny,source\n", "rows:1: may be a heading or a row");
+    refuses(&three, "2019,2020,label\n1,2,3\n4,5,6\n4,5,6\n", "rows:1: may be a heading or a row");
+    refuses(&three, "u,x,bad\nv,y,1\nu,z,2\n", "rows:1: may be a heading or a row");
+    refuses(&three, "# x\n0,1,2\n5,6,7\n", "rows:2: may be a heading or a row");
+    refuses(&two, "user,rating\nx,1\nuser,rating\n", "rows:1: may be a heading or a row");
+}
+
+TEST(fields, the_heading_comes_once)
+{
+    char text[8 * FIELDS_LOOKED_AT + 64] = "user,rating\n";
+    for (int i = 0; i < FIELDS_LOOKED_AT; i++) strcat(text, "x,1\n");
+    strcat(text, "user,rating\n");
+    refuses(&two, text, "rows:1002: is the heading again");
+}
+
+TEST(fields, names_of_rows_are_no_column)
+{
+    reads(&three, ",userId,movieId,rating\n0,1,31,2.5\n1,1,29,3\n",
+          "userId|movieId|rating=1|31|2.5/1|29|3/");
+    reads(&two, "\"\",\"from\",\"to\"\n\"7\",\"a\",\"b\"\n\"9\",\"b\",\"c\"\n", "from|to=a|b/b|c/");
+    reads(&two, "Unnamed: 0,x,y\n0,5,6\n", "x|y=5|6/");
+    reads(&two, ",0,1\n0,5,6\n1,7,8\n", "0|1=5|6/7|8/");
+}
+
+TEST(fields, a_size_is_no_row)
+{
+    refuses(&three, "% written\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
+            "rows:2: looks like MatrixMarket's size");
+    refuses(&edges, "40 40 2\n20 4\n17 8\n", "rows:1: looks like MatrixMarket's size");
+    refuses(&three, "1,2,3\n%%MatrixMarket matrix\n", "rows:2: is MatrixMarket's banner");
+    reads(&three, "600 400 3\n1 1 4\n2 2 3\n", "600|400|3/1|1|4/2|2|3/");
+}
+
+TEST(fields, lines_end_with_lf)
+{
+    refuses(&two, "a,b\rc,d\re,f\r", "rows:1: has a carriage return");
+}
+
+TEST(fields, columns_have_kinds_and_names)
+{
+    struct fields f;
+    write_text("name,Age in years,n,w\nx,1,NA,\n,,?,NaN\ny,2,7,null\n");
+    fields_open(&f, path, &two);
+    CHECK_EQ(f.kind[0], FIELDS_WORDS);
+    CHECK_EQ(f.kind[1], FIELDS_NUMBERS);
+    CHECK_EQ(f.kind[2], FIELDS_NUMBERS);
+    CHECK_EQ(f.kind[3], FIELDS_EMPTY);
+    CHECK_EQ(fields_column(&f, "ageinyears", false), 1);
+    CHECK_EQ(fields_column(&f, "age_In-years", false), 1);
+    CHECK_EQ(fields_column(&f, "age in years", true), FIELDS_NONE);
+    CHECK_EQ(fields_column(&f, "n", true), 2);
+    CHECK_EQ(fields_column(&f, "na", false), FIELDS_NONE);
+    fields_close(&f);
+    folder_remove(folder);
+}

@@ -1,0 +1,86 @@
+#include "libsvm.h"
+#include "common/folder.h"
+#include "ending.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void write_text(const char *text)
+{
+    folder_new(folder);
+    folder_write(folder, "pairs", text, 0);
+    snprintf(path, sizeof path, "%s/pairs", folder);
+}
+
+static void read_all(char *all, size_t capacity)
+{
+    struct libsvm s;
+    struct libsvm_pair p;
+    size_t at = 0;
+    libsvm_open(&s, path);
+    while (libsvm_next(&s)) {
+        at += (size_t)snprintf(all + at, capacity - at, "%.*s", (int)s.label.length, s.label.text);
+        while (libsvm_pair(&s, "feature", &p)) {
+            if (p.has_field) at += (size_t)snprintf(all + at, capacity - at, " %u", p.field);
+            at += (size_t)snprintf(all + at, capacity - at, p.has_field ? ":%u:%.*s" : " %u:%.*s",
+                                   p.index, (int)p.value.length, p.value.text);
+        }
+        at += (size_t)snprintf(all + at, capacity - at, "/");
+    }
+    libsvm_close(&s);
+}
+
+static void read_any(const void *unused)
+{
+    char all[1024];
+    (void)unused;
+    read_all(all, sizeof all);
+}
+
+static void refuses(const char *text, const char *part)
+{
+    write_text(text);
+    ends_with(read_any, NULL, 1, part);
+    folder_remove(folder);
+}
+
+TEST(libsvm, lines_have_a_label_and_pairs)
+{
+    char all[1024] = "";
+    write_text(
+        "\xEF\xBB\xBF\n# made\n1 3:0.5\t7:1 # id 7\r\n% x\n \n-1\n+1 2:4:1 2:5:-1e3#x \n0 # \n");
+    read_all(all, sizeof all);
+    CHECK_STR(all, "1 3:0.5 7:1/-1/+1 2:4:1 2:5:-1e3#x/0/");
+    folder_remove(folder);
+}
+
+TEST(libsvm, what_is_no_pair_is_refused)
+{
+    refuses("0 1:1\n1:0.5 2:1\n", "pairs:2: begins with \"1:0.5\": the label must be first");
+    refuses("0 1:1 2\n", "pairs:1: \"2\" is no feature: must be index:value");
+    refuses("0 1.5:1\n",
+            "pairs:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823");
+    refuses("0 18446744073709551615:1\n", "is no feature: must be a whole number");
+    refuses("0 -1:1\n", "\"-1\" is no feature");
+    refuses("0 qid:3 1:1\n", "\"qid\" is no feature");
+    refuses("0 x:1:1\n", "\"x\" is no field");
+    refuses("0 1:1\n%%MatrixMarket matrix\n", "pairs:2: is MatrixMarket's banner");
+    refuses("0 1:1\r0 1:1\n", "pairs:1: has a carriage return");
+}
+
+TEST(libsvm, a_line_is_known)
+{
+    static const struct {
+        const char *text;
+        bool is_line;
+    } lines[] = {{"0 1:2", true},    {"0", true},     {"a 1:2 3:x", true}, {"a b", false},
+                 {"1:2 3:4", false}, {"", false},     {"0 1:2 3", false},  {"a x:2", false},
+                 {"0 1:2:3", true},  {"a,b:c", false}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct lines l = {.text = lines[i].text, .length = strlen(lines[i].text)};
+        CHECK_EQ(libsvm_is_line(&l), lines[i].is_line);
+    }
+}
