@@ -6,7 +6,6 @@
 #include "explain.h"
 #include "keeper.h"
 #include "locus.h"
-#include "program.h"
 #include "report.h"
 #include "run.h"
 #include "say.h"
@@ -53,13 +52,12 @@ static const struct command {
 
 int main(int argc, char **argv)
 {
-    program_look_beside();
     const char *word = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(word, commands[i].name) == 0) return commands[i].main(argc - 1, argv + 1);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print(help);
     if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");
-    fprintf(stderr, "locus: there is no command \"%s\"; locus --help lists them\n", word);
-    return STATUS_USAGE;
+    say_as("locus");
+    return say_and(STATUS_USAGE, "there is no command \"%s\"; locus --help lists them", word);
 }

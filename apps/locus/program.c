@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define OURS "locus-"
+
 /* ---- finding ---- */
 
 static bool is_executable(const char *path)
@@ -24,40 +26,57 @@ static bool is_executable(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-void program_look_beside(void)
+/* The folder of this command; false: unknown. */
+static bool find_here(char here[PATH_MAX])
 {
-    const char *path = getenv("PATH");
-    char here[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (n <= 0) return;
+    ssize_t n = readlink("/proc/self/exe", here, PATH_MAX - 1);
+    if (n <= 0) return false;
     here[n] = 0;
     *strrchr(here, '/') = 0;
-    if (!path) path = "/bin:/usr/bin";
-    size_t bytes = strlen(path) + strlen(here) + 2;
-    char *both = malloc(bytes);
-    if (!both) return;
-    snprintf(both, bytes, "%s:%s", path, here);
-    setenv("PATH", both, 1);
-    free(both);
+    return true;
 }
 
-static int find_in_path(const char *name)
+static bool is_in(char path[PATH_MAX], const char *folder, int length, const char *prefix,
+                  const char *name)
 {
-    const char *path = getenv("PATH");
-    char file[PATH_MAX];
-    for (const char *at = path ? path : "/bin:/usr/bin", *end; *at; at = end + (*end == ':')) {
-        end = at + strcspn(at, ":");
-        int length = end > at ? (int)(end - at) : 1;
-        int n = snprintf(file, sizeof file, "%.*s/%s", length, end > at ? at : ".", name);
-        if (n < (int)sizeof file && is_executable(file)) return 0;
-    }
-    return say_and(STATUS_NOT_FOUND, "there is no program \"%s\" in the folders of PATH", name);
+    int n = snprintf(path, PATH_MAX, "%.*s/%s%s", length, folder, prefix, name);
+    return n < PATH_MAX && is_executable(path);
 }
 
-int program_find(const char *name)
+/* As a shell does: an empty part is where we are. */
+static bool is_in_path(char path[PATH_MAX], const char *prefix, const char *name)
+{
+    const char *all = getenv("PATH");
+    for (const char *at = all ? all : "/bin:/usr/bin", *end; *at; at = end + (*end == ':')) {
+        end = at + strcspn(at, ":");
+        int length = (int)(end - at);
+        if (is_in(path, length ? at : ".", length ? length : 1, prefix, name)) return true;
+    }
+    return false;
+}
+
+/* The programs that come with this command are installed beside it as locus-NAME, so that their
+ * names are taken from nobody; documents call them NAME. */
+static int find_by_name(const char *name, char path[PATH_MAX])
+{
+    char here[PATH_MAX];
+    struct stat s;
+    bool is_known = find_here(here);
+    if (is_known && is_in(path, here, (int)strlen(here), OURS, name)) return 0;
+    if (is_in_path(path, "", name) || is_in_path(path, OURS, name)) return 0;
+    if (is_known && is_in(path, here, (int)strlen(here), "", name)) return 0;
+    bool is_here = stat(name, &s) == 0 && S_ISREG(s.st_mode);
+    return say_and(
+        STATUS_NOT_FOUND, "there is no program \"%s\", nor " OURS "%s, in the folders of PATH%s%s",
+        name, name, is_here ? "; for the one in this folder write ./" : "", is_here ? name : "");
+}
+
+int program_find(const char *name, char path[PATH_MAX])
 {
     struct stat s;
-    if (!strchr(name, '/')) return find_in_path(name);
+    if (!strchr(name, '/')) return find_by_name(name, path);
+    if (snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX)
+        return say_and(STATUS_NOT_FOUND, "the path \"%.100s...\" is too long", name);
     if (stat(name, &s))
         return say_and(STATUS_NOT_FOUND, "there is no program \"%s\": %s", name, strerror(errno));
     if (is_executable(name)) return 0;
@@ -67,7 +86,7 @@ int program_find(const char *name)
 
 /* ---- starting ---- */
 
-static _Noreturn void become(char **argv, int input, int failure, pid_t parent)
+static _Noreturn void become(const char *path, char **argv, int input, int failure, pid_t parent)
 {
     signals_default();
     setpgid(0, 0);
@@ -75,7 +94,7 @@ static _Noreturn void become(char **argv, int input, int failure, pid_t parent)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent) _exit(STATUS_FAILED);
     if (input < 0 || dup2(input, STDIN_FILENO) == STDIN_FILENO) {
         signals_unblock();
-        execvp(argv[0], argv);
+        execvp(path, argv);
     }
     int error = errno;
     if (write(failure, &error, sizeof error) < 0) _exit(STATUS_FAILED);
@@ -100,13 +119,15 @@ static int failed(const char *name, int error)
 
 int program_start(char **argv, int input, pid_t *pid)
 {
-    int ends[2];
+    char path[PATH_MAX];
+    int ends[2], rc = program_find(argv[0], path);
+    if (rc) return rc;
     if (pipe2(ends, O_CLOEXEC)) return failed(argv[0], errno);
     pid_t parent = getpid();
     fflush(NULL);
     signals_block();
     *pid = fork();
-    if (*pid == 0) become(argv, input, ends[1], parent);
+    if (*pid == 0) become(path, argv, input, ends[1], parent);
     int error = *pid < 0 ? errno : 0;
     signals_unblock();
     close(ends[1]);

@@ -36,6 +36,9 @@ static const double SETTLE_S = 0.5; /* in which failures come whose cause is the
 /* after which a signal but Ctrl-C is not the same request once more */
 static const double ASKED_AGAIN_S = 2;
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
+/* Before a restart. It doubles from one to the next, unless a run has lasted longer than the
+ * longest of them. */
+static const double PAUSE_FIRST_S = 0.5, PAUSE_MAX_S = 60;
 enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
 
 struct run {
@@ -57,6 +60,7 @@ struct run {
     int failed_status;
     double settle_s;
     unsigned restart;                           /* how often all were started again */
+    double began_s, pause_s;                    /* of this run; before the next */
     double lost_s;                              /* when a node failed last: seconds since 1970 */
     bool is_ending, has_lost_output, was_asked; /* by a signal, to end */
     double asked_s;                             /* when a signal last asked us to end */
@@ -142,11 +146,12 @@ static int make_secret(struct run *r)
 static int prepare_here(struct run *r)
 {
     const char *directory = r->o.directory;
+    char path[PATH_MAX];
     r->nodes = r->o.nodes;
     if (directory && chdir(directory))
         return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory,
                        strerror(errno));
-    int rc = program_find(r->o.argv[0]);
+    int rc = program_find(r->o.argv[0], path);
     if (rc == 0) rc = port_hold(&r->port, r->o.port);
     if (rc == 0) snprintf(r->rendezvous, sizeof r->rendezvous, "%s", r->port.address);
     return rc;
@@ -453,6 +458,7 @@ static void show_rest(struct run *r)
 static void run(struct run *r)
 {
     static const double forever_s = 3600;
+    r->began_s = clock_s();
     start_all(r);
     while (r->living > 0) {
         wait_and_handle(r, forever_s);
@@ -492,6 +498,24 @@ static int count_hosts(struct run *r, unsigned wanted)
     return 0;
 }
 
+/* A program that fails at once would use up all restarts before what it lacks is there again: a
+ * file system, a host, a port. False: a signal came. */
+static bool pause_before_restart(struct run *r)
+{
+    double now_s = clock_s(), lasted_s = now_s - r->began_s;
+    if (lasted_s > PAUSE_MAX_S) r->pause_s = PAUSE_FIRST_S;
+    double until_s = now_s + r->pause_s;
+    if (r->pause_s > PAUSE_FIRST_S)
+        say("this run lasted %.1f s: the next begins in %.0f s", lasted_s, r->pause_s);
+    r->pause_s = r->pause_s < PAUSE_MAX_S / 2 ? 2 * r->pause_s : PAUSE_MAX_S;
+    while (!r->is_ending && clock_s() < until_s) {
+        struct pollfd p = {.fd = r->signals, .events = POLLIN};
+        poll(&p, 1, clock_poll_ms(until_s));
+        heed_signals(r);
+    }
+    return !r->is_ending;
+}
+
 /* `wanted` nodes, or as many as there is room for. */
 static int restart(struct run *r, unsigned wanted)
 {
@@ -500,14 +524,15 @@ static int restart(struct run *r, unsigned wanted)
     r->nodes = wanted;
     clear_nodes(r);
     beats_go_on(&r->beats);
+    r->failed = NULL;
+    r->is_ending = false;
+    r->kills = 0;
+    r->settle_s = r->kill_s = 0;
+    if (!pause_before_restart(r)) return r->status;
     int rc = r->o.hosts ? count_hosts(r, wanted) : 0;
     if (rc == 0 && *r->secret) rc = make_secret(r); /* nobody of the run before joins */
     if (rc) return rc;
-    r->failed = NULL;
-    r->is_ending = false;
     r->status = r->failed_status = 0;
-    r->kills = 0;
-    r->settle_s = r->kill_s = 0;
     heed_signals(r); /* they may have come while hosts were asked */
     if (r->is_ending) return r->status;
     say("restart %u of %u, with %u nodes", ++r->restart, r->o.restarts, r->nodes);
@@ -517,6 +542,7 @@ static int restart(struct run *r, unsigned wanted)
 static int run_all(struct run *r)
 {
     unsigned wanted = r->nodes;
+    r->pause_s = PAUSE_FIRST_S;
     run(r);
     while (should_restart(r)) {
         int rc = restart(r, wanted);

@@ -71,7 +71,7 @@ TEST(launcher, refuses_a_wrong_command_line_with_a_sentence)
 TEST(launcher, says_which_program_it_cannot_find)
 {
     is_refused(127, "run -n 2 no-such-program",
-               "no program \"no-such-program\" in the folders of PATH");
+               "no program \"no-such-program\", nor locus-no-such-program, in the folders of PATH");
     is_refused(127, "run -n 2 ./no-such-program", "no program \"./no-such-program\"");
     is_refused(126, "run -n 2 /etc/passwd", "\"/etc/passwd\" is not a program");
     is_refused(126, "run -n 2 /tmp", "it is a folder");

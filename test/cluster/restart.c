@@ -52,6 +52,22 @@ TEST(restart, so_often_and_no_more)
     CHECK_EQ(count(c.err.text, "failed with status 7"), 3);
 }
 
+/* 20 restarts were used up within a second. */
+TEST(restart, a_pause_before_each_grows)
+{
+    double began = now_s();
+    CHECK_EQ(command_run(&c, "%s run -n 1 --restarts 3 -- false", locus_path()), 1);
+    CHECK(now_s() - began >= 0.5 + 1 + 2);
+    CHECK_STR(c.err.text, "the next begins in 1 s");
+    CHECK_STR(c.err.text, "the next begins in 2 s");
+    /* A signal ends it. */
+    command_start(&c, COMMAND_FILES, "exec %s run -n 1 --restarts 1000 -- false", locus_path());
+    command_await(&c, &c.err, "the next begins in 4 s");
+    command_signal(&c, SIGTERM);
+    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+    CHECK_EQ(count(c.err.text, "the next begins in 8 s"), 0);
+}
+
 TEST(restart, what_would_fail_again_is_not_tried_again)
 {
     CHECK_EQ(command_run(&c, "%s run -n 1 --restarts 2 -- sh -c 'echo run; exit 2'", locus_path()),
@@ -168,6 +184,29 @@ TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses
     CHECK(test != NULL);
     CHECK_EQ(sscanf(test, " test MRR %lf", &mrr), 1);
     CHECK(mrr > (IS_SANITIZED ? 0.2 : 0.8));
+    program_folder_remove(folder);
+}
+
+TEST(restart, a_damaged_checkpoint_is_passed_over)
+{
+    const char *kge = program_path("kge");
+    program_folder(folder);
+    CHECK_EQ(
+        command_run(&c,
+                    "cd %s && %s %s --epochs 3 && truncate -s -1 model/checkpoint-000003/0-* && "
+                    "LOCUS_RESTART=1 %s run -n 2 -- %s %s --epochs 4",
+                    folder, kge, training, locus_path(), kge, training),
+        0);
+    CHECK_STR(c.err.text, "checkpoint-000003");
+    CHECK_STR(c.err.text, "going on from the one before, model/checkpoint-000002\n");
+    CHECK_EQ(count(c.err.text, "going on from"), 1);
+    CHECK_STR(c.out.text, "goes on behind epoch 2 (");
+    /* All are damaged: which is said of the last. */
+    CHECK_EQ(command_run(&c, "cd %s && truncate -s -1 model/checkpoint-*/0-* && %s %s --resume",
+                         folder, kge, training),
+             1);
+    CHECK_EQ(count(c.err.text, "going on from the one before"), 2);
+    CHECK_STR(c.err.text, "going on from a checkpoint: ");
     program_folder_remove(folder);
 }
 
