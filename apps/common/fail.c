@@ -1,6 +1,7 @@
 #include "fail.h"
 
 #include "locus.h"
+#include "plain.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -67,12 +68,14 @@ void fail_removes(const char *path)
  * peers see closed links. */
 static _Noreturn void give_up(int status, const char *sentence)
 {
+    char shown[2 * SENTENCE_MAX];
     if (atomic_exchange(&is_failing, true)) {
         for (;;) pause();
     }
     remove_unfinished();
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", program, sentence);
+    plain_copy(shown, sizeof shown, sentence);
+    fprintf(stderr, "%s: %s\n", program, shown);
     fflush(stderr);
     _exit(status);
 }

@@ -3,11 +3,11 @@
 #include "checkpoint/contents.h"
 #include "checkpoint/series.h"
 #include "export.h"
+#include "plain.h"
 #include "say.h"
 
 #include "locus.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -27,21 +27,9 @@ static const char help[] =
     "  export    writes OUT/TABLE.safetensors for each table, with all of its rows, in one tensor, TABLE; tables of\n"
     "            locus.torch are refused: Job.export() writes them\n";
 
-static int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail(int status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("locus checkpoint: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return status;
-}
-
 static int failed(void)
 {
-    return fail(STATUS_FAILED, "%s", locus_error());
+    return say_and(STATUS_FAILED, "%s", locus_error());
 }
 
 /* The manifest of a checkpoint in a folder; name "": of the folder itself. */
@@ -73,9 +61,9 @@ static void print_line(const char *name, const struct manifest *m)
     time_t at = (time_t)m->time;
     struct tm tm;
     if (localtime_r(&at, &tm)) strftime(when, sizeof when, "%F %T", &tm);
-    printf("%s  %s  %u node%s  %u table%s  %llu rows  %llu bytes\n", name, when, m->nodes,
-           m->nodes == 1 ? "" : "s", m->tables, m->tables == 1 ? "" : "s",
-           (unsigned long long)all_rows(m), (unsigned long long)manifest_bytes(m));
+    plain_print("%s  %s  %u node%s  %u table%s  %llu rows  %llu bytes\n", name, when, m->nodes,
+                m->nodes == 1 ? "" : "s", m->tables, m->tables == 1 ? "" : "s",
+                (unsigned long long)all_rows(m), (unsigned long long)manifest_bytes(m));
 }
 
 /* One that is damaged does not hide the others. */
@@ -84,7 +72,7 @@ static int list_one(void *dir, const char *name)
     char path[SERIES_PATH];
     struct manifest m;
     if (read_one(dir, name, path, &m)) {
-        printf("%s  damaged: %s\n", name, locus_error());
+        plain_print("%s  damaged: %s\n", name, locus_error());
         return 0;
     }
     print_line(name, &m);
@@ -113,12 +101,12 @@ static int verify(char *dir, const char *out)
     struct blocks blocks;
     (void)out;
     if (read_newest(dir, path, &m)) return failed();
-    int status = blocks_init(&blocks) ? fail(STATUS_FAILED, "no memory") : 0;
+    int status = blocks_init(&blocks) ? say_and(STATUS_FAILED, "no memory") : 0;
     const struct contents c = {&blocks, path, &m};
     if (status == 0) status = verify_all(&c);
     if (status == 0)
-        printf("%s is whole: %u files, %llu bytes\n", path, m.files,
-               (unsigned long long)manifest_bytes(&m));
+        plain_print("%s is whole: %u files, %llu bytes\n", path, m.files,
+                    (unsigned long long)manifest_bytes(&m));
     blocks_fini(&blocks);
     manifest_fini(&m);
     return status;
@@ -132,12 +120,12 @@ static int show(char *dir, const char *out)
     if (read_newest(dir, path, &m)) return failed();
     print_line(path, &m);
     for (unsigned i = 0; i < m.tables; i++)
-        printf("  table %s: %llu of %llu rows of %u floats%s\n", m.table[i].name,
-               (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
-               m.table[i].length, m.table[i].flags ? ", encoded by its program" : "");
+        plain_print("  table %s: %llu of %llu rows of %u floats%s\n", m.table[i].name,
+                    (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
+                    m.table[i].length, m.table[i].flags ? ", encoded by its program" : "");
     for (unsigned i = 0; i < m.files; i++)
-        printf("  file %s: %llu bytes, %u tables\n", m.file[i].name,
-               (unsigned long long)m.file[i].bytes, m.file[i].sections);
+        plain_print("  file %s: %llu bytes, %u tables\n", m.file[i].name,
+                    (unsigned long long)m.file[i].bytes, m.file[i].sections);
     manifest_fini(&m);
     return 0;
 }
@@ -161,16 +149,17 @@ static const struct deed {
 int checkpoint_main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
+    say_as("locus checkpoint");
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return fputs(help, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
         const struct deed *d = &deeds[i];
         if (strcmp(word, d->name) != 0) continue;
         if (argc != d->arguments)
-            return fail(STATUS_USAGE, "%s takes %s", word,
-                        d->arguments == 3 ? "one folder" : "a folder, and one to write to");
+            return say_and(STATUS_USAGE, "%s takes %s", word,
+                           d->arguments == 3 ? "one folder" : "a folder, and one to write to");
         int status = d->main(argv[2], argc > 3 ? argv[3] : NULL);
         return fflush(stdout) ? STATUS_FAILED : status;
     }
-    return fail(STATUS_USAGE, "there is no \"%s\": it is list, verify, show or export", word);
+    return say_and(STATUS_USAGE, "there is no \"%s\": it is list, verify, show or export", word);
 }

@@ -1,5 +1,6 @@
 #include "detail.h"
 
+#include "plain.h"
 #include "table.h"
 
 #include <stdarg.h>
@@ -15,15 +16,16 @@ struct lines {
 static void put(struct lines *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void put(struct lines *l, const char *format, ...)
 {
+    char line[512], shown[2 * sizeof line];
     va_list arguments;
-    size_t capacity = DETAIL_BYTES_MAX - l->length;
     va_start(arguments, format);
-    int n = vsnprintf(l->text + l->length, capacity, format, arguments);
+    vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (n > 0 && (size_t)n < capacity)
-        l->length += (size_t)n;
-    else
-        l->text[l->length] = '\0'; /* a line that does not fit is left out */
+    plain_copy(shown, sizeof shown, line);
+    size_t n = strlen(shown);
+    if (n >= DETAIL_BYTES_MAX - l->length) return; /* what does not fit is left out */
+    memcpy(l->text + l->length, shown, n + 1);
+    l->length += n;
 }
 
 /* The sample of the metric with these labels; 0: there is none. */
@@ -111,7 +113,7 @@ void detail_node(const struct look_row *r, char text[DETAIL_BYTES_MAX])
     struct lines l = {.text = text};
     *text = '\0';
     if (!r->answers || !r->text) {
-        put(&l, r->answers ? "node %u: at the next look\n" : "node %u does not answer\n", r->rank);
+        put(&l, "node %u: %s\n", r->rank, r->answers ? "at the next look" : r->why);
         return;
     }
     put_shards(&l, r);
@@ -121,16 +123,17 @@ void detail_node(const struct look_row *r, char text[DETAIL_BYTES_MAX])
     put_memory(&l, r);
 }
 
-void detail_keys(const struct look_row *r, char text[DETAIL_BYTES_MAX])
+bool detail_keys(const struct look_row *r, char text[DETAIL_BYTES_MAX])
 {
     struct lines l = {.text = text};
     struct scrape_sample s;
-    unsigned status = 0;
+    struct scrape_answer a;
     *text = '\0';
-    char *page = scrape_path(r->address, r->port_more, "/keys", &status);
+    bool answers = scrape_path(r->address, r->port_more, "/keys", &a);
+    char *page = a.text;
     double all = page ? scrape_sum(page, "locus_sampled_keys") : 0;
     put(&l, "%20s %8s  %s\n", "key", "of calls", "its row is");
-    if (!page) put(&l, "node %u does not answer\n", r->rank);
+    if (!page) put(&l, "%s\n", a.why);
     if (page && all == 0) put(&l, "  nothing was sampled yet\n");
     for (const char *at = page; all > 0 && (at = scrape_next(at, "locus_hot_keys", &s));) {
         unsigned long long key = 0;
@@ -139,4 +142,5 @@ void detail_keys(const struct look_row *r, char text[DETAIL_BYTES_MAX])
             put(&l, "%20llu %7.2f%%  %s\n", key, 100 * s.value / all, place);
     }
     free(page);
+    return answers;
 }

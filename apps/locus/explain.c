@@ -86,33 +86,34 @@ static bool make_path(const char *what, char path[SCRAPE_PATH_MAX])
 
 /* ---- asking ---- */
 
-static int refused(unsigned status, char *text)
+static int refused(const struct scrape_answer *a)
 {
-    text[strcspn(text, "\n")] = '\0';
     /* A job of another version has no such path. */
-    if (strncmp(text, "no such path", 12) == 0)
+    if (strncmp(a->why, "no such path", 12) == 0)
         return say_and(STATUS_FAILED,
                        "the job's library is older than this command: it cannot tell");
-    return say_and(status == 400 ? STATUS_USAGE : STATUS_FAILED, "%s", text);
+    return say_and(a->status == 400 ? STATUS_USAGE : STATUS_FAILED, "%s", a->why);
 }
 
-/* Nodes that do not answer are left out; one that refuses ends it. */
+/* Nodes that do not answer are left out, if any does; one that refuses ends it. */
 static int ask_all(const struct look *l, const char *path, struct explained *out)
 {
+    struct scrape_answer a = {0};
     int rc = 0;
     out->count = 0;
     for (size_t i = 0; i < l->count && rc == 0; i++) {
-        unsigned status = 0;
-        char *text = scrape_path(l->row[i].address, l->row[i].port_more, path, &status);
-        if (!text) continue;
-        if (status != 200)
-            rc = refused(status, text);
-        else if (known_read(&out->known[out->count], text, clock_s()))
+        const struct look_row *r = &l->row[i];
+        bool answers = scrape_path(r->address, r->port_more, path, &a);
+        if (!answers && a.status)
+            rc = refused(&a);
+        else if (answers && known_read(&out->known[out->count], a.text, clock_s()))
             out->count++;
-        free(text);
+        else if (answers)
+            rc = say_and(STATUS_FAILED, "what %s + %u says of the key is not to be understood",
+                         r->address, r->port_more);
+        free(a.text);
     }
-    if (rc == 0 && out->count == 0)
-        rc = say_and(STATUS_FAILED, "no node answers at %s: has the job ended?", l->row[0].address);
+    if (rc == 0 && out->count == 0) rc = say_and(STATUS_FAILED, "%s: has the job ended?", a.why);
     return rc;
 }
 

@@ -1,12 +1,16 @@
 #include "explained.h"
 
 #include "json.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_MAX = 32, TEXT_MAX = 32 };
+/* Of each kind so many lines at most: a hot key has more of each than anybody reads. */
+enum { LINES_MAX = 10, EVENTS_MAX = 32, TEXT_MAX = 32 };
+#define INDENT "            "
 
 static bool has_main(const struct known *k)
 {
@@ -27,11 +31,11 @@ static const struct known *of_node(const struct explained *x, unsigned node)
 
 /* Who has the main copy; else who knows the latest owner. They were asked one after the other, and
  * the row may have moved meanwhile. */
-static const struct known *best(const struct explained *x)
+static struct known *best(const struct explained *x)
 {
-    const struct known *b = &x->known[0];
+    struct known *b = &x->known[0];
     for (size_t i = 0; i < x->count; i++) {
-        const struct known *k = &x->known[i];
+        struct known *k = &x->known[i];
         if (k->term > b->term || (k->term == b->term && has_main(k))) b = k;
     }
     return b;
@@ -52,79 +56,156 @@ static const char *duration(double s, char text[TEXT_MAX])
 
 static void show_main(const struct known *b)
 {
-    printf("main copy   ");
+    plain_print("main copy   ");
     if (has_main(b))
-        printf("node %u", b->owner);
+        plain_print("node %u", b->owner);
     else if (b->owner == b->node)
-        printf("on its way to node %u", b->owner);
+        plain_print("on its way to node %u", b->owner);
     else
-        printf("node %u, as node %u knows: it is just moving, or node %u was not asked", b->owner,
-               b->node, b->owner);
+        plain_print("node %u, as node %u knows: it is just moving, or node %u was not asked",
+                    b->owner, b->node, b->owner);
     if (b->term)
-        printf("; moved %" PRIu64 " time%s", b->term, b->term == 1 ? "" : "s");
+        plain_print("; moved %" PRIu64 " time%s", b->term, b->term == 1 ? "" : "s");
     else
-        printf("; it has never moved");
-    printf(b->owner == b->home ? ", its home\n" : "; home is node %u\n", b->home);
-    if (b->parked) printf("            %" PRIu64 " requests wait there for the row\n", b->parked);
+        plain_print("; it has never moved");
+    plain_print(b->owner == b->home ? ", its home\n" : "; home is node %u\n", b->home);
+    if (b->parked) plain_print(INDENT "%" PRIu64 " requests wait there for the row\n", b->parked);
 }
 
-static void show_replicas(const struct explained *x, const struct known *b)
+static int by_age(const void *a, const void *b)
+{
+    const struct known_holder *x = a, *y = b;
+    if (x->brought_s != y->brought_s) return x->brought_s < y->brought_s ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static void show_holder(const struct explained *x, const struct known_holder *h)
 {
     char text[TEXT_MAX];
-    const char *begin = "replicas    ";
-    for (unsigned i = 0; i < b->holders; i++) {
-        const struct known_holder *h = &b->holder[i];
-        const struct known *k = of_node(x, h->node);
-        printf("%snode %u: ", begin, h->node);
-        if (k && has_replica(k)) printf("its owner was heard %s ago, ", duration(k->heard_s, text));
-        printf("row brought %s ago, %s%s\n", duration(h->brought_s, text),
-               h->is_current ? "all updates sent" : "updates are waiting to be sent",
-               h->is_kept ? ", kept for ever" : "");
-        begin = "            ";
-    }
-    /* Those of full replication are not counted one by one. */
-    for (size_t i = 0; i < x->count && b->holders == 0; i++) {
-        const struct known *k = &x->known[i];
-        if (!has_replica(k)) continue;
-        printf("%snode %u: its owner was heard %s ago\n", begin, k->node,
-               duration(k->heard_s, text));
-        begin = "            ";
-    }
-    if (b->more_holders) printf("%sand %u more\n", begin, b->more_holders);
-    if (*begin == 'r') printf("%snone\n", begin);
+    const struct known *k = of_node(x, h->node);
+    plain_print("node %u: ", h->node);
+    if (k && has_replica(k))
+        plain_print("its owner was heard %s ago, ", duration(k->heard_s, text));
+    plain_print("row brought %s ago, %s%s\n", duration(h->brought_s, text),
+                h->is_current ? "all updates sent" : "updates are waiting to be sent",
+                h->is_kept ? ", kept for ever" : "");
 }
 
-static const char *show_intents_of(const struct known *k, const char *begin)
+/* Those of full replication are not counted one by one: who answers says that it has one. */
+static unsigned show_uncounted(const struct explained *x)
 {
-    static const char no_words[] = "            ";
-    for (unsigned i = 0; i < k->intents; i++) {
-        const struct known_intent *t = &k->intent[i];
-        bool is_endless = strcmp(t->end, "forever") == 0;
-        printf("%snode %u, worker %u: ", begin, k->node, t->worker);
-        if (is_endless)
-            printf("from clock %s on", t->start);
-        else
-            printf("clocks %s to %s", t->start, t->end);
-        printf(", %s; its clock is %" PRId64 "\n", t->is_active ? "active" : "not yet acted on",
-               t->now);
-        begin = no_words;
+    char text[TEXT_MAX];
+    unsigned n = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        const struct known *k = &x->known[i];
+        if (!has_replica(k) || n++ >= LINES_MAX) continue;
+        plain_print("%snode %u: its owner was heard %s ago\n", n > 1 ? INDENT : "", k->node,
+                    duration(k->heard_s, text));
     }
-    if (k->is_kept) {
-        printf("%snode %u: for ever\n", begin, k->node);
-        begin = no_words;
+    if (n > LINES_MAX) plain_print(INDENT "and %u more; %u in all\n", n - LINES_MAX, n);
+    return n;
+}
+
+/* The oldest first. */
+static void show_replicas(const struct explained *x, struct known *b)
+{
+    unsigned all = b->holders + b->more_holders, behind = 0,
+             shown = b->holders < LINES_MAX ? b->holders : LINES_MAX;
+    qsort(b->holder, b->holders, sizeof *b->holder, by_age);
+    for (unsigned i = 0; i < b->holders; i++) behind += !b->holder[i].is_current;
+    plain_print("replicas    ");
+    for (unsigned i = 0; i < shown; i++) {
+        if (i) plain_print(INDENT);
+        show_holder(x, &b->holder[i]);
     }
-    if (k->has_more_intents) {
-        printf("%snode %u: there may be more\n", begin, k->node);
-        begin = no_words;
+    if (all > shown)
+        plain_print(INDENT "and %u more; %u in all, updates are waiting to be sent to %u%s\n",
+                    all - shown, all, behind, b->more_holders ? " or more" : "");
+    if (all == 0 && show_uncounted(x) == 0) plain_print("none\n");
+}
+
+/* Who intends it. */
+struct wish {
+    unsigned node;
+    const struct known_intent *intent;
+};
+
+static int by_node(const void *a, const void *b)
+{
+    const struct wish *x = a, *y = b;
+    if (x->node != y->node) return x->node > y->node ? 1 : -1;
+    return (x->intent->worker > y->intent->worker) - (x->intent->worker < y->intent->worker);
+}
+
+static void show_wish(const struct wish *w)
+{
+    const struct known_intent *t = w->intent;
+    plain_print("node %u, worker %u: ", w->node, t->worker);
+    if (strcmp(t->end, "forever") == 0)
+        plain_print("from clock %s on", t->start);
+    else
+        plain_print("clocks %s to %s", t->start, t->end);
+    plain_print(", %s; its clock is %" PRId64 "\n", t->is_active ? "active" : "not yet acted on",
+                t->now);
+}
+
+/* Returns how many lines there were. */
+static size_t show_wishes(const struct explained *x)
+{
+    size_t n = 0, active = 0, shown;
+    struct wish *w = malloc((x->count * KNOWN_INTENTS_MAX + 1) * sizeof *w);
+    for (size_t i = 0; w && i < x->count; i++) {
+        const struct known *k = &x->known[i];
+        for (unsigned j = 0; j < k->intents; j++) {
+            w[n++] = (struct wish){k->node, &k->intent[j]};
+            active += k->intent[j].is_active;
+        }
     }
-    return begin;
+    if (n) qsort(w, n, sizeof *w, by_node);
+    shown = n < LINES_MAX ? n : LINES_MAX;
+    for (size_t i = 0; i < shown; i++) {
+        if (i) plain_print(INDENT);
+        show_wish(&w[i]);
+    }
+    if (n > shown)
+        plain_print(INDENT "and %zu more; %zu in all, %zu of them active\n", n - shown, n, active);
+    free(w);
+    return shown;
+}
+
+/* What is so of some nodes: "nodes 1, 3, 4 and 5 more". Returns how many there are. */
+static unsigned show_nodes(const struct explained *x, bool (*is_so)(const struct known *),
+                           bool goes_on, const char *what)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        if (!is_so(&x->known[i])) continue;
+        if (n == 0) plain_print("%snode ", goes_on ? INDENT : "");
+        if (n < LINES_MAX) plain_print(n ? ", %u" : "%u", x->known[i].node);
+        n++;
+    }
+    if (n > LINES_MAX) plain_print(" and %u more", n - LINES_MAX);
+    if (n) plain_print(": %s\n", what);
+    return n;
+}
+
+static bool is_kept(const struct known *k)
+{
+    return k->is_kept;
+}
+
+static bool has_more(const struct known *k)
+{
+    return k->has_more_intents;
 }
 
 static void show_intents(const struct explained *x)
 {
-    const char *begin = "intended    ";
-    for (size_t i = 0; i < x->count; i++) begin = show_intents_of(&x->known[i], begin);
-    if (*begin == 'i') printf("%sby nobody\n", begin);
+    plain_print("intended    ");
+    bool goes_on = show_wishes(x) > 0;
+    goes_on |= show_nodes(x, is_kept, goes_on, "for ever") > 0;
+    goes_on |= show_nodes(x, has_more, goes_on, "there may be more") > 0;
+    if (!goes_on) plain_print("by nobody\n");
 }
 
 static void show_decisions(struct explained *x)
@@ -132,27 +213,29 @@ static void show_decisions(struct explained *x)
     static struct known_event event[EVENTS_MAX];
     char text[TEXT_MAX];
     size_t n = known_history(x->known, x->count, event, EVENTS_MAX);
-    printf("decisions   %s\n", n ? ""
-                                 : "none is remembered; asked again within a minute, and "
-                                   "more are");
-    for (size_t i = 0; i < n; i++) {
+    plain_print("decisions   %s\n", n ? ""
+                                      : "none is remembered; asked again within a minute, and "
+                                        "more are");
+    size_t from = n > LINES_MAX ? n - LINES_MAX : 0;
+    if (from) plain_print(INDENT "%zu earlier ones\n", from);
+    for (size_t i = from; i < n; i++) {
         double ago = x->now_s - event[i].at_s;
-        printf("%10s ago  %s\n", duration(ago > 0 ? ago : 0, text), event[i].text);
+        plain_print("%10s ago  %s\n", duration(ago > 0 ? ago : 0, text), event[i].text);
     }
 }
 
 void explained_show(struct explained *x)
 {
-    const struct known *b = best(x);
-    printf("table %s, row %" PRIu64 " (key %" PRIu64 "), %s\n", b->table, b->row, b->key,
-           b->technique);
+    struct known *b = best(x);
+    plain_print("table %s, row %" PRIu64 " (key %" PRIu64 "), %s\n", b->table, b->row, b->key,
+                b->technique);
     show_main(b);
     show_replicas(x, b);
     show_intents(x);
     show_decisions(x);
     if (x->count < b->nodes)
-        printf("%zu of %u nodes have answered: give HOST:PORT of the others, too\n", x->count,
-               b->nodes);
+        plain_print("%zu of %u nodes have answered: give HOST:PORT of the others, too\n", x->count,
+                    b->nodes);
 }
 
 /* ---- JSON ---- */

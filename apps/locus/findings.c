@@ -1,6 +1,7 @@
 #include "findings.h"
 
 #include "json.h"
+#include "plain.h"
 #include "say.h"
 
 #include <stdarg.h>
@@ -43,11 +44,13 @@ static void print_json(const struct findings *all, enum verdict v, const char *a
 static void print_text(const struct findings *all, enum verdict v, const char *about,
                        const char *text)
 {
-    printf("%-5s %-12s ", words[v], about);
-    if (all->host) printf("%s: ", all->host);
-    for (; *text; text++) {
-        putchar(*text);
-        if (*text == '\n') printf("%19s", "");
+    char shown[2 * FINDING_TEXT_MAX];
+    plain_print("%-5s %-12s ", words[v], about);
+    if (all->host) plain_print("%s: ", all->host);
+    plain_copy(shown, sizeof shown, text);
+    for (const char *c = shown; *c; c++) {
+        putchar(*c);
+        if (*c == '\n') printf("%19s", "");
     }
     putchar('\n');
 }

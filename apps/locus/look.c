@@ -32,15 +32,14 @@ static unsigned rank_of(const char *text)
 /* Of rank 0, all that are behind it; of another, that one. */
 static bool add_nodes(struct look *l, const char *address)
 {
-    char *text = scrape_read(address, 0);
-    if (!text) return add_row(l, address, 0);
-    unsigned nodes = rank_of(text) == 0 ? (unsigned)scrape_sum(text, "locus_nodes") : 1;
-    free(text);
+    struct scrape_answer a;
+    if (!scrape_read(address, 0, &a)) return add_row(l, address, 0);
+    unsigned nodes = rank_of(a.text) == 0 ? (unsigned)scrape_sum(a.text, "locus_nodes") : 1;
+    free(a.text);
     bool ok = add_row(l, address, 0);
     for (unsigned i = 1; i < nodes && ok; i++) {
-        text = scrape_read(address, i);
-        if (text) ok = add_row(l, address, i);
-        free(text);
+        if (scrape_read(address, i, &a)) ok = add_row(l, address, i);
+        free(a.text);
     }
     return ok;
 }
@@ -87,9 +86,9 @@ static bool find_jobs(struct look *l)
         if (isdigit((unsigned char)*e->d_name)) read_environment(b, e->d_name, environment);
     if (all) closedir(all);
     for (size_t i = 0; ok && i < b->count; i++) {
-        char *text = scrape_read(b->text[i], 0);
-        if (text) ok = add_nodes(l, b->text[i]);
-        free(text);
+        struct scrape_answer a;
+        if (scrape_read(b->text[i], 0, &a)) ok = add_nodes(l, b->text[i]);
+        free(a.text);
     }
     free(environment);
     free(b);
@@ -164,6 +163,22 @@ static void set_ages(struct look_row *r, const char *text)
         r->age_s[i] = quantile_between(&before, &r->ages, percent[i]);
 }
 
+static double count(const char *text, const char *name)
+{
+    struct scrape_sample s;
+    double n = 0;
+    while ((text = scrape_next(text, name, &s))) n++;
+    return n;
+}
+
+/* A wait is counted when it is over, so that more can be over than there was time. */
+static void set_waits(struct look_row *r, const char *text)
+{
+    double workers = count(text, "locus_worker_clock"),
+           share = workers > 0 ? r->rate.blocked_s / workers : 0;
+    r->waits = share < 1 ? share : 1;
+}
+
 static void forget(struct look_row *r)
 {
     free(r->text);
@@ -193,13 +208,16 @@ void look_choose(struct look *l, size_t row)
 
 static void look_at(struct look_row *r)
 {
-    char *text = scrape_read(r->address, r->port_more);
+    struct scrape_answer a;
+    r->answers = scrape_read(r->address, r->port_more, &a);
     double now_s = clock_s();
-    r->answers = text != NULL;
+    char *text = a.text;
+    snprintf(r->why, sizeof r->why, "%s", a.why);
     if (!text) return;
     struct look_sums s = sums_of(text);
     r->seconds = r->looks ? now_s - r->at_s : 0;
     set_rates(r, &s, r->seconds);
+    set_waits(r, text);
     set_ages(r, text);
     r->at_s = now_s;
     r->looks++;

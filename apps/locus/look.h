@@ -32,9 +32,11 @@ struct look_row {
     unsigned port_more; /* behind the address's port */
     unsigned rank;
     bool answers;
+    char why[SCRAPE_WHY_MAX]; /* it does not */
     unsigned looks;
     double at_s;
     struct look_sums sums, rate;
+    double waits; /* the share of its workers' time */
     double replicas, owned, staleness_s, clock, resident;
     struct quantile ages;     /* of replicas, since the node was opened */
     double age_s[LOOK_PARTS]; /* of replicas between the last two looks */

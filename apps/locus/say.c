@@ -1,5 +1,7 @@
 #include "say.h"
 
+#include "plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -14,9 +16,10 @@ void say_as(const char *command)
 
 static void say_list(const char *format, va_list arguments)
 {
-    char text[LINE_BYTES];
+    char text[LINE_BYTES], shown[2 * LINE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "%s: %s\n", name, text);
+    plain_copy(shown, sizeof shown, text);
+    fprintf(stderr, "%s: %s\n", name, shown);
 }
 
 void say(const char *format, ...)

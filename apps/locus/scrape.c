@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +29,24 @@ static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_M
                     is_any ? "127.0.0.1" : address) < SCRAPE_ADDRESS_MAX;
 }
 
-static int dial(const char *host, const char *port)
+static int dial(const char *host, const char *port, const char **why)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     const struct timeval timeout = {.tv_sec = SCRAPE_TIMEOUT_S};
     struct addrinfo *a;
-    if (getaddrinfo(host, port, &hints, &a)) return -1;
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    }
-    if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
-        close(fd);
+    int rc = getaddrinfo(host, port, &hints, &a);
+    *why = rc ? gai_strerror(rc) : NULL;
+    if (rc) return -1;
+    int fd = -1;
+    for (const struct addrinfo *at = a; at && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0) {
+            setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+            setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+        }
+        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0) break;
+        *why = errno == EINPROGRESS ? "it does not take the connection" : strerror(errno);
+        if (fd >= 0) close(fd);
         fd = -1;
     }
     freeaddrinfo(a);
@@ -71,38 +75,79 @@ static char *read_all(int fd)
     return NULL;
 }
 
-/* The whole answer, header included. */
-static char *ask(const char *address, unsigned more, const char *path)
+void scrape_name(const char *address, unsigned more, char name[SCRAPE_NAME_MAX])
+{
+    char host[SCRAPE_ADDRESS_MAX], port[8];
+    if (split(address, more, host, port))
+        snprintf(name, SCRAPE_NAME_MAX, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+    else
+        snprintf(name, SCRAPE_NAME_MAX, "%s", address);
+}
+
+/* The whole answer, header included; NULL with a reason. */
+static char *ask(const char *address, unsigned more, const char *path, const char **why)
 {
     char host[SCRAPE_ADDRESS_MAX], port[8], request[SCRAPE_PATH_MAX + 32];
     int n = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
-    if (n < 0 || (size_t)n >= sizeof request) return NULL;
-    int fd = split(address, more, host, port) ? dial(host, port) : -1;
+    *why = "it is no HOST:PORT";
+    if (n < 0 || (size_t)n >= sizeof request || !split(address, more, host, port)) return NULL;
+    int fd = dial(host, port, why);
     if (fd < 0) return NULL;
     bool is_said = send(fd, request, (size_t)n, MSG_NOSIGNAL) == n;
     char *text = is_said ? read_all(fd) : NULL;
+    if (!text) *why = "it took the connection, and said nothing in time, or too much";
     close(fd);
     return text;
 }
 
-char *scrape_read(const char *address, unsigned more)
+static void fail_answer(struct scrape_answer *a, char *text, const char *name, const char *body)
 {
-    char *text = ask(address, more, "/metrics");
-    if (text && strstr(text, " 200 ") && strstr(text, "\nlocus_nodes{")) return text;
+    int length = (int)strcspn(body, "\r\n");
+    /* What was asked is at fault, and not who answers. */
+    if (a->status >= 400 && a->status < 500 && length)
+        snprintf(a->why, sizeof a->why, "%.*s", length, body);
+    else if (a->status && length)
+        snprintf(a->why, sizeof a->why, "%s: %.*s (HTTP status %u)", name, length, body, a->status);
+    else if (a->status)
+        snprintf(a->why, sizeof a->why, "%s answers with HTTP status %u", name, a->status);
+    else
+        snprintf(a->why, sizeof a->why, "what answers at %s is no server of metrics", name);
     free(text);
-    return NULL;
 }
 
-char *scrape_path(const char *address, unsigned more, const char *path, unsigned *status)
+bool scrape_path(const char *address, unsigned more, const char *path, struct scrape_answer *a)
 {
-    char *text = ask(address, more, path);
-    const char *body = text ? strstr(text, "\r\n\r\n") : NULL;
-    if (body && sscanf(text, "HTTP/%*u.%*u %3u ", status) == 1) {
-        memmove(text, body + 4, strlen(body + 4) + 1);
-        return text;
+    char name[SCRAPE_NAME_MAX];
+    const char *why;
+    char *text = ask(address, more, path, &why);
+    scrape_name(address, more, name);
+    *a = (struct scrape_answer){0};
+    if (!text) {
+        snprintf(a->why, sizeof a->why, "nobody answers at %s: %s", name, why);
+        return false;
     }
-    free(text);
-    return NULL;
+    char *body = strstr(text, "\r\n\r\n");
+    if (!body || sscanf(text, "HTTP/%*u.%*u %3u ", &a->status) != 1) a->status = 0;
+    body = body ? body + 4 : text;
+    if (a->status != 200) {
+        fail_answer(a, text, name, body);
+        return false;
+    }
+    memmove(text, body, strlen(body) + 1);
+    a->text = text;
+    return true;
+}
+
+bool scrape_read(const char *address, unsigned more, struct scrape_answer *a)
+{
+    if (!scrape_path(address, more, "/metrics", a)) return false;
+    if (strstr(a->text, "\nlocus_nodes{")) return true;
+    char name[SCRAPE_NAME_MAX];
+    scrape_name(address, more, name);
+    snprintf(a->why, sizeof a->why, "what answers at %s is no node of locus", name);
+    free(a->text);
+    a->text = NULL;
+    return false;
 }
 
 /* Samples of that name go on with a label or the value. */

@@ -9,17 +9,29 @@
 #ifndef LOCUS_TOP_SCRAPE_H
 #define LOCUS_TOP_SCRAPE_H
 
+#include <stdbool.h>
+
 enum {
     SCRAPE_BYTES_MAX = 8 << 20,
     SCRAPE_TIMEOUT_S = 4,
     SCRAPE_ADDRESS_MAX = 300,
-    SCRAPE_PATH_MAX = 1024
+    SCRAPE_NAME_MAX = SCRAPE_ADDRESS_MAX + 16,
+    SCRAPE_PATH_MAX = 1024,
+    SCRAPE_WHY_MAX = 512
 };
 
-/* "host:port" and `more` on the port. NULL: nobody answers there, or not with metrics. */
-char *scrape_read(const char *address, unsigned more);
-/* What stands at a path of it, without the header; *status is HTTP's. NULL: nobody answers. */
-char *scrape_path(const char *address, unsigned more, const char *path, unsigned *status);
+struct scrape_answer {
+    char *text;               /* without the header; NULL: there is none */
+    unsigned status;          /* HTTP's; 0: nobody answers, or not in HTTP */
+    char why[SCRAPE_WHY_MAX]; /* there is no text, as a sentence that names the place */
+};
+
+/* "host:port" and `more` on the port: its metrics. False: there are none, and why. */
+bool scrape_read(const char *address, unsigned more, struct scrape_answer *);
+/* The same for another path of it. */
+bool scrape_path(const char *address, unsigned more, const char *path, struct scrape_answer *);
+/* "host:port", with the port that is asked. */
+void scrape_name(const char *address, unsigned more, char name[SCRAPE_NAME_MAX]);
 
 /* A sample of a metric, with its labels as they stand between the braces. */
 struct scrape_sample {

@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include "json.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,8 +85,9 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
 {
     char keys[16], moved[16], owned[16], replicas[16], sent[16], late[16], clock[16];
     if (!r->answers) {
-        snprintf(line, TABLE_LINE_MAX, "%4u does not answer at %.200s + %u", r->rank, r->address,
-                 r->port_more);
+        char shown[TABLE_LINE_MAX - 16];
+        plain_copy(shown, sizeof shown, r->why);
+        snprintf(line, TABLE_LINE_MAX, "%4u %s", r->rank, shown);
         return;
     }
     table_shorten(accesses(r), keys);
@@ -99,8 +101,8 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
              "%4u %7s %5.1f%% %5.1f%% %5.1f%% %7s %7s %7s %6.1f %6.1f %7s %5.1f%% %5.1f%% %6s %7s",
              r->rank, keys, percent(r->rate.local, r), percent(r->rate.replica, r),
              percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->age_s[LOOK_P50],
-             1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate.shard_cpu_s, 100 * r->rate.blocked_s,
-             late, clock);
+             1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate.shard_cpu_s, 100 * r->waits, late,
+             clock);
 }
 
 /* ---- JSON ---- */

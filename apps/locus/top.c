@@ -81,15 +81,16 @@ static void pause_for(double seconds)
 static int show_keys(const struct top *t, struct look *l)
 {
     static char text[DETAIL_BYTES_MAX];
+    size_t answers = 0;
     look_again(l);
     for (size_t i = 0; i < l->count; i++) detail_keys(&l->row[i], text);
     pause_for(t->interval_s);
     for (size_t i = 0; i < l->count; i++) {
-        detail_keys(&l->row[i], text);
+        answers += detail_keys(&l->row[i], text);
         printf("%snode %u\n%s", i > 0 ? "\n" : "", l->row[i].rank, text);
     }
     if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
-    return 0;
+    return answers == l->count ? 0 : STATUS_FAILED;
 }
 
 static int show_once(const struct top *t, struct look *l)

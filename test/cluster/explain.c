@@ -2,6 +2,7 @@
  * `locus explain`, asking a job in which a key moves, is copied, follows its last intent, and is
  * localized; and what it says where there is nothing to ask.
  */
+#include "answering.h"
 #include "command.h"
 #include "team.h"
 
@@ -225,7 +226,7 @@ TEST(explain, says_what_it_cannot_tell)
     CHECK_STR(c.out.text, "1 of 3 nodes have answered: give HOST:PORT of the others, too\n");
     end(&job);
     snprintf(line, sizeof line, "7 %s", base);
-    is_refused(1, line, "no node answers at 127.0.0.1:");
+    is_refused(1, line, "nobody answers at 127.0.0.1:");
     is_refused(2, "", "which key?");
     is_refused(2, "seven", "\"seven\" is no key: write a number, or TABLE:ROW");
     is_refused(2, "users: 127.0.0.1:1", "\"users:\" is no key");
@@ -245,7 +246,56 @@ TEST(explain, needs_metrics)
     command_run(&c, "env -u LOCUS_METRICS %s explain 7", locus_path());
     /* other tests' jobs may serve metrics here, and may just have ended */
     if (c.out.length == 0 && !strstr(c.err.text, "several jobs") &&
-        !strstr(c.err.text, "no node answers") && !strstr(c.err.text, "there is no key"))
+        !strstr(c.err.text, "nobody answers") && !strstr(c.err.text, "there is no key"))
         CHECK_STR(c.err.text, "start it with LOCUS_METRICS=127.0.0.1:9400");
     end(&job);
+}
+
+/* ---- nodes that say something odd ---- */
+
+static void says(const char *answer, int status, const char *part)
+{
+    static struct command c;
+    unsigned port = answering_start(answer);
+    CHECK_EQ(command_run(&c, "%s explain 7 127.0.0.1:%u", locus_path(), port), status);
+    CHECK_STR(status ? c.err.text : c.out.text, part);
+    CHECK(!strchr(c.out.text, '\033') && !strchr(c.err.text, '\033'));
+}
+
+TEST(explain, what_no_node_says_is_a_sentence)
+{
+    says("HTTP/1.0 500 Oh\r\n\r\n", 1, "answers with HTTP status 500");
+    says("HTTP/1.0 503 Oh\r\n\r\nshard \0331 sleeps\n", 1, "shard \\x1b1 sleeps (HTTP status 503)");
+    says("HTTP/1.0 200 OK\r\n\r\nlocus-key 9\n", 1, "is not to be understood");
+    says("HTTP/1.0 200 OK\r\n\r\nlocus-key 1\nnode 0 1 adaptive\nkey 7 7 us\033[2Jers\nhome 0\n"
+         "place main\nowner 0 0\nintends 0\nend\n",
+         0, "table us\\x1b[2Jers, row 7");
+}
+
+/* As many lines as a person reads, in an order, and how many there are. */
+TEST(explain, a_hot_key_is_ten_lines_of_each_kind_and_a_sum)
+{
+    enum { HOLDERS = 64, INTENTS = 32, BYTES = 16384 };
+    static char text[BYTES];
+    static struct command c;
+    size_t n = (size_t)snprintf(text, BYTES,
+                                "HTTP/1.0 200 OK\r\n\r\nlocus-key 1\nnode 0 1 adaptive\n"
+                                "key 7 7 users\nhome 0\nplace main\nowner 0 0\nintends 1\n");
+    for (unsigned i = 0; i < INTENTS; i++)
+        n += (size_t)snprintf(text + n, BYTES - n, "intent %s worker %u now 1 clocks 1 9\n",
+                              i % 2 ? "active" : "waiting", INTENTS - 1 - i);
+    for (unsigned i = 0; i < HOLDERS; i++)
+        n += (size_t)snprintf(text + n, BYTES - n, "holder %u %u %s\n", i + 1,
+                              1000000 * (1 + i * 7 % HOLDERS), i < 5 ? "behind" : "current");
+    snprintf(text + n, BYTES - n, "more-holders 6\nend\n");
+    unsigned port = answering_start(text);
+    CHECK_EQ(command_run(&c, "%s explain 7 127.0.0.1:%u", locus_path(), port), 0);
+    CHECK_STR(c.out.text, "replicas    node 10: row brought 64.0 s ago");
+    CHECK_STR(c.out.text,
+              "s ago, all updates sent\n            and 60 more; 70 in all, updates are "
+              "waiting to be sent to 5 or more\n");
+    CHECK_STR(c.out.text, "intended    node 0, worker 0: clocks 1 to 9, active");
+    CHECK_STR(c.out.text, "worker 9: clocks 1 to 9, not yet acted on; its clock is 1\n            "
+                          "and 22 more; 32 in all, 16 of them active\n");
+    CHECK(!strstr(c.out.text, "worker 10:"));
 }

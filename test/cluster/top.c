@@ -1,4 +1,5 @@
 /* `locus top`, looking at a job: as JSON, as a table, and on a terminal. */
+#include "answering.h"
 #include "command.h"
 #include "team.h"
 
@@ -178,5 +179,48 @@ TEST(top, says_what_it_cannot_do)
     CHECK_EQ(command_run(&c, "%s top --wrong", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --keys --json", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), nobody), 1);
-    CHECK_STR(c.out.text, "does not answer at");
+    CHECK_STR(c.out.text, "0 nobody answers at 127.0.0.1:");
+    CHECK_EQ(command_run(&c, "%s top --keys --interval 0.1 %s", locus_path(), nobody), 1);
+    CHECK_STR(c.out.text, "nobody answers at 127.0.0.1:");
+    CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 nonsense", locus_path()), 1);
+    CHECK_STR(c.out.text, "nobody answers at nonsense: it is no HOST:PORT");
+}
+
+/* Whatever is there instead of a node is said, and nothing that it says moves the cursor. */
+TEST(top, what_no_node_says_is_shown_as_text)
+{
+    static const struct {
+        const char *answer, *shown;
+    } all[] = {
+        {"HTTP/1.0 500 Oh\r\n\r\nno \033[2Jmemory\n", "no \\x1b[2Jmemory (HTTP status 500)"},
+        {"HTTP/1.0 500 Oh\r\n\r\n", "answers with HTTP status 500"},
+        {"HTTP/1.0 404 Oh\r\n\r\nno\xC2\x9Bsuch path\n", "no\\xc2\\x9bsuch path"},
+        {"HTTP/1.0 200 OK\r\n\r\nhello\n", "is no node of locus"},
+        {"220 mail\r\n", "is no server of metrics"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct command c;
+        unsigned port = answering_start(all[i].answer);
+        CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 127.0.0.1:%u", locus_path(), port),
+                 1);
+        CHECK_STR(c.out.text, all[i].shown);
+        CHECK(!strchr(c.out.text, '\033'));
+    }
+}
+
+/* Two workers that waited for three seconds in all of one, as a long wait's end is told. */
+TEST(top, no_worker_waits_longer_than_there_is_time)
+{
+    enum { BYTES = 512 };
+    static char text[2][BYTES];
+    struct command c;
+    for (int i = 0; i < 2; i++)
+        snprintf(text[i], BYTES,
+                 "HTTP/1.0 200 OK\r\n\r\n# \nlocus_nodes{rank=\"0\"} 1\n"
+                 "locus_blocked_seconds_sum %d\nlocus_worker_clock{worker=\"0\"} 1\n"
+                 "locus_worker_clock{worker=\"1\"} 1\n",
+                 i * 1000);
+    unsigned port = answering_turns(text[0], text[1]);
+    CHECK_EQ(command_run(&c, "%s top --once --interval 1 127.0.0.1:%u", locus_path(), port), 0);
+    CHECK_STR(c.out.text, " 100.0% ");
 }

@@ -1,0 +1,54 @@
+#include "plain.h"
+
+#include "utf8.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one byte becomes: \x1b. */
+enum { ESCAPED = 4 };
+
+/* Of ASCII, and U+0080 to U+009F, which some terminals obey, too. */
+static bool is_control(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    if (length == 1) return (first < ' ' && first != '\n') || first == 0x7F;
+    return length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0;
+}
+
+void plain_copy(char *to, size_t capacity, const char *from)
+{
+    size_t n = 0;
+    while (*from) {
+        size_t length = utf8_length(from), bytes = length ? length : 1;
+        bool is_shown = length > 0 && !is_control(from, length);
+        if (n + (is_shown ? bytes : ESCAPED * bytes) >= capacity) break;
+        for (size_t i = 0; i < bytes; i++, from++) {
+            if (is_shown)
+                to[n++] = *from;
+            else
+                n += (size_t)snprintf(to + n, capacity - n, "\\x%02x", (unsigned char)*from);
+        }
+    }
+    if (capacity) to[n] = '\0';
+}
+
+void plain_print(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    size_t capacity = n < 0 ? 0 : ESCAPED * (size_t)n + 1;
+    char *plain = n < 0 ? NULL : malloc(capacity);
+    if (plain) {
+        plain_copy(plain, capacity, text);
+        fputs(plain, stdout);
+    }
+    free(plain);
+    if (n >= 0) free(text);
+}

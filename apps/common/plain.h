@@ -1,0 +1,21 @@
+/*
+ * plain.h - texts of others (peers, files, the network) as they may be shown: nothing in them can
+ * move a terminal's cursor, change its title or answer in the user's name.
+ *
+ * Callers   any thread; whatever prints what this program has not written itself
+ * Memory    the caller's
+ * Waiting   plain_print for stdout
+ * Life      none
+ */
+#ifndef APPS_PLAIN_H
+#define APPS_PLAIN_H
+
+#include <stddef.h>
+
+/* A copy, of as much as there is room for, in which control characters but the end of a line, and
+ * bytes that are no UTF-8, are written as \x1b. */
+void plain_copy(char *to, size_t capacity, const char *from);
+/* printf(), of which all is shown so. */
+void plain_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
