@@ -1,5 +1,6 @@
 #include "run_parts.h"
 
+#include "regular.h"
 #include "run_line.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -64,6 +66,16 @@ static void read_samples(struct run_node *n, FILE *f)
     free(line);
 }
 
+/* NULL: *is_absent, or it cannot be read, and `why` says it. */
+static FILE *open_part(const char *path, char *why, bool *is_absent)
+{
+    const char *reason;
+    FILE *f = regular_stream(path, &reason);
+    *is_absent = !f && access(path, F_OK) != 0 && errno == ENOENT;
+    if (!f && !*is_absent) snprintf(why, RUN_TEXT_MAX, "%.300s cannot be read: %s", path, reason);
+    return f;
+}
+
 /* False: it is not of this run; `why` says it. */
 static bool read_node(struct run_parts *p, const char *prefix, unsigned rank, char *why)
 {
@@ -71,11 +83,11 @@ static bool read_node(struct run_parts *p, const char *prefix, unsigned rank, ch
     size_t capacity = 0;
     unsigned node = 0, nodes = 0;
     struct run_node n = {.has_file = true};
+    bool ok;
     snprintf(path, sizeof path, "%s.%u.report.jsonl", prefix, rank);
-    FILE *f = fopen(path, "re");
-    if (!f) return true;
-    bool ok = getline(&line, &capacity, f) > 0 && read_head(&n, line, &node, &nodes) &&
-              node == rank;
+    FILE *f = open_part(path, why, &ok);
+    if (!f) return ok;
+    ok = getline(&line, &capacity, f) > 0 && read_head(&n, line, &node, &nodes) && node == rank;
     free(line);
     if (!ok) {
         snprintf(why, RUN_TEXT_MAX, "%.300s is not what LOCUS_REPORT makes a node write", path);
@@ -172,17 +184,20 @@ static void read_program_line(struct run_parts *p, const char *line)
     }
 }
 
-static void read_program(struct run_parts *p, const char *prefix)
+/* False: it cannot be read; `why` says it. */
+static bool read_program(struct run_parts *p, const char *prefix, char *why)
 {
     char path[PATH_BYTES], *line = NULL;
     size_t capacity = 0;
+    bool is_absent;
     snprintf(path, sizeof path, "%s.run.jsonl", prefix);
-    FILE *f = fopen(path, "re");
-    if (!f) return;
+    FILE *f = open_part(path, why, &is_absent);
+    if (!f) return is_absent;
     while (getline(&line, &capacity, f) > 0)
         if (run_line_is_whole(line)) read_program_line(p, line);
     free(line);
     fclose(f);
+    return true;
 }
 
 /* ---- all ---- */
@@ -201,8 +216,7 @@ static void align(struct run_parts *p)
 bool run_parts_read(struct run_parts *p, const char *prefix, char why[RUN_TEXT_MAX])
 {
     *p = (struct run_parts){.began_s = INFINITY};
-    if (!read_nodes(p, prefix, why)) return false;
-    read_program(p, prefix);
+    if (!read_nodes(p, prefix, why) || !read_program(p, prefix, why)) return false;
     align(p);
     if (p->ended_s > 0) return true;
     snprintf(why, RUN_TEXT_MAX,

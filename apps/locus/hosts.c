@@ -1,5 +1,6 @@
 #include "hosts.h"
 
+#include "regular.h"
 #include "say.h"
 
 #include <errno.h>
@@ -39,9 +40,19 @@ static bool copy(char to[HOST_NAME_BYTES], const char *word)
     return snprintf(to, HOST_NAME_BYTES, "%s", word) < HOST_NAME_BYTES;
 }
 
+/* "alpha:2" is how others write slots or a port. Only IPv6 addresses have colons, of those two at
+ * least. */
+static bool has_one_colon(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    return colon && !strchr(colon + 1, ':');
+}
+
 static int set_address(const struct place *p, struct host *h, const char *word)
 {
     if (h->has_address) return refuse(p, "a third word that is no number of slots", word);
+    if (has_one_colon(word))
+        return refuse(p, "an address has no port: --port is for all, and slots are a word", word);
     if (!copy(h->address, word)) return refuse(p, "the address is too long", word);
     h->has_address = true;
     return 0;
@@ -50,6 +61,8 @@ static int set_address(const struct place *p, struct host *h, const char *word)
 static int set_name(const struct place *p, struct host *h, const char *word)
 {
     const char *at = strrchr(word, '@');
+    if (has_one_colon(word))
+        return refuse(p, "a host has no colon: slots stand behind a blank", word);
     if (*word == '-') return refuse(p, "a host does not begin with a dash", word);
     if (!copy(h->name, word) || !copy(h->address, at ? at + 1 : word))
         return refuse(p, "the host is too long", word);
@@ -112,10 +125,10 @@ int hosts_read(struct hosts *all, const char *path)
 {
     struct place p = {.path = path};
     *all = (struct hosts){0};
-    FILE *f = fopen(path, "re");
+    const char *why;
+    FILE *f = regular_stream(path, &why);
     if (!f)
-        return say_and(STATUS_USAGE, "the list of hosts \"%s\" cannot be opened: %s", path,
-                       strerror(errno));
+        return say_and(STATUS_USAGE, "the list of hosts \"%s\" cannot be opened: %s", path, why);
     int rc = read_lines(all, &p, f);
     fclose(f);
     if (rc == 0 && all->count == 0)

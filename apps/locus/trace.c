@@ -2,13 +2,12 @@
 
 #include "fail.h"
 #include "page.h"
+#include "regular.h"
 #include "saving.h"
 #include "say.h"
 #include "timeline.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,18 +29,6 @@ static const char help[] =
     "  --to MS         and ends so many after it\n"
     "\n"
     "for example: LOCUS_TRACE=/var/tmp/run locus run -n 4 -- trainer; locus trace /var/tmp/run.*.jsonl > page.html\n";
-
-static int fail_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail_with(int status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("locus trace: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return status;
-}
 
 static void print_lines(const char *const *line)
 {
@@ -81,30 +68,52 @@ static void print_line(struct timeline *none, const char *line)
 /* `use` NULL: only looks at the lines. */
 static int read_file(const char *path, use_line *use, struct timeline *t, struct traced_node *about)
 {
-    FILE *f = fopen(path, "re");
+    const char *why;
+    FILE *f = regular_stream(path, &why);
     char *line = NULL;
     size_t capacity = 0, number = 0;
     int status = 0;
     *about = (struct traced_node){0};
-    if (!f) return fail_with(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+    if (!f) return say_and(STATUS_FAILED, "cannot read %s: %s", path, why);
     for (ssize_t n; status == 0 && (n = getline(&line, &capacity, f)) > 0;) {
         number++;
         if (line[n - 1] == '\n') line[--n] = '\0';
         bool is_head = number > 1 ||
                        sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
         if (!is_object(line, (size_t)n) || !is_head || (number == 1 && about->node >= about->nodes))
-            status = fail_with(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
+            status = say_and(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
         else if (use)
             use(t, line);
         about->has_ended |= strstr(line, "\"end\":") != NULL;
     }
-    if (status == 0 && ferror(f)) status = fail_with(STATUS_FAILED, "cannot read %s", path);
+    if (status == 0 && ferror(f)) status = say_and(STATUS_FAILED, "cannot read %s", path);
     if (status == 0 && number == 0)
         status =
-            fail_with(STATUS_FAILED, "%s is empty: its node has not closed, or was killed", path);
+            say_and(STATUS_FAILED, "%s is empty: its node has not closed, or was killed", path);
     free(line);
     fclose(f);
     return status;
+}
+
+/* LOCUS_REPORT's files may have the same prefix, and come with PREFIX.*.jsonl. */
+static bool is_of_report(const char *path)
+{
+    static const char *const ends[] = {".report.jsonl", ".run.jsonl"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(ends[i]);
+        if (length >= n && strcmp(path + length - n, ends[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Returns how many stay. */
+static int leave_reports_out(char **path, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (!is_of_report(path[i])) path[kept++] = path[i];
+    return kept;
 }
 
 /* All are of one cluster, of so many nodes: older files may lie about under the same prefix. */
@@ -112,19 +121,19 @@ static int check_files(char *const *path, int count, unsigned *nodes)
 {
     struct traced_node *about = calloc((size_t)count, sizeof *about);
     int status = 0;
-    if (!about) return fail_with(STATUS_FAILED, "no memory for %d files", count);
+    if (!about) return say_and(STATUS_FAILED, "no memory for %d files", count);
     for (int i = 0; i < count && status == 0; i++) {
         status = read_file(path[i], NULL, NULL, &about[i]);
         if (status == 0 && about[i].nodes != about[0].nodes)
-            status = fail_with(
+            status = say_and(
                 STATUS_FAILED,
                 "%s is of a cluster of %u nodes, %s of one of %u: give the files of one run",
                 path[i], about[i].nodes, path[0], about[0].nodes);
         for (int j = 0; j < i && status == 0; j++) {
             if (about[j].node == about[i].node)
-                status = fail_with(STATUS_FAILED,
-                                   "%s and %s are both of node %u: give the files of one run",
-                                   path[j], path[i], about[i].node);
+                status = say_and(STATUS_FAILED,
+                                 "%s and %s are both of node %u: give the files of one run",
+                                 path[j], path[i], about[i].node);
         }
     }
     *nodes = about[0].nodes;
@@ -143,7 +152,7 @@ static int print_page(char *const *path, int count)
     }
     print_lines(page_tail);
     if (status == 0 && (ferror(stdout) || fflush(stdout)))
-        status = fail_with(STATUS_FAILED, "cannot write the page");
+        status = say_and(STATUS_FAILED, "cannot write the page");
     return status;
 }
 
@@ -157,10 +166,10 @@ static int draw_picture(const struct trace_options *o, char *const *path, int co
     for (int i = 0; i < count && status == 0; i++)
         status = read_file(path[i], timeline_add, t, &about);
     if (status == 0 && !timeline_write(t, o->picture, o->from_ms, o->to_ms))
-        status = fail_with(
-            STATUS_FAILED,
-            "nothing was traced then, or more than %d keys: name fewer in LOCUS_TRACE_KEYS",
-            TIMELINE_KEYS_MAX);
+        status =
+            say_and(STATUS_FAILED,
+                    "nothing was traced then, or more than %d keys: name fewer in LOCUS_TRACE_KEYS",
+                    TIMELINE_KEYS_MAX);
     timeline_free(t);
     return status;
 }
@@ -181,12 +190,12 @@ static int parse(int argc, char **argv, struct trace_options *o)
         if (strcmp(option, "--") == 0) return at + 1;
         bool is_svg = strcmp(option, "--svg") == 0, is_from = strcmp(option, "--from") == 0;
         if (!is_svg && !is_from && strcmp(option, "--to") != 0)
-            return -fail_with(STATUS_USAGE, "there is no option %s; locus trace --help", option);
+            return -say_and(STATUS_USAGE, "there is no option %s; locus trace --help", option);
         const char *value = ++at < argc ? argv[at] : NULL;
-        if (is_svg && !value) return -fail_with(STATUS_USAGE, "--svg needs a file to write");
+        if (is_svg && !value) return -say_and(STATUS_USAGE, "--svg needs a file to write");
         if (is_svg) o->picture = value;
         if (!is_svg && !take_ms(value, is_from ? &o->from_ms : &o->to_ms))
-            return -fail_with(STATUS_USAGE, "%s needs a number of milliseconds", option);
+            return -say_and(STATUS_USAGE, "%s needs a number of milliseconds", option);
     }
     return at;
 }
@@ -195,20 +204,23 @@ int trace_main(int argc, char **argv)
 {
     struct trace_options o = {.to_ms = HUGE_VAL};
     unsigned nodes = 0;
+    say_as("locus trace");
     if (argc < 2)
-        return fail_with(STATUS_USAGE,
-                         "which files? They are named by LOCUS_TRACE; locus trace --help");
+        return say_and(STATUS_USAGE,
+                       "which files? They are named by LOCUS_TRACE; locus trace --help");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(help, stdout);
         return fflush(stdout) ? STATUS_FAILED : 0;
     }
     int from = parse(argc, argv, &o);
     if (from < 0) return -from;
-    if (argc == from) return fail_with(STATUS_USAGE, "which files? locus trace --help");
+    if (argc == from) return say_and(STATUS_USAGE, "which files? locus trace --help");
     if (!o.picture && (o.from_ms > 0 || o.to_ms < HUGE_VAL))
-        return fail_with(STATUS_USAGE, "--from and --to are for --svg: the page shows all");
-    int status = check_files(argv + from, argc - from, &nodes);
+        return say_and(STATUS_USAGE, "--from and --to are for --svg: the page shows all");
+    int count = leave_reports_out(argv + from, argc - from);
+    if (count == 0)
+        return say_and(STATUS_USAGE, "these are files of a report: locus report PREFIX shows them");
+    int status = check_files(argv + from, count, &nodes);
     if (status) return status;
-    return o.picture ? draw_picture(&o, argv + from, argc - from, nodes)
-                     : print_page(argv + from, argc - from);
+    return o.picture ? draw_picture(&o, argv + from, count, nodes) : print_page(argv + from, count);
 }

@@ -1,6 +1,7 @@
 #include "checkpoint/contents.h"
 
 #include "base/error.h"
+#include "checkpoint/files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static int cannot_read(const struct contents *c, const struct manifest_file *f, 
 {
     if (rc == -ENODATA || rc == -ENOENT)
         return damaged(c, f, rc == -ENOENT ? "it is missing" : "it ends too early");
-    return error_set(rc, "cannot read %s/%s: %s", c->folder, f->name, strerror(-rc));
+    return error_set(rc, "cannot read %s/%s: %s", c->folder, f->name, files_strerror(rc));
 }
 
 static int open_file(const struct contents *c, const struct manifest_file *f, uint64_t from,

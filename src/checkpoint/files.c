@@ -1,5 +1,7 @@
 #include "checkpoint/files.h"
 
+#include "locus.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +14,22 @@ static int result_of(int rc)
     return rc < 0 ? -errno : rc;
 }
 
+/* A pipe that nobody writes to would be waited for without end, and a device may have none. */
 static int open_file(const char *path, int flags)
 {
-    return result_of(open(path, flags | O_CLOEXEC, 0666));
+    struct stat about;
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd < 0) return errno == ENXIO ? FILES_IRREGULAR : -errno;
+    int rc = fstat(fd, &about) ? -errno : S_ISREG(about.st_mode) ? fd : FILES_IRREGULAR;
+    /* io_uring does not wait for a disk with it */
+    if (rc == fd && fcntl(fd, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC))) rc = -errno;
+    if (rc < 0) close(fd);
+    return rc;
+}
+
+const char *files_strerror(int rc)
+{
+    return rc == FILES_IRREGULAR ? "it is no regular file" : locus_strerror(rc);
 }
 
 static int close_file(int fd)

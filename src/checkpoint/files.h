@@ -12,17 +12,22 @@
 #ifndef LOCUS_CHECKPOINT_FILES_H
 #define LOCUS_CHECKPOINT_FILES_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* There is a pipe, a folder, a device. */
+enum { FILES_IRREGULAR = -EBADMSG };
 
 /* Called with each name in a folder, "." and ".." included, until it is not 0, which is
  * returned. */
 typedef int files_each(void *context, const char *name);
 
 struct files {
-    /* A file descriptor. `flags` as for open(2); O_CLOEXEC is always added. */
+    /* A file descriptor. `flags` as for open(2); O_CLOEXEC is always added. Or
+     * FILES_IRREGULAR. */
     int (*open)(const char *path, int flags);
     int (*close)(int fd);
     /* As pread(2), pwrite(2): may do less than was wanted. Never -EINTR. */
@@ -47,6 +52,8 @@ const struct files *files(void);
 /* NULL: the system's again. For tests, while no checkpoint is written or read. */
 void files_replace(const struct files *);
 
+/* Why a file cannot be read: what open, read or size have returned. */
+const char *files_strerror(int rc);
 /* As many as there are, up to `bytes`; how many. */
 ssize_t files_read(int fd, void *, size_t bytes, uint64_t at);
 /* All of the bytes. -EIO: nothing more is written. */

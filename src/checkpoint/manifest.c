@@ -364,7 +364,7 @@ int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT]
     int rc = read_text(path, &text, &bytes);
     if (rc) {
         free(text);
-        return error_set(rc, "cannot read %s: %s", path, strerror(-rc));
+        return error_set(rc, "cannot read %s: %s", path, files_strerror(rc));
     }
     if (digest) digest_of(text, bytes, digest);
     rc = manifest_parse(m, text, bytes);

@@ -163,6 +163,9 @@ TEST(hosts, a_list_that_makes_no_sense_is_refused_with_its_line)
     is_refused("alpha 10.0.0.1 10.0.0.2\n",
                "hosts:1: a third word that is no number of slots: \"10.0.0.2\"");
     is_refused("alpha 10.0.0.1 2 3\n", "hosts:1: a word behind the slots: \"3\"");
+    is_refused("alpha:2\n",
+               "hosts:1: a host has no colon: slots stand behind a blank: \"alpha:2\"");
+    is_refused("alpha 10.0.0.1:7777\n", "hosts:1: an address has no port");
     is_refused("-oProxyCommand=x\n", "hosts:1: a host does not begin with a dash");
     is_refused("a 4096\nb 1\n", "hosts:2: more than 4096 nodes");
     hosts_are("alpha 2\nbeta\n");
@@ -396,7 +399,7 @@ TEST(hosts, what_cannot_be_started_is_explained)
     CHECK_STR(c.err.text, "-oBatchMode=yes gone true");
     hosts_are("alpha\n");
     CHECK_EQ(command_run(&c, "%s -- no-such-program", run()), 127);
-    CHECK_STR(c.err.text, "\"no-such-program\" cannot be started");
+    CHECK_STR(c.err.text, "there is no program \"no-such-program\", nor locus-no-such-program");
     CHECK_EQ(command_run(&c, "%s --keeper /no/such/locus -- true", run()), 127);
     CHECK_STR(c.err.text, "/no/such/locus, of which --keeper gives the path");
     CHECK_EQ(command_run(&c, "%s --directory /no/such -- true", run()), 1);

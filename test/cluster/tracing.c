@@ -83,7 +83,7 @@ static void is_refused(int status, const char *arguments, const char *part)
 TEST(tracing, refuses_what_is_no_trace)
 {
     is_refused(2, "", "which files?");
-    is_refused(1, "/dev/null", "/dev/null is empty");
+    is_refused(1, "/dev/null", "cannot read /dev/null: it is a device");
     is_refused(1, "/no/such/file", "cannot read /no/such/file");
     char file[] = "/tmp/locus-test-XXXXXX";
     int fd = mkstemp(file);
@@ -91,6 +91,8 @@ TEST(tracing, refuses_what_is_no_trace)
     CHECK_EQ(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
     is_refused(1, file, "line 2 is not of a trace");
+    CHECK_EQ(truncate(file, 0), 0);
+    is_refused(1, file, "is empty");
     CHECK_EQ(unlink(file), 0);
     is_refused(2, "--bogus", "there is no option --bogus");
     is_refused(2, "--svg", "--svg needs a file");
@@ -129,6 +131,14 @@ TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
     CHECK_EQ(c.out.length, 0);
     CHECK_EQ(command_run(&c, "%s trace %s/1 %s/1", locus_path(), folder, folder), 1);
     CHECK_STR(c.err.text, "are both of node 1");
+    /* LOCUS_REPORT and LOCUS_TRACE may be the same, and a shell finds all of PREFIX.*.jsonl. */
+    write_text(folder, "run.0.jsonl", "{\"node\":0,\"nodes\":1,\"keys\":1}\n");
+    write_text(folder, "run.0.report.jsonl", "{\"node\":0,\"nodes\":1,\"workers\":1}\n");
+    write_text(folder, "run.run.jsonl", "{\"program\":\"kge\"}\n");
+    CHECK_EQ(command_run(&c, "%s trace %s/run.*.jsonl", locus_path(), folder), 0);
+    CHECK(!strstr(c.out.text, "\"workers\""));
+    CHECK_EQ(command_run(&c, "%s trace %s/run.*.report.jsonl", locus_path(), folder), 2);
+    CHECK_STR(c.err.text, "these are files of a report: locus report PREFIX shows them");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
