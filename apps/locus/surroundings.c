@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "clock.h"
-#include "httpd.h"
-#include "environment.h"
+#include "observe/httpd.h"
+#include "node/environment.h"
 #include "locus.h"
 #include "membership/address.h"
 #include "membership/rendezvous.h"
