@@ -2,15 +2,19 @@
 
 #include "digest.h"
 #include "fail.h"
-#include "lines.h"
+#include "libsvm.h"
+#include "matrix_market.h"
 #include "rng.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_MAX = 1 << 30 };
+/* Counts are floats in rows: more of one could not be told apart. */
+enum { NUMBER_MAX = LIBSVM_INDEX_MAX, COUNT_MAX = (1 << 24) - 1 };
 
 static void *grow(void *list, size_t *capacity, size_t bytes)
 {
@@ -45,164 +49,302 @@ void corpus_fini(struct corpus *c)
     *c = (struct corpus){0};
 }
 
-/* ---- fields ---- */
-
-static bool next_field(const char **at, const char *end, struct field *f)
+/* What a file declares, or its largest number, may be a slip: it is refused before it takes memory,
+ * unless there are some tokens for it. */
+static void check_size(const char *path, const char *what, uint64_t size, uint64_t tokens)
 {
-    while (*at < end && (**at == ' ' || **at == '\t')) ++*at;
-    f->text = *at;
-    while (*at < end && **at != ' ' && **at != '\t') ++*at;
-    f->length = (size_t)(*at - f->text);
-    return f->length > 0;
+    enum { ALWAYS = 1 << 16, OF_A_TOKEN = 256 };
+    if (size > ALWAYS && size / OF_A_TOKEN > tokens)
+        fail("%s has %" PRIu64 " %s by its numbers, and only %" PRIu64
+             " tokens: number them without gaps%s",
+             path, size, what, tokens, *what == 'w' ? ", or name all with --vocabulary" : "");
 }
 
-static bool is_number(struct field f, double least, double most, uint32_t *number)
-{
-    double value;
-    if (!lines_number(f.text, f.length, &value) || value < least || value > most ||
-        value > floor(value))
-        return false;
-    *number = (uint32_t)value;
-    return true;
-}
+/* ---- LDA-C ---- */
 
-static uint32_t number_of(const struct lines *l, struct field f, double least, double most,
-                          const char *what)
+static void read_ldac(struct corpus *c, const char *path)
 {
-    uint32_t number = 0;
-    if (!is_number(f, least, most, &number))
-        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f",
-                   lines_shown(f.length), f.text, what, least, most);
-    return number;
-}
-
-/* ---- the formats ---- */
-
-static void add_pair(struct corpus *c, const struct lines *l, struct field f)
-{
-    const char *colon = memchr(f.text, ':', f.length);
-    if (!colon) lines_fail(l, "\"%.*s\" is no word:count", lines_shown(f.length), f.text);
-    struct field word = {f.text, (size_t)(colon - f.text)};
-    struct field count = {colon + 1, f.length - word.length - 1};
-    uint32_t number = number_of(l, word, 0, NUMBER_MAX, "word");
-    uint32_t times = number_of(l, count, 1, NUMBER_MAX, "count");
-    for (uint32_t i = 0; i < times; i++) add_token(c, number);
-}
-
-static void read_ldac(struct corpus *c, struct lines *l)
-{
-    do {
-        const char *at = l->text, *end = l->text + l->length;
-        struct field f;
-        uint32_t pairs = 0;
-        if (!next_field(&at, end, &f)) continue;
-        uint32_t declared = number_of(l, f, 0, NUMBER_MAX, "number of words");
+    struct libsvm s;
+    struct libsvm_pair p;
+    libsvm_open(&s, path);
+    while (libsvm_next(&s)) {
+        const struct lines *l = &s.lines;
+        uint64_t declared = lines_take_whole(l, s.label, 0, NUMBER_MAX, "number of words");
+        uint64_t pairs = 0;
         begin_document(c);
-        for (; next_field(&at, end, &f); pairs++) add_pair(c, l, f);
+        for (; libsvm_pair(&s, "word", &p); pairs++) {
+            if (p.has_field) lines_fail(l, "has two colons in a word:count");
+            uint64_t times = lines_take_whole(l, p.value, 0, COUNT_MAX, "count");
+            for (uint64_t i = 0; i < times; i++) add_token(c, p.index);
+        }
         if (pairs != declared)
-            lines_fail(l, "has %u words, and says that it has %u", pairs, declared);
-    } while (lines_next(l));
+            lines_fail(l, "has %" PRIu64 " words, and says that it has %" PRIu64, pairs, declared);
+    }
+    libsvm_close(&s);
 }
 
-struct docword {
-    uint32_t head[3]; /* documents, words, entries */
-    uint32_t entries;
+/* ---- entries of document, word and count ---- */
+
+struct entries {
+    struct entry {
+        uint32_t document, word, count;
+    } * list;
+    size_t count, capacity;
+    uint64_t tokens;
 };
 
-static void add_entry(struct corpus *c, struct docword *d, const struct lines *l)
+static void add_entry(struct entries *e, uint64_t document, uint64_t word, uint64_t count)
 {
-    const char *at = l->text, *end = l->text + l->length;
+    if (e->count == e->capacity) e->list = grow(e->list, &e->capacity, sizeof *e->list);
+    e->list[e->count++] = (struct entry){(uint32_t)document, (uint32_t)word, (uint32_t)count};
+    e->tokens += count;
+}
+
+/* The documents, whatever the order of the entries. */
+static void take_entries(struct corpus *c, const char *path, struct entries *e, uint64_t documents,
+                         uint64_t words)
+{
+    check_size(path, "documents", documents, e->tokens);
+    c->documents = (uint32_t)documents;
+    c->words = (uint32_t)words;
+    c->start = take_memory(documents + 2, sizeof *c->start);
+    c->token = take_memory(e->tokens + 1, sizeof *c->token);
+    /* Counted two places on: after placing, start[d + 1] is the end of d's. */
+    for (size_t i = 0; i < e->count; i++) c->start[e->list[i].document + 2] += e->list[i].count;
+    for (uint64_t d = 0; d < documents; d++) c->start[d + 2] += c->start[d + 1];
+    for (size_t i = 0; i < e->count; i++)
+        for (uint32_t n = 0; n < e->list[i].count; n++)
+            c->token[c->start[e->list[i].document + 1]++] = e->list[i].word;
+    free(e->list);
+}
+
+static void read_matrix(struct corpus *c, const char *path)
+{
+    struct matrix_market m;
+    struct matrix_market_cell cell;
+    struct entries e = {0};
+    matrix_market_open(&m, path, MATRIX_PATTERN);
+    while (matrix_market_next(&m, &cell)) {
+        if (!(cell.value >= 0 && cell.value <= COUNT_MAX) || cell.value > floor(cell.value))
+            lines_fail(&m.lines, "%g is no count: must be a whole number from 0 to %d", cell.value,
+                       COUNT_MAX);
+        add_entry(&e, cell.row, cell.column, (uint64_t)cell.value);
+    }
+    take_entries(c, path, &e, m.rows, m.columns);
+    matrix_market_close(&m);
+}
+
+static void numbers_of(const struct lines *l, struct field *numbers, size_t count)
+{
+    const char *at = l->text;
+    struct field more;
+    for (size_t i = 0; i < count; i++)
+        if (!lines_word(l, &at, &numbers[i]))
+            lines_fail(l, "has too few numbers: an entry is document, word and count");
+    if (lines_word(l, &at, &more))
+        lines_fail(l, "has too many numbers: %s",
+                   count == 1 ? "the head has three lines of one each"
+                              : "an entry is document, word and count");
+}
+
+static void read_docword(struct corpus *c, const char *path)
+{
+    struct lines l;
+    struct entries e = {0};
     struct field f[3];
-    for (int i = 0; i < 3; i++)
-        if (!next_field(&at, end, &f[i])) lines_fail(l, "an entry is document, word and count");
-    uint32_t document = number_of(l, f[0], 1, d->head[0], "document");
-    uint32_t word = number_of(l, f[1], 1, d->head[1], "word") - 1;
-    uint32_t times = number_of(l, f[2], 1, NUMBER_MAX, "count");
-    if (document < c->documents) lines_fail(l, "documents must be in ascending order");
-    while (c->documents < document) begin_document(c);
-    for (uint32_t i = 0; i < times; i++) add_token(c, word);
-    if (++d->entries > d->head[2]) lines_fail(l, "there are more entries than declared");
-}
-
-static void read_docword(struct corpus *c, struct lines *l)
-{
-    struct docword d = {0};
-    for (int i = 0; i < 3; i++) {
-        const char *at = l->text;
-        struct field f = {0};
-        next_field(&at, l->text + l->length, &f);
-        d.head[i] = number_of(l, f, 1, NUMBER_MAX, "number of documents, words or entries");
-        if (!lines_next(l)) lines_fail(l, "the file ends in its head");
+    uint64_t head[3] = {0}; /* documents, words, entries */
+    lines_open(&l, path);
+    for (int i = 0; i < 3 && lines_next_data(&l); i++) {
+        numbers_of(&l, f, 1);
+        head[i] =
+            lines_take_whole(&l, f[0], 1, NUMBER_MAX, "number of documents, words or entries");
     }
-    do {
-        if (l->length > 0) add_entry(c, &d, l);
-    } while (lines_next(l));
-    if (d.entries < d.head[2])
-        lines_fail(l, "the file ends after %u of %u entries", d.entries, d.head[2]);
-    while (c->documents < d.head[0]) begin_document(c);
-    if (c->words < d.head[1]) c->words = d.head[1];
+    while (lines_next_data(&l)) {
+        numbers_of(&l, f, 3);
+        if (e.count == head[2]) lines_fail(&l, "there are more entries than declared");
+        uint64_t document = lines_take_whole(&l, f[0], 1, head[0], "document"),
+                 word = lines_take_whole(&l, f[1], 1, head[1], "word"),
+                 count = lines_take_whole(&l, f[2], 0, COUNT_MAX, "count");
+        add_entry(&e, document - 1, word - 1, count);
+    }
+    if (e.count < head[2])
+        lines_fail(&l, "the file ends after %zu of %" PRIu64 " entries", e.count, head[2]);
+    take_entries(c, path, &e, head[0], head[1]);
+    lines_close(&l);
 }
 
-static void read_text(struct corpus *c, struct lines *l)
+/* ---- which format ---- */
+
+/* A number, then word:count; `all`: so many of them, and nothing else. */
+static bool is_ldac(const struct lines *l, bool all)
 {
-    do {
-        const char *at = l->text, *end = l->text + l->length;
-        struct field f;
-        begin_document(c);
-        while (next_field(&at, end, &f)) add_token(c, names_add(&c->names, f.text, f.length));
-    } while (lines_next(l));
+    const char *at = l->text;
+    struct field word;
+    uint64_t declared, number, pairs = 0;
+    if (!lines_word(l, &at, &word) || !field_whole(word, 0, NUMBER_MAX, &declared)) return false;
+    while (lines_word(l, &at, &word)) {
+        const char *colon = memchr(word.text, ':', word.length);
+        if (!colon) return false;
+        word.length = (size_t)(colon - word.text);
+        if (!field_whole(word, 0, NUMBER_MAX, &number)) return false;
+        pairs++;
+        if (!all) return true;
+    }
+    return pairs > 0 && pairs == declared;
 }
 
-/* The current line is the first. */
-static void read_any(struct corpus *c, struct lines *l)
+/* Is a number all that the line has? */
+static bool is_alone(const struct lines *l, uint64_t *number)
+{
+    const char *at = l->text;
+    struct field word;
+    return lines_word(l, &at, &word) && field_whole(word, 0, NUMBER_MAX, number) &&
+           !lines_word(l, &at, &word);
+}
+
+/* Three lines of a number each are docword's head; but zeros may be LDA-C's documents without
+ * words. */
+static enum corpus_format format_of(const char *path)
+{
+    enum corpus_format format = CORPUS_TEXT;
+    struct lines l;
+    unsigned alone = 0;
+    uint64_t number, sum = 0;
+    if (matrix_market_is(path)) return CORPUS_MATRIX;
+    lines_open(&l, path);
+    while (lines_next_data(&l)) {
+        if (sum == 0 && is_ldac(&l, false)) format = CORPUS_LDAC;
+        if (!is_alone(&l, &number)) break;
+        sum += number;
+        if (++alone < 3 || sum == 0) continue;
+        format = CORPUS_DOCWORD;
+        break;
+    }
+    lines_close(&l);
+    return format;
+}
+
+/* ---- text ---- */
+
+static bool has_letter(const struct lines *l)
+{
+    for (size_t i = 0; i < l->length; i++)
+        if (isalpha((unsigned char)l->text[i]) || (unsigned char)l->text[i] >= 0x80) return true;
+    return false;
+}
+
+/* What was seen of a text. */
+struct looks {
+    bool has_letters, has_letters_behind; /* in the first line; in any other */
+    size_t longest;                       /* line, in words */
+};
+
+static void add_line(struct corpus *c, const struct lines *l, struct looks *k)
 {
     const char *at = l->text, *end = l->text + l->length;
-    struct field f = {0}, second = {0};
-    uint32_t number, word;
-    bool has_number = next_field(&at, end, &f) && is_number(f, 0, NUMBER_MAX, &number);
-    bool has_more = next_field(&at, end, &second);
-    const char *colon = has_more ? memchr(second.text, ':', second.length) : NULL;
-    bool has_pair = colon && is_number((struct field){second.text, (size_t)(colon - second.text)},
-                                       0, NUMBER_MAX, &word);
-    if (has_number && has_pair) {
-        read_ldac(c, l);
-    } else if (has_number && !has_more) {
-        read_docword(c, l);
-    } else {
-        read_text(c, l);
+    size_t words = 0;
+    if (is_ldac(l, true))
+        lines_fail(l, "is a line of LDA-C, and the first one is not: if that is a heading, leave "
+                      "it out, or begin it with #");
+    *(c->documents == 0 ? &k->has_letters : &k->has_letters_behind) |= has_letter(l);
+    begin_document(c);
+    for (;; words++) {
+        while (at < end && lines_is_blank(*at)) at++;
+        if (at == end) break;
+        const char *word = at;
+        while (at < end && !lines_is_blank(*at)) at++;
+        add_token(c, names_add(&c->names, word, (size_t)(at - word)));
     }
+    if (words > k->longest) k->longest = words;
+}
+
+/* What may as well be another format, with a heading before it or without its own, is no text. */
+static void check_text(const struct corpus *c, const char *path, const struct looks *k)
+{
+    const char *first = names_get(&c->names, 0);
+    double number;
+    if (k->has_letters && !k->has_letters_behind && c->documents > 1)
+        fail("%s has no letter behind its first line: if that is a heading of numbers, leave it "
+             "out, or begin it with #",
+             path);
+    if (!k->has_letters && !k->has_letters_behind && k->longest <= 3)
+        fail("%s has no letter, and at most three numbers a line: it is no text, and docword and "
+             "MatrixMarket have a head",
+             path);
+    if (c->documents > 1 && c->start[1] == 1 && lines_number(first, strlen(first), &number) &&
+        fabs(number - (c->documents - 1)) < 0.5)
+        fail("%s begins with the number of its other lines: if that is no document, leave it out, "
+             "else move it down",
+             path);
+}
+
+static void read_text(struct corpus *c, const char *path)
+{
+    struct lines l;
+    struct looks k = {0};
+    lines_open(&l, path);
+    while (lines_next(&l)) {
+        if (lines_is_data(&l))
+            add_line(c, &l, &k);
+        else
+            c->comments += memchr(l.text, '#', l.length) || memchr(l.text, '%', l.length);
+    }
+    lines_close(&l);
+    if (c->documents > 0) check_text(c, path, &k);
+}
+
+/* A word may be # or %: of one word a line is no comment. */
+static bool next_word(struct lines *l)
+{
+    while (lines_next(l)) {
+        while (l->length > 0 && lines_is_blank(l->text[l->length - 1])) l->length--;
+        while (l->length > 0 && lines_is_blank(*l->text)) l->text++, l->length--;
+        bool is_one = !memchr(l->text, ' ', l->length) && !memchr(l->text, '\t', l->length);
+        if (l->length > 0 && (is_one || lines_is_data(l))) return true;
+    }
+    return false;
 }
 
 static void read_vocabulary(struct corpus *c, const char *path)
 {
     struct lines l;
-    if (c->names.count > 0) fail("%s: plain text has its words: it takes no --vocabulary", path);
+    if (c->format == CORPUS_TEXT)
+        fail("%s: plain text has its words: it takes no --vocabulary", path);
     lines_open(&l, path);
-    while (lines_next(&l))
-        if (names_add(&c->names, l.text, l.length) + 1 != c->names.count || l.length == 0)
-            lines_fail(&l, "is empty, or a word that was there before");
+    while (next_word(&l))
+        if (names_add(&c->names, l.text, l.length) + 1 != c->names.count)
+            lines_fail(&l, "has a word that was there before");
     lines_close(&l);
-    if (c->names.count < c->words)
+    bool is_declared = c->format != CORPUS_LDAC;
+    if (is_declared ? c->names.count != c->words : c->names.count < c->words)
         fail("%s has %u words, and the documents have %u", path, c->names.count, c->words);
     c->words = c->names.count;
 }
 
+static void read_documents(struct corpus *c, const char *path)
+{
+    typedef void read_format(struct corpus *, const char *path);
+    static read_format *const read[] = {[CORPUS_TEXT] = read_text,
+                                        [CORPUS_LDAC] = read_ldac,
+                                        [CORPUS_DOCWORD] = read_docword,
+                                        [CORPUS_MATRIX] = read_matrix};
+    *c = (struct corpus){.format = format_of(path)};
+    names_init(&c->names);
+    read[c->format](c, path);
+    if (c->documents == 0 || c->start[c->documents] == 0) fail("%s has no words", path);
+}
+
 void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
 {
-    struct lines l;
-    *c = (struct corpus){0};
-    names_init(&c->names);
-    lines_open(&l, path);
-    if (lines_next(&l)) read_any(c, &l);
-    lines_close(&l);
-    if (c->documents == 0 || c->start[c->documents] == 0) fail("%s has no words", path);
+    read_documents(c, path);
     if (vocabulary) read_vocabulary(c, vocabulary);
+    check_size(path, "words", c->words, vocabulary ? c->words : c->start[c->documents]);
 }
 
 /* Words of texts are numbered as they come: by name they are what is known of them. */
 static uint32_t known_word(const struct corpus *c, uint32_t word, const struct corpus *known)
 {
-    if (c->names.count == 0) return word < known->words ? word : NAMES_NONE;
+    if (c->format != CORPUS_TEXT) return word < known->words ? word : NAMES_NONE;
     const char *name = names_get(&c->names, word);
     return names_find(&known->names, name, strlen(name));
 }
@@ -210,7 +352,9 @@ static uint32_t known_word(const struct corpus *c, uint32_t word, const struct c
 void corpus_load_test(struct corpus *c, const char *path, const struct corpus *known)
 {
     uint64_t kept = 0, at = 0;
-    corpus_load(c, path, NULL);
+    read_documents(c, path);
+    if (known->format == CORPUS_TEXT && c->format != CORPUS_TEXT)
+        fail("%s has numbers of words, and the documents to train with have words", path);
     for (uint32_t d = 0; d < c->documents; d++) {
         for (; at < c->start[d + 1]; at++) {
             uint32_t word = known_word(c, c->token[at], known);

@@ -3,8 +3,9 @@
  *
  * Files are LDA-C (a line a document: how many different words, then word:count, words from 0),
  * UCI docword (three lines with the numbers of documents, words and entries, then a line an entry:
- * document, word, count, from 1), or plain text (a line a document; words between blanks). Which,
- * the first lines say. A vocabulary is a word a line.
+ * document, word, count, from 1), MatrixMarket (a row a document, a column a word), or plain text
+ * (a line a document; words between blanks). Which, the first lines say. A vocabulary is a word a
+ * line. docs/formats.md has the rules.
  *
  * Callers   main() loads; any thread reads
  * Memory    4 bytes a token, 8 a document
@@ -17,7 +18,11 @@
 
 #include <stdbool.h>
 
+enum corpus_format { CORPUS_TEXT, CORPUS_LDAC, CORPUS_DOCWORD, CORPUS_MATRIX };
+
 struct corpus {
+    enum corpus_format format; /* of the file */
+    uint64_t comments;         /* lines of a text that are none of its documents */
     uint32_t documents, words;
     uint64_t *start; /* of each document among the tokens; one more at the end */
     uint32_t *token; /* words, in the order of the file */

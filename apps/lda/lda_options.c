@@ -19,12 +19,13 @@ static void task_options(struct lda_options *o, struct args_list *list)
 {
     const struct args_option options[] = {
         {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(&o->common, "LDA-C, UCI docword, or text of a document a line"),
+        settings_data(&o->common,
+                      "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
         {.name = "--vocabulary",
          .argument = "PATH",
          .kind = ARGS_TEXT,
          .target = &o->vocabulary,
-         .help = "the words of LDA-C or docword, one a line"},
+         .help = "the words of all but text, one a line"},
         {.name = "--test",
          .argument = "FILE",
          .kind = ARGS_TEXT,

@@ -6,14 +6,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static const char *const formats[] = {[CORPUS_TEXT] = "plain text, ",
+                                      [CORPUS_LDAC] = "LDA-C, ",
+                                      [CORPUS_DOCWORD] = "docword, ",
+                                      [CORPUS_MATRIX] = "MatrixMarket, "};
+
 void lda_report_start(const struct lda *l, const struct pool *pool)
 {
     const struct lda_options *o = &l->options;
     const struct corpus *c = &l->corpus;
+    if (c->comments > 0)
+        fprintf(stderr,
+                "lda: %s: %" PRIu64 " lines that begin with # or %% are comments, no documents\n",
+                o->common.data, c->comments);
     if (o->common.json) return;
-    printf("%s: %u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
-           o->common.data ? o->common.data : o->generate, c->documents, c->words,
-           c->start[c->documents], 100 * o->held_back);
+    printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
+           o->common.data ? o->common.data : o->generate, o->common.data ? formats[c->format] : "",
+           c->documents, c->words, c->start[c->documents], 100 * o->held_back);
     printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
            o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
                                     : "copies of all words",

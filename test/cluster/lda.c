@@ -133,7 +133,7 @@ TEST(lda, reads_three_formats)
     for (int i = 0; i < 3; i++) {
         const char *run =
             "cd %s && %s %s --topics 2 --epochs 5 --hold-back 0 --top 2 --out model | "
-            "grep -v ' s ' | sed 's/^[a-z]*: //; /log p/d'";
+            "grep -v ' s ' | sed 's/^[a-z]*: [^,]*, //; /log p/d'";
         CHECK_EQ(command_run(&c, run, folder, trainer_path("lda"), inputs[i]), 0);
         CHECK_STR(c.out.text, "2 documents, 4 words, 8 tokens");
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
@@ -173,7 +173,5 @@ TEST(lda, refuses_wrong_input_with_a_sentence)
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("", "has no words");
     is_refused_text("2 0:1 1:1\n2 0:1 x:1\n", ":2: \"x\" is no word: must be a whole number");
-    is_refused_text("2 0:1 1:1\n3 0:1 1:1\n", ":2: has 2 words, and says that it has 3");
-    is_refused_text("1\n2\n2\n1 1 1\n", ":4: the file ends after 1 of 2 entries");
     is_refused_text("1\n2\n1\n1 3 1\n", ":4: \"3\" is no word: must be a whole number from 1 to 2");
 }

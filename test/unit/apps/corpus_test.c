@@ -1,0 +1,219 @@
+/* The files of lda: one set of documents in each of its formats, and what is refused. */
+#include "common/folder.h"
+#include "ending.h"
+#include "lda/corpus.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void load(struct corpus *c, const char *text)
+{
+    folder_new(folder);
+    folder_write(folder, "file", text, 0);
+    snprintf(path, sizeof path, "%s/file", folder);
+    corpus_load(c, path, NULL);
+    folder_remove(folder);
+}
+
+/* Three documents of four words: the tokens that all files below have. */
+static const uint32_t tokens[] = {0, 0, 0, 1, 1, 0, 2, 2, 3, 1, 3, 3, 3, 3}, ends[] = {5, 9, 14};
+enum { TOKENS = sizeof tokens / sizeof *tokens, DOCUMENTS = 3, WORDS = 4 };
+
+static void expect(const struct corpus *c, const char *text, enum corpus_format format)
+{
+    uint32_t document = 0;
+    if (c->format != format || c->words != WORDS || c->start[c->documents] != TOKENS)
+        test_fail(__FILE__, __LINE__, "format %d, %u words, %llu tokens in:\n%s", c->format,
+                  c->words, (unsigned long long)c->start[c->documents], text);
+    CHECK_EQ(memcmp(c->token, tokens, sizeof tokens), 0);
+    for (uint32_t d = 0; d < c->documents; d++) {
+        if (c->start[d + 1] == c->start[d]) continue; /* it has no words */
+        CHECK(document < DOCUMENTS);
+        CHECK_EQ(c->start[d + 1], ends[document++]);
+    }
+    CHECK_EQ(document, DOCUMENTS);
+}
+
+static void expect_all(const char *const *texts, size_t count, enum corpus_format format)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct corpus c;
+        load(&c, texts[i]);
+        expect(&c, texts[i], format);
+        corpus_fini(&c);
+    }
+}
+
+TEST(corpus, lda_c_has_blank_lines_comments_and_documents_without_words)
+{
+    static const char *const texts[] = {
+        "2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
+        "\n2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
+        "# ldac\n \t\n2 0:3 1:2 # first\r\n% more\n3 0:1 2:2 3:1  \n\n2 1:1 3:4\n\n",
+        "0\n2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
+        "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n",
+        "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4",
+    };
+    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_LDAC);
+}
+
+TEST(corpus, docword_has_blank_lines_and_comments_and_any_order)
+{
+    static const char *const texts[] = {
+        "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
+        "\n3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
+        "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n",
+        "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 4 4",
+    };
+    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_DOCWORD);
+}
+
+TEST(corpus, a_matrix_has_documents_as_rows)
+{
+    static const char *const texts[] = {
+        "%%MatrixMarket matrix coordinate integer general\n"
+        "3 4 7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
+        "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n\n"
+        "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n",
+    };
+    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_MATRIX);
+    struct corpus c;
+    load(&c, "%%MatrixMarket matrix coordinate pattern general\n2 9 3\n2 1\n1 2\n1 9\n");
+    CHECK(c.token[0] == 1 && c.token[1] == 8 && c.token[2] == 0 && c.start[1] == 2);
+    CHECK_EQ(c.words, 9);
+    corpus_fini(&c);
+}
+
+TEST(corpus, text_has_blank_lines_and_comments)
+{
+    static const char *const texts[] = {
+        "a a a b b\na c c d\nb d d d d\n",
+        "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n",
+        "1984 1984 1984 b b\n1984 c c d\nb d d d d\n",
+        "12:30 12:30 12:30 b#1 b#1\n12:30 c c 5%\nb#1 5% 5% 5% 5%\n",
+    };
+    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_TEXT);
+}
+
+TEST(corpus, a_number_alone_may_be_a_document)
+{
+    struct corpus c;
+    load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
+    CHECK_EQ(c.format, CORPUS_TEXT);
+    CHECK_EQ(c.documents, 3);
+    CHECK_EQ(c.words, 14);
+    CHECK_STR(names_get(&c.names, c.token[0]), "1984");
+    corpus_fini(&c);
+}
+
+static void load_text(const void *text)
+{
+    struct corpus c;
+    load(&c, text);
+}
+
+static void is_refused(const char *text, const char *part)
+{
+    ends_with(load_text, text, 1, part);
+}
+
+TEST(corpus, what_may_be_another_format_is_no_text)
+{
+    is_refused("document words\n2 0:3 1:2\n", ":2: is a line of LDA-C, and the first one is not");
+    is_refused("5\n2 0:3 1:2\n", ":2: is a line of LDA-C");
+    is_refused("docs words\n3\n4\n1\n1 1 3\n", "has no letter behind its first line");
+    is_refused("1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line");
+    is_refused("3\n4\n", "has no letter, and at most three");
+    is_refused("2\nthe first one\nthe second one\n", "begins with the number of its other lines");
+    is_refused("the first\n%%MatrixMarket matrix coordinate real general\n",
+               ":2: is MatrixMarket's");
+    is_refused("0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0");
+}
+
+TEST(corpus, counts_are_whole_and_entries_as_many_as_declared)
+{
+    is_refused("2 0:1 1:1.5\n",
+               ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215");
+    is_refused("1 0:2000000000\n", ":1: \"2000000000\" is no count");
+    is_refused("1 1:0:1\n", ":1: has two colons in a word:count");
+    is_refused("%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0.5\n1 2 1\n",
+               ":3: 0.5 is no count");
+    is_refused("1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared");
+    is_refused("1\n2\n2\n1 1 1\n", "the file ends after 1 of 2 entries");
+    is_refused("1\n2\n2\n1 1 1 1\n1 2 1\n", ":4: has too many numbers");
+    is_refused("1\n2\n2\n1 1\n", ":4: has too few numbers");
+}
+
+/* No memory is taken for what is only a number. */
+TEST(corpus, a_huge_number_is_no_size)
+{
+    is_refused("2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4");
+    is_refused("2\n900000000\n2\n1 1 2\n2 2 2\n", "has 900000000 words by its numbers");
+    is_refused("900000000\n2\n2\n1 1 2\n2 2 2\n", "has 900000000 documents by its numbers");
+}
+
+/* ---- vocabularies, and documents to test with ---- */
+
+static const char *file_of(const char *name, const char *text)
+{
+    folder_write(folder, name, text, 0);
+    return folder_path(folder, name);
+}
+
+static char data[2 * FOLDER_PATH_BYTES];
+
+static void begin(const char *text)
+{
+    folder_new(folder);
+    snprintf(data, sizeof data, "%s", file_of("data", text));
+}
+
+static void load_named(const void *vocabulary)
+{
+    struct corpus c;
+    corpus_load(&c, data, file_of("words", vocabulary));
+    printf("%s %u\n", names_get(&c.names, 1), c.words);
+    corpus_fini(&c);
+}
+
+TEST(corpus, a_vocabulary_has_a_word_a_line)
+{
+    begin("2 0:3 1:2\n");
+    ends_with(load_named, "a\nb\n", 0, "b 2");
+    ends_with(load_named, "# of Associated Press\n\na \n\tb\n\nnew york\n\n", 0, "b 3");
+    ends_with(load_named, "#\n%\n#tag\n", 0, "% 3");
+    ends_with(load_named, "a\n", 1, "/words has 1 words, and the documents have 2");
+    ends_with(load_named, "a\nb\na\n", 1, "/words:3: has a word that was there before");
+    folder_remove(folder);
+    begin("1\n2\n2\n1 1 1\n1 2 1\n");
+    ends_with(load_named, "a\nb\n", 0, "b 2");
+    ends_with(load_named, "word\na\nb\n", 1, "/words has 3 words, and the documents have 2");
+    folder_remove(folder);
+}
+
+static void load_test(const void *text)
+{
+    struct corpus known, c;
+    corpus_load(&known, data, NULL);
+    corpus_load_test(&c, file_of("test", text), &known);
+    printf("%llu tokens\n", (unsigned long long)c.start[c.documents]);
+    corpus_fini(&c);
+    corpus_fini(&known);
+}
+
+TEST(corpus, numbers_do_not_test_words)
+{
+    begin("a a b\nc d\n");
+    ends_with(load_test, "c c x\n", 0, "2 tokens");
+    ends_with(load_test, "1 0:3\n", 1, "/test has numbers of words");
+    folder_remove(folder);
+    begin("2 0:3 1:2\n");
+    ends_with(load_test, "2 1:3 700000000:2\n", 0, "3 tokens");
+    ends_with(load_test, "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n", 0,
+              "4 tokens");
+    folder_remove(folder);
+}
