@@ -1,7 +1,7 @@
 # How things are made. Nothing is listed: what stands in a folder is built, and a folder may be absent.
 #
 #   src/*.c src/*/*.c            -> <variant>/lib/liblocus.{a,so}
-#   apps/NAME.c apps/NAME/*.c    -> <variant>/bin/NAME, and bin/NAME as a link to it
+#   apps/NAME/*.c                -> <variant>/bin/locus-NAME, and bin/locus-NAME as a link to it; apps/locus: locus
 #   apps/common/*.c              -> <variant>/lib/libapps.a, of which each program takes what it needs
 #   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
@@ -110,7 +110,9 @@ $(eval $(call APPS_ARCHIVE,libapps.a,$(APPS_SOURCES)))
 $(eval $(call APPS_ARCHIVE,libparts.a,$(APPS_PARTS)))
 APPS_LIB := $(B)/lib/libapps.a
 
-$(call PROGRAMS,apps,$(B)/bin,$(B),$(APPS_LIB))
+# Their names take nobody else's: locus-kge, locus-mf. The command is locus itself.
+program_name = $(if $(filter locus,$1),locus,locus-$1)
+$(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(B)/bin/$(call program_name,$n),$(B),$(APPS_LIB))))
 PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c cores.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
@@ -128,7 +130,7 @@ $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,test/sim/protocol/pl
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 $(B)/test/fuzz/tensors: $(call objects,$(B),test/common/memory_files.c)
 
-PROGRAMS_BUILT := $(call results,apps,$(B)/bin)
+PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))
 BENCHES        := $(call results,bench,$(B)/bench)
 CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
 # The command's own: one thread each, and mostly time-outs. A sanitizer has nothing to look at there.

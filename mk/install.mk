@@ -41,18 +41,12 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 # The package finds the library through a link beside itself, which is relative: the tree can be moved.
 PYTHON_FILES = $(wildcard python/locus/*.py python/locus/*/*.py) python/locus/py.typed
 
-# The training programs, under names that take nobody else's: locus-kge, locus-mf, locus-wv.
-TRAINERS := $(filter-out locus,$(call names,apps))
-
 install: lib programs $(B)/installed/liblocus.a $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) ## headers, libraries, locus.pc, programs, manuals, the Python package (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)' \
 	    '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man3'
-	install -m 755 $(B)/bin/locus '$(DESTDIR)$(BINDIR)/locus'
-	@set -e; for p in $(TRAINERS); do (set -x; install -m 755 $(B)/bin/$$p '$(DESTDIR)$(BINDIR)'/locus-$$p); done
-	install -m 644 $(MAN_COMMANDS) '$(DESTDIR)$(MANDIR)/man1'
-	@set -e; for p in $(TRAINERS); do (set -x; \
-	    sed -e '1s/^\.TH /.TH LOCUS-/' -e '3s/^/locus-/' $(MAN)/man1/$$p.1 > '$(DESTDIR)$(MANDIR)'/man1/locus-$$p.1); done
+	install -m 755 $(PROGRAMS_BUILT) '$(DESTDIR)$(BINDIR)'
+	install -m 644 $(MAN_COMMANDS) $(MAN_PROGRAMS) '$(DESTDIR)$(MANDIR)/man1'
 	install -m 644 $(MAN)/man3/*.3 '$(DESTDIR)$(MANDIR)/man3'
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
 	install -m 644 include/locus.h include/locus_schedule.h '$(DESTDIR)$(INCLUDEDIR)'

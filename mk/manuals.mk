@@ -28,7 +28,7 @@ $(MAN)/man1/locus.1: $(B)/bin/locus $(MAN_OF_HELP)
 $(MAN)/man1/locus-%.1: $(B)/bin/locus $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
 	$(call manual,$< $*,locus(1) locus_open(3))
-$(MAN)/man1/%.1: $(B)/bin/% $(MAN_OF_HELP)
+$(MAN_PROGRAMS): $(MAN)/man1/%.1: $(B)/bin/% $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
 	$(call manual,$<,locus-run(1) locus(1))
 

@@ -42,9 +42,9 @@ compare() {
     local out=$results/$1-$2.txt pid waited=0
     : > "$out"
     if [ "$is_far" ]; then
-        "$distance" --role distance "$nodes $delay exec $programs/kge ${*:3} --technique $2 --epochs 60 --seconds $short" > "$out" 2>&1 &
+        "$distance" --role distance "$nodes $delay exec $programs/locus-kge ${*:3} --technique $2 --epochs 60 --seconds $short" > "$out" 2>&1 &
     else
-        "$programs/locus" run -n "$nodes" --prefix never "$programs/kge" "${@:3}" --technique "$2" \
+        "$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${@:3}" --technique "$2" \
             --epochs 60 --seconds "$short" > "$out" 2>&1 &
     fi
     pid=$!
@@ -71,7 +71,7 @@ bars() {
 
 echo "== ComplEx on WordNet, $nodes nodes on this machine: rows are relocated and replicated as their use needs it,"
 echo "   negative samples are taken from the rows that are there"
-"$programs/locus" run -n "$nodes" --prefix never "$programs/kge" "${batches[@]}" --eval-every 5 --technique adaptive --epochs 60 \
+"$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --eval-every 5 --technique adaptive --epochs 60 \
     --seconds "$seconds" --near dog,piano,physics,run,happy \
     --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 COLUMNS, README_LINES, README_FIGURES = 120, 120, 10
-TRAINERS = ("ctr", "gnn", "kge", "lasso", "lda", "mf", "wv")
+TRAINERS = ("locus-ctr", "locus-gnn", "locus-kge", "locus-lasso", "locus-lda", "locus-mf", "locus-wv")
 COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
@@ -120,7 +120,7 @@ def check_command(d, number, text, known):
     program = None
     for word in text.split("#")[0].replace("`", " ").split():
         name = os.path.basename(word)
-        name = name[len("locus-"):] if name.startswith("locus-") else name
+        name = f"locus-{name}" if f"locus-{name}" in known else name
         if name in known and not word.startswith("-"):
             program = name
         elif word in ("|", "&&", ";", "--"):
@@ -135,6 +135,9 @@ def check_options(d, known, benchmarks):
     everything = FOREIGN | benchmarks | set().union(*known.values())
     for number, line in d.code:
         check_command(d, number, line, known)
+        for name in re.findall(r"(?:^|locus run -n \d+ (?:-- )?)(\w+) --", line.strip()):
+            if f"locus-{name}" in known:
+                fault(d.path, number, f"{name} is called locus-{name}")
     for number, line in d.prose:
         for span in re.findall(r"`([^`]+)`", line):
             check_command(d, number, span, known)

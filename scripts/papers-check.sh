@@ -101,8 +101,8 @@ check() {
     read -ra options <<< "${arguments[$program]} --workers 1 --json"
     rm -f "$folder"/*.*
     for ((i = 1; i <= runs; i++)); do
-        run "$folder/alone.$i" "$build/bin/$program" "${options[@]}"
-        run "$folder/real.$i" "$build/bin/locus" run -n "$nodes" "$build/bin/$program" "${options[@]}"
+        run "$folder/alone.$i" "$build/bin/locus-$program" "${options[@]}"
+        run "$folder/real.$i" "$build/bin/locus" run -n "$nodes" "$build/bin/locus-$program" "${options[@]}"
     done
     step=$(step_of)
     for ((i = 1; i <= modelled; i++)); do

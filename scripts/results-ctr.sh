@@ -27,7 +27,7 @@ run() {
     start=
     [ "$nodes" -eq 1 ] || start="$bin/locus run -n $nodes --"
     printf '{"label":"%s"}\n' "$label" > "$name.part"
-    if timeout --kill-after=5 "$run_seconds" $start "$bin/ctr" "$@" --seed "$turn" --json >> "$name.part" \
+    if timeout --kill-after=5 "$run_seconds" $start "$bin/locus-ctr" "$@" --seed "$turn" --json >> "$name.part" \
         2> "$name.err" < /dev/null; then
         mv "$name.part" "$name.json"
     else
@@ -104,7 +104,7 @@ run_speed() {
 need_beside() { :; }
 run_beside() {
     [ "$turn" = "${turns%% *}" ] || return 0
-    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" ctr "$bin/ctr" "$data" > "$out/$section/text" || failed=$((failed + 1))
+    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" ctr "$bin/locus-ctr" "$data" > "$out/$section/text" || failed=$((failed + 1))
 }
 
 [ $# -gt 0 ] || set -- census techniques planted speed beside

@@ -26,7 +26,7 @@ run() {
     start=
     [ "$nodes" -eq 1 ] || start="$bin/locus run -n $nodes --"
     printf '{"label":"%s"}\n' "$label" > "$name.part"
-    if timeout --kill-after=5 "$run_seconds" $start "$bin/gnn" "$@" --seed "$turn" --json >> "$name.part" \
+    if timeout --kill-after=5 "$run_seconds" $start "$bin/locus-gnn" "$@" --seed "$turn" --json >> "$name.part" \
         2> "$name.err" < /dev/null; then
         mv "$name.part" "$name.json"
     else
@@ -107,7 +107,7 @@ run_techniques() {
 need_beside() { need_pages; }
 run_beside() {
     [ "$turn" = "${turns%% *}" ] || return 0
-    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" gnn "$bin/gnn" "$data" > "$out/$section/text" || failed=$((failed + 1))
+    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" gnn "$bin/locus-gnn" "$data" > "$out/$section/text" || failed=$((failed + 1))
 }
 
 [ $# -gt 0 ] || set -- facebook features planted techniques beside

@@ -57,7 +57,7 @@ run() {
     name=$out/$section/$number.$turn
     start=
     [ "$nodes" -eq 1 ] || start="$bin/locus run -n $nodes --"
-    timeout --kill-after=5 $((limit + 60)) $start "$bin/kge" "$@" --seconds "$limit" --json > "$name.json" \
+    timeout --kill-after=5 $((limit + 60)) $start "$bin/locus-kge" "$@" --seconds "$limit" --json > "$name.json" \
         2> "$name.err" < /dev/null || status=$?
     note "$label" "$name" $status
 }
@@ -69,7 +69,7 @@ run_far() {
     number=$((number + 1))
     name=$out/$section/$number.$turn
     timeout --kill-after=5 $((limit + 60)) "$distance" --role distance \
-        "$nodes 0.0002 exec $bin/kge $* --seconds $limit --json" > "$name.json" 2> "$name.err" < /dev/null || status=$?
+        "$nodes 0.0002 exec $bin/locus-kge $* --seconds $limit --json" > "$name.json" 2> "$name.err" < /dev/null || status=$?
     note "$label" "$name" $status
 }
 
@@ -80,7 +80,7 @@ run_independent() {
     number=$((number + 1))
     name=$out/$section/$number.$turn
     for i in $(seq "$count"); do
-        "$bin/kge" "$@" --baseline --seconds "$limit" --json > "$name.$i.json" 2> "$name.err" < /dev/null &
+        "$bin/locus-kge" "$@" --baseline --seconds "$limit" --json > "$name.$i.json" 2> "$name.err" < /dev/null &
         processes="$processes $!"
     done
     status=0

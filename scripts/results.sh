@@ -41,7 +41,7 @@ run() {
     start=
     [ "$nodes" -eq 1 ] || start="$bin/locus run -n $nodes --"
     printf '{"label":"%s"}\n' "$label" > "$name.part"
-    timeout --kill-after=5 "$run_seconds" $start "$bin/$program" "$@" --seed "$turn" --json >> "$name.part" \
+    timeout --kill-after=5 "$run_seconds" $start "$bin/locus-$program" "$@" --seed "$turn" --json >> "$name.part" \
         2> "$name.err" < /dev/null || status=$?
     if [ $status -eq 0 ]; then
         mv "$name.part" "$name.json"
@@ -85,7 +85,7 @@ find_zipf() {
     found=$out/zipf.mtx
     [ -f "$found" ] && return
     echo "making $found"
-    "$bin/mf" --zipf 100000x10000x5000000 --rank 1 --epochs 1 --baseline --write "$found" > /dev/null
+    "$bin/locus-mf" --zipf 100000x10000x5000000 --rank 1 --epochs 1 --baseline --write "$found" > /dev/null
 }
 
 # ---- what several sections have in common ----

@@ -164,7 +164,7 @@ try "manuals are there" has_manuals
 try "the command is there" "$prefix/bin/locus" --version
 
 # The programs: from any folder, with nothing set.
-kge() { (cd / && "$prefix/bin/locus" run -n 4 locus-kge --data "$place/graph" --epochs 1 --dim 8); }
+kge() { (cd / && "$prefix/bin/locus" run -n 4 kge --data "$place/graph" --epochs 1 --dim 8); }
 wv() { (cd / && "$prefix/bin/locus" run -n 2 locus-wv --data "$place/text" --epochs 1 --dim 8); }
 mf() { (cd / && "$prefix/bin/locus" run -n 2 locus-mf --zipf 50x20x400 --rank 4 --epochs 1); }
 elsewhere() {

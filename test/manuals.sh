@@ -60,7 +60,7 @@ if ! command -v mandoc > "$place/which"; then
     skip "pages are understood" "there is no mandoc here"
 else
     for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus explain' 'locus report' 'locus trace' \
-        'locus checkpoint' $(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || dirname "$f"; done); do
+        'locus checkpoint' $(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || echo "locus-$(dirname "$f")"; done); do
         page=$man/man1/${command/ /-}.1 missing=''
         shown "$page" > "$place/shown"
         read -ra words <<< "$command"

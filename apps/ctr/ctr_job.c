@@ -48,7 +48,7 @@ int ctr_job(int argc, char **argv)
     struct ctr *ctr = take_memory(1, sizeof *ctr);
     struct ctr_training *training = take_memory(1, sizeof *training);
     struct pool pool;
-    fail_set_program("ctr");
+    fail_set_program("locus-ctr");
     ctr_options(&ctr->options, argc, argv);
     ctr_load(ctr);
     open_pool(&pool, ctr);

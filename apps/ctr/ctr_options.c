@@ -147,7 +147,7 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
     training_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    args_parse(&(struct args_program){.name = "ctr",
+    args_parse(&(struct args_program){.name = "locus-ctr",
                                       .about = about,
                                       .more = more,
                                       .options = list.options,

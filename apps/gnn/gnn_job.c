@@ -108,7 +108,7 @@ int gnn_job(int argc, char **argv)
     struct gnn *gnn = take_memory(1, sizeof *gnn);
     struct gnn_training *training = take_memory(1, sizeof *training);
     struct pool pool;
-    fail_set_program("gnn");
+    fail_set_program("locus-gnn");
     gnn_options(&gnn->options, argc, argv);
     load(gnn);
     plan(gnn);

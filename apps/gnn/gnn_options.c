@@ -195,7 +195,7 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
     training_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    args_parse(&(struct args_program){.name = "gnn",
+    args_parse(&(struct args_program){.name = "locus-gnn",
                                       .about = about,
                                       .more = more,
                                       .options = list.options,

@@ -91,7 +91,7 @@ int kge_job(int argc, char **argv)
     struct task *task = take_memory(1, sizeof *task);
     struct pool pool;
     struct training training;
-    fail_set_program("kge");
+    fail_set_program("locus-kge");
     kge_options(&task->options, argc, argv);
     load(task);
     open_pool(&pool, task);

@@ -150,7 +150,7 @@ void kge_options(struct options *o, int argc, char **argv)
     settings_options(&o->common, &list);
     result_options(o, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "kge", about, more, argc, argv);
+    settings_parse(&list, "locus-kge", about, more, argc, argv);
     if (o->batch == 1) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     check(o);

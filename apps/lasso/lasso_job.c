@@ -99,7 +99,7 @@ int lasso_job(int argc, char **argv)
     struct lasso *lasso = take_memory(1, sizeof *lasso);
     struct descent_here *here = take_memory(1, sizeof *here);
     struct pool pool;
-    fail_set_program("lasso");
+    fail_set_program("locus-lasso");
     lasso_options(&lasso->options, argc, argv);
     load(lasso);
     open_pool(&pool, lasso);

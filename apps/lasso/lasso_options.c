@@ -163,7 +163,7 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
     schedule_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "lasso", about, more, argc, argv);
+    settings_parse(&list, "locus-lasso", about, more, argc, argv);
     check(o);
     settings_check(&o->common);
     struct checkpoints_wish *c = &o->common.checkpoints;

@@ -60,7 +60,7 @@ int lda_job(int argc, char **argv)
     struct lda *lda = take_memory(1, sizeof *lda);
     struct lda_training *training = take_memory(1, sizeof *training);
     struct pool pool;
-    fail_set_program("lda");
+    fail_set_program("locus-lda");
     lda_options(&lda->options, argc, argv);
     load(lda);
     open_pool(&pool, lda);

@@ -110,7 +110,7 @@ void lda_options(struct lda_options *o, int argc, char **argv)
     task_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "lda", about, more, argc, argv);
+    settings_parse(&list, "locus-lda", about, more, argc, argv);
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "

@@ -61,7 +61,7 @@ int mf_job(int argc, char **argv)
     struct mf *mf = take_memory(1, sizeof *mf);
     struct mf_training *training = take_memory(1, sizeof *training);
     struct pool pool;
-    fail_set_program("mf");
+    fail_set_program("locus-mf");
     mf_options(&mf->options, argc, argv);
     load(mf);
     open_pool(&pool, mf);

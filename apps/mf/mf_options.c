@@ -159,7 +159,7 @@ void mf_options(struct mf_options *o, int argc, char **argv)
     training_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "mf", about, more, argc, argv);
+    settings_parse(&list, "locus-mf", about, more, argc, argv);
     check(o);
     settings_check(&o->common);
 }

@@ -69,7 +69,7 @@ int wv_job(int argc, char **argv)
     struct wv *wv = take_memory(1, sizeof *wv);
     struct wv_training *training = take_memory(1, sizeof *training);
     struct pool pool;
-    fail_set_program("wv");
+    fail_set_program("locus-wv");
     wv_options(&wv->options, argc, argv);
     vocabulary_load(&wv->vocabulary, wv->options.common.data, wv->options.min_count);
     open_pool(&pool, wv);

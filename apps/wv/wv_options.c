@@ -143,7 +143,7 @@ void wv_options(struct wv_options *o, int argc, char **argv)
     settings_options(&o->common, &list);
     result_options(o, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "wv", about, more, argc, argv);
+    settings_parse(&list, "locus-wv", about, more, argc, argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     check_negatives(o);
     settings_check(&o->common);

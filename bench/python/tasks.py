@@ -5,7 +5,7 @@ scikit-learn's logistic regression.
     tasks.py ctr PROGRAM FOLDER [--turns 3] [--examples 100000]
     tasks.py gnn PROGRAM FOLDER [--turns 3]
 
-PROGRAM is bin/ctr or bin/gnn. FOLDER has, at any depth, census_148d_train.libsvm and census_148d_test.libsvm; for gnn
+PROGRAM is bin/locus-ctr or bin/locus-gnn. FOLDER has, at any depth, census_148d_train.libsvm and census_148d_test.libsvm; for gnn
 facebook_edges.csv and facebook_target.csv. Of ctr there is generated data, too: 26 fields, 100,000 categories by Zipf.
 
 Times are of the processor, all threads of the process, so that a busy machine changes them less. Those of the programs are

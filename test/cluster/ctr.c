@@ -16,7 +16,7 @@ static const char *ctr_path(void)
     static char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s", locus_path());
     char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "ctr");
+    snprintf(name, sizeof path - (size_t)(name - path), "locus-ctr");
     CHECK_EQ(access(path, X_OK), 0);
     return path;
 }
@@ -139,7 +139,7 @@ TEST(ctr, reads_three_formats)
 static void is_refused(int status, const char *arguments, const char *part)
 {
     CHECK_EQ(command_run(&c, "%s %s", ctr_path(), arguments), status);
-    CHECK_STR(c.err.text, "ctr: ");
+    CHECK_STR(c.err.text, "locus-ctr: ");
     CHECK_STR(c.err.text, part);
     CHECK_EQ(c.out.length, 0);
 }

@@ -17,7 +17,7 @@ static const char *gnn_path(void)
     static char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s", locus_path());
     char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "gnn");
+    snprintf(name, sizeof path - (size_t)(name - path), "locus-gnn");
     CHECK_EQ(access(path, X_OK), 0);
     return path;
 }
@@ -164,7 +164,7 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
 static void is_refused(int status, const char *arguments, const char *part)
 {
     CHECK_EQ(command_run(&c, "%s %s", gnn_path(), arguments), status);
-    CHECK_STR(c.err.text, "gnn: ");
+    CHECK_STR(c.err.text, "locus-gnn: ");
     CHECK_STR(c.err.text, part);
     CHECK_EQ(c.out.length, 0);
 }

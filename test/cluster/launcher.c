@@ -77,6 +77,44 @@ TEST(launcher, says_which_program_it_cannot_find)
     is_refused(126, "run -n 2 /tmp", "it is a folder");
 }
 
+/* `locus run kge` is the program that comes with locus, as documents have it, whatever stands in
+ * the folder. */
+TEST(launcher, finds_programs_by_their_names_in_documents)
+{
+    static const struct {
+        const char *path, *name, *printed;
+    } all[] = {
+        {"$PATH", "kge", "locus-kge beside\n"},
+        {"$PATH", "locus-kge", "locus-kge beside\n"},
+        {".:$PATH", "kge", "locus-kge beside\n"},
+        {"path:$PATH", "kge", "locus-kge beside\n"},
+        {"path:$PATH", "other", "other in path\n"},
+        {"path:$PATH", "third", "locus-third in path\n"},
+        {"$PATH", "./kge", "kge here\n"},
+    };
+    struct command c;
+    CHECK_EQ(
+        command_run(&c,
+                    "set -e; cd $(mktemp -d); mkdir bin path; ln %s bin/locus || cp %s bin/locus; "
+                    "put() { printf '#!/bin/sh\\necho %%s\\n' \"$2\" > $1; chmod +x $1; }; "
+                    "put bin/locus-kge 'locus-kge beside'; put path/kge 'kge in path'; "
+                    "put path/other 'other in path'; put path/locus-other 'never'; "
+                    "put path/locus-third 'locus-third in path'; put kge 'kge here'; pwd",
+                    locus_path(), locus_path()),
+        0);
+    char folder[64];
+    CHECK_EQ(sscanf(c.out.text, "%63s", folder), 1);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        CHECK_EQ(command_run(&c, "cd %s && PATH=%s bin/locus run -n 1 %s", folder, all[i].path,
+                             all[i].name),
+                 0);
+        CHECK_EQ(strcmp(c.out.text, all[i].printed), 0);
+    }
+    CHECK_EQ(command_run(&c, "cd %s && mv kge mine && bin/locus run -n 1 mine", folder), 127);
+    CHECK_STR(c.err.text, "for the one in this folder write ./mine");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
 TEST(launcher, refuses_a_port_that_is_taken)
 {
     struct command c;

@@ -24,7 +24,7 @@ static const char *program_path(const char *name)
     static char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s", locus_path());
     char *end = strrchr(path, '/') + 1;
-    snprintf(end, sizeof path - (size_t)(end - path), "%s", name);
+    snprintf(end, sizeof path - (size_t)(end - path), "locus-%s", name);
     CHECK_EQ(access(path, X_OK), 0);
     return path;
 }

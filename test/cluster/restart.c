@@ -124,7 +124,7 @@ static void find_victim(void *victim, pid_t pid)
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     FILE *f = fopen(path, "re");
-    if (f && fgets(name, sizeof name, f) && strcmp(name, "kge\n") == 0 && v->skip-- == 0)
+    if (f && fgets(name, sizeof name, f) && strcmp(name, "locus-kge\n") == 0 && v->skip-- == 0)
         v->pid = pid;
     if (f) fclose(f);
 }

@@ -12,7 +12,7 @@ const char *trainer_path(const char *name)
 {
     static char path[PATH_MAX + 16];
     const char *beside = locus_path();
-    snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(beside, '/') - beside), beside, name);
+    snprintf(path, sizeof path, "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside, name);
     CHECK_EQ(access(path, X_OK), 0);
     return path;
 }
@@ -28,7 +28,7 @@ void trainer_refuses(struct command *c, const char *name, int status, const char
                      const char *part)
 {
     char begin[32];
-    snprintf(begin, sizeof begin, "%s: ", name);
+    snprintf(begin, sizeof begin, "locus-%s: ", name);
     CHECK_EQ(command_run(c, "%s %s", trainer_path(name), arguments), status);
     CHECK_STR(c->err.text, begin);
     CHECK_STR(c->err.text, part);
