@@ -26,7 +26,8 @@ const char *program_path(const char *name)
     static int next;
     char *to = path[next++ % 2];
     const char *beside = locus_path();
-    snprintf(to, sizeof path[0], "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside, name);
+    snprintf(to, sizeof path[0], "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside,
+             name);
     CHECK_EQ(access(to, X_OK), 0);
     return to;
 }

@@ -12,7 +12,8 @@ const char *trainer_path(const char *name)
 {
     static char path[PATH_MAX + 16];
     const char *beside = locus_path();
-    snprintf(path, sizeof path, "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside, name);
+    snprintf(path, sizeof path, "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside,
+             name);
     CHECK_EQ(access(path, X_OK), 0);
     return path;
 }
