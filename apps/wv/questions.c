@@ -1,16 +1,13 @@
 #include "questions.h"
 
 #include "fail.h"
-#include "lines.h"
+#include "fields.h"
 #include "text.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-enum { FIELDS_MAX = 16 };
+enum { WORDS = 4 }; /* of an analogy */
 
 static void *grow(void *list, size_t count, size_t *capacity, size_t bytes)
 {
@@ -21,36 +18,16 @@ static void *grow(void *list, size_t count, size_t *capacity, size_t bytes)
     return larger;
 }
 
-static uint32_t find(const struct vocabulary *v, const char *word, size_t length)
+static uint32_t find(const struct vocabulary *v, struct field word)
 {
-    uint32_t found = names_find(&v->words, word, length);
+    uint32_t found = names_find(&v->words, word.text, word.length);
     char lower[TEXT_WORD_MAX];
-    if (found != NAMES_NONE || length > sizeof lower) return found;
-    for (size_t i = 0; i < length; i++)
-        lower[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] + 32 : word[i]);
-    return names_find(&v->words, lower, length);
-}
-
-/* Fields with white space or commas between them; returns how many, at most FIELDS_MAX. */
-static size_t split(const struct lines *l, const char **fields, size_t *lengths)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    size_t count = 0;
-    for (; count < FIELDS_MAX; count++) {
-        while (at < end && strchr(" \t,", *at)) at++;
-        if (at == end) break;
-        fields[count] = at;
-        while (at < end && !strchr(" \t,", *at)) at++;
-        lengths[count] = (size_t)(at - fields[count]);
+    if (found != NAMES_NONE || word.length > sizeof lower) return found;
+    for (size_t i = 0; i < word.length; i++) {
+        char c = word.text[i];
+        lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
     }
-    return count;
-}
-
-static bool is_empty(const struct lines *l)
-{
-    const char *fields[FIELDS_MAX];
-    size_t lengths[FIELDS_MAX];
-    return split(l, fields, lengths) == 0;
+    return names_find(&v->words, lower, word.length);
 }
 
 /* ---- analogies ---- */
@@ -58,12 +35,13 @@ static bool is_empty(const struct lines *l)
 static void begin_section(struct analogies *a, const struct lines *l, size_t *capacity)
 {
     size_t skip = 1;
-    while (skip < l->length && l->text[skip] == ' ') skip++;
+    size_t end = l->length;
+    while (skip < end && lines_is_blank(l->text[skip])) skip++;
+    while (end > skip && lines_is_blank(l->text[end - 1])) end--;
     uint32_t before = a->sections.count;
-    names_add(&a->sections, l->text + skip, l->length - skip);
+    names_add(&a->sections, l->text + skip, end - skip);
     if (a->sections.count == before)
-        lines_fail(l, "section \"%.*s\" was there before", lines_shown(l->length - skip),
-                   l->text + skip);
+        lines_fail(l, "section \"%.*s\" was there before", lines_shown(end - skip), l->text + skip);
     size_t old = *capacity;
     a->asked = grow(a->asked, before, capacity, sizeof *a->asked);
     if (*capacity > old) {
@@ -76,16 +54,19 @@ static void begin_section(struct analogies *a, const struct lines *l, size_t *ca
 static void add_analogy(struct analogies *a, const struct lines *l, const struct vocabulary *v,
                         uint64_t limit, size_t *capacity)
 {
-    const char *fields[FIELDS_MAX];
-    size_t lengths[FIELDS_MAX];
-    size_t count = split(l, fields, lengths);
-    if (count != 4) lines_fail(l, "has %zu words; an analogy has 4", count);
+    struct field words[WORDS + 1];
+    const char *at = l->text;
+    size_t count = 0;
+    while (count <= WORDS && lines_word(l, &at, &words[count])) count++;
+    if (count != WORDS)
+        lines_fail(l, "has %s4 words; an analogy has 4",
+                   count < WORDS ? "fewer than " : "more than ");
     if (a->sections.count == 0)
         lines_fail(l, "comes before the first section; a line \": name\" begins one");
     struct analogy q = {.section = a->sections.count - 1};
     bool is_known = true;
-    for (int i = 0; i < 4; i++) {
-        q.words[i] = find(v, fields[i], lengths[i]);
+    for (int i = 0; i < WORDS; i++) {
+        q.words[i] = find(v, words[i]);
         is_known = is_known && q.words[i] != NAMES_NONE && (limit == 0 || q.words[i] < limit);
     }
     a->asked[q.section]++;
@@ -104,8 +85,7 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
     *a = (struct analogies){0};
     names_init(&a->sections);
     lines_open(&l, path);
-    while (lines_next(&l)) {
-        if (is_empty(&l)) continue;
+    while (lines_next_data(&l)) {
         if (l.text[0] == ':') {
             begin_section(a, &l, &sections_capacity);
         } else {
@@ -127,53 +107,27 @@ void analogies_fini(struct analogies *a)
 
 /* ---- similarity ---- */
 
-static bool is_heading(const struct lines *l, const char *field, size_t length)
-{
-    double number;
-    if (l->number != 1 || lines_number(field, length, &number)) return false;
-    return isalpha((unsigned char)*field) && strncasecmp(field, "nan", 3) != 0;
-}
-
-/* SimLex-999 has the part of speech before it, and more behind. */
-static size_t rating_column(const char **fields, const size_t *lengths, size_t count)
-{
-    static const char simlex[] = "SimLex999";
-    for (size_t i = 2; i < count; i++)
-        if (lengths[i] == sizeof simlex - 1 && strncasecmp(fields[i], simlex, lengths[i]) == 0)
-            return i;
-    return 2;
-}
-
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
-    struct lines l;
-    size_t capacity = 0, rating = 2; /* the ratings' column */
+    struct fields f;
+    size_t capacity = 0;
     *s = (struct similarities){0};
-    lines_open(&l, path);
-    while (lines_next(&l)) {
-        const char *fields[FIELDS_MAX];
-        size_t lengths[FIELDS_MAX];
-        struct similarity pair;
-        size_t count = split(&l, fields, lengths);
-        if (count == 0) continue;
-        if (count < 3) lines_fail(&l, "has %zu fields; a pair has two words and a rating", count);
-        if (is_heading(&l, fields[2], lengths[2])) {
-            rating = rating_column(fields, lengths, count);
-            continue;
-        }
-        if (count <= rating)
-            lines_fail(&l, "has %zu fields; the heading has the ratings behind them", count);
-        if (!lines_number(fields[rating], lengths[rating], &pair.rating))
-            lines_fail(&l, "\"%.*s\" is no rating: must be a number", lines_shown(lengths[rating]),
-                       fields[rating]);
+    fields_open(&f, path, &(struct fields_wanted){.least = 3});
+    /* SimLex-999 has the part of speech before it, and more behind. */
+    size_t rating = fields_column(&f, "SimLex999", false);
+    if (rating == FIELDS_NONE) rating = 2;
+    while (fields_next(&f)) {
+        struct similarity pair = {
+            .a = find(v, f.field[0]),
+            .b = find(v, f.field[1]),
+            .rating = lines_take_number(&f.lines, f.field[rating], "rating"),
+        };
         s->total++;
-        pair.a = find(v, fields[0], lengths[0]);
-        pair.b = find(v, fields[1], lengths[1]);
         if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;
         s->list = grow(s->list, s->count, &capacity, sizeof *s->list);
         s->list[s->count++] = pair;
     }
-    lines_close(&l);
+    fields_close(&f);
     if (s->total == 0) fail("%s has no pairs of words", path);
 }
 

@@ -31,7 +31,7 @@ struct analogies {
     size_t count;
 };
 
-/* As in questions-words: lines of ": section", and of four words. Words numbered `limit` and above
+/* As in questions-words: lines of ": section", and of four words with blanks between. Words numbered `limit` and above
  * count as unknown; 0: none does. */
 void analogies_load(struct analogies *, const char *path, const struct vocabulary *,
                     uint64_t limit);
@@ -48,8 +48,7 @@ struct similarities {
     size_t count;
 };
 
-/* Lines of two words and a rating, with tabs, commas or spaces between them; the first line may be
- * a heading. */
+/* Rows of two words and a rating (fields.h). */
 void similarities_load(struct similarities *, const char *path, const struct vocabulary *);
 void similarities_fini(struct similarities *);
 

@@ -500,10 +500,12 @@ TEST(wv, analogies_are_counted_by_section)
     struct vocabulary v;
     struct analogies a;
     vocabulary_load(&v, file_of("king queen man woman paris france", 0), 1);
-    folder_write(folder, "questions",
-                 ": family\nMan Woman King Queen\nman woman king empress\n: capitals\r\n"
-                 "paris france man rome\r\n",
-                 0);
+    folder_write(
+        folder, "questions",
+        "# a # comment in words\n\n: family\nMan Woman  King\tQueen\n% four more words of\n"
+        "man woman king empress\n  \n: capitals \r\n"
+        "paris france man rome\r\n\n# end of this file",
+        0);
     snprintf(path, sizeof path, "%s/questions", folder);
     analogies_load(&a, path, &v, 0);
     CHECK_EQ(a.total, 3);
@@ -558,26 +560,28 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
 {
     static const char similarity[] = "yes";
     file_of(": s\na b c d\na b c\n", 0);
-    ends_with(load_questions, NULL, 1, "text:3: has 3 words; an analogy has 4");
+    ends_with(load_questions, NULL, 1, "text:3: has fewer than 4 words; an analogy has 4");
     folder_remove(folder);
     file_of("a b c d\n", 0);
     ends_with(load_questions, NULL, 1, "text:1: comes before the first section");
     folder_remove(folder);
-    file_of("word1,word2,score\na,b,high\n", 0);
-    ends_with(load_questions, similarity, 1, "text:2: \"high\" is no rating");
+    file_of("word1,word2,score\na,b,1\na,c,high\n", 0);
+    ends_with(load_questions, similarity, 1, "text:3: \"high\" is no rating");
     folder_remove(folder);
     file_of("a b\n", 0);
-    ends_with(load_questions, similarity, 1, "text:1: has 2 fields");
+    ends_with(load_questions, similarity, 1,
+              "text:1: has 2 fields, with blanks between; must have at least 3");
     folder_remove(folder);
-    file_of("word1 word2 POS SimLex999\na b A\n", 0);
-    ends_with(load_questions, similarity, 1, "text:2: has 3 fields");
+    file_of("word1\tword2\tPOS\tSimLex999\na\tb\tA\t1\na\tb\tA\n", 0);
+    ends_with(load_questions, similarity, 1, "text:3: has 3 fields");
     folder_remove(folder);
 }
 
 TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
 {
     static const char *const texts[] = {
-        "a\tb\t0.25\nb,a 3\n", "Word 1,Word 2,Human (mean)\na,b,0.25\nb,a,3\n",
+        "a\tb\t0.25\nb\ta\t3\n", "a b 0.25\n\nb  a 3 \n# a b 7\n",
+        "# word b 2\nWord 1,Word 2,Human (mean)\na,b,0.25\n\n\"b\",a,3\n",
         "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct similarities s;
