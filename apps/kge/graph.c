@@ -2,7 +2,7 @@
 
 #include "digest.h"
 #include "fail.h"
-#include "lines.h"
+#include "fields.h"
 #include "wordnet.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_BYTES = PATH_MAX, NAME_BYTES_MAX = 1 << 16 };
+enum { PATH_BYTES = PATH_MAX };
 
 const char *graph_split_name(enum graph_split split)
 {
@@ -48,49 +48,41 @@ static bool has_file(const char *folder, const char *file)
 }
 
 /* One that no training fact has could only be guessed. */
-static uint32_t trained_relation(const struct graph *g, const struct lines *l, const char *name,
-                                 size_t length)
+static uint32_t trained_relation(const struct graph *g, const struct lines *l, struct field name)
 {
-    uint32_t relation = names_find(&g->relations, name, length);
+    uint32_t relation = names_find(&g->relations, name.text, name.length);
     if (relation == NAMES_NONE)
-        lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(length), name);
+        lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(name.length),
+                   name.text);
     return relation;
 }
 
-static struct fact parse_line(struct graph *g, const struct lines *l, enum graph_split split)
+static struct fact fact_of(struct graph *g, const struct fields *f, enum graph_split split)
 {
-    static const char *const fields_are[] = {"subject", "relation", "object"};
-    const char *fields[3];
-    size_t lengths[3];
-    size_t count = lines_split(l, '\t', fields, lengths, 3);
-    if (count != 3)
-        lines_fail(l, "has %s3 fields, but must be: subject TAB relation TAB object: \"%.*s\"",
-                   count < 3 ? "fewer than " : "more than ", lines_shown(l->length), l->text);
-    for (int i = 0; i < 3; i++) {
-        if (lengths[i] == 0) lines_fail(l, "the %s is empty", fields_are[i]);
-        if (lengths[i] > NAME_BYTES_MAX)
-            lines_fail(l, "the %s has more than %d bytes", fields_are[i], NAME_BYTES_MAX);
-        if (memchr(fields[i], '\0', lengths[i]))
-            lines_fail(l, "the %s has a zero byte in it", fields_are[i]);
-    }
+    static const char *const are[] = {"subject", "relation", "object"};
+    const struct field *x = f->field;
+    if (f->count != 3)
+        lines_fail(&f->lines, "has %zu fields; a fact is subject, relation and object", f->count);
+    for (int i = 0; i < 3; i++)
+        if (x[i].length == 0) lines_fail(&f->lines, "the %s is empty", are[i]);
     return (struct fact){
-        .subject = names_add(&g->entities, fields[0], lengths[0]),
-        .relation = split == GRAPH_TRAIN ? names_add(&g->relations, fields[1], lengths[1])
-                                         : trained_relation(g, l, fields[1], lengths[1]),
-        .object = names_add(&g->entities, fields[2], lengths[2]),
+        .subject = names_add(&g->entities, x[0].text, x[0].length),
+        .relation = split == GRAPH_TRAIN ? names_add(&g->relations, x[1].text, x[1].length)
+                                         : trained_relation(g, &f->lines, x[1]),
+        .object = names_add(&g->entities, x[2].text, x[2].length),
     };
 }
 
 static void load_split(struct graph *g, const char *folder, enum graph_split split)
 {
     char path[PATH_BYTES];
-    struct lines l;
+    struct fields f;
     graph_file(folder, split, path);
-    lines_open(&l, path);
-    while (lines_next(&l)) facts_add(&g->splits[split], parse_line(g, &l, split));
-    lines_close(&l);
+    fields_open(&f, path, &(struct fields_wanted){.least = 3});
+    while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, split));
+    fields_close(&f);
     if (g->splits[split].count == 0)
-        fail("%s is empty: it must have lines of subject TAB relation TAB object", path);
+        fail("%s is empty: it must have rows of subject, relation and object", path);
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)

@@ -24,7 +24,7 @@ static void own_options(struct options *o, struct args_list *list)
         {.kind = ARGS_SECTION, .help = "the task"},
         settings_data(
             &o->common,
-            "a folder with train.txt, valid.txt and test.txt:\nlines of subject TAB relation TAB object; or with\n"
+            "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; or with\n"
             "WordNet's database files (data.noun, ...)"),
         {.name = "--planted",
          .argument = "ExRxF",

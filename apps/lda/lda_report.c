@@ -1,5 +1,6 @@
 #include "lda_report.h"
 
+#include "fail.h"
 #include "json.h"
 #include "run_log.h"
 
@@ -17,8 +18,9 @@ void lda_report_start(const struct lda *l, const struct pool *pool)
     const struct corpus *c = &l->corpus;
     if (c->comments > 0)
         fprintf(stderr,
-                "lda: %s: %" PRIu64 " lines that begin with # or %% are comments, no documents\n",
-                o->common.data, c->comments);
+                "%s: %s: lines that begin with # or %% are comments, no documents: there are "
+                "%" PRIu64 "\n",
+                fail_program(), o->common.data, c->comments);
     if (o->common.json) return;
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
            o->common.data ? o->common.data : o->generate, o->common.data ? formats[c->format] : "",

@@ -53,6 +53,33 @@ TEST(graph, is_read_from_a_folder)
     folder_remove(folder);
 }
 
+/* Three entities in any of them: headings, blank lines, comments and quotation marks are none. */
+TEST(graph, is_its_facts_alone)
+{
+    static const char *const texts[][3] = {
+        {"head\trelation\ttail\na\tr\tb\nb\tr\tc\nc\tr\ta\n", "head\trelation\ttail\na\tr\tc\n",
+         "head\trelation\ttail\nb\tr\ta\n"},
+        {"a\tr\tb\nb\tr\tc\nc\tr\ta\n\n", "a\tr\tc\n", "b\tr\ta\n"},
+        {"\n# facts\na\tr\tb\n  \nb\tr\tc \r\n% more\nc\tr\ta", "\t\na\tr\tc\n", "b\tr\ta\n#\n"},
+        {"# of CSV\nSubject,Predicate,Object\na,r,b\n\"b\",r,c\nc,r,a\n", "\"a\",\"r\",\"c\"\n",
+         "b,r,a\n"},
+        {"\xEF\xBB\xBFsource relation target\na r b\nb  r c # yes\nc r a\n", "a r c\n", "b r a\n"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct graph g;
+        new_graph(texts[i][0], texts[i][1], texts[i][2]);
+        graph_load(&g, folder, 1);
+        CHECK_EQ(g.entities.count, 3);
+        CHECK_EQ(g.relations.count, 1);
+        CHECK_EQ(g.splits[GRAPH_TRAIN].count, 3);
+        is_fact(&g, GRAPH_TRAIN, 1, "b", "r", "c");
+        is_fact(&g, GRAPH_VALID, 0, "a", "r", "c");
+        is_fact(&g, GRAPH_TEST, 0, "b", "r", "a");
+        graph_fini(&g);
+        folder_remove(folder);
+    }
+}
+
 TEST(graph, digests_tell_graphs_apart)
 {
     struct graph g;
@@ -80,12 +107,11 @@ static void is_refused(const char *train, const char *valid, const char *test, c
 TEST(graph, errors_name_file_and_line)
 {
     const char *good = "a\tr\tb\n";
-    is_refused(
-        "a\tr\tb\na\tr\n", good, good,
-        "/train.txt:2: has fewer than 3 fields, but must be: subject TAB relation TAB object: \"a\tr\"");
-    is_refused(good, "a\tr\tb\tc\n", good, "/valid.txt:1: has more than 3 fields");
-    is_refused(good, good, "a r b\n", "/test.txt:1: has fewer than 3 fields");
-    is_refused("a\tr\tb\n\nb\tr\ta\n", good, good, "/train.txt:2: has fewer than 3 fields");
+    is_refused("a\tr\tb\na\tr\n", good, good, "/train.txt:2: has 2 fields");
+    is_refused(good, "a\tr\tb\tc\n", good,
+               "/valid.txt:1: has 4 fields; a fact is subject, relation");
+    is_refused(good, good, "a,b\n", "/test.txt:1: has 1 field");
+    is_refused("a\tr\tb\n\nb\tr\n", good, good, "/train.txt:3: has 2 fields");
     is_refused("a\tr\tb\n\tr\tb\n", good, good, "/train.txt:2: the subject is empty");
     is_refused("a\t\tb\n", good, good, "/train.txt:1: the relation is empty");
     is_refused("a\tr\t\r\n", good, good, "/train.txt:1: the object is empty");
