@@ -24,9 +24,10 @@ enum { FIELDS_MAX = 4096, FIELDS_LOOKED_AT = 1000 };
 #define FIELDS_NONE SIZE_MAX
 
 struct fields_wanted {
-    size_t least;  /* columns of a row, at least */
-    bool is_loose; /* what is behind the first `least` columns may differ from row to row, and
+    size_t least;     /* columns of a row, at least */
+    bool is_loose;    /* what is behind the first `least` columns may differ from row to row, and
                       {...} at the end of a line is passed over: attributes of an edge */
+    const char *name; /* a first row that has this name of a column is a heading; may be NULL */
 };
 
 /* Of a column, in the rows that were looked at, without a heading. */

@@ -303,7 +303,7 @@ static enum first of_words(struct fields *f, const struct first_row *r, const st
 
 static bool has_twice(const struct first_row *r)
 {
-    for (size_t i = 1; i < r->count && r->count <= 64; i++)
+    for (size_t i = 1; i < r->count; i++)
         for (size_t k = 0; k < i; k++)
             if (are_equal(r->field[i], r->field[k])) return true;
     return false;
@@ -320,13 +320,23 @@ static bool is_counted(const struct first_row *r, size_t first)
     return true;
 }
 
-static enum first first_of(struct fields *f, const struct first_row *r, const struct lines *start)
+static bool is_named(const struct first_row *r, const char *name)
+{
+    for (size_t i = 0; name && i < r->count; i++)
+        if (field_is(r->field[i], name)) return true;
+    return false;
+}
+
+static enum first first_of(struct fields *f, const struct first_row *r, const struct lines *start,
+                           const char *name)
 {
     size_t columns = 0, words = 0;
-    bool is_named = is_row_name(r->field[0]) && r->count > 1, is_trusted = false, is_row = false;
-    if (is_named && is_counted(r, 1)) return HEADING;
+    bool has_row_names = is_row_name(r->field[0]) && r->count > 1, is_trusted = false,
+         is_row = false;
+    if (is_named(r, name)) return has_twice(r) ? UNSURE : HEADING;
+    if (has_row_names && is_counted(r, 1)) return HEADING;
     if (r->count > 2 && *f->form.separator && r->rows > 0 && is_counted(r, 0)) return UNSURE;
-    for (size_t i = is_named; i < r->count; i++) {
+    for (size_t i = has_row_names; i < r->count; i++) {
         struct field x = r->field[i];
         bool has_numbers = r->numbers[i] > 0 && r->words[i] == 0;
         columns += has_numbers;
@@ -389,7 +399,7 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
                    "looks like MatrixMarket's size, without its banner: begin the file "
                    "with \"%s matrix coordinate real general\"",
                    LINES_MATRIX_MARKET);
-    enum first kind = first_of(f, &r, &start);
+    enum first kind = first_of(f, &r, &start, wanted->name);
     if (kind == UNSURE)
         lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "
                            "it is a row, move it down");

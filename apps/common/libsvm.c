@@ -56,12 +56,16 @@ bool libsvm_is_line(const struct lines *l)
     const char *at = l->text;
     struct field word;
     uint64_t index;
+    double value;
     if (!lines_word(l, &at, &word) || has_colon(word)) return false;
     while (lines_word(l, &at, &word)) {
-        const char *colon = memchr(word.text, ':', word.length);
+        const char *end = word.text + word.length, *colon = memchr(word.text, ':', word.length);
         if (!colon) return false;
         struct field first = {word.text, (size_t)(colon - word.text)};
-        if (!field_whole(first, 0, LIBSVM_INDEX_MAX, &index)) return false;
+        const char *last = memrchr(colon, ':', (size_t)(end - colon));
+        if (!field_whole(first, 0, LIBSVM_INDEX_MAX, &index) ||
+            !lines_number(last + 1, (size_t)(end - last) - 1, &value))
+            return false;
     }
     return true;
 }

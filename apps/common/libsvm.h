@@ -38,7 +38,7 @@ bool libsvm_next(struct libsvm *);
 bool libsvm_pair(struct libsvm *, const char *what, struct libsvm_pair *);
 void libsvm_close(struct libsvm *);
 
-/* Whether a line is one: a label, and nothing but pairs behind it. */
+/* Whether a line is one: a label, and nothing but pairs with numbers behind it. */
 bool libsvm_is_line(const struct lines *);
 
 #endif

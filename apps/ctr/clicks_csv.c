@@ -1,95 +1,94 @@
 #include "clicks_csv.h"
 
 #include "fail.h"
-#include "lines.h"
+#include "fields.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = CLICKS_FIELDS_MAX, NAME_BYTES = 256 };
+/* A column of numbers has so many to each word in it. */
+enum { NAME_BYTES = 256, NUMBERS_TO_A_WORD = 9, LABELS_MAX = 1000 };
 
-/* A column: the values that it has where all of them are numbers, and where they are cut. */
+/* A column: the numbers in it, and where they are cut. */
 struct column {
-    bool is_words;
+    bool has_numbers; /* it is one of numbers */
+    size_t words;     /* values that are neither numbers nor missing */
     double *values;
     size_t count, capacity;
     double *cuts; /* NULL: each value is a feature */
     size_t cut_count;
+    size_t at; /* of the file that is read */
 };
 
 struct csv {
     const struct clicks_source *source;
+    struct fields file;
     struct column *columns;
-    const char **fields;
-    size_t *lengths;
     size_t count, label; /* columns */
-    bool is_known;
+    char *label_name;    /* NULL: there is no heading */
+    struct names labels; /* in the file to train with */
 };
 
-static void trim(const char **text, size_t *length)
-{
-    while (*length > 0 && (**text == ' ' || **text == '\t')) ++*text, --*length;
-    while (*length > 0 && ((*text)[*length - 1] == ' ' || (*text)[*length - 1] == '\t')) --*length;
-    if (*length >= 2 && **text == '"' && (*text)[*length - 1] == '"') ++*text, *length -= 2;
-}
+/* ---- columns ---- */
 
-static bool is_missing(const char *text, size_t length)
+/* Names that the last column is not wanted for, where another one has them. */
+static void check_last(const struct fields *f)
 {
-    return length == 0 || (length == 1 && *text == '?');
-}
-
-/* The names are in the first line, or the label is in the last column. */
-static bool learn_columns(struct csv *c, const struct lines *l, size_t count)
-{
-    c->is_known = true;
-    c->count = count;
-    c->label = count - 1;
-    if (count < 2) lines_fail(l, "has one column: must be features and a label, by commas");
-    if (!c->source->label) return false;
-    for (c->label = 0; c->label < count; c->label++) {
-        if (c->lengths[c->label] == strlen(c->source->label) &&
-            memcmp(c->fields[c->label], c->source->label, c->lengths[c->label]) == 0)
-            return true;
+    static const char *const names[] = {"label", "click", "clicked", "target", "class", "y"};
+    for (size_t i = 0; f->name && i < sizeof names / sizeof *names; i++) {
+        size_t column = fields_column(f, names[i], false);
+        if (column != FIELDS_NONE && column + 1 < f->form.columns - f->form.hidden)
+            fail("%s: its column \"%.*s\" is not the last: --label says which column has the label",
+                 f->lines.path, (int)f->name[column].length, f->name[column].text);
     }
-    lines_fail(l, "no column has the name \"%s\" (--label)", c->source->label);
 }
 
-/* False: not an example. The heading comes again in the second file. */
-static bool split(struct csv *c, const struct lines *l, bool *has_heading)
+static void learn_columns(struct csv *c)
 {
-    if (l->length == 0 || l->text[0] == '|' || l->text[0] == '#') return false;
-    size_t count = lines_split(l, ',', c->fields, c->lengths, COLUMNS_MAX);
-    if (count > COLUMNS_MAX) lines_fail(l, "has more than %d columns", COLUMNS_MAX);
-    for (size_t i = 0; i < count; i++) trim(&c->fields[i], &c->lengths[i]);
-    bool is_first = !*has_heading;
-    *has_heading = true;
-    if (!c->is_known && learn_columns(c, l, count)) return false;
-    if (count != c->count)
-        lines_fail(l, "has %zu columns; the first line has %zu", count, c->count);
-    return !(is_first && c->source->label && c->lengths[c->label] == strlen(c->source->label) &&
-             memcmp(c->fields[c->label], c->source->label, c->lengths[c->label]) == 0);
+    const struct fields *f = &c->file;
+    const char *label = c->source->label;
+    c->count = f->form.columns - f->form.hidden;
+    c->label = label ? fields_column(f, label, true) : c->count - 1;
+    if (c->label == FIELDS_NONE)
+        fail("%s: no column has the name \"%s\" (--label)", f->lines.path, label);
+    if (!label) check_last(f);
+    if (f->name && !(c->label_name = strndup(f->name[c->label].text, f->name[c->label].length)))
+        fail("a column's name finds no memory");
+    c->columns = take_memory(c->count, sizeof *c->columns);
 }
 
-static bool is_click(const struct csv *c, const struct lines *l)
+/* Columns of the file to test with are found by name. */
+static void find_columns(struct csv *c, const struct fields *f, const struct fields *train)
 {
-    const char *text = c->fields[c->label];
-    size_t length = c->lengths[c->label];
-    if (length > 1 && text[length - 1] == '.') length--;
-    if (length == 0) lines_fail(l, "has no label, in column %zu", c->label + 1);
-    return length == strlen(c->source->positive) && memcmp(text, c->source->positive, length) == 0;
+    const char *path = f->lines.path;
+    if ((f->name != NULL) != (c->label_name != NULL))
+        fail("%s has %s heading, and %s has %s: both must have one, or neither", path,
+             f->name ? "a" : "no", c->source->train, f->name ? "none" : "one");
+    if (!f->name && f->form.columns != c->count)
+        fail("%s has %zu columns, and %s has %zu", path, f->form.columns, c->source->train,
+             c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        c->columns[i].at = i;
+        if (!f->name) continue;
+        char *name = strndup(train->name[i].text, train->name[i].length);
+        if (!name) fail("a column's name finds no memory");
+        c->columns[i].at = fields_column(f, name, true);
+        if (c->columns[i].at == FIELDS_NONE)
+            fail("%s has no column \"%s\", which %s has", path, name, c->source->train);
+        free(name);
+    }
 }
 
 /* ---- columns of numbers ---- */
 
-static void note_value(struct column *k, const char *text, size_t length)
+static void note_value(struct column *k, struct field text)
 {
     double value;
-    if (k->is_words || is_missing(text, length)) return;
-    if (!lines_number(text, length, &value)) {
-        k->is_words = true;
-        free(k->values);
-        k->values = NULL;
+    if (field_is_missing(text)) return;
+    if (!lines_number(text.text, text.length, &value)) {
+        k->words++;
         return;
     }
     if (k->count == k->capacity) {
@@ -110,97 +109,149 @@ static int by_value(const void *a, const void *b)
 /* A value's part is how many cuts are at most as large. */
 static void cut(struct column *k, size_t bins)
 {
-    if (k->is_words || k->count == 0) return;
     size_t different = 1;
+    k->has_numbers = k->count > 0 && k->words <= k->count / NUMBERS_TO_A_WORD;
+    if (!k->has_numbers) return;
     qsort(k->values, k->count, sizeof *k->values, by_value);
     for (size_t i = 1; i < k->count; i++) different += k->values[i] > k->values[i - 1];
-    if (different > bins) {
-        k->cuts = take_memory(bins, sizeof *k->cuts);
-        for (size_t i = 1; i < bins; i++) {
-            double value = k->values[i * k->count / bins];
-            double last = k->cut_count ? k->cuts[k->cut_count - 1] : k->values[0];
-            if (value > last) k->cuts[k->cut_count++] = value;
-        }
+    if (different <= bins) return;
+    k->cuts = take_memory(bins, sizeof *k->cuts);
+    for (size_t i = 1; i < bins; i++) {
+        double value = k->values[i * k->count / bins];
+        double last = k->cut_count ? k->cuts[k->cut_count - 1] : k->values[0];
+        if (value > last) k->cuts[k->cut_count++] = value;
     }
-    free(k->values);
-    k->values = NULL;
 }
 
 static void learn_values(struct csv *c)
 {
-    bool has_heading = false;
-    struct lines l;
-    lines_open(&l, c->source->train);
-    while (lines_next(&l)) {
-        if (!split(c, &l, &has_heading)) continue;
+    struct fields *f = &c->file;
+    while (fields_next(f))
         for (size_t i = 0; i < c->count; i++)
-            if (i != c->label) note_value(&c->columns[i], c->fields[i], c->lengths[i]);
+            if (i != c->label) note_value(&c->columns[i], f->field[i]);
+    for (size_t i = 0; i < c->count; i++) {
+        cut(&c->columns[i], c->source->bins);
+        free(c->columns[i].values);
+        c->columns[i].values = NULL;
     }
-    lines_close(&l);
-    for (size_t i = 0; i < c->count; i++) cut(&c->columns[i], c->source->bins);
 }
 
 /* ---- examples ---- */
 
-static void add_feature(struct clicks *to, const struct csv *c, const struct lines *l,
-                        size_t column, uint32_t field, bool is_training)
+/* Numbers that are equal have the same text: without zeros behind the point. */
+static struct field without_zeros(struct field f)
+{
+    double number;
+    if (!memchr(f.text, '.', f.length) || strcspn(f.text, "eE") < f.length ||
+        !lines_number(f.text, f.length, &number))
+        return f;
+    while (f.text[f.length - 1] == '0') f.length--;
+    if (f.text[f.length - 1] == '.' && f.length > 1) f.length--;
+    return f;
+}
+
+/* A label to test with is one that was trained with. */
+static bool is_click(struct csv *c, bool is_training)
+{
+    const struct lines *l = &c->file.lines;
+    const char *positive = c->source->positive;
+    size_t column = c->columns[c->label].at;
+    struct field f = c->file.field[column];
+    if (field_is_missing(f)) lines_fail(l, "has no label, in column %zu", column + 1);
+    if (!positive) return clicks_label(l, f);
+    if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
+    f = without_zeros(f);
+    if (!is_training && names_find(&c->labels, f.text, f.length) == NAMES_NONE)
+        lines_fail(l, "the label \"%.*s\" is not in %s", lines_shown(f.length), f.text,
+                   c->source->train);
+    if (is_training && names_add(&c->labels, f.text, f.length) == LABELS_MAX)
+        lines_fail(l, "there are more than %d labels: --label says which column has them",
+                   LABELS_MAX);
+    struct field click = without_zeros((struct field){positive, strlen(positive)});
+    return f.length == click.length && memcmp(f.text, click.text, f.length) == 0;
+}
+
+/* What is missing in a column of numbers is ? however it is written. */
+static struct field value_of(const struct csv *c, const struct column *k)
+{
+    struct field value = c->file.field[k->at];
+    double number;
+    if (value.length == 0 || (k->has_numbers && field_is_missing(value)))
+        return (struct field){"?", 1};
+    if (k->has_numbers && k->words == 0 && !lines_number(value.text, value.length, &number))
+        lines_fail(&c->file.lines, "\"%.*s\" is no number; all others in column %zu are",
+                   lines_shown(value.length), value.text, k->at + 1);
+    return k->has_numbers ? without_zeros(value) : value;
+}
+
+static void add_feature(struct clicks *to, const struct csv *c, size_t column, uint32_t field,
+                        bool is_training)
 {
     char name[NAME_BYTES];
     const struct column *k = &c->columns[column];
-    const char *text = c->fields[column];
-    size_t length = c->lengths[column], part = 0;
-    double value;
-    if (is_missing(text, length)) {
-        snprintf(name, sizeof name, "%zu=?", column + 1);
-    } else if (k->cuts) {
-        if (!lines_number(text, length, &value))
-            lines_fail(l, "\"%.*s\" is no number; all others in column %zu are",
-                       lines_shown(length), text, column + 1);
-        while (part < k->cut_count && value >= k->cuts[part]) part++;
+    struct field value = value_of(c, k);
+    size_t part = 0;
+    double number;
+    if (k->cuts && lines_number(value.text, value.length, &number)) {
+        while (part < k->cut_count && number >= k->cuts[part]) part++;
         snprintf(name, sizeof name, "%zu=part%zu", column + 1, part);
-    } else if ((size_t)snprintf(name, sizeof name, "%zu=%.*s", column + 1, (int)length, text) >=
-               sizeof name) {
-        lines_fail(l, "column %zu is longer than %d bytes", column + 1, NAME_BYTES - 16);
+    } else if ((size_t)snprintf(name, sizeof name, "%zu=%.*s", column + 1, (int)value.length,
+                                value.text) >= sizeof name) {
+        lines_fail(&c->file.lines, "column %zu is longer than %d bytes", k->at + 1,
+                   NAME_BYTES - 16);
     }
     clicks_add_named(to, c->source, is_training, name, strlen(name), field);
 }
 
-static uint64_t read_file(struct clicks *to, struct csv *c, const char *path)
+static uint64_t read_rows(struct clicks *to, struct csv *c, bool is_training)
 {
-    bool has_heading = false, is_training = path == c->source->train;
+    const char *path = c->file.lines.path, *positive = c->source->positive;
     uint64_t count = 0, clicks = 0;
-    struct lines l;
-    lines_open(&l, path);
-    while (lines_next(&l)) {
+    while (fields_next(&c->file)) {
         uint32_t field = 0;
-        if (!split(c, &l, &has_heading)) continue;
         for (size_t i = 0; i < c->count; i++)
-            if (i != c->label) add_feature(to, c, &l, i, field++, is_training);
-        bool click = is_click(c, &l);
+            if (i != c->label) add_feature(to, c, i, field++, is_training);
+        bool click = is_click(c, is_training);
         clicks += click;
         count++;
         clicks_end(to, click);
     }
-    lines_close(&l);
     if (count == 0) fail("%s has no examples", path);
-    if (clicks == 0 || clicks == count)
-        fail("%s: %s example has the label \"%s\": --positive says which label is a click", path,
-             clicks ? "every" : "no", c->source->positive);
+    if (is_training && (clicks == 0 || clicks == count))
+        fail("%s: %s example has the label \"%s\": --positive says which label is a click, --label "
+             "which column has it",
+             path, clicks ? "every" : "no", positive ? positive : "1");
     return count;
+}
+
+static void open_file(struct csv *c, const char *path, const char *name)
+{
+    fields_open(&c->file, path, &(struct fields_wanted){.least = 2, .name = name});
 }
 
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
 {
     struct csv c = {.source = source};
-    c.columns = take_memory(COLUMNS_MAX, sizeof *c.columns);
-    c.fields = take_memory(COLUMNS_MAX, sizeof *c.fields);
-    c.lengths = take_memory(COLUMNS_MAX, sizeof *c.lengths);
+    names_init(&c.labels);
+    open_file(&c, source->train, source->label);
+    if (c.file.form.columns == 0) fail("%s has no examples", source->train);
+    learn_columns(&c);
     learn_values(&c);
-    uint64_t train = read_file(to, &c, source->train);
-    if (source->test) read_file(to, &c, source->test);
+    struct fields train = c.file; /* its names */
+    open_file(&c, source->train, source->label);
+    find_columns(&c, &c.file, &train);
+    uint64_t examples = read_rows(to, &c, true);
+    fields_close(&c.file);
+    if (source->test) {
+        open_file(&c, source->test, c.label_name);
+        find_columns(&c, &c.file, &train);
+        read_rows(to, &c, false);
+        fields_close(&c.file);
+    }
+    fields_close(&train);
     for (size_t i = 0; i < c.count; i++) free(c.columns[i].cuts);
     free(c.columns);
-    free(c.fields);
-    free(c.lengths);
-    return train;
+    free(c.label_name);
+    names_fini(&c.labels);
+    return examples;
 }

@@ -2,110 +2,71 @@
 
 #include "clicks_csv.h"
 #include "fail.h"
-#include "lines.h"
+#include "fields.h"
+#include "ids.h"
+#include "libsvm.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { CRITEO_NUMBERS = 13, CRITEO_CATEGORIES = 26, CRITEO_FIELDS = 40, FEATURE_NAME_BYTES = 96 };
-#define FEATURE_MAX 1073741823.0
 
-static bool is_blank(char c)
+bool clicks_label(const struct lines *l, struct field f)
 {
-    return c == ' ' || c == '\t';
+    double value;
+    bool is_number = lines_number(f.text, f.length, &value);
+    bool is_label = is_number && ((value <= 1 && value >= 1) || (value <= 0 && value >= 0) ||
+                                  (value <= -1 && value >= -1));
+    if (!is_label)
+        lines_fail(l, "\"%.*s\" is no label: must be 1 for a click, 0 or -1 for none",
+                   lines_shown(f.length), f.text);
+    return value > 0;
 }
 
 /* ---- LIBSVM, LIBFFM ---- */
 
-struct token {
-    const char *text;
-    size_t length;
-};
-
-static bool next_token(const struct lines *l, const char **at, struct token *t)
-{
-    const char *end = l->text + l->length;
-    while (*at < end && is_blank(**at)) ++*at;
-    t->text = *at;
-    while (*at < end && !is_blank(**at)) ++*at;
-    t->length = (size_t)(*at - t->text);
-    return t->length > 0;
-}
-
-static double number_of(const struct lines *l, const char *text, size_t length, double most,
-                        const char *what)
-{
-    double value;
-    if (!lines_number(text, length, &value) || value < 0 || value > most || value > floor(value))
-        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from 0 to %.0f",
-                   lines_shown(length), text, what, most);
-    return value;
-}
-
-static bool label_of(const struct lines *l, const char *text, size_t length)
-{
-    double value;
-    if (!lines_number(text, length, &value))
-        lines_fail(l, "\"%.*s\" is no label: must be 1 for a click, 0 or -1 for none",
-                   lines_shown(length), text);
-    if (!(value <= 1 && value >= 1) && !(value <= 0 && value >= 0) && !(value <= -1 && value >= -1))
-        lines_fail(l, "label %g: must be 1 for a click, 0 or -1 for none", value);
-    return value > 0;
-}
-
-/* field:feature:value or feature:value */
-static void add_token(struct clicks *c, const struct lines *l, const struct token *t,
-                      uint32_t position)
-{
-    const char *end = t->text + t->length, *first = memchr(t->text, ':', t->length);
-    if (!first)
-        lines_fail(l, "\"%.*s\": a feature is number:value, or field:number:value",
-                   lines_shown(t->length), t->text);
-    const char *last = memrchr(first, ':', (size_t)(end - first));
-    const char *number = last > first ? first + 1 : t->text;
-    double value, feature = number_of(l, number, (size_t)(last - number), FEATURE_MAX, "feature");
-    double field = last > first ? number_of(l, t->text, (size_t)(first - t->text),
-                                            CLICKS_FIELDS_MAX - 1, "field")
-                                : position;
-    if (!lines_number(last + 1, (size_t)(end - last) - 1, &value) || fabs(value) > (double)FLT_MAX)
-        lines_fail(l, "\"%.*s\" is no value: must be a number",
-                   lines_shown((size_t)(end - last) - 1), last + 1);
-    clicks_add(c, (uint32_t)feature,
-               field < CLICKS_FIELDS_MAX ? (uint32_t)field : CLICKS_FIELDS_MAX - 1, (float)value);
-}
-
-struct libsvm {
+struct shape {
     bool has_fields, has_begun, is_even; /* all have as many features */
     uint64_t each;
 };
 
-static void read_libsvm(struct clicks *c, const struct lines *l, struct libsvm *s)
+static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape)
 {
-    const char *at = l->text;
-    struct token label, t;
+    const struct lines *l = &s->lines;
+    struct libsvm_pair p;
     uint32_t position = 0;
-    if (!next_token(l, &at, &label)) return;
-    bool is_click = label_of(l, label.text, label.length);
-    for (; next_token(l, &at, &t); position++) {
-        const char *colon = memchr(t.text, ':', t.length);
-        bool has_field = colon && memchr(colon + 1, ':', t.length - (size_t)(colon - t.text) - 1);
-        if (s->has_begun && has_field != s->has_fields)
-            lines_fail(l, "\"%.*s\": either all features have a field, or none",
-                       lines_shown(t.length), t.text);
-        s->has_fields = has_field;
-        s->has_begun = true;
-        add_token(c, l, &t, position);
+    bool is_click = clicks_label(l, s->label);
+    for (; libsvm_pair(s, "feature", &p); position++) {
+        if (shape->has_begun && p.has_field != shape->has_fields)
+            lines_fail(l, "feature %" PRIu32 ": either all features have a field, or none",
+                       p.index);
+        shape->has_fields = p.has_field;
+        shape->has_begun = true;
+        uint32_t field = p.has_field ? p.field : position;
+        if (p.has_field && field >= CLICKS_FIELDS_MAX)
+            lines_fail(l, "field %" PRIu32 ": must be less than %d", field, CLICKS_FIELDS_MAX);
+        if (field >= CLICKS_FIELDS_MAX) field = CLICKS_FIELDS_MAX - 1;
+        clicks_add(c, p.index, field, lines_take_float(l, p.value, "value"));
     }
-    if (c->count == 0) s->each = position;
-    s->is_even = (c->count == 0 || s->is_even) && position == s->each;
+    if (c->count == 0) shape->each = position;
+    shape->is_even = (c->count == 0 || shape->is_even) && position == shape->each;
     clicks_end(c, is_click);
 }
 
-static void end_libsvm(struct clicks *c, const struct libsvm *s)
+static void read_libsvm(struct clicks *c, const char *path, struct shape *shape)
 {
+    struct libsvm s;
+    libsvm_open(&s, path);
+    while (libsvm_next(&s)) read_example(c, &s, shape);
+    libsvm_close(&s);
+}
+
+/* Ids that are few and large become small ones, which have names. */
+static void end_libsvm(struct clicks *c, const struct shape *s)
+{
+    ids_number(c->features, c->entries, sizeof *c->features, &c->feature_count, 0, &c->names);
     if (s->has_fields || (s->is_even && s->each <= CLICKS_FIELDS_MAX)) return;
     memset(c->fields, 0, c->entries * sizeof *c->fields);
     c->field_count = 1;
@@ -132,96 +93,111 @@ void clicks_add_named(struct clicks *c, const struct clicks_source *source, bool
 
 /* ---- Criteo ---- */
 
-static void read_criteo(struct clicks *c, const struct lines *l, const struct clicks_source *source,
-                        bool is_training)
+static void add_criteo(struct clicks *c, const struct fields *f, const struct clicks_source *source,
+                       bool is_training)
 {
-    const char *fields[CRITEO_FIELDS];
-    size_t lengths[CRITEO_FIELDS];
     char name[FEATURE_NAME_BYTES];
-    size_t count = lines_split(l, '\t', fields, lengths, CRITEO_FIELDS);
-    if (count == 1 && lengths[0] == 0) return;
-    if (count != CRITEO_FIELDS)
-        lines_fail(l,
-                   "has %s%zu fields, with tabs between; must be 40: label, 13 numbers, 26 "
-                   "categories",
-                   count > CRITEO_FIELDS ? "more than " : "",
-                   count > CRITEO_FIELDS ? (size_t)CRITEO_FIELDS : count);
-    bool is_click = label_of(l, fields[0], lengths[0]);
     for (uint32_t i = 1; i < CRITEO_FIELDS; i++) {
-        double value;
-        if (lengths[i] == 0) continue;
-        if (lengths[i] > sizeof name / 2)
-            lines_fail(l, "category %u is longer than %zu bytes", i - CRITEO_NUMBERS,
-                       sizeof name / 2);
+        struct field x = f->field[i];
+        int length;
+        if (x.length == 0 || (i <= CRITEO_NUMBERS && field_is_missing(x))) continue;
         if (i > CRITEO_NUMBERS) {
-            snprintf(name, sizeof name, "C%u=%.*s", i - CRITEO_NUMBERS, (int)lengths[i], fields[i]);
+            length =
+                snprintf(name, sizeof name, "C%u=%.*s", i - CRITEO_NUMBERS, (int)x.length, x.text);
         } else {
-            if (!lines_number(fields[i], lengths[i], &value))
-                lines_fail(l, "\"%.*s\" is no number: fields 2 to 14 must be numbers, or empty",
-                           lines_shown(lengths[i]), fields[i]);
+            double value = lines_take_number(&f->lines, x, "number");
             double root = value > 2 ? log(value) : 0;
-            snprintf(name, sizeof name, value > 2 ? "I%u=l%.0f" : "I%u=%.0f", i,
-                     value > 2 ? floor(root * root) : value);
+            length = snprintf(name, sizeof name, value > 2 ? "I%u=l%.0f" : "I%u=%.0f", i,
+                              value > 2 ? floor(root * root) : value);
         }
-        clicks_add_named(c, source, is_training, name, strlen(name), i - 1);
+        if (length >= (int)sizeof name)
+            lines_fail(&f->lines, "field %u is longer than %zu bytes", i + 1,
+                       sizeof name - sizeof "C26=");
+        clicks_add_named(c, source, is_training, name, (size_t)length, i - 1);
     }
-    clicks_end(c, is_click);
+}
+
+static void read_criteo(struct clicks *c, const struct clicks_source *source, const char *path)
+{
+    struct fields f;
+    fields_open(&f, path, &(struct fields_wanted){.least = 2});
+    while (fields_next(&f)) {
+        if (f.count != CRITEO_FIELDS)
+            lines_fail(&f.lines,
+                       "has %zu fields; must be 40, with tabs between: label, 13 numbers, 26 "
+                       "categories",
+                       f.count);
+        bool is_click = clicks_label(&f.lines, f.field[0]);
+        add_criteo(c, &f, source, path == source->train);
+        clicks_end(c, is_click);
+    }
+    fields_close(&f);
 }
 
 /* ---- files ---- */
 
-static enum clicks_format format_of(const char *path)
+static bool is_libsvm_line(const struct lines *l)
 {
-    enum clicks_format format = CLICKS_AUTO;
+    const char *at = l->text;
+    struct field label;
+    double number;
+    return lines_word(l, &at, &label) && lines_number(label.text, label.length, &number) &&
+           libsvm_is_line(l);
+}
+
+/* All of the first lines are LIBSVM, and some have features; or none is. */
+static bool is_libsvm(const char *path)
+{
     struct lines l;
+    uint64_t pairs = 0, first = 0;
+    bool has_others = false;
     lines_open(&l, path);
-    while (format == CLICKS_AUTO && lines_next(&l)) {
-        if (l.length == 0 || l.text[0] == '|' || l.text[0] == '#') continue;
-        const char *tab = memchr(l.text, '\t', l.length), *end = l.text + l.length;
-        if (tab && memchr(tab + 1, '\t', (size_t)(end - tab) - 1) && !memchr(l.text, ':', l.length))
-            format = CLICKS_CRITEO;
-        else if (memchr(l.text, ',', l.length))
-            format = CLICKS_CSV;
-        else if (memchr(l.text, ':', l.length))
-            format = CLICKS_LIBSVM;
-        else
-            lines_fail(&l, "is neither LIBSVM nor Criteo's format nor CSV: see --format");
+    for (int i = 0; i < FIELDS_LOOKED_AT && lines_next_data(&l); i++) {
+        bool is_line = is_libsvm_line(&l), has_pair = is_line && memchr(l.text, ':', l.length);
+        if (has_pair && pairs++ == 0) first = l.number;
+        has_others = has_others || !is_line;
+        if (pairs > 0 && has_others)
+            lines_fail(&l, "some lines are LIBSVM, as line %" PRIu64 ", and others are not", first);
     }
     lines_close(&l);
-    if (format == CLICKS_AUTO) fail("%s has no examples", path);
-    return format;
+    return pairs > 0;
+}
+
+static enum clicks_format format_of(const char *path)
+{
+    struct fields f;
+    if (is_libsvm(path)) return CLICKS_LIBSVM;
+    fields_open(&f, path, &(struct fields_wanted){.least = 2});
+    bool is_criteo = f.form.columns == CRITEO_FIELDS && *f.form.separator == '\t';
+    fields_close(&f);
+    return is_criteo ? CLICKS_CRITEO : CLICKS_CSV;
 }
 
 static void read_file(struct clicks *c, const struct clicks_source *source, const char *path,
-                      enum clicks_format format, struct libsvm *libsvm)
+                      enum clicks_format format, struct shape *shape)
 {
     uint64_t before = c->count;
-    struct lines l;
-    lines_open(&l, path);
-    while (lines_next(&l)) {
-        if (format == CLICKS_LIBSVM) {
-            read_libsvm(c, &l, libsvm);
-        } else {
-            read_criteo(c, &l, source, path == source->train);
-        }
+    if (format == CLICKS_LIBSVM) {
+        read_libsvm(c, path, shape);
+    } else {
+        read_criteo(c, source, path);
     }
-    lines_close(&l);
     if (c->count == before) fail("%s has no examples", path);
 }
 
 uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
 {
     enum clicks_format format = source->format ? source->format : format_of(source->train);
-    struct libsvm libsvm = {0};
+    struct shape shape = {0};
     uint64_t train;
     if (format == CLICKS_CSV) {
         train = clicks_read_csv(c, source);
     } else {
-        read_file(c, source, source->train, format, &libsvm);
+        read_file(c, source, source->train, format, &shape);
         train = c->count;
-        if (source->test) read_file(c, source, source->test, format, &libsvm);
+        if (source->test) read_file(c, source, source->test, format, &shape);
     }
-    if (format == CLICKS_LIBSVM) end_libsvm(c, &libsvm);
+    if (format == CLICKS_LIBSVM) end_libsvm(c, &shape);
     if (c->entries == 0) fail("%s: no example has a feature", source->train);
     if (source->hash_bits && format != CLICKS_LIBSVM)
         c->feature_count = UINT32_C(1) << source->hash_bits;

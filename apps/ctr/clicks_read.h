@@ -1,21 +1,21 @@
 /*
  * clicks_read.h - reads examples from files.
  *
- * LIBSVM: a label, then feature:value, or field:feature:value (LIBFFM), with blanks between.
- * Without fields, where all examples have the same number of features, the first one is in the
- * first field and so on; else all are in one. Feature numbers are keys.
+ * docs/formats.md says how files are read. Of LIBSVM feature numbers are keys, or, where they are
+ * few and large, names; without fields (LIBFFM), where all examples have the same number of
+ * features, the first one is in the first field and so on; else all are in one.
  *
  * Criteo: label, 13 numbers and 26 categories, with tabs between; any of them may be empty. A
  * number becomes the category of its squared logarithm, as is usual with these data.
  *
- * CSV: a column is a field. A column of which all values are numbers, and more than `bins`
- * different ones, is cut into so many parts of about the same number of examples; each part, and
- * each value of other columns, is a feature. The label is in the last column, or in the one named
- * `label`, when the first line has the names. Blanks around values, a full stop behind the label
- * and lines that begin with | or # are passed over.
+ * Separated fields: a column is a field. A column of numbers (nine or more to each word in it), and
+ * more than `bins` different ones, is cut into so many parts of about the same number of examples;
+ * each part, and each value that is not cut, is a feature; so is what is missing. The label is in
+ * the last column, or in the one named `label`. The columns of `test` are found by their names, and
+ * where there is no heading by their place. A full stop behind a label is passed over.
  *
- * Features of Criteo's format and CSV have numbers by a vocabulary of what is trained with, what is
- * only tested with is left out; or by a hash of so many bits.
+ * Features of Criteo's format and of separated fields have numbers by a vocabulary of what is
+ * trained with, what is only tested with is left out; or by a hash of so many bits.
  *
  * Callers   main()
  * Memory    that of the examples; of a CSV's columns of numbers 8 bytes a value while it reads
@@ -31,7 +31,7 @@ enum clicks_format { CLICKS_AUTO, CLICKS_LIBSVM, CLICKS_CRITEO, CLICKS_CSV };
 struct clicks_source {
     const char *train, *test; /* `test` may be NULL */
     enum clicks_format format;
-    const char *label, *positive; /* of CSV: a column's name or NULL; the label of a click */
+    const char *label, *positive; /* of CSV: a column's name, and the label of a click; or NULL */
     unsigned hash_bits;           /* 0: a vocabulary */
     unsigned bins;
 };

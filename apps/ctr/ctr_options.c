@@ -46,13 +46,12 @@ static void data_options(struct ctr_options *o, struct args_list *list)
          .argument = "NAME",
          .kind = ARGS_TEXT,
          .target = &o->label,
-         .help =
-             "csv: the label's column, by the first line's names;\nwithout, there are no names, and it is the last"},
+         .help = "csv: the label's column, by its name in the heading;\nwithout, it is the last"},
         {.name = "--positive",
          .argument = "TEXT",
          .kind = ARGS_TEXT,
          .target = &o->positive,
-         .help = "csv: the label of a click"},
+         .help = "csv: the label of a click; without, 1 is one,\n0 and -1 are none"},
         {.name = "--bins",
          .argument = "N",
          .kind = ARGS_COUNT,
@@ -138,7 +137,6 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
                               .held_back = 0.1,
                               .bins = 16,
                               .hidden = "64,32",
-                              .positive = "1",
                               .zipf_exponent = 1.1};
     settings_init(&o->common);
     o->common.epochs = 8;
