@@ -242,7 +242,7 @@ bool fields_next_line(struct fields *f)
 
 /* ---- rows ---- */
 
-static void check_row(const struct fields *f)
+void fields_check(const struct fields *f)
 {
     const struct fields_form *form = &f->form;
     const char *plural = f->count == 1 ? "" : "s";
@@ -269,7 +269,7 @@ bool fields_next(struct fields *f)
         if (!fields_next_line(f)) return false;
         fields_trouble wrong = fields_cut(f);
         if (wrong) lines_fail(&f->lines, "%s", wrong);
-        check_row(f);
+        fields_check(f);
         f->count -= f->form.hidden;
         bool is_first = !f->has_begun;
         f->has_begun = true;

@@ -17,6 +17,8 @@ typedef const char *fields_trouble;
 bool fields_next_line(struct fields *);
 /* The fields of the row that begins with the current line: f->all, f->count, hidden ones included. */
 fields_trouble fields_cut(struct fields *);
+/* Complains of a row that has not as many fields as form.columns and the others say. */
+void fields_check(const struct fields *);
 
 /* fields_look.c: sets form, kinds and names; the lines are where they were before. */
 void fields_look(struct fields *, const struct fields_wanted *);

@@ -391,7 +391,12 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
         return;
     }
     take_first(f, &r);
-    while (r.rows < FIELDS_LOOKED_AT && next_row(f, &wrong)) note_row(f, &r);
+    while (r.rows < FIELDS_LOOKED_AT && next_row(f, &wrong)) {
+        f->form.columns = r.count;
+        fields_check(f);
+        f->form.columns = 0; /* comments may be anything yet */
+        note_row(f, &r);
+    }
     struct lines first = start;
     first.number = r.line;
     if (is_size(f, &r, &start))

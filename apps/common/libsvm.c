@@ -18,11 +18,20 @@ static bool has_colon(struct field f)
     return memchr(f.text, ':', f.length) != NULL;
 }
 
+/* The line's label, and `at` behind it. What is behind a # there is no part of the line. */
+static bool take_label(struct lines *l, const char **at, struct field *label)
+{
+    *at = l->text;
+    if (!lines_word(l, at, label)) return false;
+    const char *comment = memchr(*at, '#', (size_t)(l->text + l->length - *at));
+    if (comment) l->length = (size_t)(comment - l->text);
+    return true;
+}
+
 bool libsvm_next(struct libsvm *s)
 {
     if (!lines_next_data(&s->lines)) return false;
-    s->at = s->lines.text;
-    lines_word(&s->lines, &s->at, &s->label);
+    take_label(&s->lines, &s->at, &s->label);
     if (has_colon(s->label))
         lines_fail(&s->lines, "begins with \"%.*s\": the label must be first",
                    lines_shown(s->label.length), s->label.text);
@@ -51,13 +60,14 @@ bool libsvm_pair(struct libsvm *s, const char *what, struct libsvm_pair *p)
     return true;
 }
 
-bool libsvm_is_line(const struct lines *l)
+bool libsvm_is_line(const struct lines *line)
 {
-    const char *at = l->text;
+    struct lines copy = *line, *l = &copy;
+    const char *at;
     struct field word;
     uint64_t index;
     double value;
-    if (!lines_word(l, &at, &word) || has_colon(word)) return false;
+    if (!take_label(l, &at, &word) || has_colon(word)) return false;
     while (lines_word(l, &at, &word)) {
         const char *end = word.text + word.length, *colon = memchr(word.text, ':', word.length);
         if (!colon) return false;

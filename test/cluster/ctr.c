@@ -163,13 +163,14 @@ TEST(ctr, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("", "", "has no examples");
-    is_refused_text("hello\n", "", ":1: is neither LIBSVM nor Criteo's format nor CSV");
-    is_refused_text("1 2:1\n2 2:1\n", "", ":2: label 2: must be 1 for a click");
-    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: \"x\" is no feature: must be a whole number");
-    is_refused_text("1 2:1\n0 2:y\n", "", ":2: \"y\" is no value: must be a number");
-    is_refused_text("1 2:1\n0 1:2:1\n", "", ":2: \"1:2:1\": either all features have a field");
-    is_refused_text("1\t2\t3\n", "", ":1: has 3 fields, with tabs between; must be 40");
-    is_refused_text("a,b,1\na,1\n", "", ":2: has 2 columns; the first line has 3");
+    is_refused_text("hello\n", "", ":1: has 1 field, with blanks between; must have at least 2");
+    is_refused_text("1 2:1\n2 2:1\n", "", ":2: \"2\" is no label: must be 1 for a click");
+    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: some lines are LIBSVM, as line 1, and");
+    is_refused_text("1 2:1\n0 2:1 x:1\n", "--format libsvm", ":2: \"x\" is no feature");
+    is_refused_text("1 2:1\n0 2:y\n", "--format libsvm", ":2: \"y\" is no value: must be a number");
+    is_refused_text("1 2:1\n0 1:2:1\n", "", ":2: feature 2: either all features have a field");
+    is_refused_text("1\t2\t3\n", "--format criteo", ":1: has 3 fields; must be 40");
+    is_refused_text("a,b,1\na,1\n", "", ":2: has 2 fields; the first row has 3");
     is_refused_text("a,b,0\na,c,0\n", "", "no example has the label \"1\": --positive");
-    is_refused_text("a,b\nx,1\n", "--label z", ":1: no column has the name \"z\"");
+    is_refused_text("a,b\nx,1\n", "--label z", "no column has the name \"z\"");
 }

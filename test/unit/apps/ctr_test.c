@@ -4,6 +4,7 @@
 #include "ctr/ctr_quality.h"
 #include "ctr/planted.h"
 #include "ctr/wide_deep.h"
+#include "ending.h"
 #include "fail.h"
 #include "rng.h"
 #include "test.h"
@@ -175,6 +176,146 @@ TEST(ctr, csv_cuts_columns_of_numbers)
     has(&c, 0, true, 1, LIST(0), FIELDS(0));
     has(&c, 2, false, 1, LIST(0), FIELDS(0));
     clicks_fini(&c);
+}
+
+/* As if it was two files: the same examples, each with its label. */
+static void are_alike(struct clicks_source s, const char *train, const char *test,
+                      const char *other_train, const char *other_test)
+{
+    struct clicks a, b;
+    read_texts(&a, s, train, test);
+    read_texts(&b, s, other_train, other_test);
+    CHECK_EQ(a.train, b.train);
+    CHECK_EQ(clicks_digest(&a), clicks_digest(&b));
+    clicks_fini(&a);
+    clicks_fini(&b);
+}
+
+#define ROWS "20,x,0\n40,y,1\n60,x,1\n"
+
+TEST(ctr, a_heading_is_no_example)
+{
+    struct clicks_source s = {.bins = 2};
+    are_alike(s, ROWS, "50,y,0\n", "# made\n\nage,name,click\n" ROWS, "age,name,click\n50,y,0\n");
+    /* columns to test with are found by name, and more are passed over */
+    are_alike(s, ROWS, "50,y,0\n", "age,name,click\n" ROWS, "click,more,name,age\n0,7,y,50\n");
+    are_alike(s, ROWS, "50,y,0\n", ",age,name,click\n0,20,x,0\n1,40,y,1\n2,60,x,1\n",
+              ",age,name,click\n0,50,y,0\n");
+    s.label = "click";
+    are_alike(s, "age,name,click\n" ROWS, "age,name,click\n50,y,0\n",
+              "age\tname\tclick\n20\tx\t0\n40\ty\t1\n60\tx\t1\n", "click;age;name\n0;50;y\n");
+}
+
+TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
+{
+    static const char *const words[] = {"?", "NA", "nan", "NULL", "none"};
+    struct clicks_source s = {.bins = 2};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char train[128], test[64];
+        snprintf(train, sizeof train, ROWS "%s,x,1\n50,%s,1\n", words[i], i ? "y" : "");
+        snprintf(test, sizeof test, "%s,x,1\n", words[i]);
+        are_alike(s, i ? ROWS ",x,1\n50,y,1\n" : ROWS ",x,1\n50,?,1\n", ",x,1\n", train, test);
+    }
+    struct clicks c;
+    read_texts(&c, s, ROWS ",x,1\nNA,NA,0\n", "7,NA,1\n");
+    CHECK_EQ(c.feature_count, 6); /* two parts, and none; x, y and NA, a word there */
+    clicks_fini(&c);
+    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n6,0\n7,0\n8,0\n9,0\nfew,1\n",
+               "3.50,0\nfew,1\nmany,1\n");
+    CHECK_EQ(c.feature_count, 3); /* two parts and a word */
+    has(&c, 10, false, 1, LIST(0), FIELDS(0));
+    has(&c, 11, true, 1, LIST(2), FIELDS(0));
+    has(&c, 12, true, 0, LIST(0), FIELDS(0));
+    clicks_fini(&c);
+}
+
+TEST(ctr, numbers_that_are_equal_are_one_feature)
+{
+    are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2,b,1\n", "2,a,1\n",
+              "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n");
+}
+
+TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
+{
+    struct clicks c;
+    read_texts(&c, (struct clicks_source){.bins = 9}, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n",
+               "Lee,1\n");
+    CHECK_EQ(c.field_count, 1);
+    CHECK_STR(names_get(&c.names, 0), "1=Smith, \"J\"");
+    has(&c, 2, true, 1, LIST(1), FIELDS(0));
+    clicks_fini(&c);
+}
+
+TEST(ctr, comments_and_lines_without_features_are_understood)
+{
+    struct clicks_source s = {0};
+    are_alike(s, "0 2:1 7:1\n1 5:1 6:1\n", "1 2:1 6:1\n",
+              "# a tool\n\n0 2:1 7:1 # id 7\n1 5:1 6:1#\n", "% x\n1 2:1 6:1 # 9:1\n");
+    struct clicks c;
+    read_texts(&c, s, "0\n0 2:1 7:1\n1 5:1\n", "1\n");
+    CHECK_EQ(c.count, 4);
+    has(&c, 0, false, 0, LIST(0), FIELDS(0));
+    has(&c, 1, false, 2, LIST(2, 7), FIELDS(0, 0));
+    clicks_fini(&c);
+}
+
+TEST(ctr, a_large_number_of_a_feature_is_no_size)
+{
+    struct clicks c;
+    read_texts(&c, (struct clicks_source){0}, "1 1:1 500000000:1\n0 2:1\n", "1 500000000:1\n");
+    CHECK_EQ(c.feature_count, 3);
+    CHECK_STR(names_get(&c.names, 2), "500000000");
+    has(&c, 0, true, 2, LIST(0, 2), FIELDS(0, 0));
+    has(&c, 1, false, 1, LIST(1), FIELDS(0));
+    has(&c, 2, true, 1, LIST(2), FIELDS(0));
+    clicks_fini(&c);
+}
+
+TEST(ctr, a_long_number_is_one)
+{
+    struct clicks c;
+    read_texts(
+        &c, (struct clicks_source){0},
+        "1" NUMBERS("111111111111111111111111111111111111111111111111111111111111") "\tab" TABS_25
+                                                                                    "\n",
+        "1" NUMBERS("NA") "\tab" TABS_25 "\n");
+    CHECK_STR(names_get(&c.names, 0), "I1=l18484");
+    has(&c, 1, true, 1, LIST(1), FIELDS(13));
+    clicks_fini(&c);
+}
+
+struct two_texts {
+    struct clicks_source source;
+    const char *train, *test;
+};
+
+static void read_two(const void *texts)
+{
+    const struct two_texts *t = texts;
+    struct clicks c;
+    read_texts(&c, t->source, t->train, t->test);
+}
+
+static void refuses(struct clicks_source s, const char *train, const char *test, const char *part)
+{
+    ends_with(read_two, &(struct two_texts){s, train, test}, 1, part);
+}
+
+TEST(ctr, refuses_what_is_not_to_be_told)
+{
+    struct clicks_source s = {.bins = 2}, yes = {.bins = 2, .positive = "yes"};
+    refuses(s, "age,click\n1,0\n2,1\n", "1,0\n", "has no heading, and ");
+    refuses(s, "1,0\n2,1\n", "age,click\n1,0\n", "has a heading, and ");
+    refuses(s, "age,z,click\n1,7,0\n2,8,1\n", "age,click\n1,0\n", "has no column \"z\", which ");
+    refuses(s, "1,7,0\n2,8,1\n", "7,1\n", "has 2 columns, and ");
+    refuses(s, "1,0\n2,1\n3,0\n", "x,1\n", "\"x\" is no number; all others in column 1 are");
+    refuses(s, "label,age\n0,1\n1,2\n", "", "its column \"label\" is not the last: --label");
+    refuses(s, "0,0.5\n1,0.7\n", "",
+            ":1: \"0.5\" is no label: must be 1 for a click, 0 or -1 for none");
+    refuses(s, "x,yes\nx,no\n", "", "\"yes\" is no label");
+    refuses(s, "x,1\nx,?\n", "", ":2: has no label, in column 2");
+    refuses(yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in ");
+    refuses(s, "age,click\n1,0\n2,1\n", "age,click\n1,0\nage,click\n", "the heading again");
 }
 
 /* ---- planted ---- */
