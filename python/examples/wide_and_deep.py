@@ -63,6 +63,7 @@ def main(epochs, features, label, test):
         for epoch in range(epochs):
             for some, clicked in batches:
                 dense.zero_grad()
+                rows.zero_grad()
                 nn.functional.binary_cross_entropy_with_logits(model(some), clicked).backward()
                 dense.step()
                 rows.step()

@@ -62,6 +62,7 @@ def main(epochs):
             model.words: batch[0], model.contexts: batch[1], negatives: NEGATIVES * len(batch[0])})
         for epoch in range(epochs):
             for words, neighbours in batches:
+                optimizer.zero_grad()
                 strange = negatives.take(len(words), NEGATIVES)
                 scores = model(words, torch.cat([neighbours[:, None], strange], 1))
                 labels = torch.zeros_like(scores)

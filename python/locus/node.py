@@ -4,7 +4,7 @@ import atexit
 import os
 import threading
 from ctypes import byref, c_void_p, sizeof
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
@@ -27,6 +27,7 @@ class Table:
     rows: int
     length: int
     first: int = 0  # its first key; open() fills it in
+    encoded: bool = False  # rows that mean something to this program alone: `locus checkpoint export` refuses them
 
     @property
     def keys(self) -> range:
@@ -210,7 +211,7 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
         if not 1 <= table.length <= _c.LENGTH_MAX:
             raise ArgumentError(f"table {table.name!r} has rows of {table.length} floats: must be 1 to "
                                 f"{_c.LENGTH_MAX}")
-        placed.append(Table(table.name, table.rows, table.length, first))
+        placed.append(replace(table, first=first))
         first += table.rows
     if not placed:
         raise ArgumentError("`tables` is empty: must hold at least one locus.Table")
@@ -240,7 +241,7 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     if _forked:
         raise UsageError("this process was forked from one that has opened a node: start it anew "
                          "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
-    c_tables = (_c.CTable * len(placed))(*[_c.CTable(t.name.encode(), t.rows, t.length, 0) for t in placed])
+    c_tables = (_c.CTable * len(placed))(*[_c.CTable(t.name.encode(), t.rows, t.length, int(t.encoded)) for t in placed])
     config = _c.CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     config.tables, config.table_count = c_tables, len(placed)

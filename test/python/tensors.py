@@ -18,7 +18,7 @@ def read(path):
         data = file.read()
     (length,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + length].decode("utf-8"))
-    notes = header.pop("__metadata__")
+    notes = header.pop("__metadata__", {})
     check(all(isinstance(k, str) and isinstance(v, str) for k, v in notes.items()), "a note is no text")
     body, tensors, end = data[8 + length :], {}, 0
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
@@ -47,4 +47,5 @@ def main():
             print(name, kind, len(names), names[0])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@
     optimizer = locus.torch.Adagrad(model, lr=0.1)
     with locus.torch.open(optimizer):
         for batch in locus.torch.Prefetch(loader, keys=lambda batch: {model.words: batch}):
+            optimizer.zero_grad()
             loss(model(batch)).backward()
             optimizer.step()
 """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Embeddings whose rows lie in a table of locus.
 
-A forward pass pulls the row of each different index once. What it pulled is a leaf of autograd: the backward pass adds up
-the gradients of an index that repeats. The optimizer takes leaves and gradients from here (optimizers.py).
+A forward pass pulls the row of each different index once; the backward pass adds up the gradients of an index that
+repeats. The optimizer finds rows and gradients here (gradients.py).
 """
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 import torch
@@ -12,22 +12,14 @@ import torch.nn.functional
 
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
-from .devices import to_device, to_memory
+from .devices import to_device
+from .export import ranges
+from .gradients import Gradients, Pass, watched
 from .initial import Normal
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
-_PASSES_MAX = 1024  # forward passes before a step
-_ROWS_AT_ONCE = 65536
 _STATE_DICT_FLOATS_MAX = 1 << 28
 _PLACES_MAX = 1 << 24
-
-
-class Pass(NamedTuple):
-    """What one forward pass pulled."""
-
-    indices: torch.Tensor  # (n,), different
-    rows: torch.Tensor  # (n, length of the table's rows)
-    leaf: torch.Tensor  # (n, embedding_dim), on the model's device
 
 
 class _Distinct:
@@ -66,7 +58,7 @@ class _Rows(torch.nn.Module):
         self.table = ""  # its name, once an optimizer has it
         self._worker: Optional[Worker] = None
         self._first = 0
-        self._passes: List[Pass] = []
+        self.gradients = Gradients(embedding_dim)
         self._distinct = _Distinct(num_embeddings)
         self.device = torch.device("cpu")  # where values are returned; rows and indices are in memory
 
@@ -106,35 +98,25 @@ class _Rows(torch.nn.Module):
         self._check(flat)
         different, places = self._distinct.find(flat)
         rows = self.worker.pull(different + self._first)
-        leaf = to_device(self._values(different, rows), self.device)
-        if torch.is_grad_enabled():
-            if len(self._passes) >= _PASSES_MAX:
-                raise UsageError(f"{_PASSES_MAX} forward passes without a step: call step() or zero_grad(), or "
-                                 "evaluate under torch.no_grad()")
-            leaf.requires_grad_(True)
-            self._passes.append(Pass(different, rows, leaf))
-        return leaf, to_device(places.view(indices.shape), self.device)
+        values = to_device(self._values(different, rows), self.device)
+        values = watched(values, self.gradients, Pass(different, rows, self.gradients.age))
+        return values, to_device(places.view(indices.shape), self.device)
 
-    def take_gradients(self) -> Optional[Tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """Keys, their rows as the forward passes saw them, and gradients, of all passes since the last call."""
-        passes = [each for each in self._passes if each.leaf.grad is not None]
-        self._passes = []
-        if not passes:
-            return None
-        gradients = to_memory([each.leaf.grad for each in passes if each.leaf.grad is not None])
-        if len(passes) == 1:
-            return passes[0].indices + self._first, passes[0].rows, gradients[0]
-        different, places = torch.unique(torch.cat([each.indices for each in passes]), return_inverse=True)
-        rows = passes[0].rows.new_empty(len(different), passes[0].rows.shape[1])
-        rows[places] = torch.cat([each.rows for each in passes])
-        sums = rows.new_zeros(len(different), self.embedding_dim).index_add_(0, places, torch.cat(gradients))
-        return different + self._first, rows, sums
+    def take_rows(self, of: Pass) -> torch.Tensor:
+        """The rows of a pass, as they are now, for a step that will change them: the caller's from now on."""
+        rows = of.rows
+        if of.age != self.gradients.age:
+            self.worker.pull(of.indices + self._first, rows)
+        self.rows_have_changed()
+        return rows
 
-    def forget_passes(self) -> None:
-        self._passes = []
+    def rows_have_changed(self) -> None:
+        """What was pulled before is old."""
+        self.gradients.age += 1
 
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
+        self.gradients = Gradients(self.embedding_dim)
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
@@ -144,14 +126,14 @@ class _Rows(torch.nn.Module):
         """Overwrites the rows of different indices; their optimizer state begins anew."""
         rows = torch.zeros(len(indices), self.worker.node.tables[self.table].length)
         rows[:, :self.embedding_dim] = values - self.initial(indices, self.embedding_dim)
+        self.rows_have_changed()
         self.worker.set(self.keys_of(indices), rows)
 
     def _ranges(self) -> List[torch.Tensor]:
         if self.num_embeddings * self.embedding_dim > _STATE_DICT_FLOATS_MAX:
             raise UsageError(f"the table {self.table!r} is too large for a state_dict ({self.num_embeddings} x "
                              f"{self.embedding_dim}): use Job.checkpoint()")
-        return [torch.arange(first, min(first + _ROWS_AT_ONCE, self.num_embeddings))
-                for first in range(0, self.num_embeddings, _ROWS_AT_ONCE)]
+        return list(ranges(self.num_embeddings, self.embedding_dim))
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         if self._worker is not None:
@@ -184,8 +166,8 @@ class Embedding(_Rows):
         super().__init__(num_embeddings, embedding_dim, initial)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        leaf, places = self._look_up(input)
-        return torch.nn.functional.embedding(places, leaf)
+        values, places = self._look_up(input)
+        return torch.nn.functional.embedding(places, values)
 
 
 class EmbeddingBag(_Rows):
@@ -201,10 +183,10 @@ class EmbeddingBag(_Rows):
 
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
-        leaf, places = self._look_up(input)
+        values, places = self._look_up(input)
         if offsets is not None:
             offsets = to_device(offsets, self.device)
         if per_sample_weights is not None:
             per_sample_weights = to_device(per_sample_weights, self.device)
-        return torch.nn.functional.embedding_bag(places, leaf, offsets, mode=self.mode,
+        return torch.nn.functional.embedding_bag(places, values, offsets, mode=self.mode,
                                                  per_sample_weights=per_sample_weights)

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process' part of a training job: a node with the embeddings' tables, and its worker."""
-from typing import Any, List
+from pathlib import Path
+from typing import Any, Callable, List, Sequence
 
+import torch
+
+from ..errors import ArgumentError
 from ..node import Node, Table
 from ..node import open as open_node
 from ..worker import Worker
+from .embedding import _Rows
+from .export import ranges, write
 from .optimizers import Optimizer
 
 
 class Job:
     """What open() gives: a context manager. Its embeddings have rows until it ends."""
 
-    def __init__(self, node: Node, worker: Worker) -> None:
+    def __init__(self, node: Node, worker: Worker, embeddings: Sequence[_Rows]) -> None:
         self.node = node
         self.worker = worker
+        self.embeddings = embeddings
         self.rank, self.size = node.rank, node.size
 
     def barrier(self) -> None:
@@ -31,6 +38,27 @@ class Job:
     def restore(self, directory: str) -> None:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
         self.worker.restore(directory)
+        for each in self.embeddings:
+            each.rows_have_changed()
+
+    def export(self, directory: Any) -> None:
+        """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,
+        directory/TABLE.safetensors with the tensor TABLE. One process calls it, after a quiesce()."""
+        for name in self.node.tables:
+            if "/" in name or name.startswith("."):
+                raise ArgumentError(f"table {name!r} cannot be the name of a file")
+        folder = Path(directory)
+        folder.mkdir(exist_ok=True)
+        embeddings = {each.table: each for each in self.embeddings}
+        for name, table in self.node.tables.items():
+            embedding = embeddings.get(name)
+            length = embedding.embedding_dim if embedding else table.length
+            values = embedding.weight_of if embedding else self._rows_of(table)
+            write(folder / f"{name}.safetensors", name, (table.rows, length),
+                  map(values, ranges(table.rows, table.length)))
+
+    def _rows_of(self, table: Table) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda indices: self.worker.pull(indices + table.first)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         self.node.close()
@@ -45,11 +73,28 @@ class Job:
 def open(*optimizers: Optimizer, tables: List[Table] = [], **config: Any) -> Job:
     """Opens a node with a table for each embedding of the optimizers, and those of `tables` beside them; config is that
     of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun."""
-    made = [Table(each.table, each.num_embeddings, each.embedding_dim + optimizer.state_length(each.embedding_dim))
-            for optimizer in optimizers for each in optimizer.embeddings]
-    node = open_node(made + tables, **config)
-    worker = node.worker()
     for optimizer in optimizers:
-        for each in optimizer.embeddings:
-            each.bind(worker)
-    return Job(node, worker)
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentError(f"an argument is a {type(optimizer).__name__}: must be optimizers of locus.torch; write "
+                                "locus.torch.open(locus.torch.Adagrad(model, lr=0.1))")
+    made = [Table(each.table, each.num_embeddings, each.embedding_dim + optimizer.state_length(each.embedding_dim),
+                  encoded=True) for optimizer in optimizers for each in optimizer.embeddings]
+    node = open_node(made + tables, **config)
+    try:
+        _refuse_moments(node.size, optimizers)
+    except ArgumentError:
+        node.close()
+        raise
+    worker = node.worker()
+    embeddings = [each for optimizer in optimizers for each in optimizer.embeddings]
+    for each in embeddings:
+        each.bind(worker)
+    return Job(node, worker, embeddings)
+
+
+def _refuse_moments(size: int, optimizers: Sequence[Optimizer]) -> None:
+    for optimizer in optimizers:
+        has_state = any(optimizer.state_length(each.embedding_dim) for each in optimizer.embeddings)
+        if size > 1 and has_state and not optimizer.state_adds_up:
+            raise ArgumentError(f"{type(optimizer).__name__} trains on one node, and these are {size}: its moments are no "
+                                "sums, so the steps of several nodes would diverge; use Adagrad or RowAdagrad")

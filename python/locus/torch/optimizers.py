@@ -2,26 +2,59 @@
 """Optimizers of embeddings. A row holds its values and, behind them, its optimizer state; a step pushes what is to be
 added to both, once for each key.
 
-Each does what torch.optim's does on one node. On several, each node's steps add up, as those of asynchronous SGD; dense
-parameters are torch's own optimizers' business.
+Each does what torch.optim's does on one node, and is one of torch's for who asks: schedulers, GradScaler, clipping. On
+several nodes, their steps add up, as those of asynchronous SGD; dense parameters are torch's own optimizers' business.
 """
 import math
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
 from ..errors import ArgumentError
+from .devices import to_memory
 from .embedding import _Rows
 
 
-class Optimizer:
-    """All embeddings of `model` (a torch.nn.Module, or a list of some): their tables get the modules' names."""
+class _Weight(torch.nn.Parameter):
+    """What stands for an embedding in param_groups. Its gradient is that of the rows with one, (n, embedding_dim):
+    its norm is that of the whole, and changes in place count."""
+
+    of: _Rows
+
+    @property
+    def grad(self) -> Optional[torch.Tensor]:  # type: ignore[override]
+        total = self.of.gradients.sum()
+        return None if total is None else total.values
+
+
+class Optimizer(torch.optim.Optimizer):
+    """All embeddings of `model` (a torch.nn.Module, or a list of some): their tables get the modules' names.
+
+    One of your own has state_length() and update(). `state_adds_up` says that its state is a sum, to which each node
+    adds its part; without that it trains on one node alone.
+    """
+
+    state_adds_up = False
 
     def __init__(self, model: Any, lr: float) -> None:
         if not lr >= 0:
             raise ArgumentError(f"lr is {lr}: must be at least 0")
-        self.lr = lr
         self.embeddings = _embeddings_of(model)
+        weights = []
+        for each in self.embeddings:
+            weight = _Weight(torch.empty(0))
+            weight.of = each
+            weights.append(weight)
+        super().__init__(weights, {"lr": lr})
+
+    @property
+    def lr(self) -> float:
+        """The learning rate now: that of param_groups, where torch's schedulers change it."""
+        return float(self.param_groups[0]["lr"])
+
+    @lr.setter
+    def lr(self, lr: float) -> None:
+        self.param_groups[0]["lr"] = lr
 
     def state_length(self, dimension: int) -> int:
         """Floats of state behind a row of this dimension."""
@@ -29,25 +62,32 @@ class Optimizer:
 
     def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
         """Writes to `values` what is to be added to them, and to `state`, which is that of the rows, what is to be
-        added to it."""
+        added to it. Leaves `gradient` as it is."""
         raise NotImplementedError
 
     @torch.no_grad()
-    def step(self) -> None:
-        """Changes the rows by the gradients of all forward passes since the last step. Never waits for other nodes."""
-        for embedding in self.embeddings:
-            taken = embedding.take_gradients()
-            if taken is not None:
-                keys, rows, gradient = taken
-                dimension = embedding.embedding_dim
-                # In place: the rows are in the processor's caches, and nobody wants them any more.
-                self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
-                embedding.worker.push_async(keys, rows)
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+        """Changes the rows by the gradients since zero_grad(), which stay. Waits for other nodes only where a backward
+        pass belongs to a forward pass before an earlier step, and its rows have left. `closure` computes the loss and
+        its gradients before, and the loss is returned."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        totals = [(each, each.gradients.sum()) for each in self.embeddings]
+        ready = [(each, total) for each, total in totals if total is not None]
+        gradients = to_memory([total.values for _, total in ready])
+        for (embedding, total), gradient in zip(ready, gradients):
+            rows, dimension = embedding.take_rows(total.of), embedding.embedding_dim
+            # In place: the rows are in the processor's caches, and nobody wants them any more.
+            self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
+            embedding.worker.push_async(embedding.keys_of(total.of.indices), rows)
+        return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the forward passes since the last step."""
+        """Forgets the gradients. Those of forward passes that are followed back later come all the same."""
         for embedding in self.embeddings:
-            embedding.forget_passes()
+            embedding.gradients.clear(set_to_none)
 
     def state_dict(self) -> Dict[str, Any]:
         """What is not in the rows."""
@@ -62,6 +102,9 @@ def _embeddings_of(model: Any) -> List[_Rows]:
     modules = [model] if isinstance(model, torch.nn.Module) else list(model)
     found: List[Tuple[str, _Rows]] = []
     for number, module in enumerate(modules):
+        if not isinstance(module, torch.nn.Module):
+            raise ArgumentError(f"`model` holds a {type(module).__name__}: must be a torch.nn.Module, or a list of some; "
+                                "write locus.torch.Adagrad(model), not its parameters()")
         before = f"{number}." if len(modules) > 1 else ""
         found += [(before + name or "embedding", each) for name, each in module.named_modules()
                   if isinstance(each, _Rows)]
@@ -75,6 +118,8 @@ def _embeddings_of(model: Any) -> List[_Rows]:
 class SGD(Optimizer):
     """torch.optim.SGD, without momentum."""
 
+    state_adds_up = True
+
     def state_length(self, dimension: int) -> int:
         return 0
 
@@ -84,6 +129,8 @@ class SGD(Optimizer):
 
 class Adagrad(Optimizer):
     """torch.optim.Adagrad: a sum of squares for each float."""
+
+    state_adds_up = True
 
     def __init__(self, model: Any, lr: float = 0.01, initial_accumulator_value: float = 0.0,
                  eps: float = 1e-10) -> None:
@@ -117,7 +164,8 @@ class RowAdagrad(Adagrad):
 
 
 class Adam(Optimizer):
-    """torch.optim.SparseAdam: both moments of a row change when it has a gradient. Steps are counted by each node."""
+    """torch.optim.SparseAdam: both moments of a row change when it has a gradient. For one node: a moment is not a sum,
+    and the steps of several, each from the moment that it saw, would not add up."""
 
     def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8) -> None:
