@@ -39,6 +39,7 @@ struct attempt {
     size_t rows, fewest, most; /* fields of a row */
     bool is_padding;           /* it stands only behind commas and the like */
     bool has_pairs;            /* a field of each row is two numbers with a blank between */
+    bool has_tabs;             /* between a row's fields */
     fields_trouble wrong;      /* of the first row that is no row: too few fields, too */
     uint64_t line;
     bool is_even;
@@ -68,6 +69,7 @@ static void look_at_row(struct attempt *a, const struct fields *f)
         has_pair = has_pair || is_pair(&f->lines, x);
     }
     if (!has_pair) a->has_pairs = false;
+    if (memchr(f->lines.text, '\t', f->lines.length)) a->has_tabs = true;
     a->rows++;
 }
 
@@ -91,9 +93,10 @@ static struct attempt attempt(struct fields *f, const struct fields_wanted *want
 static _Noreturn void complain(struct fields *f, const struct attempt *attempts,
                                const struct fields_wanted *wanted)
 {
-    int best = BLANKS;
+    bool is_tabs = attempts[TAB].rows > 0 || !attempts[BLANKS].wrong;
+    int best = attempts[BLANKS].has_tabs && is_tabs ? TAB : BLANKS;
     fields_trouble wrong;
-    for (int s = 0; s < BLANKS; s++)
+    for (int s = 0; s < BLANKS && best != TAB; s++)
         if (attempts[s].rows > attempts[best].rows || (*attempts[s].wrong && best == BLANKS))
             best = s;
     strcpy(f->form.separator, separators[best]);
@@ -141,7 +144,9 @@ static int separator_of(struct fields *f, const struct fields_wanted *wanted)
     }
     found = only_one(f, a, false);
     if (found < SEPARATORS && a[BLANKS].is_even) complain_of_two(f, found, BLANKS);
-    if (found == SEPARATORS && a[BLANKS].wrong) complain(f, a, wanted);
+    /* Blanks that make rows of all lengths are part of fields, where there are tabs. */
+    bool is_mixed = a[BLANKS].has_tabs && a[BLANKS].fewest < a[BLANKS].most;
+    if (found == SEPARATORS && (a[BLANKS].wrong || is_mixed)) complain(f, a, wanted);
     return found < SEPARATORS ? found : BLANKS;
 }
 

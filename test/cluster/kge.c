@@ -265,7 +265,7 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     snprintf(arguments, sizeof arguments, "--data %s", folder);
     int lines = atoi(c.out.text);
     char part[64];
-    snprintf(part, sizeof part, "/valid.txt:%d: has fewer than 3 fields", lines);
+    snprintf(part, sizeof part, "/valid.txt:%d: has 2 fields, with tabs", lines);
     is_refused(1, arguments, part);
     remove_graph();
 }

@@ -104,7 +104,12 @@ TEST(fields, rows_have_as_many)
     refuses(&three, "1,2,3\n\n1,2,3,4\n", "rows:3: has 4 fields; the first row has 3");
     refuses(&two, "one\n", "rows:1: has 1 field, with blanks between; must have at least 2");
     reads(&edges, "1 2\n3 4 {'weight': 3.0, 'x': 2}\n5 6 {}\n7 8 0.5\n", "1|2/3|4/5|6/7|8|0.5/");
+    reads(&edges, "# a\tb c\n1\t2\n3 4\n", "1|2/3|4/");
     refuses(&edges, "1 2\n3\n", "rows:2: has 1 field");
+    refuses(&edges, "x y\tz w\nx\n", "rows:2: has 1 field, with tabs between");
+    refuses(&edges, "x y\tz w\nx z\n", "rows:2: has 1 field, with tabs between");
+    refuses(&edges, "x z\nx y\tz w\n", "rows:1: has 1 field, with tabs between");
+    refuses(&three, "x y\tr\tz w\nx y\tr\n", "rows:2: has 2 fields, with tabs between");
 }
 
 TEST(fields, quotation_marks_are_those_of_rfc_4180)
