@@ -1,6 +1,7 @@
 #include "cells.h"
 
 #include "fail.h"
+#include "ids.h"
 #include "standard.h"
 
 #include <stdlib.h>
@@ -44,8 +45,11 @@ static struct cell_value *sorted_by_row(const struct cells *c)
 
 static void check_twice(const struct columns *m, uint32_t j, uint64_t at, const char *source)
 {
-    if (at > m->start[j] && m->row[at] == m->row[at - 1])
-        fail("%s: the value of row %u and column %u is given twice", source, m->row[at] + 1, j + 1);
+    if (at == m->start[j] || m->row[at] != m->row[at - 1]) return;
+    if (m->names.count > 0)
+        fail("%s: the value of row %u and column %s is given twice", source, m->row[at] + 1,
+             names_get(&m->names, j));
+    fail("%s: the value of row %u and column %u is given twice", source, m->row[at] + 1, j + 1);
 }
 
 static void place(const struct cells *c, struct columns *m, double *values, const char *source)
@@ -80,17 +84,18 @@ static void standardize(const struct columns *raw, const double *values, const d
 void cells_finish(struct cells *c, struct columns *m, const char *source)
 {
     if (c->count == 0) fail("%s has no values", source);
-    if (c->response_count < c->rows || c->response_count == 0)
-        fail("%s has %u rows, and there are %zu responses: each row must have one", source, c->rows,
-             c->response_count);
     c->rows = (uint32_t)c->response_count;
-    struct columns raw = {.rows = c->rows, .count = c->columns};
+    struct columns raw = {.rows = c->rows};
+    names_init(&raw.names);
+    ids_number(&c->list->column, c->count, sizeof *c->list, &c->columns, 1, &raw.names);
+    raw.count = c->columns;
     double *values = take_memory(c->count, sizeof *values);
     raw.start = take_memory((size_t)raw.count + 1, sizeof *raw.start);
     raw.row = take_memory(c->count, sizeof *raw.row);
     place(c, &raw, values, source);
     free(c->list);
     standardize(&raw, values, c->response, m);
+    m->names = raw.names;
     free(raw.start);
     free(raw.row);
     free(values);

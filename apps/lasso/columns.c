@@ -14,6 +14,7 @@ void columns_fini(struct columns *c)
     free(c->mean);
     free(c->norm);
     free(c->response);
+    names_fini(&c->names);
     *c = (struct columns){0};
 }
 
@@ -28,6 +29,7 @@ uint64_t columns_digest(const struct columns *c)
 {
     uint32_t shape[] = {c->rows, c->count};
     uint64_t values = c->start[c->count], digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
+    digest = digest_add(digest, c->names.text, c->names.text_length);
     digest = digest_add(digest, c->row, values * sizeof *c->row);
     digest = digest_add(digest, c->value, values * sizeof *c->value);
     return digest_add(digest, c->response, c->rows * sizeof *c->response);

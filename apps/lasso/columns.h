@@ -3,19 +3,19 @@
  * response.
  *
  * Files are LIBSVM (a response and index:value pairs a line, indices from 1), or MatrixMarket
- * (coordinate or array; real, integer; general) with the response in a file of its own. A column
+ * (coordinate or array; real, integer; general) with the response in a file of its own. Where
+ * columns with values are few and have large numbers, they alone are columns. A column
  * that has values in more than half of its rows is centred value by value; of the others the mean
  * is kept beside the values: no zero becomes a number.
  *
  * Callers   main() loads; any thread reads
- * Memory    8 bytes a value, 40 a column, 8 a row
+ * Memory    8 bytes a value, 40 a column, 8 a row, and names
  * Waiting   for the disk
  */
 #ifndef LASSO_COLUMNS_H
 #define LASSO_COLUMNS_H
 
-#include <stdint.h>
-#include <stddef.h>
+#include "names.h"
 
 struct columns {
     uint32_t rows, count;
@@ -26,7 +26,8 @@ struct columns {
     double *mean, *norm; /* of the columns as they were; a constant one has norm 0 and no values */
     double *response;    /* centred */
     double response_mean, response_squares; /* the sum of squares, centred */
-    double largest; /* of all |column * response|: the smallest lambda without coefficients */
+    struct names names; /* of columns that were numbered anew: what their numbers were, from 1 */
+    double largest;     /* of all |column * response|: the smallest lambda without coefficients */
 };
 
 /* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */

@@ -47,8 +47,10 @@ void lasso_save(const struct lasso *l, struct pool_member *m, double intercept)
     snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1));
     tensors_note(&t, "lambda", text);
     tensors_declare(&t, "coefficients", TENSORS_F32, c->count, 0);
+    if (c->names.count > 0) tensors_declare(&t, "columns", TENSORS_U8, c->names.text_length, 0);
     tensors_begin(&t);
     tensors_write(&t, s.coefficients, c->count * sizeof *s.coefficients);
+    if (c->names.count > 0) tensors_write_names(&t, &c->names);
     tensors_close(&t);
     free(s.coefficients);
 }

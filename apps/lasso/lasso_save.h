@@ -1,6 +1,7 @@
 /*
  * lasso_save.h - writes the coefficients as safetensors: `coefficients`, one a column as the data
- * has it; the intercept is a note.
+ * has it; the intercept is a note. Where only the columns with values are columns, `columns` has
+ * their numbers, from 1, a line each.
  *
  * Callers   the first worker of rank 0, when all are done
  * Memory    a number a column

@@ -298,13 +298,13 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--generate 10x10x3 --staleness 3 --depth 60", "are 62 together at most");
     is_refused(1, "--data /no/such", "/no/such: No such file");
     is_refused_text("1 1:2\n2 2:x\n", "", ":2: \"x\" is no value: must be a number");
-    is_refused_text("1 0:2\n", "", ":1: \"0\" is no index: must be a whole number from 1");
+    is_refused_text("1 0:2\n", "", ":1: has the index 0: they begin with 1");
     is_refused_text("1 1:2 1:3\n2 1:1\n", "", "the value of row 1 and column 1 is given twice");
     is_refused_text("1 1:2\n1 1:2\n", "", "nothing to learn");
     is_refused_text("1 1:2\n2 2:2\n4 2:1\n", "--loss logistic", "row 2 has the response 2");
     is_refused_text("1 1:2\n1 2:2\n", "--loss logistic", "which there are two in all");
-    is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "",
-                    ":3: the file ends after 1 of 2 values");
+    is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
+                    "--response /dev/null", ":3: the file ends after 1 of 2 values");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "",
                     "--response is for MatrixMarket, and must be given with it");
 }

@@ -1,6 +1,8 @@
 /* The losses of lasso: products are slopes, steps never go up, and what they come to is the least
  * there is. */
 #include "lasso/lasso_loss.h"
+#include "common/folder.h"
+#include "ending.h"
 #include "test.h"
 
 #include <math.h>
@@ -48,6 +50,97 @@ static struct lasso read_data(int loss, const char *zero, const char *one)
 static uint64_t from(const struct lasso *l, uint64_t j)
 {
     return l->columns.start[j];
+}
+
+/* ---- files ---- */
+
+struct files {
+    const char *matrix, *response; /* what is in them; the second may be NULL */
+};
+
+static void load_files(struct columns *c, const struct files *f)
+{
+    char folder[FOLDER_PATH_BYTES], matrix[2 * FOLDER_PATH_BYTES], response[2 * FOLDER_PATH_BYTES];
+    folder_new(folder);
+    folder_write(folder, "matrix", f->matrix, 0);
+    if (f->response) folder_write(folder, "response", f->response, 0);
+    snprintf(matrix, sizeof matrix, "%s/matrix", folder);
+    snprintf(response, sizeof response, "%s/response", folder);
+    columns_load(c, matrix, f->response ? response : NULL);
+    folder_remove(folder);
+}
+
+static void load_only(const void *files)
+{
+    struct columns c;
+    load_files(&c, files);
+}
+
+static void refuses(const char *matrix, const char *response, const char *part)
+{
+    ends_with(load_only, &(struct files){matrix, response}, 1, part);
+}
+
+#define BANNER "%%MatrixMarket matrix coordinate real general\n"
+#define ARRAY "%%MatrixMarket matrix array real general\n"
+
+TEST(lasso, reads_the_same_from_any_format)
+{
+    static const struct files files[] = {
+        {"1 1:2 3:4\n2.5 2:1\n-3 1:1\n", NULL},
+        {"\n# made\n1 3:4 1:2 # one\r\n \n2.5 2:1#\n% x\n-3\t1:1 \n\n#\n", NULL},
+        {BANNER "3 3 4\n1 1 2\n1 3 4\n2 2 1\n3 1 1\n", ARRAY "3 1\n1\n2.5\n-3\n"},
+        {"% by hand\n\n" BANNER "% x\n3 3 4 % size\n\n3 1 1\n1 3 4 % cell\n2 2 1\n1 1 2\n\n",
+         "#\n" BANNER "3 1 3\n1 1 1\n3 1 -3\n2 1 2.5\n"},
+        {ARRAY "3 3\n2\n0\n1\n0\n1\n0\n4\n0\n0\n", ARRAY "3 1\n1\n2.5\n-3\n"}};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct columns c;
+        load_files(&c, &files[i]);
+        CHECK_EQ(c.rows, 3);
+        CHECK_EQ(c.count, 3);
+        CHECK_EQ(c.names.count, 0);
+        CHECK(fabs(c.mean[0] - 1) < 1e-12 && fabs(c.response_mean - 0.5 / 3) < 1e-12);
+        if (i == 0) first = columns_digest(&c);
+        CHECK_EQ(columns_digest(&c), first);
+        columns_fini(&c);
+    }
+}
+
+TEST(lasso, a_large_number_of_a_column_is_no_size)
+{
+    static const struct files files[] = {{"1 1:2 1000000000:4\n2.5 2:1\n-3 1:1\n", NULL},
+                                         {BANNER
+                                          "3 1000000000 4\n1 1 2\n1 1000000000 4\n2 2 1\n3 1 1\n",
+                                          ARRAY "3 1\n1\n2.5\n-3\n"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct columns c;
+        load_files(&c, &files[i]);
+        CHECK_EQ(c.count, 3);
+        CHECK_STR(names_get(&c.names, 0), "1");
+        CHECK_STR(names_get(&c.names, 2), "1000000000");
+        CHECK(fabs(c.mean[0] - 1) < 1e-12 && fabs(c.mean[2] - 4 / 3.0) < 1e-12);
+        columns_fini(&c);
+    }
+    refuses("1 1:2 1000000000:4 1000000000:5\n1 1:1\n", NULL,
+            "the value of row 1 and column 1000000000 is given twice");
+    refuses(BANNER "900000000 2 1\n1 1 2\n", BANNER "900000000 1 1\n1 1 3\n",
+            "says that it has 900000000 rows, and hardly any of them has a value");
+}
+
+TEST(lasso, refuses_what_is_not_to_be_told)
+{
+    refuses("% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value");
+    refuses("1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket");
+    refuses("1 1:2\n" BANNER, NULL, ":2: is MatrixMarket's banner");
+    refuses("1 0:2\n", NULL, ":1: has the index 0: they begin with 1");
+    refuses("1 1:2:3\n", NULL, ":1: index 2 has a field before it");
+    refuses("1 1:NA\n", NULL, ":1: \"NA\" is no value");
+    refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "5 1\n1\n2\n3\n4\n5\n",
+            "has 5 rows, and the matrix has 3: each must have a response");
+    refuses(BANNER "3 3 1\n1 1 2\n", "1\n2\n3\n", "has no banner: must be MatrixMarket");
+    refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "2 1\n1\n2\n",
+            "has 2 rows, and the matrix has 3: each must have a response");
 }
 
 /* ---- slopes ---- */
