@@ -70,6 +70,7 @@ LOCUS_API const char *locus_error(void);
 /* keys in all tables together; 2^29 of one table in each shard */
 #define LOCUS_KEYS_MAX (UINT64_C(1) << 40)
 #define LOCUS_TABLES_MAX 1024  /* tables */
+#define LOCUS_NAME_MAX 200     /* bytes in a table's name */
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
 /* keys of a node whose intents are signaled and have not started */
@@ -78,10 +79,13 @@ LOCUS_API const char *locus_error(void);
 /* A range of keys whose rows hold `length` floats each. The range follows from the order of the
  * tables. */
 struct locus_table {
-    const char *name; /* in statistics and checkpoints; NULL: "table0", "table1", ... */
-    uint64_t rows;    /* at least 1 */
-    uint32_t length;  /* floats a row, 1 to LOCUS_LENGTH_MAX */
-    uint32_t flags;   /* 0, or LOCUS_TABLE_ENCODED */
+    /* In statistics, checkpoints and names of files; each table has its own: UTF-8 without control
+     * characters and '/', of 1 to LOCUS_NAME_MAX bytes, the first not '.'. NULL: "table0",
+     * "table1", ... */
+    const char *name;
+    uint64_t rows;   /* at least 1 */
+    uint32_t length; /* floats a row, 1 to LOCUS_LENGTH_MAX */
+    uint32_t flags;  /* 0, or LOCUS_TABLE_ENCODED */
 };
 /* Rows mean something to their program alone, as differences to first values that it computes, or
  * with optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses
@@ -453,8 +457,7 @@ LOCUS_API int locus_quiesce(locus_worker *);
  * being set.
  *   -ENOENT      no checkpoint; or a folder that not all nodes see
  *   -EBADMSG     damaged: which file, and where
- *   -EINVAL      tables that differ, and in what; two tables of one name; a node whose workers have
- *                all closed, so that none can handle its rows; no directory: the caller did not
+ *   -EINVAL      tables that differ, and in what; a node whose workers have all closed, so that none can handle its rows; no directory: the caller did not
  *                arrive
  *   -ENOMEM, -ENOSPC, -EIO, and other errors of the system
  *   -ECONNRESET  a node was lost

@@ -78,7 +78,8 @@ static int check_config(const struct locus_config *c)
         return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
     if ((unsigned)c->technique > LOCUS_FULL_REPLICATION)
         return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
-    int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
+    int rc = keyspace_check(c->tables, c->table_count, c->shards);
+    if (rc == 0) rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
     if (rc == 0) rc = check_staleness(c->staleness_s);
     if (rc == 0) rc = check_seconds("join_timeout_s", c->join_timeout_s);
     return rc ? rc : check_membership(c);

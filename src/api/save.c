@@ -19,26 +19,10 @@ struct save {
     bool is_committed; /* or may be */
 };
 
-/* Tables are told apart by their names, which stand in JSON. */
-static int check_names(const struct keyspace *k)
-{
-    for (unsigned i = 0; i < k->tables; i++) {
-        if (!manifest_is_name(k->table[i].name))
-            return error_set(-EINVAL, "the name of table %u is not UTF-8", i);
-        for (unsigned j = 0; j < i; j++)
-            if (strcmp(k->table[i].name, k->table[j].name) == 0)
-                return error_set(-EINVAL,
-                                 "tables %u and %u have one name, \"%s\": give each its own", j, i,
-                                 k->table[i].name);
-    }
-    return 0;
-}
-
 static int make_folder(struct save *s)
 {
     unsigned keep;
     int rc = series_keeps(&keep);
-    if (rc == 0) rc = check_names(&s->steps.worker->store->keyspace);
     if (rc == 0) rc = series_create(s->steps.directory, s->name, s->nonce);
     if (rc) return rc;
     s->is_made = true;

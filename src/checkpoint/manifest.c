@@ -33,13 +33,6 @@ static bool grow(void **array, unsigned count, size_t bytes)
     return larger != NULL;
 }
 
-bool manifest_is_name(const char *name)
-{
-    json_t *text = json_string(name);
-    json_decref(text);
-    return text != NULL;
-}
-
 int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint32_t length,
                        uint32_t flags)
 {

@@ -57,8 +57,6 @@ struct manifest {
     struct manifest_file *file;
 };
 
-/* Is this a valid name for a table? Names are UTF-8. */
-bool manifest_is_name(const char *);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length,
                        uint32_t flags);

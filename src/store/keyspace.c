@@ -1,11 +1,48 @@
 #include "store/keyspace.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DEFAULT_NAME = 32 };
+
+static const char *name_of(const struct locus_table *t, size_t i, char text[DEFAULT_NAME])
+{
+    snprintf(text, DEFAULT_NAME, "table%zu", i);
+    return t->name ? t->name : text;
+}
+
+/* Tables are told apart by their names, which stand in JSON, in metrics, and in names of files. */
+static int check_name(const struct locus_table *tables, size_t i)
+{
+    char text[DEFAULT_NAME], other[DEFAULT_NAME];
+    const char *name = name_of(&tables[i], i, text);
+    size_t bytes = strnlen(name, LOCUS_NAME_MAX + 1);
+    if (bytes == 0)
+        return error_set(-EINVAL, "the name of table %zu is empty: give it one, or NULL", i);
+    if (bytes > LOCUS_NAME_MAX)
+        return error_set(-EINVAL, "the name of table %zu has more than %d bytes", i,
+                         LOCUS_NAME_MAX);
+    if (!utf8_is_text(name))
+        return error_set(-EINVAL,
+                         "the name of table %zu is no text: it must be UTF-8 without control "
+                         "characters",
+                         i);
+    if (name[0] == '.' || strchr(name, '/'))
+        return error_set(-EINVAL,
+                         "the name of table %zu is \"%s\": it must be one that a file can have, "
+                         "without '/', and not begin with '.'",
+                         i, name);
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(name, name_of(&tables[j], j, other)) == 0)
+            return error_set(-EINVAL, "tables %zu and %zu have one name, \"%s\": give each its own",
+                             j, i, name);
+    return 0;
+}
 
 static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
 {
@@ -25,20 +62,30 @@ static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
     return 0;
 }
 
-static char *table_name(const struct locus_table *t, size_t i)
+int keyspace_check(const struct locus_table *tables, size_t count, unsigned shards)
 {
-    if (t->name) return strdup(t->name);
-    char name[32];
-    snprintf(name, sizeof name, "table%zu", i);
-    return strdup(name);
+    uint64_t keys = 0;
+    int rc = 0;
+    if (shards > LOCUS_SHARDS_MAX)
+        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards,
+                         LOCUS_SHARDS_MAX);
+    if (!tables || count == 0)
+        return error_set(-EINVAL, "the configuration has no table: at least one is needed");
+    if (count > LOCUS_TABLES_MAX)
+        return error_set(-EINVAL, "%zu tables are more than the limit of %d", count,
+                         LOCUS_TABLES_MAX);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = check_table(&tables[i], i, keys);
+        if (rc == 0) rc = check_name(tables, i);
+        keys += tables[i].rows;
+    }
+    return rc;
 }
 
 static int add_tables(struct keyspace *k, const struct locus_table *tables, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int rc = check_table(&tables[i], i, k->keys);
-        if (rc) return rc;
-        char *name = table_name(&tables[i], i);
+        char text[DEFAULT_NAME], *name = strdup(name_of(&tables[i], i, text));
         if (!name) return error_set(-ENOMEM, "no memory for the name of table %zu", i);
         uint64_t first = k->keys;
         k->keys += tables[i].rows;
@@ -64,15 +111,10 @@ static void add_ranges(struct keyspace *k)
 int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count,
                   unsigned shards)
 {
+    int rc = keyspace_check(tables, count, shards);
+    if (rc == 0 && shards == 0) rc = error_set(-EINVAL, "shards is 0: must be at least 1");
     *k = (struct keyspace){.shards = shards};
-    if (shards == 0 || shards > LOCUS_SHARDS_MAX)
-        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards,
-                         LOCUS_SHARDS_MAX);
-    if (!tables || count == 0)
-        return error_set(-EINVAL, "the configuration has no table: at least one is needed");
-    if (count > LOCUS_TABLES_MAX)
-        return error_set(-EINVAL, "%zu tables are more than the limit of %d", count,
-                         LOCUS_TABLES_MAX);
+    if (rc) return rc;
     if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;
     k->table = calloc(count, sizeof *k->table);
     k->range = calloc(count, sizeof *k->range);
@@ -82,7 +124,7 @@ int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t c
         *k = (struct keyspace){0};
         return error_set(-ENOMEM, "no memory for %zu tables", count);
     }
-    int rc = add_tables(k, tables, count);
+    rc = add_tables(k, tables, count);
     if (rc)
         keyspace_fini(k);
     else

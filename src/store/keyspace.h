@@ -39,7 +39,9 @@ struct keyspace {
     struct keyspace_table *range;
 };
 
-/* 0, -ENOMEM, or -EINVAL with the sentence in locus_error(). */
+/* 0, or -EINVAL with the sentence in locus_error(). shards 0: not known yet. */
+int keyspace_check(const struct locus_table *tables, size_t count, unsigned shards);
+/* The same, or -ENOMEM; here there is a shard at least. */
 int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count,
                   unsigned shards);
 void keyspace_fini(struct keyspace *);

@@ -3,6 +3,7 @@
  * missing, does not pass. */
 #include "input.h"
 
+#include "base/utf8.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/files.h"
 #include "checkpoint/tensors.h"
@@ -20,7 +21,7 @@ enum { TABLES_MAX = 4, ROWS = 40, LENGTH_MAX = 20, NAME_MAX_BYTES = 24, TENSORS_
 static struct {
     struct manifest manifest;
     bool has_row[TABLES_MAX][ROWS];
-    bool is_text; /* names are UTF-8: others have no header */
+    bool is_text; /* names are text: others may have no header */
 } made;
 
 /* ---- writing ---- */
@@ -42,7 +43,7 @@ static void make_tables(struct input *in)
         size_t bytes, most = input_below(in, NAME_MAX_BYTES) + 1u;
         const uint8_t *from = input_bytes(in, most, &bytes);
         snprintf(name, sizeof name, "%.*s%u", (int)bytes, (const char *)from, i);
-        made.is_text = made.is_text && manifest_is_name(name);
+        made.is_text = made.is_text && utf8_is_text(name);
         MUST(manifest_add_table(&made.manifest, name, ROWS, 1 + input_below(in, LENGTH_MAX), 0) ==
              0);
     }

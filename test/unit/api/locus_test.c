@@ -165,6 +165,40 @@ TEST(locus, there_must_be_tables)
     is_refused(&c, -EINVAL, "no table");
 }
 
+/* And no node is waited for, though the cluster has two. */
+static void name_is_refused(const char *name, const char *part)
+{
+    static const char nobody[] = "127.0.0.1:1";
+    const struct locus_table tables[] = {{.rows = 1, .length = 1},
+                                         {.name = name, .rows = 1, .length = 1}};
+    struct locus_config c = three_tables();
+    c.tables = tables;
+    c.table_count = 2;
+    is_refused(&c, -EINVAL, part);
+    c.size = 2;
+    c.rank = 1;
+    c.rendezvous = nobody;
+    is_refused(&c, -EINVAL, part);
+}
+
+TEST(locus, a_table_has_a_name_of_its_own_that_a_file_can_have)
+{
+    char longest[LOCUS_NAME_MAX + 2];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[LOCUS_NAME_MAX + 1] = '\0';
+    name_is_refused("table0", "tables 0 and 1 have one name, \"table0\": give each its own");
+    name_is_refused("", "the name of table 1 is empty");
+    name_is_refused("a/b", "the name of table 1 is \"a/b\"");
+    name_is_refused("..", "the name of table 1 is \"..\"");
+    name_is_refused("a\nb", "the name of table 1 is no text");
+    name_is_refused("a\xff", "the name of table 1 is no text");
+    name_is_refused(longest, "the name of table 1 has more than 200 bytes");
+    longest[LOCUS_NAME_MAX] = '\0';
+    const struct locus_table named = {.name = longest, .rows = 1, .length = 1};
+    locus *n = node_of(&named, 1, 1, 1);
+    CHECK_EQ(locus_close(n), 0);
+}
+
 TEST(locus, tables_are_at_most_the_limit)
 {
     static struct locus_table many[LOCUS_TABLES_MAX + 1];

@@ -89,21 +89,6 @@ static void refuses(locus_worker *w, const char *folder, int rc, const char *sen
     CHECK_STR(locus_error(), sentence);
 }
 
-TEST(save, tables_of_one_name_are_refused_before_anything_is_written)
-{
-    static const struct locus_table twins[] = {{.name = "users", .rows = ROWS, .length = 3},
-                                               {.name = "items", .rows = ROWS, .length = 1},
-                                               {.name = "users", .rows = ROWS, .length = 1}};
-    char f[FOLDER_PATH_BYTES];
-    locus *n = node_of(twins, 3, 1, 1);
-    locus_worker *w = worker_of(n);
-    folder_new(f);
-    refuses(w, f, -EINVAL, "tables 0 and 2 have one name, \"users\": give each its own");
-    CHECK_EQ(names_in(f), 0);
-    folder_remove(f);
-    close_both(n, w);
-}
-
 TEST(save, what_cannot_be_kept_or_made_is_named)
 {
     char f[FOLDER_PATH_BYTES];

@@ -142,20 +142,6 @@ TEST(files, whatever_call_fails_a_restore_changes_nothing_while_it_verifies)
     close_both(n, w);
 }
 
-/* They stand in JSON. */
-TEST(files, tables_whose_names_are_no_text_are_refused)
-{
-    const struct locus_table table = {.name = "a\xff", .rows = ROWS, .length = LENGTH};
-    locus *n = node_of(&table, 1, 1, 1);
-    locus_worker *w = worker_of(n);
-    memory_files_begin(NULL);
-    CHECK_EQ(locus_checkpoint(w, "model"), -EINVAL);
-    CHECK_STR(locus_error(), "the name of table 0 is not UTF-8");
-    CHECK_EQ(memory_files_count(), 0);
-    memory_files_end();
-    close_both(n, w);
-}
-
 /* The model of what tests use: what was not synced may be lost. */
 static uint64_t always(void *number)
 {
