@@ -209,6 +209,11 @@ bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
     return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;
 }
 
+bool settings_wants_choice(const struct settings *s, uint64_t epoch, bool is_last)
+{
+    return s->eval_every > 0 && (is_last || epoch % s->eval_every == 0);
+}
+
 enum locus_technique settings_technique(const struct settings *s)
 {
     if (s->technique == TECHNIQUE_NUPS) return LOCUS_RELOCATE;

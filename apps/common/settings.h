@@ -58,6 +58,8 @@ void settings_check_source(const struct settings *, const char *what, const char
 void settings_check(const struct settings *);
 /* Is there an evaluation after this epoch, before the one at the end? */
 bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
+/* Shall this epoch be compared with the best one so far (best.h)? The last one is, too. */
+bool settings_wants_choice(const struct settings *, uint64_t epoch, bool is_last);
 
 /* How locus manages them. */
 enum locus_technique settings_technique(const struct settings *);

@@ -63,11 +63,18 @@ void tensors_note_count(struct tensors *t, const char *name, uint64_t value)
 void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows,
                      uint64_t columns)
 {
-    uint64_t bytes = rows * (columns ? columns : 1) * (type == TENSORS_F32 ? 4 : 1);
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } types[] = {[TENSORS_F32] = {"F32", 4},
+                 [TENSORS_F64] = {"F64", 8},
+                 [TENSORS_I64] = {"I64", 8},
+                 [TENSORS_U8] = {"U8", 1}};
+    uint64_t bytes = rows * (columns ? columns : 1) * types[type].bytes;
     append(&t->header, &t->header_length, ",");
     append_quoted(&t->header, &t->header_length, name);
     append(&t->header, &t->header_length, ":{\"dtype\":\"%s\",\"shape\":[%" PRIu64,
-           type == TENSORS_F32 ? "F32" : "U8", rows);
+           types[type].name, rows);
     if (columns) append(&t->header, &t->header_length, ",%" PRIu64, columns);
     append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
            t->declared, t->declared + bytes);

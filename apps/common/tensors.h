@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tensors_type { TENSORS_F32, TENSORS_U8 };
+enum tensors_type { TENSORS_F32, TENSORS_F64, TENSORS_I64, TENSORS_U8 };
 
 struct tensors {
     const char *path;

@@ -68,23 +68,36 @@ static bool is_held(uint64_t number, double share, uint64_t seed)
     return (double)(rng_mix(rng_mix(seed) + number) >> 11) * 0x1p-53 < share;
 }
 
-void clicks_finish(struct clicks *c, uint64_t train, double held_back, uint64_t seed)
+enum purpose { TRAIN, TEST, VALIDATE };
+
+static enum purpose purpose_of(const struct clicks *c, const struct clicks_split *s,
+                               uint64_t number)
+{
+    bool has_test = s->train < c->count;
+    if (has_test ? number >= s->train : is_held(number, s->test, s->seed)) return TEST;
+    return is_held(number, s->validate, ~s->seed) ? VALIDATE : TRAIN;
+}
+
+/* Puts those of one purpose behind the others; returns how many. */
+static uint64_t put(struct clicks *c, const struct clicks_split *s, enum purpose purpose,
+                    uint64_t at)
+{
+    uint64_t first = at;
+    for (uint64_t i = 0; i < c->count; i++)
+        if (purpose_of(c, s, i) == purpose) c->order[at++] = (uint32_t)i;
+    return at - first;
+}
+
+void clicks_finish(struct clicks *c, const struct clicks_split *s)
 {
     struct rng rng;
-    bool has_test = train < c->count;
     c->order = take_memory(c->count, sizeof *c->order);
-    for (uint64_t i = 0; i < c->count; i++) {
-        bool is_test = has_test ? i >= train : is_held(i, held_back, seed);
-        if (!is_test) c->order[c->train++] = (uint32_t)i;
-    }
-    uint64_t at = c->train;
-    for (uint64_t i = 0; i < c->count; i++) {
-        bool is_test = has_test ? i >= train : is_held(i, held_back, seed);
-        if (is_test) c->order[at++] = (uint32_t)i;
-    }
-    c->test = c->count - c->train;
-    if (c->train == 0) fail("there is no example left to train with: hold back fewer");
-    rng_init(&rng, seed, 1);
+    c->train = put(c, s, TRAIN, 0);
+    c->test = put(c, s, TEST, c->train);
+    c->validate = put(c, s, VALIDATE, c->train + c->test);
+    if (c->train == 0)
+        fail("there is no example left to train with: --hold-back or --validate less");
+    rng_init(&rng, s->seed, 1);
     rng_shuffle(&rng, c->order, c->train);
 }
 
@@ -101,7 +114,7 @@ struct click clicks_get(const struct clicks *c, uint64_t number)
 
 uint64_t clicks_digest(const struct clicks *c)
 {
-    uint64_t shape[] = {c->count, c->entries, c->train, c->feature_count};
+    uint64_t shape[] = {c->count, c->entries, c->train, c->test, c->feature_count};
     uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
     for (uint64_t i = 0; i < c->entries; i++) {
         uint32_t bits;

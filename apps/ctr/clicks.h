@@ -1,6 +1,6 @@
 /*
  * clicks.h - examples with a label, as they were read: which features each has, with what value and
- * in which field; those to train with, then those to test with.
+ * in which field; those to train with, then those to test with, then those to validate with.
  *
  * Callers   one thread adds; any thread reads
  * Memory    10 bytes an entry, 13 an example, and names
@@ -32,8 +32,8 @@ struct clicks {
     uint64_t *starts; /* of each example among the entries, and the end */
     uint8_t *labels;
     uint64_t count, capacity;
-    uint32_t *order; /* examples to train with, then those to test with */
-    uint64_t train, test;
+    uint32_t *order; /* examples to train with, to test with, to validate with */
+    uint64_t train, test, validate;
     uint32_t feature_count, field_count, entries_max; /* of an example */
     struct names names; /* of features; none where they have numbers */
 };
@@ -45,12 +45,19 @@ void clicks_fini(struct clicks *);
 void clicks_add(struct clicks *, uint32_t feature, uint32_t field, float value);
 void clicks_end(struct clicks *, bool is_click);
 
-/* Before it is used: the first `train` of them are to train with, all others to test with; if there
- * are no others, the share `held_back`, chosen by the seed. Training examples come in random
- * order. */
-void clicks_finish(struct clicks *, uint64_t train, double held_back, uint64_t seed);
+/* What examples are for. */
+struct clicks_split {
+    uint64_t
+        train; /* the first so many are to learn from, all others to test with; or, if there are no
+                     * others, */
+    double test;     /* this share is, chosen by the seed; */
+    double validate; /* and this share of the rest is to validate with */
+    uint64_t seed;
+};
+/* Before they are used. Training examples come in random order. */
+void clicks_finish(struct clicks *, const struct clicks_split *);
 
-/* Number 0 ... train - 1, and train ... train + test - 1. */
+/* Number 0 ... train - 1, behind those the ones to test with, then the ones to validate with. */
 struct click clicks_get(const struct clicks *, uint64_t number);
 uint64_t clicks_digest(const struct clicks *);
 

@@ -1,5 +1,6 @@
 #include "clicks_csv.h"
 
+#include "bins.h"
 #include "fail.h"
 #include "fields.h"
 
@@ -100,27 +101,15 @@ static void note_value(struct column *k, struct field text)
     k->values[k->count++] = value;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* A value's part is how many cuts are at most as large. */
 static void cut(struct column *k, size_t bins)
 {
-    size_t different = 1;
     k->has_numbers = k->count > 0 && k->words <= k->count / NUMBERS_TO_A_WORD;
     if (!k->has_numbers) return;
-    qsort(k->values, k->count, sizeof *k->values, by_value);
-    for (size_t i = 1; i < k->count; i++) different += k->values[i] > k->values[i - 1];
-    if (different <= bins) return;
-    k->cuts = take_memory(bins, sizeof *k->cuts);
-    for (size_t i = 1; i < bins; i++) {
-        double value = k->values[i * k->count / bins];
-        double last = k->cut_count ? k->cuts[k->cut_count - 1] : k->values[0];
-        if (value > last) k->cuts[k->cut_count++] = value;
-    }
+    double *cuts = take_memory(bins, sizeof *cuts);
+    k->cut_count = bins_cut(k->values, k->count, bins, cuts);
+    k->cuts = k->cut_count > 0 ? cuts : NULL;
+    if (!k->cuts) free(cuts);
 }
 
 static void learn_values(struct csv *c)

@@ -35,9 +35,14 @@ static void read_files(struct ctr *c)
                                          .hash_bits = (unsigned)o->hash_bits,
                                          .bins = (unsigned)o->bins};
     uint64_t train = clicks_read(&c->clicks, &source);
-    clicks_finish(&c->clicks, train, o->test ? 0 : o->held_back, o->common.seed);
+    const struct clicks_split split = {.train = train,
+                                       .test = o->test ? 0 : o->held_back,
+                                       .validate = o->validate,
+                                       .seed = o->common.seed};
+    clicks_finish(&c->clicks, &split);
     c->train = c->clicks.train;
     c->test = c->clicks.test;
+    c->validate = c->clicks.validate;
     c->features = c->clicks.feature_count;
     c->fields = c->clicks.field_count;
     c->entries_max = c->clicks.entries_max;
@@ -50,6 +55,7 @@ static void plant(struct ctr *c)
     planted_init(c->planted, o->zipf, o->zipf_exponent, o->common.seed);
     c->train = c->planted->examples;
     c->test = (uint64_t)((double)c->train * o->held_back / (1 - o->held_back));
+    c->validate = (uint64_t)((double)c->train * o->validate);
     c->features = c->planted->categories;
     c->fields = c->entries_max = c->planted->fields;
 }

@@ -18,14 +18,22 @@
 #include "planted.h"
 #include "settings.h"
 
-enum ctr_table { CTR_FEATURES, CTR_LAYERS, CTR_SCORES };
+enum ctr_table {
+    CTR_FEATURES,
+    CTR_LAYERS,
+    CTR_SCORES,
+    /* with examples to validate with: the best epoch's */
+    CTR_BEST_FEATURES,
+    CTR_BEST_LAYERS,
+    CTR_TABLES
+};
 enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
 
 struct ctr_options {
     struct settings common;
     const char *test, *zipf, *label, *positive, *hidden;
     uint64_t dim, batch, hash_bits, bins;
-    double rate, final_rate, regularization, init, held_back, zipf_exponent;
+    double rate, final_rate, regularization, init, held_back, validate, zipf_exponent;
     int format;
 };
 
@@ -33,7 +41,7 @@ struct ctr {
     struct ctr_options options;
     struct clicks clicks;    /* empty with --zipf */
     struct planted *planted; /* NULL without */
-    uint64_t train, test, features;
+    uint64_t train, test, validate, features;
     uint32_t fields, entries_max; /* of an example */
     struct dense_plan plan;
 };
@@ -42,8 +50,8 @@ struct ctr {
 void ctr_load(struct ctr *);
 void ctr_unload(struct ctr *);
 
-/* An example to train with, or behind those one to test with. The last argument is for a planted
- * one. */
+/* An example to train with, behind those one to test with, then one to validate with. The last
+ * argument is for a planted one. */
 static inline struct click ctr_get(const struct ctr *c, uint64_t number,
                                    struct planted_click *planted_click)
 {
@@ -65,7 +73,7 @@ static inline const char *ctr_source(const struct ctr *c)
 
 static inline uint64_t ctr_score_rows(const struct ctr *c)
 {
-    return c->test / CTR_SCORES_OF_ROW + 1;
+    return (c->test > c->validate ? c->test : c->validate) / CTR_SCORES_OF_ROW + 1;
 }
 
 #endif

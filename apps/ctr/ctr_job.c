@@ -1,5 +1,6 @@
 #include "ctr_job.h"
 
+#include "best.h"
 #include "ctr_options.h"
 #include "ctr_report.h"
 #include "ctr_train.h"
@@ -15,9 +16,9 @@
 static uint64_t digest(const struct ctr *c)
 {
     const struct ctr_options *o = &c->options;
-    double numbers[] = {(double)o->dim,    (double)o->batch, o->rate,      o->final_rate,
-                        o->regularization, o->init,          o->held_back, o->zipf_exponent,
-                        (double)c->train,  (double)c->test,  c->fields};
+    double numbers[] = {(double)o->dim,    (double)o->batch, o->rate,         o->final_rate,
+                        o->regularization, o->init,          o->held_back,    o->validate,
+                        o->zipf_exponent,  (double)c->train, (double)c->test, c->fields};
     uint64_t digest = c->planted ? digest_add(DIGEST_FIRST, o->zipf, strlen(o->zipf))
                                  : clicks_digest(&c->clicks);
     digest = digest_add(digest, o->hidden, strlen(o->hidden));
@@ -26,14 +27,18 @@ static uint64_t digest(const struct ctr *c)
 
 static void open_pool(struct pool *pool, const struct ctr *c)
 {
-    struct locus_table tables[] = {
+    struct locus_table tables[CTR_TABLES] = {
         [CTR_FEATURES] = {.name = "features",
                           .rows = c->features,
                           .length = 2 * (uint32_t)ctr_parameters(c)},
         [CTR_LAYERS] = {.name = "layers", .rows = c->plan.rows, .length = c->plan.length},
         [CTR_SCORES] = {.name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW},
     };
-    settings_open_pool(&c->options.common, pool, tables, sizeof tables / sizeof *tables, digest(c));
+    tables[CTR_BEST_FEATURES] =
+        best_table(&tables[CTR_FEATURES], "best features", ctr_parameters(c));
+    tables[CTR_BEST_LAYERS] = best_table(&tables[CTR_LAYERS], "best layers", c->plan.length / 2);
+    size_t count = c->validate > 0 ? CTR_TABLES : CTR_BEST_FEATURES;
+    settings_open_pool(&c->options.common, pool, tables, count, digest(c));
 }
 
 static void check_files(const struct ctr_options *o)

@@ -30,6 +30,13 @@ static void data_options(struct ctr_options *o, struct args_list *list)
          .target = &o->held_back,
          .max = 0.9,
          .help = "without --test: the share of the examples that is\ntested with"},
+        {.name = "--validate",
+         .argument = "X",
+         .kind = ARGS_REAL,
+         .target = &o->validate,
+         .max = 0.9,
+         .help =
+             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"},
         {.name = "--format",
          .argument = "NAME",
          .kind = ARGS_CHOICE,
@@ -111,7 +118,7 @@ static void training_options(struct ctr_options *o, struct args_list *list)
          .target = &o->init,
          .max = 10,
          .help = "standard deviation of the first vectors"},
-        settings_eval_every(&o->common, "test each N epochs, besides at the end"),
+        settings_eval_every(&o->common, "validate each N epochs, and the last; 0: never"),
         settings_seconds(&o->common, "end the training after that time; 0: after the last epoch"),
     };
     args_add(list, options, sizeof options / sizeof *options);
@@ -131,11 +138,13 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
     struct args_list list = {0};
     *o = (struct ctr_options){.dim = 8,
                               .batch = 128,
-                              .rate = 0.02,
+                              .rate = 0.1,
+                              .regularization = 1e-3,
                               .final_rate = 0.1,
                               .init = 0.05,
                               .held_back = 0.1,
-                              .bins = 16,
+                              .validate = 0.1,
+                              .bins = 64,
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
     settings_init(&o->common);

@@ -33,7 +33,8 @@ static double auc_of(struct ranked *list, size_t count)
         clicks += (double)equal;
         i = end;
     }
-    return (ranks - clicks * (clicks + 1) / 2) / (clicks * ((double)count - clicks));
+    double pairs = clicks * ((double)count - clicks);
+    return pairs > 0 ? (ranks - clicks * (clicks + 1) / 2) / pairs : NAN;
 }
 
 struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, size_t count)
@@ -56,7 +57,7 @@ struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, siz
         all_foretold += foretold[i];
         all_came += came[i];
     }
-    q.calibration = all_foretold / all_came;
+    q.calibration = all_came > 0 ? all_foretold / all_came : NAN;
     q.auc = auc_of(list, count);
     free(list);
     return q;
@@ -64,27 +65,45 @@ struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, siz
 
 /* ---- of a model ---- */
 
+/* Which examples, and what became of them. */
+struct scores {
+    const struct ctr *ctr;
+    uint64_t first, count;
+    float *logits;
+};
+
+static uint64_t rows_of(const struct scores *s)
+{
+    return (s->count + CTR_SCORES_OF_ROW - 1) / CTR_SCORES_OF_ROW;
+}
+
+/* Of a row: the last one may have fewer. */
+static size_t examples_of(const struct scores *s, uint64_t row)
+{
+    uint64_t left = s->count - row * CTR_SCORES_OF_ROW;
+    return left < CTR_SCORES_OF_ROW ? (size_t)left : CTR_SCORES_OF_ROW;
+}
+
 /* The worker's rows of logits, each by one worker alone. */
-static void write_scores(const struct ctr *c, struct pool_member *m, struct wide_deep *w)
+static void write_scores(const struct scores *s, struct pool_member *m, struct wide_deep *w)
 {
     const struct pool_table *t = &m->pool->tables[CTR_SCORES];
     struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     struct click_batch b;
     struct places places;
     uint64_t first, end;
-    click_batch_open(&b, CTR_SCORES_OF_ROW, c->entries_max);
-    places_init(&places, (size_t)CTR_SCORES_OF_ROW * c->entries_max);
-    pool_share(ctr_score_rows(c), m->place, m->total, &first, &end);
+    click_batch_open(&b, CTR_SCORES_OF_ROW, s->ctr->entries_max);
+    places_init(&places, (size_t)CTR_SCORES_OF_ROW * s->ctr->entries_max);
+    pool_share(rows_of(s), m->place, m->total, &first, &end);
     for (uint64_t row = first; row < end; row++) {
         float scores[CTR_SCORES_OF_ROW] = {0};
         locus_key key = t->first + row;
         click_batch_clear(&b, &places);
-        for (uint64_t i = row * CTR_SCORES_OF_ROW; i < (row + 1) * CTR_SCORES_OF_ROW && i < c->test;
-             i++) {
-            struct click click = ctr_get(c, c->train + i, planted_click);
+        for (size_t i = 0; i < examples_of(s, row); i++) {
+            uint64_t number = s->first + row * CTR_SCORES_OF_ROW + i;
+            struct click click = ctr_get(s->ctr, number, planted_click);
             click_batch_add(&b, &places, &click);
         }
-        if (b.examples == 0) continue;
         memcpy(scores, wide_deep_predict(w, &b), b.examples * sizeof *scores);
         if (m->worker)
             must(locus_set(m->worker, &key, 1, scores), "writing logits");
@@ -96,44 +115,39 @@ static void write_scores(const struct ctr *c, struct pool_member *m, struct wide
     free(planted_click);
 }
 
-struct scores {
-    const struct ctr *ctr;
-    float *logits;
-};
-
 static void take_row(void *scores, uint64_t row, const float *values)
 {
     const struct scores *s = scores;
-    uint64_t at = row * CTR_SCORES_OF_ROW, left = s->ctr->test - at;
-    size_t count = left < CTR_SCORES_OF_ROW ? (size_t)left : CTR_SCORES_OF_ROW;
-    memcpy(s->logits + at, values, count * sizeof *values);
+    memcpy(s->logits + row * CTR_SCORES_OF_ROW, values, examples_of(s, row) * sizeof *values);
 }
 
 /* Labels; and, if there is room for them, the planted model's logits. */
-static bool *labels_of(const struct ctr *c, float *planted)
+static bool *labels_of(const struct scores *s, float *planted)
 {
     struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
-    bool *is_click = take_memory(c->test, sizeof *is_click);
-    for (uint64_t i = 0; i < c->test; i++) {
-        is_click[i] = ctr_get(c, c->train + i, planted_click).is_click;
+    bool *is_click = take_memory(s->count, sizeof *is_click);
+    for (uint64_t i = 0; i < s->count; i++) {
+        is_click[i] = ctr_get(s->ctr, s->first + i, planted_click).is_click;
         if (planted) planted[i] = (float)planted_click->logit;
     }
     free(planted_click);
     return is_click;
 }
 
-struct ctr_quality ctr_quality_test(const struct ctr *c, struct pool_member *m, struct wide_deep *w)
+struct ctr_quality ctr_quality_take(const struct ctr *c, struct pool_member *m, struct wide_deep *w,
+                                    uint64_t first, uint64_t count)
 {
     double began = meter_now();
     struct ctr_quality q = {0};
+    struct scores s = {.ctr = c, .first = first, .count = count};
     pool_quiesce(m);
-    write_scores(c, m, w);
+    write_scores(&s, m, w);
     pool_quiesce(m);
     if (m->place == 0) {
-        struct scores s = {.ctr = c, .logits = take_memory(c->test, sizeof(float))};
-        bool *is_click = labels_of(c, NULL);
-        rows_visit(m, CTR_SCORES, 0, ctr_score_rows(c), take_row, &s);
-        q = ctr_quality_of(s.logits, is_click, c->test);
+        s.logits = take_memory(count, sizeof *s.logits);
+        bool *is_click = labels_of(&s, NULL);
+        rows_visit(m, CTR_SCORES, 0, rows_of(&s), take_row, &s);
+        q = ctr_quality_of(s.logits, is_click, count);
         q.seconds = meter_now() - began;
         free(s.logits);
         free(is_click);
@@ -144,8 +158,9 @@ struct ctr_quality ctr_quality_test(const struct ctr *c, struct pool_member *m, 
 
 struct ctr_quality ctr_quality_planted(const struct ctr *c)
 {
+    const struct scores s = {.ctr = c, .first = c->train, .count = c->test};
     float *logits = take_memory(c->test, sizeof *logits);
-    bool *is_click = labels_of(c, logits);
+    bool *is_click = labels_of(&s, logits);
     struct ctr_quality q = ctr_quality_of(logits, is_click, c->test);
     free(logits);
     free(is_click);

@@ -19,11 +19,13 @@ struct ctr_quality {
     double seconds;
 };
 
-/* Of any logits. Without clicks, or with nothing else, the AUC is no number. */
+/* Of any logits. Without clicks, or with nothing else, the AUC is NAN; without clicks the
+ * calibration, too. */
 struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, size_t count);
 
-/* A worker's part of it. */
-struct ctr_quality ctr_quality_test(const struct ctr *, struct pool_member *, struct wide_deep *);
+/* Of the examples from number `first` on. */
+struct ctr_quality ctr_quality_take(const struct ctr *, struct pool_member *, struct wide_deep *,
+                                    uint64_t first, uint64_t count);
 /* Of the planted model itself. */
 struct ctr_quality ctr_quality_planted(const struct ctr *);
 

@@ -17,8 +17,10 @@ struct ctr_epoch {
 
 void ctr_report_start(const struct ctr *, const struct pool *);
 void ctr_report_epoch(const struct ctr *, uint64_t number, const struct ctr_epoch *);
-/* `split`: "test", "planted" (of the planted model itself), or "best", which is that of `epoch`. */
+/* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */
 void ctr_report_quality(const struct ctr *, const char *split, uint64_t epoch,
                         const struct ctr_quality *);
+/* The epoch that was validated best: its model is tested and saved. */
+void ctr_report_best(const struct ctr *, uint64_t epoch);
 
 #endif

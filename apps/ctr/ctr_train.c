@@ -1,5 +1,6 @@
 #include "ctr_train.h"
 
+#include "best.h"
 #include "click_feed.h"
 #include "counters.h"
 #include "ctr_report.h"
@@ -76,45 +77,65 @@ static bool train_epoch(struct ctr_training *t, struct pool_member *m, struct cl
     return has_time;
 }
 
-static void test_and_report(struct ctr_training *t, struct pool_member *m, struct wide_deep *step,
-                            uint64_t epoch)
+/* What was validated best so far, which is in a checkpoint: all workers know the epoch, the first
+ * one how good it was. */
+enum { BEST_EPOCH, BEST_LOG_LOSS };
+static const struct best_rows best_rows[] = {{CTR_FEATURES, CTR_BEST_FEATURES},
+                                             {CTR_LAYERS, CTR_BEST_LAYERS}};
+enum { BEST_ROWS = sizeof best_rows / sizeof *best_rows };
+
+static uint64_t best_epoch(const struct progress *p)
 {
-    if (t->ctr->test == 0) return;
-    struct ctr_quality q = ctr_quality_test(t->ctr, m, step);
-    if (!is_first(m)) return;
-    ctr_report_quality(t->ctr, "test", epoch, &q);
-    if (t->best_epoch == 0 || q.log_loss < t->best.log_loss) {
-        t->best = q;
-        t->best_epoch = epoch;
-    }
+    return (uint64_t)p->figures[BEST_EPOCH];
 }
 
-/* The best test so far is the first worker's, and goes on from a checkpoint with it. */
-enum { BEST_EPOCH, BEST_AUC, BEST_LOG_LOSS, BEST_CALIBRATION, BEST_ERROR, BEST_SECONDS };
-
-static void put_best(const struct ctr_training *t, struct progress *p)
+/* The last one needs no copy, unless others go on from it. */
+static void validate(struct ctr_training *t, struct pool_member *m, struct wide_deep *step,
+                     struct progress *p, bool is_last)
 {
-    p->figures[BEST_EPOCH] = (double)t->best_epoch;
-    p->figures[BEST_AUC] = t->best.auc;
-    p->figures[BEST_LOG_LOSS] = t->best.log_loss;
-    p->figures[BEST_CALIBRATION] = t->best.calibration;
-    p->figures[BEST_ERROR] = t->best.calibration_error;
-    p->figures[BEST_SECONDS] = t->best.seconds;
+    const struct ctr *c = t->ctr;
+    struct ctr_quality q = ctr_quality_take(c, m, step, c->train + c->test, c->validate);
+    bool is_better = best_epoch(p) == 0 || q.log_loss < p->figures[BEST_LOG_LOSS];
+    if (is_first(m)) ctr_report_quality(c, "valid", p->epochs, &q);
+    size_t kept = is_last && !t->checkpoints.folder ? 0 : BEST_ROWS;
+    if (!best_offer(m, is_better, best_rows, kept)) return;
+    p->figures[BEST_EPOCH] = (double)p->epochs;
+    p->figures[BEST_LOG_LOSS] = q.log_loss;
 }
 
-static void take_best(struct ctr_training *t, const struct progress *p)
+static void test(struct ctr_training *t, struct pool_member *m, struct wide_deep *step,
+                 uint64_t epoch)
 {
-    t->best_epoch = (uint64_t)p->figures[BEST_EPOCH];
-    t->best = (struct ctr_quality){.auc = p->figures[BEST_AUC],
-                                   .log_loss = p->figures[BEST_LOG_LOSS],
-                                   .calibration = p->figures[BEST_CALIBRATION],
-                                   .calibration_error = p->figures[BEST_ERROR],
-                                   .seconds = p->figures[BEST_SECONDS]};
+    const struct ctr *c = t->ctr;
+    if (c->test == 0) return;
+    struct ctr_quality q = ctr_quality_take(c, m, step, c->train, c->test);
+    if (is_first(m)) ctr_report_quality(c, "test", epoch, &q);
+}
+
+/* Without examples to validate with nothing is chosen, and the test says how training goes. */
+static void judge(struct ctr_training *t, struct pool_member *m, struct wide_deep *step,
+                  struct progress *p, bool is_last)
+{
+    const struct settings *s = &t->ctr->options.common;
+    if (!settings_wants_choice(s, p->epochs, is_last)) return;
+    if (t->ctr->validate > 0)
+        validate(t, m, step, p, is_last);
+    else if (!is_last)
+        test(t, m, step, p->epochs);
+}
+
+/* What is tested is what is saved. */
+static void choose(struct ctr_training *t, struct pool_member *m, struct wide_deep *step,
+                   const struct progress *p)
+{
+    uint64_t best = best_epoch(p);
+    if (best > 0 && best != p->epochs) best_take(m, best_rows, BEST_ROWS);
+    if (best > 0 && is_first(m)) ctr_report_best(t->ctr, best);
+    test(t, m, step, best > 0 ? best : p->epochs);
 }
 
 static void begin(struct ctr_training *t, struct pool_member *m, const struct progress *p)
 {
-    if (is_first(m)) take_best(t, p);
     if (m->index == 0) t->began_s = meter_now() - p->seconds;
     checkpoints_begin(&t->checkpoints, m, p);
     pool_meet_here(m);
@@ -133,14 +154,10 @@ static void train_all(struct ctr_training *t, struct pool_member *m, struct prog
     bool has_time = true, is_due;
     while (p->epochs < o->common.epochs && has_time) {
         has_time = train_epoch(t, m, &feed, &step, p, &is_due);
-        if (has_time && settings_wants_evaluation(&o->common, p->epochs))
-            test_and_report(t, m, &step, p->epochs);
-        if (is_first(m)) put_best(t, p);
+        judge(t, m, &step, p, !has_time || p->epochs == o->common.epochs);
         if (is_due) checkpoints_write(&t->checkpoints, m, p);
     }
-    test_and_report(t, m, &step, p->epochs);
-    if (is_first(m) && t->best_epoch > 0)
-        ctr_report_quality(t->ctr, "best", t->best_epoch, &t->best);
+    choose(t, m, &step, p);
     wide_deep_close(&step);
     click_feed_close(&feed);
 }

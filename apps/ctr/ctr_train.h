@@ -1,5 +1,5 @@
 /*
- * ctr_train.h - training: epochs, tests, and what is reported of them.
+ * ctr_train.h - training: epochs, validation, the test, and what is reported of them.
  *
  * Callers   main(); ctr_work() runs on every worker
  * Memory    the struct
@@ -17,8 +17,6 @@ struct ctr_training {
     struct meter meter;
     double began_s; /* as if all had been trained in this run */
     struct checkpoints checkpoints;
-    struct ctr_quality best; /* by log loss */
-    uint64_t best_epoch;     /* 0: there is none yet */
 };
 
 /* A pool_work; the context is the struct ctr_training. */

@@ -6,6 +6,7 @@
 #include "lasso_report.h"
 #include "lasso_save.h"
 #include "params.h"
+#include "path.h"
 #include "counters.h"
 
 #include <math.h>
@@ -30,6 +31,7 @@ struct descent {
     struct rounds rounds;
     struct checkpoints *checkpoints;
     struct lasso_loss loss;
+    struct path path;    /* the first worker's */
     struct turns turns;  /* of columns, and behind them the intercept */
     uint64_t *from, *to; /* of each column: its values in this worker's rows */
     struct pending
@@ -97,6 +99,7 @@ static void close_descent(struct descent *d)
     rounds_fini(&d->rounds);
     lasso_loss_close(&d->loss);
     turns_close(&d->turns);
+    path_end(&d->path);
     free(d->from);
     free(d->to);
     free(d->figures);
@@ -197,6 +200,7 @@ static void update_part(struct descent *d, const struct pending *p, size_t i, si
     if (steps_beside(d, j, p->has_intercept))
         now = (float)lasso_loss_best(&d->loss, j, product, p->shift, old, d->progress.lambda);
     d->changes[i] = (double)now - old;
+    path_note(&d->path, part.variable, now);
     if (!is_own(d, part)) return;
     d->own[(*own)++] = now;
     d->absolute += fabs((double)now) - fabs(old);
@@ -281,8 +285,20 @@ static bool is_first(const struct descent *d)
 }
 
 /* What all workers know alike, and the sums of what each knows of its own coefficients. */
-enum { STEP, ROUNDS, UPDATES, FIRST, NEXT, SHIFT, INTERCEPT, OWN_ABSOLUTE, OWN_NONZERO };
-_Static_assert((int)OWN_NONZERO < (int)CHECKPOINTS_FIGURES, "each figure has a place");
+enum {
+    STEP,
+    ROUNDS,
+    UPDATES,
+    FIRST,
+    NEXT,
+    SHIFT,
+    INTERCEPT,
+    OWN_ABSOLUTE,
+    OWN_NONZERO,
+    OBJECTIVE,
+    IS_CONVERGED
+};
+_Static_assert((int)IS_CONVERGED < (int)CHECKPOINTS_FIGURES, "each figure has a place");
 
 static struct progress progress_of(const struct descent *d, const double *own)
 {
@@ -295,7 +311,9 @@ static struct progress progress_of(const struct descent *d, const double *own)
                                          [SHIFT] = d->loss.shift,
                                          [INTERCEPT] = d->loss.intercept,
                                          [OWN_ABSOLUTE] = own[0],
-                                         [OWN_NONZERO] = own[1]}};
+                                         [OWN_NONZERO] = own[1],
+                                         [OBJECTIVE] = d->progress.objective,
+                                         [IS_CONVERGED] = d->progress.is_converged}};
 }
 
 /* The coefficients belong to other workers where there are as many others: the first one counts
@@ -313,6 +331,10 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->next = (uint64_t)f[NEXT];
     d->loss.shift = f[SHIFT];
     d->loss.intercept = f[INTERCEPT];
+    d->progress.objective = f[OBJECTIVE];
+    d->progress.nonzero = f[OWN_NONZERO];
+    d->progress.is_converged = f[IS_CONVERGED] > 0;
+    d->progress.seconds = p->seconds;
     if (!is_first(d)) return;
     d->absolute = f[OWN_ABSOLUTE];
     d->nonzero = f[OWN_NONZERO];
@@ -379,12 +401,17 @@ static void end_one(struct descent *d)
     go_on(d);
 }
 
+/* Of updates, in this step. */
+static uint64_t limit_of(const struct descent *d)
+{
+    return d->first + d->lasso->options.common.epochs * d->lasso->columns.count;
+}
+
 /* The objective is asked for once a pass: it costs as much as some updates. The last round is one
  * more, for what has become of all. */
 static void descend(struct descent *d)
 {
-    const struct lasso *l = d->lasso;
-    uint64_t limit = d->first + l->options.passes * l->columns.count;
+    uint64_t limit = limit_of(d);
     while (d->turns.at_rest < d->turns.variables && d->progress.updates < limit) {
         begin_some(d);
         end_one(d);
@@ -405,6 +432,7 @@ static void descend_path(struct descent *d, struct meter *meter)
         if (!d->goes_on) begin_step(d);
         d->goes_on = false;
         descend(d);
+        path_end_step(&d->path, step, d->loss.intercept);
         if (!is_first(d)) continue;
         meter_set(meter, step + 1);
         lasso_report_step(l, &d->progress);
@@ -419,6 +447,17 @@ static void descend_path(struct descent *d, struct meter *meter)
     }
 }
 
+/* A run that was over before: with more passes its last lambda goes on, unless it has converged.
+ * Otherwise there is its result. */
+static bool goes_on_behind_end(struct descent *d)
+{
+    d->progress.step = d->lasso->options.path - 1;
+    if (!d->progress.is_converged && d->progress.updates < limit_of(d)) return true;
+    d->progress.lambda = lasso_lambda(d->lasso, d->progress.step);
+    if (is_first(d)) lasso_report_step(d->lasso, &d->progress);
+    return false;
+}
+
 /* Returns whether there is something left to do. */
 static bool begin(struct descent *d)
 {
@@ -430,10 +469,11 @@ static bool begin(struct descent *d)
         rounds_clear(&d->rounds);
     }
     pool_quiesce(d->member);
+    path_begin(&d->path, d->lasso, d->member);
     checkpoints_begin(d->checkpoints, d->member, &p);
     d->began_s = meter_now() - p.seconds;
     pool_meet_here(d->member);
-    if (d->progress.step == d->lasso->options.path) return false;
+    if (d->progress.step == d->lasso->options.path && !goes_on_behind_end(d)) return false;
     rounds_open(&d->rounds, &d->turns, d->progress.updates);
     return true;
 }

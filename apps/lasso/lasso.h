@@ -22,8 +22,9 @@ enum lasso_order { LASSO_PRIORITY, LASSO_ROUND_ROBIN, LASSO_RANDOM };
 enum lasso_table {
     LASSO_COEFFICIENTS,
     LASSO_MAILBOXES,
+    LASSO_PATH = LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES, /* path.h */
     /* with checkpoints only: descent_rows.h */
-    LASSO_TURNS = LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES,
+    LASSO_TURNS,
     LASSO_LOSSES,
     LASSO_TABLES
 };
@@ -31,9 +32,9 @@ enum lasso_table {
 enum { LASSO_STALENESS_MAX = 15 };
 
 struct lasso_options {
-    struct settings common;
+    struct settings common; /* epochs: passes */
     const char *response, *generate;
-    uint64_t width, schedulers, depth, staleness, path, passes;
+    uint64_t width, schedulers, depth, staleness, path;
     double lambda, correlation, tolerance;
     int loss;  /* enum lasso_loss_kind */
     int order; /* enum lasso_order */

@@ -7,6 +7,7 @@
 #include "lasso_loss.h"
 #include "lasso_options.h"
 #include "lasso_report.h"
+#include "path.h"
 #include "planted.h"
 #include "run_log.h"
 #include "saving.h"
@@ -17,9 +18,8 @@
 static uint64_t digest(const struct lasso *l)
 {
     const struct lasso_options *o = &l->options;
-    double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth,
-                        (double)o->path,  (double)o->passes,     o->lambda,
-                        o->correlation,   o->tolerance,          o->order,
+    double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth, (double)o->path,
+                        o->lambda,        o->correlation,        o->tolerance,     o->order,
                         o->loss,          (double)o->staleness};
     return digest_add(columns_digest(&l->columns), numbers, sizeof numbers);
 }
@@ -63,6 +63,7 @@ static void open_pool(struct pool *pool, struct lasso *l)
         [LASSO_COEFFICIENTS] = {.name = "coefficients", .rows = l->columns.count, .length = 1}};
     plan(l, 1); /* the mailboxes are the same for any number of workers */
     must(locus_scheduler_tables(&l->schedule, tables + LASSO_MAILBOXES), "making mailboxes");
+    tables[LASSO_PATH] = path_table(l);
     descent_rows_tables(l, &tables[LASSO_TURNS], &tables[LASSO_LOSSES]);
     size_t count = o->common.checkpoints.folder ? LASSO_TABLES : LASSO_TURNS;
     settings_open_pool(&o->common, pool, tables, count, digest(l));

@@ -115,7 +115,7 @@ static void schedule_options(struct lasso_options *o, struct args_list *list)
         {.name = "--passes",
          .argument = "N",
          .kind = ARGS_COUNT,
-         .target = &o->passes,
+         .target = &o->common.epochs,
          .min = 1,
          .max = 1e6,
          .help = "done after so many updates a coefficient, whatever\nthey change"},
@@ -154,11 +154,11 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
                                 .schedulers = 1,
                                 .depth = 2,
                                 .path = 1,
-                                .passes = 10000,
                                 .lambda = 0.1,
                                 .correlation = 0.1,
                                 .tolerance = 1e-5};
     settings_init(&o->common);
+    o->common.epochs = 10000;
     task_options(o, &list);
     schedule_options(o, &list);
     settings_options(&o->common, &list);

@@ -87,7 +87,7 @@ def read_coefficients(path, columns):
     with open(path, "rb") as file:
         data = file.read()
     size = struct.unpack("<Q", data[:8])[0]
-    values = np.frombuffer(data[8 + size:], "<f4").astype(float)
+    values = np.frombuffer(data[8 + size:], "<f8")
     return np.concatenate([values, np.zeros(columns - len(values))])
 
 

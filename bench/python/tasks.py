@@ -178,7 +178,8 @@ def logistic(train, test, count):
 
 def compare_clicks(options, files, train, test, epochs, is_dense):
     count = int(max(train[1].max(), test[1].max())) + 1
-    command, examples = [options.program, *files, "--baseline"], len(train[0])
+    command = [options.program, *files, "--baseline", "--lr", str(RATE), "--reg", "0", "--validate", "0"]
+    examples = len(train[0])
     _, lines = run([*command, "--json", "--epochs", str(epochs)])
     last = [line for line in lines if line.get("split") == "test"][-1]
     ours, theirs, quality = [], [], None

@@ -57,7 +57,8 @@ TEST(ctr, learns_alone)
     learns("", "");
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
     learns("", "--workers 2 --eval-every 1");
-    CHECK_STR(c.out.text, "\"split\":\"best\",\"epoch\":");
+    CHECK_STR(c.out.text, "{\"event\":\"best\",\"epoch\":");
+    CHECK_STR(c.out.text, "\"split\":\"valid\",\"epoch\":2,");
     learns("", "--baseline");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
 }
@@ -122,17 +123,39 @@ TEST(ctr, reads_three_formats)
     CHECK_EQ(command_run(&c, write_formats, folder), 0);
     for (int i = 0; i < 4; i++) {
         const char *run = "cd %s && %s --data %s --test %s --epochs 50 --dim 2 --hidden 4 --lr 0.1 "
-                          "--batch 4 --eval-every 0 --out model";
+                          "--batch 4 --validate 0 --out model";
         char train[] = "libsvm";
         snprintf(train, sizeof train, "%.*s", (int)strcspn(inputs[i], " "), inputs[i]);
         CHECK_EQ(command_run(&c, run, folder, ctr_path(), inputs[i], train), 0);
-        CHECK_STR(c.out.text, "18 examples to train with, 18 to test with");
+        CHECK_STR(c.out.text, "18 examples to train with, 0 to validate with, 18 to test with");
         CHECK_STR(c.out.text, "AUC 1.00000");
     }
     CHECK_EQ(command_run(&c, "head -c 700 %s/model | tail -c 692", folder), 0);
     CHECK_STR(c.out.text, "\"wide\":{\"dtype\":\"F32\",\"shape\":[1024]");
     CHECK_STR(c.out.text, "\"vectors\":{\"dtype\":\"F32\",\"shape\":[1024,2]");
     CHECK_STR(c.out.text, "\"layer1.bias\":{\"dtype\":\"F32\",\"shape\":[1]");
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
+TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
+{
+    static const char *const labels[] = {"1", "0"};
+    char folder[] = "/tmp/locus-ctr-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < 2; i++) {
+        for (int json = 0; json < 2; json++) {
+            CHECK_EQ(
+                command_run(&c,
+                            "cd %s && for i in 1 2 3 4; do echo 1 $i:1; echo 0 $i:1; done > train "
+                            "&& echo %s 2:1 > test && %s --data train --test test --epochs 1 %s",
+                            folder, labels[i], ctr_path(), json ? "--json" : ""),
+                0);
+            CHECK_STR(c.out.text, json ? "\"auc\":null" : "   AUC -   ");
+            CHECK(strstr(c.out.text, "nan") == NULL && strstr(c.out.text, "inf") == NULL);
+            if (i == 1)
+                CHECK_STR(c.out.text, json ? "\"calibration\":null" : "   calibration -   ");
+        }
+    }
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 

@@ -44,23 +44,6 @@ static void remove_graph(void)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
-/* A script of test/python: this program is <repository>/build/<variant>/test/cluster/kge. */
-static const char *script(const char *name)
-{
-    static char path[2 * PATH_MAX];
-    char own[PATH_MAX] = "";
-    CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
-    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
-    snprintf(path, sizeof path, "%s/test/python/%s", own, name);
-    CHECK_EQ(access(path, R_OK), 0);
-    return path;
-}
-
-static void need_python(void)
-{
-    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
-}
-
 static void must_run(int status)
 {
     if (status != 0)
@@ -72,10 +55,10 @@ static const char small[] = "--dim 32 --batch 16 --negatives 20 --epochs 30 --lr
 /* `start` comes before the program: "locus run -n 2". The lines are checked by the script. */
 static void check_json(const char *start, const char *options, int epochs, const char *minimum)
 {
-    need_python();
+    trainer_needs_python(&c);
     must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines",
                          start, trainer_path("kge"), folder, options, folder,
-                         script("json_lines.py"), epochs, minimum, folder));
+                         trainer_script("json_lines.py"), epochs, minimum, folder));
     CHECK_STR(c.out.text, "test MRR");
 }
 
@@ -134,12 +117,12 @@ TEST(kge, learns_a_planted_graph)
 {
     static const char start[] = "%s run -n 2 %s --planted 400x8x4000 %s --epochs 12 --json > %s";
     static const char planted[] = "--dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001";
-    need_python();
+    trainer_needs_python(&c);
     make_graph();
     char lines[2 * PATH_BYTES];
     snprintf(lines, sizeof lines, "%s/lines", folder);
     must_run(command_run(&c, start, locus_path(), trainer_path("kge"), planted, lines));
-    must_run(command_run(&c, "python3 %s 12 0.3 < %s", script("json_lines.py"), lines));
+    must_run(command_run(&c, "python3 %s 12 0.3 < %s", trainer_script("json_lines.py"), lines));
     CHECK_STR(c.out.text, "test MRR");
     must_run(command_run(&c, "%s --planted 400x8x4000 %s --epochs 1 --near t1.g2.e0",
                          trainer_path("kge"), planted));
@@ -184,10 +167,10 @@ TEST(kge, one_worker_gives_the_same_in_every_run)
 TEST(kge, writes_a_model_that_python_reads)
 {
     make_graph();
-    need_python();
+    trainer_needs_python(&c);
     must_run(command_run(
         &c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
-        trainer_path("kge"), folder, small, folder, script("tensors.py"), folder));
+        trainer_path("kge"), folder, small, folder, trainer_script("tensors.py"), folder));
     CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
     CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
     CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
@@ -198,7 +181,8 @@ TEST(kge, writes_a_model_that_python_reads)
         &c,
         "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
         "&& python3 %s %s/model",
-        locus_path(), trainer_path("kge"), folder, small, folder, script("tensors.py"), folder));
+        locus_path(), trainer_path("kge"), folder, small, folder, trainer_script("tensors.py"),
+        folder));
     CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
     remove_graph();

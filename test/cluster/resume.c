@@ -91,6 +91,48 @@ TEST(resume, a_lasso_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
     program_folder_remove(folder);
 }
 
+/* The line of the last lambda, without the time that it took. */
+static void last_lambda(char line[256])
+{
+    const char *last = NULL;
+    for (const char *at = strstr(c.out.text, "lambda "); at; at = strstr(at + 1, "lambda "))
+        if (strstr(at, "objective")) last = at;
+    CHECK(last != NULL);
+    snprintf(line, 256, "%.*s", (int)(strstr(last, "updates") - last), last);
+}
+
+static void run_lasso(const char *more)
+{
+    static const char options[] = "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 "
+                                  "--order round-robin --correlation 0.3 --checkpoint model";
+    must_run(command_run(&c, "cd %s && %s %s %s", folder, program_path("lasso"), options, more));
+}
+
+TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
+{
+    char before[256], after[256];
+    double objective, better;
+    program_folder(folder);
+    run_lasso("--passes 20 --out first");
+    CHECK_STR(c.out.text, "not converged");
+    last_lambda(before);
+    run_lasso("--passes 20 --out again --resume");
+    CHECK_STR(c.out.text, "not converged");
+    last_lambda(after);
+    if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
+    must_run(command_run(&c, "cd %s && cmp first again", folder));
+    run_lasso("--resume");
+    CHECK(strstr(c.out.text, "not converged") == NULL);
+    last_lambda(after);
+    CHECK(sscanf(strstr(before, "objective"), "objective %lf", &objective) == 1);
+    CHECK(sscanf(strstr(after, "objective"), "objective %lf", &better) == 1);
+    CHECK(better < objective);
+    run_lasso("--passes 100000 --resume");
+    last_lambda(before);
+    if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", after, before);
+    program_folder_remove(folder);
+}
+
 TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
 {
     static const char *const others[] = {"-n 1", "-n 3"};

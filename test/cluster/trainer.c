@@ -18,6 +18,23 @@ const char *trainer_path(const char *name)
     return path;
 }
 
+/* This program is <repository>/build/<variant>/test/cluster/NAME. */
+const char *trainer_script(const char *name)
+{
+    static char path[2 * PATH_MAX];
+    char own[PATH_MAX] = "";
+    CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
+    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
+    snprintf(path, sizeof path, "%s/test/python/%s", own, name);
+    CHECK_EQ(access(path, R_OK), 0);
+    return path;
+}
+
+void trainer_needs_python(struct command *c)
+{
+    if (command_run(c, "command -v python3") != 0) SKIP("there is no python3 here");
+}
+
 double trainer_number(const char *printed, const char *part)
 {
     const char *at = printed ? strstr(printed, part) : NULL;

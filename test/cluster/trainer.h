@@ -14,6 +14,11 @@
 /* Of this build, beside `locus`; "kge". Valid until it is called with another name. */
 const char *trainer_path(const char *name);
 
+/* A script of test/python. Valid until it is called again. */
+const char *trainer_script(const char *name);
+/* Skips the test where there is no python3. */
+void trainer_needs_python(struct command *);
+
 /* The number behind `part` in what was printed; the test fails where there is none. */
 double trainer_number(const char *printed, const char *part);
 

@@ -144,39 +144,20 @@ TEST(wv, one_worker_gives_the_same_in_every_run)
 }
 
 /* Both formats of word2vec have the same vectors, of as many words as their heads say. */
-static const char compare[] =
-    "import struct, sys\n"
-    "text = open(sys.argv[1]).read().split('\\n')\n"
-    "data = open(sys.argv[2], 'rb').read()\n"
-    "head, rest = data.split(b'\\n', 1)\n"
-    "assert head.decode() == text[0], head\n"
-    "words, dim = map(int, text[0].split())\n"
-    "assert len(text) == words + 2 and text[-1] == ''\n"
-    "for line in text[1:-1]:\n"
-    "    fields = line.split(' ')\n"
-    "    word, rest = rest.split(b' ', 1)\n"
-    "    assert word.decode() == fields[0]\n"
-    "    values = struct.unpack('<%df' % dim, rest[:4 * dim])\n"
-    "    assert rest[4 * dim:4 * dim + 1] == b'\\n'\n"
-    "    rest = rest[4 * dim + 1:]\n"
-    "    assert len(fields) == dim + 1\n"
-    "    for a, b in zip(values, fields[1:]): assert abs(a - float(b)) <= 1e-5 * abs(a) + 1e-12\n"
-    "assert rest == b''\n"
-    "print('same', words, dim)\n";
-
-TEST(wv, writes_word2vec_formats)
+TEST(wv, writes_the_same_in_three_formats)
 {
-    if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
+    trainer_needs_python(&c);
     make_text();
     int status = command_run(
         &c,
         "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
-        "python3 -c \"%s\" %s/t %s/b && head -c 300 %s/m | tail -c 292",
-        locus_path(), trainer_path("wv"), folder, small, folder, folder, folder, folder, compare,
-        folder, folder, folder);
+        "python3 %s wv %s/m %s/t %s/b",
+        locus_path(), trainer_path("wv"), folder, small, folder, folder, folder, folder,
+        trainer_script("saved.py"), folder, folder, folder);
     if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    CHECK_STR(c.out.text, "same ");
-    CHECK_STR(c.out.text, "\"inputs\":{\"dtype\":\"F32\"");
+    double same = trainer_number(c.out.text, "same ");
+    CHECK(same > 10 && same >= trainer_number(c.out.text, "of ") &&
+          same >= trainer_number(strstr(c.out.text, "of ") + 3, " "));
     remove_text();
 }
 

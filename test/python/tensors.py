@@ -5,7 +5,8 @@ import math
 import struct
 import sys
 
-BYTES = {"F32": 4, "U8": 1}
+BYTES = {"F32": 4, "F64": 8, "I64": 8, "U8": 1}
+LETTERS = {"F32": "f", "F64": "d", "I64": "q"}
 
 
 def check(condition, what):
@@ -26,7 +27,8 @@ def read(path):
         check(first == end, f"{name} begins at {first}, not at {end}")
         check(last - first == BYTES[about["dtype"]] * math.prod(about["shape"]), f"{name} has another size than its shape")
         raw, end = body[first:last], last
-        values = raw if about["dtype"] == "U8" else struct.unpack(f"<{(last - first) // 4}f", raw)
+        letter = LETTERS.get(about["dtype"])
+        values = struct.unpack(f"<{len(raw) // BYTES[about['dtype']]}{letter}", raw) if letter else raw
         tensors[name] = (about["dtype"], about["shape"], values)
     check(end == len(body), f"{len(body) - end} bytes are left over")
     return notes, tensors

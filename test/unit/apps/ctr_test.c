@@ -1,4 +1,5 @@
 /* The parts of ctr: what is read, what is planted, how clicks are judged, and the gradients. */
+#include "ctr/bins.h"
 #include "ctr/click_batch.h"
 #include "ctr/clicks_read.h"
 #include "ctr/ctr_quality.h"
@@ -80,7 +81,7 @@ static void read_texts(struct clicks *c, struct clicks_source s, const char *tra
     s.train = train_path;
     s.test = test_path;
     uint64_t count = clicks_read(c, &s);
-    clicks_finish(c, count, 0, 1);
+    clicks_finish(c, &(struct clicks_split){.train = count, .seed = 1});
     for (uint64_t i = 0; i < c->count; i++) c->order[i] = (uint32_t)i;
     unlink(train_path);
     unlink(test_path);
@@ -432,4 +433,66 @@ TEST(ctr, gradients_of_features_are_slopes)
                          .tables = tables, .table_count = 3, .workers = 1, .is_baseline = true});
     pool_run(&pool, check_gradients, &c);
     pool_close(&pool);
+}
+
+/* ---- bins ---- */
+
+enum { BINS_VALUES = 10000 };
+
+/* How many of the examples are in the largest bin, without those of the value `alone`. */
+static size_t largest_bin(const double *values, size_t count, double alone, const double *cuts,
+                          size_t cut_count)
+{
+    size_t in[64] = {0}, largest = 0, without = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t bin = 0;
+        while (bin < cut_count && values[i] >= cuts[bin]) bin++;
+        in[bin] += values[i] < alone || values[i] > alone;
+        without += values[i] < alone || values[i] > alone;
+        if (in[bin] > largest) largest = in[bin];
+    }
+    CHECK(without > 0);
+    return largest;
+}
+
+/* Nine in ten have one value, which is the least, the greatest, or in the middle. */
+TEST(ctr, a_value_that_fills_a_bin_has_its_own_and_the_others_share_the_rest)
+{
+    static double values[BINS_VALUES], cuts[16];
+    for (int place = 0; place < 3; place++) {
+        size_t count = 0;
+        double alone = place == 0 ? -1 : place == 1 ? 500.5 : 1000;
+        for (; count < 1000; count++) values[count] = (double)((count * 7) % 1000);
+        for (; count < BINS_VALUES; count++) values[count] = alone;
+        size_t found = bins_cut(values, count, 16, cuts);
+        CHECK(found == 15);
+        for (size_t i = 1; i < found; i++) CHECK(cuts[i] > cuts[i - 1]);
+        size_t before = 0, behind = 0; /* cuts at the value, and at the next */
+        for (size_t i = 0; i < found; i++) {
+            before += !(cuts[i] < alone) && !(cuts[i] > alone);
+            behind += cuts[i] > alone && cuts[i] < alone + 1.5;
+        }
+        CHECK_EQ(before, place > 0);
+        CHECK_EQ(behind, place < 2);
+        CHECK(largest_bin(values, count, alone, cuts, found) <= 75);
+    }
+}
+
+/* Several such values, and fewer bins than what lies between them. */
+TEST(ctr, there_are_never_more_bins_than_asked_for)
+{
+    static double values[BINS_VALUES], cuts[16];
+    for (size_t bins = 2; bins <= 16; bins++) {
+        for (size_t heavy = 1; heavy < 20; heavy++) {
+            size_t count = 0;
+            for (; count < 100; count++) values[count] = (double)count;
+            for (; count < 4000; count++) values[count] = (double)(count % heavy * 5 + 2);
+            size_t found = bins_cut(values, count, bins, cuts);
+            CHECK(found >= 1 && found < bins);
+            for (size_t i = 0; i < found; i++) CHECK(i == 0 || cuts[i] > cuts[i - 1]);
+        }
+    }
+    for (size_t i = 0; i < 100; i++) values[i] = (double)(i % 4);
+    CHECK_EQ(bins_cut(values, 100, 4, cuts), 0);
+    CHECK_EQ(bins_cut(values, 100, 3, cuts), 2);
 }

@@ -1,0 +1,211 @@
+/* What a training program saves is what it reports: a script that knows the model alone computes
+ * the same figure from the file. */
+#include "program.h"
+#include "test.h"
+#include "trainer.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct command c;
+static char folder[PROGRAM_FOLDER_BYTES];
+
+static void must_run(int status)
+{
+    if (status != 0)
+        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
+}
+
+static void set_up(void)
+{
+    trainer_needs_python(&c);
+    program_folder(folder);
+}
+
+/* Trains with --out model; returns the number behind the last `part` on stdout. */
+static double reported(const char *start, const char *program, const char *options,
+                       const char *part)
+{
+    must_run(command_run(&c, "cd %s && %s %s %s --json --out model", folder, start,
+                         program_path(program), options));
+    const char *at = strstr(c.out.text, part), *last = at;
+    for (; at; at = strstr(at + 1, part)) last = at;
+    return trainer_number(last, part);
+}
+
+/* What the script says of that file. */
+static double computed(const char *program, const char *arguments, const char *part)
+{
+    must_run(command_run(&c, "cd %s && python3 %s %s model %s", folder, trainer_script("saved.py"),
+                         program, arguments));
+    return trainer_number(c.out.text, part);
+}
+
+static void are_equal(double a, double b, const char *what)
+{
+    if (!(fabs(a - b) <= 1e-4 * fabs(b)))
+        test_fail(__FILE__, __LINE__, "%s: %.9g was reported, %.9g is saved", what, a, b);
+}
+
+static const char *cluster(void)
+{
+    static char start[PATH_MAX + 32];
+    snprintf(start, sizeof start, "%s run -n 2 --", locus_path());
+    return start;
+}
+
+/* Labels that follow nothing: what is learned by heart makes validation worse, and the best epoch
+ * is not the last. */
+static const char write_noise[] =
+    "cd %s && awk 'BEGIN {srand(5); for (i = 0; i < 900; i++) printf \"%%d %%d:1 %%d:1 %%d:0.5\\n\", "
+    "rand() < 0.4, rand() * 40, 40 + rand() * 60, 100 + rand() * 9}' > all && "
+    "head -n 600 all > train && tail -n 300 all > test";
+
+TEST(saved, ctr_tests_and_saves_the_epoch_that_was_validated_best)
+{
+    const char *options = "--data train --test test --epochs 6 --dim 4 --hidden 8 --lr 0.3 "
+                          "--reg 0 --batch 16";
+    const char *starts[] = {"", cluster()};
+    set_up();
+    must_run(command_run(&c, write_noise, folder));
+    for (int i = 0; i < 2; i++) {
+        double loss = reported(starts[i], "ctr", options, "\"log_loss\":");
+        CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 6 || i > 0);
+        are_equal(loss, computed("ctr", "test", "log_loss "), "log loss");
+    }
+    program_folder_remove(folder);
+}
+
+/* Planted examples to train with are the same with others to validate with and without. */
+TEST(saved, ctr_tests_the_model_of_the_epoch_that_it_names)
+{
+    const char *options = "--zipf 8x400x600 --dim 4 --hidden 8 --lr 0.5 --reg 0 --epochs 6";
+    char all[160], part[64];
+    set_up();
+    snprintf(all, sizeof all, "%s --validate 0.5", options);
+    double loss = reported("", "ctr", all, "\"log_loss\":");
+    double best = trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":");
+    CHECK(best < 6);
+    snprintf(all, sizeof all, "%s --validate 0", options);
+    (void)reported("", "ctr", all, "\"log_loss\":");
+    snprintf(part, sizeof part, "\"split\":\"test\",\"epoch\":%.0f,", best);
+    are_equal(loss, trainer_number(strstr(c.out.text, part), "\"log_loss\":"), "log loss");
+    program_folder_remove(folder);
+}
+
+/* Without validation the last epoch's model is tested, and saved. */
+TEST(saved, ctr_saves_the_last_epoch_where_none_is_chosen)
+{
+    const char *options = "--data train --test test --epochs 3 --dim 4 --hidden 8 --validate 0";
+    set_up();
+    must_run(command_run(&c, write_noise, folder));
+    double loss = reported("", "ctr", options, "\"log_loss\":");
+    CHECK(strstr(c.out.text, "\"event\":\"best\"") == NULL);
+    are_equal(loss, computed("ctr", "test", "log_loss "), "log loss");
+    program_folder_remove(folder);
+}
+
+TEST(saved, kge_finds_what_it_said)
+{
+    const char *options = "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 "
+                          "--reg 0.001 --reciprocal";
+    set_up();
+    double mrr = reported(cluster(), "kge", options, "\"split\":\"test\",\"mrr\":");
+    are_equal(mrr, computed("kge", "graph", "mrr "), "MRR");
+    program_folder_remove(folder);
+}
+
+TEST(saved, mf_predicts_as_it_said)
+{
+    static const char *const more[] = {"", "--bias", "--method cd"};
+    char options[128];
+    set_up();
+    must_run(command_run(&c,
+                         "cd %s && awk 'NR %% 5 == 0' ratings > test && "
+                         "awk '{$1 = \"u\" $1; print}' ratings > train && "
+                         "sed -i 's/^/u/' test",
+                         folder));
+    for (int i = 0; i < 3; i++) {
+        snprintf(options, sizeof options, "--data train --test test --rank 4 --epochs 5 %s",
+                 more[i]);
+        double rmse = reported(cluster(), "mf", options, "\"rmse\":");
+        are_equal(rmse, computed("mf", "test", "rmse "), "RMSE");
+    }
+    program_folder_remove(folder);
+}
+
+/* Documents of three words each, of one of 5 topics. */
+static const char write_documents[] =
+    "cd %s && awk 'BEGIN {srand(3); for (d = 0; d < 200; d++) {t = int(5 * rand()); "
+    "for (i = 0; i < 20; i++) printf \"w%%d \", 3 * t + int(3 * rand()); print \"\"}}' > documents";
+
+TEST(saved, lda_has_the_topics_that_it_showed)
+{
+    set_up();
+    must_run(command_run(&c, write_documents, folder));
+    must_run(command_run(
+        &c,
+        "cd %s && %s %s --data documents --topics 5 --alpha 0.1 --epochs 40 --top 3 --out model "
+        "| awk '/^topic/ {print \"topic\", $2, $(NF - 2), $(NF - 1), $NF}' > shown && "
+        "python3 %s lda model 3 | awk '{$2 = $2 + 0; print}' > saved && diff shown saved",
+        folder, cluster(), program_path("lda"), trainer_script("saved.py")));
+    program_folder_remove(folder);
+}
+
+/* ---- lasso ---- */
+
+/* Times of one hour in milliseconds, beside a column of small numbers and a sparse one of large
+ * ones: what has to be taken off again is a thousand million times what is left. */
+static const char write_times[] =
+    "cd %s && awk 'BEGIN {srand(9); for (i = 0; i < 200; i++) {"
+    "t = 1.7e12 + int(4e6 * rand()); x = rand(); s = rand() < 0.2 ? 1e9 + int(1e6 * rand()) : 0; "
+    "printf \"%%.9f 1:%%.0f 2:%%.9f\", 5 + 1e-6 * (t - 1.7e12) + 2 * x + 1e-9 * s, t, x; "
+    "if (s) printf \" 3:%%.0f\", s; print \"\"}}' > times";
+
+TEST(saved, lasso_predicts_as_it_was_trained)
+{
+    const char *options = "--data times --lambda 0.001 --tolerance 1e-7 --width 1";
+    const char *starts[] = {"", cluster()};
+    set_up();
+    must_run(command_run(&c, write_times, folder));
+    for (int i = 0; i < 2; i++) {
+        double objective = reported(starts[i], "lasso", options, "\"objective\":");
+        are_equal(objective, computed("lasso", "times", "objective "), "objective");
+    }
+    program_folder_remove(folder);
+}
+
+/* All lambdas, also where the run goes on from a checkpoint on the way. */
+static void check_path(const char *start, const char *more)
+{
+    char options[256], part[64], *at = c.out.text;
+    double wanted[6];
+    snprintf(options, sizeof options,
+             "--data times --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 %s", more);
+    (void)reported(start, "lasso", options, "\"objective\":");
+    for (int i = 0; i < 6; i++) {
+        snprintf(part, sizeof part, "{\"event\":\"lambda\",\"step\":%d", i + 1);
+        at = strstr(c.out.text, part);
+        wanted[i] = trainer_number(at, "\"objective\":");
+    }
+    (void)computed("lasso", "times", "objective ");
+    at = c.out.text;
+    for (int i = 0; i < 6; i++, at++) {
+        at = strstr(at, "objective ");
+        are_equal(wanted[i], trainer_number(at, "objective "), "objective on the path");
+    }
+    CHECK(strstr(at, "objective ") == NULL);
+}
+
+TEST(saved, lasso_has_all_of_its_path)
+{
+    set_up();
+    must_run(command_run(&c, write_times, folder));
+    check_path("", "");
+    check_path("", "--baseline");
+    check_path(cluster(), "--schedulers 2 --workers 2");
+    program_folder_remove(folder);
+}
