@@ -1,6 +1,7 @@
 #include "node/advice.h"
 
 #include "base/error.h"
+#include "base/notation.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,7 @@ int advisor_init(struct advisor *a)
     char *end;
     *a = (struct advisor){.window_ns = ADVICE_S * UINT64_C(1000000000)};
     if (!text) return 0;
-    double seconds = strtod(text, &end);
+    double seconds = notation_read(text, &end);
     if (end == text || *end || !(seconds >= 0 && seconds <= 1e6))
         return error_set(
             -EINVAL,

@@ -1,5 +1,7 @@
 #include "observe/exposition.h"
 
+#include "base/notation.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ static void put(struct exposition *e, const char *format, ...)
     char line[512];
     va_list arguments;
     va_start(arguments, format);
-    int n = vsnprintf(line, sizeof line, format, arguments);
+    int n = notation_format(line, sizeof line, format, arguments);
     va_end(arguments);
     if (e->failed || n < 0 || (size_t)n >= sizeof line || !make_room(e, (size_t)n + 1)) {
         e->failed = true;

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/footprint.h"
+#include "base/notation.h"
 #include "node/node.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -35,12 +35,6 @@ static long long wall_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Names are the user's: what is no letter or digit might need quoting, and becomes '_'. */
-static void write_name(FILE *f, const char *name)
-{
-    for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);
-}
-
 static void write_head(const struct journal *j)
 {
     static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
@@ -54,7 +48,7 @@ static void write_head(const struct journal *j)
             n->rank, n->size, technique[n->technique], n->workers, k->shards, k->keys, wall_us());
     for (unsigned i = 0; i < k->tables; i++) {
         fputs(i ? ", " : "", f);
-        write_name(f, k->table[i].name);
+        notation_name(f, k->table[i].name);
         fprintf(f, " %" PRIu64 " x %u", k->table[i].end - k->table[i].first, k->table[i].length);
     }
     fputs("\"}\n", f);
@@ -84,8 +78,9 @@ static void write_shards(FILE *f, const locus *n)
         cpu_s += one_s;
         if (one_s > busiest_s) busiest_s = one_s;
     }
-    fprintf(f, ",\"held\":%" PRIu64 ",\"aged\":%.9g,\"shards_s\":%.6f,\"busiest_s\":%.6f",
-            c.stale_us, (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT), cpu_s, busiest_s);
+    notation_print(f, ",\"held\":%" PRIu64 ",\"aged\":%.9g,\"shards_s\":%.6f,\"busiest_s\":%.6f",
+                   c.stale_us, (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT), cpu_s,
+                   busiest_s);
 }
 
 static void write_process(FILE *f, const locus *n)
@@ -95,8 +90,8 @@ static void write_process(FILE *f, const locus *n)
         locus_clock clock = locus_current_clock(&n->worker[w]);
         if (clock < first) first = clock;
     }
-    fprintf(f, ",\"cpu_s\":%.6f,\"resident\":%.0f,\"clock\":%" PRId64, footprint_cpu_s(),
-            footprint_resident_bytes(), first);
+    notation_print(f, ",\"cpu_s\":%.6f,\"resident\":%.0f,\"clock\":%" PRId64, footprint_cpu_s(),
+                   footprint_resident_bytes(), first);
 }
 
 /* False: the disk is full, say. Then nothing more is written. */

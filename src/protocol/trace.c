@@ -1,6 +1,7 @@
 #include "protocol/trace.h"
 
 #include "base/error.h"
+#include "base/notation.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -248,12 +249,6 @@ void trace_sent(struct trace *t, uint64_t index, enum request_kind kind)
 
 /* ---- the file ---- */
 
-/* Names are the user's: what is no letter or digit might need quoting, and becomes '_'. */
-static void write_name(FILE *f, const char *name)
-{
-    for (; *name; name++) fputc(isalnum((unsigned char)*name) ? *name : '_', f);
-}
-
 static int begin_file(const struct trace *t, const struct trace_config *c)
 {
     static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
@@ -266,7 +261,7 @@ static int begin_file(const struct trace *t, const struct trace_config *c)
             c->nodes, technique[c->technique], (unsigned long long)t->keyspace->keys);
     for (unsigned i = 0; i < t->keyspace->tables; i++) {
         fprintf(f, "%s[\"", i ? "," : "");
-        write_name(f, t->keyspace->table[i].name);
+        notation_name(f, t->keyspace->table[i].name);
         fprintf(f, "\",%llu]", (unsigned long long)t->keyspace->table[i].first);
     }
     fputs("]}\n", f);
