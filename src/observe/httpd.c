@@ -137,12 +137,29 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
     return rc;
 }
 
+static struct MHD_Response *sentence(const char *text)
+{
+    return MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-    return reply(
-        connection, status,
-        MHD_create_response_from_buffer(strlen(text), (void *)(size_t)text, MHD_RESPMEM_PERSISTENT),
-        "text/plain");
+    return reply(connection, status, sentence(text), "text/plain");
+}
+
+/* RFC 9110, 15.5.6: who is refused is told what is not. */
+static enum MHD_Result refuse_method(struct MHD_Connection *connection)
+{
+    struct MHD_Response *response = sentence("only GET and HEAD\n");
+    if (response) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, response, "text/plain");
+}
+
+/* The body of an answer to HEAD is left out by the server of itself. */
+static bool is_read(const char *method)
+{
+    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 }
 
 struct httpd_request {
@@ -166,8 +183,7 @@ static enum MHD_Result answer(void *server, struct MHD_Connection *connection, c
     (void)body;
     (void)request;
     if (*body_bytes) return MHD_NO;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
-        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+    if (!is_read(method)) return refuse_method(connection);
     while (p->answer && strcmp(p->path, url) != 0) p++;
     if (!p->answer) return refuse(connection, MHD_HTTP_NOT_FOUND, "no such path: try /metrics\n");
     p->answer(d->context, &r, &made);

@@ -162,9 +162,24 @@ TEST(httpd, what_is_not_there_has_a_status_that_says_so)
     struct http_answer a = http_talk(
         http_connect(port), "DELETE /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     CHECK_EQ(a.status, 405);
+    CHECK_STR(a.text, "\r\nAllow: GET, HEAD\r\n");
     free(a.text);
     httpd_close(d);
     CHECK_EQ(r.answers, 0);
+}
+
+TEST(httpd, who_asks_for_the_head_alone_gets_it)
+{
+    struct answerer r;
+    struct httpd *d;
+    unsigned port = opened(&r, &d);
+    struct http_answer a = http_talk(
+        http_connect(port), "HEAD /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    CHECK_EQ(a.status, 200);
+    CHECK_STR(a.text, "Content-Length: 12\r\n");
+    CHECK_EQ(a.bytes, 0);
+    free(a.text);
+    httpd_close(d);
 }
 
 /* A body, garbage, a request that is longer than there is memory for. */
