@@ -5,6 +5,8 @@
   - options of our programs that the program's --help does not know, targets that make does not have, scripts and sources
     that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one
   - code that is said to be shown from a file and is not in it
+  - variables LOCUS_... that locus reads and docs/running.md does not name, or the other way round; commits that do not exist
+  - tables without a head, or with a row of more or fewer cells than the head
   - lines of more than 120 columns, but in tables
   - a README of more than 120 lines or 10 figures
 
@@ -207,6 +209,54 @@ def known_tests(root):
     return found
 
 
+def check_variables(root):
+    """The table of docs/running.md has those of src/node/variables.c, and no others."""
+    with open(os.path.join(root, "src/node/variables.c"), encoding="utf-8") as f:
+        read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', f.read()))
+    with open(os.path.join(root, "docs/running.md"), encoding="utf-8") as f:
+        cells = [line.split("|")[1] for line in f if line.startswith("| `LOCUS_")]
+    told = {name for cell in cells for name in re.findall(r"LOCUS_[A-Z_]+", cell) if f"`{name}`" in cell}
+    for name in sorted(read - told):
+        fault("docs/running.md", 1, f"the variable {name} is in no table")
+    for name in sorted(told - read):
+        fault("docs/running.md", 1, f"src/node/variables.c does not know {name}")
+
+
+def has_history(root):
+    """A release, or a clone that was cut, has none to look commits up in."""
+    shallow = subprocess.run(["git", "-C", root, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True,
+                             check=False)
+    return shallow.stdout.strip() == "false"
+
+
+def check_commits(root, d):
+    for number, line in d.prose:
+        for name in re.findall(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}\b", line):
+            if subprocess.run(["git", "-C", root, "cat-file", "-e", f"{name}^{{commit}}"], capture_output=True,
+                              check=False).returncode:
+                fault(d.path, number, f"there is no commit {name}")
+
+
+def cells_of(row):
+    return len(re.split(r"(?<!\\)\|", row.strip().strip("|")))
+
+
+def check_tables(d):
+    prose = dict(d.prose)
+    head = 0
+    for number, line in d.prose:
+        if not line.startswith("|"):
+            continue
+        if not prose.get(number - 1, "").startswith("|"):
+            head = cells_of(line)
+            if not re.fullmatch(r"\|(\s*:?-+:?\s*\|)+\s*", prose.get(number + 1, "")):
+                fault(d.path, number, "a table begins here, without a head and a line of dashes")
+            if prose.get(number - 1, "").strip() and not prose[number - 1].startswith("<!--"):
+                fault(d.path, number, "no empty line before the table")
+        elif cells_of(line) != head:
+            fault(d.path, number, f"{cells_of(line)} cells in a table of {head}")
+
+
 def check_tests(d, tests):
     for number, line in d.prose:
         for suite, test in re.findall(r"`(\w+)/(\w+)`", line):
@@ -253,14 +303,19 @@ def main():
     known = read_help(sys.argv[1])
     benchmarks = options_of_benchmarks(root)
     targets, variables, tests = make_targets(root), known_variables(root), known_tests(root)
+    is_checked_out = has_history(root)
     documents = {path: Document(root, path) for path in markdown_files(root)}
     for d in documents.values():
         check_links(root, documents, d)
         check_options(d, known, benchmarks)
         check_names(root, d, targets, variables)
         check_tests(d, tests)
+        check_tables(d)
+        if is_checked_out:
+            check_commits(root, d)
         check_blocks(root, d)
         check_columns(d)
+    check_variables(root)
     check_readme(documents["README.md"])
     for line in faults:
         print(line)

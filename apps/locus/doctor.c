@@ -127,6 +127,7 @@ int doctor_main(int argc, char **argv)
     parse(&d, argc, argv);
     findings_init(&all, d.json ? FINDINGS_JSON : FINDINGS_TEXT);
     int rc = 0;
+    surroundings_check_variables(&all);
     if (d.hosts)
         rc = look_at_hosts(&all, &d);
     else

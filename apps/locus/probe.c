@@ -73,7 +73,7 @@ static int receive_all(int fd, void *to, size_t bytes)
 
 /* ---- who listens ---- */
 
-int probe_listen(const char *host, unsigned *port, int *fd)
+static int listen_at(const char *host, unsigned *port, int *fd)
 {
     struct addrinfo *a;
     union {
@@ -82,11 +82,13 @@ int probe_listen(const char *host, unsigned *port, int *fd)
         struct sockaddr_in6 v6;
     } bound;
     socklen_t bytes = sizeof bound;
-    int on = 1, rc = look_up(host, *port, AI_PASSIVE, &a);
+    int on = 1, off = 0, rc = look_up(host, *port, AI_PASSIVE, &a);
     if (rc) return rc;
     memset(&bound, 0, sizeof bound);
     *fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (*fd >= 0 && a->ai_family == AF_INET6)
+        setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     bool listens = *fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, 16) == 0 &&
                    getsockname(*fd, &bound.any, &bytes) == 0;
     if (!listens) rc = errno ? -errno : -EIO;
@@ -95,6 +97,15 @@ int probe_listen(const char *host, unsigned *port, int *fd)
     if (rc) return rc;
     *port = ntohs(bound.any.sa_family == AF_INET ? bound.v4.sin_port : bound.v6.sin6_port);
     return 0;
+}
+
+/* Everywhere is where IPv6 is, too; a host may have but one of the two. */
+int probe_listen(const char *host, unsigned *port, int *fd)
+{
+    bool is_everywhere = strcmp(host, PROBE_EVERYWHERE) == 0;
+    int rc = listen_at(is_everywhere ? "::" : host, port, fd);
+    bool has_no_ipv6 = rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL || rc == -ENOENT;
+    return is_everywhere && has_no_ipv6 ? listen_at("0.0.0.0", port, fd) : rc;
 }
 
 static int count_stream(int fd, void *buffer)

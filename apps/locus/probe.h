@@ -23,6 +23,7 @@
 
 enum { PROBE_TOKEN_BYTES = 32, PROBE_PINGS = 300, PROBE_TIMEOUT_S = 8, PROBE_TEXT_MAX = 256 };
 #define PROBE_STREAM_S 0.3
+#define PROBE_EVERYWHERE "*" /* all addresses of this host, in place of one */
 
 /* At a numeric address or a name of this host, port 0: any. Fills in the port. 0, or a negative
  * errno. */

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* "host:port", "[host]:port", ":port", "port". */
+/* "host:port", "[host]:port", ":port", "port". No host: this one, whichever loopback it has. */
 static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_MAX], char port[8])
 {
     const char *colon = strrchr(address, ':'), *number = colon ? colon + 1 : address;
@@ -23,10 +23,11 @@ static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_M
         address++;
         n -= 2;
     }
-    bool is_any = n == 0 || (n == 7 && memcmp(address, "0.0.0.0", 7) == 0);
+    bool is_any = (n == 7 && memcmp(address, "0.0.0.0", 7) == 0) ||
+                  (n == 2 && memcmp(address, "::", 2) == 0);
     snprintf(port, 8, "%lu", value + more);
-    return snprintf(host, SCRAPE_ADDRESS_MAX, "%.*s", is_any ? 9 : (int)n,
-                    is_any ? "127.0.0.1" : address) < SCRAPE_ADDRESS_MAX;
+    return snprintf(host, SCRAPE_ADDRESS_MAX, "%.*s", is_any ? 0 : (int)n, address) <
+           SCRAPE_ADDRESS_MAX;
 }
 
 static int dial(const char *host, const char *port, const char **why)
@@ -34,7 +35,7 @@ static int dial(const char *host, const char *port, const char **why)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     const struct timeval timeout = {.tv_sec = SCRAPE_TIMEOUT_S};
     struct addrinfo *a;
-    int rc = getaddrinfo(host, port, &hints, &a);
+    int rc = getaddrinfo(*host ? host : NULL, port, &hints, &a);
     *why = rc ? gai_strerror(rc) : NULL;
     if (rc) return -1;
     int fd = -1;
@@ -79,7 +80,8 @@ void scrape_name(const char *address, unsigned more, char name[SCRAPE_NAME_MAX])
 {
     char host[SCRAPE_ADDRESS_MAX], port[8];
     if (split(address, more, host, port))
-        snprintf(name, SCRAPE_NAME_MAX, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+        snprintf(name, SCRAPE_NAME_MAX, strchr(host, ':') ? "[%s]:%s" : "%s:%s",
+                 *host ? host : "127.0.0.1", port);
     else
         snprintf(name, SCRAPE_NAME_MAX, "%s", address);
 }

@@ -4,11 +4,13 @@
 #include "clock.h"
 #include "observe/httpd.h"
 #include "node/environment.h"
+#include "node/variables.h"
 #include "locus.h"
 #include "membership/address.h"
 #include "membership/rendezvous.h"
 #include "net/mesh_listener.h"
 #include "net/secret.h"
+#include "port.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -21,6 +23,24 @@
 
 enum { CONNECT_MS = 2000 };
 #define RESOLVE_NS UINT64_C(10000000000)
+
+/* ---- variables ---- */
+
+void surroundings_check_variables(struct findings *all)
+{
+    enum { MAX = 32 };
+    struct variable v[MAX];
+    size_t count = variables_unread(v, MAX), shown = count < MAX ? count : MAX;
+    bool is_misspelt = false;
+    for (size_t i = 0; i < shown; i++) {
+        if (!v[i].meant) continue;
+        find(all, FIND_WARN, "variables", "nobody reads %s: is it meant to be %s?", v[i].name,
+             v[i].meant);
+        is_misspelt = true;
+    }
+    if (!is_misspelt)
+        find(all, FIND_OK, "variables", "none that begins with LOCUS_ seems misspelt");
+}
 
 /* ---- the launcher ---- */
 
@@ -174,12 +194,15 @@ static bool check_listen(struct findings *all, const char *rendezvous, bool has_
     int fd = -1;
     char address[MESH_ADDRESS_MAX];
     const char *listen = getenv("LOCUS_LISTEN");
+    struct port own = {.fd = -1}; /* as locus run would choose it, where it may be IPv6's */
+    if (!rendezvous && port_hold(&own, 0) == 0) rendezvous = own.address;
     const struct mesh_place place = {.listen = listen,
                                      .rendezvous = rendezvous ? rendezvous : "127.0.0.1:7777",
                                      .loopback_only = !has_secret && !mesh_is_told_where(listen),
                                      .deadline_ns = clock_now_ns() + RESOLVE_NS};
     int rc = mesh_listen(&place, &fd, address);
     if (fd >= 0) close(fd);
+    port_release(&own);
     if (rc)
         find(all, FIND_FAIL, "listen", "%s", locus_error());
     else

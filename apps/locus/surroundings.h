@@ -13,6 +13,8 @@
 
 #include "findings.h"
 
+/* Those whose names are almost names that are read. */
+void surroundings_check_variables(struct findings *);
 /* The number of nodes that the launcher speaks of; 0: none did. */
 unsigned surroundings_check(struct findings *);
 

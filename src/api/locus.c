@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include "node/environment.h"
+#include "node/variables.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "observe/journal.h"
@@ -286,6 +287,7 @@ int locus_open(const struct locus_config *config, locus **out)
     if (!config) return error_set(-EINVAL, "locus_open: the configuration is NULL");
     struct locus_config c = *config;
     struct environment e;
+    variables_warn();
     int rc = find_membership(&c, &e);
     if (rc == 0) rc = check_config(&c);
     if (rc) return rc;

@@ -27,12 +27,14 @@ struct httpd {
 
 /* ---- listening ---- */
 
-/* "9400" is ":9400" is "127.0.0.1:9400". */
-static bool complete_address(const char *address, char out[ADDRESS_BYTES])
+/* "9400" is ":9400" is "127.0.0.1:9400", or at another loopback. */
+static bool complete_address(const char *address, const char *loopback, char out[ADDRESS_BYTES])
 {
     bool is_port = *address && address[strspn(address, "0123456789")] == '\0';
-    const char *before = is_port ? "127.0.0.1:" : *address == ':' ? "127.0.0.1" : "";
-    return snprintf(out, ADDRESS_BYTES, "%s%s", before, address) < ADDRESS_BYTES;
+    int n = is_port           ? snprintf(out, ADDRESS_BYTES, "%s:%s", loopback, address)
+            : *address == ':' ? snprintf(out, ADDRESS_BYTES, "%s%s", loopback, address)
+                              : snprintf(out, ADDRESS_BYTES, "%s", address);
+    return n < ADDRESS_BYTES;
 }
 
 static int bind_and_listen(const struct addrinfo *a, int *out)
@@ -58,12 +60,13 @@ static int cannot_listen(int rc, const char *what, const char *address, unsigned
         what, address, more, locus_strerror(rc));
 }
 
-int httpd_listen(const char *what, const char *address, unsigned more, int *fd)
+static int listen_at(const char *what, const char *address, const char *loopback, unsigned more,
+                     int *fd)
 {
     char whole[ADDRESS_BYTES];
     struct addrinfo *list;
     struct mesh_address at;
-    if (!complete_address(address, whole))
+    if (!complete_address(address, loopback, whole))
         return error_set(-EINVAL, "%s is longer than %d characters: write host:port", what,
                          ADDRESS_BYTES);
     int rc = mesh_address_resolve(what, whole, AI_PASSIVE, AF_UNSPEC, &list);
@@ -83,6 +86,16 @@ int httpd_listen(const char *what, const char *address, unsigned more, int *fd)
     }
     freeaddrinfo(list);
     return rc;
+}
+
+/* A host may have IPv6 alone. */
+int httpd_listen(const char *what, const char *address, unsigned more, int *fd)
+{
+    const char *colon = strchr(address, ':');
+    bool has_host = colon && colon > address;
+    int rc = listen_at(what, address, "127.0.0.1", more, fd);
+    bool is_elsewhere = rc == -EADDRNOTAVAIL || rc == -EAFNOSUPPORT;
+    return is_elsewhere && !has_host ? listen_at(what, address, "[::1]", more, fd) : rc;
 }
 
 /* ---- connections ---- */

@@ -102,6 +102,18 @@ TEST(doctor, warns_where_nobody_answers)
     is_named(&c, "warn", &nobody);
 }
 
+/* Where `locus run` works, and nodes with metrics do. */
+TEST(doctor, finds_nothing_wrong_with_ipv6_alone)
+{
+    static const char begin[] =
+        "unshare -rn sh -c 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && ";
+    struct command c;
+    if (command_run(&c, "%s true'", begin)) SKIP("network namespaces cannot be made here");
+    CHECK_EQ(command_run(&c, "%s exec env LOCUS_METRICS=9400 %s doctor'", begin, locus_path()), 0);
+    CHECK_STR(c.out.text, "peers would be told [::1]:");
+    CHECK_STR(c.out.text, "ok    metrics      9400, and 0 ports further");
+}
+
 TEST(doctor, names_a_wrong_address_for_peers)
 {
     static const struct illness list[] = {
@@ -121,6 +133,18 @@ TEST(doctor, names_a_wrong_address_for_metrics)
          "above 65535"},
     };
     ARE_NAMED(list);
+}
+
+TEST(doctor, names_a_variable_that_is_misspelt)
+{
+    static const struct illness list[] = {
+        {"LOCUS_METRIC=127.0.0.1:9400", "variables",
+         "nobody reads LOCUS_METRIC: is it meant to be LOCUS_METRICS?"},
+    };
+    struct command c;
+    ARE_WARNED_OF(list);
+    CHECK_EQ(command_run(&c, BARE "LOCUS_OF_MINE=1 %s doctor", locus_path()), 0);
+    CHECK_STR(c.out.text, "none that begins with LOCUS_ seems misspelt");
 }
 
 /* ---- the secret ---- */

@@ -146,6 +146,18 @@ TEST(launcher, keepers_refuse_what_no_launcher_says)
     CHECK_STR(c.err.text, "names no program");
 }
 
+/* By the library, once, before what comes of it. */
+TEST(launcher, a_variable_that_is_misspelt_is_named)
+{
+    struct command c;
+    CHECK_EQ(command_run(&c, "LOCUS_SECRETFILE=x LOCUS_OF_MINE=1 %s run -n 1 -- %s once",
+                         locus_path(), role_command("member")),
+             0);
+    CHECK_EQ(strcmp(c.err.text, "locus: nobody reads the variable LOCUS_SECRETFILE: is it meant to "
+                                "be LOCUS_SECRET_FILE?\n"),
+             0);
+}
+
 /* ---- what the nodes get ---- */
 
 TEST(launcher, sets_rank_size_rendezvous_and_workers)

@@ -1,0 +1,52 @@
+/* Variables that are spelt almost as one that is read. */
+#include "node/variables.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void means(const char *name, const char *meant)
+{
+    struct variable v[2];
+    clearenv();
+    CHECK_EQ(setenv(name, "1", 1), 0);
+    CHECK_EQ(setenv("LOCUS_RANK", "0", 1), 0);
+    CHECK_EQ(setenv("OTHER", "0", 1), 0);
+    CHECK_EQ(variables_unread(v, 2), 1);
+    CHECK_EQ(strcmp(v[0].name, name), 0);
+    if (!v[0].meant != !meant || (meant && strcmp(v[0].meant, meant) != 0))
+        test_fail(__FILE__, __LINE__, "%s: %s", name, v[0].meant ? v[0].meant : "none");
+}
+
+TEST(variables, that_are_misspelt_are_found)
+{
+    means("LOCUS_RENDEVOUS", "LOCUS_RENDEZVOUS");
+    means("LOCUS_RENDEZ_VOUS", "LOCUS_RENDEZVOUS");
+    means("LOCUS_SECRETFILE", "LOCUS_SECRET_FILE");
+    means("LOCUS_SECRETS", "LOCUS_SECRET");
+    means("LOCUS_METRIC", "LOCUS_METRICS");
+    means("LOCUS_REPROT", "LOCUS_REPORT");
+    means("LOCUS_RANKS", "LOCUS_RANK");
+    means("LOCUS_WORKER", "LOCUS_WORKERS");
+    means("LOCUS_TRACE_KEY", "LOCUS_TRACE_KEYS");
+}
+
+TEST(variables, of_programs_are_theirs)
+{
+    means("LOCUS_TEST_SECONDS", NULL);
+    means("LOCUS_MODEL", NULL);
+    means("LOCUS_LOG", NULL);
+    means("LOCUS_HOST", NULL);
+    means("LOCUS_PORT", NULL);
+    means("LOCUS_", NULL);
+}
+
+TEST(variables, that_are_read_are_no_strangers)
+{
+    static const char *const read[] = {"LOCUS_SIZE", "LOCUS_LOST", "LOCUS_RESTART",
+                                       "LOCUS_LIBRARY"};
+    clearenv();
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) CHECK_EQ(setenv(read[i], "1", 1), 0);
+    CHECK_EQ(variables_unread(NULL, 0), 0);
+}
