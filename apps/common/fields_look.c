@@ -143,7 +143,6 @@ static int separator_of(struct fields *f, const struct fields_wanted *wanted)
         return found;
     }
     found = only_one(f, a, false);
-    if (found < SEPARATORS && a[BLANKS].is_even) complain_of_two(f, found, BLANKS);
     /* Blanks that make rows of all lengths are part of fields, where there are tabs. */
     bool is_mixed = a[BLANKS].has_tabs && a[BLANKS].fewest < a[BLANKS].most;
     if (found == SEPARATORS && (a[BLANKS].wrong || is_mixed)) complain(f, a, wanted);
@@ -159,6 +158,7 @@ struct first_row {
     size_t *numbers, *words; /* of the column in other rows */
     bool *is_seen;           /* in another row: in its column, or, of few columns, in any */
     size_t rows;             /* others */
+    bool counts;             /* all of the first column is the number of the row */
 };
 
 static void take_first(struct fields *f, struct first_row *r)
@@ -171,6 +171,7 @@ static void take_first(struct fields *f, struct first_row *r)
     r->numbers = take_memory(f->count, sizeof *r->numbers);
     r->words = take_memory(f->count, sizeof *r->words);
     r->is_seen = take_memory(f->count, sizeof *r->is_seen);
+    r->counts = field_is(f->all[0], "0");
     char *to = f->names = take_memory(bytes, 1);
     for (size_t i = 0; i < f->count; i++) {
         memcpy(to, f->all[i].text, f->all[i].length);
@@ -197,7 +198,9 @@ static void note_seen(const struct fields *f, struct first_row *r)
 static void note_row(const struct fields *f, struct first_row *r)
 {
     double number;
+    uint64_t count;
     note_seen(f, r);
+    r->counts = r->counts && field_whole(f->all[0], r->rows + 1, r->rows + 1, &count);
     for (size_t i = 0; i < r->count && i < f->count; i++) {
         if (field_is_missing(f->all[i])) continue;
         bool is_number = lines_number(f->all[i].text, f->all[i].length, &number);
@@ -365,6 +368,7 @@ static void set_columns(struct fields *f, struct first_row *r, enum first first)
     bool is_hiding = first == HEADING && r->count > f->form.least && is_row_name(r->field[0]);
     f->form.columns = r->count;
     f->form.hidden = is_hiding;
+    f->counts_rows = first == ROW && r->counts && r->rows >= NUMBERS_TRUSTED;
     f->kind = take_memory(r->count, sizeof *f->kind);
     for (size_t i = 0; i < r->count; i++) {
         double number;

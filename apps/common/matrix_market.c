@@ -129,16 +129,10 @@ static void complain(const struct matrix_market *m)
     if (!m->is_pattern) lines_take_number(l, w[wanted - 1], "value");
 }
 
-bool matrix_market_next(struct matrix_market *m, struct matrix_market_cell *c)
+void matrix_market_take(struct matrix_market *m, struct matrix_market_cell *c)
 {
     struct field w[WORDS_MAX];
     const struct lines *l = &m->lines;
-    if (!lines_next_data(&m->lines)) {
-        if (m->read < m->cells)
-            lines_fail(l, "the file ends after %" PRIu64 " of %" PRIu64 " values", m->read,
-                       m->cells);
-        return false;
-    }
     bool is_cell = m->is_array ? words_of(l, w, WORDS_MAX) == 1 &&
                                      lines_number(w[0].text, w[0].length, &c->value)
                                : matrix_market_cell(m, l, c);
@@ -148,5 +142,22 @@ bool matrix_market_next(struct matrix_market *m, struct matrix_market_cell *c)
         c->column = (uint32_t)(m->read / m->rows);
     }
     m->read++;
-    return true;
+}
+
+void matrix_market_end(const struct matrix_market *m)
+{
+    if (m->read < m->cells)
+        lines_fail(&m->lines, "the file ends after %" PRIu64 " of %" PRIu64 " values", m->read,
+                   m->cells);
+}
+
+bool matrix_market_next(struct matrix_market *m, struct matrix_market_cell *c)
+{
+    bool has_line = lines_next_data(&m->lines);
+    if (has_line) {
+        matrix_market_take(m, c);
+    } else {
+        matrix_market_end(m);
+    }
+    return has_line;
 }

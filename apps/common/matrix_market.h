@@ -9,7 +9,7 @@
  *     }
  *
  * Several threads may read parts of the lines that are left (line_parts.h), with
- * matrix_market_cell() and its complaint.
+ * matrix_market_cell().
  *
  * Callers   one thread for each file
  * Memory    the mapped file (lines.h); nothing is as large as the size that is declared
@@ -46,6 +46,9 @@ void matrix_market_open(struct matrix_market *, const char *path, unsigned kinds
 bool matrix_market_next(struct matrix_market *, struct matrix_market_cell *);
 void matrix_market_close(struct matrix_market *);
 
+/* What matrix_market_next() is made of: the cell of the current line, and that there is no more. */
+void matrix_market_take(struct matrix_market *, struct matrix_market_cell *);
+void matrix_market_end(const struct matrix_market *);
 /* Of a line of coordinates, whatever lines were before. False: it is none. */
 bool matrix_market_cell(const struct matrix_market *, const struct lines *,
                         struct matrix_market_cell *);

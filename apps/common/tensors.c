@@ -107,7 +107,12 @@ void tensors_write_names(struct tensors *t, const struct names *n)
 {
     for (uint32_t i = 0; i < n->count; i++) {
         const char *name = names_get(n, i);
-        tensors_write(t, name, strlen(name));
+        while (*name) {
+            size_t length = strcspn(name, "\n");
+            tensors_write(t, name, length);
+            name += length;
+            if (*name) tensors_write(t, " ", 1), name++;
+        }
         tensors_write(t, "\n", 1);
     }
 }

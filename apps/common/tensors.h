@@ -47,7 +47,7 @@ void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint
                      uint64_t columns);
 void tensors_begin(struct tensors *);
 void tensors_write(struct tensors *, const void *bytes, size_t count);
-/* All names, one a line: text_length bytes. */
+/* All names, one a line: text_length bytes. A line end within a name becomes a blank. */
 void tensors_write_names(struct tensors *, const struct names *);
 void tensors_close(struct tensors *);
 

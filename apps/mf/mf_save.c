@@ -18,7 +18,8 @@ static void note(struct tensors *t, const struct mf *mf)
 void mf_save(const struct mf *mf, struct pool_member *m)
 {
     const struct ratings *r = &mf->ratings;
-    bool has_names = r->row_names.count > 0, has_bias = mf->options.has_bias;
+    const struct names *rows = &r->row_names, *columns = &r->column_names;
+    bool has_bias = mf->options.has_bias;
     size_t rank = mf->options.rank;
     struct tensors t;
     tensors_open(&t, mf->options.common.out);
@@ -27,14 +28,15 @@ void mf_save(const struct mf *mf, struct pool_member *m)
     tensors_declare(&t, "columns", TENSORS_F32, r->columns, rank);
     if (has_bias) tensors_declare(&t, "row_biases", TENSORS_F32, r->rows, 0);
     if (has_bias) tensors_declare(&t, "column_biases", TENSORS_F32, r->columns, 0);
-    if (has_names) tensors_declare(&t, "row_names", TENSORS_U8, r->row_names.text_length, 0);
-    if (has_names) tensors_declare(&t, "column_names", TENSORS_U8, r->column_names.text_length, 0);
+    if (rows->count > 0) tensors_declare(&t, "row_names", TENSORS_U8, rows->text_length, 0);
+    if (columns->count > 0)
+        tensors_declare(&t, "column_names", TENSORS_U8, columns->text_length, 0);
     tensors_begin(&t);
     rows_save(m, MF_ROWS, 0, rank, &t);
     rows_save(m, MF_COLS, 0, rank, &t);
     if (has_bias) rows_save(m, MF_ROWS, rank, 1, &t);
     if (has_bias) rows_save(m, MF_COLS, rank, 1, &t);
-    if (has_names) tensors_write_names(&t, &r->row_names);
-    if (has_names) tensors_write_names(&t, &r->column_names);
+    tensors_write_names(&t, rows);
+    tensors_write_names(&t, columns);
     tensors_close(&t);
 }

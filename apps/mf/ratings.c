@@ -2,6 +2,8 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "ids.h"
+#include "lines.h"
 #include "ratings_read.h"
 #include "rng.h"
 #include "saving.h"
@@ -84,6 +86,11 @@ void ratings_load(struct ratings *r, const char *train, const char *test, double
     if (test && ratings_read(r, test, &r->test, threads) != is_matrix)
         fail("%s and %s have different formats: both must be MatrixMarket, or neither", train,
              test);
+    size_t cells = r->train + r->test;
+    if (is_matrix) {
+        ids_number(&r->list->row, cells, sizeof *r->list, &r->rows, 1, &r->row_names);
+        ids_number(&r->list->column, cells, sizeof *r->list, &r->columns, 1, &r->column_names);
+    }
     ratings_finish(r, held_back, seed);
 }
 
@@ -92,7 +99,7 @@ void ratings_write(const struct ratings *r, const char *path)
     struct saving s;
     saving_open(&s, path);
     fprintf(s.file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n",
-            RATINGS_MATRIX_MARKET, r->rows, r->columns, r->train);
+            LINES_MATRIX_MARKET, r->rows, r->columns, r->train);
     for (size_t i = 0; i < r->train; i++)
         fprintf(s.file, "%" PRIu32 " %" PRIu32 " %.9g\n", r->list[i].row + 1, r->list[i].column + 1,
                 (double)r->list[i].value);

@@ -1,11 +1,10 @@
 /*
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
- * Files are MatrixMarket (coordinate; real, integer; general), or lines of user, item and rating:
- * names or numbers, with or without quotation marks around them. What stands between them (tabs,
- * "::", commas, semicolons, else blanks) is the same in all of a file; further fields are passed
- * over, and so are words in the place of the first rating, a heading, and lines before it that
- * begin with % or #.
+ * Files are MatrixMarket (coordinate; real, integer; general), or rows of user, item and rating:
+ * docs/formats.md. A heading says which columns these are; without one they are the first three.
+ * Further ones are passed over. Where few rows, or columns, of a matrix have cells, these alone are
+ * rows, and have their old numbers as names.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell
@@ -28,7 +27,7 @@ struct ratings {
     size_t train, test; /* how many of each */
     size_t capacity;
     uint32_t rows, columns;
-    /* without names (MatrixMarket, generated) both are empty */
+    /* each is empty without names (MatrixMarket, generated) */
     struct names row_names, column_names;
     double mean; /* of those to train with */
 };

@@ -1,47 +1,15 @@
 #include "ratings_read.h"
 
 #include "fail.h"
+#include "fields.h"
 #include "line_parts.h"
+#include "matrix_market.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-enum { FIELDS_MAX = 3, DIMENSION_MAX = 1 << 30 };
-
-/* ---- fields ---- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static size_t split_by_blanks(const struct lines *l, struct field *fields, size_t max)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    size_t count = 0;
-    for (; count < max; count++) {
-        while (at < end && is_blank(*at)) at++;
-        if (at == end) break;
-        const char *first = at;
-        while (at < end && !is_blank(*at)) at++;
-        fields[count] = (struct field){first, (size_t)(at - first)};
-    }
-    return count;
-}
-
-/* A value that a float holds. */
-static bool value_of(struct field f, float *value)
-{
-    double number;
-    if (!lines_number(f.text, f.length, &number) || fabs(number) > (double)FLT_MAX) return false;
-    *value = (float)number;
-    return true;
-}
 
 /* ---- what several threads read ---- */
 
@@ -50,7 +18,8 @@ struct made {
     struct rating *list;
     size_t count, capacity;
     struct names row_names, column_names;
-    uint32_t *numbers; /* of its names in the file */
+    uint32_t *numbers;    /* of its names in the file */
+    struct field *fields; /* of a row */
 };
 
 static struct rating *made_capacity(struct made *m)
@@ -64,22 +33,27 @@ static struct rating *made_capacity(struct made *m)
     return &m->list[m->count++];
 }
 
-static void read_parts(struct line_parts *p, struct lines *l)
+/* All lines that are left; rows have so many columns. */
+static void read_parts(struct line_parts *p, struct lines *of_file, size_t columns)
 {
+    struct lines lines = *of_file; /* those of the file are one part's meanwhile */
     unsigned count = line_parts_count(p->threads);
     struct made *made = take_memory(count, sizeof *made);
     void **each = take_memory(count, sizeof *each);
     for (unsigned i = 0; i < count; i++) {
         each[i] = &made[i];
+        made[i].fields = take_memory(columns, sizeof *made[i].fields);
         names_init(&made[i].row_names);
         names_init(&made[i].column_names);
     }
     p->made = each;
     p->bytes = LINE_PARTS_BYTES;
-    line_parts_run(l, p);
+    line_parts_run(&lines, p);
+    *of_file = lines;
     for (unsigned i = 0; i < count; i++) {
         free(made[i].list);
         free(made[i].numbers);
+        free(made[i].fields);
         names_fini(&made[i].row_names);
         names_fini(&made[i].column_names);
     }
@@ -89,133 +63,88 @@ static void read_parts(struct line_parts *p, struct lines *l)
 
 /* ---- user, item, rating ---- */
 
-/* What stands between the fields of a file: the first of these that is twice in its first line, or
- * blanks, however many. */
-static const char *const separators[] = {"\t", "::", ",", ";", NULL};
-
-static const char *separator_of(const struct lines *l)
-{
-    const char *end = l->text + l->length;
-    for (const char *const *s = separators; *s; s++) {
-        size_t length = strlen(*s);
-        const char *first = memmem(l->text, l->length, *s, length);
-        if (first && memmem(first + length, (size_t)(end - first) - length, *s, length)) return *s;
-    }
-    return NULL;
-}
-
-/* Without the blanks around it, and the quotation marks around all of it. */
-static struct field trimmed(const char *text, const char *end)
-{
-    while (text < end && is_blank(*text)) text++;
-    while (end > text && is_blank(end[-1])) end--;
-    if (end > text && *text == '"') {
-        if (end - text < 2 || end[-1] != '"' || memchr(text + 1, '"', (size_t)(end - text) - 2))
-            return (struct field){NULL, (size_t)(end - text)};
-        text++;
-        end--;
-    }
-    return (struct field){text, (size_t)(end - text)};
-}
-
-/* The first fields of the line; returns how many there are, at most FIELDS_MAX. */
-static size_t split_by(const struct lines *l, const char *separator, struct field *fields)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    size_t length = strlen(separator);
-    for (size_t count = 0;;) {
-        const char *stop = memmem(at, (size_t)(end - at), separator, length);
-        fields[count++] = trimmed(at, stop ? stop : end);
-        if (!stop || count == FIELDS_MAX) return count;
-        at = stop + length;
-    }
-}
-
-/* Words where ratings will be; not a rating with something wrong about it. */
-static bool is_heading(struct field f)
-{
-    char text[LINES_SHOWN_MAX], *end;
-    if (f.length == 0 || memchr("+-.0123456789", *f.text, sizeof "+-.0123456789" - 1)) return false;
-    if (f.length >= sizeof text) return true;
-    memcpy(text, f.text, f.length);
-    text[f.length] = '\0';
-    strtod(text, &end);
-    return *end != '\0'; /* nan, infinity: numbers, but no ratings */
-}
-
-static bool is_comment(const struct lines *l)
-{
-    return l->text[0] == '%' || l->text[0] == '#';
-}
-
-struct named_line {
-    struct field fields[FIELDS_MAX];
-    size_t count;
-    float value;
-};
-
-/* A line of nothing, a rating, or something else. */
-enum kind { EMPTY, RATING, WRONG };
-
-static enum kind split_named(struct named_line *n, const struct lines *l, const char *separator)
-{
-    struct field *f = n->fields;
-    if (l->length == 0) return EMPTY;
-    n->count = separator ? split_by(l, separator, f) : split_by_blanks(l, f, FIELDS_MAX);
-    if (n->count == 0 || (n->count == 1 && f[0].length == 0)) return EMPTY;
-    for (size_t i = 0; i < n->count; i++)
-        if (!f[i].text) return WRONG;
-    bool is_rating = n->count == FIELDS_MAX && value_of(f[2], &n->value) && f[0].length > 0 &&
-                     f[1].length > 0;
-    return is_rating ? RATING : WRONG;
-}
-
-/* Returns when it is a heading. */
-static void complain_of_named(const struct named_line *n, const struct lines *l, bool is_first)
-{
-    const struct field *f = n->fields;
-    float value;
-    for (size_t i = 0; i < n->count; i++)
-        if (!f[i].text) lines_fail(l, "has a quotation mark that is not around a whole field");
-    if (n->count < FIELDS_MAX)
-        lines_fail(l, "has %zu field%s; a rating has user, item and rating", n->count,
-                   n->count == 1 ? "" : "s");
-    if (value_of(f[2], &value)) lines_fail(l, "has an empty %s", f[0].length ? "item" : "user");
-    if (!is_first || !is_heading(f[2]))
-        lines_fail(l, "\"%.*s\" is no rating: must be a number", lines_shown(f[2].length),
-                   f[2].text);
-}
+enum { USER, ITEM, RATING, WANTED };
 
 struct named_file {
     struct ratings *ratings;
     size_t *counter;
-    const char *separator;
-    bool has_begun; /* no more comments, no heading */
-    bool has_separator;
+    struct fields fields;
+    size_t at[WANTED]; /* their columns */
 };
 
-static struct rating named_rating(const struct named_line *n, struct names *rows,
-                                  struct names *columns)
+/* What headings call them, but for capitals and what is no letter. */
+static const char *const usual[WANTED][20] = {
+    {"user", "users", "userid", "uid", "u", "customer", "customerid", "reviewer", "reviewerid",
+     "row"},
+    {"item",    "items",     "itemid",  "iid",    "i",      "movie", "movieid",
+     "product", "productid", "book",    "bookid", "isbn",   "asin",  "song",
+     "songid",  "artistid",  "animeid", "joke",   "jokeid", "column"},
+    {"rating", "ratings", "r", "score", "stars", "value", "overall", "bookrating", "preference"}};
+
+/* The one column with such a name. */
+static size_t usual_column(const struct fields *f, int wanted)
 {
-    return (struct rating){.row = names_add(rows, n->fields[0].text, n->fields[0].length),
-                           .column = names_add(columns, n->fields[1].text, n->fields[1].length),
-                           .value = n->value};
+    size_t found = FIELDS_NONE;
+    for (size_t i = 0; i < sizeof usual[0] / sizeof *usual[0] && usual[wanted][i]; i++) {
+        size_t column = fields_column(f, usual[wanted][i], false);
+        if (column == FIELDS_NONE) continue;
+        if (found != FIELDS_NONE) return FIELDS_NONE;
+        found = column;
+    }
+    return found;
 }
 
-static void read_named(struct named_file *f, const struct lines *l)
+static void find_columns(struct named_file *f)
+{
+    struct fields *rows = &f->fields;
+    for (int i = 0; i < WANTED; i++) {
+        f->at[i] = rows->name ? usual_column(rows, i) : (size_t)i;
+        if (f->at[i] != FIELDS_NONE) continue;
+        fail("%s: its heading does not tell which columns are user, item and rating: give them "
+             "these names, or put # before it, if they are the first three",
+             rows->lines.path);
+    }
+    if (rows->counts_rows && rows->form.columns > WANTED)
+        fail("%s: its first column counts the rows: leave it out, or, if these are users, give "
+             "the columns the names user, item, rating",
+             rows->lines.path);
+}
+
+/* A value that a float holds. */
+static bool value_of(struct field f, float *value)
+{
+    double number;
+    if (!lines_number(f.text, f.length, &number) || fabs(number) > (double)FLT_MAX) return false;
+    *value = (float)number;
+    return true;
+}
+
+static bool take_rating(const struct named_file *f, const struct field *fields, struct names *rows,
+                        struct names *columns, struct rating *to)
+{
+    struct field user = fields[f->at[USER]], item = fields[f->at[ITEM]];
+    if (user.length == 0 || item.length == 0 || !value_of(fields[f->at[RATING]], &to->value))
+        return false;
+    to->row = names_add(rows, user.text, user.length);
+    to->column = names_add(columns, item.text, item.length);
+    return true;
+}
+
+static _Noreturn void complain_of_row(const struct named_file *f)
+{
+    const struct fields *rows = &f->fields;
+    lines_take_float(&rows->lines, rows->field[f->at[RATING]], "rating");
+    lines_fail(&rows->lines, "has an empty %s", rows->field[f->at[USER]].length ? "item" : "user");
+}
+
+static bool read_row(struct named_file *f)
 {
     struct ratings *r = f->ratings;
-    struct named_line n;
-    if (l->length == 0 || (!f->has_begun && is_comment(l))) return;
-    if (!f->has_separator) f->separator = separator_of(l);
-    f->has_separator = true;
-    enum kind kind = split_named(&n, l, f->separator);
-    if (kind == EMPTY) return;
-    if (kind == WRONG) complain_of_named(&n, l, !f->has_begun);
-    f->has_begun = true;
-    if (kind == WRONG) return;
-    *ratings_capacity(r, 1) = named_rating(&n, &r->row_names, &r->column_names);
+    if (!fields_next(&f->fields)) return false;
+    if (!take_rating(f, f->fields.field, &r->row_names, &r->column_names, ratings_capacity(r, 1)))
+        complain_of_row(f);
     ++*f->counter;
+    return true;
 }
 
 static void forget_names(struct names *n)
@@ -225,18 +154,21 @@ static void forget_names(struct names *n)
     names_init(n);
 }
 
+/* A comment may be a row: that is not for here to tell. */
 static bool read_named_part(const void *file, void *made, struct lines *part)
 {
     const struct named_file *f = file;
+    const struct fields_form *form = &f->fields.form;
     struct made *m = made;
-    struct named_line n;
     m->count = 0;
     forget_names(&m->row_names);
     forget_names(&m->column_names);
     while (lines_next(part)) {
-        enum kind kind = split_named(&n, part, f->separator);
-        if (kind == WRONG) return false;
-        if (kind == RATING) *made_capacity(m) = named_rating(&n, &m->row_names, &m->column_names);
+        if (part->length == 0) continue;
+        bool is_row = fields_of_line(form, part, m->fields, form->columns) == form->columns &&
+                      take_rating(f, m->fields + form->hidden, &m->row_names, &m->column_names,
+                                  made_capacity(m));
+        if (!is_row) return false;
     }
     return true;
 }
@@ -271,142 +203,60 @@ static void take_named(struct named_file *f, struct made *m)
 
 static void take_named_part(void *file, void *made, struct lines *part, bool is_read)
 {
+    struct named_file *f = file;
     if (is_read) {
-        take_named(file, made);
-    } else {
-        while (lines_next(part)) read_named(file, part);
+        take_named(f, made);
+        return;
     }
+    struct lines all = f->fields.lines;
+    f->fields.lines = *part;
+    while (read_row(f)) continue;
+    *part = f->fields.lines;
+    f->fields.lines = all;
 }
 
-/* From the current line on. What the fields have between them stands in the first. */
-static void read_all_named(struct ratings *r, struct lines *l, size_t *counter, unsigned threads)
+/* A row may be of several lines where it has quotation marks: then one thread reads. The first row
+ * is behind the heading. */
+static void read_named(struct ratings *r, const char *path, size_t *counter, unsigned threads)
 {
     struct named_file f = {.ratings = r, .counter = counter};
     struct line_parts p = {
         .threads = threads, .context = &f, .read = read_named_part, .take = take_named_part};
-    read_named(&f, l);
-    while (!f.has_begun && lines_next(l)) read_named(&f, l);
-    read_parts(&p, l);
+    fields_open(&f.fields, path, &(struct fields_wanted){.least = WANTED});
+    find_columns(&f);
+    if (threads == 1 || fields_has_quotes(&f.fields)) {
+        while (read_row(&f)) continue;
+    } else if (read_row(&f)) {
+        read_parts(&p, &f.fields.lines, f.fields.form.columns);
+    }
+    fields_close(&f.fields);
 }
 
 /* ---- MatrixMarket ---- */
 
-static void check_banner(const struct lines *l)
-{
-    char object[32], format[32], field[32], symmetry[32], banner[256];
-    if (l->length >= sizeof banner) lines_fail(l, "is longer than a MatrixMarket banner");
-    memcpy(banner, l->text, l->length);
-    banner[l->length] = '\0';
-    if (sscanf(banner + sizeof RATINGS_MATRIX_MARKET - 1, "%31s %31s %31s %31s", object, format,
-               field, symmetry) != 4)
-        lines_fail(l, "is no MatrixMarket banner: must be \"%s matrix coordinate real general\"",
-                   RATINGS_MATRIX_MARKET);
-    if (strcasecmp(object, "matrix") != 0 || strcasecmp(format, "coordinate") != 0)
-        lines_fail(l, "is \"%s %s\": must be \"matrix coordinate\"", object, format);
-    if (strcasecmp(field, "real") != 0 && strcasecmp(field, "integer") != 0)
-        lines_fail(l, "has \"%s\" values: must be real or integer", field);
-    if (strcasecmp(symmetry, "general") != 0) lines_fail(l, "is \"%s\": must be general", symmetry);
-}
-
-static bool index_of(struct field f, double least, double most, uint64_t *index)
-{
-    double value;
-    if (!lines_number(f.text, f.length, &value) || value < least || value > most ||
-        value > floor(value))
-        return false;
-    *index = (uint64_t)value;
-    return true;
-}
-
-static uint64_t read_index(const struct lines *l, struct field f, double least, double most,
-                           const char *what)
-{
-    uint64_t index;
-    if (!index_of(f, least, most, &index))
-        lines_fail(l, "\"%.*s\" is no %s: must be a whole number from %.0f to %.0f",
-                   lines_shown(f.length), f.text, what, least, most);
-    return index;
-}
-
-/* One more than there may be is looked for. */
-static void split_numbers(const struct lines *l, struct field *fields, const char *wanted)
-{
-    size_t count = split_by_blanks(l, fields, FIELDS_MAX + 1);
-    if (count < FIELDS_MAX)
-        lines_fail(l, "has %zu number%s; %s", count, count == 1 ? "" : "s", wanted);
-    if (count > FIELDS_MAX) lines_fail(l, "has more than 3 numbers; %s", wanted);
-}
-
 struct matrix_file {
     struct ratings *ratings;
     size_t *counter;
-    uint64_t rows, columns, cells; /* declared */
+    struct matrix_market market;
 };
 
-static bool cell_of(const struct lines *l, const struct matrix_file *f, struct rating *cell)
+static bool rating_of(const struct matrix_market_cell *c, struct rating *to)
 {
-    struct field fields[FIELDS_MAX + 1];
-    uint64_t row, column;
-    if (split_by_blanks(l, fields, FIELDS_MAX + 1) != FIELDS_MAX ||
-        !value_of(fields[2], &cell->value) || !index_of(fields[0], 1, (double)f->rows, &row) ||
-        !index_of(fields[1], 1, (double)f->columns, &column))
-        return false;
-    cell->row = (uint32_t)row - 1;
-    cell->column = (uint32_t)column - 1;
-    return true;
-}
-
-static _Noreturn void complain_of_cell(const struct lines *l, const struct matrix_file *f)
-{
-    struct field fields[FIELDS_MAX + 1];
-    float value;
-    split_numbers(l, fields, "a cell has row, column and value");
-    if (!value_of(fields[2], &value))
-        lines_fail(l, "\"%.*s\" is no value: must be a number", lines_shown(fields[2].length),
-                   fields[2].text);
-    if (*f->counter < f->cells) {
-        read_index(l, fields[0], 1, (double)f->rows, "row");
-        read_index(l, fields[1], 1, (double)f->columns, "column");
-    }
-    lines_fail(l, "there are more cells than the %" PRIu64 " declared", f->cells);
-}
-
-static void read_cell(struct matrix_file *f, const struct lines *l)
-{
-    struct rating cell;
-    if (!cell_of(l, f, &cell) || *f->counter == f->cells) complain_of_cell(l, f);
-    *ratings_capacity(f->ratings, 1) = cell;
-    ++*f->counter;
-}
-
-static void read_shape(struct matrix_file *f, const struct lines *l)
-{
-    struct field fields[FIELDS_MAX + 1];
-    struct ratings *r = f->ratings;
-    split_numbers(l, fields, "a size has rows, columns and cells");
-    f->rows = read_index(l, fields[0], 1, DIMENSION_MAX, "number of rows");
-    f->columns = read_index(l, fields[1], 1, DIMENSION_MAX, "number of columns");
-    f->cells = read_index(l, fields[2], 0, 0x1p40, "number of cells");
-    if (f->rows > r->rows) r->rows = (uint32_t)f->rows;
-    if (f->columns > r->columns) r->columns = (uint32_t)f->columns;
-}
-
-/* Of blanks, or a comment. */
-static bool is_passed_over(const struct lines *l)
-{
-    struct field field;
-    return split_by_blanks(l, &field, 1) == 0 || l->text[0] == '%';
+    *to = (struct rating){c->row, c->column, (float)c->value};
+    return fabs(c->value) <= (double)FLT_MAX;
 }
 
 static bool read_matrix_part(const void *file, void *made, struct lines *part)
 {
+    const struct matrix_file *f = file;
     struct made *m = made;
-    struct rating cell;
+    struct matrix_market_cell cell;
     m->count = 0;
     while (lines_next(part)) {
-        if (is_passed_over(part)) continue;
-        if (!cell_of(part, file, &cell)) return false;
-        *made_capacity(m) = cell;
+        if (lines_is_banner(part)) return false;
+        if (lines_is_passed_over(part)) continue;
+        if (!matrix_market_cell(&f->market, part, &cell) || !rating_of(&cell, made_capacity(m)))
+            return false;
     }
     return true;
 }
@@ -414,49 +264,48 @@ static bool read_matrix_part(const void *file, void *made, struct lines *part)
 static void take_matrix_part(void *file, void *made, struct lines *part, bool is_read)
 {
     struct matrix_file *f = file;
+    struct matrix_market *market = &f->market;
     const struct made *m = made;
-    if (is_read && m->count <= f->cells - *f->counter) {
+    struct matrix_market_cell cell;
+    if (is_read && m->count <= market->cells - market->read) {
         memcpy(ratings_capacity(f->ratings, m->count), m->list, m->count * sizeof *m->list);
         *f->counter += m->count;
+        market->read += m->count;
         return;
     }
-    while (lines_next(part))
-        if (!is_passed_over(part)) read_cell(f, part);
+    struct lines all = market->lines;
+    for (market->lines = *part; lines_next_data(&market->lines); ++*f->counter) {
+        matrix_market_take(market, &cell);
+        if (!rating_of(&cell, ratings_capacity(f->ratings, 1)))
+            lines_fail(&market->lines, "%g is no rating: is too large for a float", cell.value);
+    }
+    *part = market->lines;
+    market->lines = all;
 }
 
-static void read_matrix(struct ratings *r, struct lines *l, size_t *counter, unsigned threads)
+static void read_matrix(struct ratings *r, const char *path, size_t *counter, unsigned threads)
 {
     struct matrix_file f = {.ratings = r, .counter = counter};
     struct line_parts p = {
         .threads = threads, .context = &f, .read = read_matrix_part, .take = take_matrix_part};
-    check_banner(l);
-    while (f.rows == 0 && lines_next(l))
-        if (!is_passed_over(l)) read_shape(&f, l);
-    if (f.rows == 0) lines_fail(l, "the file ends before its size: rows, columns and cells");
-    read_parts(&p, l);
-    if (*counter < f.cells)
-        lines_fail(l, "the file ends after %zu of %" PRIu64 " cells", *counter, f.cells);
+    matrix_market_open(&f.market, path, 0);
+    if (f.market.rows > r->rows) r->rows = f.market.rows;
+    if (f.market.columns > r->columns) r->columns = f.market.columns;
+    read_parts(&p, &f.market.lines, 0);
+    matrix_market_end(&f.market);
+    matrix_market_close(&f.market);
 }
 
 /* ---- a file ---- */
 
-static bool begins_matrix(const struct lines *l)
-{
-    size_t length = sizeof RATINGS_MATRIX_MARKET - 1;
-    return l->length >= length && strncasecmp(l->text, RATINGS_MATRIX_MARKET, length) == 0;
-}
-
 bool ratings_read(struct ratings *r, const char *path, size_t *counter, unsigned threads)
 {
-    struct lines l;
-    lines_open(&l, path);
-    bool has_lines = lines_next(&l), is_matrix = has_lines && begins_matrix(&l);
+    bool is_matrix = matrix_market_is(path);
     if (is_matrix) {
-        read_matrix(r, &l, counter, threads);
-    } else if (has_lines) {
-        read_all_named(r, &l, counter, threads);
+        read_matrix(r, path, counter, threads);
+    } else {
+        read_named(r, path, counter, threads);
     }
-    lines_close(&l);
     if (*counter == 0) fail("%s has no ratings", path);
     return is_matrix;
 }

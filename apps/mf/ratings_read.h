@@ -11,8 +11,6 @@
 
 #include "ratings.h"
 
-#define RATINGS_MATRIX_MARKET "%%MatrixMarket"
-
 /* Adds the file's cells behind all others, and their number to the counter, which is one of the
  * ratings'. Gives up, with file and line, when it is malformed. Returns whether it is
  * MatrixMarket. */

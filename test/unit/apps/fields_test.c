@@ -92,7 +92,7 @@ TEST(fields, have_one_separator_a_file)
     reads(&two, "a\t\nb\tc\n", "a|/b|c/");
     refuses(&two, "a;1,5\nb;2,5\n", "rows:1: may have commas or semicolons");
     refuses(&two, "1,5 2,5\n1,5 3,5\n", "rows:1: may have commas or blanks");
-    refuses(&two, "a b,c\nd e,f,g\n", "rows:1: may have commas or blanks");
+    refuses(&two, "a b,c\nd e,f,g\n", "rows:2: has 3 fields; the first row has 2");
 }
 
 TEST(fields, rows_have_as_many)

@@ -93,6 +93,8 @@ TEST(mf, reads_matrix_market_and_writes_it)
     folder_remove(folder);
 }
 
+#define MATRIX "%%MatrixMarket matrix coordinate real general\n"
+
 static const unsigned one_thread = 1, three_threads = 3;
 
 static void load_cells(const void *threads)
@@ -117,28 +119,92 @@ TEST(mf, malformed_files_are_refused_with_their_line)
     is_refused("1,2,3x\n1,2,3\n", "cells:1: \"3x\" is no rating");
     is_refused("1,2,nan\n1,2,3\n", "cells:1: \"nan\" is no rating");
     is_refused("1,2,infinity\n1,2,3\n", "cells:1: \"infinity\" is no rating");
-    is_refused("user,item,i\n1,2,n\n", "cells:2: \"n\" is no rating");
-    is_refused("a,b,c\nd,e,f\n", "cells:2: \"f\" is no rating");
+    is_refused("user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating");
+    is_refused("a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating");
     is_refused("1 2 1e39\n", "cells:1: \"1e39\" is no rating");
     is_refused(",2,3\n", "cells:1: has an empty user");
-    is_refused("a\"b,2,3\n\"a,2,3\n", "cells:2: has a quotation mark");
-    is_refused("%%MatrixMarket matrix coordinate real general\n", "ends before its size");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 2 3\n",
-               "cells:3: has more than 3 numbers");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e39\n",
-               "\"1e39\" is no value");
+    is_refused("1,,3\n", "cells:1: has an empty item");
+    is_refused("a,2,3\nb\"c,2,3\n", "cells:2: has a quotation mark");
     is_refused("a b 1\na b\n", "cells:2: has 2 fields");
     is_refused("a b 1\na b much\n", "cells:2: \"much\" is no rating");
-    is_refused("%%MatrixMarket matrix array real general\n", "cells:1: is \"matrix array\"");
-    is_refused("%%MatrixMarket matrix coordinate pattern general\n",
-               "cells:1: has \"pattern\" values");
-    is_refused("%%MatrixMarket matrix coordinate real symmetric\n", "cells:1: is \"symmetric\"");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n",
+    is_refused(MATRIX, "ends before its size");
+    is_refused(MATRIX "2 2 1\n1 1 2 3\n", "cells:3: has 4 numbers; a line here has 3");
+    is_refused(MATRIX "2 2 1\n1 1 1e39\n", "cells:3: 1e+39 is no rating: is too large");
+    is_refused(
+        "%%MatrixMarket matrix array real general\n",
+        "cells:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
+    is_refused(MATRIX "2 2 1\n3 1 5\n",
                "cells:3: \"3\" is no row: must be a whole number from 1 to 2");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n",
-               "the file ends after 1 of 2 cells");
-    is_refused("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n1 2 5\n",
-               "cells:4: there are more cells than the 1 declared");
+    is_refused(MATRIX "2 2 2\n1 1 5\n", "cells:3: the file ends after 1 of 2 values");
+    is_refused(MATRIX "2 2 1\n1 1 5\n1 2 5\n",
+               "cells:4: there are more values than the 1 declared");
+}
+
+TEST(mf, what_is_not_to_be_told_is_refused)
+{
+    is_refused("% written by a tool, without the banner\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
+               "cells:2: looks like MatrixMarket's size, without its banner");
+    is_refused("x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item");
+    is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
+    is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
+    is_refused("0,1,31,2.5\n1,1,29,3\n2,2,31,3.5\n3,2,61,4\n", "its first column counts the rows");
+    is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
+    is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
+    is_refused("Smith, John,1,2\nLee,1,3\n", "cells:2: has 3 fields; the first row has 4");
+}
+
+/* From each of them the same, with one thread and with several. */
+TEST(mf, columns_are_found_by_their_names)
+{
+    static const char *const texts[] = {
+        "1,31,2.5\n1,29,3.0\n2,31,3.5\n",
+        "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
+        ",userId,movieId,rating\r\n0,1,31,2.5\r\n1,1,29,3.0\r\n2,2,31,3.5\r\n",
+        "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
+        "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n\"3\" \"2\" \"31\" 3.5\n",
+        "\"1\",\"31\",\"2.5\"\n\"1\",\"29\",\"3.0\"\n\"2\",\"31\",\"3.5\"\n",
+        "#user item rating\n1 31\t2.5 \n 1 29 3.0\n2 31 3.5"};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            struct ratings r;
+            write_cells(texts[i]);
+            ratings_init(&r);
+            ratings_load(&r, path, NULL, 0, 1, threads);
+            CHECK_EQ(r.train, 3);
+            CHECK(fabs(r.mean - 3) < 1e-12);
+            CHECK_STR(names_get(&r.row_names, 1), "2");
+            CHECK_STR(names_get(&r.column_names, 1), "29");
+            if (i == 0 && threads == 1) first = ratings_digest(&r);
+            CHECK_EQ(ratings_digest(&r), first);
+            ratings_fini(&r);
+            folder_remove(folder);
+        }
+}
+
+TEST(mf, names_that_look_like_others_are_names)
+{
+    struct ratings r;
+    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\n\"None\",?,4\n");
+    CHECK_EQ(r.rows, 4);
+    CHECK_EQ(r.columns, 4);
+    CHECK_STR(names_get(&r.row_names, 1), "07");
+    CHECK_STR(names_get(&r.column_names, 1), "#1, or \"two\"\nlines");
+    ratings_fini(&r);
+}
+
+TEST(mf, a_large_number_of_a_row_is_no_size)
+{
+    struct ratings r;
+    load(&r, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
+    CHECK_EQ(r.rows, 3);
+    CHECK_EQ(r.columns, 5);
+    CHECK_EQ(r.column_names.count, 0);
+    CHECK_STR(names_get(&r.row_names, 0), "1");
+    CHECK_STR(names_get(&r.row_names, 2), "300000000");
+    CHECK(r.list[1].row == 2 && r.list[1].column == 1 && r.list[2].row == 1);
+    CHECK(fabs(r.mean - 4) < 1e-12);
+    ratings_fini(&r);
 }
 
 /* ---- files that several threads read ---- */
@@ -158,13 +224,13 @@ static char *long_text(const char *first, int (*write)(char *to, size_t i), size
 
 static int write_cell(char *to, size_t i)
 {
-    return sprintf(to, "%5zu %7zu\t%.6f0000000\n", rng_mix(i) % 900 + 1, rng_mix(i) % 999 + 1,
+    return sprintf(to, "%7zu %5zu\t%.6f0000000\n", rng_mix(i) % 900 + 1, rng_mix(i) % 999 + 1,
                    (double)(i % 4096) / 64);
 }
 
 static int write_named(char *to, size_t i)
 {
-    return sprintf(to, "\"u%zu\",%zu and more,%.1f,12345\n", rng_mix(i) % (i + 10) % 5000,
+    return sprintf(to, "u%zu,%zu and more,%.1f,12345\n", rng_mix(i) % (i + 10) % 5000,
                    rng_mix(i) % 777, (double)(i % 11) / 2);
 }
 
@@ -237,7 +303,7 @@ TEST(mf, threads_read_a_matrix_as_one_does)
 TEST(mf, threads_number_names_as_one_does)
 {
     size_t length;
-    char *text = long_text("% of a test\nuser,item,rating\n", write_named, &length);
+    char *text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
     is_read_alike(text, length, LONG_LINES);
     /* a name longer than a part */
     char *at = strchr(text + (size_t)LINE_PARTS_BYTES / 2, '\n') + 1;
@@ -247,19 +313,25 @@ TEST(mf, threads_number_names_as_one_does)
         lines += *c == '\n';
         if (*c == '\n' || *c == ',' || *c == '"') *c = '_';
     }
-    memcpy(end - 6, ",x,3\n", 5);
+    memcpy(end - 9, ",x,3,12\n", 8);
     end[-1] = '\n';
+    is_read_alike(text, length, LONG_LINES - lines);
+    /* and one of two lines */
+    char *row = strchr(text + (size_t)3 * LINE_PARTS_BYTES, '\n') + 1, *name = strchr(row, ',') + 1;
+    name[0] = '"';
+    name[1] = '\n';
+    strchr(name, ',')[-1] = '"';
     is_read_alike(text, length, LONG_LINES - lines);
     free(text);
 }
 
 /* The line behind this byte becomes wrong; its number. */
-static size_t spoil(char *text, size_t byte, size_t letter)
+static size_t spoil(char *text, size_t byte, char letter)
 {
     size_t line = 1;
     char *begin = strchr(text + byte, '\n') + 1;
     for (const char *c = text; c < begin; c++) line += *c == '\n';
-    begin[letter] = '"';
+    begin[1] = letter;
     return line;
 }
 
@@ -279,13 +351,13 @@ TEST(mf, threads_name_the_first_wrong_line)
     size_t length;
     char *text = long_text(long_matrix, write_cell, &length);
     for (size_t part = 5; part-- > 0;)
-        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 0),
-                      "has more than 3 numbers");
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 'x'),
+                      "has 4 numbers");
     free(text);
     text = long_text("", write_named, &length);
     for (size_t part = 5; part-- > 0;)
-        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 1),
-                      "has a quotation mark");
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, ','),
+                      "has 5 fields");
     free(text);
 }
 
@@ -295,10 +367,10 @@ TEST(mf, threads_count_cells_as_one_does)
     size_t length;
     char *text = long_text(long_matrix, write_cell, &length);
     memcpy(strstr(text, " 150000") + 1, "100000", 6);
-    spoil(text, length - 200, 0);
-    is_refused_at(text, length, 100004, "there are more cells than the 100000 declared");
-    spoil(text, strlen(long_matrix), 0);
-    is_refused_at(text, length, 5, "has more than 3 numbers");
+    spoil(text, length - 200, 'x');
+    is_refused_at(text, length, 100004, "there are more values than the 100000 declared");
+    spoil(text, strlen(long_matrix), 'x');
+    is_refused_at(text, length, 5, "has 4 numbers");
     free(text);
 }
 
