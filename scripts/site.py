@@ -20,13 +20,18 @@ import subprocess
 import sys
 import urllib.parse
 
-import markdown
+try:
+    import markdown
+except ImportError:
+    sys.exit("site.py: there is no markdown for Python here: apt install python3-markdown")
 
-STYLE = """body { max-width: 52em; margin: 1em auto; padding: 0 1em; font: 16px/1.5 sans-serif; color: #222 }
-nav { border-bottom: 1px solid #ccc; padding-bottom: .3em }
+# Prose has lines that are read easily, code has room for 120 columns.
+STYLE = """body { max-width: 66em; margin: 1em auto; padding: 0 1em; font: 16px/1.5 sans-serif; color: #222 }
+p, li, h1, h2, h3, h4, nav { max-width: 52em } nav { border-bottom: 1px solid #ccc; padding-bottom: .3em }
 pre, code { font: 14px/1.4 monospace; background: #f4f4f4 } pre { padding: .6em; overflow-x: auto }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid #ccc; padding: .2em .5em }
 img { max-width: 100% } a { color: #05a } .head, .foot { width: 100%; border: 0; display: table }
+@media print { pre { white-space: pre-wrap } }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } pre, code { background: #262626 }
 a { color: #7bf } img { background: #fff } }
 """
@@ -101,6 +106,8 @@ class Site:
         self.write(page_of(path), heading[1] if heading else path, body)
 
     def add_manuals(self, man):
+        if not shutil.which("mandoc"):
+            sys.exit("site.py: there is no mandoc here, which makes pages of manuals: apt install mandoc")
         pages = []
         for section in ("man1", "man3"):
             for name in sorted(os.listdir(os.path.join(man, section))):
@@ -113,7 +120,9 @@ class Site:
                     continue
                 made = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", place], capture_output=True,
                                       text=True, check=True, timeout=60)
-                self.write(f"man/{name}.html", name, made.stdout)
+                # Its line breaks beside the ends of lines would be twice as many.
+                body = re.sub(r"(?s)<pre>.*?</pre>", lambda m: m[0].replace("<br/>\n", ""), made.stdout)
+                self.write(f"man/{name}.html", name, body)
         lines = "\n".join(f'<li><a href="{html.escape(to)}.html">{html.escape(name)}</a></li>' for name, to in pages)
         self.write("man/index.html", "manual pages", f"<h1>Manual pages</h1>\n<ul>\n{lines}\n</ul>")
 

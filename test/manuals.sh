@@ -88,11 +88,25 @@ else
     grep -q '<table>' "$place/site/docs/metrics.html" || missing+=' tables'
     grep -q '<h3 id="the-rendezvous">' "$place/site/docs/running.html" || missing+=' headings'
     grep -q 'locus_pull' "$place/site/man/locus_pull.3.html" || missing+=' manuals'
+    # A line is a line, and as wide as a page has room for.
+    tr -d '\n' < "$place/site/man/locus_pull.3.html" | grep -qE '<pre>[^/]*<br' && missing+=' lines without others between'
     # A link that is planted to lead nowhere is seen.
     sed -i 's/href="docs\/running.html"/href="docs\/nowhere.html"/' "$place/site/README.html"
     scripts/site.py --check "$place/site" > "$place/faults" && missing+=' who follows links'
     judge "the site has what documents have" "$missing"
 fi
+
+# says_what_is_missing WORD COMMAND...: one sentence, no traceback
+says_what_is_missing() {
+    "${@:2}" > "$place/said" 2>&1 && return 1
+    grep -q "$1" "$place/said" && [ "$(wc -l < "$place/said")" -eq 1 ]
+}
+missing=''
+says_what_is_missing python3-markdown /usr/bin/python3 -S scripts/site.py "$place/none" || missing+=' markdown'
+if /usr/bin/python3 -c 'import markdown' 2> "$place/which"; then
+    says_what_is_missing mandoc env PATH=/nowhere /usr/bin/python3 scripts/site.py "$place/none" "$man" || missing+=' mandoc'
+fi
+judge "make docs says which tool is missing" "$missing"
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -92,7 +92,7 @@ documents() {
     } >> "$tree/docs/trace.md"
     for i in {1..40}; do echo "line $i"; done >> "$tree/README.md"
     sed -i 's/^| a row that is here.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
-    sed -i '/^| `LOCUS_ADVICE`/d' "$tree/docs/running.md"
+    sed -i '/^| .LOCUS_ADVICE/d' "$tree/docs/running.md"
     git init -q "$tree" # without a commit
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1
     expect "documents: planted faults are found" $? 'trace.md:.* there is no nowhere.md' \
