@@ -2,9 +2,9 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -90,13 +90,10 @@ static void note_closed(const struct lines *l)
 void lines_open(struct lines *l, const char *path)
 {
     *l = (struct lines){.path = path};
-    /* that a pipe has no writer is no reason to wait */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ENXIO) fail("%s is not a regular file", path); /* a socket */
-    if (fd < 0) fail("%s: %s", path, strerror(errno));
+    const char *why;
+    int fd = regular_open(path, &why);
+    if (fd < 0) fail("%s: %s", path, why);
     if (fstat(fd, &l->about) != 0) fail("%s: %s", path, strerror(errno));
-    if (S_ISDIR(l->about.st_mode)) fail("%s is a folder, not a file", path);
-    if (!S_ISREG(l->about.st_mode)) fail("%s is not a regular file", path);
     size_t bytes = (size_t)l->about.st_size;
     if (bytes > 0) {
         void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

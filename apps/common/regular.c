@@ -2,31 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* NULL: it is a regular file. */
-static const char *wrong_kind(mode_t mode)
-{
-    if (S_ISREG(mode)) return NULL;
-    if (S_ISDIR(mode)) return "it is a folder, not a file";
-    if (S_ISFIFO(mode)) return "it is a pipe, not a regular file";
-    return "it is a device, not a regular file";
-}
+static const char irregular[] = "it is not a regular file";
 
 int regular_open(const char *path, const char **why)
 {
     struct stat about;
-    /* that a pipe has no writer is no reason to wait */
+    /* that a pipe has no writer is no reason to wait; a socket cannot even be opened */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool is_known = fd >= 0 && fstat(fd, &about) == 0;
-    /* a socket cannot even be opened */
-    *why = is_known         ? wrong_kind(about.st_mode)
-           : errno == ENXIO ? "it is a socket, not a regular file"
-                            : strerror(errno);
-    if (!*why) return fd;
+    if (fd < 0 || fstat(fd, &about))
+        *why = errno == ENXIO ? irregular : strerror(errno);
+    else if (S_ISDIR(about.st_mode))
+        *why = "it is a folder, not a file";
+    else if (!S_ISREG(about.st_mode))
+        *why = irregular;
+    else
+        return fd;
     if (fd >= 0) close(fd);
     return -1;
 }

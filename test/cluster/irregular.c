@@ -58,10 +58,10 @@ TEST(irregular, files_are_refused_by_the_command)
              0);
     for (int kind = 0; kind < 4; kind++) {
         make(kind);
-        is_refused("run --hosts file true", "the list of hosts \"file\" cannot be opened: it is a");
-        is_refused("doctor --hosts file", "the list of hosts \"file\" cannot be opened: it is a");
-        is_refused("trace file", "cannot read file: it is a");
-        is_refused("report file", "file.0.report.jsonl cannot be read: it is a");
+        is_refused("run --hosts file true", "the list of hosts \"file\" cannot be opened: it is ");
+        is_refused("doctor --hosts file", "the list of hosts \"file\" cannot be opened: it is ");
+        is_refused("trace file", "cannot read file: it is ");
+        is_refused("report file", "file.0.report.jsonl cannot be read: it is ");
         is_refused("checkpoint verify model", "manifest.json: it is no regular file");
         CHECK_EQ(command_run(&c, "cd %s && rm -rf file", folder), 0);
     }

@@ -83,7 +83,7 @@ static void is_refused(int status, const char *arguments, const char *part)
 TEST(tracing, refuses_what_is_no_trace)
 {
     is_refused(2, "", "which files?");
-    is_refused(1, "/dev/null", "cannot read /dev/null: it is a device");
+    is_refused(1, "/dev/null", "cannot read /dev/null: it is not a regular file");
     is_refused(1, "/no/such/file", "cannot read /no/such/file");
     char file[] = "/tmp/locus-test-XXXXXX";
     int fd = mkstemp(file);

@@ -229,8 +229,8 @@ static void open_named(const void *name)
 TEST(lines, say_why_a_file_cannot_be_read)
 {
     ends_with(open_named, "/no/such/file", 1, "/no/such/file: No such file");
-    ends_with(open_named, "/tmp", 1, "/tmp is a folder, not a file");
-    ends_with(open_named, "/dev/null", 1, "/dev/null is not a regular file");
+    ends_with(open_named, "/tmp", 1, "/tmp: it is a folder, not a file");
+    ends_with(open_named, "/dev/null", 1, "/dev/null: it is not a regular file");
 }
 
 static void complain(const void *lines)
