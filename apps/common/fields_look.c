@@ -347,10 +347,10 @@ static enum first first_of(struct fields *f, const struct first_row *r, const st
     for (size_t i = has_row_names; i < r->count; i++) {
         struct field x = r->field[i];
         bool has_numbers = r->numbers[i] > 0 && r->words[i] == 0;
+        bool is_word = !is_like_number(x) && !field_is_missing(x);
         columns += has_numbers;
-        if (!has_numbers) {
-            is_row = is_row || r->is_seen[i];
-        } else if (!is_like_number(x) && !field_is_missing(x)) {
+        if (is_word || !has_numbers) is_row = is_row || r->is_seen[i];
+        if (has_numbers && is_word) {
             words++;
             is_trusted = is_trusted || r->numbers[i] >= NUMBERS_TRUSTED;
         }

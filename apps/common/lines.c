@@ -197,6 +197,12 @@ bool lines_number(const char *field, size_t length, double *number)
     return *end == '\0' && isfinite(*number);
 }
 
+void lines_check_name(const struct lines *l, struct field f, const char *what)
+{
+    if (f.length == 0) lines_fail(l, "the %s is empty", what);
+    if (memchr(f.text, '\n', f.length)) lines_fail(l, "the %s has a line end in it", what);
+}
+
 bool lines_is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&

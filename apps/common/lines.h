@@ -96,6 +96,8 @@ double lines_take_number(const struct lines *, struct field, const char *what);
 float lines_take_float(const struct lines *, struct field, const char *what);
 uint64_t lines_take_whole(const struct lines *, struct field, uint64_t least, uint64_t most,
                           const char *what);
+/* A name, or the end, where it is empty or has a line end: model files have a name a line. */
+void lines_check_name(const struct lines *, struct field, const char *what);
 
 /* "program: path:line: ..." and the end. */
 void lines_fail(const struct lines *, const char *format, ...)

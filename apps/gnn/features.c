@@ -2,14 +2,13 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "ids.h"
+#include "libsvm.h"
 #include "marks.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FEATURES_MAX = 1 << 29 };
 
 /* As the lines come. */
 struct reading {
@@ -38,38 +37,15 @@ static void add_value(struct reading *r, uint32_t index, float value)
     r->value[r->values++] = value;
 }
 
-static void read_pair(struct features *f, struct reading *r, const struct lines *l,
-                      struct field pair)
+static void read_line(struct features *f, struct reading *r, struct libsvm *s)
 {
-    const char *colon = memchr(pair.text, ':', pair.length);
-    double index, value;
-    if (!colon)
-        lines_fail(l, "\"%.*s\" is no feature: must be index:value", lines_shown(pair.length),
-                   pair.text);
-    size_t before = (size_t)(colon - pair.text);
-    if (!lines_number(pair.text, before, &index) || index < 0 || index >= FEATURES_MAX ||
-        index > floor(index))
-        lines_fail(l, "\"%.*s\" is no index of a feature: must be a whole number from 0 to %d",
-                   lines_shown(before), pair.text, FEATURES_MAX - 1);
-    size_t after = pair.length - before - 1;
-    if (!lines_number(colon + 1, after, &value) || fabs(value) > (double)FLT_MAX)
-        lines_fail(l, "\"%.*s\" is no value of a feature: must be a number", lines_shown(after),
-                   colon + 1);
-    if ((uint32_t)index >= f->count) f->count = (uint32_t)index + 1;
-    add_value(r, (uint32_t)index, (float)value);
-}
-
-static void read_line(struct features *f, struct reading *r, const struct lines *l)
-{
-    const char *at = l->text, *end = l->text + l->length;
+    struct libsvm_pair p;
     uint64_t first = r->values;
     double sum = 0;
-    for (size_t words = 0;; words++) {
-        while (at < end && (*at == ' ' || *at == '\t')) at++;
-        if (at == end) break;
-        const char *from = at;
-        while (at < end && *at != ' ' && *at != '\t') at++;
-        if (words > 0) read_pair(f, r, l, (struct field){from, (size_t)(at - from)});
+    while (libsvm_pair(s, "feature", &p)) {
+        if (p.has_field) lines_fail(&s->lines, "has two colons in an index:value");
+        if (p.index >= f->count) f->count = p.index + 1;
+        add_value(r, p.index, lines_take_float(&s->lines, p.value, "value of a feature"));
     }
     for (uint64_t i = first; i < r->values; i++) sum += fabs((double)r->value[i]);
     for (uint64_t i = first; i < r->values && sum > 0; i++)
@@ -78,21 +54,26 @@ static void read_line(struct features *f, struct reading *r, const struct lines 
 
 static void read_lines(struct features *f, struct reading *r, struct network *n, const char *path)
 {
-    struct lines l;
-    lines_open(&l, path);
-    while (lines_next(&l)) {
-        if (fields_is_comment(&l)) continue;
+    struct libsvm s;
+    struct marks_lines m = {.network = n};
+    libsvm_open(&s, path);
+    marks_lines_begin(&m, &s.lines);
+    while (libsvm_next(&s)) {
         if (r->lines == r->lines_capacity) {
             r->lines_capacity = r->lines_capacity ? 2 * r->lines_capacity : 1024;
             r->node = longer(r->node, r->lines_capacity, sizeof *r->node);
             r->end = longer(r->end, r->lines_capacity, sizeof *r->end);
         }
-        r->node[r->lines] = marks_node_of_line(n, &l, r->lines, false);
-        read_line(f, r, &l);
+        r->node[r->lines] = marks_lines_node(&m, &s.lines);
+        read_line(f, r, &s);
         r->end[r->lines++] = r->values;
     }
-    lines_close(&l);
+    libsvm_close(&s);
     if (f->count == 0) fail("%s has no features", path);
+    if (r->lines < n->nodes)
+        fail("%s has %zu lines, and the graph has %u nodes: a node without features has a line of "
+             "a label alone",
+             path, r->lines, n->nodes);
 }
 
 /* Lines become nodes, whose numbers are others. */
@@ -113,11 +94,13 @@ void features_load(struct features *f, struct network *n, const char *path)
 {
     struct reading r = {0};
     *f = (struct features){.nodes = n->nodes};
+    names_init(&f->names);
     read_lines(f, &r, n, path);
     f->start = take_memory((size_t)f->nodes + 1, sizeof *f->start);
     f->index = take_memory(r.values, sizeof *f->index);
     f->value = take_memory(r.values, sizeof *f->value);
     sort_lines(f, &r);
+    ids_number(f->index, r.values, sizeof *f->index, &f->count, 0, &f->names);
     free(r.node);
     free(r.end);
     free(r.index);
@@ -129,6 +112,7 @@ void features_fini(struct features *f)
     free(f->start);
     free(f->index);
     free(f->value);
+    names_fini(&f->names);
     *f = (struct features){0};
 }
 

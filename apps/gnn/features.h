@@ -1,6 +1,6 @@
 /*
- * features.h - the given features of nodes, as LIBSVM files have them: a line for each node, the
- * first one about the node named 0; a class, which is passed over, then index:value.
+ * features.h - the given features of nodes, as LIBSVM files have them (libsvm.h): a line for each
+ * node, in the order that marks.h has; a class, which is passed over, then index:value.
  *
  * A node's values are divided by the sum of their absolute values.
  *
@@ -18,6 +18,7 @@ struct features {
     uint64_t *start;       /* of each node's; one more for the end */
     uint32_t *index;
     float *value;
+    struct names names; /* of features, where they were numbered anew (ids.h), else none */
 };
 
 /* After network_finish(). Gives up, with file and line, when it is malformed. */

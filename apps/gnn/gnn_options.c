@@ -22,19 +22,19 @@ static void task_options(struct gnn_options *o, struct args_list *list)
         {.kind = ARGS_SECTION, .help = "the task"},
         settings_data(
             &o->common,
-            "edges: lines of two nodes' names, with tabs, commas,\nsemicolons or blanks between"),
+            "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket;\nweights are not used"),
         {.name = "--labels",
          .argument = "FILE",
          .kind = ARGS_TEXT,
          .target = &o->labels,
          .help =
-             "classes: lines of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"},
+             "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"},
         {.name = "--features",
          .argument = "FILE",
          .kind = ARGS_TEXT,
          .target = &o->features,
          .help =
-             "LIBSVM: given features of the nodes 0, 1, ...;\nwithout it embeddings are learned"},
+             "LIBSVM: given features of the nodes 0, 1, ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"},
         {.name = "--split",
          .argument = "FILE",
          .kind = ARGS_TEXT,

@@ -1,5 +1,6 @@
 #include "gnn_report.h"
 
+#include "fail.h"
 #include "json.h"
 #include "partition.h"
 #include "run_log.h"
@@ -17,6 +18,11 @@ void gnn_report_start(const struct gnn *g, const struct pool *pool)
     const struct gnn_options *o = &g->options;
     const struct labels *l = &g->labels;
     double between = partition_cut_share(&g->network, g->part_of);
+    if (g->network.has_more)
+        fprintf(stderr,
+                "%s: %s has more than two nodes of an edge; weights and other attributes are not "
+                "used\n",
+                fail_program(), o->common.data);
     if (o->common.json) {
         struct json j;
         if (pool->size == 1) return;

@@ -44,7 +44,8 @@ static void write_layers(struct tensors *t, const struct gnn *g, struct pool_mem
 
 void gnn_save(const struct gnn *g, struct pool_member *m)
 {
-    const struct names *nodes = &g->network.names, *classes = &g->labels.names;
+    const struct names *nodes = &g->network.names, *classes = &g->labels.names,
+                       *features = &g->features.names;
     struct tensors t;
     tensors_open(&t, g->options.common.out);
     note(&t, g);
@@ -53,10 +54,12 @@ void gnn_save(const struct gnn *g, struct pool_member *m)
     declare_layers(&t, g);
     if (nodes->count > 0) tensors_declare(&t, "nodes", TENSORS_U8, nodes->text_length, 0);
     if (classes->count > 0) tensors_declare(&t, "classes", TENSORS_U8, classes->text_length, 0);
+    if (features->count > 0) tensors_declare(&t, "features", TENSORS_U8, features->text_length, 0);
     tensors_begin(&t);
     rows_save(m, GNN_INPUTS, 0, gnn_width(g), &t);
     write_layers(&t, g, m);
     tensors_write_names(&t, nodes);
     tensors_write_names(&t, classes);
+    tensors_write_names(&t, features);
     tensors_close(&t);
 }

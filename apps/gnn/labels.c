@@ -40,7 +40,11 @@ void labels_reserve(struct labels *l, uint32_t nodes)
 static void set_class(void *labels, const struct lines *lines, uint32_t node, struct field word)
 {
     struct labels *l = labels;
-    if (word.length == 2 && memcmp(word.text, "-1", 2) == 0) return;
+    if (field_is(word, "-1")) return;
+    lines_check_name(lines, word, "class");
+    if (field_is_missing(word))
+        lines_fail(lines, "\"%.*s\" may be a class, or none: write -1 for none, or a longer name",
+                   (int)word.length, word.text);
     labels_reserve(l, node + 1);
     uint32_t class = names_add(&l->names, word.text, word.length);
     if (class >= LABELS_CLASSES_MAX)
@@ -61,20 +65,16 @@ void labels_load(struct labels *l, struct network *n, const char *path)
 
 /* ---- purposes ---- */
 
-static bool is_word(struct field f, const char *word)
-{
-    return f.length == strlen(word) && memcmp(f.text, word, f.length) == 0;
-}
-
 static void set_purpose(void *labels, const struct lines *lines, uint32_t node, struct field word)
 {
     struct labels *l = labels;
     (void)lines;
     enum labels_purpose p = LABELS_PURPOSES;
-    if (is_word(word, "train")) p = LABELS_TRAIN;
-    if (is_word(word, "val") || is_word(word, "valid") || is_word(word, "validation"))
+    if (field_is_word(word, "train")) p = LABELS_TRAIN;
+    if (field_is_word(word, "val") || field_is_word(word, "valid") ||
+        field_is_word(word, "validation"))
         p = LABELS_VALIDATE;
-    if (is_word(word, "test")) p = LABELS_TEST;
+    if (field_is_word(word, "test")) p = LABELS_TEST;
     l->purpose_of[node] = (uint8_t)p;
 }
 

@@ -1,6 +1,8 @@
 #include "marks.h"
 
 #include "fail.h"
+#include "fields.h"
+#include "libsvm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,69 +11,215 @@
 static uint32_t node_named(struct network *n, const struct lines *l, struct field name,
                            bool has_new)
 {
-    if (name.length == 0) lines_fail(l, "has a node without a name");
-    uint32_t node = has_new ? names_add(&n->names, name.text, name.length)
-                            : names_find(&n->names, name.text, name.length);
+    lines_check_name(l, name, "node");
+    uint32_t node = has_new && !n->is_matrix ? names_add(&n->names, name.text, name.length)
+                                             : names_find(&n->names, name.text, name.length);
     if (node == NAMES_NONE)
-        lines_fail(l, "there is no node \"%.*s\" in the graph", lines_shown(name.length),
-                   name.text);
+        lines_fail(l, "there is no node \"%.*s\" in the graph%s", lines_shown(name.length),
+                   name.text, n->is_matrix ? ", whose rows are numbered from 1" : "");
     if (node >= NETWORK_NODES_MAX) lines_fail(l, "there are more than %d nodes", NETWORK_NODES_MAX);
     return node;
 }
 
-uint32_t marks_node_of_line(struct network *n, const struct lines *l, uint64_t line, bool has_new)
+/* ---- lines that are nodes ---- */
+
+static struct field number_text(char *text, size_t bytes, uint64_t number)
 {
-    char name[32];
-    int length = snprintf(name, sizeof name, "%" PRIu64, line);
-    return node_named(n, l, (struct field){name, (size_t)length}, has_new);
+    int length = snprintf(text, bytes, "%" PRIu64, number);
+    return (struct field){text, (size_t)length};
 }
 
-/* Several fields, of which the second is no index:value. */
-static bool is_table(const struct lines *l)
+/* Was the node there before? */
+static bool has_node(const struct marks_lines *m, uint64_t number)
 {
-    struct field f[2];
-    return fields_split(l, f, 2) == 2 && !memchr(f[1].text, ':', f[1].length);
+    char text[32];
+    struct field name = number_text(text, sizeof text, number);
+    return names_find(&m->network->names, name.text, name.length) < m->before;
 }
 
-static bool is_heading(const struct network *n, const struct lines *l, struct field name)
+void marks_lines_begin(struct marks_lines *m, const struct lines *l)
 {
-    return l->number == 1 && !fields_is_number(name) &&
-           names_find(&n->names, name.text, name.length) == NAMES_NONE;
+    const struct names *names = &m->network->names;
+    uint64_t number;
+    m->before = names->count;
+    m->behind = l->next;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const char *name = names_get(names, i);
+        if (!field_whole((struct field){name, strlen(name)}, 0, UINT32_MAX, &number))
+            fail(
+                "%s has a line for each of the nodes 0, 1, ..., and the graph has others: \"%.60s\". "
+                "Give lines of a node and its word",
+                l->path, name);
+    }
 }
 
-struct marks_file {
-    struct lines lines;
-    bool has_format, is_table;
-    uint64_t line; /* from 0, without comments */
+static uint64_t blank_lines(const char *from, const char *to)
+{
+    uint64_t count = 0;
+    bool is_blank = true;
+    for (const char *at = from; at < to; at++) {
+        count += *at == '\n' && is_blank;
+        is_blank = *at == '\n' || (is_blank && (lines_is_blank(*at) || *at == '\r'));
+    }
+    return count;
+}
+
+uint32_t marks_lines_node(struct marks_lines *m, const struct lines *l)
+{
+    char text[32];
+    uint64_t blank = blank_lines(m->behind, l->text);
+    if (blank > 0 && (m->count == 0 || !m->has_blank))
+        lines_fail(l, "stands behind a blank line, which may be for a node or not: take it out%s",
+                   m->has_blank ? ", or write -1 there" : "");
+    m->count += blank;
+    m->behind = l->next;
+    struct field name = number_text(text, sizeof text, m->count++ + m->network->is_matrix);
+    return node_named(m->network, l, name, m->has_new);
+}
+
+/* Whether the nodes begin with 0 or with 1 is seen where they end. */
+void marks_lines_end(const struct marks_lines *m, const struct lines *l)
+{
+    if (m->network->is_matrix || m->count == 0 || has_node(m, 0)) return;
+    if (!has_node(m, m->count - 1) || has_node(m, m->count))
+        fail("%s has %" PRIu64 " lines, for the nodes from 0 on, and the graph has no node 0: if "
+             "its nodes begin with 1, begin with a line of -1",
+             l->path, m->count);
+}
+
+/* ---- LIBSVM ---- */
+
+static bool is_libsvm(const char *path)
+{
+    struct lines l;
+    bool has_pairs = false;
+    lines_open(&l, path);
+    while (!has_pairs && lines_next_data(&l)) {
+        struct field word;
+        const char *at = l.text;
+        lines_word(&l, &at, &word);
+        if (!lines_word(&l, &at, &word)) continue;
+        if (!libsvm_is_line(&l)) break;
+        has_pairs = true;
+    }
+    lines_close(&l);
+    return has_pairs;
+}
+
+static void read_libsvm(struct marks_lines *m, const char *path, marks_use *use, void *context)
+{
+    struct libsvm s;
+    libsvm_open(&s, path);
+    marks_lines_begin(m, &s.lines);
+    while (libsvm_next(&s)) use(context, &s.lines, marks_lines_node(m, &s.lines), s.label);
+    marks_lines_end(m, &s.lines);
+    libsvm_close(&s);
+}
+
+/* ---- separated fields, and a word a line ---- */
+
+/* Of the first of these names that the heading has. */
+static size_t column_of(const struct fields *f, const char *const *names, size_t otherwise)
+{
+    for (; *names; names++) {
+        size_t column = fields_column(f, *names, false);
+        if (column != FIELDS_NONE) return column;
+    }
+    return otherwise;
+}
+
+struct table {
+    struct fields fields;
+    size_t node, word; /* columns */
 };
 
-static void read_line(struct network *n, struct marks_file *m, bool has_new, marks_use *use,
-                      void *context)
+static void open_table(struct table *t, const char *path)
 {
-    const struct lines *l = &m->lines;
-    struct field f[1];
-    uint64_t line = m->line++;
-    if (!m->has_format) m->is_table = is_table(l);
-    m->has_format = true;
-    fields_split(l, f, 1);
-    if (!m->is_table) {
-        use(context, l, marks_node_of_line(n, l, line, has_new), f[0]);
-    } else if (!is_heading(n, l, f[0])) {
-        struct field pair[2];
-        if (fields_split(l, pair, 2) < 2)
-            lines_fail(l, "has one field: must have a node first and its word last");
-        struct field word = fields_last(l);
-        if (word.length == 0) lines_fail(l, "has nothing in its last field");
-        use(context, l, node_named(n, l, f[0], has_new), word);
+    static const char *const nodes[] = {"node", "nodeid", "id", NULL}, *const words[] = {
+                                                                           "class", "label",
+                                                                           "labels", "split", NULL};
+    struct fields *f = &t->fields;
+    fields_open(f, path, &(struct fields_wanted){.least = 1});
+    size_t columns = f->form.columns - f->form.hidden;
+    t->node = column_of(f, nodes, 0);
+    t->word = column_of(f, words, columns > 0 ? columns - 1 : 0);
+    if (columns > 1 && t->node == t->word)
+        fail("%s: nodes and their words are in one column by its heading: name them node and class",
+             path);
+}
+
+/* Where MatrixMarket has the graph and another program the table, they may count otherwise: 0 tells,
+ * and so does the number of nodes. */
+static bool begins_with_0(const struct network *n, const char *path)
+{
+    struct table t;
+    uint64_t number;
+    bool has_zero = false, has_last = false;
+    open_table(&t, path);
+    while (fields_next(&t.fields)) {
+        if (!field_whole(t.fields.field[t.node], 0, n->names.count, &number)) continue;
+        has_zero = has_zero || number == 0;
+        has_last = has_last || number == n->names.count;
     }
+    fields_close(&t.fields);
+    if (has_zero == has_last)
+        fail("%s may number the nodes from 0 or from 1: it has %s of 0 and %" PRIu32
+             ". Give one of them a line, with -1 if it has no word",
+             path, has_zero ? "both" : "neither", n->names.count);
+    return has_zero;
+}
+
+/* Commas make fields where all lines have them. */
+static void check_alone(const struct lines *l, struct field word)
+{
+    for (const char *s = ",;|"; *s; s++)
+        if (*l->text != '"' && memchr(word.text, *s, word.length))
+            lines_fail(l, "has \"%c\" in it, and other lines have none: quote it, or complete them",
+                       *s);
+}
+
+static uint32_t node_of_table(struct network *n, const struct lines *l, struct field name,
+                              bool is_from_0, bool has_new)
+{
+    char text[32];
+    uint64_t number;
+    if (is_from_0 && field_whole(name, 0, n->names.count, &number))
+        name = number_text(text, sizeof text, number + 1);
+    return node_named(n, l, name, has_new);
+}
+
+static void read_table(struct marks_lines *m, const char *path, marks_use *use, void *context)
+{
+    struct network *n = m->network;
+    struct table t;
+    struct fields *f = &t.fields;
+    uint32_t known = 0, before = n->names.count;
+    open_table(&t, path);
+    bool is_list = f->form.columns - f->form.hidden == 1;
+    bool is_from_0 = !is_list && n->is_matrix && begins_with_0(n, path);
+    if (is_list) marks_lines_begin(m, &f->lines);
+    while (fields_next(f)) {
+        struct field word = f->field[t.word];
+        if (is_list) check_alone(&f->lines, word);
+        uint32_t node = is_list
+                            ? marks_lines_node(m, &f->lines)
+                            : node_of_table(n, &f->lines, f->field[t.node], is_from_0, m->has_new);
+        known += node < before;
+        bool is_missing = f->kind[t.word] != FIELDS_WORDS && field_is_missing(word);
+        if (word.length > 0 && !is_missing) use(context, &f->lines, node, word);
+    }
+    if (is_list) marks_lines_end(m, &f->lines);
+    fields_close(f);
+    if (known == 0) fail("%s says nothing of any node of the graph", path);
 }
 
 void marks_read(struct network *n, const char *path, bool has_new, marks_use *use, void *context)
 {
-    struct marks_file m = {0};
-    lines_open(&m.lines, path);
-    while (lines_next(&m.lines))
-        if (!fields_is_comment(&m.lines)) read_line(n, &m, has_new, use, context);
-    lines_close(&m.lines);
-    if (!m.has_format) fail("%s says nothing of any node", path);
+    struct marks_lines m = {.network = n, .has_new = has_new};
+    if (is_libsvm(path)) {
+        read_libsvm(&m, path, use, context);
+    } else {
+        m.has_blank = true;
+        read_table(&m, path, use, context);
+    }
 }

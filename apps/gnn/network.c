@@ -3,11 +3,12 @@
 #include "digest.h"
 #include "fail.h"
 #include "fields.h"
-#include "lines.h"
+#include "matrix_market.h"
 #include "rng.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void network_init(struct network *n)
 {
@@ -37,59 +38,91 @@ void network_add(struct network *n, uint32_t from, uint32_t to)
 
 /* ---- a file ---- */
 
-struct edge_file {
-    struct lines lines;
-    struct field first[2]; /* of the first line, which may be a heading */
-    uint64_t first_number;
-    bool has_first;
-};
-
 static uint32_t node_of(struct network *n, const struct lines *l, struct field f)
 {
-    if (f.length == 0) lines_fail(l, "has a node without a name");
+    lines_check_name(l, f, "node");
     uint32_t node = names_add(&n->names, f.text, f.length);
     if (node >= NETWORK_NODES_MAX) lines_fail(l, "there are more than %d nodes", NETWORK_NODES_MAX);
     return node;
 }
 
-static void add_line(struct network *n, const struct lines *l, const struct field *f)
+/* Attributes in braces are no fields. */
+static bool has_more(const struct fields *f)
 {
-    uint32_t from = node_of(n, l, f[0]);
-    network_add(n, from, node_of(n, l, f[1]));
+    const struct lines *l = &f->lines;
+    const char *end = l->text + l->length, *last = f->field[1].text + f->field[1].length;
+    while (end > l->text && lines_is_blank(end[-1])) end--;
+    bool is_text = last > l->text && last < end; /* else it was in quotation marks */
+    return f->count > 2 || (is_text && end[-1] == '}' && end[-2] != '{');
 }
 
-/* The first line waits for the second one, which tells whether it is a heading. */
-static void read_line(struct network *n, struct edge_file *e)
+/* Where the nodes are: the first two columns, unless the heading has their usual names. */
+static void find_columns(const struct fields *f, size_t *from, size_t *to)
 {
-    const struct lines *l = &e->lines;
-    struct field f[2];
-    size_t count = fields_split(l, f, 2);
-    if (count == 0) return;
-    if (count < 2) lines_fail(l, "has one field; an edge has the names of two nodes");
-    if (!e->has_first) {
-        e->has_first = true;
-        e->first_number = l->number;
-        memcpy(e->first, f, sizeof f);
+    static const char *const usual[][2] = {
+        {"source", "target"}, {"src", "dst"}, {"from", "to"}, {"node1", "node2"}};
+    *from = 0;
+    *to = 1;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        size_t a = fields_column(f, usual[i][0], false), b = fields_column(f, usual[i][1], false);
+        if (a == FIELDS_NONE || b == FIELDS_NONE) continue;
+        *from = a;
+        *to = b;
         return;
     }
-    if (e->first_number > 0) {
-        bool is_heading = fields_is_number(f[0]) && fields_is_number(f[1]) &&
-                          !fields_is_number(e->first[0]) && !fields_is_number(e->first[1]);
-        if (!is_heading) add_line(n, l, e->first);
-        e->first_number = 0;
+}
+
+static void load_fields(struct network *n, const char *path)
+{
+    struct fields f;
+    size_t from, to;
+    fields_open(&f, path, &(struct fields_wanted){.least = 2, .is_loose = true});
+    find_columns(&f, &from, &to);
+    while (fields_next(&f)) {
+        if (f.count <= from || f.count <= to)
+            lines_fail(&f.lines, "has %zu fields; nodes are in the columns %zu and %zu", f.count,
+                       from + 1, to + 1);
+        n->has_more = n->has_more || has_more(&f);
+        uint32_t first = node_of(n, &f.lines, f.field[from]);
+        network_add(n, first, node_of(n, &f.lines, f.field[to]));
     }
-    add_line(n, l, f);
+    fields_close(&f);
+}
+
+/* A row is a node, named by its number. */
+static void load_matrix(struct network *n, const char *path)
+{
+    enum { ALWAYS = 1 << 16, OF_AN_EDGE = 256 };
+    struct matrix_market m;
+    struct matrix_market_cell cell;
+    matrix_market_open(&m, path, MATRIX_PATTERN | MATRIX_SYMMETRIC);
+    if (m.rows != m.columns)
+        lines_fail(&m.lines,
+                   "has %u rows and %u columns: a graph's matrix has a row and a column "
+                   "for each node",
+                   m.rows, m.columns);
+    if (m.rows > ALWAYS && m.rows / OF_AN_EDGE > m.cells)
+        lines_fail(&m.lines, "has %u rows, and only %" PRIu64 " edges: number nodes without gaps",
+                   m.rows, m.cells);
+    while (matrix_market_next(&m, &cell)) {
+        if (cell.value != 0) network_add(n, cell.row, cell.column);
+        n->has_more = n->has_more || (cell.value != 0 && cell.value != 1);
+    }
+    for (uint32_t i = 1; i <= m.rows; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof name, "%" PRIu32, i);
+        names_add(&n->names, name, (size_t)length);
+    }
+    matrix_market_close(&m);
+    n->is_matrix = true;
 }
 
 void network_load(struct network *n, const char *path)
 {
-    struct edge_file e = {0};
-    lines_open(&e.lines, path);
-    while (lines_next(&e.lines)) {
-        if (!fields_is_comment(&e.lines)) read_line(n, &e);
-    }
-    if (e.first_number > 0) add_line(n, &e.lines, e.first); /* the only one */
-    lines_close(&e.lines);
+    if (matrix_market_is(path))
+        load_matrix(n, path);
+    else
+        load_fields(n, path);
     if (n->count == 0) fail("%s has no edges", path);
 }
 

@@ -2,9 +2,9 @@
  * network.h - a graph: nodes, and of each its neighbours. Edges have no direction; one that is said
  * twice counts once, one from a node to itself not at all.
  *
- * A file has an edge a line: the names of two nodes, with tabs, commas, semicolons or blanks
- * between them; further fields are passed over, and so are lines that begin with % or # and a
- * heading, the first line when it has words where later lines have numbers.
+ * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and a
+ * column for each node, which are named by their numbers, from 1. Weights and other attributes are
+ * not used.
  *
  * Callers   main() loads or generates; any thread reads
  * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names
@@ -33,6 +33,8 @@ struct network {
     struct names names;  /* of nodes; empty where they were generated */
     struct network_edge *edges;
     size_t count, capacity; /* of edges, until network_finish() */
+    bool is_matrix;         /* by MatrixMarket */
+    bool has_more;          /* the file said more of its edges, of some at least */
 };
 
 void network_init(struct network *);

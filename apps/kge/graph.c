@@ -63,8 +63,7 @@ static struct fact fact_of(struct graph *g, const struct fields *f, enum graph_s
     const struct field *x = f->field;
     if (f->count != 3)
         lines_fail(&f->lines, "has %zu fields; a fact is subject, relation and object", f->count);
-    for (int i = 0; i < 3; i++)
-        if (x[i].length == 0) lines_fail(&f->lines, "the %s is empty", are[i]);
+    for (int i = 0; i < 3; i++) lines_check_name(&f->lines, x[i], are[i]);
     return (struct fact){
         .subject = names_add(&g->entities, x[0].text, x[0].length),
         .relation = split == GRAPH_TRAIN ? names_add(&g->relations, x[1].text, x[1].length)

@@ -171,7 +171,8 @@ static bool ask_to_listen(struct pairs *p, struct remote *to, unsigned *port)
     char line[AGENT_LINE_MAX];
     const struct host *h = to->host;
     unsigned wanted = h == p->hosts->host ? p->manner->port : 0;
-    remote_tell(to, "listen %s %u %s\n", h->has_address ? h->address : PROBE_EVERYWHERE, wanted, p->token);
+    remote_tell(to, "listen %s %u %s\n", h->has_address ? h->address : PROBE_EVERYWHERE, wanted,
+                p->token);
     if (remote_hear(to, line, ANSWER_S) && sscanf(line, "listening %u", port) == 1) return true;
     p->all->host = h->name;
     if (!remote_lives(to))

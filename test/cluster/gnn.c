@@ -149,6 +149,8 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
         CHECK_EQ(command_run(&c, run, folder, gnn_path(), inputs[i]), 0);
         CHECK_STR(c.out.text, "20 nodes, 21 edges, 2 classes; 10 nodes to train with, 0 to val");
         CHECK_STR(c.out.text, "test 1.0000");
+        bool has_said = strstr(c.err.text, "edges.csv has more than two nodes of an edge") != NULL;
+        CHECK(has_said == (i == 1));
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
         if (strcmp(first, c.out.text) != 0)
             test_fail(__FILE__, __LINE__, "%s is not %s", c.out.text, first);

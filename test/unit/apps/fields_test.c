@@ -145,6 +145,7 @@ TEST(fields, a_heading_is_known_by_the_rows_behind_it)
 
 TEST(fields, what_may_be_a_heading_is_refused)
 {
+    refuses(&two, "ann bob\nbob 7\n", "rows:1: may be a heading or a row");
     refuses(&two, "follower,followee\nx,y\ny,z\n", "rows:1: may be a heading or a row");
     refuses(&two, "source,target\nx,y\ny,source\n", "rows:1: may be a heading or a row");
     refuses(&three, "2019,2020,label\n1,2,3\n4,5,6\n4,5,6\n", "rows:1: may be a heading or a row");

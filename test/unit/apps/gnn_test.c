@@ -41,23 +41,71 @@ static bool has_edge(const struct network *n, const char *from, const char *to)
 
 /* ---- files ---- */
 
+/* The same graph in all of them. */
+static const char *const edges[] = {
+    "0\t1\n1\t2\n2\t0\n3\t0\n",
+    "id_1,id_2\r\n0,1\r\n1,2\r\n2,0\r\n3,0\r\n",
+    "# from elsewhere\n0 1\n1  2\n\n2 0 \n0 3\n1 0\n3 3\n \n%\n",
+    "\"source\";\"target\"\n0;1\n2;1\n2;0\n0;3",
+    "0 1 {'weight': 3, 'kind': \"a, b\"}\n1 2 {}\n2 0 {'weight': 1}\n0 3 {}\n",
+    "# by an editor\nid,source,target\n7,0,1\n8,1,2\n9,2,0\n10,3,0\n",
+    "0\t1\t2019-01-01\tlate at night\n1\t2\n2\t0\tx\n3\t0\n",
+};
+
+static void load_graph(struct network *n, const char *text)
+{
+    network_init(n);
+    network_load(n, file_of(text));
+    network_finish(n);
+    folder_remove(folder);
+}
+
 TEST(gnn, reads_edges)
 {
-    static const char *const texts[] = {"0\t1\n1\t2\n2\t0\n3\t0\n",
-                                        "id_1,id_2\r\n0,1\r\n1,2\r\n2,0\r\n3,0\r\n",
-                                        "# from elsewhere\n0 1\n1  2 0.5\n\n2 0\n0 3\n1 0\n3 3\n",
-                                        "\"source\";\"target\"\n0;1\n2;1\n2;0\n0;3"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         struct network n;
-        network_init(&n);
-        network_load(&n, file_of(texts[i]));
-        network_finish(&n);
-        folder_remove(folder);
+        load_graph(&n, edges[i]);
         CHECK_EQ(n.nodes, 4);
         CHECK_EQ(network_edges(&n), 4);
         CHECK_EQ(network_degree(&n, node_of(&n, "0")), 3);
         CHECK(has_edge(&n, "0", "3") && has_edge(&n, "3", "0") && has_edge(&n, "1", "2"));
         CHECK(!has_edge(&n, "3", "3") && !has_edge(&n, "1", "3"));
+        CHECK_EQ(n.has_more, i >= 4);
+        network_fini(&n);
+    }
+}
+
+TEST(gnn, a_size_is_no_edge)
+{
+    static const char *const texts[] = {
+        "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 3\n2 1\n3 2\n5 1\n",
+        "\n# by hand\n%%MatrixMarket matrix coordinate real general\n%\n5 5 5\n1 2 1\n2 1 1.0\n"
+        "2 3 0.5\n1 5 1\n3 1 0\n\n",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct network n;
+        load_graph(&n, texts[i]);
+        CHECK_EQ(n.nodes, 5); /* one without edges */
+        CHECK_EQ(network_edges(&n), 3);
+        CHECK(has_edge(&n, "1", "2") && has_edge(&n, "3", "2") && has_edge(&n, "1", "5"));
+        CHECK_EQ(n.has_more, i == 1);
+        network_fini(&n);
+    }
+}
+
+TEST(gnn, names_may_have_separators_and_headings_be_of_words)
+{
+    static const char *const texts[] = {
+        "\"Smith, John\",\"Smith, Ann\"\n\"Lee, Kim\",\"Smith, John\"\n\"Smith, Ann\",\"Lee, Kim\"\n",
+        "source,target\n\"Smith, John\",\"Smith, Ann\"\n\"Lee, Kim\",\"Smith, John\"\n"
+        "\"Smith, Ann\",\"Lee, Kim\"\n",
+        "Smith, John\tSmith, Ann\nLee, Kim\tSmith, John\nSmith, Ann\tLee, Kim\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct network n;
+        load_graph(&n, texts[i]);
+        CHECK_EQ(n.nodes, 3);
+        CHECK_EQ(network_edges(&n), 3);
+        CHECK(has_edge(&n, "Smith, John", "Lee, Kim"));
         network_fini(&n);
     }
 }
@@ -65,11 +113,8 @@ TEST(gnn, reads_edges)
 TEST(gnn, first_edge_between_names_is_no_heading)
 {
     struct network n;
-    network_init(&n);
-    network_load(&n, file_of("ann bob\nbob 7\n"));
-    network_finish(&n);
-    folder_remove(folder);
-    CHECK_EQ(network_edges(&n), 2);
+    load_graph(&n, "ann bob\nbob 7\n7 ann\n");
+    CHECK_EQ(network_edges(&n), 3);
     CHECK(has_edge(&n, "ann", "bob"));
     network_fini(&n);
 }
@@ -84,9 +129,19 @@ static void read_edges(const void *text)
 
 TEST(gnn, refuses_wrong_edges_with_file_and_line)
 {
-    ends_with(read_edges, file_of("0 1\n1\n"), 1, "file:2: has one field; an edge has the names");
+    ends_with(read_edges, file_of("0 1\n1\n"), 1, "file:2: has 1 field");
     folder_remove(folder);
-    ends_with(read_edges, file_of("0,1\n1,\n"), 1, "file:2: has a node without a name");
+    ends_with(read_edges, file_of("0,1\n1,\n"), 1, "file:2: the node is empty");
+    folder_remove(folder);
+    ends_with(read_edges, file_of("\"a\nb\",c\n"), 1, "file:1: the node has a line end in it");
+    folder_remove(folder);
+    ends_with(read_edges,
+              file_of("%%MatrixMarket matrix coordinate pattern general\n900000000 900000000 1\n"
+                      "1 2\n"),
+              1, "file:2: has 900000000 rows, and only 1 edges");
+    folder_remove(folder);
+    ends_with(read_edges, file_of("%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n"),
+              1, "file:2: has 3 rows and 4 columns");
     folder_remove(folder);
     ends_with(read_edges, file_of("# nothing\n"), 1, "has no edges");
     folder_remove(folder);
@@ -94,19 +149,32 @@ TEST(gnn, refuses_wrong_edges_with_file_and_line)
     folder_remove(folder);
 }
 
+/* ---- classes ---- */
+
 /* A path of four nodes. */
+static const char path_edges[] = "0 1\n1 2\n2 3\n";
+
 static void load_path(struct network *n)
 {
     network_init(n);
-    network_load(n, file_of("0 1\n1 2\n2 3\n"));
+    network_load(n, file_of(path_edges));
     folder_remove(folder);
 }
 
 TEST(gnn, reads_classes)
 {
-    static const char *const texts[] = {"a 1:1 5:2\nb\na 2:1\n-1 3:1\nb 1:1\n", "a\nb\na\n-1\nb\n",
-                                        "id,page,class\n2,\"x, y\",a\n1,z,b\n0,,a\n4,v,b\n3,w,-1\n",
-                                        "node\tclass\n0\ta\n1\tb\n4\tb\n2\ta\n"};
+    static const char *const texts[] = {
+        "a 1:1 5:2\nb\na 2:1\n-1 3:1\nb 1:1\n",
+        "# of LIBSVM\na 1:1\nb # none\r\na 2:1\n# more\n-1\nb 1:1\n\n",
+        "a\nb\na\n-1\nb\n",
+        "a\nb\na\n\nb\n",
+        "# classes\nclass\na\nb\na\n  \nb \n\n\n",
+        "id,page,class\n2,\"x, y\",a\n1,z,b\n0,,a\n4,v,b\n3,w,-1\n",
+        "node\tclass\n0\ta\n1\tb\n4\tb\n2\ta\n",
+        "# exported\n\nnode,class\n0,a\n1,b\n4,b\n2,a\n3,\n",
+        "class,node,degree\na,0,1\nb,1,2\nb,4,0\na,2,2\n",
+        ",node,class\n0,0,a\n1,1,b\n2,4,b\n3,2,a\n",
+    };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct network n;
         struct labels l;
@@ -126,25 +194,74 @@ TEST(gnn, reads_classes)
     }
 }
 
-static void read_classes(const void *text)
+/* Of a matrix rows are numbered from 1; tables that begin with 0 do, and lines are rows. */
+TEST(gnn, reads_classes_of_a_matrix)
 {
+    static const char *const texts[] = {"1,a\n4,b\n2,a\n", "0,a\n3,b\n1,a\n", "a\na\n\nb\n",
+                                        "a 1:1\na 1:1\n-1 1:1\nb 1:1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct network n;
+        struct labels l;
+        network_init(&n);
+        network_load(&n, file_of("%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n"
+                                 "2 1\n3 2\n4 3\n"));
+        folder_remove(folder);
+        labels_init(&l);
+        labels_load(&l, &n, file_of(texts[i]));
+        folder_remove(folder);
+        CHECK_EQ(n.names.count, 4);
+        CHECK(l.class_of[0] == 0 && l.class_of[1] == 0 && l.class_of[3] == 1);
+        CHECK(l.class_of[2] == LABELS_NONE);
+        labels_fini(&l);
+        network_fini(&n);
+    }
+}
+
+struct graph_text {
+    const char *edges, *classes;
+};
+
+static void read_classes(const void *context)
+{
+    const struct graph_text *t = context;
     struct network n;
     struct labels l;
     network_init(&n);
+    network_load(&n, file_of(t->edges));
     labels_init(&l);
-    labels_load(&l, &n, text);
+    labels_load(&l, &n, file_of(t->classes));
+}
+
+static void refuses_classes(const char *graph, const char *classes, const char *part)
+{
+    ends_with(read_classes, &(struct graph_text){graph, classes}, 1, part);
 }
 
 TEST(gnn, refuses_wrong_classes_with_file_and_line)
 {
-    ends_with(read_classes, file_of("0,a\n1,b\n0,b\n"), 1, "file:3: a node has two classes");
-    folder_remove(folder);
-    ends_with(read_classes, file_of("0,a\n1\n"), 1, "file:2: has one field");
-    folder_remove(folder);
-    ends_with(read_classes, file_of("0,a\n1,\n"), 1, "file:2: has nothing in its last field");
-    folder_remove(folder);
-    ends_with(read_classes, file_of("a\na\n"), 1, "has 1 classes: must have two at least");
-    folder_remove(folder);
+    refuses_classes(path_edges, "0,a\n1,b\n0,b\n", "file:3: a node has two classes");
+    refuses_classes(path_edges, "0,a\n1\n", "file:1: has \",\" in it, and other lines have none");
+    refuses_classes(path_edges, "0 a\n1\n", "file:2: has 1 field");
+    refuses_classes(path_edges, "0,a\n,b\n", "file:2: the node is empty");
+    refuses_classes(path_edges, "a\na\na\na\n", "has 1 classes: must have two at least");
+    refuses_classes(path_edges, "0,a\n1,b\n2,NA\n", "file:3: \"NA\" may be a class, or none");
+    refuses_classes(path_edges, "class,id\n0,a\n1,b\n", "says nothing of any node of the graph");
+}
+
+/* Which nodes lines are about cannot be told. */
+TEST(gnn, refuses_classes_that_may_be_of_other_nodes)
+{
+    static const char from_1[] = "1 2\n2 3\n3 4\n",
+                      matrix[] = "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n"
+                                 "2 1\n3 2\n4 3\n";
+    refuses_classes(from_1, "a\nb\na\nb\n", "the graph has no node 0: if its nodes begin with 1");
+    refuses_classes("n0 n1\nn1 n2\n", "a\nb\na\n", "and the graph has others: \"n0\"");
+    refuses_classes("n0 n1\nn1 n2\n", "0,a\n1,b\n2,a\n", "says nothing of any node");
+    refuses_classes(path_edges, "\na\nb\na\nb\n", "file:2: stands behind a blank line");
+    refuses_classes(path_edges, "a 1:1\n\nb 1:1\na 1:1\nb 1:1\n", "file:3: stands behind a blank");
+    refuses_classes(matrix, "2,a\n3,b\n", "may number the nodes from 0 or from 1");
+    refuses_classes(matrix, "0,a\n4,b\n", "it has both of 0 and 4");
+    refuses_classes(matrix, "1,a\n4,b\n5,b\n", "file:3: there is no node \"5\" in the graph");
 }
 
 TEST(gnn, splits_by_a_file)
@@ -153,10 +270,10 @@ TEST(gnn, splits_by_a_file)
     struct labels l;
     load_path(&n);
     labels_init(&l);
-    labels_load(&l, &n, file_of("a\nb\na\n-1\nb\n"));
+    labels_load(&l, &n, file_of("a\nb\na\n-1\n-1\n"));
     folder_remove(folder);
     network_finish(&n);
-    labels_split_by_file(&l, &n, file_of("test\ntrain\nvalid\ntrain\nnone\n"));
+    labels_split_by_file(&l, &n, file_of("test\nTrain\nvalid\ntrain\ntest\n"));
     folder_remove(folder);
     for (int p = 0; p < LABELS_PURPOSES; p++) CHECK_EQ(l.count[p], 1);
     CHECK_EQ(l.list[LABELS_TRAIN][0], node_of(&n, "1")); /* 3 has no class */
@@ -166,22 +283,41 @@ TEST(gnn, splits_by_a_file)
     network_fini(&n);
 }
 
+/* ---- features ---- */
+
 TEST(gnn, reads_features)
+{
+    static const char *const texts[] = {"x 1:1 5:3\ny\nz 2:-2 \n",
+                                        "# f\nx 1:1 5:3 # node\r\n%\ny\t# none\nz 2:-2\n\n"};
+    for (size_t i = 0; i < 2; i++) {
+        struct network n;
+        struct features f;
+        load_graph(&n, "2 1\n1 0\n");
+        features_load(&f, &n, file_of(texts[i]));
+        folder_remove(folder);
+        uint32_t zero = node_of(&n, "0"), two = node_of(&n, "2");
+        CHECK_EQ(f.count, 6);
+        CHECK_EQ(f.start[zero + 1] - f.start[zero], 2);
+        CHECK(f.index[f.start[zero] + 1] == 5 && f.value[f.start[zero] + 1] == 0.75F);
+        CHECK(f.index[f.start[two]] == 2 && f.value[f.start[two]] == -1);
+        CHECK_EQ(f.start[3], 3);
+        features_fini(&f);
+        network_fini(&n);
+    }
+}
+
+/* A large number is no size: features are numbered anew, and named. */
+TEST(gnn, a_huge_index_costs_nothing)
 {
     struct network n;
     struct features f;
-    network_init(&n);
-    network_load(&n, file_of("2 1\n1 0\n"));
+    load_graph(&n, "0 1\n");
+    features_load(&f, &n, file_of("x 0:1 20000000:1\ny 20000000:1 1000000000:3\n"));
     folder_remove(folder);
-    network_finish(&n);
-    features_load(&f, &n, file_of("x 1:1 5:3\ny\nz 2:-2 \n"));
-    folder_remove(folder);
-    uint32_t zero = node_of(&n, "0"), two = node_of(&n, "2");
-    CHECK_EQ(f.count, 6);
-    CHECK_EQ(f.start[zero + 1] - f.start[zero], 2);
-    CHECK(f.index[f.start[zero] + 1] == 5 && f.value[f.start[zero] + 1] == 0.75F);
-    CHECK(f.index[f.start[two]] == 2 && f.value[f.start[two]] == -1);
-    CHECK_EQ(f.start[3], 3);
+    CHECK_EQ(f.count, 3);
+    CHECK(f.index[0] == 0 && f.index[1] == 1 && f.index[2] == 1 && f.index[3] == 2);
+    CHECK(f.value[3] == 0.75F);
+    CHECK_STR(names_get(&f.names, 2), "1000000000");
     features_fini(&f);
     network_fini(&n);
 }
@@ -198,12 +334,16 @@ static void read_features(const void *text)
 
 TEST(gnn, refuses_wrong_features_with_file_and_line)
 {
-    static const char *const texts[][2] = {{"a 1:1\nb 2\n", "file:2: \"2\" is no feature"},
-                                           {"a 1:1\nb x:2\n", "file:2: \"x\" is no index"},
-                                           {"a -1:1\n", "file:1: \"-1\" is no index"},
-                                           {"a 1:nan\n", "file:1: \"nan\" is no value"},
-                                           {"a\nb\n", "has no features"},
-                                           {"a 1:1\nb 1:1\nc 1:1\n", "file:3: there is no node"}};
+    static const char *const texts[][2] = {
+        {"a 1:1\nb 2\n", "file:2: \"2\" is no feature"},
+        {"a 1:1\nb x:2\n", "file:2: \"x\" is no feature"},
+        {"a -1:1\n", "file:1: \"-1\" is no feature"},
+        {"a 1:nan\n", "file:1: \"nan\" is no value"},
+        {"a 1:2:3\n", "file:1: has two colons"},
+        {"a\nb\n", "has no features"},
+        {"a 1:1\n", "has 1 lines, and the graph has 2 nodes"},
+        {"a 1:1\n\nb 1:1\n", "file:3: stands behind a blank line, which may be for a node or not"},
+        {"a 1:1\nb 1:1\nc 1:1\n", "file:3: there is no node"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         ends_with(read_features, file_of(texts[i][0]), 1, texts[i][1]);
         folder_remove(folder);

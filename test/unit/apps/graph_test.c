@@ -119,6 +119,7 @@ TEST(graph, errors_name_file_and_line)
     is_refused(good, "", good, "/valid.txt is empty");
     is_refused(good, good, NULL, "/test.txt: No such file");
     is_refused(NULL, good, good, "has neither train.txt nor WordNet's data.noun in it");
+    is_refused("\"a\nb\",r,b\n", good, good, "/train.txt:1: the subject has a line end in it");
     is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
 }
 
