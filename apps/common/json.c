@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include "fail.h"
+#include "plain.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -30,8 +31,8 @@ const char *json_escape(const char *text, char *escaped)
     }
     if (*text == '"' || *text == '\\')
         snprintf(escaped, JSON_ESCAPED_BYTES, "\\%c", *text);
-    else if ((unsigned char)*text < ' ')
-        snprintf(escaped, JSON_ESCAPED_BYTES, "\\u%04x", (unsigned)*text);
+    else if (plain_is_control(text, length))
+        snprintf(escaped, JSON_ESCAPED_BYTES, "\\u%04x", (unsigned char)text[length - 1]);
     else
         snprintf(escaped, JSON_ESCAPED_BYTES, "%.*s", (int)length, text);
     return text + length;

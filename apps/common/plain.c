@@ -3,7 +3,6 @@
 #include "utf8.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +10,10 @@
 /* What one byte becomes: \x1b. */
 enum { ESCAPED = 4 };
 
-/* Of ASCII, and U+0080 to U+009F, which some terminals obey, too. */
-static bool is_control(const char *text, size_t length)
+bool plain_is_control(const char *text, size_t length)
 {
     unsigned char first = (unsigned char)text[0];
-    if (length == 1) return (first < ' ' && first != '\n') || first == 0x7F;
+    if (length == 1) return first < ' ' || first == 0x7F;
     return length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0;
 }
 
@@ -24,7 +22,7 @@ void plain_copy(char *to, size_t capacity, const char *from)
     size_t n = 0;
     while (*from) {
         size_t length = utf8_length(from), bytes = length ? length : 1;
-        bool is_shown = length > 0 && !is_control(from, length);
+        bool is_shown = *from == '\n' || (length > 0 && !plain_is_control(from, length));
         if (n + (is_shown ? bytes : ESCAPED * bytes) >= capacity) break;
         for (size_t i = 0; i < bytes; i++, from++) {
             if (is_shown)

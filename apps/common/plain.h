@@ -10,8 +10,12 @@
 #ifndef APPS_PLAIN_H
 #define APPS_PLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* Is the character of UTF-8 at the beginning, of so many bytes, one of control: of ASCII, or U+0080
+ * to U+009F, which some terminals obey, too? */
+bool plain_is_control(const char *text, size_t length);
 /* A copy, of as much as there is room for, in which control characters but the end of a line, and
  * bytes that are no UTF-8, are written as \x1b. */
 void plain_copy(char *to, size_t capacity, const char *from);

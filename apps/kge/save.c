@@ -1,6 +1,7 @@
 #include "save.h"
 
 #include "fail.h"
+#include "plain.h"
 #include "rows.h"
 #include "tensors.h"
 #include "vec.h"
@@ -68,9 +69,10 @@ static void show_neighbours(const struct task *task, const struct directions *d,
         cosines[at] = cosine;
         best[at] = e;
     }
-    printf("  %-20s", names_get(&task->graph.entities, entity));
+    plain_print("  %-20s", names_get(&task->graph.entities, entity));
     for (size_t i = 0; i < n; i++)
-        printf("%s%s %.2f", i ? ", " : "  ", names_get(&task->graph.entities, best[i]), cosines[i]);
+        plain_print("%s%s %.2f", i ? ", " : "  ", names_get(&task->graph.entities, best[i]),
+                    cosines[i]);
     printf("\n");
 }
 

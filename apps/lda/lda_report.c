@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "json.h"
+#include "plain.h"
 #include "run_log.h"
 
 #include <inttypes.h>
@@ -87,7 +88,7 @@ void lda_report_topics(const struct lda *l, const struct likeliest *b)
             if (o->common.json) {
                 json_text(&j, field, name);
             } else {
-                printf(" %s", name);
+                plain_print(" %s", name);
             }
         }
         if (o->common.json) {

@@ -1,6 +1,7 @@
 #include "wv_report.h"
 
 #include "json.h"
+#include "plain.h"
 #include "run_log.h"
 
 #include <inttypes.h>
@@ -60,8 +61,9 @@ static void report_section(bool json, const char *name, uint64_t correct, uint64
 {
     char text[32];
     if (!json) {
-        printf("  %-30s %8s   %6" PRIu64 " of %6" PRIu64 " answerable, of %6" PRIu64 "\n", name,
-               percent(text, sizeof text, share(correct, answerable)), correct, answerable, asked);
+        plain_print("  %-30s %8s   %6" PRIu64 " of %6" PRIu64 " answerable, of %6" PRIu64 "\n",
+                    name, percent(text, sizeof text, share(correct, answerable)), correct,
+                    answerable, asked);
         return;
     }
     struct json j;

@@ -23,7 +23,7 @@ static void print_json(const void *unused)
     json_count(&j, "epoch", 18446744073709551615u);
     json_number(&j, "hits@1", 0.25);
     json_number(&j, "loss", NAN);
-    json_text(&j, "name", "a\"b\\c\n\x01");
+    json_text(&j, "name", "a\"b\\c\n\x01\x7F\xC2\x9B");
     json_end(&j);
     json_begin_epoch(&j, 3, 0.5, 1000);
     json_end(&j);
@@ -36,7 +36,7 @@ TEST(output, json_is_one_object_a_line)
     CHECK(strcmp(
               said,
               "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-              "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\"}\n"
+              "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\"}\n"
               "{\"event\":\"epoch\",\"epoch\":3,\"seconds\":0.5,\"examples_per_second\":1000}\n") ==
           0);
 }
