@@ -78,6 +78,7 @@ TEST(explain, tables_are_listed_up_to_a_number)
     struct httpd *d;
     for (int i = 0; i < TABLES; i++) {
         memset(name[i], 'a' + i % 26, sizeof name[i] - 1);
+        name[i][0] = (char)('A' + i / 26); /* no two are equal */
         name[i][sizeof name[i] - 1] = '\0';
         many[i] = (struct locus_table){.name = name[i], .rows = 1, .length = 1};
     }
