@@ -222,6 +222,7 @@ static void look_at(struct look_row *r)
     r->at_s = now_s;
     r->looks++;
     r->rank = rank_of(text);
+    r->nodes = (unsigned)scrape_sum(text, "locus_nodes");
     r->replicas = scrape_sum(text, "locus_replicas");
     r->owned = scrape_sum(text, "locus_owned_rows");
     r->staleness_s = scrape_sum(text, "locus_replica_staleness_seconds");
@@ -233,6 +234,18 @@ static void look_at(struct look_row *r)
 void look_again(struct look *l)
 {
     for (size_t i = 0; i < l->count; i++) look_at(&l->row[i]);
+}
+
+/* Each job has a rank 0, but where it was not asked for. */
+size_t look_missing(const struct look *l)
+{
+    size_t nodes = 0, most = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->row[i].rank == 0) nodes += l->row[i].nodes;
+        if (l->row[i].nodes > most) most = l->row[i].nodes;
+    }
+    if (nodes == 0) nodes = most;
+    return nodes > l->count ? nodes - l->count : 0;
 }
 
 void look_free(struct look *l)

@@ -30,7 +30,7 @@ enum look_part { LOOK_P50, LOOK_P99, LOOK_PARTS };
 struct look_row {
     char address[SCRAPE_ADDRESS_MAX];
     unsigned port_more; /* behind the address's port */
-    unsigned rank;
+    unsigned rank, nodes; /* of so many */
     bool answers;
     char why[SCRAPE_WHY_MAX]; /* it does not */
     unsigned looks;
@@ -56,6 +56,8 @@ struct look {
  * False: no memory. */
 bool look_find(struct look *, char *const *address, size_t count);
 void look_again(struct look *);
+/* How many nodes of these jobs have no row: they are on other hosts, or did not answer. */
+size_t look_missing(const struct look *);
 /* This row keeps what it sees from now on, and no other does. */
 void look_choose(struct look *, size_t row);
 void look_free(struct look *);

@@ -247,11 +247,17 @@ static void check_cores(struct findings *all, const struct machine_plan *p)
 
 /* ---- the network ---- */
 
+/* Of IPv4, or of IPv6 where there is no other. */
+static int open_socket(int type)
+{
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    return fd >= 0 ? fd : socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+}
+
 static int mtu_of(const char *interface)
 {
     struct ifreq ask = {0};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = open_socket(SOCK_DGRAM);
     snprintf(ask.ifr_name, sizeof ask.ifr_name, "%s", interface);
     int rc = fd < 0 ? -1 : ioctl(fd, SIOCGIFMTU, &ask);
     if (fd >= 0) close(fd);
@@ -296,7 +302,7 @@ static void check_congestion(struct findings *all)
     const char *name = getenv("LOCUS_CONGESTION");
     char line[LINE_BYTES] = "?";
     if (!name || !*name) return;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = open_socket(SOCK_STREAM);
     int rc = fd < 0 ? -1
                     : setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
     int error = errno;

@@ -77,6 +77,18 @@ static void pause_for(double seconds)
     nanosleep(&time, NULL);
 }
 
+static int end_once(const struct look *l, size_t answers)
+{
+    size_t missing = look_missing(l);
+    if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
+    if (missing)
+        return say_and(STATUS_FAILED,
+                       "%zu nodes more do not answer at the ports behind: give HOST:PORT of those "
+                       "on other hosts, too",
+                       missing);
+    return answers == l->count ? 0 : STATUS_FAILED;
+}
+
 /* The first look makes nodes note them. */
 static int show_keys(const struct top *t, struct look *l)
 {
@@ -89,8 +101,7 @@ static int show_keys(const struct top *t, struct look *l)
         answers += detail_keys(&l->row[i], text);
         printf("%snode %u\n%s", i > 0 ? "\n" : "", l->row[i].rank, text);
     }
-    if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
-    return answers == l->count ? 0 : STATUS_FAILED;
+    return end_once(l, answers);
 }
 
 static int show_once(const struct top *t, struct look *l)
@@ -112,8 +123,7 @@ static int show_once(const struct top *t, struct look *l)
             puts(line);
         }
     }
-    if (fflush(stdout) || ferror(stdout)) return say_and(STATUS_FAILED, "stdout cannot be written");
-    return answers == l->count ? 0 : STATUS_FAILED;
+    return end_once(l, answers);
 }
 
 int top_main(int argc, char **argv)

@@ -208,6 +208,15 @@ TEST(top, what_no_node_says_is_shown_as_text)
     }
 }
 
+/* A node that answers nothing has no row, and is not passed over. */
+TEST(top, says_how_many_nodes_are_missing)
+{
+    struct command c;
+    unsigned port = answering_start("HTTP/1.0 200 OK\r\n\r\n# \nlocus_nodes{rank=\"1\"} 4\n");
+    CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 127.0.0.1:%u", locus_path(), port), 1);
+    CHECK_STR(c.err.text, "3 nodes more do not answer at the ports behind");
+}
+
 /* Two workers that waited for three seconds in all of one, as a long wait's end is told. */
 TEST(top, no_worker_waits_longer_than_there_is_time)
 {
