@@ -29,7 +29,7 @@ enum look_part { LOOK_P50, LOOK_P99, LOOK_PARTS };
 /* A row: rates between the last two looks, and what stands now. */
 struct look_row {
     char address[SCRAPE_ADDRESS_MAX];
-    unsigned port_more; /* behind the address's port */
+    unsigned port_more;   /* behind the address's port */
     unsigned rank, nodes; /* of so many */
     bool answers;
     char why[SCRAPE_WHY_MAX]; /* it does not */
