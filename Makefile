@@ -13,7 +13,7 @@ help: ## this list
 	@echo "  SAN=address|thread|undefined"
 	@echo "                         with a sanitizer (address includes undefined)"
 	@echo "  CFLAGS= LDFLAGS=       yours; the default CFLAGS are -O2 -g"
-	@echo "  WERROR=                let warnings pass"
+	@echo "  WERROR=-Werror         warnings are errors: make quick and make check have it"
 	@echo "  T=text                 only the unit tests whose suite/name contains it"
 	@echo "  PREFIX= DESTDIR=       where install puts things (PREFIX: $(PREFIX))"
 	@echo "  SOAK_SECONDS=          how long each long test lasts in soak ($(SOAK_SECONDS))"
@@ -33,8 +33,14 @@ demo: deps-build ## trains embeddings of WordNet on a cluster of four nodes here
 	@$(MAKE) all $(B)/test/cluster/distance
 	@scripts/demo.sh $(B)
 
-check: deps ## everything that must hold; the last line is the sum of all tests (STAGES=)
+quick: ## after a change: what it touches is built and tested, in a minute
+	@scripts/quick.sh
+
+check: deps ## does it build and work here? the last line is the sum of all tests (STAGES=)
 	@scripts/check.sh $(STAGES)
+
+check-all: deps ## what else must hold: whole clusters under sanitizers, planted faults, fuzzers, analyzers
+	@scripts/check.sh --rest
 
 DATA ?= data
 results: deps-build ## the tables of docs/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
@@ -47,5 +53,5 @@ results: deps-build ## the tables of docs/kge.md, wv.md, mf.md, ctr.md and gnn.m
 clean: ## remove everything that was built
 	rm -rf build bin compile_commands.json
 
-.PHONY: help all demo check results clean FORCE
+.PHONY: help all demo quick check check-all results clean FORCE
 FORCE:

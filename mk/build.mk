@@ -33,15 +33,21 @@ FLAG_NAMES := $(sort $(filter FLAGS_% FOLDER_% FLAVOR_%,$(.VARIABLES)))
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; \
-	echo '$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(foreach f,$(FLAG_NAMES),$f=$($f))' > $$new; \
+	echo '$(CC) $(filter-out -Werror,$(BASE_CFLAGS)) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(foreach f,$(FLAG_NAMES),$f=$($f))' > $$new; \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
+# What the library is made from besides this tree is looked for once, and named by its package if it is not there.
+FOUND := build/found
+$(FOUND):
+	@scripts/deps.sh headers '$(CC)'
+	@mkdir -p $(@D) && touch $@
 
 # $(call OBJECTS,<root>,<further flags>)
 define OBJECTS
-$1/obj/%.o: %.c $(B)/flags
+$1/obj/%.o: %.c $(B)/flags | $(FOUND)
 	$$(call say,CC,$$(patsubst src/%,%,$$*).o)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(call flags_of,$$<) $2 -MMD -MP -c $$< -o $$@
+	$$(Q)$$(CCACHE) $$(CC) $$(call flags_of,$$<) $2 -MMD -MP -c $$< -o $$@
 endef
 
 # $(call ARCHIVE,<root>)

@@ -9,7 +9,11 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 SAN    ?=
-WERROR ?= -Werror
+# Developers and continuous integration set -Werror: `make quick` and `make check` do. Another compiler may warn of what ours
+# do not, and whoever builds a release is not to fail on it.
+WERROR ?=
+# Where there is a ccache, what was compiled before is not compiled again.
+CCACHE ?= $(shell command -v ccache)
 
 # `fuzzer` is for `make fuzz` alone: the fuzz targets bring main() from clang's libFuzzer.
 ifneq ($(filter-out address thread undefined fuzzer,$(SAN)),)

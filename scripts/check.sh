@@ -3,9 +3,12 @@
 # limit: elsewhere a slow or busy machine takes the time that it needs, and every test has its own limit. The last line is
 # the sum of all tests, a stage without tests of its own counting as one.
 #
-#     scripts/check.sh [STAGE...]          all stages, or the named ones
+#     scripts/check.sh [STAGE...]          the stages that whoever builds locus should see pass, or the named ones
+#     scripts/check.sh --rest [STAGE...]   all the other stages: what takes longer
 #     scripts/check.sh --soak [STAGE...]   only the tests that go on for LOCUS_TEST_SECONDS, under every sanitizer
 #     scripts/check.sh --run STAGE         one stage in this process
+#
+# Each line of build/check-times is a stage that ran: when, at which commit, its name, its seconds, its result.
 #
 # A stage that cannot run here ends with status 77 and its last line says why; it is listed as skipped.
 set -u
@@ -19,40 +22,44 @@ export LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-5}
 ALL_SECONDS=3300
 is_limited=${CHECK_STARTED:+1}
 LOGS=build/check
+TIMES=build/check-times
 
-# Stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time, for many tests mostly wait. Two stages
-# that build the same variant are never in different ones of those three, but for bench, of which a part is built like sim:
-# that is done by then. Where nothing may have been built, because stages are named, all run one after the other.
+# Of `make check` and of the rest alike: stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time,
+# for many tests mostly wait. Two stages that build the same variant are never in different ones of those three, but for
+# bench, of which a part is built like sim. Where nothing may have been built, because stages are named, all run one after
+# the other.
 #
-# name, lane, limit in seconds of continuous integration, what it shows
+# name, set, lane, limit in seconds of continuous integration, what it shows
 STAGES='
-tree             0   60 no machine paths and no unfinished marks in the tree
-layers           0   60 no part of the library includes one that stands above it; none of its files or functions is too long
-format           0  120 every source has the style of .clang-format
-build-gcc        0  600 gcc builds everything without a warning
-build-clang      0  600 clang does too
-selftest         0  400 the runners and ThreadSanitizer still see a fault
-unit             1  720 unit tests
-unit-asan        1  900 unit tests, AddressSanitizer and UBSan
-unit-tsan        3 1800 unit tests, ThreadSanitizer
-sim              2  800 simulations
-mutants          2  540 the simulations find every planted fault
-mutants-protocol 2 1200 the same for the protocol between nodes
-sim-asan         2 1000 simulations, AddressSanitizer and UBSan
-cluster          1 1200 several processes
-cluster-asan     1 1800 several processes, AddressSanitizer and UBSan
-cluster-tsan     3 2600 several processes, ThreadSanitizer
-fuzz             2  720 fuzzers
-headers          2  360 every header compiles alone
-bench            1  540 every benchmark runs, small
-install          1  600 programs and examples run from an installed tree
-python           2  600 the Python package, and locus.torch
-manuals          2  240 every public name and every option has a manual page
-tidy             2 1200 clang-tidy
-cppcheck         2  540 cppcheck
-analyzer         2  360 gcc -fanalyzer
-documents        2  180 links, options and code in documents are real; spelling
-scripts          2  120 shellcheck
+tree             check 0   60 no machine paths and no unfinished marks in the tree
+layers           check 0   60 no folder of the library includes one that stands above it; no file or function is too long
+format           check 0  120 every source has the style of .clang-format
+build-gcc        check 0  600 gcc builds everything without a warning
+unit             check 1  720 unit tests
+sim              check 1  800 simulations
+cluster          check 2 1200 several processes
+install          check 3  600 programs and examples run from an installed tree
+python           check 3  600 the Python package, and locus.torch
+manuals          check 3  240 every public name and every option has a manual page
+documents        check 3  180 links, options and code in documents are real; spelling
+scripts          check 3  120 shellcheck
+unit-asan        check 1  900 unit tests, AddressSanitizer and UBSan
+licences         rest  0   60 every file says whose it is and under which licence
+build-clang      rest  0  600 clang builds everything without a warning
+selftest         rest  0  400 the runners and ThreadSanitizer still see a fault
+cluster-asan     rest  1 1800 several processes, AddressSanitizer and UBSan
+sim-asan         rest  1 1000 simulations, AddressSanitizer and UBSan
+unit-tsan        rest  3 1800 unit tests, ThreadSanitizer
+cluster-tsan     rest  3 2600 several processes, ThreadSanitizer
+mutants          rest  2  540 the simulations find every planted fault
+mutants-protocol rest  2 1200 the same for the protocol between nodes
+fuzz             rest  2  720 fuzzers
+headers          rest  2  360 every header compiles alone
+bench            rest  2  540 every benchmark runs, small
+package          rest  2  540 a release and Debian packages can be made, and the release builds
+tidy             rest  2 1200 clang-tidy
+cppcheck         rest  2  540 cppcheck
+analyzer         rest  2  360 gcc -fanalyzer
 '
 SOAK_STAGES='unit unit-asan unit-tsan sim sim-asan cluster cluster-asan cluster-tsan fuzz'
 
@@ -113,9 +120,10 @@ stage_sim() { build sim; }
 stage_mutants() { need gcc; test/sim/mutants.sh local && test/sim/mutants.sh schedule && test/sim/mutants.sh checkpoint; }
 stage_mutants-protocol() { need gcc; test/sim/mutants.sh protocol; }
 stage_sim-asan() { need_sanitizer address; build SAN=address sim; }
-stage_cluster() { build cluster; }
-stage_cluster-asan() { need_sanitizer address; build SAN=address cluster; }
-stage_cluster-tsan() { need_sanitizer thread; build SAN=thread cluster; }
+# Most of them wait most of the time.
+stage_cluster() { PROGRAMS_AT_ONCE=4 build cluster; }
+stage_cluster-asan() { need_sanitizer address; PROGRAMS_AT_ONCE=2 build SAN=address cluster; }
+stage_cluster-tsan() { need_sanitizer thread; PROGRAMS_AT_ONCE=2 build SAN=thread cluster; }
 stage_fuzz() {
     need clang
     need_sanitizer address clang
@@ -146,11 +154,19 @@ stage_documents() {
     make documents
 }
 stage_scripts() { need shellcheck; make shellcheck; }
+stage_licences() { need reuse; scripts/licences.sh; }
+stage_package() {
+    need git
+    git rev-parse --is-inside-work-tree > /dev/null 2>&1 || skip "this is not a git checkout"
+    need dpkg-buildpackage
+    need lintian
+    test/package.sh
+}
 
 # ---- running them --------------------------------------------------------------------------------------------------
 
-limit_of() { awk -v s="$1" '$1 == s { print $3 }' <<< "$STAGES"; }
-lane_of() { awk -v s="$1" '$1 == s { print $2 }' <<< "$STAGES"; }
+limit_of() { awk -v s="$1" '$1 == s { print $4 }' <<< "$STAGES"; }
+lane_of() { awk -v s="$1" '$1 == s { print $3 }' <<< "$STAGES"; }
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
 # Adds up what a stage's log counts, into its .result: passed, failed, skipped; .skips and .failures name them. A stage that
@@ -191,6 +207,7 @@ report_stage() {
     fi
     printf '   %s, %s s\n' "$word" "$seconds"
     printf '%-16s %-8s %6d %6d %7d %8s\n' "$stage" "$word" "$p" "$f" "$s" "$seconds" > "$LOGS/$stage.row"
+    printf '%(%F %T)T\t%s\t%s\t%s\t%s\n' -1 "$commit" "$stage" "$seconds" "$word" >> "$TIMES"
 }
 
 # end_session FILE: a stage has a session of its own, which its number is in. Whatever still runs in it is killed: the limits
@@ -265,18 +282,20 @@ closing_lines() {
         END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
-soak=
+soak='' wanted=check
+commit=$(git describe --always --dirty 2> /dev/null)
 # Criterion does not know that a longer test has a longer limit; soak has the plain runner.
 export CHECK_RUNNER=${CHECK_RUNNER:-criterion}
 case "${1:-}" in
     --run) "stage_$2"; exit ;;
     --soak) soak=1 CHECK_RUNNER=plain; shift ;;
+    --rest) wanted=rest LOGS=build/check-rest; shift ;;
 esac
 
-mapfile -t known < <(awk 'NF { print $1 }' <<< "$STAGES")
 for stage; do
-    [ "$(limit_of "$stage")" ] || { echo "There is no stage $stage. They are: ${known[*]}"; exit 2; }
+    [ "$(limit_of "$stage")" ] || { echo "There is no stage $stage. They are: $(awk 'NF { printf "%s ", $1 }' <<< "$STAGES")"; exit 2; }
 done
+mapfile -t known < <(awk -v wanted="$wanted" '$2 == wanted { print $1 }' <<< "$STAGES")
 named=
 if [ $# -gt 0 ]; then
     known=("$@") named=1

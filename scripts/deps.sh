@@ -2,8 +2,9 @@
 # Installs what is missing of the Debian packages that locus needs, and says so. Fast, without root and without the
 # network when nothing is missing.
 #
-#     scripts/deps.sh build     what `make`, `make demo` and `make install` need
-#     scripts/deps.sh all       the same and what `make check` and `make bench` need
+#     scripts/deps.sh build             what `make`, `make demo` and `make install` need
+#     scripts/deps.sh all               the same and what `make check` and `make bench` need
+#     scripts/deps.sh headers COMPILER  installs nothing: are the headers there that the library is made from?
 set -u
 
 # a|b: either will do; the first that the distribution knows is installed.
@@ -25,6 +26,8 @@ check=(
     libcriterion-dev # the runner of the unit tests
     clang-tidy clang-format cppcheck shellcheck
     codespell       # the spelling of sources and documents
+    ccache          # what was compiled before is not compiled again
+    reuse           # every file's licence
     gnuplot-nox     # the drawings of the benchmarks
     python3         # reads the models that the programs write
     python3-numpy   # reads checkpoints
@@ -41,10 +44,35 @@ check=(
     openssh-server  # sshd, which the test of host lists starts for itself
 )
 
+# Headers of packages of Debian. A compiler of several words is one with options.
+headers='libck-dev ck_epoch.h
+liburing-dev liburing.h
+libnng-dev nng/nng.h
+libhwloc-dev hwloc.h
+libsodium-dev sodium.h
+libjansson-dev jansson.h
+libmicrohttpd-dev microhttpd.h
+libncurses-dev ncurses.h'
+look_for_headers() {
+    local package header missing=()
+    while read -r package header; do
+        # shellcheck disable=SC2086
+        echo "#include <$header>" | $1 -E -x c - > /dev/null 2>&1 || missing+=("$package ($header)")
+    done <<< "$headers"
+    [ ${#missing[@]} -eq 0 ] && exit 0
+    printf 'locus needs the header of each of these Debian packages, which %s does not find:\n' "$1" >&2
+    printf '    %s\n' "${missing[@]}" >&2
+    echo "\`make deps-build\` installs what is missing (as root, or by sudo)." >&2
+    exit 1
+}
+
 case "${1:-}" in
+    headers)
+        command -v "${2%% *}" > /dev/null || { echo "There is no compiler \"$2\" (CC=): \`make deps-build\` installs gcc." >&2; exit 1; }
+        look_for_headers "$2" ;;
     build) wanted=("${build[@]}") ;;
     all) wanted=("${build[@]}" "${check[@]}") ;;
-    *) echo "usage: $0 build|all" >&2; exit 2 ;;
+    *) echo "usage: $0 build|all|headers COMPILER" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

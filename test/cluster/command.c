@@ -38,7 +38,7 @@ static void start_on_terminal(struct command *c, const char *text)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 200};
     c->pid = forkpty(&c->terminal, NULL, NULL, &size);
-    CHECK(c->pid >= 0);
+    if (c->pid < 0) SKIP("no pseudo-terminal can be had here (/dev/ptmx, /dev/pts)");
     if (c->pid == 0) {
         setenv("TERM", "xterm", 1);
         become_shell(c, text);
