@@ -14,8 +14,8 @@ nodes=4
 seconds=${LOCUS_DEMO_SECONDS:-40}
 delay=0.0001 # each way
 short=8      # seconds of training of each of the two
-batches=(--reciprocal --batch 32 --negatives 64 --reg 0.05 --init 0.01 --sampling non-conform)
-single=(--batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
+batches=(--data /usr/share/wordnet --reciprocal --batch 32 --negatives 64 --reg 0.05 --init 0.01 --sampling non-conform)
+single=(--data /usr/share/wordnet --batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
 
 mkdir -p "$results"
 give_up() { echo "make demo: $1 failed; what it printed is above"; exit 1; }

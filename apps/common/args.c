@@ -11,9 +11,23 @@
 
 enum { HELP_COLUMN = 26, WORDS_MAX = 256 };
 
+/* The second one would be out of reach. */
+static void refuse_double(const struct args_option *options, size_t count,
+                          const struct args_option *o)
+{
+    for (size_t i = 0; i < count; i++)
+        if (options[i].kind != ARGS_SECTION && o->kind != ARGS_SECTION &&
+            strcmp(options[i].name, o->name) == 0)
+            fail("the program has the option %s twice", o->name);
+}
+
 void args_add(struct args_list *l, const struct args_option *options, size_t count)
 {
     if (count > ARGS_LIST_MAX - l->count) fail("there are more than %d options", ARGS_LIST_MAX);
+    for (size_t i = 0; i < count; i++) {
+        refuse_double(l->options, l->count, &options[i]);
+        refuse_double(options, i, &options[i]);
+    }
     memcpy(l->options + l->count, options, count * sizeof *options);
     l->count += count;
 }
@@ -97,12 +111,13 @@ static void set_choice(const struct args_option *o, const char *text)
 {
     char words[WORDS_MAX] = "";
     for (int i = 0; o->choices[i]; i++) {
+        if (!*o->choices[i]) continue;
         if (strcmp(o->choices[i], text) == 0) {
             *(int *)o->target = i;
             return;
         }
         size_t used = strlen(words);
-        snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : "", o->choices[i]);
+        snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", o->choices[i]);
     }
     fail_usage("%s takes one of %s, not \"%s\"", o->name, words, text);
 }

@@ -23,7 +23,8 @@ enum args_kind {
     ARGS_SMALL,   /* unsigned from min to max; 0 before parsing is no default to show */
     ARGS_REAL,    /* double from min to max */
     ARGS_TEXT,    /* const char *, not empty */
-    ARGS_CHOICE,  /* int, the index of the word in `choices`, which ends with NULL */
+    /* int, the index of the word in `choices`, which ends with NULL; "" is not offered */
+    ARGS_CHOICE,
 };
 
 struct args_option {
@@ -52,7 +53,7 @@ struct args_program {
     size_t option_count;
 };
 
-/* Appends copies; more than ARGS_LIST_MAX end the program. */
+/* Appends copies; more than ARGS_LIST_MAX, and two of one name, end the program. */
 void args_add(struct args_list *, const struct args_option *options, size_t count);
 
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one

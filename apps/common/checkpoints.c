@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "json.h"
 #include "meter.h"
+#include "saving.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,6 +85,7 @@ void checkpoints_check(const struct checkpoints_wish *w)
     if (!w->folder && (w->every || w->resumes))
         fail_usage("%s needs --checkpoint DIR", w->every ? "--checkpoint-every" : "--resume");
     if (w->every) parse_every(&c, w->every);
+    if (w->folder) saving_check_folder(w->folder);
 }
 
 void checkpoints_init(struct checkpoints *c, const struct checkpoints_wish *w, uint64_t epochs,

@@ -58,7 +58,7 @@ struct checkpoints {
 void checkpoints_options(struct checkpoints_wish *, struct args_list *);
 /* Of the wish, what must be equal on all nodes. */
 uint64_t checkpoints_digest(const struct checkpoints_wish *, uint64_t digest);
-/* What is wrong in them ends the program. */
+/* What is wrong in them, and a folder that cannot be written to, ends the program. */
 void checkpoints_check(const struct checkpoints_wish *);
 /* `parts_max`: of an epoch, for those who want them by
  * time. */

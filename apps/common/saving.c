@@ -35,17 +35,26 @@ static char *behind_links(const char *path)
 
 enum { NAMES_MAX = 100, NAME_STEM_MAX = 200, NAME_ENDING_BYTES = 32 };
 
+/* The i-th name beside `path` that only this process has. free() it. */
+static char *name_beside(const char *path, int i)
+{
+    size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
+    size_t bytes = strlen(path) + NAME_ENDING_BYTES;
+    char *name = take_memory(bytes, 1);
+    snprintf(name, bytes, "%.*s%.*s.%d-%d", (int)folder, path, NAME_STEM_MAX, path + folder,
+             (int)getpid(), i);
+    return name;
+}
+
 /* A new file beside `path`, for fail_removes(); sets its name, to be free()d. Negative: none, says
  * errno. */
 static int open_beside(const char *path, char **name)
 {
-    size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
-    size_t bytes = strlen(path) + NAME_ENDING_BYTES;
     int fd = -1;
-    *name = take_memory(bytes, 1);
+    *name = NULL;
     for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
-        snprintf(*name, bytes, "%.*s%.*s.%d-%d", (int)folder, path, NAME_STEM_MAX, path + folder,
-                 (int)getpid(), i);
+        free(*name);
+        *name = name_beside(path, i);
         fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
     }
@@ -100,6 +109,37 @@ static void check_one(const char *path)
         fail("%s is the name of a folder, not of a file", path);
     if (!exists || S_ISREG(about.st_mode)) try_beside(real);
     free(real);
+}
+
+/* Not `path` itself: other nodes try the same, and it may never be needed. */
+static void try_folder_beside(const char *path)
+{
+    int rc = -1, error = EEXIST;
+    for (int i = 0; rc != 0 && error == EEXIST && i < NAMES_MAX; i++) {
+        char *name = name_beside(path, i);
+        rc = mkdir(name, 0777);
+        error = errno;
+        if (rc == 0) rmdir(name);
+        free(name);
+    }
+    if (rc != 0) refuse(path, error);
+}
+
+void saving_check_folder(const char *path)
+{
+    struct stat about;
+    char *name = take_memory(strlen(path) + sizeof "/file", 1);
+    strcpy(name, path);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--) name[n - 1] = '\0';
+    if (stat(name, &about) == 0 && !S_ISDIR(about.st_mode)) fail("%s is no folder", path);
+    if (stat(name, &about) == 0) {
+        try_beside(strcat(name, "/file"));
+    } else {
+        if (errno != ENOENT && errno != EACCES) fail("%s: %s", path, strerror(errno));
+        if (lstat(name, &about) == 0) fail("%s is a link to what does not exist", path);
+        try_folder_beside(name);
+    }
+    free(name);
 }
 
 static bool are_one(const struct stat *x, const struct stat *y)

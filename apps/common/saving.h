@@ -7,7 +7,7 @@
  * Memory    some names
  * Waiting   for the disk. Any failure ends the program with a sentence, and what is not whole is
  *           removed
- * Life      saving_check() before long work; saving_open(), saving_put() or `file`, saving_close()
+ * Life      saving_check(), saving_check_folder() before long work; saving_open(), saving_put() or `file`, saving_close()
  */
 #ifndef APPS_SAVING_H
 #define APPS_SAVING_H
@@ -25,6 +25,10 @@ struct saving {
  * inputs, or where stdout or stderr goes? NULLs are passed over. */
 void saving_check(const char *const *outputs, size_t output_count, const char *const *inputs,
                   size_t input_count);
+
+/* Could files be written in that folder? One that is not there yet must be able to be made, and is
+ * not. */
+void saving_check_folder(const char *path);
 
 void saving_open(struct saving *, const char *path);
 void saving_put(struct saving *, const void *bytes, size_t count);

@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full",
                                          "nups",     "ssp",    "essp",     NULL};
 enum { TECHNIQUE_NUPS = LOCUS_FULL_REPLICATION + 1, TECHNIQUE_SSP, TECHNIQUE_ESSP };
 static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
 
+_Static_assert(sizeof techniques == sizeof((struct settings *)0)->techniques,
+               "each technique may be offered");
 _Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4,
                "techniques are in the order of their names");
 _Static_assert(LOCUS_CONFORM == 0 && LOCUS_NON_CONFORM == 3,
@@ -32,25 +35,85 @@ static uint64_t workers_of_environment(void)
     return n;
 }
 
-void settings_init(struct settings *s)
+void settings_init(struct settings *s, unsigned has)
 {
     *s = (struct settings){.workers = workers_of_environment(),
                            .seed = 1,
                            .epochs = 10,
                            .hot = "auto",
                            .staleness = 1,
-                           .clocks = 64};
+                           .clocks = 64,
+                           .has = has};
+    memcpy(s->techniques, techniques, sizeof s->techniques);
+    if (!(has & SETTINGS_FULL)) s->techniques[LOCUS_FULL_REPLICATION] = "";
+    if (!(has & SETTINGS_HOT)) s->techniques[TECHNIQUE_NUPS] = "";
+    if (!(has & SETTINGS_BOUNDS)) s->techniques[TECHNIQUE_SSP] = s->techniques[TECHNIQUE_ESSP] = "";
+}
+
+static void add(struct args_list *list, struct args_option option)
+{
+    args_add(list, &option, 1);
+}
+
+static const char *technique_help(unsigned has)
+{
+    if (has & SETTINGS_BOUNDS)
+        return "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated; ssp, essp: replicated when\nthey are missed, for --staleness clocks or for good";
+    if (has & SETTINGS_HOT)
+        return "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated";
+    if (has & SETTINGS_FULL)
+        return "how rows are managed: adaptive, static, relocate,\nreplicate or full";
+    return "how rows are managed: adaptive, static, relocate or\nreplicate";
+}
+
+static void management_options(struct settings *s, struct args_list *list)
+{
+    add(list, (struct args_option){.name = "--technique",
+                                   .argument = "NAME",
+                                   .kind = ARGS_CHOICE,
+                                   .target = &s->technique,
+                                   .choices = s->techniques,
+                                   .help = technique_help(s->has)});
+    if (s->has & SETTINGS_HOT)
+        add(list,
+            (struct args_option){
+                .name = "--hot",
+                .argument = "RULE",
+                .kind = ARGS_TEXT,
+                .target = &s->hot,
+                .help =
+                    "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)"});
+    if (s->has & SETTINGS_BOUNDS) {
+        add(list,
+            (struct args_option){
+                .name = "--staleness",
+                .argument = "S",
+                .kind = ARGS_COUNT,
+                .target = &s->staleness,
+                .max = 1e6,
+                .help =
+                    "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"});
+        add(list, (struct args_option){.name = "--clocks",
+                                       .argument = "N",
+                                       .kind = ARGS_COUNT,
+                                       .target = &s->clocks,
+                                       .min = 1,
+                                       .max = 1e6,
+                                       .help = "clocks of an epoch with ssp and essp"});
+    }
+    add(list,
+        (struct args_option){
+            .name = "--max-rounds",
+            .argument = "N",
+            .kind = ARGS_COUNT,
+            .target = &s->max_rounds,
+            .max = 1e9,
+            .help = "synchronizations a second of each shard at most; 0: the\nmanager decides"});
 }
 
 void settings_options(struct settings *s, struct args_list *list)
 {
-    const struct args_option options[] = {
-        {.name = "--epochs",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &s->epochs,
-         .max = 1e6,
-         .help = "passes over the training data"},
+    const struct args_option first[] = {
         {.name = "--seed",
          .argument = "N",
          .kind = ARGS_COUNT,
@@ -64,38 +127,8 @@ void settings_options(struct settings *s, struct args_list *list)
          .min = 1,
          .max = LOCUS_WORKERS_MAX,
          .help = "training threads of each node"},
-        {.name = "--technique",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &s->technique,
-         .choices = techniques,
-         .help =
-             "how rows are managed: adaptive, static, relocate,\nreplicate or full; nups: hot keys are replicated for\ngood, all others relocated; ssp, essp: replicated when\nthey are missed, for --staleness clocks or for good"},
-        {.name = "--hot",
-         .argument = "RULE",
-         .kind = ARGS_TEXT,
-         .target = &s->hot,
-         .help =
-             "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)"},
-        {.name = "--staleness",
-         .argument = "S",
-         .kind = ARGS_COUNT,
-         .target = &s->staleness,
-         .max = 1e6,
-         .help = "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"},
-        {.name = "--clocks",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &s->clocks,
-         .min = 1,
-         .max = 1e6,
-         .help = "clocks of an epoch with ssp and essp"},
-        {.name = "--max-rounds",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &s->max_rounds,
-         .max = 1e9,
-         .help = "synchronizations a second of each shard at most; 0: the\nmanager decides"},
+    };
+    const struct args_option last[] = {
         {.name = "--out",
          .argument = "PATH",
          .kind = ARGS_TEXT,
@@ -116,7 +149,16 @@ void settings_options(struct settings *s, struct args_list *list)
          .target = &s->is_baseline,
          .help = "without locus: plain arrays shared by the threads"},
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    if (s->has & SETTINGS_EPOCHS)
+        add(list, (struct args_option){.name = "--epochs",
+                                       .argument = "N",
+                                       .kind = ARGS_COUNT,
+                                       .target = &s->epochs,
+                                       .max = 1e6,
+                                       .help = "passes over the training data"});
+    args_add(list, first, sizeof first / sizeof *first);
+    management_options(s, list);
+    args_add(list, last, sizeof last / sizeof *last);
 }
 
 struct args_option settings_data(struct settings *s, const char *help)
@@ -262,9 +304,6 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
     (void)rule_of(s);
-    if (settings_is_bounded(s) && !s->has_bounds)
-        fail_usage("--technique %s is for kge, wv and mf: choose another",
-                   techniques[s->technique]);
     double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
                         (double)s->workers, s->sampling,           (double)s->seconds,
                         s->technique,       (double)s->staleness,  (double)s->clocks};

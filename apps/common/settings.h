@@ -15,6 +15,15 @@
 #include "checkpoints.h"
 #include "pool.h"
 
+/* What not every program has. */
+enum settings_has {
+    SETTINGS_EPOCHS = 1, /* --epochs */
+    SETTINGS_FULL = 2,   /* --technique full */
+    SETTINGS_HOT = 4,    /* --technique nups, --hot */
+    SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
+};
+enum { SETTINGS_TECHNIQUES = 8 };
+
 struct settings {
     uint64_t workers, seed, epochs;
     uint64_t spare;               /* workers of each node for schedulers */
@@ -23,18 +32,20 @@ struct settings {
     const char *hot;              /* which keys nups replicates: hot.h */
     uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
     uint64_t max_rounds;          /* a second, of those that synchronize; 0: the manager decides */
-    bool has_bounds;              /* the program has ssp and essp */
-    int sampling;                 /* enum locus_conformity */
+    unsigned has;                 /* of enum settings_has */
+    const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
+    int sampling;                                    /* enum locus_conformity */
     const char *data, *out, *report;
     bool json, is_baseline;
     struct checkpoints_wish checkpoints; /* of programs that have checkpoints_options() */
 };
 
-/* Defaults; LOCUS_WORKERS of the environment is the number of workers. */
-void settings_init(struct settings *);
+/* Defaults; LOCUS_WORKERS of the environment is the number of workers. An option that a program has
+ * no use for is not offered: `has` says which it has, of enum settings_has. */
+void settings_init(struct settings *, unsigned has);
 
-/* Adds --epochs, --seed, --workers, --technique, --max-rounds, --out, --report, --json and
- * --baseline. */
+/* Adds --seed, --workers, --technique, --max-rounds, --out, --report, --json and --baseline, and
+ * what the program has besides. */
 void settings_options(struct settings *, struct args_list *);
 
 /* One option each: --data, --sampling, --eval-every, --seconds. */

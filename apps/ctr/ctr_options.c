@@ -8,11 +8,12 @@ static const char about[] =
     "Foretells clicks with Wide & Deep: a weight and a vector of each feature, and dense layers, trained with AdaGrad,\n"
     "alone or on a cluster (locus run, mpirun, srun, ...); and says how well on examples that were held back.";
 
-static const char more[] = "examples:\n"
-                           "  ctr --data train.libsvm --test test.libsvm --epochs 5\n"
-                           "  ctr --data adult.data --test adult.test --positive '>50K'\n"
-                           "  ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
-                           "  locus run -n 4 ctr --zipf 26x10000000x4000000 --epochs 1\n";
+static const char more[] =
+    "examples:\n"
+    "  locus-ctr --data train.libsvm --test test.libsvm --epochs 5\n"
+    "  locus-ctr --data adult.data --test adult.test --positive '>50K'\n"
+    "  locus-ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
+    "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
 
 static void data_options(struct ctr_options *o, struct args_list *list)
 {
@@ -147,19 +148,14 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
                               .bins = 64,
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
-    settings_init(&o->common);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
     o->common.epochs = 8;
     o->common.eval_every = 1;
     data_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    args_parse(&(struct args_program){.name = "locus-ctr",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "locus-ctr", about, more, argc, argv);
     check(o);
     settings_check(&o->common);
 }

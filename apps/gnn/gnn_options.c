@@ -12,9 +12,9 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  gnn --data edges.csv --labels classes.csv --out model.safetensors\n"
-    "  gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
-    "  locus run -n 4 gnn --planted 1000000x16x32\n";
+    "  locus-gnn --data edges.csv --labels classes.csv --out model.safetensors\n"
+    "  locus-gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
+    "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
 
 static void task_options(struct gnn_options *o, struct args_list *list)
 {
@@ -188,19 +188,14 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
                               .rate = 0.1,
                               .dense_rate = 0.01,
                               .init = 0.1};
-    settings_init(&o->common);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
     o->common.epochs = 3;
     task_options(o, &list);
     model_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);
     checkpoints_options(&o->common.checkpoints, &list);
-    args_parse(&(struct args_program){.name = "locus-gnn",
-                                      .about = about,
-                                      .more = more,
-                                      .options = list.options,
-                                      .option_count = list.count},
-               argc, argv);
+    settings_parse(&list, "locus-gnn", about, more, argc, argv);
     check(o);
     settings_check(&o->common);
 }

@@ -4,7 +4,6 @@
 
 enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
 
-static const char wordnet[] = "/usr/share/wordnet";
 static const char *const models[] = {"complex", "rescal", NULL};
 static const char *const losses[] = {"logistic", "softmax", NULL};
 
@@ -12,11 +11,12 @@ static const char about[] =
     "Trains embeddings of a knowledge graph, alone or on a cluster (locus run, mpirun, srun, ...), and says how well\n"
     "they predict facts that were held back.";
 
-static const char more[] = "examples:\n"
-                           "  kge                                      WordNet, on this machine\n"
-                           "  kge --data my-graph --dim 256 --out model.safetensors\n"
-                           "  locus run -n 4 kge --data my-graph --json\n"
-                           "  locus run -n 4 kge --planted 100000x50x1000000 --epochs 5\n";
+static const char more[] =
+    "examples:\n"
+    "  locus-kge --data /usr/share/wordnet       WordNet (Debian package wordnet-base)\n"
+    "  locus-kge --data my-graph --dim 256 --out model.safetensors\n"
+    "  locus run -n 4 locus-kge --data my-graph --json\n"
+    "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
 
 static void own_options(struct options *o, struct args_list *list)
 {
@@ -115,8 +115,7 @@ static void result_options(struct options *o, struct args_list *list)
 
 static void check(const struct options *o)
 {
-    if (o->planted && o->common.data != wordnet)
-        fail_usage("--data and --planted are both given: choose one");
+    settings_check_source(&o->common, "the graph", "--planted", o->planted);
     if (o->near && o->common.json) fail_usage("--near prints for people to read: not with --json");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -142,10 +141,8 @@ void kge_options(struct options *o, int argc, char **argv)
                           .regularization = 0.05,
                           .init = 0.01,
                           .loss = LOSS_SOFTMAX};
-    settings_init(&o->common);
-    o->common.has_bounds = true;
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
     o->common.epochs = 30;
-    o->common.data = wordnet;
     own_options(o, &list);
     settings_options(&o->common, &list);
     result_options(o, &list);

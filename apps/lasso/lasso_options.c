@@ -12,9 +12,9 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  lasso --data train.libsvm --lambda 0.1 --out coefficients.safetensors\n"
-    "  lasso --data X.mtx --response y.mtx --lambda 0.01 --path 20\n"
-    "  locus run -n 4 lasso --generate 50000x1000000x25 --width 256\n";
+    "  locus-lasso --data train.libsvm --lambda 0.1 --out coefficients.safetensors\n"
+    "  locus-lasso --data X.mtx --response y.mtx --lambda 0.01 --path 20\n"
+    "  locus run -n 4 locus-lasso --generate 50000x1000000x25 --width 256\n";
 
 static void task_options(struct lasso_options *o, struct args_list *list)
 {
@@ -126,9 +126,6 @@ static void schedule_options(struct lasso_options *o, struct args_list *list)
 static void check(const struct lasso_options *o)
 {
     settings_check_source(&o->common, "the matrix", "--generate", o->generate);
-    if (o->common.technique == LOCUS_FULL_REPLICATION && !o->common.is_baseline)
-        fail_usage("--technique full keeps no row that all see alike at once, which schedules "
-                   "need: choose another");
     if (o->staleness > 0 && (o->common.is_baseline || o->loss == LASSO_LOGISTIC))
         fail_usage("--staleness is for the squared loss, with locus: leave --loss logistic or "
                    "--baseline out");
@@ -157,7 +154,8 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
                                 .lambda = 0.1,
                                 .correlation = 0.1,
                                 .tolerance = 1e-5};
-    settings_init(&o->common);
+    /* Schedules need rows that all see alike at once, which full replication has not. */
+    settings_init(&o->common, 0);
     o->common.epochs = 10000;
     task_options(o, &list);
     schedule_options(o, &list);

@@ -11,9 +11,9 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  lda --data ap.dat --vocabulary vocab.txt --topics 100 --epochs 200 --top 10\n"
-    "  lda --data text --topics 50 --workers 2 --out topics.safetensors\n"
-    "  locus run -n 4 lda --data docword.txt --topics 1000 --technique relocate\n";
+    "  locus-lda --data ap.dat --vocabulary vocab.txt --topics 100 --epochs 200 --top 10\n"
+    "  locus-lda --data text --topics 50 --workers 2 --out topics.safetensors\n"
+    "  locus run -n 4 locus-lda --data docword.txt --topics 1000 --technique relocate\n";
 
 static void task_options(struct lda_options *o, struct args_list *list)
 {
@@ -105,7 +105,7 @@ void lda_options(struct lda_options *o, int argc, char **argv)
 {
     struct args_list list = {0};
     *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
-    settings_init(&o->common);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL);
     o->common.epochs = 200;
     task_options(o, &list);
     settings_options(&o->common, &list);

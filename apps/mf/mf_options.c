@@ -14,9 +14,9 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  mf --data ratings.csv --bias --out factors.safetensors\n"
-    "  mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
-    "  locus run -n 4 mf --data ratings.mtx --visit blocks --technique relocate\n";
+    "  locus-mf --data ratings.csv --bias --out factors.safetensors\n"
+    "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
+    "  locus run -n 4 locus-mf --data ratings.mtx --visit blocks --technique relocate\n";
 
 static void task_options(struct mf_options *o, struct args_list *list)
 {
@@ -153,8 +153,7 @@ void mf_options(struct mf_options *o, int argc, char **argv)
                              .zipf_exponent = 1.1,
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
-    settings_init(&o->common);
-    o->common.has_bounds = true;
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
     task_options(o, &list);
     training_options(o, &list);
     settings_options(&o->common, &list);

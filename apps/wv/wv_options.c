@@ -10,9 +10,9 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  wv --data novels.txt --text vectors.txt\n"
-    "  wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
-    "  locus run -n 4 wv --data novels.txt --binary vectors.bin --json\n";
+    "  locus-wv --data novels.txt --text vectors.txt\n"
+    "  locus-wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
+    "  locus run -n 4 locus-wv --data novels.txt --binary vectors.bin --json\n";
 
 static void task_options(struct wv_options *o, struct args_list *list)
 {
@@ -136,8 +136,7 @@ void wv_options(struct wv_options *o, int argc, char **argv)
                              .batch = 64,
                              .analogy_words = 30000,
                              .subsample = 1e-3};
-    settings_init(&o->common);
-    o->common.has_bounds = true;
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
     o->common.epochs = 5;
     task_options(o, &list);
     settings_options(&o->common, &list);

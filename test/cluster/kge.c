@@ -224,10 +224,12 @@ static void is_refused(int status, const char *arguments, const char *part)
 TEST(kge, refuses_wrong_input_with_a_sentence)
 {
     char arguments[512];
+    is_refused(2, "", "--data is missing: the graph to learn from; or --planted");
     is_refused(2, "--dims 3", "there is no option \"--dims\"");
-    is_refused(2, "--dim 3", "--dim 3 is odd");
-    is_refused(2, "--model rescal --dim 1000", "--dim 1000 is more than 512");
-    is_refused(2, "--negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch");
+    is_refused(2, "--data x --dim 3", "--dim 3 is odd");
+    is_refused(2, "--data x --model rescal --dim 1000", "--dim 1000 is more than 512");
+    is_refused(2, "--data x --negatives 1000000 --batch 100 --own-negatives",
+               "make 200000000 of a batch");
     is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
     is_refused(2, "--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS");
     is_refused(2, "--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS");

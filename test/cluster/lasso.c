@@ -258,7 +258,7 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
 {
     is_refused(2, "", "--data is missing");
     is_refused(2, "--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES");
-    is_refused(2, "--generate 10x10x3 --technique full", "--technique full keeps no row");
+    is_refused(2, "--generate 10x10x3 --technique full", "--technique takes one of adaptive");
     is_refused(2, "--generate 10x10x3 --schedulers 11", "more than the 10 columns");
     is_refused(2, "--generate 10x10x3 --staleness 1 --baseline", "--staleness is for the squared");
     is_refused(2, "--generate 10x10x3 --staleness 1 --loss logistic", "leave --loss logistic");

@@ -274,6 +274,28 @@ TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
 
 /* ---- what is refused ---- */
 
+/* Before the training, by all nodes that would write. */
+TEST(resume, a_folder_that_cannot_be_had_is_refused_before_the_training)
+{
+    const char *starts[] = {"", "run -n 2 --"};
+    program_folder(folder);
+    for (int i = 0; i <= PROGRAMS; i++) {
+        const char *program = i < PROGRAMS ? programs[i].program : "lasso";
+        const char *options = i < PROGRAMS ? programs[i].options : "--generate 200x300x9";
+        if (i > 0 && i < PROGRAMS && strcmp(program, programs[i - 1].program) == 0) continue;
+        for (int k = 0; k < 2; k++) {
+            CHECK(command_run(&c, "cd %s && %s %s %s %s --checkpoint no/such", folder,
+                              k ? locus_path() : "", starts[k], program_path(program),
+                              options) != 0);
+            CHECK_STR(c.err.text, "no/such: the folder no: No such file or directory");
+            if (k == 0) CHECK_EQ(c.out.length, 0);
+            CHECK(strstr(c.out.text, "epoch") == NULL && strstr(c.out.text, "node") == NULL);
+        }
+    }
+    CHECK_EQ(command_run(&c, "cd %s && ls -d model no", folder), 2);
+    program_folder_remove(folder);
+}
+
 static void is_refused(int status, const char *arguments, const char *part)
 {
     CHECK_EQ(command_run(&c, "cd %s && %s --data graph --dim 16 --epochs 1 %s", folder,

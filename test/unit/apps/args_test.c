@@ -141,10 +141,10 @@ TEST(args, settings_take_the_number_of_workers_from_the_environment)
 {
     struct settings s;
     setenv("LOCUS_WORKERS", "3", 1);
-    settings_init(&s);
+    settings_init(&s, 0);
     CHECK_EQ(s.workers, 3);
     unsetenv("LOCUS_WORKERS");
-    settings_init(&s);
+    settings_init(&s, 0);
     CHECK_EQ(s.workers, 1);
 }
 
@@ -152,7 +152,7 @@ static void init_settings(const void *unused)
 {
     struct settings s;
     (void)unused;
-    settings_init(&s);
+    settings_init(&s, 0);
 }
 
 TEST(args, settings_refuse_a_number_of_workers_that_cannot_be)
@@ -172,7 +172,7 @@ static void parse_settings(const void *line)
     char name[] = "thing", *argv[32] = {name};
     int argc = 1;
     struct args_list list = {0};
-    settings_init(&s);
+    settings_init(&s, *(const char *)line == '!' ? 0 : SETTINGS_EPOCHS | SETTINGS_FULL);
     const struct args_option own[] = {
         settings_data(&s, "data"),          settings_eval_every(&s, "evaluations"),
         settings_seconds(&s, "seconds"),    settings_sampling(&s),
@@ -180,7 +180,7 @@ static void parse_settings(const void *line)
     args_add(&list, own, sizeof own / sizeof *own);
     settings_options(&s, &list);
     strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    for (char *word = strtok(text, " !"); word; word = strtok(NULL, " ")) argv[argc++] = word;
     args_parse(
         &(struct args_program){
             .name = "thing", .about = "", .options = list.options, .option_count = list.count},
@@ -208,6 +208,19 @@ TEST(args, settings_have_the_options_of_all_programs)
     ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
 }
 
+/* What a program has no use for is no option of it. */
+TEST(args, settings_offer_only_what_the_program_has)
+{
+    ends_with(parse_settings, "!--epochs 3", 2, "there is no option \"--epochs\"");
+    ends_with(parse_settings, "!--technique full", 2,
+              "--technique takes one of adaptive, static, relocate, replicate, not \"full\"");
+    ends_with(parse_settings, "--technique ssp", 2,
+              "takes one of adaptive, static, relocate, replicate, full, not \"ssp\"");
+    ends_with(parse_settings, "--hot 3", 2, "there is no option \"--hot\"");
+    ends_with(parse_settings, "--staleness 3", 2, "there is no option \"--staleness\"");
+    ends_with(parse_settings, "--clocks 3", 2, "there is no option \"--clocks\"");
+}
+
 TEST(args, settings_want_evaluations_before_the_last_epoch)
 {
     struct settings s = {.epochs = 6, .eval_every = 2};
@@ -222,9 +235,30 @@ TEST(args, settings_want_evaluations_before_the_last_epoch)
 static void add_too_many(const void *unused)
 {
     struct args_list list = {0};
-    struct args_option flag = {.name = "--flag", .kind = ARGS_FLAG};
+    static char names[ARGS_LIST_MAX + 1][16];
     (void)unused;
-    for (int i = 0; i <= ARGS_LIST_MAX; i++) args_add(&list, &flag, 1);
+    for (int i = 0; i <= ARGS_LIST_MAX; i++) {
+        snprintf(names[i], sizeof names[i], "--flag-%d", i);
+        args_add(&list, &(struct args_option){.name = names[i], .kind = ARGS_FLAG}, 1);
+    }
+}
+
+static void add_double(const void *is_apart)
+{
+    struct args_list list = {0};
+    const struct args_option options[] = {{.name = "--other", .kind = ARGS_FLAG},
+                                          {.kind = ARGS_SECTION, .help = "section"},
+                                          {.name = "--flag", .kind = ARGS_FLAG},
+                                          {.kind = ARGS_SECTION, .help = "section"},
+                                          {.name = "--flag", .kind = ARGS_FLAG}};
+    args_add(&list, options, is_apart ? 4 : 5);
+    if (is_apart) args_add(&list, options + 4, 1);
+}
+
+TEST(args, no_option_is_there_twice)
+{
+    ends_with(add_double, NULL, 1, "the program has the option --flag twice");
+    ends_with(add_double, "", 1, "the program has the option --flag twice");
 }
 
 TEST(args, a_list_of_options_has_an_end)

@@ -229,6 +229,35 @@ static void check(const void *outputs)
     saving_check(outputs, 2, inputs, 2);
 }
 
+static void check_folder(const void *name)
+{
+    saving_check_folder(name);
+}
+
+/* The folder is tried, and nothing of that is left. */
+TEST(saving, complains_of_a_folder_before_the_work)
+{
+    char missing[2 * FOLDER_PATH_BYTES], inside[3 * FOLDER_PATH_BYTES],
+        linked[3 * FOLDER_PATH_BYTES];
+    begin();
+    snprintf(missing, sizeof missing, "%s/new/", folder);
+    snprintf(inside, sizeof inside, "%s/new/er", folder);
+    snprintf(linked, sizeof linked, "%s/link", folder);
+    saving_check_folder(folder);
+    saving_check_folder(missing);
+    CHECK_EQ(files(), 0);
+    ends_with(check_folder, inside, 1, "/new: No such file or directory");
+    folder_write(folder, "file", "data", 0);
+    ends_with(check_folder, path, 1, "/file is no folder");
+    snprintf(inside, sizeof inside, "%s/er", path);
+    ends_with(check_folder, inside, 1, "/file/er: Not a directory");
+    CHECK_EQ(symlink("nowhere", linked), 0);
+    ends_with(check_folder, linked, 1, "is a link to what does not exist");
+    ends_with(check_folder, "/proc/no", 1, "/proc/no: No such file or directory");
+    ends_with(check_folder, "/proc", 1, "/proc/file: No such file or directory");
+    folder_remove(folder);
+}
+
 TEST(saving, complains_before_the_work)
 {
     char linked[3 * FOLDER_PATH_BYTES];
