@@ -278,6 +278,18 @@ static void check_text(const struct corpus *c, const char *path, const struct lo
              path);
 }
 
+/* #word may be a document's first. */
+static void pass_over(struct corpus *c, const struct lines *l)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    while (at < end && lines_is_blank(*at)) at++;
+    if (at == end) return;
+    c->comments++;
+    if (at + 1 < end && !strchr("#% \t!", at[1]))
+        lines_fail(l, "is a comment, or a document that begins so: put a blank behind the mark, or "
+                      "a word before it");
+}
+
 static void read_text(struct corpus *c, const char *path)
 {
     struct lines l;
@@ -287,7 +299,7 @@ static void read_text(struct corpus *c, const char *path)
         if (lines_is_data(&l))
             add_line(c, &l, &k);
         else
-            c->comments += memchr(l.text, '#', l.length) || memchr(l.text, '%', l.length);
+            pass_over(c, &l);
     }
     lines_close(&l);
     if (c->documents > 0) check_text(c, path, &k);
@@ -311,9 +323,11 @@ static void read_vocabulary(struct corpus *c, const char *path)
     if (c->format == CORPUS_TEXT)
         fail("%s: plain text has its words: it takes no --vocabulary", path);
     lines_open(&l, path);
-    while (next_word(&l))
-        if (names_add(&c->names, l.text, l.length) + 1 != c->names.count)
+    while (next_word(&l)) {
+        uint32_t before = c->names.count;
+        if (names_add(&c->names, l.text, l.length) < before)
             lines_fail(&l, "has a word that was there before");
+    }
     lines_close(&l);
     bool is_declared = c->format != CORPUS_LDAC;
     if (is_declared ? c->names.count != c->words : c->names.count < c->words)

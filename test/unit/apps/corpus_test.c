@@ -129,6 +129,7 @@ TEST(corpus, what_may_be_another_format_is_no_text)
     is_refused("1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line");
     is_refused("3\n4\n", "has no letter, and at most three");
     is_refused("2\nthe first one\nthe second one\n", "begins with the number of its other lines");
+    is_refused("a b\n#b c\n", ":2: is a comment, or a document that begins so");
     is_refused("the first\n%%MatrixMarket matrix coordinate real general\n",
                ":2: is MatrixMarket's");
     is_refused("0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0");
@@ -188,6 +189,7 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
     ends_with(load_named, "#\n%\n#tag\n", 0, "% 3");
     ends_with(load_named, "a\n", 1, "/words has 1 words, and the documents have 2");
     ends_with(load_named, "a\nb\na\n", 1, "/words:3: has a word that was there before");
+    ends_with(load_named, "a\na\nb\n", 1, "/words:2: has a word that was there before");
     folder_remove(folder);
     begin("1\n2\n2\n1 1 1\n1 2 1\n");
     ends_with(load_named, "a\nb\n", 0, "b 2");
