@@ -6,15 +6,16 @@ wait and take less time than that. Handles are integers.
 """
 import ctypes
 import os
+import pathlib
 import threading
 from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint,
                     c_uint32, c_uint64, c_void_p)
-from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, List, Tuple, Union
 
 from . import errors
 
 SONAME = "liblocus.so.0"
+Path = Union[str, "os.PathLike[str]"]
 LENGTH_MAX = 1 << 20
 OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
@@ -118,7 +119,7 @@ def _places() -> List[str]:
     told = os.environ.get("LOCUS_LIBRARY")
     if told:
         return [told]
-    here = Path(__file__).resolve().parent
+    here = pathlib.Path(__file__).resolve().parent
     return [str(here / SONAME), str(here.parents[1] / "build" / "gcc" / "lib" / SONAME)]
 
 
@@ -152,6 +153,16 @@ def sentence(rc: int) -> str:
 def check(rc: int) -> None:
     if rc < 0:
         raise errors.of_result(rc, sentence(rc))
+
+
+def text(name: str, value: Any) -> bytes:
+    """A str, or bytes of one, for the library."""
+    if not isinstance(value, (str, bytes)):
+        raise errors.ArgumentError(f"{name} is a {type(value).__name__}: must be a str")
+    made = os.fsencode(value)
+    if b"\0" in made:
+        raise errors.ArgumentError(f"{name} is {value!r}: must not hold a zero byte")
+    return made
 
 
 def on_main_thread() -> bool:

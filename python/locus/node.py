@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes: the processes of a training job, which share the rows of all tables."""
 import atexit
+import contextlib
 import os
 import threading
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass, replace
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -59,31 +60,35 @@ class Node:
         self._workers: List[Worker] = []
         self._distributions: List[Distribution] = []
         self._waiting = Waiting("the node")
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        self._calls = 0  # of this node's that are under way, in any thread; no more begin once it is closing
+        self._closing = False
         self._state = "open"
         _open_nodes.append(self)
 
     def worker(self) -> Worker:
         """Opens a worker, for one thread at a time. BusyError when `workers` are open."""
         handle = c_void_p()
-        self._waiting.call(_lib.locus_worker_open, self._use(), byref(handle), keeps=handle)
-        worker = Worker(self, handle.value or 0)
-        self._workers.append(worker)
-        return worker
+        with self._use() as node:
+            self._waiting.call(_lib.locus_worker_open, node, byref(handle), keeps=handle)
+            worker = Worker(self, handle.value or 0)
+            self._workers.append(worker)
+            return worker
 
     def length(self, key: int) -> int:
         """Floats in that key's row."""
-        self._refuse_unusable()
         if not 0 <= key < self.keys:
             raise ArgumentError(f"key {key} is out of range: must be 0 to {self.keys - 1}")
-        return int(_quick.locus_length(self._handle, key))
+        with self._use() as node:
+            return int(_quick.locus_length(node, key))
 
     def owned(self) -> "np.ndarray[Any, Any]":
         """The keys whose main copy is here, ascending: int64. A moment's view."""
         parts: List["np.ndarray[Any, Any]"] = []
         first, room = 0, np.empty(_OWNED_AT_ONCE, np.int64)
         while True:
-            n = _lib.locus_owned(self._use(), first, room.__array_interface__["data"][0], len(room))
+            with self._use() as node:
+                n = _lib.locus_owned(node, first, room.__array_interface__["data"][0], len(room))
             parts.append(room[:n].copy())
             if n < len(room):
                 return np.concatenate(parts)
@@ -92,7 +97,8 @@ class Node:
     def stats(self) -> Dict[str, float]:
         """Counters since open(), by the names of struct locus_stats."""
         stats = _c.CStats()
-        _c.check(_quick.locus_stats_read_sized(self._use(), byref(stats), sizeof(stats)))
+        with self._use() as node:
+            _c.check(_quick.locus_stats_read_sized(node, byref(stats), sizeof(stats)))
         return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
 
     def histogram(self, kind: str) -> Histogram:
@@ -101,7 +107,8 @@ class Node:
         if kind not in _c.HISTOGRAMS:
             raise ArgumentError(f"kind is {kind!r}: must be one of {', '.join(_c.HISTOGRAMS)}")
         histogram = _c.CHistogram()
-        _c.check(_quick.locus_histogram_read(self._use(), _c.HISTOGRAMS.index(kind), byref(histogram)))
+        with self._use() as node:
+            _c.check(_quick.locus_histogram_read(node, _c.HISTOGRAMS.index(kind), byref(histogram)))
         return Histogram(np.array(histogram.count, np.uint64), int(histogram.sum))
 
     def distribution(self, table: str, weights: Any = None, conformity: str = "conform", replace: bool = True,
@@ -111,26 +118,31 @@ class Node:
         if table not in self.tables:
             raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
         place = self.tables[table]
-        made = Distribution(self, place.first, place.rows, weights, conformity, replace, seed)
-        self._distributions.append(made)
-        return made
+        with self._use() as node:
+            made = Distribution(self, node, place, weights, conformity, replace, seed)
+            self._distributions.append(made)
+            return made
 
     def close(self) -> None:
         """Collective: closes what is still open here, loaders and workers first, and leaves the cluster. Again, or
         in a forked child: does nothing. BusyError while another thread is in a call: nothing changes."""
-        if self._state != "open":
-            return
-        self._waiting.refuse_while_left()
-        if not self._guard.acquire(False):
-            raise BusyError("another thread is closing the node")
-        try:
+        with self._guard:
+            if self._state != "open":
+                return
+            if self._closing:
+                raise BusyError("another thread is closing the node")
+            self._waiting.refuse_while_left()
             for worker in self._workers:
                 worker._waiting.refuse_while_left()
                 if worker._guard.locked():
                     raise BusyError(f"worker {worker.id} is in a call of another thread: join that thread first")
+            if self._calls:
+                raise BusyError("another thread is in a call of the node: join that thread first")
+            self._closing = True
+        try:
             self._leave()
         finally:
-            self._guard.release()
+            self._closing = False
 
     def _leave(self) -> None:
         fault: Optional[Exception] = None
@@ -157,9 +169,19 @@ class Node:
             # Closing is collective: it would wait for nodes that wait for us. They learn it when this process ends.
             self._state = "left after an exception"
 
-    def _use(self) -> int:
-        self._refuse_unusable()
-        return self._handle
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[int]:
+        """For the length of a call, during which close() refuses."""
+        with self._guard:
+            self._refuse_unusable()
+            if self._closing:
+                raise UsageError("the node is being closed: open one with locus.open()")
+            self._calls += 1
+        try:
+            yield self._handle
+        finally:
+            with self._guard:
+                self._calls -= 1
 
     def _is_of_another_process(self) -> bool:
         return self._state.startswith("another")
@@ -178,10 +200,12 @@ _open_nodes: List[Node] = []
 def _in_child() -> None:
     for node in _open_nodes:
         node._state = "another process'"
-        node._guard = threading.Lock()
+        node._guard = threading.RLock()
         for worker in node._workers:
             worker._unusable = True
-            worker._guard = threading.Lock()
+            worker._guard, worker._shared = threading.Lock(), threading.Lock()
+            for loader in worker._loaders:
+                loader._guard = threading.Lock()
     _open_nodes.clear()
 
 
@@ -241,7 +265,8 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     if _forked:
         raise UsageError("this process was forked from one that has opened a node: start it anew "
                          "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
-    c_tables = (_c.CTable * len(placed))(*[_c.CTable(t.name.encode(), t.rows, t.length, int(t.encoded)) for t in placed])
+    c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded))
+                                            for t in placed])
     config = _c.CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     config.tables, config.table_count = c_tables, len(placed)
@@ -251,8 +276,8 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     config.peer_timeout_s, config.join_timeout_s = peer_timeout, join_timeout
     config.staleness_s = staleness
     config.rank, config.size = rank, size
-    config.rendezvous = rendezvous.encode() if rendezvous else None
-    config.listen = listen.encode() if listen else None
+    config.rendezvous = _c.text("rendezvous", rendezvous) if rendezvous else None
+    config.listen = _c.text("listen", listen) if listen else None
     handle = c_void_p()
     global _ever_opened
     _ever_opened = True

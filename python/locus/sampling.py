@@ -10,7 +10,7 @@ from . import _arrays, _c
 from .errors import ArgumentError, UsageError
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node import Node, Table
     from .worker import Worker
 
 _lib, _quick = _c.lib, _c.quick
@@ -57,16 +57,15 @@ class Loader:
         return Sample(self.worker, distribution.length, n, sample.value)
 
     def close(self) -> None:
-        """Again: does nothing."""
+        """Waits for a call of another thread. Again, or in a forked child: does nothing."""
         if self._closed or self.worker.node._is_of_another_process():
             return
-        self._enter()
-        try:
-            self._closed = True
-            self.worker._loaders.remove(self)
-            _c.check(_lib.locus_loader_close(self._handle))
-        finally:
-            self._guard.release()
+        with self._guard:  # its calls never wait
+            if not self._closed:
+                self.worker.node._refuse_unusable()
+                self._closed = True
+                self.worker._loaders.remove(self)
+                _c.check(_lib.locus_loader_close(self._handle))
 
     def __enter__(self) -> "Loader":
         return self
@@ -78,19 +77,20 @@ class Loader:
 class Distribution:
     """Keys of a range, equally likely or by weight: Node.distribution() registers it."""
 
-    def __init__(self, node: "Node", first: int, count: int, weights: Any, conformity: str, replace: bool,
+    def __init__(self, node: "Node", of: int, table: "Table", weights: Any, conformity: str, replace: bool,
                  seed: Optional[int]) -> None:
         self.node = node
-        self.length = node.length(first)
+        self.length = table.length
+        first, count = table.first, table.rows
         self._handle: Optional[int] = None
         level, flags, out = _level_of(conformity), 0 if replace else 1, c_uint64()
         if weights is None:
-            _c.check(_lib.locus_distribution_uniform(node._use(), first, count, level, flags, byref(out)))
+            _c.check(_lib.locus_distribution_uniform(of, first, count, level, flags, byref(out)))
         else:
             values = np.ascontiguousarray(weights, np.float64)
             if values.shape != (count,):
                 raise ArgumentError(f"`weights` has shape {values.shape}: must be ({count},), one for each key")
-            _c.check(_lib.locus_distribution_weighted(node._use(), first, values.__array_interface__["data"][0],
+            _c.check(_lib.locus_distribution_weighted(of, first, values.__array_interface__["data"][0],
                                                       count, level, flags, byref(out)))
         self._handle = out.value
         if seed is not None:
@@ -146,8 +146,8 @@ class Sample:
         return keys
 
     def finish(self) -> None:
-        """Ends it, pulled to its end or not. Again: does nothing. Never waits."""
-        if self._open:
+        """Ends it, pulled to its end or not. Again, after its worker, or in a forked child: does nothing. Never waits."""
+        if self._open and not self.worker._closed and not self.worker.node._is_of_another_process():
             self._open = False
             self.worker._at_once(_lib.locus_finish_sample, self._handle)
 
@@ -161,5 +161,4 @@ class Sample:
         return self
 
     def __exit__(self, *fault: Any) -> None:
-        if not self.worker._closed:
-            self.finish()
+        self.finish()

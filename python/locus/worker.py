@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers: training threads that access rows and say what they intend to access."""
+import os
 import threading
 import time
 from ctypes import byref, c_uint64, c_void_p
@@ -73,7 +74,8 @@ class Worker:
         self.node = node
         self.id = _quick.locus_worker_id(handle)
         self._handle = handle
-        self._guard = threading.Lock()
+        self._guard = threading.Lock()  # of the one thread's calls
+        self._shared = threading.Lock()  # of what any thread may call: close() waits for it
         self._unusable = False
         self._closed = False
         self._waiting = Waiting(f"worker {self.id}")
@@ -169,6 +171,8 @@ class Worker:
 
     def wait_all(self) -> None:
         """Waits for all asynchronous operations of this worker; raises the first failure."""
+        if self._unusable:
+            self._refuse()
         for ticket in list(self._tickets.values()):
             ticket.wait()
 
@@ -195,9 +199,10 @@ class Worker:
     @property
     def clock(self) -> int:
         """The clock now; any thread may ask."""
-        if self._unusable:
-            self._refuse()
-        return int(_quick.locus_current_clock(self._handle))
+        with self._shared:
+            if self._unusable:
+                self._refuse()
+            return int(_quick.locus_current_clock(self._handle))
 
     def localize(self, keys: Any) -> None:
         """Brings the rows to this node, where the technique allows it, and waits until they are here."""
@@ -212,13 +217,14 @@ class Worker:
     def loader(self) -> Loader:
         """Opens a loader: a thread that prepares batches ahead uses it to signal intent for this worker. Any thread
         may call this."""
-        if self._unusable:
-            self._refuse()
-        handle = c_void_p()
-        _c.check(_lib.locus_loader_open(self._handle, byref(handle)))
-        loader = Loader(self, handle.value or 0)
-        self._loaders.append(loader)
-        return loader
+        with self._shared:
+            if self._unusable:
+                self._refuse()
+            handle = c_void_p()
+            _c.check(_lib.locus_loader_open(self._handle, byref(handle)))
+            loader = Loader(self, handle.value or 0)
+            self._loaders.append(loader)
+            return loader
 
     def prepare_sample(self, distribution: Distribution, n: int, start: int, end: int) -> Sample:
         """Prepares n keys drawn from the distribution, for accesses while the clock is in [start, end)."""
@@ -243,13 +249,13 @@ class Worker:
         `staleness`. Ctrl-C ends the wait, and makes this worker unusable."""
         self._wait_in(_lib.locus_bound, staleness)
 
-    def checkpoint(self, directory: str) -> None:
+    def checkpoint(self, directory: _c.Path) -> None:
         """Collective: writes all rows to a directory that all nodes see."""
-        self._wait_in(_lib.locus_checkpoint, directory.encode())
+        self._wait_in(_lib.locus_checkpoint, _c.text("directory", os.fspath(directory)))
 
-    def restore(self, directory: str) -> None:
+    def restore(self, directory: _c.Path) -> None:
         """Collective: all rows become what the checkpoint holds."""
-        self._wait_in(_lib.locus_restore, directory.encode())
+        self._wait_in(_lib.locus_restore, _c.text("directory", os.fspath(directory)))
 
     def close(self) -> None:
         """Waits for the worker's operations and closes it, its loaders before. Again, or in a forked child: does
@@ -257,9 +263,10 @@ class Worker:
         if self._closed or self.node._is_of_another_process():
             return
         with _Use(self):
+            with self._shared:
+                self._closed = self._unusable = True
             for loader in list(self._loaders):
                 loader.close()
-            self._closed = self._unusable = True
             self.node._workers.remove(self)
             try:
                 self._waiting.call(_lib.locus_worker_close, self._handle, keeps=self._tickets)

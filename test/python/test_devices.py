@@ -20,7 +20,7 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.words = lt.Embedding(ROWS, DIMENSION)
-        self.bags = lt.EmbeddingBag(ROWS, DIMENSION, "sum")
+        self.bags = lt.EmbeddingBag(ROWS, DIMENSION, mode="sum")
         self.out = torch.nn.Linear(2 * DIMENSION, 1)
 
     def forward(self, words, bags, weights):

@@ -1,4 +1,6 @@
 """locus.torch against torch itself."""
+import copy
+import io
 import tempfile
 import time
 import unittest
@@ -219,6 +221,86 @@ class Modules(unittest.TestCase):
             self.assertTrue(torch.equal(weights(self.model["b"]), peer["b"].weight))
             with self.assertRaisesRegex(RuntimeError, "a.weight has shape"):
                 self.model.load_state_dict(dict(saved, **{"a.weight": torch.zeros(3, 3)}))
+
+    def test_copies_and_saved_models_are_those_of_torch(self):
+        """Before there are rows, they are what they were."""
+        self.assertIsInstance(copy.deepcopy(self.model)["a"], lt.Embedding)
+        self.model["c"] = lt.EmbeddingBag(20, 4, mode="sum", padding_idx=3)
+        with lt.open(lt.Adagrad(self.model, 0.1)):
+            self.model["a"](torch.arange(50)).sum().backward()
+            self.model.eval()
+            saved = io.BytesIO()
+            torch.save(self.model, saved)
+            saved.seek(0)
+            for made in (copy.deepcopy(self.model), torch.load(saved)):
+                self.assertEqual([type(made[name]) for name in "abc"], [torch.nn.Embedding] + 2 * [torch.nn.EmbeddingBag])
+                self.assertFalse(made["a"].training)
+                for name in "abc":
+                    self.assertTrue(torch.equal(made[name].weight, weights(self.model[name])))
+                self.assertEqual((made["c"].mode, made["c"].padding_idx, made["b"].mode), ("sum", 3, "mean"))
+                self.assertTrue(all(parameter.requires_grad for parameter in made.parameters()))
+                made["a"].weight.data.zero_()  # values of its own
+            self.assertGreater(float(weights(self.model["a"]).abs().sum()), 0)
+
+    def test_sentences_for_what_cannot_be_opened(self):
+        model = self.model
+        for wrong in (model, torch.optim.Adagrad(model.parameters()), None):
+            with self.assertRaisesRegex(locus.ArgumentError, r"write locus.torch.open\(locus.torch.Adagrad\(model"):
+                lt.open(wrong)
+        for wrong in (model.parameters(), [3], torch.ones(3)):
+            with self.assertRaisesRegex(locus.ArgumentError, "must be a torch.nn.Module"):
+                lt.SGD(wrong, 0.1)
+        for wrong, sentence in ((dict(seed="a"), "seed is 'a'"), (dict(seed=1 << 70), "of 64 bits"),
+                                (dict(std="1"), "std is '1'"), (dict(std=float("nan")), "std is nan")):
+            with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                lt.Normal(**wrong)
+        with self.assertRaisesRegex(locus.ArgumentError, "bound is -1"):
+            lt.Uniform(-1)
+        lt.Normal(seed=np.int64(-3))(torch.arange(3), 2)
+        for wrong in (lambda indices, dimension: torch.zeros(dimension), lambda indices, dimension: torch.zeros(
+                len(indices), dimension).double()):
+            embedding = lt.Embedding(10, 4, initial=wrong)
+            with lt.open(lt.SGD(embedding, 1)), self.assertRaisesRegex(locus.ArgumentError, "must be torch.float32 of"):
+                embedding(torch.tensor([1]))
+        with self.assertRaisesRegex(locus.ArgumentError, "initial is 3"):
+            lt.Embedding(10, 4, initial=3)
+
+    def test_first_values_of_ones_own_stay_as_they_are(self):
+        own = torch.ones(10, 4)
+        embedding = lt.Embedding(10, 4, initial=lambda indices, dimension: own if len(indices) == 10 else own[indices])
+        optimizer = lt.SGD(embedding, 1)
+        with lt.open(optimizer):
+            embedding(torch.arange(10)).sum().backward()
+            optimizer.step()
+            for _ in range(2):
+                self.assertEqual(float(embedding(torch.arange(10)).abs().sum()), 0)
+            self.assertEqual(float(own.sum()), 40)
+
+    def test_paths_are_paths(self):
+        with tempfile.TemporaryDirectory() as folder, lt.open(self.optimizer) as job:
+            for path in (Path(folder), folder):
+                job.checkpoint(path)
+                job.restore(path)
+            with self.assertRaisesRegex(locus.ArgumentError, "zero byte"):
+                job.checkpoint(folder + "\0/elsewhere")
+            with self.assertRaisesRegex(TypeError, "os.PathLike"):
+                job.checkpoint(3)
+
+    def test_a_restored_row_is_that_of_the_next_step(self):
+        """Also where the forward pass was before."""
+        embedding = lt.Embedding(10, 4)
+        optimizer = lt.Adagrad(embedding, 1)
+        with tempfile.TemporaryDirectory() as folder, lt.open(optimizer) as job:
+            job.checkpoint(folder)
+            for _ in range(2):
+                optimizer.zero_grad()
+                embedding(torch.arange(10)).sum().backward()
+                job.restore(folder)
+                optimizer.step()
+                moved = weights(embedding) - embedding.initial(torch.arange(10), 4)
+                self.assertTrue(torch.allclose(moved, -torch.ones(10, 4), atol=1e-5), moved)
+                embedding(torch.arange(10)).sum().backward()
+                optimizer.step()
 
     def test_export_writes_the_values_that_the_user_calls_the_embedding(self):
         with tempfile.TemporaryDirectory() as folder, lt.open(self.optimizer, tables=[locus.Table("own", 5, 2)]) as job:

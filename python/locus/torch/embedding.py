@@ -4,7 +4,8 @@
 A forward pass pulls the row of each different index once; the backward pass adds up the gradients of an index that
 repeats. The optimizer finds rows and gradients here (gradients.py).
 """
-from typing import Any, Callable, Dict, List, Optional, Tuple
+import functools
+from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from ..worker import Worker
 from .devices import to_device
 from .export import ranges
 from .gradients import Gradients, Pass, watched
-from .initial import Normal
+from .initial import Given, Normal, Own, ZeroAt
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
@@ -45,16 +46,37 @@ class _Distinct:
         return torch.from_numpy(each[speaks]), torch.from_numpy(place_of[speaker])
 
 
+def _checked_padding(padding_idx: Any, rows: int) -> Optional[int]:
+    """As torch counts: from the end, if negative."""
+    if padding_idx is None:
+        return None
+    if not isinstance(padding_idx, int) or not -rows <= padding_idx < rows:
+        raise ArgumentError(f"padding_idx is {padding_idx!r}: must be one of the {rows} indices; first values are given by "
+                            "name, initial=")
+    return padding_idx % rows
+
+
 class _Rows(torch.nn.Module):
     """What Embedding and EmbeddingBag share."""
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, initial: Optional[Initial]) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int],
+                 initial: Optional[Initial], unknown: Dict[str, Any]) -> None:
         super().__init__()
         if num_embeddings < 1 or embedding_dim < 1:
             raise ArgumentError(f"the table is {num_embeddings} x {embedding_dim}: both must be at least 1")
+        for name, value in unknown.items():
+            if value:
+                raise ArgumentError(f"{name} is {value!r}: locus.torch has nothing like it, leave it out")
+        if not (initial is None or callable(initial)):
+            raise ArgumentError(f"initial is {initial!r}: must be a function of indices and the dimension, as "
+                                "locus.torch.Normal()")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
+        self.padding_idx = _checked_padding(padding_idx, num_embeddings)
         self.initial: Initial = initial or Normal()
+        if self.padding_idx is not None:
+            self.initial = ZeroAt(self.padding_idx, self.initial)
+        self.is_frozen = False
         self.table = ""  # its name, once an optimizer has it
         self._worker: Optional[Worker] = None
         self._first = 0
@@ -87,10 +109,19 @@ class _Rows(torch.nn.Module):
                                 f"to {self.num_embeddings - 1}")
 
     def _values(self, indices: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        return self.initial(indices, self.embedding_dim).add_(rows[:, :self.embedding_dim])
+        first, differences = self.initial(indices, self.embedding_dim), rows[:, :self.embedding_dim]
+        if first.shape != differences.shape or first.dtype != differences.dtype:
+            raise ArgumentError(f"`initial` of {self.table!r} gave {first.dtype} of shape {tuple(first.shape)}: must be "
+                                f"torch.float32 of shape {tuple(differences.shape)}")
+        return first.add_(differences) if isinstance(self.initial, Own) else first + differences
 
-    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
-        """The values of the different indices, and for each index which it is."""
+    def requires_grad_(self, requires_grad: bool = True) -> "_Rows":
+        """Whether steps change its rows. torch's model.requires_grad_() does not come here: it asks for parameters."""
+        self.is_frozen = not requires_grad
+        return self
+
+    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Optional[int]]:
+        """The values of the different indices; for each index which it is; which of them is the padding."""
         if indices.is_floating_point() or indices.device.type != "cpu":
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
                                 "input.cpu().long(), or do not move it: values are returned on the model's device")
@@ -99,8 +130,15 @@ class _Rows(torch.nn.Module):
         different, places = self._distinct.find(flat)
         rows = self.worker.pull(different + self._first)
         values = to_device(self._values(different, rows), self.device)
-        values = watched(values, self.gradients, Pass(different, rows, self.gradients.age))
-        return values, to_device(places.view(indices.shape), self.device)
+        if not self.is_frozen:
+            values = watched(values, self.gradients, Pass(different, rows, self.gradients.age))
+        return values, to_device(places.view(indices.shape), self.device), self._padding_among(different)
+
+    def _padding_among(self, different: torch.Tensor) -> Optional[int]:
+        if self.padding_idx is None:
+            return None
+        at = torch.nonzero(different == self.padding_idx)
+        return int(at[0]) if len(at) else None
 
     def take_rows(self, of: Pass) -> torch.Tensor:
         """The rows of a pass, as they are now, for a step that will change them: the caller's from now on."""
@@ -151,6 +189,19 @@ class _Rows(torch.nn.Module):
             for part in self._ranges():
                 self.set_weight(part, weight[part])
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Once it has rows, which are the cluster's, copy.deepcopy() and torch.save() make torch's own module of it, with
+        the values of now."""
+        if self._worker is None:
+            return super().__reduce_ex__(protocol)
+        weight = torch.cat([self.weight_of(part) for part in self._ranges()]).to(self.device)
+        make, options = self._plain()
+        return functools.partial(make, **options), (weight, self.is_frozen), {"training": self.training}
+
+    def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
+        """What makes torch's of a weight, and with which options."""
+        raise NotImplementedError
+
     def extra_repr(self) -> str:
         return f"{self.num_embeddings}, {self.embedding_dim}"
 
@@ -158,35 +209,85 @@ class _Rows(torch.nn.Module):
 class Embedding(_Rows):
     """torch.nn.Embedding, its rows in the cluster: indices of any shape to float32 of shape (*, embedding_dim).
 
-    `initial`: the first values (initial.py); normally distributed unless told, as torch's. ArgumentError for an index out
-    of range, before anything is pulled.
+    `initial`: the first values (initial.py); normally distributed unless told, as torch's. The row of `padding_idx` is
+    zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. ArgumentError for
+    an index out of range, before anything is pulled.
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, initial: Optional[Initial] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, initial)
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int] = None,
+                 max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, *, initial: Optional[Initial] = None) -> None:
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial,
+                         {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
+
+    @classmethod
+    def from_pretrained(cls, embeddings: torch.Tensor, freeze: bool = True, padding_idx: Optional[int] = None,
+                        max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        sparse: bool = False) -> "Embedding":
+        """Its first values are those of `embeddings`, of shape (num_embeddings, embedding_dim), which each process
+        keeps. No step changes them, unless freeze=False."""
+        made = cls(*_shape_of(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+        return _given(made, embeddings, freeze)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        values, places = self._look_up(input)
-        return torch.nn.functional.embedding(places, values)
+        values, places, padding = self._look_up(input)
+        return torch.nn.functional.embedding(places, values, padding)
+
+    def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
+        return torch.nn.Embedding.from_pretrained, {"padding_idx": self.padding_idx}
 
 
 class EmbeddingBag(_Rows):
     """torch.nn.EmbeddingBag, its rows in the cluster: bags of indices, of shape (bags, n), or of one dimension with
-    `offsets`, to float32 of shape (bags, embedding_dim). mode: sum or mean; per_sample_weights with sum."""
+    `offsets`, to float32 of shape (bags, embedding_dim). mode: sum or mean; per_sample_weights with sum. Indices of
+    `padding_idx` do not count. Else as Embedding."""
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: Optional[float] = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                 *, include_last_offset: bool = False, padding_idx: Optional[int] = None,
                  initial: Optional[Initial] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, initial)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial,
+                         {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
         if mode not in ("sum", "mean"):
             raise ArgumentError(f"mode is {mode!r}: must be sum or mean")
-        self.mode = mode
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    @classmethod
+    def from_pretrained(cls, embeddings: torch.Tensor, freeze: bool = True, max_norm: Optional[float] = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                        sparse: bool = False, include_last_offset: bool = False,
+                        padding_idx: Optional[int] = None) -> "EmbeddingBag":
+        """As Embedding.from_pretrained()."""
+        made = cls(*_shape_of(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+                   include_last_offset=include_last_offset, padding_idx=padding_idx)
+        return _given(made, embeddings, freeze)
 
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
-        values, places = self._look_up(input)
+        values, places, padding = self._look_up(input)
         if offsets is not None:
             offsets = to_device(offsets, self.device)
         if per_sample_weights is not None:
             per_sample_weights = to_device(per_sample_weights, self.device)
-        return torch.nn.functional.embedding_bag(places, values, offsets, mode=self.mode,
-                                                 per_sample_weights=per_sample_weights)
+        return torch.nn.functional.embedding_bag(
+            places, values, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset, padding_idx=padding)
+
+    def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
+        return torch.nn.EmbeddingBag.from_pretrained, {
+            "mode": self.mode, "include_last_offset": self.include_last_offset, "padding_idx": self.padding_idx}
+
+
+def _shape_of(embeddings: Any) -> Tuple[int, int]:
+    if not isinstance(embeddings, torch.Tensor) or embeddings.dim() != 2:
+        raise ArgumentError("`embeddings` must be a tensor of shape (num_embeddings, embedding_dim)")
+    return embeddings.shape[0], embeddings.shape[1]
+
+
+_Any = TypeVar("_Any", bound=_Rows)
+
+
+def _given(made: _Any, embeddings: torch.Tensor, freeze: bool) -> _Any:
+    made.initial = Given(embeddings)  # the row of padding_idx, too, as torch has it
+    made.is_frozen = freeze
+    return made

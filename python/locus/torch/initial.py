@@ -11,23 +11,54 @@ import numpy as np
 import torch
 import torch.nn.functional
 
+from ..errors import ArgumentError
+
 _BITS, _PARTS = 11, 3
 _ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
 _SHIFTS = 20 + _BITS * np.arange(_PARTS)
 _FIRSTS = np.arange(_PARTS) << _BITS
 
 
-class Zeros:
+class Own:
+    """Those of this module: what they return is the caller's."""
+
+
+class Zeros(Own):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         return torch.zeros(len(indices), dimension)
 
 
-class _Mixed:
+class Given(Own):
+    """The rows of a tensor, of shape (indices, dimension)."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values.detach().to("cpu", torch.float32, copy=True)
+
+    def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
+        return self.values[indices]
+
+
+class ZeroAt(Own):
+    """Those of another function, but zeros at one index."""
+
+    def __init__(self, index: int, others: Any) -> None:
+        self.index, self.others = index, others
+
+    def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
+        values: torch.Tensor = self.others(indices, dimension)
+        return values.masked_fill((indices == self.index)[:, None], 0)
+
+
+class _Mixed(Own):
     """The sum of three rows of a small random table, one of each third, chosen by a hash of the index: eight thousand
     million different ones, in one pass."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, name: str, size: float) -> None:
+        if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 63:
+            raise ArgumentError(f"seed is {seed!r}: must be an integer of 64 bits")
+        if not isinstance(size, (float, int, np.number)) or not 0 <= size < math.inf:
+            raise ArgumentError(f"{name} is {size!r}: must be a number, at least 0 and finite")
+        self.seed = int(seed)
         self._tables: Dict[int, torch.Tensor] = {}
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
@@ -56,7 +87,7 @@ class Normal(_Mixed):
     """Normally distributed with mean 0, as in torch.nn.Embedding."""
 
     def __init__(self, std: float = 1.0, seed: int = 0) -> None:
-        super().__init__(seed)
+        super().__init__(seed, "std", std)
         self.std = std
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
@@ -67,7 +98,7 @@ class Uniform(_Mixed):
     """Uniformly distributed from -bound to bound."""
 
     def __init__(self, bound: float, seed: int = 0) -> None:
-        super().__init__(seed)
+        super().__init__(seed, "bound", bound)
         self.bound = bound
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process' part of a training job: a node with the embeddings' tables, and its worker."""
 from pathlib import Path
-from typing import Any, Callable, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 
@@ -22,6 +22,10 @@ class Job:
         self.worker = worker
         self.embeddings = embeddings
         self.rank, self.size = node.rank, node.size
+
+    def stats(self) -> Dict[str, float]:
+        """As Node.stats(): counters of this process since open()."""
+        return self.node.stats()
 
     def barrier(self) -> None:
         """Collective: waits for all processes."""

@@ -52,6 +52,7 @@ class Negatives:
         return torch.from_numpy(keys).view(shape)
 
     def _of(self, worker: Worker) -> Distribution:
+        worker.node._refuse_unusable()  # a forked child, before it waits for a thread that it has not
         with self._guard:
             made = self._distribution
             if made is None or made.node is not worker.node:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches ahead of time: a thread takes them from a data loader and says which rows they will need."""
 import collections
+import os
 import threading
 import time
+import weakref
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import torch
 
-from ..errors import ArgumentError, Error
+from ..errors import ArgumentError, Error, UsageError
 from ..sampling import Loader, Sample
 from ..worker import Worker
 from .embedding import _Rows
@@ -42,6 +44,7 @@ class _Line:
         self.changed = threading.Condition()
         self.over = self.ended = False  # nobody takes any more; nobody puts any more
         self.fault: Optional[BaseException] = None
+        _lines.add(self)
 
     def put(self, item: _Item) -> bool:
         """Waits for room. False: nobody takes it any more."""
@@ -74,6 +77,20 @@ class _Line:
         with self.changed:
             self.over = True
             self.changed.notify()
+
+
+_lines: "weakref.WeakSet[_Line]" = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    """The threads that fill them are the parent's."""
+    for line in list(_lines):
+        line.changed = threading.Condition()
+        line.items.clear()
+        line.ended, line.fault = True, UsageError("this Prefetch is another process': iterate over it where it began")
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 class Prefetch:
