@@ -1,7 +1,7 @@
 """Wide & Deep: embeddings of features in locus, the dense layers in torch's DistributedDataParallel over gloo, in the
 same processes. On planted clicks, or files of LIBSVM (the Adult census, one-hot).
 
-    python3 -m torch.distributed.run --standalone --nproc_per_node 2 wide_and_deep.py [epochs [train test]]
+    torchrun --redirects 1 --tee 1 --nproc_per_node 2 wide_and_deep.py [epochs [train test]]
 """
 import os
 import sys

@@ -15,8 +15,9 @@ except ImportError:
     raise unittest.SkipTest("there is no torch here (python3-torch)")
 
 EXAMPLES = ROOT / "python" / "examples"
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--redirects", "1", "--tee", "1",
-            "--nproc_per_node", "2"]
+# As docs/python.md has it, on a free port.
+OPTIONS = re.search(r"^    torchrun (.*) python/examples/wide_and_deep.py$", (ROOT / "docs" / "python.md").read_text(), re.M)
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", *OPTIONS.group(1).split()]
 
 
 class Examples(unittest.TestCase):
