@@ -124,7 +124,7 @@ class Closed(unittest.TestCase):
                     while True:
                         call()
                 except locus.UsageError as fault:
-                    if "clos" not in str(fault):
+                    if "closed" not in str(fault):
                         faults.append(fault)
                 except Exception as fault:
                     faults.append(fault)
