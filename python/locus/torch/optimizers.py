@@ -22,9 +22,15 @@ class _Weight(torch.nn.Parameter):
     of: _Rows
 
     @property
-    def grad(self) -> Optional[torch.Tensor]:  # type: ignore[override]
+    def grad(self) -> Optional[torch.Tensor]:
         total = self.of.gradients.sum()
         return None if total is None else total.values
+
+    @grad.setter
+    def grad(self, gradient: None) -> None:
+        if gradient is not None:
+            raise ArgumentError("the gradient of an embedding comes from backward passes: change it in place, or set None")
+        self.of.gradients.clear(True)
 
 
 class Optimizer(torch.optim.Optimizer):
