@@ -416,7 +416,7 @@ int cluster_start(struct cluster *c, const struct cluster_start *start)
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    if (rc == 0) rc = cluster_barrier(c, "open", false);
+    if (rc == 0) rc = cluster_barrier(c, "locus_open", false);
     if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
     return rc;

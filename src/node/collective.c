@@ -10,18 +10,18 @@
 enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
 
 static const struct {
-    const char *name;
+    const char *name; /* of the call, for the people who made it */
     bool goes_on, is_still;
 } kinds[] = {
     [COLLECTIVE_NONE] = {"nothing", false, false},
-    [COLLECTIVE_BARRIER] = {"barrier", false, false},
-    [COLLECTIVE_QUIESCE] = {"quiesce", false, false},
-    [COLLECTIVE_UPDATES] = {"quiesce", true, false},
-    [COLLECTIVE_COPIES] = {"quiesce (second part)", false, false},
-    [COLLECTIVE_CHECKPOINT] = {"checkpoint", true, true},
-    [COLLECTIVE_RESTORE] = {"restore", true, true},
-    [COLLECTIVE_STEP] = {"step of a checkpoint or restore", true, true},
-    [COLLECTIVE_END] = {"end of a checkpoint or restore", false, false},
+    [COLLECTIVE_BARRIER] = {"locus_barrier", false, false},
+    [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false},
+    [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false},
+    [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
+    [COLLECTIVE_CHECKPOINT] = {"locus_checkpoint", true, true},
+    [COLLECTIVE_RESTORE] = {"locus_restore", true, true},
+    [COLLECTIVE_STEP] = {"a step of locus_checkpoint or locus_restore", true, true},
+    [COLLECTIVE_END] = {"the end of locus_checkpoint or locus_restore", false, false},
 };
 
 static const char *kind_name(enum collective_kind kind)
@@ -172,7 +172,7 @@ static void report_missing(const struct collective *c, enum collective_kind kind
         else
             length += (size_t)snprintf(missing + length, sizeof missing - length, " %u%s", i, note);
     }
-    fprintf(stderr, "locus: a %s has waited %u s for worker%s", kind_name(kind), waited_s, missing);
+    fprintf(stderr, "locus: %s has waited %u s for worker%s", kind_name(kind), waited_s, missing);
     if (more) fprintf(stderr, " and %u more", more);
     fprintf(stderr, "\n");
 }
@@ -231,7 +231,8 @@ static void wait_while_late(struct collective *c, int id)
         deadline.tv_sec += REPORT_AFTER_S;
         fprintf(
             stderr,
-            "locus: worker %d has waited %u s for the end of a quiesce that began before it opened\n",
+            "locus: worker %d has waited %u s for the end of a locus_quiesce that began before it "
+            "opened\n",
             id, waited_s);
     }
 }
@@ -277,7 +278,7 @@ int collective_agree(struct collective *c, int id, enum collective_kind kind, st
     enum collective_kind other = c->kind;
     int rc = c->failure;
     if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
-        rc = error_set(-EINVAL, "worker %d called a %s while others wait in a %s", id,
+        rc = error_set(-EINVAL, "worker %d called %s while others wait in %s", id,
                        kind_name(kind), kind_name(other));
     if (rc == 0) {
         c->kind = kind;

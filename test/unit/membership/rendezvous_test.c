@@ -63,8 +63,8 @@ TEST(rendezvous, different_barriers_do_not_meet)
     /* The sentence begins with whichever came second. */
     bool is_second = strncmp(n[0].error, "rank 1", 6) == 0;
     nodes_check(n, 2, -EINVAL,
-                is_second ? "rank 1 came to barrier \"epoch\", rank 0 to barrier \"barrier\""
-                          : "rank 0 came to barrier \"barrier\", rank 1 to barrier \"epoch\"");
+                is_second ? "rank 1 called epoch, while rank 0 waits in barrier"
+                          : "rank 0 called barrier, while rank 1 waits in epoch");
     n[1].barrier = "barrier";
     nodes_meet(n, 2);
     nodes_leave(n, 2);
@@ -200,7 +200,7 @@ static void read_caught(const struct caught *c, char *text, size_t capacity)
 TEST(rendezvous, who_is_missing_is_said_after_10_s)
 {
     static const char *const sentences[] = {
-        "locus: barrier \"barrier\" has waited 10 s for rank 2\n",
+        "locus: barrier has waited 10 s for rank 2\n",
         "locus: leaving the cluster has waited 10 s for ranks 0, 2\n",
         "locus: rank 1 of 2 could not join for 10 s; rendezvous 127.0.0.1:",
     };

@@ -176,7 +176,7 @@ TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
     CHECK_EQ(pthread_create(&thread, NULL, meet_in_barrier, &first), 0);
     wait_for_arrival(0);
     CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL);
-    CHECK_STR(locus_error(), "worker 1 called a quiesce while others wait in a barrier");
+    CHECK_STR(locus_error(), "worker 1 called locus_quiesce while others wait in locus_barrier");
     pthread_mutex_lock(&shared.mutex);
     CHECK_EQ(shared.place[0], PLACE_ARRIVED); /* still waiting */
     CHECK_EQ(shared.place[1], PLACE_OPEN);
