@@ -12,7 +12,9 @@
  *           locus_strerror() names the value, locus_error() is the calling thread's last full
  *           message. A message about a peer starts with "node N (host:port)"; one about a key names
  *           the key and the valid range. A wrong argument returns -EINVAL and changes nothing.
- *           n = 0 does nothing and returns 0.
+ *           n = 0 does nothing and returns 0. A handle that was closed or freed is refused like NULL,
+ *           until 256 others were closed, or the later ones are 1 MiB; a worker's until its id is
+ *           opened again. Calls without a return value then do nothing; locus_error() says why.
  * Output    The library never prints on stdout. It ends the process only if an internal invariant
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
  *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
@@ -153,9 +155,9 @@ LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
  * Other values name the system resource that was refused.
  *
  * A node belongs to its process alone. A child that is forked without exec has none of the node's
- * links, so it does not keep a dead parent alive. It may neither use the node nor open one (nng
- * ends such a process). Children that only compute, such as data loaders, may run. Rank 0's
- * rendezvous port stays taken while one of its children lives.
+ * links and ports, so it does not keep a dead parent alive. It may neither use the node nor open one
+ * of a cluster: each such call is -EPERM at once. Children that only compute, such as data loaders,
+ * may run.
  */
 LOCUS_API int locus_open(const struct locus_config *, locus **out);
 /* Collective. -EBUSY while workers are open (nothing changes); -ECONNRESET if a peer was lost (the

@@ -1,5 +1,6 @@
 #include "actors/reactor.h"
 
+#include "net/forked.h"
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "protocol/shard.h"
@@ -176,7 +177,8 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
 static void close_unused(const struct reactor *r, const struct reactor_config *c)
 {
     for (unsigned peer = 0; peer < c->store->home.nodes; peer++)
-        if (peer != c->store->home.rank && !(r && r->link && r->link[peer])) close(c->fd[peer]);
+        if (peer != c->store->home.rank && !(r && r->link && r->link[peer]))
+            forked_end(c->fd[peer]);
 }
 
 int reactor_open(const struct reactor_config *c, struct reactor **out)

@@ -239,7 +239,7 @@ static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_k
                                                  const locus_key *keys, size_t n, float *values)
 {
     struct operation *op;
-    if (n == 0) return 0;
+    if (!call_has_keys(n)) return call_no_count(call_name[kind], n);
     int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
                         kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
@@ -277,7 +277,7 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     struct operation *op;
     if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
     *ticket = 0;
-    if (n == 0) return 0;
+    if (!call_has_keys(n)) return call_no_count(call_name[kind], n);
     int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
                         kind == REQUEST_LOCALIZE ? (const void *)keys : values);
     if (rc) return rc;
@@ -434,7 +434,8 @@ int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const floa
 
 int locus_wait(locus_worker *w, locus_ticket ticket)
 {
-    if (!w) return call_no_worker("locus_wait");
+    int rc = call_check_worker("locus_wait", w);
+    if (rc) return rc;
     if (w->reader.depth > 0 && !operations_done(&w->operations, ticket))
         return call_in_section("locus_wait");
     return finish(w, ticket);
@@ -442,7 +443,8 @@ int locus_wait(locus_worker *w, locus_ticket ticket)
 
 int locus_wait_all(locus_worker *w)
 {
-    if (!w) return call_no_worker("locus_wait_all");
+    int rc = call_check_worker("locus_wait_all", w);
+    if (rc) return rc;
     if (w->reader.depth > 0 && !operations_all_done(&w->operations))
         return call_in_section("locus_wait_all");
     return call_name_loss(w, operations_wait_all(&w->operations));
@@ -450,7 +452,7 @@ int locus_wait_all(locus_worker *w)
 
 bool locus_done(locus_worker *w, locus_ticket ticket)
 {
-    return !w || operations_done(&w->operations, ticket);
+    return call_check_worker("locus_done", w) || operations_done(&w->operations, ticket);
 }
 
 int locus_pull_local(locus_worker *w, locus_key key, float *value)
@@ -477,8 +479,9 @@ static bool localizes(const locus_worker *w)
 
 int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
 {
-    if (n > 0 && w && localizes(w)) return access_rows(w, REQUEST_LOCALIZE, keys, n, NULL);
-    return n == 0 ? 0 : call_check("locus_localize", "keys", w, keys, n, keys);
+    if (!call_has_keys(n)) return call_no_count("locus_localize", n);
+    if (w && localizes(w)) return access_rows(w, REQUEST_LOCALIZE, keys, n, NULL);
+    return call_check("locus_localize", "keys", w, keys, n, keys);
 }
 
 int locus_localize_async(locus_worker *w, const locus_key *keys, size_t n, locus_ticket *ticket)

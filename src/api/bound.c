@@ -130,7 +130,8 @@ static int wait_for_copies(locus_worker *w, locus_clock clock)
 
 int locus_bound(locus_worker *w, locus_clock staleness)
 {
-    if (!w) return call_no_worker("locus_bound");
+    int rc = call_check_worker("locus_bound", w);
+    if (rc) return rc;
     if (staleness < 0)
         return error_set(-EINVAL, "locus_bound: the staleness is %lld clocks: must be 0 or more",
                          (long long)staleness);
@@ -138,7 +139,6 @@ int locus_bound(locus_worker *w, locus_clock staleness)
     const locus *n = w->node;
     locus_clock clock = w->clock - staleness;
     if (clock <= 0) return 0;
-    int rc = 0;
     if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
                     : who_lags(n, clock) < 0)) {
         uint64_t began = clock_now_ns();

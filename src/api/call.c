@@ -11,6 +11,45 @@ int call_no_worker(const char *call)
     return error_set(-EINVAL, "%s: the worker is NULL", call);
 }
 
+static int not_ours(const char *call, const locus *n)
+{
+    return error_set(-EPERM,
+                     "%s: the node belongs to process %d, which has forked this one: a child may "
+                     "not use it",
+                     call, (int)n->process);
+}
+
+int call_why_not(const char *call, const locus_worker *w)
+{
+    if (__atomic_load_n(&w->progress, __ATOMIC_RELAXED) == INT64_MAX)
+        return error_set(-EINVAL, "%s: worker %d is closed", call, w->id);
+    return w->node->is_foreign ? not_ours(call, w->node) : 0;
+}
+
+bool call_is_gone(const char *call, const locus *n)
+{
+    if (n && !n->is_closed) return false;
+    error_set(-EINVAL, "%s: the node is %s", call, n ? "closed" : "NULL");
+    return true;
+}
+
+int call_check_node(const char *call, const locus *n)
+{
+    if (call_is_gone(call, n)) return -EINVAL;
+    return n->is_foreign ? not_ours(call, n) : 0;
+}
+
+int call_check_loader(const char *call, const locus_loader *l)
+{
+    if (!l) return error_set(-EINVAL, "%s: the loader is NULL", call);
+    return l->worker ? 0 : error_set(-EINVAL, "%s: the loader is closed", call);
+}
+
+int call_no_count(const char *call, size_t n)
+{
+    return n == 0 ? 0 : error_set(-EINVAL, "%s: n is %zu: no array has so many keys", call, n);
+}
+
 int call_no_array(const char *call, const char *name, size_t n)
 {
     return error_set(-EINVAL, "%s: `%s` is NULL for %zu keys", call, name, n);
@@ -35,8 +74,9 @@ int call_no_slot(const char *call)
 
 int call_no_such_key(const char *call, const locus_worker *w, const locus_key *keys, size_t n)
 {
-    /* No key is in range once a node was lost: so the fast path needs no look at that. */
-    int rc = w->node->cluster ? cluster_loss(w->node->cluster) : 0;
+    /* No key is in range then: so the fast path needs no look at that. */
+    int rc = call_check_worker(call, w);
+    if (rc == 0 && w->node->cluster) rc = cluster_loss(w->node->cluster);
     return rc ? rc : bad_key(call, w->node, keys, n);
 }
 

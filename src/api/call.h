@@ -16,6 +16,11 @@
 
 /* Each sets the sentence for the call named `call`, and returns the errno. */
 int call_no_worker(const char *call);
+/* For a worker whose bound is 0: it is closed, or another process's. 0: neither, so a node was
+ * lost. */
+int call_why_not(const char *call, const locus_worker *) __attribute__((cold));
+/* For an n that no array has: 0 is fine, all others are wrong. */
+int call_no_count(const char *call, size_t n) __attribute__((cold));
 int call_no_array(const char *call, const char *name, size_t n) __attribute__((cold));
 int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n)
     __attribute__((cold));
@@ -45,6 +50,27 @@ static inline bool call_in_range(const locus_worker *w, const locus_key *keys, s
     for (size_t i = 0; i < n; i++) ok &= keys[i] < bound;
     return ok;
 }
+
+/* One comparison for the n that need no access, or are longer than memory. */
+static inline bool call_has_keys(size_t n)
+{
+    return n - 1 < (size_t)PTRDIFF_MAX / sizeof(locus_key);
+}
+
+/* 0, or why the worker cannot be used at all. A node that was lost is no reason yet. */
+static inline int call_check_worker(const char *call, const locus_worker *w)
+{
+    if (!w) return call_no_worker(call);
+    return __builtin_expect(call_key_bound(w) == 0, 0) ? call_why_not(call, w) : 0;
+}
+
+/* NULL or closed: sets the sentence. */
+bool call_is_gone(const char *call, const locus *);
+/* 0, or why this node cannot be used: gone, or another process's. */
+int call_check_node(const char *call, const locus *);
+
+/* 0, or why the loader cannot be used. */
+int call_check_loader(const char *call, const locus_loader *);
 
 /* 0, or why this call is impossible. n is not 0. */
 static inline int call_check(const char *call, const char *name, locus_worker *w,

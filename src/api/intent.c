@@ -23,7 +23,7 @@ static int signal_intent(const char *call, locus_worker *w, struct intent_stream
                          const locus_key *keys, size_t n, locus_clock start, locus_clock end,
                          int access)
 {
-    if (n == 0) return 0;
+    if (!call_has_keys(n)) return call_no_count(call, n);
     if (!w) return call_no_worker(call);
     if (end <= start)
         return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld",
@@ -46,7 +46,7 @@ int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock s
 
 int locus_unintend(locus_worker *w, const locus_key *keys, size_t n)
 {
-    if (n == 0) return 0;
+    if (!call_has_keys(n)) return call_no_count("locus_unintend", n);
     if (!w) return call_no_worker("locus_unintend");
     if (!keys) return call_no_array("locus_unintend", "keys", n);
     if (!call_in_range(w, keys, n)) return call_no_such_key("locus_unintend", w, keys, n);
@@ -55,7 +55,7 @@ int locus_unintend(locus_worker *w, const locus_key *keys, size_t n)
 
 locus_clock locus_advance_clock(locus_worker *w)
 {
-    if (!w) return 0;
+    if (call_check_worker("locus_advance_clock", w)) return locus_current_clock(w);
     locus_clock now = w->clock + 1;
     __atomic_store_n(&w->progress, now, __ATOMIC_RELAXED);
     if (!w->node->cluster) { /* nobody sleeps who would have to be woken */
@@ -75,6 +75,7 @@ locus_clock locus_current_clock(const locus_worker *w)
 int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
                         locus_clock end, int access)
 {
-    if (!l) return error_set(-EINVAL, "locus_loader_intent: the loader is NULL");
+    int rc = call_check_loader("locus_loader_intent", l);
+    if (rc) return rc;
     return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end, access);
 }

@@ -1,7 +1,8 @@
-#include "node/node.h"
+#include "api/call.h"
 
 #include "node/environment.h"
 #include "node/variables.h"
+#include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "observe/journal.h"
@@ -86,13 +87,26 @@ static int check_config(const struct locus_config *c)
     return rc ? rc : check_membership(c);
 }
 
+static void close_workers(locus *n)
+{
+    for (unsigned i = 0; i < n->workers; i++)
+        __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
+}
+
+/* In a child that was forked: all that a call here could wait for is in the other process. */
+static void on_fork(void *context)
+{
+    locus *n = context;
+    close_workers(n);
+    n->is_foreign = true;
+}
+
 /* A node was lost: every blocked call ends, and every later one finds no key in range, and then the
  * reason. */
 static void on_loss(void *context)
 {
     locus *n = context;
-    for (unsigned i = 0; i < n->workers; i++)
-        __atomic_store_n(&n->worker[i].bound, 0, __ATOMIC_RELAXED);
+    close_workers(n);
     collective_fail(&n->collective, -ECONNRESET);
 }
 
@@ -132,6 +146,7 @@ static void fini_workers(locus *n)
         if (!w->node) continue;
         operations_fini(&w->operations);
         observer_free(w->observer);
+        w->looks_closer = false;
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
@@ -144,12 +159,7 @@ static int init_workers(locus *n)
 {
     int rc = 0;
     for (unsigned i = 0; i < n->workers && rc == 0; i++) rc = init_worker(n, i);
-    if (rc) return rc;
-    for (unsigned i = 0; i < n->workers; i++)
-        __atomic_store_n(&n->worker[i].bound, n->store.keyspace.keys, __ATOMIC_RELAXED);
-    /* A loss before this line has set the bounds to 0 too early. */
-    if (n->cluster && (rc = cluster_loss(n->cluster))) on_loss(n);
-    return rc;
+    return rc == 0 && n->cluster ? cluster_loss(n->cluster) : rc;
 }
 
 static void note_technique(locus *n, enum locus_technique technique)
@@ -246,6 +256,7 @@ static int open_node(const struct locus_config *c, locus *n)
     note_technique(n, c->technique);
     n->workers = c->workers;
     int metrics = -1, rc = advisor_init(&n->advisor);
+    if (rc == 0 && n->size > 1) rc = rendezvous_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);
@@ -255,12 +266,13 @@ static int open_node(const struct locus_config *c, locus *n)
     if (rc == 0) rc = init_workers(n);
     if (rc == 0) rc = journal_start(n->journal, n);
     if (rc == 0) return metrics_start(n, metrics, &n->metrics);
-    if (metrics >= 0) close(metrics);
+    if (metrics >= 0) forked_end(metrics);
     return rc;
 }
 
-static void free_node(locus *n)
+static void end_node(locus *n)
 {
+    forked_unwatch(&n->forked);
     metrics_stop(n->metrics); /* before anything that they tell of */
     journal_close(n->journal);
     cluster_free(n->cluster); /* first: its threads use all the rest */
@@ -276,8 +288,6 @@ static void free_node(locus *n)
     free(n->sources);
     free(n->intents);
     free(n->clock);
-    free(n->worker);
-    free(n);
 }
 
 int locus_open(const struct locus_config *config, locus **out)
@@ -298,9 +308,14 @@ int locus_open(const struct locus_config *config, locus **out)
     pthread_mutex_init(&n->presence, NULL);
     rc = open_node(&c, n);
     if (rc) {
-        free_node(n);
+        end_node(n);
+        free(n->worker);
+        free(n);
         return rc;
     }
+    n->process = getpid();
+    n->forked = (struct forked_watch){.call = on_fork, .context = n};
+    forked_watch(&n->forked);
     if (n->cluster) collective_join(&n->collective, cluster_agree, n->cluster);
     *out = n;
     return 0;
@@ -308,7 +323,8 @@ int locus_open(const struct locus_config *config, locus **out)
 
 int locus_close(locus *n)
 {
-    if (!n) return 0;
+    int rc = n ? call_check_node("locus_close", n) : 0;
+    if (!n || rc) return rc;
     unsigned open = collective_open_count(&n->collective);
     if (open)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
@@ -317,35 +333,38 @@ int locus_close(locus *n)
     journal_close(n->journal);
     n->metrics = NULL;
     n->journal = NULL;
-    int rc = n->cluster ? cluster_leave(n->cluster) : 0;
-    free_node(n);
+    rc = n->cluster ? cluster_leave(n->cluster) : 0;
+    end_node(n);
+    n->is_closed = true;
+    closed_keep(n, n->worker, sizeof *n + n->workers * sizeof *n->worker);
     return rc;
 }
 
 int locus_rank(const locus *n)
 {
-    return n ? n->rank : error_set(-EINVAL, "locus_rank: the node is NULL");
+    return call_is_gone("locus_rank", n) ? -EINVAL : n->rank;
 }
 
 int locus_size(const locus *n)
 {
-    return n ? n->size : error_set(-EINVAL, "locus_size: the node is NULL");
+    return call_is_gone("locus_size", n) ? -EINVAL : n->size;
 }
 
 uint64_t locus_keys(const locus *n)
 {
-    return n ? n->store.keyspace.keys : 0;
+    return call_is_gone("locus_keys", n) ? 0 : n->store.keyspace.keys;
 }
 
 uint32_t locus_length(const locus *n, locus_key key)
 {
-    if (!n || key >= n->store.keyspace.keys) return 0;
+    if (call_is_gone("locus_length", n) || key >= n->store.keyspace.keys) return 0;
     return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].length;
 }
 
 size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)
 {
-    return n && keys ? store_owned(&n->store, from, keys, max) : 0;
+    if (call_check_node("locus_owned", n)) return 0;
+    return keys ? store_owned(&n->store, from, keys, max) : 0;
 }
 
 static void add_worker_stats(locus_worker *w, struct locus_stats *s)
@@ -366,7 +385,9 @@ static void add_worker_stats(locus_worker *w, struct locus_stats *s)
 int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
 {
     struct locus_stats s = {0};
-    if (!n || !out) return error_set(-EINVAL, "locus_stats_read: the node or the result is NULL");
+    if (!out) return error_set(-EINVAL, "locus_stats_read: the result is NULL");
+    int rc = call_check_node("locus_stats_read", n);
+    if (rc) return rc;
     for (unsigned i = 0; i < n->workers; i++) add_worker_stats(&n->worker[i], &s);
     s.owned_now = store_home_keys(&n->store);
     s.advice_intend = __atomic_load_n(&n->advisor.found[ADVICE_INTEND], __ATOMIC_RELAXED);
@@ -405,8 +426,9 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
 int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
                          struct locus_histogram *out)
 {
-    if (!n || !out)
-        return error_set(-EINVAL, "locus_histogram_read: the node or the result is NULL");
+    if (!out) return error_set(-EINVAL, "locus_histogram_read: the result is NULL");
+    int rc = call_check_node("locus_histogram_read", n);
+    if (rc) return rc;
     if ((unsigned)kind > LOCUS_STALENESS)
         return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
     *out = (struct locus_histogram){0};

@@ -70,7 +70,7 @@ void locus_prefetch(locus_worker *w, const locus_key *keys, size_t n)
 
 void locus_read_begin(locus_worker *w)
 {
-    if (w) reader_begin(&w->reader);
+    if (call_check_worker("locus_read_begin", w) == 0) reader_begin(&w->reader);
 }
 
 static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)

@@ -1,6 +1,6 @@
 /* Sampling: what programs call (NuPS, Section 4.3). The schemes are in sampling/. */
 #include "base/error.h"
-#include "node/node.h"
+#include "api/call.h"
 #include "sampling/distribution.h"
 
 #include <errno.h>
@@ -89,7 +89,8 @@ int locus_distribution_uniform(locus *n, locus_key first, uint64_t count,
     static const char call[] = "locus_distribution_uniform";
     if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
     *out = NULL;
-    if (!n) return error_set(-EINVAL, "%s: the node is NULL", call);
+    int rc = call_check_node(call, n);
+    if (rc) return rc;
     return register_distribution(call, n, first, NULL, count, conformity, flags, out);
 }
 
@@ -100,14 +101,22 @@ int locus_distribution_weighted(locus *n, locus_key first, const double *weights
     static const char call[] = "locus_distribution_weighted";
     if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
     *out = NULL;
-    if (!n) return error_set(-EINVAL, "%s: the node is NULL", call);
+    int rc = call_check_node(call, n);
+    if (rc) return rc;
     if (!weights) return error_set(-EINVAL, "%s: `weights` is NULL", call);
     return register_distribution(call, n, first, weights, count, conformity, flags, out);
 }
 
+static int check_distribution(const char *call, const locus_distribution *d)
+{
+    if (!d) return error_set(-EINVAL, "%s: the distribution is NULL", call);
+    return d->node ? 0 : error_set(-EINVAL, "%s: the distribution was freed", call);
+}
+
 int locus_distribution_seed(locus_distribution *d, uint64_t seed)
 {
-    if (!d) return error_set(-EINVAL, "locus_distribution_seed: the distribution is NULL");
+    int rc = check_distribution("locus_distribution_seed", d);
+    if (rc) return rc;
     if (__atomic_load_n(&d->is_used, __ATOMIC_RELAXED))
         return error_set(
             -EBUSY, "locus_distribution_seed: the distribution was sampled from: seed it before");
@@ -118,7 +127,8 @@ int locus_distribution_seed(locus_distribution *d, uint64_t seed)
 int locus_distribution_seed_worker(locus_distribution *d, int worker, uint64_t seed)
 {
     static const char call[] = "locus_distribution_seed_worker";
-    if (!d) return error_set(-EINVAL, "%s: the distribution is NULL", call);
+    int rc = check_distribution(call, d);
+    if (rc) return rc;
     if (worker < 0 || (unsigned)worker >= d->streams)
         return error_set(-EINVAL, "%s: worker %d is not one of the node's %u", call, worker,
                          d->streams);
@@ -128,21 +138,24 @@ int locus_distribution_seed_worker(locus_distribution *d, int worker, uint64_t s
 
 void locus_distribution_free(locus_distribution *d)
 {
-    if (d) distribution_free(d);
+    if (d && d->node) distribution_free(d);
 }
 
 /* ---- preparing ---- */
 
-static int check_alive(const locus_worker *w)
+static int check_alive(const char *call, const locus_worker *w)
 {
-    if (__builtin_expect(__atomic_load_n(&w->bound, __ATOMIC_RELAXED) > 0, 1)) return 0;
+    int rc = call_check_worker(call, w);
+    if (rc || __builtin_expect(call_key_bound(w) > 0, 1)) return rc;
     return w->node->cluster ? cluster_loss(w->node->cluster) : 0;
 }
 
 static int check_sample(const char *call, const locus_worker *w, const locus_distribution *d,
                         size_t n, locus_clock start, locus_clock end)
 {
-    if (!d) return error_set(-EINVAL, "%s: the distribution is NULL", call);
+    int rc = check_alive(call, w);
+    if (rc == 0) rc = check_distribution(call, d);
+    if (rc) return rc;
     if (d->node != w->node)
         return error_set(-EINVAL,
                          "%s: the distribution is another node's: register it for this one", call);
@@ -158,7 +171,7 @@ static int check_sample(const char *call, const locus_worker *w, const locus_dis
             -EINVAL,
             "%s: n is %zu, but only %llu keys have a weight above 0: without replacement n is at most that",
             call, n, (unsigned long long)d->target.possible);
-    return check_alive(w);
+    return 0;
 }
 
 /* Do rows come here by intent? */
@@ -246,14 +259,16 @@ static int prepare(const char *call, struct preparer who, locus_distribution *d,
 int locus_prepare_sample(locus_worker *w, locus_distribution *d, size_t n, locus_clock start,
                          locus_clock end, locus_sample *out)
 {
-    if (!w) return error_set(-EINVAL, "locus_prepare_sample: the worker is NULL");
+    int rc = call_check_worker("locus_prepare_sample", w);
+    if (rc) return rc;
     return prepare("locus_prepare_sample", (struct preparer){.worker = w}, d, n, start, end, out);
 }
 
 int locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n, locus_clock start,
                                 locus_clock end, locus_sample *out)
 {
-    if (!l) return error_set(-EINVAL, "locus_loader_prepare_sample: the loader is NULL");
+    int rc = call_check_loader("locus_loader_prepare_sample", l);
+    if (rc) return rc;
     return prepare("locus_loader_prepare_sample",
                    (struct preparer){.worker = l->worker, .loader = l}, d, n, start, end, out);
 }
@@ -316,7 +331,7 @@ static int pull(locus_worker *w, struct sample *s, size_t n, locus_key *keys, fl
     int rc = decide(w, s, n, keys);
     if (rc) return rc;
     rc = take(w, s, n, keys, &fresh);
-    if (rc == 0) rc = values ? locus_pull(w, keys, n, values) : check_alive(w);
+    if (rc == 0) rc = values ? locus_pull(w, keys, n, values) : check_alive("locus_pull_sample", w);
     if (rc) sample_put_back(s, keys, n, fresh);
     return rc;
 }
@@ -324,7 +339,8 @@ static int pull(locus_worker *w, struct sample *s, size_t n, locus_key *keys, fl
 int locus_pull_sample(locus_worker *w, locus_sample handle, size_t n, locus_key *keys,
                       float *values)
 {
-    if (!w) return error_set(-EINVAL, "locus_pull_sample: the worker is NULL");
+    int rc = call_check_worker("locus_pull_sample", w);
+    if (rc) return rc;
     if (n == 0) return 0;
     struct sample *s = samples_find(&w->samples, handle);
     if (!s)
@@ -340,7 +356,8 @@ int locus_pull_sample(locus_worker *w, locus_sample handle, size_t n, locus_key 
 
 int locus_finish_sample(locus_worker *w, locus_sample handle)
 {
-    if (!w) return error_set(-EINVAL, "locus_finish_sample: the worker is NULL");
+    int rc = call_check_worker("locus_finish_sample", w);
+    if (rc) return rc;
     if (handle == 0) return 0; /* of no keys */
     struct sample *s = samples_find(&w->samples, handle);
     if (!s)

@@ -30,14 +30,15 @@ int steps_begin(struct steps *s, const char *call, locus_worker *w, const char *
                 enum collective_kind kind)
 {
     *s = (struct steps){.worker = w, .call = call, .directory = directory};
-    if (!w) return call_no_worker(call);
+    int rc = call_check_worker(call, w);
+    if (rc) return rc;
     if (w->reader.depth > 0) return call_in_section(call);
     if (!directory || !*directory)
         return error_set(-EINVAL, "%s: the directory is %s", call, directory ? "empty" : "NULL");
     /* What is pulled from elsewhere here is the library's own doing: no advice comes of it. */
     s->advice_at = w->advice_at;
     w->advice_at = UINT64_MAX;
-    int rc = steps_meet(s, kind, begin(s));
+    rc = steps_meet(s, kind, begin(s));
     if (rc) return steps_end(s, rc);
     s->is_first = collective_is_first(&w->node->collective, w->id);
     return 0;

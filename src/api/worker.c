@@ -1,4 +1,5 @@
 /* Workers and loaders open and close; collectives. */
+#include "base/closed.h"
 #include "base/error.h"
 #include "api/call.h"
 #include "node/signaling.h"
@@ -35,18 +36,24 @@ int locus_worker_open(locus *node, locus_worker **out)
 {
     if (!out) return error_set(-EINVAL, "locus_worker_open: `out` is NULL");
     *out = NULL;
-    if (!node) return error_set(-EINVAL, "locus_worker_open: the node is NULL");
+    int rc = call_check_node("locus_worker_open", node);
+    if (rc) return rc;
     int id = open_place(node);
     if (id < 0) return id;
     locus_worker *w = &node->worker[id];
     __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
     signaling_progress(w, 0);
-    int rc = signaling_open(w, &w->stream);
-    if (rc)
+    rc = signaling_open(w, &w->stream);
+    if (rc) {
         close_place(node, id);
-    else
-        *out = w;
-    return rc;
+        return rc;
+    }
+    __atomic_store_n(&w->bound, node->store.keyspace.keys, __ATOMIC_RELAXED);
+    /* A loss before this line has set the bound to 0 too early. */
+    if (node->cluster && cluster_loss(node->cluster))
+        __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);
+    *out = w;
+    return 0;
 }
 
 /* With relocation alone there are those that the node keeps, or has kept. */
@@ -58,7 +65,8 @@ static bool has_replicas(const locus *n)
 
 int locus_worker_close(locus_worker *w)
 {
-    if (!w) return 0;
+    int rc = w ? call_check_worker("locus_worker_close", w) : 0;
+    if (!w || rc) return rc;
     if (w->reader.depth > 0) return call_in_section("locus_worker_close");
     unsigned loaders = __atomic_load_n(&w->loaders, __ATOMIC_ACQUIRE);
     if (loaders)
@@ -66,10 +74,11 @@ int locus_worker_close(locus_worker *w)
                          loaders, w->id);
     waiting_fini(&w->waiting);
     signaling_close(w, &w->stream, true);
-    int rc = locus_wait_all(w);
+    rc = locus_wait_all(w);
     /* Nobody quiesces for us any more; the others may go on. */
     if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
     samples_close(&w->samples);
+    __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);
     signaling_progress(w, INT64_MAX);
     close_place(w->node, w->id);
     return rc;
@@ -77,18 +86,20 @@ int locus_worker_close(locus_worker *w)
 
 int locus_worker_id(const locus_worker *w)
 {
-    return w ? w->id : call_no_worker("locus_worker_id");
+    int rc = call_check_worker("locus_worker_id", w);
+    return rc ? rc : w->id;
 }
 
 int locus_loader_open(locus_worker *w, locus_loader **out)
 {
     if (!out) return error_set(-EINVAL, "locus_loader_open: `out` is NULL");
     *out = NULL;
-    if (!w) return call_no_worker("locus_loader_open");
+    int rc = call_check_worker("locus_loader_open", w);
+    if (rc) return rc;
     locus_loader *l = malloc(sizeof *l);
     if (!l) return error_set(-ENOMEM, "no memory for a loader");
     l->worker = w;
-    int rc = signaling_open(w, &l->stream);
+    rc = signaling_open(w, &l->stream);
     if (rc) {
         free(l);
         return rc;
@@ -100,18 +111,22 @@ int locus_loader_open(locus_worker *w, locus_loader **out)
 
 int locus_loader_close(locus_loader *l)
 {
-    if (!l) return 0;
+    int rc = l ? call_check_loader("locus_loader_close", l) : 0;
+    if (l && rc == 0) rc = call_check_worker("locus_loader_close", l->worker);
+    if (!l || rc) return rc;
     signaling_close(l->worker, &l->stream, false);
     /* Release: pairs with the acquire in locus_worker_close(), which may free what this loader
      * used. */
     __atomic_fetch_sub(&l->worker->loaders, 1, __ATOMIC_RELEASE);
-    free(l);
+    l->worker = NULL;
+    closed_keep(l, NULL, sizeof *l);
     return 0;
 }
 
 static int meet(const char *call, locus_worker *w, enum collective_kind kind)
 {
-    if (!w) return call_no_worker(call);
+    int rc = call_check_worker(call, w);
+    if (rc) return rc;
     if (w->reader.depth > 0) return call_in_section(call);
     return call_name_loss(w, collective_meet(&w->node->collective, w->id, kind));
 }
@@ -123,7 +138,7 @@ int locus_barrier(locus_worker *w)
 
 int locus_quiesce(locus_worker *w)
 {
-    if (!w || w->reader.depth > 0)
+    if (call_check_worker("locus_quiesce", w) || w->reader.depth > 0)
         return meet("locus_quiesce", w, COLLECTIVE_QUIESCE); /* which says why not */
     int rc = locus_wait_all(w);
     if (rc == 0 && w->node->moves) rc = call_flush(w, REQUEST_FLUSH_UPDATES);

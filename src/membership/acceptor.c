@@ -1,6 +1,8 @@
 #include "membership/acceptor.h"
 
 #include "base/error.h"
+#include "membership/descriptor.h"
+#include "net/forked.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -157,11 +159,14 @@ static int listen_at(struct rendezvous_acceptor *d, const char *url)
     /* By default nng's streams let small messages wait for acknowledgements of earlier ones. */
     result = nng_stream_listener_set_bool(l, NNG_OPT_TCP_NODELAY, true);
     if (result == 0) result = nng_stream_listener_listen(l);
-    if (result == 0)
-        d->listener = l;
-    else
+    if (result) {
         nng_stream_listener_free(l);
-    return result;
+        return result;
+    }
+    d->listener = l;
+    d->fd = descriptor_of_listener(l);
+    if (d->fd >= 0) forked_close(d->fd); /* no memory: children keep the port */
+    return 0;
 }
 
 static int listen_at_any(struct rendezvous_acceptor *d, const struct rendezvous_address *a)
@@ -212,6 +217,7 @@ int rendezvous_acceptor_open(struct rendezvous_acceptor *d, const struct rendezv
 void rendezvous_acceptor_close(struct rendezvous_acceptor *d)
 {
     if (!d->listener) return;
+    forked_keep(d->fd);
     nng_stream_listener_close(d->listener);
     nng_stream_listener_free(d->listener); /* returns when the descriptor is closed */
     d->listener = NULL;

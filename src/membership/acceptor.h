@@ -27,6 +27,7 @@ struct rendezvous_acceptor {
     struct rendezvous_hub *hub;
     unsigned members;
     nng_stream_listener *listener; /* NULL: no peer can come any more */
+    int fd;                        /* of the listener; -1: not found */
     nng_aio *accepting;
     bool is_accepting;
     uint64_t accept_ns; /* when to accept again, if not now */

@@ -2,7 +2,8 @@
 
 #include "base/error.h"
 #include "membership/agreement.h"
-#include "membership/retries.h"
+#include "membership/descriptor.h"
+#include "net/forked.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RECEIVE_BYTES = 1024 }; /* room for all but a hello or a start with many tables or nodes */
 static const uint64_t SECOND_NS = 1000000000;
@@ -67,6 +69,7 @@ void rendezvous_channel_close(struct rendezvous_channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
+    forked_keep(c->fd);
     nng_stream_close(c->stream);
     rendezvous_hub_note(c->hub);
 }
@@ -325,7 +328,7 @@ struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng
     }
     c->hub = h;
     c->stream = stream;
-    c->rank = -1;
+    c->rank = c->fd = -1;
     c->deadline_ns = deadline_ns;
     c->heard_ns = c->spoke_ns = clock_now_ns();
     c->previous = h->last;
@@ -353,7 +356,11 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    retries_bound(c->stream);
+    c->fd = descriptor_of_stream(c->stream);
+    if (c->fd >= 0) {
+        silence_bound_retries(c->fd);
+        forked_close(c->fd); /* no memory: children keep it */
+    }
     rendezvous_hub_note(c->hub);
 }
 
@@ -479,10 +486,19 @@ static void bound_threads_of_nng(void)
 int rendezvous_hub_prepare_nng(void)
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    static pid_t user; /* of nng, which ends a child that uses it, too */
     nng_aio *unused;
     sigset_t all, before;
     sigfillset(&all);
+    pid_t used_by = __atomic_load_n(&user, __ATOMIC_RELAXED);
+    if (used_by && used_by != getpid())
+        return error_set(
+            -EPERM,
+            "process %d has forked this one after it had opened a node of a cluster: a "
+            "child cannot open one; fork before, or start a program (exec)",
+            (int)used_by);
     pthread_mutex_lock(&turn);
+    __atomic_store_n(&user, getpid(), __ATOMIC_RELAXED);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bound_threads_of_nng();
     int result = nng_aio_alloc(&unused, NULL, NULL);

@@ -79,6 +79,7 @@ struct rendezvous_channel {
     bool is_challenged;
     unsigned char nonce[SECRET_NONCE_BYTES]; /* the owner's, too: our challenge */
     nng_stream *stream;
+    int fd; /* of the stream, once it is watched; else -1 */
     nng_aio *receiving, *sending;
     bool is_receiving, is_sending; /* nng has the operation, or its callback is on the way */
     bool is_closed;

@@ -40,6 +40,11 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     return rc ? rc : joining_reach_rank_0(r, c);
 }
 
+int rendezvous_prepare(void)
+{
+    return rendezvous_hub_prepare_nng();
+}
+
 int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,
                     struct rendezvous_cluster *cluster)
 {

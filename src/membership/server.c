@@ -151,9 +151,8 @@ static void compare_name(struct rendezvous_server *s, unsigned rank, const char 
         memcpy(s->barrier_name, name, sizeof s->barrier_name);
     } else if (strcmp(s->barrier_name, name) != 0 || s->barrier_goes_on != goes_on ||
                s->barrier_needs_all != needs_all) {
-        snprintf(differs.text, sizeof differs.text,
-                 "rank %u called %s, while rank %u waits in %s", rank, name,
-                 s->barrier_rank, s->barrier_name);
+        snprintf(differs.text, sizeof differs.text, "rank %u called %s, while rank %u waits in %s",
+                 rank, name, s->barrier_rank, s->barrier_name);
         word_add(&s->answer, &differs);
     }
 }
@@ -315,8 +314,8 @@ static void report_barrier(struct rendezvous_server *s, uint64_t now_ns, uint64_
     unsigned seconds = rendezvous_waiting_report(&s->barrier, now_ns, due_ns);
     if (seconds == 0) return;
     rendezvous_members_list(&s->members, has_not_arrived, list);
-    snprintf(sentence, sizeof sentence, "%s has waited %u s for %s", s->barrier_name,
-             seconds, list);
+    snprintf(sentence, sizeof sentence, "%s has waited %u s for %s", s->barrier_name, seconds,
+             list);
     rendezvous_members_send_some(&s->members, has_arrived, rendezvous_waiting_message(sentence));
 }
 

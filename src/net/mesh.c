@@ -1,5 +1,6 @@
 #include "net/mesh.h"
 
+#include "net/forked.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "locus.h"
@@ -148,7 +149,7 @@ static int out_of_descriptors(const struct mesh *m, int error)
 
 static void try_later(struct contact *k, int error, uint64_t now_ns)
 {
-    if (k->fd >= 0) close(k->fd);
+    if (k->fd >= 0) forked_end(k->fd);
     k->fd = -1;
     k->step = WAITING;
     k->error = error;
@@ -166,6 +167,7 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is_exhausted = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
     if (is_exhausted) rc = out_of_descriptors(m, errno);
+    if (k->fd >= 0) forked_close(k->fd);
     k->heard = 0;
     k->step = CONNECTING;
     if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
@@ -271,7 +273,7 @@ static void place(struct mesh *m, const struct contact *k)
 {
     int *at = place_of(m, k->peer, k->shard);
     if (*at >= 0) { /* one that has ended gives way */
-        close(*at);
+        forked_end(*at);
         m->missing++;
     }
     note_connected(m, k->peer, k->shard, k->fd);
@@ -341,7 +343,7 @@ static void forget_unauthenticated(struct mesh *m, unsigned i)
 
 static void drop_unauthenticated(struct mesh *m, unsigned i)
 {
-    close(m->unauthenticated[i].fd);
+    forked_end(m->unauthenticated[i].fd);
     forget_unauthenticated(m, i);
 }
 
@@ -365,7 +367,7 @@ static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_n
     if (heard == 0) return;
     bool is_first = k->step == HEARING;
     enum verdict verdict = heard < 0 ? MUST_GO : is_first ? admit(m, k) : take_proof(m, k, now_ns);
-    if (verdict == MUST_GO) close(k->fd);
+    if (verdict == MUST_GO) forked_end(k->fd);
     if (verdict != STAYS) forget_unauthenticated(m, i);
     if (verdict == STAYS && is_first) limit_unauthenticated(m, PROVING, m->proving_max);
 }
@@ -380,6 +382,7 @@ static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 /* Most say hello at once, and without a secret they are accepted when this returns. */
 static void welcome(struct mesh *m, int fd, uint64_t now_ns)
 {
+    forked_close(fd);
     limit_unauthenticated(m, HEARING, MESH_UNAUTHENTICATED_MAX - 1);
     m->unauthenticated[m->unauthenticated_count++] =
         (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
@@ -576,7 +579,7 @@ static void close_unauthenticated(struct mesh *m)
 static void close_contacts(struct mesh *m)
 {
     for (unsigned i = 0; m->ours && i < m->ours_count; i++)
-        if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) close(m->ours[i].fd);
+        if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) forked_end(m->ours[i].fd);
 }
 
 int mesh_connect(const struct mesh_config *c, int *fd)
@@ -585,7 +588,7 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     for (size_t i = 0; i < (size_t)c->size * c->shards; i++) fd[i] = -1;
     int rc = init_mesh(&m, c, fd);
     if (!rc) rc = connect_all(&m);
-    close(c->listener);
+    forked_end(c->listener);
     close_unauthenticated(&m);
     close_contacts(&m);
     free(m.ours);

@@ -1,5 +1,6 @@
 #include "net/mesh_listener.h"
 
+#include "net/forked.h"
 #include "base/error.h"
 #include "locus.h"
 #include "net/mesh_address.h"
@@ -18,9 +19,10 @@ static int bind_and_listen(const struct sockaddr *at, socklen_t bytes, int *list
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, at, bytes) || listen(fd, BACKLOG)) {
         int rc = -errno;
-        close(fd);
+        forked_end(fd);
         return rc;
     }
+    forked_close(fd);
     *listener = fd;
     return 0;
 }

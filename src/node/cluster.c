@@ -1,5 +1,6 @@
 #include "node/cluster.h"
 
+#include "net/forked.h"
 #include "base/pinning.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -276,7 +277,7 @@ unsigned cluster_shards(const struct cluster *c)
 static void close_sockets(const int *fd, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (fd[i] >= 0) close(fd[i]);
+        if (fd[i] >= 0) forked_end(fd[i]);
 }
 
 struct binding {
@@ -488,7 +489,7 @@ void cluster_free(struct cluster *c)
     rendezvous_stop(c->rendezvous); /* first: until then it may tell the reactors of a loss */
     end_reactors(c);
     rendezvous_free(c->rendezvous); /* last: until then they may tell it of one */
-    if (c->listener >= 0) close(c->listener);
+    if (c->listener >= 0) forked_end(c->listener);
     if (c->machine) pinning_machine_fini(c->machine);
     pthread_cond_destroy(&c->noted);
     pthread_mutex_destroy(&c->mutex);

@@ -278,8 +278,8 @@ int collective_agree(struct collective *c, int id, enum collective_kind kind, st
     enum collective_kind other = c->kind;
     int rc = c->failure;
     if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
-        rc = error_set(-EINVAL, "worker %d called %s while others wait in %s", id,
-                       kind_name(kind), kind_name(other));
+        rc = error_set(-EINVAL, "worker %d called %s while others wait in %s", id, kind_name(kind),
+                       kind_name(other));
     if (rc == 0) {
         c->kind = kind;
         c->place[id] = PLACE_ARRIVED;

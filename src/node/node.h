@@ -15,10 +15,13 @@
 #include "node/cluster.h"
 #include "node/collective.h"
 #include "locus.h"
+#include "net/forked.h"
 #include "node/operation.h"
 #include "sampling/sample.h"
 #include "store/rows.h"
 #include "node/waiting.h"
+
+#include <sys/types.h>
 
 struct metrics;
 struct observer;
@@ -49,7 +52,9 @@ struct locus_worker {
     struct store *store; /* the node's */
     /* atomic: its only partition; NULL: there are several, or an observer looks */
     struct partition *only;
-    uint64_t bound; /* keys below it may be accessed: all; none once a node was lost */
+    /* Keys below it may be accessed: all; none while it is closed, in a forked child, and once a
+     * node was lost: call_why_not() knows which. */
+    uint64_t bound;
     locus *node;
     int id;
     struct missed_row *missed;     /* [CALL_CHUNK] */
@@ -90,6 +95,10 @@ struct locus {
     struct cluster *cluster; /* NULL in a cluster of one */
     enum locus_technique technique;
     bool has_store;
+    bool is_closed;  /* and what is left of it is kept: base/closed.h */
+    pid_t process;   /* that it belongs to */
+    bool is_foreign; /* this process was forked by that one */
+    struct forked_watch forked;
     int rank, size;
     unsigned workers;
     uint64_t waiting_keys;

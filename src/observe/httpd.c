@@ -1,5 +1,6 @@
 #include "observe/httpd.h"
 
+#include "net/forked.h"
 #include "base/error.h"
 #include "locus.h"
 #include "net/mesh_address.h"
@@ -18,6 +19,7 @@ enum { BACKLOG = 128, CROWDED = HTTPD_CONNECTIONS_MAX / 4 * 3, ADDRESS_BYTES = 3
 
 struct httpd {
     struct MHD_Daemon *daemon;
+    int listener;
     const struct httpd_path *path;
     void *context;
     /* The daemon's thread: open connections in the order in which they came, 0 where one ended. */
@@ -44,9 +46,10 @@ static int bind_and_listen(const struct addrinfo *a, int *out)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
         int rc = -errno;
-        close(fd);
+        forked_end(fd);
         return rc;
     }
+    forked_close(fd);
     *out = fd;
     return 0;
 }
@@ -127,6 +130,7 @@ static void note_connection(void *server, struct MHD_Connection *connection, voi
     struct httpd *d = server;
     unsigned i = 0;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        forked_keep(socket_of(connection));
         uint64_t *came = *place;
         if (came && socket_of(connection) == d->fd[came - d->came]) *came = 0;
         return;
@@ -135,6 +139,7 @@ static void note_connection(void *server, struct MHD_Connection *connection, voi
     while (i < HTTPD_CONNECTIONS_MAX && d->came[i]) i++;
     d->came[i] = ++d->arrivals;
     d->fd[i] = socket_of(connection);
+    if (d->fd[i] >= 0) forked_close(d->fd[i]);
     *place = &d->came[i];
 }
 
@@ -220,11 +225,12 @@ int httpd_open(int fd, const struct httpd_path *path, void *context, struct http
     struct httpd *d = calloc(1, sizeof *d);
     *out = NULL;
     if (!d) {
-        close(fd);
+        forked_end(fd);
         return error_set(-ENOMEM, "no memory for the server of metrics");
     }
     d->path = path;
     d->context = context;
+    d->listener = fd;
     d->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL,
         NULL, answer, d, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -233,7 +239,7 @@ int httpd_open(int fd, const struct httpd_path *path, void *context, struct http
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTPD_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
         note_connection, d, MHD_OPTION_END);
     if (!d->daemon) {
-        close(fd);
+        forked_end(fd);
         free(d);
         return error_set(-EAGAIN, "no thread for the server of metrics (ulimit -u)");
     }
@@ -244,6 +250,7 @@ int httpd_open(int fd, const struct httpd_path *path, void *context, struct http
 void httpd_close(struct httpd *d)
 {
     if (!d) return;
+    forked_keep(d->listener); /* the daemon closes it */
     MHD_stop_daemon(d->daemon);
     free(d);
 }

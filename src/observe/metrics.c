@@ -1,5 +1,6 @@
 #include "observe/metrics.h"
 
+#include "net/forked.h"
 #include "base/footprint.h"
 #include "observe/httpd.h"
 #include "base/clock.h"
@@ -437,14 +438,14 @@ int metrics_start(locus *n, int fd, struct metrics **out)
     if (!m || !seen) {
         free(m);
         free(seen);
-        close(fd);
+        forked_end(fd);
         return error_set(-ENOMEM, "no memory for metrics");
     }
     m->seen = seen;
     *out = m;
     int rc = observers_start(n, &m->observers);
     if (rc)
-        close(fd);
+        forked_end(fd);
     else
         rc = httpd_open(fd, paths, n, &m->server);
     if (rc == 0) return 0;

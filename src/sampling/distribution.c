@@ -1,5 +1,7 @@
 #include "sampling/distribution.h"
 
+#include "base/closed.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -33,7 +35,8 @@ void distribution_free(locus_distribution *d)
     for (unsigned i = 0; i < d->streams; i++) stream_fini(&d->stream[i]);
     target_fini(&d->target);
     free(d->stream);
-    free(d);
+    d->node = NULL;
+    closed_keep(d, NULL, sizeof *d);
 }
 
 void distribution_seed(locus_distribution *d, uint64_t seed)

@@ -21,6 +21,7 @@ void locus_scheduler_config_init_sized(struct locus_scheduler_config *c, size_t 
     struct locus_scheduler_config defaults = {
         .schedulers = 1, .depth = 2, .figures = 1, .variable_key = UINT64_MAX};
     locus_schedule_config_init(&defaults.schedule);
+    if (!c) return;
     memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
@@ -44,10 +45,7 @@ static int check_schedule(const char *call, const struct locus_scheduler_config 
 
 int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
 {
-    if (!c) {
-        error_set(-EINVAL, "%s: there is no configuration", call);
-        return -EINVAL;
-    }
+    if (!c) return error_set(-EINVAL, "%s: the configuration is NULL", call);
     int rc = check_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
     if (rc == 0) rc = check_range(call, "depth", c->depth, 0, DEPTH_MAX);
     if (rc == 0) rc = check_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);
@@ -87,6 +85,7 @@ int locus_scheduler_tables(const struct locus_scheduler_config *c,
 {
     struct mail m = {0};
     int rc = mail_init(&m, "locus_scheduler_tables", c);
+    if (rc == 0 && !tables) rc = error_set(-EINVAL, "locus_scheduler_tables: `tables` is NULL");
     if (rc) return rc;
     uint64_t rows = (uint64_t)m.schedulers * m.slots;
     tables[0] = (struct locus_table){.name = "rounds", .rows = rows, .length = m.round_length};
@@ -101,7 +100,7 @@ int mail_check_tables(const struct mail *m, const char *call, const locus *node)
     const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
     uint64_t rows = (uint64_t)m->schedulers * m->slots;
     for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
-        for (locus_key key = first[i]; key < first[i] + rows; key++)
+        for (locus_key key = first[i]; key - first[i] < rows; key++)
             if (locus_length(node, key) != length[i])
                 return error_set(-EINVAL,
                                  "%s: key %llu has a row of %u floats, and a mailbox has %u: are "

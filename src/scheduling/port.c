@@ -1,5 +1,6 @@
 #include "scheduling/port.h"
 
+#include "base/closed.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ static void drop(struct locus_port *p)
     free(p->pushes);
     free(p->push_rows);
     free(p->sync_row);
-    free(p);
+    p->is_closed = true;
+    closed_keep(p, NULL, sizeof *p);
 }
 
 static int check_variables(const struct locus_scheduler_config *c, const locus *node)
@@ -54,11 +56,9 @@ static int check_variables(const struct locus_scheduler_config *c, const locus *
 static int check(struct mail *m, locus *node, locus_worker *worker,
                  const struct locus_scheduler_config *config, unsigned number)
 {
-    if (!node || !worker) {
-        error_set(-EINVAL, "locus_port_open: an argument is NULL");
-        return -EINVAL;
-    }
-    int rc = mail_init(m, "locus_port_open", config);
+    int rc = locus_size(node), id = rc < 0 ? rc : locus_worker_id(worker);
+    if (id < 0) return error_set(id, "locus_port_open: %s", locus_error());
+    rc = mail_init(m, "locus_port_open", config);
     if (rc == 0) rc = mail_check_tables(m, "locus_port_open", node);
     if (rc == 0) rc = check_variables(config, node);
     if (rc || number < config->schedule.workers) return rc;
@@ -92,11 +92,18 @@ int locus_port_open(locus *node, locus_worker *worker, const struct locus_schedu
     return 0;
 }
 
+static int check_handle(const char *call, const struct locus_port *p)
+{
+    if (p && !p->is_closed) return 0;
+    return error_set(-EINVAL, "%s: the port is %s", call, p ? "closed" : "NULL");
+}
+
 /* What is under way has its values here. */
 int locus_port_close(locus_port *p)
 {
-    if (!p) return 0;
-    int rc = locus_wait(p->worker, p->look);
+    int rc = p ? check_handle("locus_port_close", p) : 0;
+    if (!p || rc) return rc;
+    rc = locus_wait(p->worker, p->look);
     for (unsigned i = 0; i < p->mail.window; i++) {
         int push = locus_wait(p->worker, p->pushes[i].ticket);
         if (rc == 0) rc = push;
@@ -126,7 +133,9 @@ static bool may_call(const struct locus_port *p, enum port_call call)
 
 static int check_call(const struct locus_port *p, enum port_call call, const void *argument)
 {
-    if (!p || !argument) return error_set(-EINVAL, "%s: an argument is NULL", call_names[call]);
+    int rc = check_handle(call_names[call], p);
+    if (rc) return rc;
+    if (!argument) return error_set(-EINVAL, "%s: an argument is NULL", call_names[call]);
     if (may_call(p, call)) return 0;
     const uint64_t rounds[] = {p->scheduled, p->pushed, p->pulled, p->synced};
     enum port_call next = SYNC;
@@ -317,5 +326,8 @@ int locus_port_sync(locus_port *p, const float *changes)
 
 void locus_port_stats_sized(const locus_port *p, struct locus_port_stats *stats, size_t size)
 {
+    if (!stats) return;
+    memset(stats, 0, size);
+    if (check_handle("locus_port_stats", p)) return;
     memcpy(stats, &p->stats, size < sizeof p->stats ? size : sizeof p->stats);
 }

@@ -53,6 +53,7 @@ struct locus_port {
     locus_ticket sync;
     struct locus_port_stats stats;
     double began_s;
+    bool is_closed;
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "scheduling/schedule.h"
 
+#include "base/closed.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@ void locus_schedule_config_init_sized(struct locus_schedule_config *c, size_t si
 {
     const struct locus_schedule_config defaults = {
         .variables = 1, .workers = 1, .width = 1, .window = 1, .shares = 1, .eta = 1e-6};
+    if (!c) return;
     memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
@@ -105,12 +107,19 @@ int locus_schedule_new(const struct locus_schedule_config *config, locus_schedul
 
 void locus_schedule_free(locus_schedule *s)
 {
-    if (!s) return;
+    if (!s || s->is_freed) return;
     candidates_fini(&s->candidates);
     free(s->rounds);
     free(s->together);
     free(s->waiting);
-    free(s);
+    s->is_freed = true;
+    closed_keep(s, NULL, sizeof *s);
+}
+
+int schedule_check_handle(const char *call, const struct locus_schedule *s)
+{
+    if (s && !s->is_freed) return 0;
+    return error_set(-EINVAL, "%s: the schedule %s", call, s ? "was freed" : "is NULL");
 }
 
 /* ---- a round ---- */
@@ -212,14 +221,16 @@ static void write_parts(const struct locus_schedule *s, const struct making *m,
 
 int locus_schedule_next(locus_schedule *s, struct locus_part *parts)
 {
-    if (!s || !parts) return error_set(-EINVAL, "locus_schedule_next: an argument is NULL");
+    int rc = schedule_check_handle("locus_schedule_next", s);
+    if (rc) return rc;
+    if (!parts) return error_set(-EINVAL, "locus_schedule_next: `parts` is NULL");
     if (s->given - s->done == LOCUS_SCHEDULE_AHEAD_MAX)
         return error_set(-EBUSY,
                          "locus_schedule_next: %d rounds are given and not done: the most there "
                          "may be; call locus_schedule_done()",
                          LOCUS_SCHEDULE_AHEAD_MAX);
     struct making m = {.locals = round_at(s, s->given)};
-    int rc = fill(s, &m);
+    rc = fill(s, &m);
     if (rc < 0) { /* there is no such round */
         for (size_t i = 0; i < m.chosen; i++) candidates_free(&s->candidates, m.locals[i]);
         return rc;
@@ -232,6 +243,7 @@ int locus_schedule_next(locus_schedule *s, struct locus_part *parts)
 
 void locus_schedule_changed(locus_schedule *s, uint64_t variable, double change)
 {
+    if (schedule_check_handle("locus_schedule_changed", s)) return;
     const struct locus_schedule_config *c = &s->config;
     if (variable >= c->variables || variable % c->shares != c->share) return;
     candidates_changed(&s->candidates, variable / c->shares, change);
@@ -239,7 +251,7 @@ void locus_schedule_changed(locus_schedule *s, uint64_t variable, double change)
 
 void locus_schedule_done(locus_schedule *s)
 {
-    if (s->done == s->given) return;
+    if (schedule_check_handle("locus_schedule_done", s) || s->done == s->given) return;
     const uint64_t *locals = round_at(s, s->done);
     unsigned count = s->counts[s->done % LOCUS_SCHEDULE_AHEAD_MAX];
     if (s->config.order != LOCUS_ROTATION)

@@ -27,8 +27,11 @@ struct locus_schedule {
     unsigned counts[LOCUS_SCHEDULE_AHEAD_MAX];
     uint64_t done, given;
     uint64_t *together; /* of the window: what a candidate must fit to */
+    bool is_freed;
 };
 
+/* 0, or why the schedule cannot be used: NULL, or freed. */
+int schedule_check_handle(const char *call, const struct locus_schedule *);
 /* Checks a configuration for the named call, and sets the sentence. */
 int schedule_check(const char *call, const struct locus_schedule_config *);
 /* The number of parts of the largest round. */

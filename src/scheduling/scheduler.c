@@ -1,5 +1,6 @@
 #include "scheduling/scheduler.h"
 
+#include "base/closed.h"
 #include "base/error.h"
 #include "base/yield.h"
 
@@ -175,7 +176,8 @@ static void drop(struct locus_scheduler *s)
     free(s->counts);
     free(s->row);
     free(s->clear);
-    free(s);
+    s->is_closed = true;
+    closed_keep(s, NULL, sizeof *s);
 }
 
 static int start(struct locus_scheduler *s, locus *node,
@@ -201,9 +203,11 @@ int locus_scheduler_open(locus *node, const struct locus_scheduler_config *confi
                          locus_scheduler **out)
 {
     struct mail m = {0};
-    if (!node || !out) return error_set(-EINVAL, "locus_scheduler_open: an argument is NULL");
+    if (!out) return error_set(-EINVAL, "locus_scheduler_open: `out` is NULL");
     *out = NULL;
-    int rc = mail_init(&m, "locus_scheduler_open", config);
+    int rc = locus_size(node);
+    if (rc < 0) return error_set(rc, "locus_scheduler_open: %s", locus_error());
+    rc = mail_init(&m, "locus_scheduler_open", config);
     if (rc == 0) rc = mail_check_tables(&m, "locus_scheduler_open", node);
     if (rc) return rc;
     if (number >= m.schedulers)
@@ -226,10 +230,13 @@ int locus_scheduler_open(locus *node, const struct locus_scheduler_config *confi
 int locus_scheduler_close(locus_scheduler *s)
 {
     if (!s) return 0;
+    if (s->is_closed) return error_set(-EINVAL, "locus_scheduler_close: the scheduler is closed");
+    int rc = locus_worker_id(s->worker); /* another process's has no such thread here */
+    if (rc < 0) return rc;
     __atomic_store_n(&s->is_closing, true, __ATOMIC_RELAXED);
     join(s);
     int closed = locus_worker_close(s->worker);
-    int rc = s->rc ? error_set(s->rc, "%s", s->sentence) : closed;
+    rc = s->rc ? error_set(s->rc, "%s", s->sentence) : closed;
     drop(s);
     return rc;
 }

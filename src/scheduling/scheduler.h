@@ -24,7 +24,8 @@ struct locus_scheduler {
     pthread_t thread;
     bool is_closing; /* atomic */
     bool has_ended;  /* of a simulation */
-    int rc;          /* of the thread */
+    bool is_closed;
+    int rc; /* of the thread */
     char sentence[512];
 
     uint64_t given, done;     /* rounds of this scheduler */

@@ -7,18 +7,44 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const struct locus_table table = {.rows = 100, .length = 8};
 
-/* Python's multiprocessing does so, for one. */
-static pid_t fork_idler(void)
+/* No call of a child waits for what is in its parent. */
+static void is_refused(locus *node, locus_worker *w, const struct locus_config *c)
 {
+    float row[8];
+    locus *other;
+    alarm(HANG_S);
+    for (locus_key k = 0; k < 100; k++) CHECK_EQ(locus_pull(w, &k, 1, row), -EPERM);
+    CHECK_EQ(locus_barrier(w), -EPERM);
+    CHECK_EQ(locus_quiesce(w), -EPERM);
+    CHECK_EQ(locus_worker_close(w), -EPERM);
+    CHECK_EQ(locus_close(node), -EPERM);
+    CHECK_EQ(locus_open(c, &other), -EPERM);
+    CHECK_STR(locus_error(), "has forked this one after it had opened a node of a cluster");
+    alarm(0);
+}
+
+/* Python's multiprocessing does so, for one. */
+static pid_t fork_idler(locus *node, locus_worker *w, const struct locus_config *c)
+{
+    int ends[2];
+    char byte = 0;
+    CHECK_EQ(pipe(ends), 0);
     pid_t child = fork();
     CHECK(child >= 0);
-    if (child > 0) return child;
+    if (child > 0) {
+        close(ends[1]);
+        CHECK_EQ(read(ends[0], &byte, 1), 1);
+        return child;
+    }
+    is_refused(node, w, c);
+    CHECK_EQ(write(ends[1], &byte, 1), 1);
     for (;;) pause();
 }
 
@@ -28,9 +54,9 @@ ROLE(father)
     locus *node;
     locus_worker *w;
     float row[8] = {1};
-    int rank, rc = 0;
+    int rank, forks, rc = 0;
     char address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %31s", &rank, address), 2);
+    CHECK_EQ(sscanf(arguments, "%d %d %31s", &rank, &forks, address), 3);
     locus_config_init(&c);
     c.tables = &table;
     c.table_count = 1;
@@ -42,7 +68,7 @@ ROLE(father)
     CHECK_EQ(locus_open(&c, &node), 0);
     CHECK_EQ(locus_worker_open(node, &w), 0);
     for (locus_key k = 0; k < 100; k++) CHECK_EQ(locus_push(w, &k, 1, row), 0);
-    parent_tell("forked %d", rank == 1 ? (int)fork_idler() : 0);
+    parent_tell("forked %d", rank == forks ? (int)fork_idler(node, w, &c) : 0);
     while (rc == 0) {
         for (locus_key k = 0; k < 100 && rc == 0; k++) rc = locus_pull(w, &k, 1, row);
         sleep_s(0.001);
@@ -53,13 +79,19 @@ ROLE(father)
     CHECK_EQ(locus_close(node), -ECONNRESET);
 }
 
+static void start_fathers(struct child node[2], int forks, const char *address)
+{
+    for (int rank = 0; rank < 2; rank++)
+        child_start(&node[rank], "father", "%d %d %s", rank, forks, address);
+}
+
 TEST(forked, a_child_does_not_keep_its_dead_parents_links_open)
 {
     struct child node[2];
     char address[ADDRESS_BYTES];
     int idler;
     address_new(address);
-    for (int rank = 0; rank < 2; rank++) child_start(&node[rank], "father", "%d %s", rank, address);
+    start_fathers(node, 1, address);
     child_expect(&node[0], "forked 0");
     CHECK_EQ(sscanf(child_hear(&node[1]), "forked %d", &idler), 1);
     CHECK(idler > 0);
@@ -69,6 +101,30 @@ TEST(forked, a_child_does_not_keep_its_dead_parents_links_open)
     CHECK_STR(said, "lost: node 1 ");
     CHECK_STR(said, "closed the connection");
     child_wait(&node[0]);
+}
+
+/* Rank 0 listens at three ports, and all of them must be free again. */
+TEST(forked, a_cluster_starts_where_a_dead_one_was_whose_child_lives)
+{
+    struct child node[2];
+    char address[ADDRESS_BYTES], metrics[ADDRESS_BYTES];
+    int idler;
+    address_new(address);
+    address_new(metrics);
+    setenv("LOCUS_METRICS", metrics, 1);
+    start_fathers(node, 0, address);
+    CHECK_EQ(sscanf(child_hear(&node[0]), "forked %d", &idler), 1);
+    CHECK(idler > 0);
+    child_expect(&node[1], "forked 0");
+    child_kill(&node[0]);
+    CHECK_STR(child_hear(&node[1]), "lost: node 0 ");
+    child_wait(&node[1]);
+    start_fathers(node, -1, address);
+    for (int rank = 0; rank < 2; rank++) child_expect(&node[rank], "forked 0");
+    child_kill(&node[1]);
+    CHECK_STR(child_hear(&node[0]), "lost: node 1 ");
+    child_wait(&node[0]);
+    kill(idler, SIGKILL);
 }
 
 /* Forking while others open and close nodes, and rings come and go. */

@@ -123,7 +123,7 @@ TEST(server, who_comes_to_different_barriers_is_told_so)
            "one"); /* or one of the others is the first: they have connections of their own */
     peer_say_message(s.fd[2], barrier(RENDEZVOUS_GOES_ON, 0, "", "other"));
     arrive(&s, 0, "one");
-    for (int i = 0; i < NODES; i++) is_released(&s, i, EINVAL, "to barrier \"");
+    for (int i = 0; i < NODES; i++) is_released(&s, i, EINVAL, ", while rank ");
     finish(&s);
 }
 

@@ -56,7 +56,7 @@ TEST(mail, rows_are_as_long_as_a_round_needs)
 TEST(mail, what_cannot_be_is_refused_by_its_name)
 {
     struct locus_scheduler_config c = config();
-    refuses(NULL, "a_call: there is no configuration");
+    refuses(NULL, "a_call: the configuration is NULL");
     c.schedulers = 0;
     refuses(&c, "a_call: `schedulers` is 0: must be 1 to 64");
     c = config(), c.depth = LOCUS_SCHEDULE_AHEAD_MAX - 1;

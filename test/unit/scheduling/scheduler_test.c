@@ -167,7 +167,7 @@ TEST(scheduler, what_cannot_be_opened_says_why)
     begin(&s);
     CHECK_EQ(locus_scheduler_open(NULL, &s.config, 0, &none), -EINVAL);
     CHECK_EQ(locus_scheduler_open(s.node, &s.config, 0, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_scheduler_open: an argument is NULL");
+    CHECK_STR(locus_error(), "locus_scheduler_open: `out` is NULL");
     CHECK_EQ(locus_scheduler_open(s.node, &s.config, 1, &none), -EINVAL);
     CHECK_STR(locus_error(), "locus_scheduler_open: `number` is 1: must be below `schedulers`, 1");
     CHECK(none == NULL);

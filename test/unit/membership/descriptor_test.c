@@ -1,5 +1,5 @@
-/* retries: of all sockets of this process the stream's own, and no other, tries again soon. */
-#include "membership/retries.h"
+/* descriptor: of all sockets of this process the stream's own is found, and no other. */
+#include "membership/descriptor.h"
 
 #include "membership/dial.h"
 #include "net/silence.h"
@@ -32,13 +32,19 @@ static int bound(char url[URL_BYTES])
     return fd;
 }
 
+static unsigned port_of(const char *url)
+{
+    unsigned port = 0;
+    CHECK_EQ(sscanf(url, "tcp://127.0.0.1:%u", &port), 1);
+    return port;
+}
+
 /* How often TCP tries again on the socket of this process that is connected to the port of the URL,
  * in ms; 0: the kernel does not say. */
 static int retries_ms(const char *url)
 {
-    unsigned port = 0;
     int ms = 0;
-    CHECK_EQ(sscanf(url, "tcp://127.0.0.1:%u", &port), 1);
+    unsigned port = port_of(url);
     DIR *all = opendir("/proc/self/fd");
     CHECK(all != NULL);
     for (const struct dirent *d; (d = readdir(all));) {
@@ -70,30 +76,58 @@ static int lowest(void)
     return fd;
 }
 
-TEST(retries, are_bounded_on_the_stream_of_nng)
+static unsigned peers_port(int fd)
 {
-    char url[URL_BYTES];
-    int fd = bound(url);
-    nng_stream *stream = dialed(url);
-    int before = retries_ms(url);
-    if (before) {
-        CHECK(before > SILENCE_RETRY_MS);
-        retries_bound(stream);
-        CHECK_EQ(retries_ms(url), SILENCE_RETRY_MS);
-    }
-    nng_stream_free(stream);
-    close(fd);
-    if (!before) SKIP("this kernel does not let TCP's retries be bounded");
+    struct sockaddr_in a = {0};
+    socklen_t bytes = sizeof a;
+    CHECK_EQ(getpeername(fd, (struct sockaddr *)&a, &bytes), 0);
+    return ntohs(a.sin_port);
 }
 
-TEST(retries, of_other_streams_are_left_as_they_are)
+TEST(descriptor, of_a_stream_is_its_own)
+{
+    char url[2][URL_BYTES];
+    int fd[2] = {bound(url[0]), bound(url[1])};
+    nng_stream *stream[2] = {dialed(url[0]), dialed(url[1])};
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ(peers_port(descriptor_of_stream(stream[i])), port_of(url[i]));
+    for (int i = 0; i < 2; i++) {
+        nng_stream_free(stream[i]);
+        close(fd[i]);
+    }
+}
+
+TEST(descriptor, of_a_listener_listens_there)
+{
+    char url[URL_BYTES];
+    nng_stream_listener *l;
+    struct sockaddr_in a = {0};
+    socklen_t bytes = sizeof a;
+    close(bound(url)); /* a free port */
+    CHECK_EQ(nng_stream_listener_alloc(&l, url), 0);
+    CHECK_EQ(nng_stream_listener_listen(l), 0);
+    nng_stream *stream = dialed(url); /* its other end has the listener's address, too */
+    int fd = descriptor_of_listener(l);
+    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
+    CHECK_EQ(ntohs(a.sin_port), port_of(url));
+    int listens = 0;
+    bytes = sizeof listens;
+    CHECK_EQ(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes), 0);
+    CHECK_EQ(listens, 1);
+    nng_stream_free(stream);
+    nng_stream_listener_free(l);
+}
+
+/* Of all sockets only the stream's own tries again soon. */
+TEST(descriptor, bounds_the_retries_of_its_stream_alone)
 {
     char url[2][URL_BYTES];
     int fd[2] = {bound(url[0]), bound(url[1])};
     nng_stream *stream[2] = {dialed(url[0]), dialed(url[1])};
     int before = retries_ms(url[1]);
     if (before) {
-        retries_bound(stream[0]);
+        CHECK(before > SILENCE_RETRY_MS);
+        silence_bound_retries(descriptor_of_stream(stream[0]));
         CHECK_EQ(retries_ms(url[0]), SILENCE_RETRY_MS);
         CHECK_EQ(retries_ms(url[1]), before);
     }
@@ -105,16 +139,16 @@ TEST(retries, of_other_streams_are_left_as_they_are)
 }
 
 /* Many channels are watched, and each looks through all descriptors. */
-TEST(retries, looking_for_a_stream_leaves_no_descriptor_open)
+TEST(descriptor, looking_for_a_stream_leaves_no_descriptor_open)
 {
     char url[URL_BYTES];
     int fd = bound(url);
     nng_stream *stream = dialed(url);
     int before = lowest();
-    for (int i = 0; i < 10; i++) retries_bound(stream);
+    for (int i = 0; i < 10; i++) CHECK(descriptor_of_stream(stream) >= 0);
     CHECK_EQ(lowest(), before);
     nng_stream_close(stream);
-    retries_bound(stream); /* its socket may be somebody else's by now */
+    descriptor_of_stream(stream); /* its socket may be somebody else's by now */
     CHECK(lowest() <= before);
     nng_stream_free(stream);
     close(fd);
