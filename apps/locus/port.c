@@ -52,9 +52,9 @@ int port_hold(struct port *p, unsigned number)
     if (rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL) rc = hold_ipv6(p, number);
     if (rc == -EADDRINUSE && number)
         return say_and(STATUS_FAILED,
-                       "port %u of 127.0.0.1 is taken: choose another, or leave --port away",
+                       "port %u of loopback is taken: choose another, or leave --port away",
                        number);
-    if (rc) return say_and(STATUS_FAILED, "no port of 127.0.0.1 can be had: %s", strerror(-rc));
+    if (rc) return say_and(STATUS_FAILED, "no port of loopback can be had: %s", strerror(-rc));
     return 0;
 }
 

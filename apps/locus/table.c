@@ -117,6 +117,7 @@ void table_json(const struct look *l)
         json_text(&j, "address", r->address);
         json_count(&j, "port_more", r->port_more);
         json_count(&j, "answers", r->answers);
+        if (!r->answers) json_text(&j, "why", r->why);
         json_number(&j, "local_keys_per_second", r->rate.local);
         json_number(&j, "replica_keys_per_second", r->rate.replica);
         json_number(&j, "remote_keys_per_second", r->rate.remote);

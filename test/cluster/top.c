@@ -115,6 +115,7 @@ TEST(top, tells_what_a_job_does)
     end(&job);
     CHECK_EQ(command_run(&c, "%s top --json --interval 0.1 %s", locus_path(), base), 1);
     CHECK(field(c.out.text, 0, "answers") == 0);
+    CHECK_STR(c.out.text, "\"why\":\"nobody answers at 127.0.0.1:");
 }
 
 TEST(top, finds_the_jobs_of_this_user)
