@@ -25,7 +25,14 @@
  * Shapes    Rows are binary32. Keys are dense: the tables lie end to end, in their order, in one
  *           key space that begins at 0. Arrays of n rows hold them one after the other without
  *           gaps; rows of different lengths may be mixed in one call. A row that was never written
- *           is zero and costs no memory.
+ *           is zero.
+ * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
+ *           the node that owns it. In a cluster, a node that accessed or intended a row of another
+ *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
+ *           costs 128 bytes on both nodes, and twice the values if the row was ever written. All
+ *           of this lies in arrays by key, in pages of 4 KiB: a key whose neighbours are not
+ *           touched costs a page instead of its 8 or 16 bytes. Where half of the pages are in use,
+ *           they become huge pages.
  *
  * On one node all techniques are the same.
  */

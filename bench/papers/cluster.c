@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 static const struct papers *papers;
 
@@ -43,8 +42,6 @@ int cluster_run(const struct papers *p)
 {
     papers = p;
     setenv("LOCUS_ADVICE", "0", 1); /* it looks at the real clock */
-    /* Many nodes, small tables: a huge page for each would be most of the memory. */
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     platform_begin(p->nodes, &p->machine.model);
     if (p->never_synchronizes) platform_never_synchronize();
     world_begin(p);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,7 +122,6 @@ void cell_measure(void *bench, unsigned number, unsigned repetition)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* each node would take some for very little */
         run(b, number);
         _exit(0);
     }

@@ -15,6 +15,7 @@ void location_learn(struct shard *s, struct row_ref ref, unsigned owner, uint64_
         return;
     }
     directory_publish(row_ref_word(ref), directory_elsewhere(owner, term));
+    row_ref_touched(ref);
 }
 
 /* Half of its slack is for whoever comes next. */

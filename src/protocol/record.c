@@ -83,6 +83,7 @@ struct record *record_get(struct records *all, uint64_t index)
                          .unseen_first = REQUEST_NOWHERE,
                          .set = REQUEST_NOWHERE};
     state->number = number;
+    record_touched(all, index);
     return r;
 }
 

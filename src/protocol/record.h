@@ -17,6 +17,7 @@
 #ifndef LOCUS_PROTOCOL_RECORD_H
 #define LOCUS_PROTOCOL_RECORD_H
 
+#include "base/memory.h"
 #include "protocol/request.h"
 #include "net/wire.h"
 
@@ -146,6 +147,13 @@ static inline struct record *record_find(const struct records *all, uint64_t ind
 {
     uint32_t number = all->state[index].number;
     return number ? record_at(all, number) : NULL;
+}
+
+/* The key's state is written, perhaps for the first time. */
+static inline void record_touched(const struct records *all, uint64_t index)
+{
+    memory_touched(all->state, all->keys * sizeof *all->state, &all->state[index],
+                   sizeof *all->state);
 }
 
 /* Prefetches the key's state, for a look soon. */

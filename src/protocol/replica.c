@@ -172,7 +172,9 @@ static bool is_said_soon(const struct shard *s, struct row_ref ref)
 void replica_want(struct shard *s, uint64_t index)
 {
     struct key_state *state = &s->records.state[index];
-    if (state->wanted++ > 0 || state->is_kept || is_known_to_be_held(s, state)) return;
+    if (state->wanted++ > 0) return;
+    record_touched(&s->records, index);
+    if (state->is_kept || is_known_to_be_held(s, state)) return;
     struct row_ref ref = shard_row_ref(s, index);
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;

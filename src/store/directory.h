@@ -26,7 +26,7 @@
  * version wrapped around (2^26 changes) during one copy.
  *
  * Callers   row.h and row.c, on any thread
- * Memory    store.c reserves 8 bytes a key
+ * Memory    store.c reserves 8 bytes a key; pages by use
  * Waiting   never here
  * Life      words live as long as the store
  */

@@ -145,6 +145,7 @@ static int write_first_replica(struct row_ref s, const float *values, enum row_c
     fill_slot(s.partition, slot, values);
     fill_slot(s.partition, slot + 1, values);
     publish_dirty(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    row_ref_touched(s);
     return ROW_ON_REPLICA;
 }
 
@@ -173,6 +174,7 @@ static int write_first(struct row_ref s, const float *values, directory_word w)
         publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
     else
         directory_publish(row_ref_word(s), directory_main(slot, 1));
+    row_ref_touched(s);
     if (s.partition->is_alone) partition_note_first(s.partition);
     return 0;
 }
@@ -291,6 +293,7 @@ int row_take(struct mover *m, struct row_ref s, float *values, bool *written, di
         memset(values, 0, s.partition->row_bytes);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), next);
+    row_ref_touched(s);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.partition, directory_slot(w));
     return 0;
@@ -302,8 +305,11 @@ bool row_take_empty(struct row_ref s, directory_word next)
     LOCUS_YIELD();
     if (directory_is_latched(w) || row_word_is_written(s, w) || !row_ref_is_here(s, w))
         return false;
-    return __atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    row_ref_touched(s);
+    return true;
 }
 
 bool row_take_unchanged(struct mover *m, struct row_ref s, directory_word then, directory_word next)
@@ -322,6 +328,7 @@ int row_put(struct row_ref s, const float *values)
     if (row_ref_is_here(s, directory_load(row_ref_word(s)))) return -EEXIST;
     if (!values) {
         directory_publish(row_ref_word(s), directory_empty());
+        row_ref_touched(s);
         return 0;
     }
     uint64_t slot = slab_take(&s.partition->slab, own_slot(s));
@@ -330,6 +337,7 @@ int row_put(struct row_ref s, const float *values)
     fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), directory_main(slot, fresh_version(s.partition)));
+    row_ref_touched(s);
     return 0;
 }
 
@@ -382,6 +390,7 @@ void row_share(struct row_ref s)
     uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
              version = has_row ? directory_version(w) : 1;
     directory_publish(row_ref_word(s), directory_held(DIRECTORY_SHARED, slot, version));
+    row_ref_touched(s);
 }
 
 void row_unshare(struct row_ref s)
@@ -411,6 +420,7 @@ int row_replicate(struct row_ref s, const float *values)
     LOCUS_YIELD();
     directory_publish(row_ref_word(s),
                       directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    row_ref_touched(s);
     return 0;
 }
 

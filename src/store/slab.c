@@ -78,6 +78,7 @@ static bool reserve(struct slab *s, size_t bytes)
     s->memory_bytes = bytes;
     s->memory = memory_reserve(bytes);
     s->rows = s->memory;
+    s->is_owner = true;
     return s->rows != NULL;
 }
 
@@ -119,7 +120,9 @@ bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, u
               plan(pairs, 2 * row, keys, home_pairs, density);
     pairs->keeps_home = true;
     ok = ok && reserve(s, slab_first_pair(s) * row + slab_bytes(pairs)) && reserve_lists(s);
-    if (ok) pairs->rows = s->rows + slab_first_pair(s) * row;
+    pairs->rows = s->rows + slab_first_pair(s) * row;
+    pairs->memory = s->memory;
+    pairs->memory_bytes = s->memory_bytes;
     ok = ok && reserve_lists(pairs);
     if (ok) return true;
     slab_fini(pairs);
@@ -130,7 +133,7 @@ bool slab_init_with_pairs(struct slab *s, struct slab *pairs, uint32_t length, u
 void slab_fini(struct slab *s)
 {
     if (s->slots == 0) return;
-    memory_release(s->memory, s->memory_bytes);
+    if (s->is_owner) memory_release(s->memory, s->memory_bytes);
     memory_release(s->chunk_rows, chunk_count(s) * sizeof *s->chunk_rows);
     memory_release(s->taken, taken_bytes(s));
     bitset_fini(&s->released);
@@ -154,7 +157,8 @@ static void enter_chunk(struct slab *s, uint64_t chunk)
 
 static void discard_chunk(struct slab *s, uint64_t chunk)
 {
-    memory_discard(s->rows + chunk * MEMORY_CHUNK_BYTES, chunk_bytes(s, chunk));
+    memory_discard(s->memory, s->memory_bytes, s->rows + chunk * MEMORY_CHUNK_BYTES,
+                   chunk_bytes(s, chunk));
     if (has_home_slots(s, chunk)) count_density(s, -(int64_t)chunk_bytes(s, chunk), 0);
 }
 
@@ -219,6 +223,8 @@ uint64_t slab_take(struct slab *s, uint64_t home)
     latch_take(&s->latch);
     uint64_t slot = take(s, home);
     latch_give(&s->latch);
+    if (slot == SLAB_NONE) return slot;
+    memory_touched(s->memory, s->memory_bytes, slab_row(s, slot), s->row_bytes);
     return slot;
 }
 

@@ -38,8 +38,9 @@ struct slab_density {
 
 struct slab {
     char *rows;
-    void *memory; /* of the rows, if it is ours */
+    void *memory; /* with the rows in it */
     size_t memory_bytes;
+    bool is_owner; /* of the memory */
     size_t row_bytes;
     uint64_t home_slots; /* slots below it belong to keys by computation */
     uint64_t slots;

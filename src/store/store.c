@@ -41,6 +41,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
             t->name, (unsigned long long)keys, t->length);
     p->words = s->words[shard];
+    p->words_bytes = words_bytes(k, shard);
     p->rows = p->slab.rows;
     p->first_pair = s->dirty ? slab_first_pair(&p->slab) : SLAB_NONE;
     p->zero_slot = s->dirty ? slab_zero_slot(&p->slab) : SLAB_NONE;

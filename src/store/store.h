@@ -7,7 +7,8 @@
  * one slab.
  *
  * Callers   locus.c opens and closes it; row.h works on it
- * Memory    address space at init; 8 bytes a key touched, rows when written
+ * Memory    address space at init; 8 bytes a key written, copied or moved, in pages; rows when
+ *           written
  * Waiting   only in mover_wait, and in mover_free if its list cannot grow
  * Life      store_init, readers and movers register, row_* by any thread, all unregister,
  *           store_fini
@@ -15,6 +16,7 @@
 #ifndef LOCUS_STORE_STORE_H
 #define LOCUS_STORE_STORE_H
 
+#include "base/memory.h"
 #include "store/directory.h"
 #include "store/floats.h"
 #include "store/home.h"
@@ -47,6 +49,7 @@ struct partition {
     bool is_full;
     bool is_alone; /* no row ever leaves */
     floats_gain_fn *gain;
+    size_t words_bytes;
     struct dirty_set *dirty; /* of the whole shard, by index; NULL: nothing is replicated */
     uint64_t first_pair;     /* slots from here on are replicas' */
     uint64_t
@@ -138,6 +141,13 @@ static inline struct row_ref partition_row_ref(struct partition *partition, uint
 static inline directory_word *row_ref_word(struct row_ref s)
 {
     return &s.partition->words[word_place(s.index)];
+}
+
+/* The word is, perhaps for the first time, other than UNTOUCHED. */
+static inline void row_ref_touched(struct row_ref s)
+{
+    memory_touched(s.partition->words, s.partition->words_bytes, row_ref_word(s),
+                   sizeof(directory_word));
 }
 
 static inline struct row_ref store_row_ref(const struct store *s, locus_key key)

@@ -169,9 +169,15 @@ void memory_release(void *p, size_t bytes)
     if (bytes < RANGE_BYTES) __wrap_free(p);
 }
 
-void memory_discard(void *from, size_t bytes)
+void memory_touched(void *memory, size_t bytes, const void *from, size_t count)
 {
-    (void)from, (void)bytes; /* a chunk without rows: what it holds does not matter */
+    (void)memory, (void)bytes, (void)from, (void)count;
+}
+
+void memory_discard(void *memory, size_t bytes, void *from, size_t count)
+{
+    /* a chunk without rows: what it holds does not matter */
+    (void)memory, (void)bytes, (void)from, (void)count;
 }
 
 /* A copy has every block with its size, a large one up to its last byte that is not zero. */

@@ -2,7 +2,9 @@
 
 #include "test.h"
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -58,10 +60,141 @@ TEST(memory, nothing_is_used_before_it_is_written)
     CHECK(p != NULL);
     CHECK_EQ(resident(p, bytes), 0);
     p[bytes / 2] = 1;
-    CHECK(resident(p, bytes) > 0);
-    CHECK(resident(p, bytes) <= MEMORY_CHUNK_BYTES);
+    CHECK_EQ(resident(p, bytes), (size_t)sysconf(_SC_PAGESIZE));
     memory_release(p, bytes);
 }
+
+/* ---- huge pages where memory is dense ---- */
+
+/* Bytes of huge pages in the maps that [p, p + bytes) has a part in. */
+static size_t huge(const char *p, size_t bytes)
+{
+    char line[512];
+    size_t sum = 0, kilobytes;
+    bool is_ours = false;
+    FILE *f = fopen("/proc/self/smaps", "re");
+    CHECK(f != NULL);
+    while (fgets(line, sizeof line, f)) {
+        uintptr_t from, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &end) == 2)
+            is_ours = from < (uintptr_t)p + bytes && end > (uintptr_t)p;
+        if (is_ours && sscanf(line, "AnonHugePages: %zu", &kilobytes) == 1) sum += kilobytes << 10;
+    }
+    fclose(f);
+    return sum;
+}
+
+/* Writes to the first `pages` pages of a chunk. */
+static void write_pages(char *p, size_t bytes, size_t chunk, size_t pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < pages; i++) {
+        char *at = p + chunk * MEMORY_CHUNK_BYTES + i * page;
+        memory_touched(p, bytes, at, 100);
+        *at = 1;
+    }
+}
+
+/* Does the kernel make huge pages when it is asked for them? */
+static bool has_huge_pages(void)
+{
+    size_t bytes = 2 * (size_t)MEMORY_CHUNK_BYTES;
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    bool has = false;
+    if (madvise(p, bytes, MADV_HUGEPAGE) == 0) {
+        memset(p, 1, bytes);
+        has = huge(p, bytes) > 0;
+    }
+    munmap(p, bytes);
+    return has;
+}
+
+enum { CHUNKS = 8 };
+static const size_t eight = CHUNKS * (size_t)MEMORY_CHUNK_BYTES;
+
+TEST(memory, a_write_alone_in_its_chunk_costs_a_page)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = memory_reserve(eight);
+    CHECK(p != NULL);
+    for (int round = 0; round < 1000; round++)
+        for (size_t i = 0; i < CHUNKS; i++) write_pages(p, eight, i, 1);
+    CHECK_EQ(resident(p, eight), CHUNKS * page);
+    memory_release(p, eight);
+}
+
+TEST(memory, a_dense_chunk_and_the_one_behind_it_are_huge_pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
+    if (!has_huge_pages()) SKIP("this system has no huge pages");
+    char *p = memory_reserve(eight);
+    CHECK(p != NULL);
+    write_pages(p, eight, 2, pages / 2 - 1);
+    CHECK_EQ(huge(p, eight), 0);
+    CHECK_EQ(resident(p, eight), (pages / 2 - 1) * page);
+    write_pages(p, eight, 2, pages / 2);
+    CHECK_EQ(huge(p, eight), MEMORY_CHUNK_BYTES);
+    write_pages(p, eight, 3, 1);
+    CHECK_EQ(huge(p, eight), 2 * MEMORY_CHUNK_BYTES);
+    write_pages(p, eight, 4, 1); /* behind one that is huge, but not dense */
+    write_pages(p, eight, 1, 1);
+    CHECK_EQ(huge(p, eight), 2 * MEMORY_CHUNK_BYTES);
+    for (size_t i = 0; i < pages / 2; i++) CHECK_EQ(p[2 * MEMORY_CHUNK_BYTES + i * page], 1);
+    memory_release(p, eight);
+}
+
+/* A row longer than a chunk is announced as one range. */
+TEST(memory, a_long_range_is_huge_before_it_is_written)
+{
+    if (!has_huge_pages()) SKIP("this system has no huge pages");
+    char *p = memory_reserve(eight);
+    CHECK(p != NULL);
+    memory_touched(p, eight, p + 100, 3 * (size_t)MEMORY_CHUNK_BYTES);
+    memset(p + 100, 1, 3 * (size_t)MEMORY_CHUNK_BYTES);
+    CHECK_EQ(huge(p, eight), 4 * MEMORY_CHUNK_BYTES);
+    memory_release(p, eight);
+}
+
+TEST(memory, a_discarded_chunk_begins_with_small_pages_again)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
+    char *p = memory_reserve(eight);
+    CHECK(p != NULL);
+    for (int round = 0; round < 3; round++) {
+        write_pages(p, eight, 1, pages);
+        CHECK_EQ(resident(p, eight), MEMORY_CHUNK_BYTES);
+        memory_discard(p, eight, p + MEMORY_CHUNK_BYTES, MEMORY_CHUNK_BYTES);
+        CHECK_EQ(resident(p, eight), 0);
+        write_pages(p, eight, 1, 1);
+        CHECK_EQ(resident(p, eight), page);
+        memory_discard(p, eight, p, eight);
+    }
+    memory_release(p, eight);
+}
+
+/* Each huge page alone between small ones is two maps of the 65,530 that a process may have. */
+TEST(memory, huge_pages_leave_the_process_half_of_its_maps)
+{
+    enum { DENSE = 1 << 15 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = DENSE * 2 * (size_t)MEMORY_CHUNK_BYTES;
+    for (int round = 0; round < 2; round++) {
+        char *p = memory_reserve(bytes);
+        if (!p) SKIP("no address space of 128 GiB");
+        for (size_t i = 0; i < DENSE; i++)
+            memory_touched(p, bytes, p + 2 * i * MEMORY_CHUNK_BYTES, MEMORY_CHUNK_BYTES / 2 + page);
+        void *map[1 << 14];
+        for (size_t i = 0; i < sizeof map / sizeof *map; i++) {
+            int access = i % 2 ? PROT_READ : PROT_NONE; /* neighbours differ: a map each */
+            map[i] = mmap(NULL, page, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            CHECK(map[i] != MAP_FAILED);
+        }
+        for (size_t i = 0; i < sizeof map / sizeof *map; i++) munmap(map[i], page);
+        memory_release(p, bytes);
+    }
+}
+
+/* ---- giving back ---- */
 
 TEST(memory, discarded_pages_are_given_back_and_zero)
 {
@@ -70,7 +203,7 @@ TEST(memory, discarded_pages_are_given_back_and_zero)
     CHECK(p != NULL);
     memset(p, 7, bytes);
     CHECK_EQ(resident(p, bytes), bytes);
-    memory_discard(p + MEMORY_CHUNK_BYTES, MEMORY_CHUNK_BYTES);
+    memory_discard(p, bytes, p + MEMORY_CHUNK_BYTES, MEMORY_CHUNK_BYTES);
     CHECK_EQ(resident(p, bytes), bytes - MEMORY_CHUNK_BYTES);
     for (size_t i = 0; i < bytes; i += 509) CHECK_EQ(p[i], i / MEMORY_CHUNK_BYTES == 1 ? 0 : 7);
     CHECK_EQ(p[MEMORY_CHUNK_BYTES - 1], 7);
@@ -85,9 +218,9 @@ TEST(memory, only_whole_pages_within_the_range_are_discarded)
     char *p = memory_reserve(bytes);
     CHECK(p != NULL);
     memset(p, 7, bytes);
-    memory_discard(p + page + 1, 3 * page); /* two whole ones, and parts of two */
+    memory_discard(p, bytes, p + page + 1, 3 * page); /* two whole ones, and parts of two */
     for (size_t i = 0; i < bytes; i++) CHECK_EQ(p[i], i / page == 2 || i / page == 3 ? 0 : 7);
-    memory_discard(p + 5 * page + 1, page - 2);
+    memory_discard(p, bytes, p + 5 * page + 1, page - 2);
     CHECK_EQ(p[5 * page + 1], 7);
     memory_release(p, bytes);
 }
