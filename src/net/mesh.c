@@ -7,7 +7,9 @@
 #include "net/mesh_address.h"
 #include "net/secret.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +145,28 @@ static int out_of_descriptors(const struct mesh *m, int error)
         -error,
         "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
         c->size - 1, (c->size - 1) * c->shards, (unsigned long long)limit.rlim_cur);
+}
+
+/* -1: nobody can tell. */
+static long open_descriptors(void)
+{
+    long count = -3; /* ".", "..", and the folder itself */
+    DIR *all = opendir("/proc/self/fd");
+    if (!all) return errno == EMFILE || errno == ENFILE ? LONG_MAX : -1;
+    while (readdir(all)) count++;
+    closedir(all);
+    return count;
+}
+
+/* Before anything connects: otherwise the nodes with room enough would wait for this one, and blame
+ * each other. */
+static int check_descriptors(const struct mesh *m)
+{
+    enum { OF_A_SHARD = 2 }; /* its ring, and what wakes it */
+    struct rlimit limit;
+    long open = open_descriptors(), most = m->missing + (long)m->config->shards * OF_A_SHARD;
+    if (open < 0 || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= LONG_MAX) return 0;
+    return open <= (long)limit.rlim_cur - most ? 0 : out_of_descriptors(m, EMFILE);
 }
 
 /* ---- connecting to nodes of lower rank ------------------------------------------------------- */
@@ -587,6 +611,7 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     struct mesh m;
     for (size_t i = 0; i < (size_t)c->size * c->shards; i++) fd[i] = -1;
     int rc = init_mesh(&m, c, fd);
+    if (!rc) rc = check_descriptors(&m);
     if (!rc) rc = connect_all(&m);
     forked_end(c->listener);
     close_unauthenticated(&m);

@@ -197,6 +197,29 @@ TEST(mesh, ends_when_it_is_cancelled)
     close(c.node[1].config.listener);
 }
 
+/* At once, also who only listens, with a secret or without: the others would wait for it. */
+TEST(mesh, compares_its_descriptors_with_the_limit_before_it_waits)
+{
+    struct cluster c;
+    struct rlimit limit;
+    struct secret secret = secret_of("a secret");
+    for (int has_secret = 0; has_secret < 2; has_secret++) {
+        open_cluster(&c, 4, 3, NULL);
+        if (has_secret) share_secret(&c, &secret);
+        CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        const rlim_t before = limit.rlim_cur;
+        limit.rlim_cur = (rlim_t)open_descriptors() + 10; /* of 9 links, 3 rings, 3 to wake them */
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        run_node(&c.node[0]);
+        CHECK_EQ(c.node[0].rc, -EMFILE);
+        CHECK_STR(c.node[0].error, "the links to 3 nodes need 9; raise `ulimit -n`, which is");
+        limit.rlim_cur = before;
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        for (unsigned i = 1; i < 4; i++) close(c.node[i].config.listener);
+    }
+    secret_forget(&secret);
+}
+
 TEST(mesh, says_how_many_descriptors_it_needs)
 {
     struct cluster c;
