@@ -6,10 +6,11 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { SERVERS_MAX = 32 };
 
 struct server {
     int fd;
@@ -39,8 +40,10 @@ unsigned answering_turns(const char *first, const char *then)
     struct sockaddr_in a = {.sin_family = AF_INET};
     socklen_t bytes = sizeof a;
     pthread_t thread;
-    struct server *s = malloc(sizeof *s);
-    CHECK(s != NULL);
+    static struct server servers[SERVERS_MAX];
+    static unsigned started;
+    CHECK(started < SERVERS_MAX);
+    struct server *s = &servers[started++];
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     *s = (struct server){socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), first, then};
     CHECK_EQ(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
